@@ -1,0 +1,129 @@
+// Articulated-body algorithm, forward dynamics [Featherstone 2008, table 7.1].
+//
+//   1. root to leaves    V = X_BP V_P + S v       c += V × S v       IA = M       pA = V ×* M V − F_ext
+//   2. leaves to root    for each column of S:    U = IA S   D = SᵀU   u = τ − Sᵀ pA
+//                                                 IA −= U D⁻¹ Uᵀ       pA += U D⁻¹ u
+//                        then                     IA_P += X_PB* IA X_BP    pA_P += X_PB* (pA + IA c)
+//   3. root to leaves    a = X_BP a_P + c, then for each column, backwards:
+//                                                 v̇ = D⁻¹ (u − Uᵀ a)   a += S v̇          a₀ = −g
+//
+// A joint of several coordinates is treated as that many joints in a row without bodies between them: the columns
+// are eliminated one by one, which is the factorisation of SᵀIA S and needs no small solver.
+#pragma once
+
+#include "dynamics/kinematics.hpp"
+
+namespace pysim::dynamics {
+
+/// One coordinate of a joint, between passes 2 and 3.
+template <class S>
+struct Elimination {
+  Force<S> U;
+  S inv_D, u;
+};
+
+template <class S>
+struct AbaBody {
+  Pose<S> X_PB;
+  Motion<S> V, c;
+  ArticulatedInertia<S> IA;
+  Force<S> pA;
+};
+
+/// Pass 1 of 3: velocities, bias accelerations, inertias and bias forces of the bodies alone.
+template <class S>
+void spread_velocity(const ModelView<typename S::Real>& model,
+                     const S* q,
+                     const S* v,
+                     const Force<S>* f_ext,
+                     AbaBody<S>* body,
+                     Motion<S>* columns) {
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    AbaBody<S>& B = body[b];
+    B.X_PB = tree::evaluate(joint, model.constants[b], q, columns);
+
+    Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
+    for (int i = 0; i < joint.nv; ++i) V = plus(V, tree::axis(joint, columns, i), v[joint.v + i]);
+    B.V = V;
+    B.c = tree::cross_joint_twist(V, joint, columns, v);
+    if (joint.biased) B.c += tree::bias(joint, columns, v);
+
+    const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
+    B.IA = articulated(M);
+    B.pA = cross(V, M * V);
+    if (f_ext != nullptr) B.pA = B.pA - f_ext[b];
+  }
+}
+
+/// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent.
+template <class S>
+void reduce_to_root(const ModelView<typename S::Real>& model,
+                    const S* tau,
+                    AbaBody<S>* body,
+                    const Motion<S>* columns,
+                    Elimination<S>* elimination) {
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const Joint& joint = model.joint[b];
+    AbaBody<S>& B = body[b];
+    ArticulatedInertia<S> IA = B.IA;
+    Force<S> pA = B.pA;
+    for (int i = joint.nv - 1; i >= 0; --i) {
+      const int k = joint.v + i;
+      const auto Sj = tree::axis(joint, columns, i);
+      Elimination<S>& E = elimination[k];
+      E.U = IA * Sj;
+      E.inv_D = all<S>(1) / (dot(Sj, E.U) + all<S>(model.armature[k]));
+      E.u = tau[k] - dot(Sj, pA);
+      if (joint.parent < 0 && i == 0) break;  // the world does not move
+      IA = plus_outer(IA, E.U, -E.inv_D);
+      pA = fma(E.inv_D * E.u, E.U, pA);
+    }
+    if (joint.parent < 0) continue;
+
+    AbaBody<S>& P = body[joint.parent];
+    P.IA = P.IA + to_parent(B.X_PB, IA);
+    P.pA += to_parent(B.X_PB, pA + IA * B.c);
+  }
+}
+
+/// Pass 3 of 3: accelerations, root to leaves. Leaves the bodies' accelerations (gravity included) in c.
+template <class S>
+void spread_acceleration(const ModelView<typename S::Real>& model,
+                         const Motion<S>* columns,
+                         const Elimination<S>* elimination,
+                         AbaBody<S>* body,
+                         S* a) {
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    AbaBody<S>& B = body[b];
+    const Motion<S> a_P = joint.parent < 0 ? minus_gravity<S>(model) : body[joint.parent].c;
+    Motion<S> acc = to_child(B.X_PB, a_P) + B.c;
+    for (int i = 0; i < joint.nv; ++i) {
+      const int k = joint.v + i;
+      const Elimination<S>& E = elimination[k];
+      a[k] = E.inv_D * (E.u - dot(acc, E.U));
+      acc = plus(acc, tree::axis(joint, columns, i), a[k]);
+    }
+    B.c = acc;
+  }
+}
+
+/// v̇ under the generalised forces τ. `f_ext` may be null.
+template <class S>
+void aba(const ModelView<typename S::Real>& model,
+         const S* q,
+         const S* v,
+         const S* tau,
+         const Force<S>* f_ext,
+         S* a,
+         Workspace<S> w) {
+  AbaBody<S>* const body = w.template take<AbaBody<S>>(model.bodies);
+  Elimination<S>* const elimination = w.template take<Elimination<S>>(model.nv);
+  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  spread_velocity(model, q, v, f_ext, body, columns);
+  reduce_to_root(model, tau, body, columns, elimination);
+  spread_acceleration(model, columns, elimination, body, a);
+}
+
+}  // namespace pysim::dynamics

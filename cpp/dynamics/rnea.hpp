@@ -1,0 +1,63 @@
+// Recursive Newton-Euler algorithm, inverse dynamics [Featherstone 2008, table 5.1].
+//
+//     V = X_BP V_P + S v                 a = X_BP a_P + S v̇ + c + V × S v        a₀ = −g
+//     F = M a + V ×* M V − F_ext         τ = Sᵀ F + armature v̇                   F_P += X_PB* F
+#pragma once
+
+#include "dynamics/kinematics.hpp"
+
+namespace pysim::dynamics {
+
+/// τ that gives the accelerations `a` [N or N·m]. `a` may be null (zero), `f_ext` may be null (none).
+template <class S>
+void rnea(const ModelView<typename S::Real>& model,
+          const S* q,
+          const S* v,
+          const S* a,
+          const Force<S>* f_ext,
+          S* tau,
+          Workspace<S> w) {
+  struct Body {
+    Pose<S> X_PB;
+    Motion<S> V, a;
+    Force<S> F;
+  };
+  Body* const body = w.template take<Body>(model.bodies);
+  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    Body& B = body[b];
+    B.X_PB = tree::evaluate(joint, model.constants[b], q, columns);
+
+    const bool root = joint.parent < 0;
+    Motion<S> V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
+    Motion<S> acc = to_child(B.X_PB, root ? minus_gravity<S>(model) : body[joint.parent].a);
+    for (int i = 0; i < joint.nv; ++i) {
+      const auto Sj = tree::axis(joint, columns, i);
+      V = plus(V, Sj, v[joint.v + i]);
+      if (a != nullptr) acc = plus(acc, Sj, a[joint.v + i]);
+    }
+    acc += tree::cross_joint_twist(V, joint, columns, v);
+    if (joint.biased) acc += tree::bias(joint, columns, v);
+    B.V = V;
+    B.a = acc;
+
+    const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
+    B.F = M * acc + cross(V, M * V);
+    if (f_ext != nullptr) B.F = B.F - f_ext[b];
+  }
+
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const Joint& joint = model.joint[b];
+    const Body& B = body[b];
+    for (int i = 0; i < joint.nv; ++i) {
+      const int k = joint.v + i;
+      tau[k] = dot(tree::axis(joint, columns, i), B.F);
+      if (a != nullptr) tau[k] = fma(all<S>(model.armature[k]), a[k], tau[k]);
+    }
+    if (joint.parent >= 0) body[joint.parent].F += to_parent(B.X_PB, B.F);
+  }
+}
+
+}  // namespace pysim::dynamics

@@ -1,0 +1,95 @@
+// Articulated-body inertia in 21 numbers.
+#pragma once
+
+#include "spatial/inertia.hpp"
+
+namespace pysim::spatial {
+
+/// A symmetric 6×6 map from accelerations to wrenches [Featherstone 2008, eq. 7.6].
+///
+///     IA = [ M   H ]      M  linear-linear, symmetric    [kg]
+///          [ Hᵀ  I ]      H  linear-angular, general     [kg·m]
+///                         I  angular-angular, symmetric  [kg·m²]
+template <class S>
+struct ArticulatedInertia {
+  Sym3<S> M;
+  Mat3<S> H;
+  Sym3<S> I;
+};
+
+template <class S>
+PYSIM_INLINE ArticulatedInertia<S> operator+(const ArticulatedInertia<S>& A, const ArticulatedInertia<S>& B) {
+  return {A.M + B.M, A.H + B.H, A.I + B.I};
+}
+
+/// A rigid body's ten numbers as 21:  M = m 1,  H = −mc×.
+template <class S>
+PYSIM_INLINE ArticulatedInertia<S> articulated(const Inertia<S>& B) {
+  const S o = all<S>(0);
+  return {{B.m, B.m, B.m, o, o, o},
+          {{o, -B.mc.z, B.mc.y}, {B.mc.z, o, -B.mc.x}, {-B.mc.y, B.mc.x, o}},
+          B.I};
+}
+
+/// F = IA a:  f = M v + H ω,  τ = Hᵀ v + I ω.
+template <class S>
+PYSIM_INLINE Force<S> operator*(const ArticulatedInertia<S>& A, const Motion<S>& a) {
+  return {A.M * a.v + A.H * a.w, transpose_times(A.H, a.v) + A.I * a.w};
+}
+
+/// A + s U Uᵀ.
+template <class S>
+PYSIM_INLINE ArticulatedInertia<S> plus_outer(const ArticulatedInertia<S>& A, const Force<S>& U, S s) {
+  const Vec3<S> sf = s * U.f;
+  const Vec3<S> st = s * U.t;
+  return {{fma(sf.x, U.f.x, A.M.xx),
+           fma(sf.y, U.f.y, A.M.yy),
+           fma(sf.z, U.f.z, A.M.zz),
+           fma(sf.x, U.f.y, A.M.xy),
+           fma(sf.y, U.f.z, A.M.yz),
+           fma(sf.z, U.f.x, A.M.zx)},
+          {fma(st.x, U.f, A.H.x), fma(st.y, U.f, A.H.y), fma(st.z, U.f, A.H.z)},
+          {fma(st.x, U.t.x, A.I.xx),
+           fma(st.y, U.t.y, A.I.yy),
+           fma(st.z, U.t.z, A.I.zz),
+           fma(st.x, U.t.y, A.I.xy),
+           fma(st.y, U.t.z, A.I.yz),
+           fma(st.z, U.t.x, A.I.zx)}};
+}
+
+/// X_AB* IA X_BA, the same inertia seen from A: turned, then moved by p.
+///
+///     H' = R H Rᵀ − R M Rᵀ p×
+///     I' = R I Rᵀ + p× H' + (p× R H Rᵀ)ᵀ
+template <class S>
+PYSIM_INLINE ArticulatedInertia<S> to_parent(const Pose<S>& X_AB, const ArticulatedInertia<S>& A) {
+  const Vec3<S>& p = X_AB.p;
+  const Sym3<S> M = rotate(X_AB.R, A.M);
+  const Mat3<S> K = rotate(X_AB.R, A.H);
+  const Sym3<S> I = rotate(X_AB.R, A.I);
+
+  // M p×, by columns: column k is M (p × e_k).
+  const Mat3<S> H = {{fnma(p.z, M.xy, fma(p.y, M.zx, K.x.x)),
+                      fnma(p.z, M.yy, fma(p.y, M.yz, K.x.y)),
+                      fnma(p.z, M.yz, fma(p.y, M.zz, K.x.z))},
+                     {fnma(p.x, M.zx, fma(p.z, M.xx, K.y.x)),
+                      fnma(p.x, M.yz, fma(p.z, M.xy, K.y.y)),
+                      fnma(p.x, M.zz, fma(p.z, M.zx, K.y.z))},
+                     {fnma(p.y, M.xx, fma(p.x, M.xy, K.z.x)),
+                      fnma(p.y, M.xy, fma(p.x, M.yy, K.z.y)),
+                      fnma(p.y, M.zx, fma(p.x, M.yz, K.z.z))}};
+
+  // p× H' and p× K, column by column; the sum of the first and the second's transpose is symmetric.
+  const Vec3<S> ax = cross(p, H.x), ay = cross(p, H.y), az = cross(p, H.z);
+  const Vec3<S> bx = cross(p, K.x), by = cross(p, K.y), bz = cross(p, K.z);
+  return {M,
+          H,
+          {I.xx + (ax.x + bx.x),
+           I.yy + (ay.y + by.y),
+           I.zz + (az.z + bz.z),
+           I.xy + (ay.x + bx.y),
+           I.yz + (az.y + by.z),
+           I.zx + (ax.z + bz.x)}};
+}
+
+}  // namespace pysim::spatial

@@ -1,0 +1,64 @@
+// Rigid-body inertia in ten numbers.
+#pragma once
+
+#include "spatial/motion.hpp"
+
+namespace pysim::spatial {
+
+/// Spatial inertia of rigid body B about its frame origin Bo, expressed in B.
+///
+///     M_B = [ m·1   −mc× ]      m   mass                          [kg]
+///           [ mc×    I   ]      mc  first moment, m · p_BoBcm     [kg·m]
+///                               I   rotational inertia about Bo   [kg·m²]
+///
+/// Ten numbers instead of 36 [Featherstone 2008, eq. 2.63].
+template <class S>
+struct Inertia {
+  S m;
+  Vec3<S> mc;
+  Sym3<S> I;
+
+  PYSIM_INLINE friend Inertia operator+(const Inertia& a, const Inertia& b) {
+    return {a.m + b.m, a.mc + b.mc, a.I + b.I};
+  }
+};
+
+/// The same body in every world, from the engine's record [m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx].
+template <class S>
+PYSIM_INLINE Inertia<S> all_inertia(const typename S::Real* p) {
+  return {all<S>(p[0]),
+          all3<S>(p + 1),
+          {all<S>(p[4]), all<S>(p[5]), all<S>(p[6]), all<S>(p[7]), all<S>(p[8]), all<S>(p[9])}};
+}
+
+/// Spatial momentum of B about Bo:  h = M_B V_B.
+template <class S>
+PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Motion<S>& V) {
+  return {cross_add(V.w, M.mc, M.m * V.v),   // f = m v − mc × ω
+          cross_add(M.mc, V.v, M.I * V.w)};  // τ = I ω + mc × v
+}
+
+/// Inertia of B about the origin of A, in A:  X_AB* M_B X_BA.
+///
+///     mc' = R mc + m p
+///     I'  = R I Rᵀ − p× (R mc)× − (R mc)× p× − m p× p×
+///         = R I Rᵀ + sym(2 p·s 1 − p sᵀ − s pᵀ),   s = R mc + m p / 2
+template <class S>
+PYSIM_INLINE Inertia<S> to_parent(const Pose<S>& X_AB, const Inertia<S>& M) {
+  const Vec3<S> Rmc = X_AB.R * M.mc;
+  const Vec3<S>& p = X_AB.p;
+  const Vec3<S> s = fma(all<S>(typename S::Real(0.5)) * M.m, p, Rmc);
+  const Sym3<S> I = rotate(X_AB.R, M.I);
+  const S xx = p.x * s.x, yy = p.y * s.y, zz = p.z * s.z;
+  const S two = all<S>(2);
+  return {M.m,
+          fma(M.m, p, Rmc),
+          {fma(two, yy + zz, I.xx),
+           fma(two, zz + xx, I.yy),
+           fma(two, xx + yy, I.zz),
+           I.xy - fma(p.x, s.y, p.y * s.x),
+           I.yz - fma(p.y, s.z, p.z * s.y),
+           I.zx - fma(p.z, s.x, p.x * s.z)}};
+}
+
+}  // namespace pysim::spatial

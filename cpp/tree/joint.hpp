@@ -1,0 +1,107 @@
+// The one interface through which algorithms see a joint: its pose, its motion subspace, its bias.
+//
+//   X_PB(q)     pose of the body in its parent
+//   S(q)        motion subspace, columns in the body frame:  V_joint = S v
+//   c(q, v)     bias  Ṡ v
+//
+// A shape is a few lines in each of three functions; no algorithm has a switch of its own.
+#pragma once
+
+#include "simd/math.hpp"
+#include "spatial/so3.hpp"
+#include "tree/subspace.hpp"
+
+namespace pysim::tree {
+
+using spatial::Mat3;
+
+template <class S>
+PYSIM_INLINE Pose<S> placement(const Constants<typename S::Real>& c) {
+  return {spatial::all33<S>(c.placement), spatial::all3<S>(c.placement + 9)};
+}
+
+/// R Rz(angle), given its sine and cosine.
+template <class S>
+PYSIM_INLINE Mat3<S> turn_about_z(const Mat3<S>& R, S sin, S cos) {
+  return {fma(sin, R.y, cos * R.x), fma(-sin, R.x, cos * R.y), R.z};
+}
+
+/// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
+template <class S>
+PYSIM_INLINE Pose<S> evaluate(const Joint& joint,
+                              const Constants<typename S::Real>& constants,
+                              const S* tree_q,
+                              Motion<S>* stored_columns) {
+  const Pose<S> X = placement<S>(constants);
+  const S* q = tree_q + joint.q;
+  const S o = all<S>(0), e = all<S>(1);
+  S s, c;
+  switch (joint.shape) {
+    case Shape::revolute: {
+      simd::sincos(q[0], s, c);
+      return {turn_about_z(X.R, s, c), X.p};
+    }
+    case Shape::prismatic: {
+      return {X.R, fma(q[0], X.R.z, X.p)};
+    }
+    case Shape::helical: {
+      simd::sincos(q[0], s, c);
+      const S pitch = all<S>(constants.pitch);
+      stored_columns[joint.first_stored] = {{o, o, pitch}, {o, o, e}};
+      return {turn_about_z(X.R, s, c), fma(pitch * q[0], X.R.z, X.p)};
+    }
+    case Shape::cylindrical: {
+      simd::sincos(q[1], s, c);
+      return {turn_about_z(X.R, s, c), fma(q[0], X.R.z, X.p)};
+    }
+    case Shape::universal: {
+      S s1, c1;
+      simd::sincos(q[0], s, c);
+      simd::sincos(q[1], s1, c1);
+      stored_columns[joint.first_stored] = {zero3<S>(), {c1, o, s1}};
+      // R Rx(q₀), then Ry(q₁)
+      const Vec3<S> y = fma(s, X.R.z, c * X.R.y), z = fma(-s, X.R.y, c * X.R.z);
+      return {{fma(-s1, z, c1 * X.R.x), y, fma(s1, X.R.x, c1 * z)}, X.p};
+    }
+    case Shape::ball: {
+      return {X.R * spatial::rotation(spatial::Quaternion<S>{q[0], q[1], q[2], q[3]}), X.p};
+    }
+    case Shape::planar: {
+      simd::sincos(q[2], s, c);
+      stored_columns[joint.first_stored] = {{c, -s, o}, zero3<S>()};
+      stored_columns[joint.first_stored + 1] = {{s, c, o}, zero3<S>()};
+      return {turn_about_z(X.R, s, c), fma(q[1], X.R.y, fma(q[0], X.R.x, X.p))};
+    }
+    case Shape::translation: {
+      return {X.R, X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
+    }
+    case Shape::free: {
+      return {X.R * spatial::rotation(spatial::Quaternion<S>{q[3], q[4], q[5], q[6]}),
+              X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
+    }
+  }
+  __builtin_unreachable();
+}
+
+/// c = Ṡ v of joint b; zero for every shape whose columns do not move in the body frame.
+template <class S>
+PYSIM_INLINE Motion<S> bias(const Joint& joint, const Motion<S>* stored_columns, const S* tree_v) {
+  const S o = all<S>(0);
+  const S* v = tree_v + joint.v;
+  const Motion<S>* Sj = stored_columns + joint.first_stored;
+  switch (joint.shape) {
+    case Shape::universal: {
+      // Ṡ₀ = (−sin q₁, 0, cos q₁) v₁
+      const S rate = v[0] * v[1];
+      return {zero3<S>(), {-(Sj[0].w.z * rate), o, Sj[0].w.x * rate}};
+    }
+    case Shape::planar: {
+      // a vector fixed in the parent turns backwards in the child:  −ω × u
+      const Vec3<S> u = fma(v[1], Sj[1].v, v[0] * Sj[0].v);
+      return {{u.y * v[2], -(u.x * v[2]), o}, zero3<S>()};
+    }
+    default: return spatial::zero_motion<S>();
+  }
+}
+
+}  // namespace pysim::tree

@@ -1,0 +1,85 @@
+// What a kernel reads of a frozen model: plain numbers behind plain pointers, no functions.
+//
+// Coordinates here are the tree's own. Where one joint follows another (mimic), the tree has more coordinates
+// than the user; `coordinates.hpp` maps between the two, and no algorithm knows.
+#pragma once
+
+#include <cstddef>
+
+namespace pysim::tree {
+
+/// How a joint moves. A turned joint has its axis on z of the engine's body frame.
+enum class Shape : int {
+  revolute,     ///< Rz(q)
+  prismatic,    ///< z q
+  helical,      ///< Rz(q), z pitch q
+  cylindrical,  ///< z q₀, Rz(q₁)
+  universal,    ///< Rx(q₀) Ry(q₁)
+  ball,         ///< quaternion
+  planar,       ///< x q₀ + y q₁, Rz(q₂)
+  translation,  ///< x q₀ + y q₁ + z q₂
+  free          ///< position, quaternion
+};
+
+/// One column of the motion subspace: a unit vector known when the model is built, or six stored numbers.
+enum Column : signed char { vx, vy, vz, wx, wy, wz, stored };
+
+constexpr int max_joint_nv = 6;
+
+/// Joint k moves body k.
+struct Joint {
+  Shape shape;
+  int parent;                   ///< body, or −1 for the world
+  int nq, nv;                   ///< numbers in q and v
+  int q, v;                     ///< where they begin, in tree coordinates
+  int own_q, own_v;             ///< where they begin in the user's coordinates; −1 if the joint follows another
+  int first_stored;             ///< where its stored columns begin; −1 if it has none
+  bool biased;                  ///< c = Ṡ q̇ is not zero
+  Column column[max_joint_nv];  ///< the motion subspace, column by column
+};
+
+/// Constants of body k and its joint, in the engine's (turned) frames.
+template <class Real>
+struct Constants {
+  Real placement[12];  ///< joint frame in the parent body: rotation column-major, position [m]
+  Real inertia[10];    ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx about the body frame's origin
+  Real turn[9];        ///< axes of the engine's frame in the user's body frame, column-major
+  Real pitch;          ///< [m/rad]
+  Real rest[7];        ///< spring rest position
+};
+
+/// Passive generalised forces of one coordinate of v.
+template <class Real>
+struct Passive {
+  Real damping, stiffness, rest;             ///< [N·s/m], [N/m], [m] or their angular kin
+  Real friction, friction_width;             ///< −friction tanh(v / width)
+  Real lower, upper;                         ///< ±inf where there is none
+  Real stop_stiffness, stop_damping;         ///< the stop beyond a limit
+};
+
+/// Coordinate i of the tree is ratio · own + offset.
+template <class Real>
+struct Coupling {
+  int own;
+  Real ratio, offset;
+};
+
+template <class Real>
+struct ModelView {
+  int bodies;
+  int nq, nv;          ///< of the tree
+  int own_nq, own_nv;  ///< of the user
+  int stored_columns;
+  bool coupled;        ///< some joint follows another
+  bool turned;         ///< some body frame was turned
+  bool has_passive;    ///< some coordinate has damping, a spring, friction or a limit
+  Real gravity[3];
+  const Joint* joint;                ///< [bodies]
+  const Constants<Real>* constants;  ///< [bodies]
+  const Real* armature;              ///< [nv], of the tree
+  const Passive<Real>* passive;      ///< [nv], of the tree
+  const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
+  const Coupling<Real>* coupling_v;  ///< [nv]
+};
+
+}  // namespace pysim::tree
