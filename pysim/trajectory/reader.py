@@ -1,0 +1,177 @@
+"""Reading a trajectory back, whole or cut short. The layout is in `pysim.trajectory`."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimWarning, TrajectoryError
+from pysim.trajectory.record import Trajectory, TrajectoryHeader
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import h5py  # type: ignore[import-untyped]
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+FORMAT = "pysim-trajectory"
+FORMAT_VERSION = 1
+
+
+def load_trajectory(path: str | PathLike[str]) -> Trajectory:
+    """Read a trajectory file; one that was cut short is read as far as it goes, with a warning."""
+    path = Path(path)
+    with _open(path) as file:
+        try:
+            _check_format(path, file)
+            trajectory = _read(path, file)
+        except (KeyError, AttributeError, TypeError, IndexError) as error:
+            raise TrajectoryError(str(path), f"is damaged, {_plain(error)}; run again") from error
+        except (OSError, RuntimeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise failure(path, "cannot read", error) from error
+    if not trajectory.complete:
+        end = f"its last time is {trajectory.t[-1]:g} s" if len(trajectory) else "it has no rows"
+        text = f"{path}: incomplete, the run was cut short; {end}"
+        warnings.warn(text, PysimWarning, stacklevel=2)
+    return trajectory
+
+
+def is_trajectory(path: Path) -> bool:
+    """Whether a file is a pysim trajectory, of any version. One that is in use is an error."""
+    import h5py  # noqa: PLC0415, costs 0.1 s
+
+    if not path.is_file():
+        return False
+    try:
+        with h5py.File(path, "r") as file:
+            return bool(file.attrs.get("format") == FORMAT)
+    except OSError as error:
+        if _in_use(error):
+            raise failure(path, "cannot read", error) from error
+        return False
+
+
+def failure(path: Path, what: str, error: Exception) -> TrajectoryError:
+    """Say in a user's words why the file system or HDF5 refused."""
+    if _in_use(error):
+        problem = "another program is writing it; wait until it is done"
+        return TrajectoryError(str(path), problem)
+    number = getattr(error, "errno", None) or _errno_in(str(error))
+    remedy = {
+        errno.ENOSPC: "; make room on the disk",
+        errno.EDQUOT: "; make room in the quota",
+        errno.EFBIG: "; raise the limit on file sizes",
+        errno.EACCES: "; choose a place with access",
+        errno.EROFS: "; choose a place that can be written",
+    }.get(number or 0, "")
+    reason = os.strerror(number).lower() if number else _plain(error)
+    return TrajectoryError(str(path), f"{what}, {reason}{remedy}")
+
+
+def _plain(error: Exception) -> str:
+    """First line of an error's text, without quotes and capitals around it."""
+    text = str(error.args[0] if error.args else error).strip("'\"").splitlines()
+    return (text[0][:1].lower() + text[0][1:]) if text else type(error).__name__
+
+
+def _errno_in(text: str) -> int | None:
+    """HDF5 hides the system's error number in its text: `errno = 28`."""
+    _, found, rest = text.partition("errno = ")
+    digits = rest.split(",")[0].strip()
+    return int(digits) if found and digits.isdigit() else None
+
+
+def _in_use(error: Exception) -> bool:
+    return isinstance(error, BlockingIOError) or "unable to lock file" in str(error)
+
+
+def _open(path: Path) -> h5py.File:
+    import h5py  # noqa: PLC0415, costs 0.1 s
+
+    if not path.exists():
+        raise TrajectoryError(str(path), "does not exist; a run with -o writes it")
+    if path.is_dir():
+        raise TrajectoryError(str(path), "is a folder; give the trajectory file in it")
+    try:
+        if not h5py.is_hdf5(path):
+            with path.open("rb"):  # an unreadable file is not the same as a foreign one
+                problem = "is not an HDF5 file; give a trajectory that pysim wrote"
+                raise TrajectoryError(str(path), problem)
+        return h5py.File(path, "r")
+    except (OSError, RuntimeError) as error:
+        raise failure(path, "cannot read", error) from error
+
+
+def _check_format(path: Path, file: h5py.File) -> None:
+    if file.attrs.get("format") != FORMAT:
+        problem = "is HDF5, but not a pysim trajectory; give a file that pysim wrote"
+        raise TrajectoryError(str(path), problem)
+    version = int(file.attrs["format_version"])
+    if version != FORMAT_VERSION:
+        made = file.attrs.get("pysim_version", "unknown")
+        problem = f"has format version {version}, this pysim reads {FORMAT_VERSION}"
+        raise TrajectoryError(str(path), f"{problem}; use pysim {made}, which wrote it")
+
+
+def _read(path: Path, file: h5py.File) -> Trajectory:
+    header = _read_header(file)
+    complete = bool(file.attrs["complete"])
+    data = {key: np.asarray(file[key][()], float) for key in header.row_shapes}
+    rows = min(len(values) for values in data.values())
+    for key, shape in header.row_shapes.items():
+        if data[key].shape[1:] != shape or (complete and len(data[key]) != rows):
+            problem = f"is damaged, {key!r} has shape {data[key].shape}, its header says (n, "
+            problem += ", ".join(str(length) for length in shape) + "); run again"
+            raise TrajectoryError(str(path), problem)
+    if not complete:
+        rows = _whole_rows(data, rows)
+    t, q, v, a, kinetic, potential, elastic, poses = (values[:rows] for values in data.values())
+    return Trajectory(
+        header, t, q, v, a, kinetic, potential, elastic, poses, complete=complete, source=str(path)
+    )
+
+
+def _whole_rows(data: dict[str, Array], rows: int) -> int:
+    """Count the leading rows that reached the disk in full; the rest still holds the fill, NaN."""
+    whole = np.ones(rows, bool)
+    for key in ("time", "q", "v", "poses"):
+        values = data[key][:rows]
+        whole &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    return rows if whole.all() else int(np.argmin(whole))
+
+
+def _read_header(file: h5py.File) -> TrajectoryHeader:
+    attributes = file.attrs
+    x, y, z = (float(number) for number in attributes["gravity"])
+    return TrajectoryHeader(
+        joint_names=_texts(file, "names/joints"),
+        body_names=_texts(file, "names/bodies"),
+        coordinate_names=_texts(file, "names/coordinates"),
+        velocity_names=_texts(file, "names/velocities"),
+        coordinate_units=_texts(file, "units/coordinates"),
+        velocity_units=_texts(file, "units/velocities"),
+        frame_names=_texts(file, "names/frames"),
+        frame_bodies=tuple(int(body) for body in file["frames/body"][()]),
+        frame_poses=np.asarray(file["frames/pose"][()], float),
+        gravity=(x, y, z),
+        integrator=str(attributes["integrator"]),
+        step=float(attributes["step"]),
+        name=str(attributes["name"]),
+        scene_text=str(file["scene/text"].asstr()[()]),
+        overrides=json.loads(file["scene/overrides"].asstr()[()]),
+        version=str(attributes["pysim_version"]),
+        visuals=json.loads(file["visuals"].asstr()[()]),
+        render=json.loads(file["render"].asstr()[()]),
+    )
+
+
+def _texts(file: h5py.File, key: str) -> tuple[str, ...]:
+    return tuple(str(text) for text in file[key].asstr()[()])

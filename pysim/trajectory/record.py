@@ -1,0 +1,191 @@
+"""A run in memory: the header says what the columns are, the arrays hold one row an instant."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import TrajectoryError, did_you_mean
+from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+
+def _no_frames() -> Array:
+    return np.zeros((0, 4, 4))
+
+
+@dataclass(frozen=True)
+class TrajectoryHeader:
+    """Everything a trajectory knows before its first row.
+
+    Frames are given by name, by the index of the body that carries them (-1: the world) and by
+    their pose in that body; `visuals` comes from `header_visuals`.
+    """
+
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]  # the nq columns of q
+    velocity_names: tuple[str, ...]  # the nv columns of v and a
+    coordinate_units: tuple[str, ...]
+    velocity_units: tuple[str, ...]
+    frame_names: tuple[str, ...] = ()
+    frame_bodies: tuple[int, ...] = ()
+    frame_poses: Array = field(default_factory=_no_frames)  # (m, 4, 4) [m]
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)  # [m/s²]
+    integrator: str = ""
+    step: float = 0.0  # [s]
+    name: str = ""
+    scene_text: str = ""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    version: str = ""  # of pysim
+    visuals: Sequence[Mapping[str, Any]] = ()
+    render: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        pairs = (
+            ("coordinate_units", self.coordinate_units, self.coordinate_names),
+            ("velocity_units", self.velocity_units, self.velocity_names),
+            ("frame_bodies", self.frame_bodies, self.frame_names),
+            ("frame_poses", self.frame_poses, self.frame_names),
+        )
+        for key, values, names in pairs:
+            if len(values) != len(names):
+                problem = f"must have {len(names)} entries, got {len(values)}"
+                raise TrajectoryError(f"trajectory header: {key}", problem)
+
+    @property
+    def scene_hash(self) -> str:
+        """SHA-256 of the scene's text, as 64 hexadecimal digits."""
+        return hashlib.sha256(self.scene_text.encode()).hexdigest()
+
+    @property
+    def row_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of one row of every dataset, by its name in the file."""
+        nq, nv = len(self.coordinate_names), len(self.velocity_names)
+        return {
+            "time": (),
+            "q": (nq,),
+            "v": (nv,),
+            "a": (nv,),
+            "energy/kinetic": (),
+            "energy/potential": (),
+            "energy/elastic": (),
+            "poses": (len(self.body_names), 7),
+        }
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What a run produced: n output instants of a mechanism, in SI units.
+
+    `poses` holds body frames in the world: position [m], then quaternion (x, y, z, w). `complete`
+    is false when the run was cut short. `source` is the file it was read from.
+    """
+
+    header: TrajectoryHeader
+    t: Array  # (n,) [s]
+    q: Array  # (n, nq)
+    v: Array  # (n, nv)
+    a: Array  # (n, nv)
+    kinetic: Array  # (n,) [J]
+    potential: Array  # (n,) [J]
+    elastic: Array  # (n,) [J]
+    poses: Array  # (n, nbodies, 7)
+    complete: bool = True
+    source: str = "trajectory"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def energy(self) -> Array:
+        """Total energy (n,) [J]: kinetic + potential + elastic."""
+        return self.kinetic + self.potential + self.elastic
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Names of joints, bodies, frames, coordinates (columns of q) and velocities (of v, a)."""
+        header = self.header
+        return {
+            "joints": header.joint_names,
+            "bodies": header.body_names,
+            "frames": header.frame_names,
+            "coordinates": header.coordinate_names,
+            "velocities": header.velocity_names,
+        }
+
+    @property
+    def units(self) -> dict[str, tuple[str, ...]]:
+        """Units of the columns of t, q, v, a and energy."""
+        velocity = self.header.velocity_units
+        return {
+            "t": ("s",),
+            "q": self.header.coordinate_units,
+            "v": velocity,
+            "a": tuple(unit + "²" if unit.endswith("/s") else unit + "/s" for unit in velocity),
+            "energy": ("J",),
+        }
+
+    @property
+    def scene_text(self) -> str:
+        return self.header.scene_text
+
+    @property
+    def scene_hash(self) -> str:
+        return self.header.scene_hash
+
+    @property
+    def version(self) -> str:
+        return self.header.version
+
+    @property
+    def visuals(self) -> Sequence[Mapping[str, Any]]:
+        return self.header.visuals
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write this trajectory to `path`; see `pysim.trajectory` for the layout."""
+        from pysim.trajectory.writer import TrajectoryWriter  # noqa: PLC0415, the writer needs us
+
+        with TrajectoryWriter(path, self.header, overwrite=overwrite) as writer:
+            energies = (self.kinetic, self.potential, self.elastic)
+            writer.append(self.t, self.q, self.v, self.a, *energies, self.poses)
+            if self.complete:
+                writer.finish()
+
+    def poses_at(self, times: ArrayLike) -> Array:
+        """Body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; held beyond both ends."""
+        if len(self) == 0:
+            raise TrajectoryError(self.source, "has no rows; the run stopped before its first")
+        return interpolated_poses(self.t, self.poses, np.atleast_1d(np.asarray(times, float)))
+
+    def path_of(self, frame: str) -> Array:
+        """Positions (n, 3) [m] of a frame, or of a body's origin, in the world."""
+        header = self.header
+        if frame in header.frame_names:
+            index = header.frame_names.index(frame)
+            body, offset = header.frame_bodies[index], header.frame_poses[index][:3, 3]
+        elif frame in header.body_names:
+            body, offset = header.body_names.index(frame), np.zeros(3)
+        else:
+            known = (*header.frame_names, *header.body_names)
+            hint = did_you_mean(frame, known)
+            raise TrajectoryError(self.source, f"unknown frame {frame!r}{hint}")
+        return self.carried_point(body, offset)
+
+    def carried_point(self, body: int, point: ArrayLike) -> Array:
+        """Positions (n, 3) [m] in the world of a `point` (3,) [m] fixed to a body (-1: world)."""
+        if body < 0:
+            return np.tile(np.asarray(point, float), (len(self), 1))
+        poses = self.poses[:, body]
+        moved: Array = poses[:, :3] + rotation_matrices(poses[:, 3:]) @ np.asarray(point, float)
+        return moved

@@ -1,0 +1,279 @@
+"""Writing a trajectory as the run goes. The layout is in `pysim.trajectory`.
+
+A new file grows under a temporary name until its header is on disk, then takes its place: at no
+moment is there a file of that name without a header. Rows are kept in memory until a chunk is
+full or a second has passed, then written and flushed at once, so that a kill finds the file whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from pysim.errors import TrajectoryError
+from pysim.trajectory.reader import FORMAT, FORMAT_VERSION, failure, is_trajectory
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from types import TracebackType
+
+    import h5py  # type: ignore[import-untyped]
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.trajectory.record import TrajectoryHeader
+
+    Array = NDArray[np.float64]
+
+CHUNK_BYTES = 1 << 16  # of one dataset
+METADATA_BYTES = 1 << 15  # HDF5's own records, more than one flush adds
+FLUSH_INTERVAL = 1.0  # [s] of wall time
+UNITS = {"time": "s", "energy": "J", "poses": "m (x y z), quaternion (x y z w)"}
+
+
+class TrajectoryWriter:
+    """Streams rows into an HDF5 file that is marked incomplete until `finish()`.
+
+    A file of that name which is no pysim trajectory is never touched; a pysim trajectory is
+    replaced with `overwrite=True`. Leaving the `with` block closes the file and does not finish it.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], header: TrajectoryHeader, *, overwrite: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self.header = header
+        self.rows = 0
+        self._pending: list[dict[str, Array]] = []
+        self._last_time = -np.inf
+        self._last_flush = time.monotonic()
+        self._file: h5py.File | None = None
+        check_output(self.path, overwrite=overwrite)
+        self._create()
+
+    def append(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        kinetic: ArrayLike,
+        potential: ArrayLike,
+        elastic: ArrayLike,
+        poses: ArrayLike,
+    ) -> None:
+        """Add k rows: t and energies (k,), q (k, nq), v and a (k, nv), poses (k, nbodies, 7)."""
+        self._opened()
+        shapes = self.header.row_shapes
+        given = (t, q, v, a, kinetic, potential, elastic, poses)
+        rows = {key: np.array(value, float) for key, value in zip(shapes, given, strict=True)}
+        count = rows["time"].size
+        for key, shape in shapes.items():
+            if rows[key].shape != (count, *shape):
+                problem = f"must have shape {(count, *shape)}, got {rows[key].shape}"
+                raise TrajectoryError(f"{self.path}: {key}", problem)
+        for key in ("time", "q", "v", "poses"):
+            if not np.isfinite(rows[key]).all():
+                raise TrajectoryError(f"{self.path}: {key}", "must be finite")
+        times = np.concatenate([[self._last_time], rows["time"]])
+        if not (np.diff(times) > 0).all():
+            raise TrajectoryError(f"{self.path}: time", "must increase from row to row")
+        self._last_time = float(times[-1])
+        self._pending.append(rows)
+        waiting = sum(len(block["time"]) for block in self._pending)
+        late = time.monotonic() - self._last_flush > FLUSH_INTERVAL
+        if late or waiting >= self._chunk_rows("poses"):
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring every row so far to disk."""
+        file = self._opened()
+        if self._pending:
+            blocks, self._pending = self._pending, []
+            rows = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
+            total = self.rows + len(rows["time"])
+            try:
+                self._reserve(file, total)
+                for key, values in rows.items():
+                    file[key].resize(total, axis=0)
+                    file[key][self.rows :] = values
+                file.flush()
+                os.truncate(self.path, file.id.get_filesize())
+            except (OSError, RuntimeError) as error:
+                self._abandon()
+                raise failure(self.path, "cannot write", error) from error
+            self.rows = total
+        self._last_flush = time.monotonic()
+
+    def finish(self) -> None:
+        """Write what is pending, mark the file complete and close it."""
+        self.flush()
+        file = self._opened()
+        try:
+            file.attrs["complete"] = True
+        except (OSError, RuntimeError) as error:
+            self._abandon()
+            raise failure(self.path, "cannot write", error) from error
+        self._shut(file)
+
+    def close(self) -> None:
+        """Write what is pending and close; without `finish()` the file stays incomplete."""
+        if self._file is not None:
+            self.flush()
+            self._shut(self._opened())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _opened(self) -> h5py.File:
+        if self._file is None:
+            raise TrajectoryError(
+                str(self.path), "is closed; rows go in before finish() or close()"
+            )
+        return self._file
+
+    def _shut(self, file: h5py.File) -> None:
+        self._file = None
+        try:
+            file.close()
+        except (OSError, RuntimeError) as error:
+            raise failure(self.path, "cannot write", error) from error
+
+    def _abandon(self) -> None:
+        """Let go of a file that cannot be written any more; what was flushed stays."""
+        file, self._file, self._pending = self._file, None, []
+        if file is not None:
+            try:
+                file.close()
+            except (OSError, RuntimeError):
+                return  # the error that brought us here is the one to report
+
+    def _reserve(self, file: h5py.File, total: int) -> None:
+        """Claim the room for `total` rows; HDF5 cannot read a file that it failed to write."""
+        if not hasattr(os, "posix_fallocate"):
+            return
+        needed = 0
+        for key, shape in self.header.row_shapes.items():
+            chunk = self._chunk_rows(key)
+            chunks = -(-total // chunk) + (-self.rows // chunk)
+            needed += chunks * chunk * 8 * int(np.prod(shape, dtype=int))
+        if needed:
+            with self.path.open("r+b") as room:
+                end = file.id.get_filesize()
+                os.posix_fallocate(room.fileno(), end, needed + METADATA_BYTES)
+
+    def _create(self) -> None:
+        import h5py  # noqa: PLC0415, costs 0.1 s
+
+        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        try:
+            self._file = h5py.File(draft, "w")
+            self._write_header(self._file)
+            self._file.flush()
+            draft.replace(self.path)
+        except (OSError, RuntimeError) as error:
+            self._abandon()
+            draft.unlink(missing_ok=True)
+            raise failure(self.path, "cannot write", error) from error
+
+    def _write_header(self, file: h5py.File) -> None:
+        header = self.header
+        file.attrs.update(
+            {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "complete": False,
+                "pysim_version": header.version,
+                "name": header.name,
+                "scene_sha256": header.scene_hash,
+                "integrator": header.integrator,
+                "step": header.step,
+                "gravity": np.asarray(header.gravity, float),
+            }
+        )
+        for key, shape in header.row_shapes.items():
+            dataset = file.create_dataset(
+                key,
+                shape=(0, *shape),
+                maxshape=(None, *(length or None for length in shape)),
+                chunks=(self._chunk_rows(key), *(max(1, length) for length in shape)),
+                dtype="f8",
+                fillvalue=np.nan,
+            )
+            dataset.attrs["unit"] = self._unit(key)
+        texts: dict[str, str | tuple[str, ...]] = {
+            "names/joints": header.joint_names,
+            "names/bodies": header.body_names,
+            "names/frames": header.frame_names,
+            "names/coordinates": header.coordinate_names,
+            "names/velocities": header.velocity_names,
+            "units/coordinates": header.coordinate_units,
+            "units/velocities": header.velocity_units,
+            "scene/text": header.scene_text,
+            "scene/overrides": _json(header.overrides),
+            "visuals": _json(list(header.visuals)),
+            "render": _json(header.render),
+        }
+        for key, text in texts.items():
+            _write_text(file, key, text)
+        file["frames/body"] = np.asarray(header.frame_bodies, int)
+        file["frames/pose"] = np.asarray(header.frame_poses, float)
+        file["frames/pose"].attrs["unit"] = "m"
+
+    def _chunk_rows(self, key: str) -> int:
+        numbers = int(np.prod(self.header.row_shapes[key], dtype=int))
+        return max(1, min(1024, CHUNK_BYTES // (8 * max(1, numbers))))
+
+    def _unit(self, key: str) -> str:
+        """One unit for the whole dataset, or where to look for those of its columns."""
+        if key not in {"q", "v", "a"}:
+            return UNITS[key.partition("/")[0]]
+        where = "coordinates" if key == "q" else "velocities"
+        return f"see units/{where}" + (", each per s" if key == "a" else "")
+
+
+def check_output(path: Path, *, overwrite: bool) -> None:
+    """Refuse an output path that cannot be written or that holds something else."""
+    if not path.parent.is_dir():
+        problem = f"the folder {str(path.parent)!r} does not exist; make it or choose another"
+        raise TrajectoryError(str(path), problem)
+    if path.is_dir():
+        raise TrajectoryError(str(path), "is a folder; give a file name")
+    if not (path.exists() or path.is_symlink()):
+        return
+    if not is_trajectory(path):
+        problem = "exists and is not a pysim trajectory, so it is left alone; choose another name"
+        raise TrajectoryError(str(path), problem)
+    if not overwrite:
+        problem = "exists; choose another name, or overwrite it on purpose"
+        raise TrajectoryError(str(path), problem)
+
+
+def _json(value: Any) -> str:  # noqa: ANN401, whatever a scene key may hold
+    return json.dumps(value, default=_plain)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """Turn NumPy numbers and arrays, and anything else that JSON lacks, into what it has."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+def _write_text(file: h5py.File, key: str, text: str | tuple[str, ...]) -> None:
+    import h5py  # noqa: PLC0415
+
+    if isinstance(text, str):
+        file.create_dataset(key, data=text, dtype=h5py.string_dtype())
+    else:
+        file.create_dataset(key, data=list(text), shape=(len(text),), dtype=h5py.string_dtype())
