@@ -167,9 +167,9 @@ PYSIM_INLINE Pack<Real, W, Isa> sqrt(Pack<Real, W, Isa> a) {
   }
 #if defined(__AVX512F__)
   else if constexpr (bytes == 64 && is_double) {
-    return {_mm512_sqrt_pd(a.lanes)};
+    return {_mm512_maskz_sqrt_pd(0xff, a.lanes)};
   } else if constexpr (bytes == 64) {
-    return {_mm512_sqrt_ps(a.lanes)};
+    return {_mm512_maskz_sqrt_ps(0xffff, a.lanes)};
   }
 #endif
 #if defined(__AVX__)

@@ -45,16 +45,16 @@ struct Constants {
   Real inertia[10];    ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx about the body frame's origin
   Real turn[9];        ///< axes of the engine's frame in the user's body frame, column-major
   Real pitch;          ///< [m/rad]
-  Real rest[7];        ///< spring rest position
+  Real rest[7];        ///< where the joint's spring is at rest, in its nq coordinates
 };
 
 /// Passive generalised forces of one coordinate of v.
 template <class Real>
 struct Passive {
-  Real damping, stiffness, rest;             ///< [N·s/m], [N/m], [m] or their angular kin
-  Real friction, friction_width;             ///< −friction tanh(v / width)
-  Real lower, upper;                         ///< ±inf where there is none
-  Real stop_stiffness, stop_damping;         ///< the stop beyond a limit
+  Real damping, stiffness;            ///< [N·s/m], [N/m], or their angular kin
+  Real friction, friction_width;      ///< −friction tanh(v / width)
+  Real lower, upper;                  ///< ±inf where there is none
+  Real stop_stiffness, stop_damping;  ///< the stop beyond a limit
 };
 
 /// Coordinate i of the tree is ratio · own + offset.

@@ -1,0 +1,103 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include "bindings/arrays.hpp"
+#include "tree/model.hpp"
+
+namespace pysim::bindings {
+
+using namespace pybind11::literals;
+using tree::JointDescription;
+using tree::Model;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+void copy_exactly(const Numbers& from, std::size_t n, double* to, const char* name) {
+  if (from.size() != n) {
+    throw std::invalid_argument(std::string(name) + " needs " + std::to_string(n) + " numbers, got " +
+                                std::to_string(from.size()));
+  }
+  std::copy(from.begin(), from.end(), to);
+}
+
+/// 4×4 row-major to rotation column-major, position.
+void pack_pose(const Numbers& matrix, double pose[12]) {
+  double X[16];
+  copy_exactly(matrix, 16, X, "placement");
+  for (int j = 0; j < 4; ++j) {
+    for (int i = 0; i < 3; ++i) pose[3 * j + i] = X[4 * i + j];
+  }
+}
+
+JointDescription describe(const py::dict& d) {
+  JointDescription joint;
+  joint.name = d["name"].cast<std::string>();
+  joint.shape = d["shape"].cast<std::string>();
+  joint.parent = d["parent"].cast<int>();
+  pack_pose(d["placement"].cast<Numbers>(), joint.placement);
+  copy_exactly(d["axis"].cast<Numbers>(), 3, joint.axis, "axis");
+  joint.pitch = d["pitch"].cast<double>();
+  copy_exactly(d["inertia"].cast<Numbers>(), 10, joint.inertia, "inertia");
+  joint.follows = d["follows"].cast<int>();
+  joint.ratio = d["ratio"].cast<double>();
+  joint.offset = d["offset"].cast<double>();
+  joint.rest = d["rest"].cast<Numbers>();
+  joint.armature = d["armature"].cast<Numbers>();
+  for (const auto& p : d["passive"].cast<std::vector<Numbers>>()) {
+    tree::Passive<double> passive;
+    copy_exactly(p, 8, reinterpret_cast<double*>(&passive), "passive");
+    joint.passive.push_back(passive);
+  }
+  return joint;
+}
+
+Model make_model(const std::vector<py::dict>& joints, const std::vector<double>& gravity) {
+  double g[3];
+  copy_exactly(gravity, 3, g, "gravity");
+  std::vector<JointDescription> descriptions;
+  descriptions.reserve(joints.size());
+  for (const auto& d : joints) descriptions.push_back(describe(d));
+  return Model(descriptions, g);
+}
+
+template <class Select>
+std::vector<int> per_joint(const Model& model, Select select) {
+  std::vector<int> values;
+  for (const auto& joint : model.joints()) values.push_back(select(joint));
+  return values;
+}
+
+}  // namespace
+
+void bind_model(py::module_& m) {
+  py::class_<Model>(m, "Model", "Frozen mechanism; build it with pysim.compile.")
+      .def(py::init(&make_model), "joints"_a, "gravity"_a)
+      .def_property_readonly("nq", &Model::nq, "Numbers in q.")
+      .def_property_readonly("nv", &Model::nv, "Numbers in v.")
+      .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
+      .def_property_readonly(
+          "gravity",
+          [](const Model& model) { return py::array_t<double>(3, model.gravity()); },
+          "Gravity in the world [m/s²].")
+      .def_property_readonly(
+          "parents",
+          [](const Model& model) { return per_joint(model, [](const auto& j) { return j.parent; }); },
+          "Parent body of every body; -1 is the world.")
+      .def_property_readonly(
+          "q_offsets",
+          [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_q; }); },
+          "Where each joint's numbers begin in q; -1 where it follows another joint.")
+      .def_property_readonly(
+          "v_offsets",
+          [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_v; }); },
+          "Where each joint's numbers begin in v; -1 where it follows another joint.")
+      .def("neutral", [](const Model& model) {
+        const auto q = model.neutral();
+        return py::array_t<double>(static_cast<py::ssize_t>(q.size()), q.data());
+      }, "The configuration of zeros and identity rotations (nq,).");
+}
+
+}  // namespace pysim::bindings

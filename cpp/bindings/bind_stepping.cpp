@@ -1,0 +1,94 @@
+#include "bindings/calls.hpp"
+
+namespace pysim::bindings {
+
+using namespace pybind11::literals;
+
+namespace {
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+/// Prescribed forces, kept with the model they belong to: each array (nv,).
+struct Actuation {
+  Numbers offset, amplitude, frequency, phase;
+
+  stepping::Actuation view(const Model& model) const {
+    for (const auto* a : {&offset, &amplitude, &frequency, &phase}) {
+      if (a->ndim() != 1 || a->shape(0) != model.nv()) {
+        throw std::invalid_argument("actuation must have shape (" + std::to_string(model.nv()) + ",)");
+      }
+    }
+    return {offset.data(), amplitude.data(), frequency.data(), phase.data()};
+  }
+};
+
+engine::Integrator integrator_named(const std::string& name) {
+  if (name == "semi_implicit") return engine::Integrator::semi_implicit;
+  if (name == "rk4") return engine::Integrator::rk4;
+  throw std::invalid_argument("integrator '" + name + "' is unknown; choose semi_implicit or rk4");
+}
+
+py::tuple advance(const Model& model,
+                  py::handle q,
+                  py::handle v,
+                  double time,
+                  double step,
+                  py::ssize_t steps,
+                  const std::string& integrator,
+                  const Actuation& actuation,
+                  int threads) {
+  if (!(step > 0)) throw std::invalid_argument("step must be positive [s], got " + std::to_string(step));
+  if (steps < 0) throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(steps));
+  Call<double> call(model, q);
+  call.set_v(v);
+  const auto forces = actuation.view(model);
+  auto q1 = make_output<double>(call.leading(), {model.nq()});
+  auto v1 = make_output<double>(call.leading(), {model.nv()});
+  std::vector<std::ptrdiff_t> done(static_cast<std::size_t>(call.leading().states));
+
+  engine::Batch<double>& batch = call.batch();
+  batch.out = q1.mutable_data();
+  batch.out_v = v1.mutable_data();
+  batch.actuation = &forces;
+  batch.integrator = integrator_named(integrator);
+  batch.time = time;
+  batch.step = step;
+  batch.steps = steps;
+  batch.done = done.data();
+  {
+    const py::gil_scoped_release nogil;
+    const auto& table = engine::kernels();
+    engine::run_batch<double>(table.advance, table.float64.width, model, batch, threads);
+  }
+  if (!call.leading().batched) return py::make_tuple(q1, v1, done.front());
+  return py::make_tuple(q1, v1, py::array_t<std::ptrdiff_t>(call.leading().states, done.data()));
+}
+
+}  // namespace
+
+void bind_stepping(py::module_& m) {
+  py::class_<Actuation>(m, "Actuation",
+                        "Generalised forces offset + amplitude sin(frequency t + phase), arrays of (nv,) in "
+                        "[N or N·m], [rad/s] and [rad].")
+      .def(py::init<Numbers, Numbers, Numbers, Numbers>(), "offset"_a, "amplitude"_a, "frequency"_a, "phase"_a)
+      .def_readonly("offset", &Actuation::offset)
+      .def_readonly("amplitude", &Actuation::amplitude)
+      .def_readonly("frequency", &Actuation::frequency)
+      .def_readonly("phase", &Actuation::phase);
+  m.def("advance",
+        &advance,
+        "model"_a,
+        "q"_a,
+        "v"_a,
+        "time"_a,
+        "step"_a,
+        "steps"_a,
+        "integrator"_a,
+        "actuation"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite, and a state "
+        "that did not is returned as it last was.");
+}
+
+}  // namespace pysim::bindings

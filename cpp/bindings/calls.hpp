@@ -1,0 +1,89 @@
+// One call of an algorithm: its checked arguments, its output, the GIL released while it runs.
+#pragma once
+
+#include "bindings/arrays.hpp"
+#include "engine/dispatch.hpp"
+
+namespace pysim::bindings {
+
+using tree::Model;
+using Shape = std::vector<py::ssize_t>;
+
+template <class Real>
+const engine::DynamicsKernels<Real>& dynamics_kernels() {
+  if constexpr (sizeof(Real) == 8) {
+    return engine::kernels().float64;
+  } else {
+    return engine::kernels().float32;
+  }
+}
+
+template <class Real>
+class Call {
+ public:
+  Call(const Model& model, py::handle q, const char* name = "q")
+      : model_(model), q_(q, name, {model.nq()}, leading_) {
+    batch_.states = leading_.states;
+    batch_.q = q_.data();
+    check_quaternions(batch_.q, name);
+  }
+
+  engine::Batch<Real>& batch() { return batch_; }
+  const Leading& leading() const { return leading_; }
+
+  void set_v(py::handle v) { batch_.v = keep(v, "v", {model_.nv()}); }
+  void set_x(py::handle x, const char* name, int count) { batch_.x = keep(x, name, {count}); }
+  void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
+
+  /// Velocities of zero, for statics.
+  void set_v_zero() {
+    zeros_.assign(static_cast<std::size_t>(leading_.states * model_.nv()), Real(0));
+    batch_.v = zeros_.data();
+  }
+
+  /// Refuses a quaternion that is not of unit length, by joint.
+  void check_quaternions(const Real* q, const char* name) const {
+    constexpr double tolerance = sizeof(Real) == 8 ? 1e-6 : 1e-4;
+    for (const auto& joint : model_.joints()) {
+      const int at = tree::quaternion_offset(joint.shape);
+      if (at < 0 || joint.own_q < 0) continue;
+      for (py::ssize_t k = 0; k < leading_.states; ++k) {
+        const Real* x = q + k * model_.nq() + joint.own_q + at;
+        const double norm =
+            std::sqrt(double(x[0]) * x[0] + double(x[1]) * x[1] + double(x[2]) * x[2] + double(x[3]) * x[3]);
+        if (std::abs(norm - 1) <= tolerance) continue;
+        const auto index = static_cast<std::size_t>(&joint - model_.joints().data());
+        throw std::invalid_argument(std::string(name) + " holds a quaternion (x, y, z, w) of length " +
+                                    std::to_string(norm) + " for joint '" + model_.names()[index] +
+                                    "', it must be 1; divide it by its length");
+      }
+    }
+  }
+
+  py::array_t<Real> run(engine::Kernel<Real> engine::DynamicsKernels<Real>::*kernel, const Shape& row, int threads) {
+    if (threads < 0) throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+    auto out = make_output<Real>(leading_, row);
+    batch_.out = out.mutable_data();
+    const auto& table = dynamics_kernels<Real>();
+    {
+      const py::gil_scoped_release nogil;
+      engine::run_batch<Real>(table.*kernel, table.width, model_, batch_, threads);
+    }
+    return out;
+  }
+
+ private:
+  const Real* keep(py::handle x, const char* name, const Shape& row) {
+    kept_.emplace_back(x, name, row, leading_);
+    return kept_.back().data();
+  }
+
+  const Model& model_;
+  Leading leading_;
+  Rows<Real> q_;
+  std::vector<Rows<Real>> kept_;
+  std::vector<Real> zeros_;
+  engine::Batch<Real> batch_ = {};
+};
+
+}  // namespace pysim::bindings

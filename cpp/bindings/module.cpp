@@ -1,0 +1,23 @@
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "engine/dispatch.hpp"
+
+namespace pysim::bindings {
+void bind_model(pybind11::module_&);
+void bind_dynamics(pybind11::module_&);
+void bind_stepping(pybind11::module_&);
+void bind_spatial(pybind11::module_&);
+}  // namespace pysim::bindings
+
+PYBIND11_MODULE(_engine, m) {
+  using namespace pysim::bindings;
+  m.doc() = "Compiled multibody engine. Import it through pysim, not directly.";
+  m.def("available_isas", &pysim::engine::available_isas, "Instruction sets this CPU can run, narrowest first.");
+  m.def("use_isa", &pysim::engine::use_isa, pybind11::arg("isa"), "Run another instruction set from now on.");
+  m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
+  bind_model(m);
+  bind_dynamics(m);
+  bind_stepping(m);
+  bind_spatial(m);
+}

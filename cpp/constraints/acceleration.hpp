@@ -1,0 +1,72 @@
+// Forward dynamics of a mechanism with its couplings, passive forces and external wrenches.
+//
+// A tree without couplings is the articulated-body algorithm. Where joints follow others, accelerations come from
+// the inertia on the independent coordinates:  (Eᵀ M E) v̇ = τ − Eᵀ h(q, v).
+#pragma once
+
+#include "dynamics/aba.hpp"
+#include "dynamics/crba.hpp"
+#include "dynamics/passive.hpp"
+#include "dynamics/rnea.hpp"
+#include "tree/coordinates.hpp"
+
+namespace pysim::constraints {
+
+using simd::all;
+using simd::fnma;
+using spatial::Force;
+using tree::ModelView;
+using tree::Workspace;
+
+/// Solves A x = b in place by A = L D Lᵀ; A (n × n, row-major) is overwritten.
+template <class S>
+void solve_symmetric(int n, S* A, S* x) {
+  for (int j = 0; j < n; ++j) {
+    const S inv_D = all<S>(1) / A[j * n + j];
+    for (int i = j + 1; i < n; ++i) {
+      const S L = A[i * n + j] * inv_D;
+      for (int k = j + 1; k <= i; ++k) A[i * n + k] = fnma(L, A[k * n + j], A[i * n + k]);
+      x[i] = fnma(L, x[j], x[i]);
+    }
+    x[j] *= inv_D;
+  }
+  for (int j = n - 1; j >= 0; --j) {
+    const S inv_D = all<S>(1) / A[j * n + j];
+    for (int i = j + 1; i < n; ++i) x[j] = fnma(A[i * n + j] * inv_D, x[i], x[j]);
+  }
+}
+
+/// v̇ of the user's coordinates under the generalised forces `tau`; `passive` adds the joints' own forces.
+template <class S>
+void acceleration(const ModelView<typename S::Real>& model,
+                  const S* own_q,
+                  const S* own_v,
+                  const S* tau,
+                  const Force<S>* f_ext,
+                  bool passive,
+                  S* a,
+                  Workspace<S> w) {
+  const S* q = tree::tree_q(model, own_q, w);
+  const S* v = tree::tree_v(model, own_v, w);
+  S* const force = w.template take<S>(model.nv);
+  const bool passes = passive && model.has_passive;
+  if (passes) dynamics::passive_forces(model, q, v, force);
+
+  if (!model.coupled) {
+    for (int i = 0; passes && i < model.nv; ++i) force[i] += tau[i];
+    dynamics::aba(model, q, v, passes ? force : tau, f_ext, a, w);
+    return;
+  }
+
+  S* const h = w.template take<S>(model.nv);
+  dynamics::rnea(model, q, v, static_cast<const S*>(nullptr), f_ext, h, w);
+  for (int i = 0; i < model.nv; ++i) force[i] = passes ? force[i] - h[i] : -h[i];
+  const S* rest = tree::own_forces(model, static_cast<const S*>(force), w);
+  for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
+
+  S* const M = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+  dynamics::crba(model, q, M, w);
+  solve_symmetric(model.own_nv, tree::own_inertia(model, M, w), a);
+}
+
+}  // namespace pysim::constraints

@@ -1,0 +1,110 @@
+// Passive forces of the joints: springs, damping, friction, stops.
+//
+//     τ = −d v − k (q ⊖ q_rest) − f tanh(v / w) − stop(q, v)
+//
+// A spring on a rotation stores ½ φᵀ k φ, φ = log(R_restᵀ R); its moment is −J_l⁻¹(φ) k φ. A free joint's spring acts
+// on the position in the parent and on the rotation. A stop pushes only: beyond the limit, spring and damper, never
+// pulling back.
+#pragma once
+
+#include "dynamics/retract.hpp"
+#include "simd/math.hpp"
+#include "tree/workspace.hpp"
+
+namespace pysim::dynamics {
+
+using tree::Constants;
+using tree::Passive;
+
+template <class S>
+PYSIM_INLINE Vec3<S> stiffness3(const Passive<typename S::Real>* p, const Vec3<S>& d) {
+  return {all<S>(p[0].stiffness) * d.x, all<S>(p[1].stiffness) * d.y, all<S>(p[2].stiffness) * d.z};
+}
+
+/// φ = log(R_restᵀ R) of a joint whose quaternion begins at `at` in its coordinates.
+template <class S>
+PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Real>& c, const S* q, int at) {
+  const Quaternion<S> rest = {
+      all<S>(c.rest[at]), all<S>(c.rest[at + 1]), all<S>(c.rest[at + 2]), all<S>(c.rest[at + 3])};
+  return spatial::log_quaternion(conjugate(rest) * load_quaternion(q + at));
+}
+
+/// How far q is beyond a limit [m or rad], positive above, negative below, zero between.
+template <class S>
+PYSIM_INLINE S beyond(const Passive<typename S::Real>& p, S q) {
+  const S o = all<S>(0);
+  return max(q - all<S>(p.upper), o) + min(q - all<S>(p.lower), o);
+}
+
+/// The pull of one joint's springs and stops, at the joint's first coordinates.
+template <class S>
+PYSIM_INLINE void spring_forces(const Joint& joint,
+                                const Constants<typename S::Real>& c,
+                                const Passive<typename S::Real>* p,
+                                const S* q,
+                                const S* v,
+                                S* tau) {
+  const S o = all<S>(0);
+  if (joint.shape == Shape::ball || joint.shape == Shape::free) {
+    const int at = joint.shape == Shape::free ? 3 : 0;
+    const Vec3<S> phi = turn_from_rest(c, q, at);
+    store(-spatial::left_jacobian_inverse_times(phi, stiffness3<S>(p + at, phi)), tau + at);
+    if (at == 0) return;
+    const Vec3<S> pull = stiffness3<S>(p, load3(q) - spatial::all3<S>(c.rest));
+    store(-transpose_times(spatial::rotation(load_quaternion(q + at)), pull), tau);
+    return;
+  }
+  for (int i = 0; i < joint.nv; ++i) {
+    const S depth = beyond(p[i], q[i]);
+    const S stop = fma(all<S>(p[i].stop_damping), v[i], all<S>(p[i].stop_stiffness) * depth);
+    tau[i] = all<S>(p[i].stiffness) * (all<S>(c.rest[i]) - q[i]) -
+             select(depth > o, max(stop, o), select(depth < o, min(stop, o), o));
+  }
+}
+
+/// Passive generalised forces [N or N·m] in tree coordinates.
+template <class S>
+void passive_forces(const ModelView<typename S::Real>& model, const S* q, const S* v, S* tau) {
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    const Passive<typename S::Real>* p = model.passive + joint.v;
+    spring_forces(joint, model.constants[b], p, q + joint.q, v + joint.v, tau + joint.v);
+    for (int i = 0; i < joint.nv; ++i) {
+      S& t = tau[joint.v + i];
+      const S rate = v[joint.v + i];
+      t = fnma(all<S>(p[i].damping), rate, t);
+      if (p[i].friction > 0) {
+        t = fnma(all<S>(p[i].friction), simd::tanh(rate / all<S>(p[i].friction_width)), t);
+      }
+    }
+  }
+}
+
+/// Energy stored in springs and stops [J].
+template <class S>
+S elastic_energy(const ModelView<typename S::Real>& model, const S* tree_q) {
+  S twice = all<S>(0);
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    const Constants<typename S::Real>& c = model.constants[b];
+    const Passive<typename S::Real>* p = model.passive + joint.v;
+    const S* q = tree_q + joint.q;
+    if (joint.shape == Shape::ball || joint.shape == Shape::free) {
+      const int at = joint.shape == Shape::free ? 3 : 0;
+      const Vec3<S> phi = turn_from_rest(c, q, at);
+      twice += dot(phi, stiffness3<S>(p + at, phi));
+      if (at == 0) continue;
+      const Vec3<S> d = load3(q) - spatial::all3<S>(c.rest);
+      twice += dot(d, stiffness3<S>(p, d));
+      continue;
+    }
+    for (int i = 0; i < joint.nv; ++i) {
+      const S d = q[i] - all<S>(c.rest[i]);
+      const S depth = beyond(p[i], q[i]);
+      twice += all<S>(p[i].stiffness) * d * d + all<S>(p[i].stop_stiffness) * depth * depth;
+    }
+  }
+  return all<S>(typename S::Real(0.5)) * twice;
+}
+
+}  // namespace pysim::dynamics

@@ -1,0 +1,104 @@
+// The caller's arrays: one row a state, and how packs of states are read from and written to them.
+#pragma once
+
+#include "stepping/system.hpp"
+
+namespace pysim::engine {
+
+using simd::all;
+using simd::gather;
+using simd::scatter;
+using spatial::Force;
+using spatial::Pose;
+using spatial::Vec3;
+using tree::ModelView;
+using tree::Workspace;
+
+enum class Integrator : int { semi_implicit, rk4 };
+
+/// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm does
+/// not use is null.
+template <class Real>
+struct Batch {
+  std::ptrdiff_t states;
+  const Real *q, *v;
+  const Real* x;      ///< third argument: a, tau, dq or q1
+  const Real* f_ext;  ///< (states, bodies, 6) in the user's body frames
+  Real* out;
+  Real* out_v;           ///< advance: the new velocity
+  bool passive;          ///< include the joints' own forces
+  int body;              ///< frame_placement: the body that carries the frame, −1 the world
+  const Real* placement; ///< frame_placement: the frame in the engine's body frame, as 12 numbers
+
+  const stepping::Actuation* actuation;
+  Integrator integrator;
+  double time, step;
+  std::ptrdiff_t steps;
+  std::ptrdiff_t* done;  ///< advance: good steps of each state
+};
+
+/// W consecutive states of a batch: what one run of a kernel reads and writes.
+template <class S>
+struct States {
+  using Real = typename S::Real;
+
+  const ModelView<Real>& model;
+  const Batch<Real>& batch;
+  std::ptrdiff_t first;
+  Workspace<S> w;
+
+  /// `count` numbers of each row.
+  S* load(const Real* rows, int count) {
+    S* const packs = w.template take<S>(count);
+    for (int i = 0; i < count; ++i) packs[i] = gather<S>(rows + first * count + i, count);
+    return packs;
+  }
+
+  void save(const S* packs, Real* rows, int count) const {
+    for (int i = 0; i < count; ++i) scatter(packs[i], rows + first * count + i, count);
+  }
+
+  S* own_q() { return load(batch.q, model.own_nq); }
+  S* own_v() { return load(batch.v, model.own_nv); }
+  const S* tree_q() { return tree::tree_q(model, static_cast<const S*>(own_q()), w); }
+  const S* tree_v() { return tree::tree_v(model, static_cast<const S*>(own_v()), w); }
+
+  /// v̇ in tree coordinates; null where the caller gave none.
+  const S* tree_a() {
+    if (batch.x == nullptr) return nullptr;
+    return tree::tree_v(model, static_cast<const S*>(load(batch.x, model.own_nv)), w);
+  }
+
+  /// External wrenches in the engine's frames; null where the caller gave none.
+  const Force<S>* f_ext() {
+    if (batch.f_ext == nullptr) return nullptr;
+    Force<S>* const wrench = w.template take<Force<S>>(model.bodies);
+    const int row = 6 * model.bodies;
+    for (int b = 0; b < model.bodies; ++b) {
+      const Real* numbers = batch.f_ext + first * row + 6 * b;
+      const auto at = [&](int i) { return gather<S>(numbers + i, row); };
+      wrench[b] = {{at(0), at(1), at(2)}, {at(3), at(4), at(5)}};
+      if (!model.turned) continue;
+      const auto turn = spatial::all33<S>(model.constants[b].turn);
+      wrench[b] = {transpose_times(turn, wrench[b].f), transpose_times(turn, wrench[b].t)};
+    }
+    return wrench;
+  }
+
+  /// Generalised forces of the tree, on the user's coordinates, to `out`.
+  void save_forces(const S* tau) { save(tree::own_forces(model, tau, w), batch.out, model.own_nv); }
+
+  void save_number(S x) const { scatter(x, batch.out + first, 1); }
+
+  /// Pose `i` of `count` a state, as a 4×4 matrix.
+  void save_pose(const Pose<S>& X, int i, int count) const {
+    const S o = all<S>(0), e = all<S>(1);
+    const S entry[16] = {X.R.x.x, X.R.y.x, X.R.z.x, X.p.x, X.R.x.y, X.R.y.y, X.R.z.y, X.p.y,
+                         X.R.x.z, X.R.y.z, X.R.z.z, X.p.z, o,       o,       o,       e};
+    const std::ptrdiff_t row = std::ptrdiff_t{16} * count;
+    Real* matrix = batch.out + first * row + 16 * i;
+    for (int j = 0; j < 16; ++j) scatter(entry[j], matrix + j, row);
+  }
+};
+
+}  // namespace pysim::engine

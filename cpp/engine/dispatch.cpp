@@ -1,0 +1,110 @@
+#include "engine/dispatch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "engine/threads.hpp"
+
+namespace pysim::engine {
+
+extern const Kernels baseline_kernels;
+#if defined(PYSIM_X86)
+extern const Kernels avx2_kernels;
+extern const Kernels avx512_kernels;
+#endif
+
+namespace {
+
+struct Candidate {
+  const Kernels& kernels;
+  bool (*supported)();
+};
+
+const std::vector<Candidate>& candidates() {
+  static const std::vector<Candidate> all = {
+      {baseline_kernels, [] { return true; }},
+#if defined(PYSIM_X86)
+      {avx2_kernels, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }},
+      {avx512_kernels,
+       [] {
+         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+       }},
+#endif
+  };
+  return all;
+}
+
+const Kernels& kernels_for(std::string_view isa) {
+  const Kernels* chosen = nullptr;
+  for (const auto& c : candidates()) {
+    if (c.supported() && (isa == "auto" || isa == c.kernels.isa)) chosen = &c.kernels;
+  }
+  if (chosen == nullptr) {
+    std::string known = "auto";
+    for (const auto& name : available_isas()) known += ", " + name;
+    throw std::invalid_argument("isa '" + std::string(isa) + "' is not available on this CPU; choose " + known);
+  }
+  return *chosen;
+}
+
+std::atomic<const Kernels*>& current() {
+  static std::atomic<const Kernels*> table = [] {
+    const char* wanted = std::getenv("PYSIM_ISA");
+    return &kernels_for(wanted == nullptr || *wanted == '\0' ? "auto" : wanted);
+  }();
+  return table;
+}
+
+/// Scratch of the calling thread, kept between calls and grown on demand, aligned to 64 bytes.
+void* scratch(std::size_t bytes) {
+  struct Free {
+    void operator()(void* p) const { ::operator delete(p, std::align_val_t{64}); }
+  };
+  thread_local std::unique_ptr<void, Free> block;
+  thread_local std::size_t size = 0;
+  if (size < bytes) {
+    block.reset();
+    block.reset(::operator new(bytes, std::align_val_t{64}));
+    size = bytes;
+  }
+  return block.get();
+}
+
+}  // namespace
+
+std::vector<std::string> available_isas() {
+  std::vector<std::string> names;
+  for (const auto& c : candidates()) {
+    if (c.supported()) names.emplace_back(c.kernels.isa);
+  }
+  return names;
+}
+
+const Kernels& kernels() { return *current().load(std::memory_order_relaxed); }
+
+void use_isa(std::string_view isa) { current().store(&kernels_for(isa)); }
+
+template <class Real>
+void run_batch(
+    Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads) {
+  const auto view = model.view<Real>();
+  const std::size_t bytes = model.scratch_bytes(static_cast<std::size_t>(width), sizeof(Real));
+  const auto part = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    kernel(view, batch, begin, end, scratch(bytes));
+  };
+  if (threads == 1 || batch.states <= width) {
+    part(0, batch.states);
+  } else {
+    parallel_for(batch.states, width, threads, part);
+  }
+}
+
+template void run_batch<double>(Kernel<double>, int, const tree::Model&, const Batch<double>&, int);
+template void run_batch<float>(Kernel<float>, int, const tree::Model&, const Batch<float>&, int);
+
+}  // namespace pysim::engine

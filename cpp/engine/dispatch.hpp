@@ -1,0 +1,27 @@
+// Which instruction set runs, chosen when the engine loads, and batches on threads.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/kernels.hpp"
+#include "tree/model.hpp"
+
+namespace pysim::engine {
+
+/// Instruction sets this processor can run, narrowest first.
+std::vector<std::string> available_isas();
+
+/// The table in use: the widest this processor runs, or what PYSIM_ISA names.
+const Kernels& kernels();
+
+/// Uses another instruction set from now on ("auto": the widest). Throws std::invalid_argument.
+void use_isa(std::string_view isa);
+
+/// Runs one kernel over a batch on `threads` threads (0: one a processor). Any split gives the same bits.
+template <class Real>
+void run_batch(
+    Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads);
+
+}  // namespace pysim::engine

@@ -1,0 +1,10 @@
+// Compiled with this instruction set's flags (see CMakeLists.txt). Include kernels.hpp and nothing
+// else: any other inline function compiled here could end up being called on an older CPU.
+#include "engine/kernels.hpp"
+
+namespace pysim::engine {
+
+extern const Kernels avx512_kernels;
+const Kernels avx512_kernels = make_kernels<struct avx512, 8>("avx512");
+
+}  // namespace pysim::engine

@@ -1,0 +1,81 @@
+// The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
+#pragma once
+
+#include "engine/operations.hpp"
+#include "engine/spatial_kernels.hpp"
+
+namespace pysim::engine {
+
+/// Runs states [begin, end) of a batch; `scratch` is aligned to 64 bytes and large enough for the model.
+template <class Real>
+using Kernel = void (*)(const ModelView<Real>& model,
+                        const Batch<Real>& batch,
+                        std::ptrdiff_t begin,
+                        std::ptrdiff_t end,
+                        void* scratch);
+
+template <class Real>
+struct DynamicsKernels {
+  int width;  ///< states per pack
+  Kernel<Real> forward_kinematics, frame_placement;
+  Kernel<Real> rnea, aba, crba, passive_forces;
+  Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
+  Kernel<Real> integrate, difference;
+};
+
+struct Kernels {
+  const char* isa;
+  DynamicsKernels<double> float64;
+  DynamicsKernels<float> float32;
+  Kernel<double> advance;
+  SpatialKernels<double> spatial64;
+  SpatialKernels<float> spatial32;
+};
+
+/// Whole packs first, then the remaining states one at a time through the same code.
+template <class Operation, class S, class Tail>
+void run(const ModelView<typename S::Real>& model,
+         const Batch<typename S::Real>& batch,
+         std::ptrdiff_t begin,
+         std::ptrdiff_t end,
+         void* scratch) {
+  std::ptrdiff_t k = begin;
+  for (; k + S::width <= end; k += S::width) {
+    Operation::at(States<S>{model, batch, k, {static_cast<S*>(scratch)}});
+  }
+  for (; k < end; ++k) {
+    Operation::at(States<Tail>{model, batch, k, {static_cast<Tail*>(scratch)}});
+  }
+}
+
+template <class Isa, class Real, int W>
+constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
+  using S = simd::Pack<Real, W, Isa>;
+  using Tail = simd::Pack<Real, 1, Isa>;
+  return {W,
+          &run<ForwardKinematics, S, Tail>,
+          &run<FramePlacement, S, Tail>,
+          &run<Rnea, S, Tail>,
+          &run<Aba, S, Tail>,
+          &run<Crba, S, Tail>,
+          &run<PassiveForces, S, Tail>,
+          &run<KineticEnergy, S, Tail>,
+          &run<PotentialEnergy, S, Tail>,
+          &run<ElasticEnergy, S, Tail>,
+          &run<CenterOfMass, S, Tail>,
+          &run<Integrate, S, Tail>,
+          &run<Difference, S, Tail>};
+}
+
+/// W doubles or 2 W floats to a register.
+template <class Isa, int W>
+constexpr Kernels make_kernels(const char* isa) noexcept {
+  return {isa,
+          make_dynamics_kernels<Isa, double, W>(),
+          make_dynamics_kernels<Isa, float, 2 * W>(),
+          &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
+          make_spatial_kernels<Isa, double, W>(),
+          make_spatial_kernels<Isa, float, 2 * W>()};
+}
+
+}  // namespace pysim::engine

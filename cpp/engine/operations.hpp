@@ -1,0 +1,168 @@
+// Every algorithm as an operation on states: read a pack of them, run, write. One struct an algorithm.
+#pragma once
+
+#include "dynamics/energy.hpp"
+#include "engine/batch.hpp"
+#include "stepping/advance.hpp"
+#include "stepping/rk4.hpp"
+#include "stepping/semi_implicit.hpp"
+
+namespace pysim::engine {
+
+struct ForwardKinematics {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S* q = at.tree_q();
+    Pose<S>* const X_WB = at.w.template take<Pose<S>>(model.bodies);
+    dynamics::forward_kinematics(model, q, X_WB, at.w);
+    for (int b = 0; b < model.bodies; ++b) {
+      Pose<S> X = X_WB[b];
+      if (model.turned) X.R = X.R * transpose(spatial::all33<S>(model.constants[b].turn));
+      at.save_pose(X, b, model.bodies);
+    }
+  }
+};
+
+struct FramePlacement {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S* q = at.tree_q();
+    auto* const columns = at.w.template take<spatial::Motion<S>>(model.stored_columns);
+    Pose<S> X = {spatial::all33<S>(at.batch.placement), spatial::all3<S>(at.batch.placement + 9)};
+    for (int b = at.batch.body; b >= 0; b = model.joint[b].parent) {
+      X = tree::evaluate(model.joint[b], model.constants[b], q, columns) * X;
+    }
+    at.save_pose(X, 0, 1);
+  }
+};
+
+struct Rnea {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const Force<S>* f_ext = at.f_ext();
+    S* const tau = at.w.template take<S>(model.nv);
+    dynamics::rnea(model, q, v, a, f_ext, tau, at.w);
+    if (at.batch.passive && model.has_passive) {
+      S* const passive = at.w.template take<S>(model.nv);
+      dynamics::passive_forces(model, q, v, passive);
+      for (int i = 0; i < model.nv; ++i) tau[i] -= passive[i];
+    }
+    at.save_forces(tau);
+  }
+};
+
+struct Aba {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.load(at.batch.x, model.own_nv);
+    const Force<S>* f_ext = at.f_ext();
+    S* const a = at.w.template take<S>(model.own_nv);
+    constraints::acceleration(model, q, v, tau, f_ext, at.batch.passive, a, at.w);
+    at.save(a, at.batch.out, model.own_nv);
+  }
+};
+
+struct Crba {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S* q = at.tree_q();
+    S* const M = at.w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+    dynamics::crba(model, q, M, at.w);
+    const S* own = tree::own_inertia(model, M, at.w);
+    at.save(own, at.batch.out, model.own_nv * model.own_nv);
+  }
+};
+
+struct PassiveForces {
+  template <class S>
+  static void at(States<S> at) {
+    const S *q = at.tree_q(), *v = at.tree_v();
+    S* const tau = at.w.template take<S>(at.model.nv);
+    dynamics::passive_forces(at.model, q, v, tau);
+    at.save_forces(tau);
+  }
+};
+
+struct KineticEnergy {
+  template <class S>
+  static void at(States<S> at) {
+    const S *q = at.tree_q(), *v = at.tree_v();
+    at.save_number(dynamics::kinetic_energy(at.model, q, v, at.w));
+  }
+};
+
+struct PotentialEnergy {
+  template <class S>
+  static void at(States<S> at) {
+    const S* q = at.tree_q();
+    at.save_number(dynamics::potential_energy(at.model, q, at.w));
+  }
+};
+
+struct ElasticEnergy {
+  template <class S>
+  static void at(States<S> at) {
+    at.save_number(dynamics::elastic_energy(at.model, at.tree_q()));
+  }
+};
+
+struct CenterOfMass {
+  template <class S>
+  static void at(States<S> at) {
+    const S* q = at.tree_q();
+    const auto sum = dynamics::first_moment(at.model, q, at.w);
+    const S com[3] = {sum.mc.x / sum.m, sum.mc.y / sum.m, sum.mc.z / sum.m};
+    at.save(com, at.batch.out, 3);
+  }
+};
+
+struct Integrate {
+  template <class S>
+  static void at(States<S> at) {
+    S* const q = at.own_q();
+    const S* dq = at.load(at.batch.x, at.model.own_nv);
+    dynamics::retract(at.model, q, dq, q);
+    at.save(q, at.batch.out, at.model.own_nq);
+  }
+};
+
+struct Difference {
+  template <class S>
+  static void at(States<S> at) {
+    const S *q0 = at.own_q(), *q1 = at.load(at.batch.x, at.model.own_nq);
+    S* const dq = at.w.template take<S>(at.model.own_nv);
+    dynamics::difference(at.model, q0, q1, dq);
+    at.save(dq, at.batch.out, at.model.own_nv);
+  }
+};
+
+struct Advance {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    S *const q = at.own_q(), *const v = at.own_v();
+    S done;
+    const stepping::System<S> system = {at.model, *batch.actuation, at.w};
+    switch (batch.integrator) {
+      case Integrator::semi_implicit:
+        stepping::advance<stepping::SemiImplicit>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        break;
+      case Integrator::rk4:
+        stepping::advance<stepping::Rk4>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        break;
+    }
+    at.save(q, batch.out, at.model.own_nq);
+    at.save(v, batch.out_v, at.model.own_nv);
+    for (int i = 0; i < S::width; ++i) {
+      batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
+    }
+  }
+};
+
+}  // namespace pysim::engine

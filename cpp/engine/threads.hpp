@@ -1,0 +1,17 @@
+// A pool of threads that is started once and waits between batches.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace pysim::engine {
+
+/// Splits [0, count) into at most `threads` runs of whole multiples of `grain` (the last takes the rest) and calls
+/// part(begin, end) for each, one on the calling thread. threads = 0: one a processor. Returns when all are done;
+/// an exception of a part is rethrown here.
+void parallel_for(std::ptrdiff_t count,
+                  std::ptrdiff_t grain,
+                  int threads,
+                  const std::function<void(std::ptrdiff_t, std::ptrdiff_t)>& part);
+
+}  // namespace pysim::engine

@@ -1,0 +1,41 @@
+// Whole output intervals at a time: many equal steps, watched for numbers that are none.
+#pragma once
+
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+/// 1 in every lane whose q and v are finite, 0 elsewhere.
+template <class S>
+typename S::Mask finite(const ModelView<typename S::Real>& model, const S* q, const S* v) {
+  S zero = all<S>(0);  // stays 0 while every number is finite: inf·0 and nan·0 are nan
+  for (int i = 0; i < model.own_nq; ++i) zero = fma(q[i], all<S>(0), zero);
+  for (int i = 0; i < model.own_nv; ++i) zero = fma(v[i], all<S>(0), zero);
+  return zero == all<S>(0);
+}
+
+/// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite stays at its
+/// last good state; `done` counts the good steps of each world.
+template <class Scheme, class S>
+void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
+  System<S> inner = system;
+  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  S* const next_q = inner.workspace.template take<S>(nq);
+  S* const next_v = inner.workspace.template take<S>(nv);
+  const S one = all<S>(1), none = all<S>(0);
+  S alive = one;
+  *done = none;
+  for (std::ptrdiff_t n = 0; n < steps; ++n) {
+    for (int i = 0; i < nq; ++i) next_q[i] = q[i];
+    for (int i = 0; i < nv; ++i) next_v[i] = v[i];
+    Scheme::step(inner, time + static_cast<double>(n) * h, h, next_q, next_v);
+    alive = select(finite(system.model, next_q, next_v), alive, none);
+    const auto good = alive == one;
+    if (!simd::any<S>(good)) return;
+    for (int i = 0; i < nq; ++i) q[i] = select(good, next_q[i], q[i]);
+    for (int i = 0; i < nv; ++i) v[i] = select(good, next_v[i], v[i]);
+    *done += select(good, one, none);
+  }
+}
+
+}  // namespace pysim::stepping

@@ -1,0 +1,66 @@
+// Between the user's coordinates and the tree's, where one joint follows another:  q_tree = ratio q_own + offset.
+#pragma once
+
+#include "tree/model_view.hpp"
+#include "tree/workspace.hpp"
+
+namespace pysim::tree {
+
+using simd::all;
+using simd::fma;
+
+/// The tree's q. Without couplings the very same array.
+template <class S>
+const S* tree_q(const ModelView<typename S::Real>& model, const S* own, Workspace<S>& w) {
+  if (!model.coupled) return own;
+  S* const q = w.template take<S>(model.nq);
+  for (int i = 0; i < model.nq; ++i) {
+    const auto& c = model.coupling_q[i];
+    q[i] = fma(all<S>(c.ratio), own[c.own], all<S>(c.offset));
+  }
+  return q;
+}
+
+/// The tree's v (or v̇).
+template <class S>
+const S* tree_v(const ModelView<typename S::Real>& model, const S* own, Workspace<S>& w) {
+  if (!model.coupled) return own;
+  S* const v = w.template take<S>(model.nv);
+  for (int i = 0; i < model.nv; ++i) {
+    const auto& c = model.coupling_v[i];
+    v[i] = all<S>(c.ratio) * own[c.own];
+  }
+  return v;
+}
+
+/// Generalised forces on the user's coordinates, τ_own = Σ ratio τ_tree. Without couplings the very same array.
+template <class S>
+const S* own_forces(const ModelView<typename S::Real>& model, const S* tau, Workspace<S>& w) {
+  if (!model.coupled) return tau;
+  S* const own = w.template take<S>(model.own_nv);
+  for (int i = 0; i < model.own_nv; ++i) own[i] = all<S>(0);
+  for (int i = 0; i < model.nv; ++i) {
+    const auto& c = model.coupling_v[i];
+    own[c.own] = fma(all<S>(c.ratio), tau[i], own[c.own]);
+  }
+  return own;
+}
+
+/// Joint-space inertia on the user's coordinates, M_own = Eᵀ M E with E the coupling's matrix.
+template <class S>
+S* own_inertia(const ModelView<typename S::Real>& model, S* M, Workspace<S>& w) {
+  if (!model.coupled) return M;
+  const int n = model.own_nv;
+  S* const own = w.template take<S>(static_cast<std::ptrdiff_t>(n) * n);
+  for (int i = 0; i < n * n; ++i) own[i] = all<S>(0);
+  for (int i = 0; i < model.nv; ++i) {
+    for (int j = 0; j < model.nv; ++j) {
+      const auto &a = model.coupling_v[i], &b = model.coupling_v[j];
+      S& entry = own[a.own * n + b.own];
+      entry = fma(all<S>(a.ratio * b.ratio), M[i * model.nv + j], entry);
+    }
+  }
+  return own;
+}
+
+}  // namespace pysim::tree

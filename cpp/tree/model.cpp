@@ -1,0 +1,264 @@
+#include "tree/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace pysim::tree {
+namespace {
+
+struct ShapeEntry {
+  Shape shape;
+  int nq, nv;
+  bool has_axis;  ///< turned so that the axis is z
+  bool biased;
+  Column column[max_joint_nv];
+};
+
+const std::map<std::string, ShapeEntry>& shapes() {
+  static const std::map<std::string, ShapeEntry> table = {
+      {"revolute", {Shape::revolute, 1, 1, true, false, {wz}}},
+      {"prismatic", {Shape::prismatic, 1, 1, true, false, {vz}}},
+      {"helical", {Shape::helical, 1, 1, true, false, {stored}}},
+      {"cylindrical", {Shape::cylindrical, 2, 2, true, false, {vz, wz}}},
+      {"universal", {Shape::universal, 2, 2, false, true, {stored, wy}}},
+      {"ball", {Shape::ball, 4, 3, false, false, {wx, wy, wz}}},
+      {"planar", {Shape::planar, 3, 3, false, true, {stored, stored, wz}}},
+      {"translation", {Shape::translation, 3, 3, false, false, {vx, vy, vz}}},
+      {"free", {Shape::free, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}}},
+  };
+  return table;
+}
+
+/// Columns of the rotation that takes z to the unit vector `a` the shorter way (about x where a = −z).
+void turn_to(const double a[3], double R[9]) {
+  if (a[2] < -1 + 1e-12 && std::hypot(a[0], a[1]) < 1e-9) {
+    const double flip[9] = {1, 0, 0, 0, -1, 0, 0, 0, -1};
+    std::copy(flip, flip + 9, R);
+    return;
+  }
+  const double k = 1 / (1 + a[2]);
+  const double turn[9] = {1 - k * a[0] * a[0], -k * a[0] * a[1], -a[0],  //
+                          -k * a[0] * a[1], 1 - k * a[1] * a[1], -a[1],  //
+                          a[0], a[1], a[2]};
+  std::copy(turn, turn + 9, R);
+}
+
+/// C = Aᵀ B, column-major.
+void transpose_times(const double A[9], const double* B, int columns, double* C) {
+  for (int j = 0; j < columns; ++j) {
+    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
+    for (int i = 0; i < 3; ++i) {
+      C[3 * j + i] = A[3 * i] * b[0] + A[3 * i + 1] * b[1] + A[3 * i + 2] * b[2];
+    }
+  }
+}
+
+/// C = A B, column-major.
+void times(const double A[9], const double* B, int columns, double* C) {
+  for (int j = 0; j < columns; ++j) {
+    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
+    for (int i = 0; i < 3; ++i) C[3 * j + i] = A[i] * b[0] + A[3 + i] * b[1] + A[6 + i] * b[2];
+  }
+}
+
+/// Tᵀ I T of the packed record.
+void turn_inertia(const double T[9], const double in[10], double out[10]) {
+  const double I[9] = {in[4], in[7], in[9], in[7], in[5], in[8], in[9], in[8], in[6]};
+  double IT[9], J[9];
+  times(I, T, 3, IT);
+  transpose_times(T, IT, 3, J);
+  out[0] = in[0];
+  transpose_times(T, in + 1, 1, out + 1);
+  const double packed[6] = {J[0], J[4], J[8], J[1], J[5], J[2]};
+  std::copy(packed, packed + 6, out + 4);
+}
+
+bool is_active(const Passive<double>& p) {
+  return p.damping != 0 || p.stiffness != 0 || p.friction != 0 || std::isfinite(p.lower) ||
+         std::isfinite(p.upper);
+}
+
+template <class To, class From>
+void copy_numbers(const From* from, std::size_t n, To* to) {
+  std::transform(from, from + n, to, [](From x) { return static_cast<To>(x); });
+}
+
+template <class Record>
+struct NumbersIn;
+template <template <class> class Record, class Real>
+struct NumbersIn<Record<Real>> {
+  static constexpr std::size_t value = sizeof(Record<Real>) / sizeof(Real);
+};
+
+/// A record of doubles as a record of floats; both hold nothing but numbers.
+template <template <class> class Record>
+std::vector<Record<float>> rounded(const std::vector<Record<double>>& from) {
+  std::vector<Record<float>> to(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    copy_numbers(reinterpret_cast<const double*>(&from[i]),
+                 NumbersIn<Record<double>>::value,
+                 reinterpret_cast<float*>(&to[i]));
+  }
+  return to;
+}
+
+std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) {
+  std::vector<Coupling<float>> to;
+  for (const auto& c : from) {
+    to.push_back({c.own, static_cast<float>(c.ratio), static_cast<float>(c.offset)});
+  }
+  return to;
+}
+
+}  // namespace
+
+int quaternion_offset(Shape shape) {
+  if (shape == Shape::ball) return 0;
+  return shape == Shape::free ? 3 : -1;
+}
+
+Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
+  std::copy(gravity, gravity + 3, gravity_);
+  for (const auto& d : joints) add_joint(d);
+  float_.constants = rounded(double_.constants);
+  float_.armature.assign(double_.armature.begin(), double_.armature.end());
+  float_.passive = rounded(double_.passive);
+  float_.coupling_q = rounded(double_.coupling_q);
+  float_.coupling_v = rounded(double_.coupling_v);
+}
+
+void Model::add_joint(const JointDescription& d) {
+  const auto entry = shapes().find(d.shape);
+  if (entry == shapes().end()) {
+    throw std::invalid_argument("joint '" + d.name + "': unknown joint shape '" + d.shape + "'");
+  }
+  if (d.parent < -1 || d.parent >= nbodies()) {
+    throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
+  }
+  const ShapeEntry& shape = entry->second;
+  Joint joint = {};
+  joint.shape = shape.shape;
+  joint.parent = d.parent;
+  joint.nq = shape.nq;
+  joint.nv = shape.nv;
+  joint.biased = shape.biased;
+  std::copy(shape.column, shape.column + max_joint_nv, joint.column);
+  const auto columns = static_cast<int>(std::count(shape.column, shape.column + shape.nv, stored));
+  joint.first_stored = columns > 0 ? stored_columns_ : -1;
+  stored_columns_ += columns;
+
+  Constants<double> c = {};
+  const double z[3] = {0, 0, 1};
+  turn_to(shape.has_axis ? d.axis : z, c.turn);
+  turned_ = turned_ || c.turn[8] < 1;
+
+  // X_P'B' = Tᵀ_P X_PB T_B: both frames turned.
+  double pose[12];
+  std::copy(d.placement, d.placement + 12, pose);
+  if (d.parent >= 0) to_engine_frame(d.parent, pose);
+  times(pose, c.turn, 3, c.placement);
+  std::copy(pose + 9, pose + 12, c.placement + 9);
+  turn_inertia(c.turn, d.inertia, c.inertia);
+  c.pitch = d.pitch;
+  std::copy(d.rest.begin(), d.rest.end(), c.rest);
+  double_.constants.push_back(c);
+  names_.push_back(d.name);
+  add_coordinates(d, joint);
+  joints_.push_back(joint);
+}
+
+void Model::add_coordinates(const JointDescription& d, Joint& joint) {
+  const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
+  if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
+    throw std::invalid_argument("joint '" + d.name + "': rest needs " + std::to_string(nq) +
+                                " numbers, armature and passive forces " + std::to_string(nv));
+  }
+  joint.q = nq_;
+  joint.v = nv_;
+  nq_ += joint.nq;
+  nv_ += joint.nv;
+  if (d.follows >= 0) {
+    if (d.follows >= nbodies() || joint.nq != 1) {
+      throw std::invalid_argument("joint '" + d.name + "': can only follow an earlier joint of one coordinate");
+    }
+    const Coupling<double> q = double_.coupling_q[joints_[static_cast<std::size_t>(d.follows)].q];
+    joint.own_q = joint.own_v = -1;
+    coupled_ = true;
+    const double ratio = d.ratio * q.ratio, offset = d.ratio * q.offset + d.offset;
+    const int own_v = double_.coupling_v[joints_[static_cast<std::size_t>(d.follows)].v].own;
+    double_.coupling_q.push_back({q.own, ratio, offset});
+    double_.coupling_v.push_back({own_v, ratio, 0});
+  } else {
+    joint.own_q = own_nq_;
+    joint.own_v = own_nv_;
+    for (int i = 0; i < joint.nq; ++i) double_.coupling_q.push_back({own_nq_ + i, 1, 0});
+    for (int i = 0; i < joint.nv; ++i) double_.coupling_v.push_back({own_nv_ + i, 1, 0});
+    own_nq_ += joint.nq;
+    own_nv_ += joint.nv;
+  }
+  double_.armature.insert(double_.armature.end(), d.armature.begin(), d.armature.end());
+  double_.passive.insert(double_.passive.end(), d.passive.begin(), d.passive.end());
+  has_passive_ = has_passive_ || std::any_of(d.passive.begin(), d.passive.end(), is_active);
+}
+
+void Model::to_engine_frame(int body, double pose[12]) const {
+  if (body < 0) return;
+  const double* turn = double_.constants[static_cast<std::size_t>(body)].turn;
+  double turned[12];
+  transpose_times(turn, pose, 4, turned);
+  std::copy(turned, turned + 12, pose);
+}
+
+template <class Real>
+ModelView<Real> Model::view() const {
+  const auto& n = [this]() -> const ModelNumbers<Real>& {
+    if constexpr (sizeof(Real) == 8) {
+      return double_;
+    } else {
+      return float_;
+    }
+  }();
+  ModelView<Real> view = {};
+  view.bodies = nbodies();
+  view.nq = nq_;
+  view.nv = nv_;
+  view.own_nq = own_nq_;
+  view.own_nv = own_nv_;
+  view.stored_columns = stored_columns_;
+  view.coupled = coupled_;
+  view.turned = turned_;
+  view.has_passive = has_passive_;
+  copy_numbers(gravity_, 3, view.gravity);
+  view.joint = joints_.data();
+  view.constants = n.constants.data();
+  view.armature = n.armature.data();
+  view.passive = n.passive.data();
+  view.coupling_q = n.coupling_q.data();
+  view.coupling_v = n.coupling_v.data();
+  return view;
+}
+
+template ModelView<double> Model::view() const;
+template ModelView<float> Model::view() const;
+
+std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
+  const auto bodies = joints_.size();
+  const auto nv = static_cast<std::size_t>(nv_);
+  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a coordinate;
+  // M on both sets of coordinates
+  const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv + 256;
+  return packs * width * size;
+}
+
+std::vector<double> Model::neutral() const {
+  std::vector<double> q(static_cast<std::size_t>(own_nq_), 0.0);
+  for (const auto& joint : joints_) {
+    const int at = quaternion_offset(joint.shape);
+    if (joint.own_q >= 0 && at >= 0) q[static_cast<std::size_t>(joint.own_q + at + 3)] = 1;
+  }
+  return q;
+}
+
+}  // namespace pysim::tree

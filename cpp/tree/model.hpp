@@ -1,0 +1,78 @@
+// The frozen model: owns the numbers that ModelView shows to the kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tree/model_view.hpp"
+
+namespace pysim::tree {
+
+/// A joint and the body it moves, in the frames the user named.
+struct JointDescription {
+  std::string name;
+  std::string shape;  ///< as in Shape
+  int parent = -1;    ///< body, −1 for the world
+  double placement[12] = {};
+  double axis[3] = {0, 0, 1};
+  double pitch = 0;
+  double inertia[10] = {};  ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx in the body frame
+  int follows = -1;         ///< joint whose coordinate this one copies:  q = ratio q_other + offset
+  double ratio = 1, offset = 0;
+  std::vector<double> rest;               ///< [nq]
+  std::vector<double> armature;           ///< [nv]
+  std::vector<Passive<double>> passive;   ///< [nv]
+};
+
+/// Numbers of one precision, laid out as the kernels read them.
+template <class Real>
+struct ModelNumbers {
+  std::vector<Constants<Real>> constants;
+  std::vector<Real> armature;
+  std::vector<Passive<Real>> passive;
+  std::vector<Coupling<Real>> coupling_q, coupling_v;
+};
+
+/// Built once, never changed. Body k moves with joint k; a parent comes before its children.
+class Model {
+ public:
+  /// Throws std::invalid_argument where the description is no tree in that order.
+  Model(const std::vector<JointDescription>& joints, const double gravity[3]);
+
+  /// Pose of body `b`'s user frame, turned to the engine's: R ← Rᵀ_turn R, p ← Rᵀ_turn p, for 12 numbers.
+  void to_engine_frame(int body, double pose[12]) const;
+
+  template <class Real>
+  ModelView<Real> view() const;
+
+  int nq() const { return own_nq_; }
+  int nv() const { return own_nv_; }
+  int tree_nv() const { return nv_; }
+  int nbodies() const { return static_cast<int>(joints_.size()); }
+  const std::vector<Joint>& joints() const { return joints_; }
+  const std::vector<std::string>& names() const { return names_; }
+  const double* gravity() const { return gravity_; }
+
+  /// Bytes of scratch that any kernel may take for one pack of `width` numbers of `size` bytes.
+  std::size_t scratch_bytes(std::size_t width, std::size_t size) const;
+
+  /// The neutral configuration: zeros, identity quaternions.
+  std::vector<double> neutral() const;
+
+ private:
+  void add_joint(const JointDescription& d);
+  void add_coordinates(const JointDescription& d, Joint& joint);
+
+  std::vector<Joint> joints_;
+  std::vector<std::string> names_;
+  ModelNumbers<double> double_;
+  ModelNumbers<float> float_;
+  double gravity_[3];
+  int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0;
+  bool coupled_ = false, turned_ = false, has_passive_ = false;
+};
+
+/// Where the quaternion of a joint begins in its coordinates; −1 if it has none.
+int quaternion_offset(Shape shape);
+
+}  // namespace pysim::tree

@@ -1,0 +1,120 @@
+"""pysim: a plugin-based multibody simulator with scene files.
+
+    scene = pysim.load_scene("scene.toml")
+    trajectory = pysim.simulate(scene)
+
+Importing pysim loads NumPy and the engine; everything heavier loads when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pysim._engine import available_isas, use_isa
+from pysim.errors import (
+    JointError,
+    ModelError,
+    PysimError,
+    PysimWarning,
+    SceneError,
+    SimulationError,
+    TrajectoryError,
+)
+
+if TYPE_CHECKING:
+    from pysim.algorithms import (
+        aba,
+        center_of_mass,
+        crba,
+        elastic_energy,
+        forward_kinematics,
+        frame_placement,
+        generalized_gravity,
+        kinetic_energy,
+        nonlinear_effects,
+        passive_forces,
+        potential_energy,
+        rnea,
+    )
+    from pysim.compile import Scene, load_model
+    from pysim.model import Model, State
+    from pysim.simulation import load_scene, simulate
+    from pysim.trajectory import Trajectory, load_trajectory
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "JointError",
+    "Model",
+    "ModelError",
+    "PysimError",
+    "PysimWarning",
+    "Scene",
+    "SceneError",
+    "SimulationError",
+    "State",
+    "Trajectory",
+    "TrajectoryError",
+    "aba",
+    "available_isas",
+    "center_of_mass",
+    "crba",
+    "elastic_energy",
+    "forward_kinematics",
+    "frame_placement",
+    "generalized_gravity",
+    "kinetic_energy",
+    "load_model",
+    "load_scene",
+    "load_trajectory",
+    "nonlinear_effects",
+    "passive_forces",
+    "potential_energy",
+    "rnea",
+    "simulate",
+    "use_isa",
+]
+
+_ALGORITHMS = (
+    "aba",
+    "center_of_mass",
+    "crba",
+    "elastic_energy",
+    "forward_kinematics",
+    "frame_placement",
+    "generalized_gravity",
+    "kinetic_energy",
+    "nonlinear_effects",
+    "passive_forces",
+    "potential_energy",
+    "rnea",
+)
+_HOME = {
+    **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),
+    "Model": "pysim.model",
+    "State": "pysim.model",
+    "Scene": "pysim.compile",
+    "load_model": "pysim.compile",
+    "load_scene": "pysim.simulation",
+    "simulate": "pysim.simulation",
+    "Trajectory": "pysim.trajectory",
+    "load_trajectory": "pysim.trajectory",
+}
+_MODULES = ("inertia", "joints", "render", "spatial")
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name's module when the name is first used."""
+    if name in _HOME:
+        value: object = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"pysim.{name}")
+    else:
+        raise AttributeError(f"module 'pysim' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

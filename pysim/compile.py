@@ -1,0 +1,242 @@
+"""From a specification to a frozen model: weld what is fixed, order the tree, hand it to the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import ModelError
+from pysim.inertia import move_theta
+from pysim.model import Body, Model, State
+from pysim.scene.tree import check_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, SceneSpec, Settings
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A compiled scene: what to simulate, from where, how."""
+
+    model: Model
+    state: State
+    settings: Settings
+    spec: SceneSpec
+    actuation: _engine.Actuation
+
+
+@dataclass
+class _Carrier:
+    """A moving body, or the world (index -1), with everything welded to it."""
+
+    index: int
+    name: str
+    theta: NDArray[np.float64] = field(default_factory=lambda: np.zeros(10))
+    geometries: list[object] = field(default_factory=list)
+
+
+def compile_model(spec: ModelSpec) -> Model:
+    """Freeze a mechanism.
+
+    Bodies joined by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
+    order, depth first, a parent before its children.
+
+    Raises:
+        ModelError: the joints make no tree, or some joint moves no inertia.
+    """
+    check_tree(spec)
+    builder = _Builder(spec)
+    builder.add_children("world", builder.world, np.eye(4))
+    builder.add_frames()
+    model = builder.build()
+    _check_inertia(model)
+    return model
+
+
+def compile_scene(spec: SceneSpec) -> Scene:
+    """Freeze a scene: its model, start state and prescribed forces."""
+    model = compile_model(spec.model)
+    return Scene(model, start_state(model), spec.settings, spec, _actuation(model, spec))
+
+
+def start_state(model: Model) -> State:
+    """Return the state the joints' `start` keys name."""
+    q, v = model.neutral(), np.zeros(model.nv)
+    for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
+        if at_q >= 0:
+            q[at_q : at_q + len(joint.start_q)] = joint.start_q
+            v[at_v : at_v + len(joint.start_v)] = joint.start_v
+    return State(q, v)
+
+
+class _Builder:
+    """Walks the joints depth first and collects what the engine needs."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+        self.world = _Carrier(-1, "world")
+        self.carriers: list[_Carrier] = []
+        self.joints: list[JointSpec] = []
+        self.descriptions: list[dict[str, object]] = []
+        self.frames: dict[str, tuple[int, NDArray[np.float64]]] = {}
+        self._bodies = {body.name: body for body in spec.bodies}
+        self._placed: dict[str, tuple[_Carrier, NDArray[np.float64]]] = {
+            "world": (self.world, np.eye(4))
+        }
+
+    def children(self, body: str) -> Iterator[JointSpec]:
+        return (joint for joint in self.spec.joints if joint.parent == body)
+
+    def add_children(self, name: str, carrier: _Carrier, pose: NDArray[np.float64]) -> None:
+        """Add every joint below the body `name`, which sits at `pose` in its carrier."""
+        pending = [(joint, carrier, pose) for joint in reversed(list(self.children(name)))]
+        while pending:
+            joint, carrier, pose = pending.pop()
+            at = pose @ joint.at
+            if joint.type == "fixed":
+                child, child_pose = carrier, at
+            else:
+                child = self._add_moving(joint, carrier, at)
+                child_pose = np.eye(4)
+            self._weld(self._bodies[joint.child], child, child_pose)
+            pending += [(j, child, child_pose) for j in reversed(list(self.children(joint.child)))]
+
+    def _add_moving(
+        self, joint: JointSpec, parent: _Carrier, at: NDArray[np.float64]
+    ) -> _Carrier:
+        carrier = _Carrier(len(self.carriers), joint.child)
+        self.carriers.append(carrier)
+        self.joints.append(joint)
+        passive = np.column_stack(
+            [
+                joint.damping,
+                joint.stiffness,
+                joint.friction,
+                joint.friction_width,
+                joint.lower,
+                joint.upper,
+                joint.stop_stiffness,
+                joint.stop_damping,
+            ]
+        )
+        self.descriptions.append(
+            {
+                "name": joint.name,
+                "shape": joint.type,
+                "parent": parent.index,
+                "placement": at.ravel().tolist(),
+                "axis": list(joint.axis),
+                "pitch": float(joint.parameters.get("pitch", 0.0)),
+                "follows": -1,
+                "ratio": 1.0,
+                "offset": 0.0,
+                "rest": list(joint.rest),
+                "armature": list(joint.armature),
+                "passive": passive.tolist(),
+            }
+        )
+        return carrier
+
+    def _weld(self, body: BodySpec, carrier: _Carrier, pose: NDArray[np.float64]) -> None:
+        carrier.theta = carrier.theta + move_theta(body.theta, pose)
+        carrier.geometries += [g.moved(pose) for g in body.geometries]
+        self.frames[body.name] = (carrier.index, pose)
+        self._placed[body.name] = (carrier, pose)
+
+    def add_frames(self) -> None:
+        for frame in self.spec.frames:
+            carrier, pose = self._placed[frame.body]
+            self.frames[frame.name] = (carrier.index, pose @ frame.pose)
+
+    def build(self) -> Model:
+        index = {joint.name: k for k, joint in enumerate(self.joints)}
+        for k, (joint, description) in enumerate(zip(self.joints, self.descriptions, strict=True)):
+            if joint.mimic is None:
+                continue
+            leader = index.get(joint.mimic.joint)
+            if leader is None or leader >= k:
+                problem = (
+                    f"joint {joint.name!r} follows {joint.mimic.joint!r}, which is not a moving "
+                    "joint before it; list the joint that leads first"
+                )
+                raise ModelError(joint.where, problem)
+            description |= {
+                "follows": leader,
+                "ratio": joint.mimic.ratio,
+                "offset": joint.mimic.offset,
+            }
+        return Model(
+            self.descriptions,
+            self.spec.gravity,
+            spec=self.spec,
+            joints=tuple(self.joints),
+            bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
+            world_geometries=tuple(self.world.geometries),
+            frames=self.frames,
+        )
+
+
+def _check_inertia(model: Model) -> None:
+    """Refuse a tree in which some joint moves nothing: M would be singular."""
+    q = model.random_configuration(np.random.default_rng(0))
+    M = np.asarray(_engine.crba(model, q))
+    diagonal = np.diag(M)
+    floor = 1e-13 * diagonal.max(initial=0.0)
+    for joint, at, nv in zip(model.joints, model.v_offsets, model.joint_nv, strict=True):
+        if at >= 0 and (diagonal[at : at + nv] <= floor).any():
+            problem = (
+                f"joint {joint.name!r} moves no inertia, the bodies it carries are massless along "
+                f"it and M is singular; give body {joint.child!r} a mass, the joint an armature, "
+                "or make the joint fixed"
+            )
+            raise ModelError(joint.where, problem)
+
+
+def _actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:
+    arrays = np.zeros((4, model.nv))
+    index = {joint.name: k for k, joint in enumerate(model.joints)}
+    for actuator in spec.actuators:
+        k = index[actuator.joint]
+        if model.v_offsets[k] < 0:
+            problem = f"joint {actuator.joint!r} follows another; drive the joint that leads"
+            raise ModelError(actuator.where, problem)
+        at = model.v_offsets[k] + actuator.coordinate
+        if arrays[:2, at].any():
+            problem = f"joint {actuator.joint!r} has two actuators on one coordinate; keep one"
+            raise ModelError(actuator.where, problem)
+        arrays[:, at] = actuator.offset, actuator.amplitude, actuator.frequency, actuator.phase
+    return _engine.Actuation(*arrays)
+
+
+def load_model(
+    path: str | PathLike[str],
+    *,
+    free_base: bool = False,
+    mimic: bool = True,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+) -> Model:
+    """Read a mechanism from a `.urdf` or `.toml` file and freeze it.
+
+    Args:
+        path: the file.
+        free_base: give a URDF's root link a free joint named "root_joint" to the world.
+        mimic: let mimic joints follow; otherwise each is a coordinate of its own.
+        package_dirs: where `package://` is looked up first.
+
+    Raises:
+        SceneError: the file cannot be read; the text says where, what and what to do.
+        ModelError: what it says makes no mechanism.
+    """
+    from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
+
+    return compile_model(
+        read_model(path, free_base=free_base, mimic=mimic, package_dirs=package_dirs)
+    )

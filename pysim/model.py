@@ -1,0 +1,260 @@
+"""The frozen mechanism that every algorithm takes as its first argument."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import ModelError
+from pysim.inertia import theta_to_packed
+from pysim.joints import find_joint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.scene.spec import JointSpec, ModelSpec
+    from pysim.shapes import Geometry
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body: its parameters θ (10,) about its frame's origin, and what it looks like."""
+
+    name: str
+    theta: Array
+    geometries: tuple[Geometry, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """Configuration q (nq,) and velocity v (nv,)."""
+
+    q: Array
+    v: Array
+
+
+class Model(_engine.Model):
+    """A mechanism, frozen. Body k moves with joint k; a parent comes before its children.
+
+    Build one with `pysim.load_model` or `pysim.compile.compile_model`. The `with_` methods return changed copies.
+    """
+
+    def __init__(
+        self,
+        descriptions: Sequence[Mapping[str, object]],
+        gravity: ArrayLike,
+        *,
+        spec: ModelSpec,
+        joints: tuple[JointSpec, ...],
+        bodies: tuple[Body, ...],
+        world_geometries: tuple[Geometry, ...],
+        frames: Mapping[str, tuple[int, Array]],
+    ) -> None:
+        self._descriptions = tuple(descriptions)
+        engine_joints = [
+            {**d, "inertia": theta_to_packed(body.theta).tolist()}
+            for d, body in zip(descriptions, bodies, strict=True)
+        ]
+        super().__init__(engine_joints, np.asarray(gravity, float).tolist())
+        self.spec = spec
+        self.joints = joints
+        self.bodies = bodies
+        self.world_geometries = world_geometries
+        self.frames = dict(frames)
+        self._types = tuple(find_joint(joint.type) for joint in joints)
+
+    @property
+    def name(self) -> str:
+        """Name of the model in its file."""
+        return self.spec.name
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Moving joints, in the order of bodies."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Moving bodies; what is welded to them is found among the frames."""
+        return tuple(body.name for body in self.bodies)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Every body of the file, welded ones too, and every named frame."""
+        return tuple(self.frames)
+
+    @property
+    def joint_nq(self) -> tuple[int, ...]:
+        """Numbers of each joint in q; 0 where it follows another."""
+        return tuple(
+            t.nq if at >= 0 else 0 for t, at in zip(self._types, self.q_offsets, strict=True)
+        )
+
+    @property
+    def joint_nv(self) -> tuple[int, ...]:
+        """Numbers of each joint in v; 0 where it follows another."""
+        return tuple(
+            t.nv if at >= 0 else 0 for t, at in zip(self._types, self.v_offsets, strict=True)
+        )
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A name for every number of q (nq)."""
+        return self._names("q_names", self.joint_nq)
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """A name for every number of v (nv)."""
+        return self._names("v_names", self.joint_nv)
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Unit of every number of q (nq)."""
+        return self._units("q_units", self.joint_nq)
+
+    @property
+    def velocity_units(self) -> tuple[str, ...]:
+        """Unit of every number of v (nv)."""
+        return self._units("v_units", self.joint_nv)
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of all moving bodies [kg]."""
+        return float(sum(body.theta[0] for body in self.bodies))
+
+    @property
+    def parameters(self) -> Array:
+        """θ of every moving body (nbodies, 10), about the body frames' origins [kg, kg·m, kg·m²]."""
+        return np.array([body.theta for body in self.bodies]).reshape(-1, 10)
+
+    @property
+    def armature(self) -> Array:
+        """Rotor inertia on every velocity coordinate (nv,) [kg or kg·m²]."""
+        armature = np.zeros(self.nv)
+        for joint, at, nv in zip(self.joints, self.v_offsets, self.joint_nv, strict=True):
+            if at >= 0:
+                armature[at : at + nv] = joint.armature
+        return armature
+
+    def _names(self, kind: str, counts: tuple[int, ...]) -> tuple[str, ...]:
+        names: list[str] = []
+        for joint, joint_type, n in zip(self.joints, self._types, counts, strict=True):
+            own = getattr(joint_type, kind)
+            names += [joint.name] if n == 1 else [f"{joint.name}.{x}" for x in own[:n]]
+        return tuple(names)
+
+    def _units(self, kind: str, counts: tuple[int, ...]) -> tuple[str, ...]:
+        return tuple(
+            unit
+            for joint_type, n in zip(self._types, counts, strict=True)
+            for unit in getattr(joint_type, kind)[:n]
+        )
+
+    def neutral(self) -> Array:
+        """Return the configuration of zeros and identity rotations (nq,)."""
+        return super().neutral()
+
+    def random_configuration(self, rng: np.random.Generator) -> Array:
+        """Draw a configuration (nq,).
+
+        Rotations are uniform on SO(3); a coordinate is uniform between its limits, or on ±π rad or ±1 m where it
+        has none.
+        """
+        q = self.neutral()
+        for joint, joint_type, at in zip(self.joints, self._types, self.q_offsets, strict=True):
+            if at >= 0:
+                q[at : at + joint_type.nq] = _random_coordinates(joint, joint_type.q_units, rng)
+        return q
+
+    def integrate(self, q: ArrayLike, dq: ArrayLike, threads: int = 1) -> Array:
+        """Return q ⊕ dq (…, nq): q moved along the tangent vector dq (…, nv) of the child frames.
+
+        Real coordinates are added to; a ball is R exp(dq×), a free joint X exp([dq]).
+
+        Raises:
+            ValueError: a wrong shape or dtype, a NaN, a quaternion that is not unit, named.
+        """
+        return _engine.integrate(self, q, dq, threads=threads)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike, threads: int = 1) -> Array:
+        """Return dq (…, nv) with q0 ⊕ dq = q1, the shorter way round; the inverse of `integrate`."""
+        return _engine.difference(self, q0, q1, threads=threads)
+
+    def with_parameters(self, theta: ArrayLike) -> Model:
+        """Return a copy whose bodies have the parameters θ (nbodies, 10) [kg, kg·m, kg·m²]."""
+        values = _finite(theta, "theta", (self.nbodies, 10))
+        bodies = tuple(
+            Body(body.name, row.copy(), body.geometries)
+            for body, row in zip(self.bodies, values, strict=True)
+        )
+        return self._changed(bodies=bodies)
+
+    def with_gravity(self, gravity: ArrayLike) -> Model:
+        """Return a copy in another uniform gravity (3,) [m/s²]."""
+        return self._changed(gravity=_finite(gravity, "gravity", (3,)))
+
+    def with_armature(self, armature: ArrayLike) -> Model:
+        """Return a copy with the rotor inertias (nv,) [kg or kg·m²]; joints that follow others keep theirs."""
+        values = _finite(armature, "armature", (self.nv,))
+        if (values < 0).any():
+            raise ModelError("armature", f"must not be negative [kg or kg·m²], got {values.min()}")
+        joints, descriptions = [], []
+        for joint, d, at, nv in zip(
+            self.joints, self._descriptions, self.v_offsets, self.joint_nv, strict=True
+        ):
+            own = values[at : at + nv] if at >= 0 else joint.armature
+            joints.append(replace(joint, armature=own.copy()))
+            descriptions.append({**d, "armature": own.tolist()})
+        return self._changed(joints=tuple(joints), descriptions=descriptions)
+
+    def _changed(
+        self,
+        *,
+        gravity: Array | None = None,
+        bodies: tuple[Body, ...] | None = None,
+        joints: tuple[JointSpec, ...] | None = None,
+        descriptions: Sequence[Mapping[str, object]] | None = None,
+    ) -> Model:
+        return Model(
+            self._descriptions if descriptions is None else descriptions,
+            self.gravity if gravity is None else gravity,
+            spec=self.spec,
+            joints=self.joints if joints is None else joints,
+            bodies=self.bodies if bodies is None else bodies,
+            world_geometries=self.world_geometries,
+            frames=self.frames,
+        )
+
+    def __repr__(self) -> str:
+        return f"<pysim.Model {self.name!r}: {self.nbodies} bodies, nq {self.nq}, nv {self.nv}>"
+
+
+def _random_coordinates(
+    joint: JointSpec, units: Sequence[str], rng: np.random.Generator
+) -> Array:
+    span = np.array([np.pi if unit == "rad" else 1.0 for unit in units])
+    q = rng.uniform(-span, span)
+    if len(units) == len(joint.lower):
+        lower, upper = np.asarray(joint.lower), np.asarray(joint.upper)
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        q[bounded] = rng.uniform(lower[bounded], upper[bounded])
+    else:  # the last four are a quaternion
+        quaternion = rng.standard_normal(4)
+        q[-4:] = quaternion / np.linalg.norm(quaternion)
+    return q
+
+
+def _finite(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+    array = np.asarray(values, float)
+    if array.shape != shape:
+        raise ModelError(name, f"must have shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(name, "must be finite, got nan or inf")
+    return array
