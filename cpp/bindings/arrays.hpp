@@ -5,22 +5,34 @@
 #include <pybind11/pybind11.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace pysim::bindings {
 
 namespace py = pybind11;
 
+/// The axes of one state's row: at most three, kept without allocation, for a call should cost little.
+struct Shape {
+  int ndim = 0;
+  py::ssize_t size[3] = {};
+
+  Shape() = default;
+  Shape(std::initializer_list<py::ssize_t> sizes) {
+    for (const auto n : sizes) size[ndim++] = n;
+  }
+};
+
 /// "(9,) or (batch, 9)", "(2, 6) or (batch, 2, 6)".
-inline std::string describe_shape(const std::vector<py::ssize_t>& row) {
+inline std::string describe(const Shape& row) {
   std::string inner;
-  for (const auto n : row) inner += (inner.empty() ? "" : ", ") + std::to_string(n);
-  return "(" + inner + (row.size() == 1 ? ",)" : ")") + " or (batch" + (inner.empty() ? "" : ", ") + inner + ")";
+  for (int i = 0; i < row.ndim; ++i) inner += (i > 0 ? ", " : "") + std::to_string(row.size[i]);
+  return "(" + inner + (row.ndim == 1 ? ",)" : ")") + " or (batch" + (row.ndim > 0 ? ", " : "") + inner + ")";
 }
 
-inline std::string describe_shape(const py::array& a) {
+/// "(9,)", "(2, 6)".
+inline std::string describe(const py::array& a) {
   std::string inner;
   for (py::ssize_t i = 0; i < a.ndim(); ++i) inner += (i > 0 ? ", " : "") + std::to_string(a.shape(i));
   return "(" + inner + (a.ndim() == 1 ? ",)" : ")");
@@ -38,93 +50,119 @@ constexpr const char* dtype_name() {
   return sizeof(Real) == 8 ? "float64" : "float32";
 }
 
-inline int type_number(const py::array& a) {
-  return py::detail::array_descriptor_proxy(py::detail::array_proxy(a.ptr())->descr)->type_num;
+/// NumPy's own record of an array, read without going through Python.
+inline const py::detail::PyArray_Proxy& record(py::handle array) {
+  return *py::detail::array_proxy(array.ptr());
+}
+
+inline int type_number(py::handle array) {
+  return py::detail::array_descriptor_proxy(record(array).descr)->type_num;
 }
 
 /// True if the call is to run in single precision: its first array is float32.
 inline bool is_single(py::handle x) {
-  return py::isinstance<py::array>(x) &&
-         type_number(py::reinterpret_borrow<py::array>(x)) == py::detail::npy_api::NPY_FLOAT_;
+  return py::isinstance<py::array>(x) && type_number(x) == py::detail::npy_api::NPY_FLOAT_;
 }
 
-/// One argument of a call: a C-contiguous array of Real whose rows have the shape `row`.
+/// One argument of a call: C-contiguous rows of Real of the shape `row`, finite. Borrows the caller's array.
 template <class Real>
 class Rows {
  public:
-  Rows(py::handle x, const char* name, const std::vector<py::ssize_t>& row, Leading& leading) : name_(name) {
-    if (py::isinstance<py::array>(x)) {
-      array_ = py::reinterpret_borrow<py::array>(x);
-      const int wanted = sizeof(Real) == 8 ? py::detail::npy_api::NPY_DOUBLE_ : py::detail::npy_api::NPY_FLOAT_;
-      if (type_number(array_) != wanted) fail_dtype();
-    } else {
-      array_ = py::array_t<Real>::ensure(x);
-      if (!array_) throw std::invalid_argument(std::string(name) + " must be an array of " + dtype_name<Real>());
+  Rows(py::handle x, const char* name, const Shape& row, Leading& leading) : name_(name), array_(x) {
+    constexpr int wanted =
+        sizeof(Real) == 8 ? py::detail::npy_api::NPY_DOUBLE_ : py::detail::npy_api::NPY_FLOAT_;
+    if (!py::isinstance<py::array>(x)) {
+      converted_ = py::array_t<Real, py::array::c_style>::ensure(x);
+      if (!converted_)
+        throw std::invalid_argument(std::string(name_) + " must be an array of " + dtype_name<Real>());
+      array_ = converted_;
+    } else if (type_number(x) != wanted) {
+      fail_dtype();
+    } else if ((record(x).flags & py::array::c_style) == 0) {
+      converted_ = py::array_t<Real, py::array::c_style>(py::reinterpret_borrow<py::object>(x));
+      array_ = converted_;
     }
-    if ((array_.flags() & py::array::c_style) == 0) array_ = py::array_t<Real, py::array::c_style>(array_);
     check_shape(row, leading);
     check_finite();
   }
 
-  const Real* data() const { return static_cast<const Real*>(array_.data()); }
+  const Real* data() const { return reinterpret_cast<const Real*>(record(array_).data); }
 
  private:
   [[noreturn]] void fail_dtype() const {
     throw std::invalid_argument(std::string(name_) + " must have dtype " + dtype_name<Real>() + ", got " +
-                                std::string(py::str(array_.dtype())) +
+                                std::string(py::str(array_.attr("dtype"))) +
                                 (sizeof(Real) == 4 ? " (the first argument is float32)" : ""));
   }
 
-  void check_shape(const std::vector<py::ssize_t>& row, Leading& leading) {
-    const auto dims = static_cast<py::ssize_t>(row.size());
-    const bool batched = array_.ndim() == dims + 1;
-    bool fits = batched || array_.ndim() == dims;
-    for (py::ssize_t i = 0; fits && i < dims; ++i) {
-      fits = array_.shape(i + (batched ? 1 : 0)) == row[static_cast<std::size_t>(i)];
-    }
+  void check_shape(const Shape& row, Leading& leading) {
+    const auto& a = record(array_);
+    const bool batched = a.nd == row.ndim + 1;
+    bool fits = batched || a.nd == row.ndim;
+    for (int i = 0; fits && i < row.ndim; ++i) fits = a.dimensions[i + (batched ? 1 : 0)] == row.size[i];
     if (!fits) {
-      throw std::invalid_argument(std::string(name_) + " must have shape " + describe_shape(row) + ", got " +
-                                  describe_shape(array_));
+      throw std::invalid_argument(std::string(name_) + " must have shape " + describe(row) + ", got " +
+                                  describe(py::reinterpret_borrow<py::array>(array_)));
     }
-    const py::ssize_t states = batched ? array_.shape(0) : 1;
+    const py::ssize_t states = batched ? a.dimensions[0] : 1;
     if (leading.name == nullptr) {
       leading = {batched, states, name_};
     } else if (batched != leading.batched || states != leading.states) {
       const auto say = [](bool b, py::ssize_t n) {
         return b ? "a batch of " + std::to_string(n) : std::string("a single state");
       };
-      throw std::invalid_argument(std::string(name_) + " is " + say(batched, states) + ", but " + leading.name +
-                                  " is " + say(leading.batched, leading.states));
+      throw std::invalid_argument(std::string(name_) + " is " + say(batched, states) + ", but " +
+                                  leading.name + " is " + say(leading.batched, leading.states));
     }
+    size_ = states;
+    for (int i = 0; i < row.ndim; ++i) size_ *= row.size[i];
   }
 
   void check_finite() const {
     const Real* x = data();
-    const py::ssize_t n = array_.size();
-    Real zero = 0;
-    for (py::ssize_t i = 0; i < n; ++i) zero += x[i] * 0;
+    Real zero = 0;  // inf·0 and nan·0 are nan
+    for (py::ssize_t i = 0; i < size_; ++i) zero += x[i] * 0;
     if (zero == 0) return;
     py::ssize_t i = 0;
     while (std::isfinite(x[i])) ++i;
+    const auto& a = record(array_);
     std::string index;
-    for (py::ssize_t d = array_.ndim() - 1, rest = i; d >= 0; rest /= array_.shape(d), --d) {
-      index = std::to_string(rest % array_.shape(d)) + (index.empty() ? "" : ", ") + index;
+    py::ssize_t rest = i;
+    for (int d = a.nd - 1; d >= 0; --d) {
+      index = std::to_string(rest % a.dimensions[d]) + (index.empty() ? "" : ", ") + index;
+      rest /= a.dimensions[d];
     }
     throw std::invalid_argument(std::string(name_) + " must be finite, got " +
-                                (std::isnan(x[i]) ? "nan" : x[i] > 0 ? "inf" : "-inf") + " at [" + index + "]");
+                                (std::isnan(x[i]) ? "nan"
+                                 : x[i] > 0       ? "inf"
+                                                  : "-inf") +
+                                " at [" + index + "]");
   }
 
   const char* name_;
-  py::array array_;
+  py::handle array_;
+  py::object converted_;
+  py::ssize_t size_ = 0;
 };
 
 /// A new array with the call's leading axis before `row`.
 template <class Real>
-py::array_t<Real> make_output(const Leading& leading, const std::vector<py::ssize_t>& row) {
-  std::vector<py::ssize_t> shape;
-  if (leading.batched) shape.push_back(leading.states);
-  shape.insert(shape.end(), row.begin(), row.end());
-  return py::array_t<Real>(shape);
+py::array make_output(const Leading& leading, const Shape& row) {
+  Py_intptr_t shape[4];
+  int ndim = 0;
+  if (leading.batched) shape[ndim++] = leading.states;
+  for (int i = 0; i < row.ndim; ++i) shape[ndim++] = row.size[i];
+  const auto& numpy = py::detail::npy_api::get();
+  PyObject* made = numpy.PyArray_NewFromDescr_(
+      numpy.PyArray_Type_, py::dtype::of<Real>().release().ptr(), ndim, shape, nullptr, nullptr, 0, nullptr);
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::array>(made);
+}
+
+/// The numbers of an array that make_output made.
+template <class Real>
+Real* numbers(py::array& out) {
+  return reinterpret_cast<Real*>(py::detail::array_proxy(out.ptr())->data);
 }
 
 }  // namespace pysim::bindings

@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "tree/model.hpp"
@@ -94,10 +95,13 @@ void bind_model(py::module_& m) {
           "v_offsets",
           [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_v; }); },
           "Where each joint's numbers begin in v; -1 where it follows another joint.")
-      .def("neutral", [](const Model& model) {
-        const auto q = model.neutral();
-        return py::array_t<double>(static_cast<py::ssize_t>(q.size()), q.data());
-      }, "The configuration of zeros and identity rotations (nq,).");
+      .def(
+          "neutral",
+          [](const Model& model) {
+            const auto q = model.neutral();
+            return py::array_t<double>(static_cast<py::ssize_t>(q.size()), q.data());
+          },
+          "The configuration of zeros and identity rotations (nq,).");
 }
 
 }  // namespace pysim::bindings

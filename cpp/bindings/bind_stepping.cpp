@@ -47,8 +47,8 @@ py::tuple advance(const Model& model,
   std::vector<std::ptrdiff_t> done(static_cast<std::size_t>(call.leading().states));
 
   engine::Batch<double>& batch = call.batch();
-  batch.out = q1.mutable_data();
-  batch.out_v = v1.mutable_data();
+  batch.out = numbers<double>(q1);
+  batch.out_v = numbers<double>(v1);
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
   batch.time = time;
@@ -67,10 +67,12 @@ py::tuple advance(const Model& model,
 }  // namespace
 
 void bind_stepping(py::module_& m) {
-  py::class_<Actuation>(m, "Actuation",
+  py::class_<Actuation>(m,
+                        "Actuation",
                         "Generalised forces offset + amplitude sin(frequency t + phase), arrays of (nv,) in "
                         "[N or N·m], [rad/s] and [rad].")
-      .def(py::init<Numbers, Numbers, Numbers, Numbers>(), "offset"_a, "amplitude"_a, "frequency"_a, "phase"_a)
+      .def(
+          py::init<Numbers, Numbers, Numbers, Numbers>(), "offset"_a, "amplitude"_a, "frequency"_a, "phase"_a)
       .def_readonly("offset", &Actuation::offset)
       .def_readonly("amplitude", &Actuation::amplitude)
       .def_readonly("frequency", &Actuation::frequency)
@@ -87,7 +89,8 @@ void bind_stepping(py::module_& m) {
         "actuation"_a,
         py::kw_only(),
         "threads"_a = 1,
-        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite, and a state "
+        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite, and a "
+        "state "
         "that did not is returned as it last was.");
 }
 

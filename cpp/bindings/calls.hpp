@@ -1,13 +1,15 @@
 // One call of an algorithm: its checked arguments, its output, the GIL released while it runs.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "bindings/arrays.hpp"
 #include "engine/dispatch.hpp"
 
 namespace pysim::bindings {
 
 using tree::Model;
-using Shape = std::vector<py::ssize_t>;
 
 template <class Real>
 const engine::DynamicsKernels<Real>& dynamics_kernels() {
@@ -60,12 +62,16 @@ class Call {
     }
   }
 
-  py::array_t<Real> run(engine::Kernel<Real> engine::DynamicsKernels<Real>::*kernel, const Shape& row, int threads) {
-    if (threads < 0) throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
-    auto out = make_output<Real>(leading_, row);
-    batch_.out = out.mutable_data();
+  /// Runs the kernel into a new array of rows. A single state keeps the GIL: giving it back costs more.
+  py::array run(engine::Kernel<Real> engine::DynamicsKernels<Real>::* kernel, const Shape& row, int threads) {
+    if (threads < 0)
+      throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+    py::array out = make_output<Real>(leading_, row);
+    batch_.out = numbers<Real>(out);
     const auto& table = dynamics_kernels<Real>();
-    {
+    if (leading_.states == 1) {
+      engine::run_batch<Real>(table.*kernel, table.width, model_, batch_, 1);
+    } else {
       const py::gil_scoped_release nogil;
       engine::run_batch<Real>(table.*kernel, table.width, model_, batch_, threads);
     }
@@ -74,14 +80,14 @@ class Call {
 
  private:
   const Real* keep(py::handle x, const char* name, const Shape& row) {
-    kept_.emplace_back(x, name, row, leading_);
-    return kept_.back().data();
+    return kept_[count_++].emplace(x, name, row, leading_).data();
   }
 
   const Model& model_;
   Leading leading_;
   Rows<Real> q_;
-  std::vector<Rows<Real>> kept_;
+  std::optional<Rows<Real>> kept_[3];
+  int count_ = 0;
   std::vector<Real> zeros_;
   engine::Batch<Real> batch_ = {};
 };

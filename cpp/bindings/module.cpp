@@ -13,7 +13,9 @@ void bind_spatial(pybind11::module_&);
 PYBIND11_MODULE(_engine, m) {
   using namespace pysim::bindings;
   m.doc() = "Compiled multibody engine. Import it through pysim, not directly.";
-  m.def("available_isas", &pysim::engine::available_isas, "Instruction sets this CPU can run, narrowest first.");
+  m.def("available_isas",
+        &pysim::engine::available_isas,
+        "Instruction sets this CPU can run, narrowest first.");
   m.def("use_isa", &pysim::engine::use_isa, pybind11::arg("isa"), "Run another instruction set from now on.");
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
   bind_model(m);

@@ -1,7 +1,7 @@
 // Forward dynamics of a mechanism with its couplings, passive forces and external wrenches.
 //
-// A tree without couplings is the articulated-body algorithm. Where joints follow others, accelerations come from
-// the inertia on the independent coordinates:  (Eᵀ M E) v̇ = τ − Eᵀ h(q, v).
+// A tree without couplings is the articulated-body algorithm. Where joints follow others, accelerations come
+// from the inertia on the independent coordinates:  (Eᵀ M E) v̇ = τ − Eᵀ h(q, v).
 #pragma once
 
 #include "dynamics/aba.hpp"

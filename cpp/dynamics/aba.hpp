@@ -7,8 +7,8 @@
 //   3. root to leaves    a = X_BP a_P + c, then for each column, backwards:
 //                                                 v̇ = D⁻¹ (u − Uᵀ a)   a += S v̇          a₀ = −g
 //
-// A joint of several coordinates is treated as that many joints in a row without bodies between them: the columns
-// are eliminated one by one, which is the factorisation of SᵀIA S and needs no small solver.
+// A joint of several coordinates is treated as that many joints in a row without bodies between them: the
+// columns are eliminated one by one, which is the factorisation of SᵀIA S and needs no small solver.
 #pragma once
 
 #include "dynamics/kinematics.hpp"

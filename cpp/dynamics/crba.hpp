@@ -23,7 +23,8 @@ void crba(const ModelView<typename S::Real>& model, const S* q, S* M, Workspace<
   }
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
-    if (joint.parent >= 0) composite[joint.parent] = composite[joint.parent] + to_parent(X_PB[b], composite[b]);
+    if (joint.parent >= 0)
+      composite[joint.parent] = composite[joint.parent] + to_parent(X_PB[b], composite[b]);
 
     for (int i = 0; i < joint.nv; ++i) {
       const int k = joint.v + i;

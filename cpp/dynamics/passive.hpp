@@ -2,9 +2,9 @@
 //
 //     τ = −d v − k (q ⊖ q_rest) − f tanh(v / w) − stop(q, v)
 //
-// A spring on a rotation stores ½ φᵀ k φ, φ = log(R_restᵀ R); its moment is −J_l⁻¹(φ) k φ. A free joint's spring acts
-// on the position in the parent and on the rotation. A stop pushes only: beyond the limit, spring and damper, never
-// pulling back.
+// A spring on a rotation stores ½ φᵀ k φ, φ = log(R_restᵀ R); its moment is −J_l⁻¹(φ) k φ. A free joint's
+// spring acts on the position in the parent and on the rotation. A stop pushes only: beyond the limit, spring
+// and damper, never pulling back.
 #pragma once
 
 #include "dynamics/retract.hpp"

@@ -16,8 +16,8 @@ using tree::Workspace;
 
 enum class Integrator : int { semi_implicit, rk4 };
 
-/// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm does
-/// not use is null.
+/// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm
+/// does not use is null.
 template <class Real>
 struct Batch {
   std::ptrdiff_t states;
@@ -25,10 +25,10 @@ struct Batch {
   const Real* x;      ///< third argument: a, tau, dq or q1
   const Real* f_ext;  ///< (states, bodies, 6) in the user's body frames
   Real* out;
-  Real* out_v;           ///< advance: the new velocity
-  bool passive;          ///< include the joints' own forces
-  int body;              ///< frame_placement: the body that carries the frame, −1 the world
-  const Real* placement; ///< frame_placement: the frame in the engine's body frame, as 12 numbers
+  Real* out_v;            ///< advance: the new velocity
+  bool passive;           ///< include the joints' own forces
+  int body;               ///< frame_placement: the body that carries the frame, −1 the world
+  const Real* placement;  ///< frame_placement: the frame in the engine's body frame, as 12 numbers
 
   const stepping::Actuation* actuation;
   Integrator integrator;
@@ -93,8 +93,22 @@ struct States {
   /// Pose `i` of `count` a state, as a 4×4 matrix.
   void save_pose(const Pose<S>& X, int i, int count) const {
     const S o = all<S>(0), e = all<S>(1);
-    const S entry[16] = {X.R.x.x, X.R.y.x, X.R.z.x, X.p.x, X.R.x.y, X.R.y.y, X.R.z.y, X.p.y,
-                         X.R.x.z, X.R.y.z, X.R.z.z, X.p.z, o,       o,       o,       e};
+    const S entry[16] = {X.R.x.x,
+                         X.R.y.x,
+                         X.R.z.x,
+                         X.p.x,
+                         X.R.x.y,
+                         X.R.y.y,
+                         X.R.z.y,
+                         X.p.y,
+                         X.R.x.z,
+                         X.R.y.z,
+                         X.R.z.z,
+                         X.p.z,
+                         o,
+                         o,
+                         o,
+                         e};
     const std::ptrdiff_t row = std::ptrdiff_t{16} * count;
     Real* matrix = batch.out + first * row + 16 * i;
     for (int j = 0; j < 16; ++j) scatter(entry[j], matrix + j, row);

@@ -47,7 +47,8 @@ const Kernels& kernels_for(std::string_view isa) {
   if (chosen == nullptr) {
     std::string known = "auto";
     for (const auto& name : available_isas()) known += ", " + name;
-    throw std::invalid_argument("isa '" + std::string(isa) + "' is not available on this CPU; choose " + known);
+    throw std::invalid_argument("isa '" + std::string(isa) + "' is not available on this CPU; choose " +
+                                known);
   }
   return *chosen;
 }
@@ -85,9 +86,13 @@ std::vector<std::string> available_isas() {
   return names;
 }
 
-const Kernels& kernels() { return *current().load(std::memory_order_relaxed); }
+const Kernels& kernels() {
+  return *current().load(std::memory_order_relaxed);
+}
 
-void use_isa(std::string_view isa) { current().store(&kernels_for(isa)); }
+void use_isa(std::string_view isa) {
+  current().store(&kernels_for(isa));
+}
 
 template <class Real>
 void run_batch(

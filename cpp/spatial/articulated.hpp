@@ -26,9 +26,7 @@ PYSIM_INLINE ArticulatedInertia<S> operator+(const ArticulatedInertia<S>& A, con
 template <class S>
 PYSIM_INLINE ArticulatedInertia<S> articulated(const Inertia<S>& B) {
   const S o = all<S>(0);
-  return {{B.m, B.m, B.m, o, o, o},
-          {{o, -B.mc.z, B.mc.y}, {B.mc.z, o, -B.mc.x}, {-B.mc.y, B.mc.x, o}},
-          B.I};
+  return {{B.m, B.m, B.m, o, o, o}, {{o, -B.mc.z, B.mc.y}, {B.mc.z, o, -B.mc.x}, {-B.mc.y, B.mc.x, o}}, B.I};
 }
 
 /// F = IA a:  f = M v + H ω,  τ = Hᵀ v + I ω.

@@ -14,8 +14,8 @@ typename S::Mask finite(const ModelView<typename S::Real>& model, const S* q, co
   return zero == all<S>(0);
 }
 
-/// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite stays at its
-/// last good state; `done` counts the good steps of each world.
+/// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite stays at
+/// its last good state; `done` counts the good steps of each world.
 template <class Scheme, class S>
 void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
   System<S> inner = system;

@@ -12,8 +12,8 @@ using simd::fma;
 using tree::ModelView;
 using tree::Workspace;
 
-/// Prescribed generalised forces  τ(t) = offset + amplitude sin(frequency t + phase), on the user's coordinates.
-/// Each array has nv numbers [N or N·m], [rad/s], [rad].
+/// Prescribed generalised forces  τ(t) = offset + amplitude sin(frequency t + phase), on the user's
+/// coordinates. Each array has nv numbers [N or N·m], [rad/s], [rad].
 struct Actuation {
   const double* offset;
   const double* amplitude;

@@ -1,4 +1,5 @@
-// Between the user's coordinates and the tree's, where one joint follows another:  q_tree = ratio q_own + offset.
+// Between the user's coordinates and the tree's, where one joint follows another:  q_tree = ratio q_own +
+// offset.
 #pragma once
 
 #include "tree/model_view.hpp"
@@ -33,7 +34,8 @@ const S* tree_v(const ModelView<typename S::Real>& model, const S* own, Workspac
   return v;
 }
 
-/// Generalised forces on the user's coordinates, τ_own = Σ ratio τ_tree. Without couplings the very same array.
+/// Generalised forces on the user's coordinates, τ_own = Σ ratio τ_tree. Without couplings the very same
+/// array.
 template <class S>
 const S* own_forces(const ModelView<typename S::Real>& model, const S* tau, Workspace<S>& w) {
   if (!model.coupled) return tau;

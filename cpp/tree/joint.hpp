@@ -100,7 +100,8 @@ PYSIM_INLINE Motion<S> bias(const Joint& joint, const Motion<S>* stored_columns,
       const Vec3<S> u = fma(v[1], Sj[1].v, v[0] * Sj[0].v);
       return {{u.y * v[2], -(u.x * v[2]), o}, zero3<S>()};
     }
-    default: return spatial::zero_motion<S>();
+    default:
+      return spatial::zero_motion<S>();
   }
 }
 

@@ -39,9 +39,15 @@ void turn_to(const double a[3], double R[9]) {
     return;
   }
   const double k = 1 / (1 + a[2]);
-  const double turn[9] = {1 - k * a[0] * a[0], -k * a[0] * a[1], -a[0],  //
-                          -k * a[0] * a[1], 1 - k * a[1] * a[1], -a[1],  //
-                          a[0], a[1], a[2]};
+  const double turn[9] = {1 - k * a[0] * a[0],
+                          -k * a[0] * a[1],
+                          -a[0],  //
+                          -k * a[0] * a[1],
+                          1 - k * a[1] * a[1],
+                          -a[1],  //
+                          a[0],
+                          a[1],
+                          a[2]};
   std::copy(turn, turn + 9, R);
 }
 
@@ -181,7 +187,8 @@ void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   nv_ += joint.nv;
   if (d.follows >= 0) {
     if (d.follows >= nbodies() || joint.nq != 1) {
-      throw std::invalid_argument("joint '" + d.name + "': can only follow an earlier joint of one coordinate");
+      throw std::invalid_argument("joint '" + d.name +
+                                  "': can only follow an earlier joint of one coordinate");
     }
     const Coupling<double> q = double_.coupling_q[joints_[static_cast<std::size_t>(d.follows)].q];
     joint.own_q = joint.own_v = -1;
@@ -246,8 +253,8 @@ template ModelView<float> Model::view() const;
 std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
-  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a coordinate;
-  // M on both sets of coordinates
+  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
+  // coordinate; M on both sets of coordinates
   const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv + 256;
   return packs * width * size;
 }

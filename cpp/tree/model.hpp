@@ -19,9 +19,9 @@ struct JointDescription {
   double inertia[10] = {};  ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx in the body frame
   int follows = -1;         ///< joint whose coordinate this one copies:  q = ratio q_other + offset
   double ratio = 1, offset = 0;
-  std::vector<double> rest;               ///< [nq]
-  std::vector<double> armature;           ///< [nv]
-  std::vector<Passive<double>> passive;   ///< [nv]
+  std::vector<double> rest;              ///< [nq]
+  std::vector<double> armature;          ///< [nv]
+  std::vector<Passive<double>> passive;  ///< [nv]
 };
 
 /// Numbers of one precision, laid out as the kernels read them.

@@ -29,12 +29,12 @@ constexpr int max_joint_nv = 6;
 /// Joint k moves body k.
 struct Joint {
   Shape shape;
-  int parent;                   ///< body, or −1 for the world
-  int nq, nv;                   ///< numbers in q and v
-  int q, v;                     ///< where they begin, in tree coordinates
-  int own_q, own_v;             ///< where they begin in the user's coordinates; −1 if the joint follows another
-  int first_stored;             ///< where its stored columns begin; −1 if it has none
-  bool biased;                  ///< c = Ṡ q̇ is not zero
+  int parent;        ///< body, or −1 for the world
+  int nq, nv;        ///< numbers in q and v
+  int q, v;          ///< where they begin, in tree coordinates
+  int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
+  int first_stored;  ///< where its stored columns begin; −1 if it has none
+  bool biased;       ///< c = Ṡ q̇ is not zero
   Column column[max_joint_nv];  ///< the motion subspace, column by column
 };
 
@@ -70,9 +70,9 @@ struct ModelView {
   int nq, nv;          ///< of the tree
   int own_nq, own_nv;  ///< of the user
   int stored_columns;
-  bool coupled;        ///< some joint follows another
-  bool turned;         ///< some body frame was turned
-  bool has_passive;    ///< some coordinate has damping, a spring, friction or a limit
+  bool coupled;      ///< some joint follows another
+  bool turned;       ///< some body frame was turned
+  bool has_passive;  ///< some coordinate has damping, a spring, friction or a limit
   Real gravity[3];
   const Joint* joint;                ///< [bodies]
   const Constants<Real>* constants;  ///< [bodies]

@@ -1,7 +1,7 @@
 // The motion subspace S of a joint, as algorithms use it: S v, Sᵀ F, IA S, V × S v.
 //
-// A column is usually a unit vector: then S v is one addition, Sᵀ F picks a number and IA S picks six. The choice
-// is made here, once an operation, so that every algorithm reads as algebra.
+// A column is usually a unit vector: then S v is one addition, Sᵀ F picks a number and IA S picks six. The
+// choice is made here, once an operation, so that every algorithm reads as algebra.
 #pragma once
 
 #include "spatial/articulated.hpp"
@@ -35,13 +35,26 @@ PYSIM_INLINE Axis<S> axis(const Joint& joint, const Motion<S>* stored_columns, i
 template <class S>
 PYSIM_INLINE Motion<S> plus(Motion<S> V, const Axis<S>& Sj, S s) {
   switch (Sj.column) {
-    case wz: V.w.z += s; return V;
-    case vz: V.v.z += s; return V;
-    case vx: V.v.x += s; return V;
-    case vy: V.v.y += s; return V;
-    case wx: V.w.x += s; return V;
-    case wy: V.w.y += s; return V;
-    case stored: break;
+    case wz:
+      V.w.z += s;
+      return V;
+    case vz:
+      V.v.z += s;
+      return V;
+    case vx:
+      V.v.x += s;
+      return V;
+    case vy:
+      V.v.y += s;
+      return V;
+    case wx:
+      V.w.x += s;
+      return V;
+    case wy:
+      V.w.y += s;
+      return V;
+    case stored:
+      break;
   }
   return fma(s, *Sj.twist, V);
 }
@@ -50,29 +63,42 @@ PYSIM_INLINE Motion<S> plus(Motion<S> V, const Axis<S>& Sj, S s) {
 template <class S>
 PYSIM_INLINE S dot(const Axis<S>& Sj, const Force<S>& F) {
   switch (Sj.column) {
-    case wz: return F.t.z;
-    case vz: return F.f.z;
-    case vx: return F.f.x;
-    case vy: return F.f.y;
-    case wx: return F.t.x;
-    case wy: return F.t.y;
-    case stored: break;
+    case wz:
+      return F.t.z;
+    case vz:
+      return F.f.z;
+    case vx:
+      return F.f.x;
+    case vy:
+      return F.f.y;
+    case wx:
+      return F.t.x;
+    case wy:
+      return F.t.y;
+    case stored:
+      break;
   }
   return dot(*Sj.twist, F);
 }
-
 
 /// IA S_i.
 template <class S>
 PYSIM_INLINE Force<S> operator*(const ArticulatedInertia<S>& A, const Axis<S>& Sj) {
   switch (Sj.column) {
-    case wz: return {A.H.z, {A.I.zx, A.I.yz, A.I.zz}};
-    case vz: return {{A.M.zx, A.M.yz, A.M.zz}, {A.H.x.z, A.H.y.z, A.H.z.z}};
-    case vx: return {{A.M.xx, A.M.xy, A.M.zx}, {A.H.x.x, A.H.y.x, A.H.z.x}};
-    case vy: return {{A.M.xy, A.M.yy, A.M.yz}, {A.H.x.y, A.H.y.y, A.H.z.y}};
-    case wx: return {A.H.x, {A.I.xx, A.I.xy, A.I.zx}};
-    case wy: return {A.H.y, {A.I.xy, A.I.yy, A.I.yz}};
-    case stored: break;
+    case wz:
+      return {A.H.z, {A.I.zx, A.I.yz, A.I.zz}};
+    case vz:
+      return {{A.M.zx, A.M.yz, A.M.zz}, {A.H.x.z, A.H.y.z, A.H.z.z}};
+    case vx:
+      return {{A.M.xx, A.M.xy, A.M.zx}, {A.H.x.x, A.H.y.x, A.H.z.x}};
+    case vy:
+      return {{A.M.xy, A.M.yy, A.M.yz}, {A.H.x.y, A.H.y.y, A.H.z.y}};
+    case wx:
+      return {A.H.x, {A.I.xx, A.I.xy, A.I.zx}};
+    case wy:
+      return {A.H.y, {A.I.xy, A.I.yy, A.I.yz}};
+    case stored:
+      break;
   }
   return A * *Sj.twist;
 }
@@ -82,13 +108,20 @@ template <class S>
 PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Axis<S>& Sj) {
   const S o = all<S>(0);
   switch (Sj.column) {
-    case wz: return {{-M.mc.y, M.mc.x, o}, {M.I.zx, M.I.yz, M.I.zz}};
-    case vz: return {{o, o, M.m}, {M.mc.y, -M.mc.x, o}};
-    case vx: return {{M.m, o, o}, {o, M.mc.z, -M.mc.y}};
-    case vy: return {{o, M.m, o}, {-M.mc.z, o, M.mc.x}};
-    case wx: return {{o, -M.mc.z, M.mc.y}, {M.I.xx, M.I.xy, M.I.zx}};
-    case wy: return {{M.mc.z, o, -M.mc.x}, {M.I.xy, M.I.yy, M.I.yz}};
-    case stored: break;
+    case wz:
+      return {{-M.mc.y, M.mc.x, o}, {M.I.zx, M.I.yz, M.I.zz}};
+    case vz:
+      return {{o, o, M.m}, {M.mc.y, -M.mc.x, o}};
+    case vx:
+      return {{M.m, o, o}, {o, M.mc.z, -M.mc.y}};
+    case vy:
+      return {{o, M.m, o}, {-M.mc.z, o, M.mc.x}};
+    case wx:
+      return {{o, -M.mc.z, M.mc.y}, {M.I.xx, M.I.xy, M.I.zx}};
+    case wy:
+      return {{M.mc.z, o, -M.mc.x}, {M.I.xy, M.I.yy, M.I.yz}};
+    case stored:
+      break;
   }
   return M * *Sj.twist;
 }
