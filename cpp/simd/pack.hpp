@@ -25,6 +25,17 @@ struct LanesOf<Real, 1> {
   using type = Real;
 };
 
+/// The integer as wide as a number, for its bits.
+template <std::size_t bytes>
+struct IntegerOf {
+  using type = long long;
+};
+
+template <>
+struct IntegerOf<4> {
+  using type = int;
+};
+
 /// W simulations side by side: lane k of every Pack belongs to world k.
 ///
 /// Isa is a tag. It makes this type, and so every template instantiated on it, distinct for
@@ -36,6 +47,10 @@ struct Pack {
   using Isa = IsaTag;
   using Lanes = typename LanesOf<Real, W>::type;
   static constexpr int width = W;
+
+  /// The bits of the lanes as integers.
+  using Integer = typename IntegerOf<sizeof(Real)>::type;
+  using Bits = typename LanesOf<Integer, W>::type;
 
   /// One truth value a lane: bool for a single world, an integer vector for a pack.
   using Mask = decltype(Lanes{} < Lanes{});
@@ -81,6 +96,18 @@ PYSIM_INLINE bool any(typename S::Mask mask) {
   if constexpr (S::width == 1) {
     return mask;
   } else {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(mask) == 64) {
+      const auto bits = __builtin_bit_cast(__m512i, mask);
+      return _mm512_test_epi64_mask(bits, bits) != 0;
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(mask) == 32) {
+      const auto bits = __builtin_bit_cast(__m256i, mask);
+      return _mm256_testz_si256(bits, bits) == 0;
+    }
+#endif
     auto found = mask[0];
     for (int k = 1; k < S::width; ++k) found |= mask[k];
     return found != 0;
