@@ -1,0 +1,56 @@
+"""Errors that say where, what and what to do.
+
+Text form: `where: what is wrong, with the value and unit; what to do`, one line, lower case, no full stop.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class PysimError(ValueError):
+    """Something the user can mend. `where` names the place, `problem` says what is wrong with it."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(f"{where}: {problem}")
+        self.where = where
+        self.problem = problem
+
+
+class SceneError(PysimError):
+    """A scene, robot or mesh file says something that cannot be read or built."""
+
+
+class ModelError(PysimError):
+    """A mechanism, or a question about one, makes no sense."""
+
+
+class JointError(PysimError):
+    """A joint type is unknown or wrong."""
+
+
+class SimulationError(PysimError):
+    """A run stopped before its end."""
+
+
+class TrajectoryError(PysimError):
+    """A trajectory file cannot be read or written."""
+
+
+class PysimWarning(UserWarning):
+    """Something suspicious that pysim accepts; the text has the form of the errors."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean 'x'?" for the closest known word, else the list of them."""
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(word, names, 1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    if not names:
+        return ""
+    return "; known: " + ", ".join(names[:20]) + (", …" if len(names) > 20 else "")

@@ -1,0 +1,150 @@
+"""The built-in joints: their coordinates, keys and words. Their motion is the engine's (cpp/tree/joint.hpp)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Key:
+    """A scene key of one joint type."""
+
+    name: str
+    unit: str
+    doc: str
+    default: str
+
+
+@dataclass(frozen=True)
+class JointType:
+    """What a joint type's coordinates are called and measured in, and what a scene may say of it."""
+
+    name: str
+    doc: str
+    motion: str
+    q_names: tuple[str, ...] = ()
+    q_units: tuple[str, ...] = ()
+    v_names: tuple[str, ...] = ()
+    v_units: tuple[str, ...] = ()
+    keys: tuple[Key, ...] = ()
+
+    @property
+    def nq(self) -> int:
+        """Numbers in q."""
+        return len(self.q_names)
+
+    @property
+    def nv(self) -> int:
+        """Numbers in v."""
+        return len(self.v_names)
+
+    @property
+    def is_real(self) -> bool:
+        """True if v is dq/dt: no quaternion among the coordinates."""
+        return self.nq == self.nv
+
+    @property
+    def has_axis(self) -> bool:
+        """True if a scene names the joint's axis."""
+        return any(key.name == "axis" for key in self.keys)
+
+
+_AXIS = Key("axis", "", "direction in the joint frame, any length but zero", "[0, 0, 1]")
+_PITCH = Key("pitch", "m/rad", "travel along the axis a radian of turn", "required")
+_XYZ = ("x", "y", "z")
+_QUATERNION = ("quat_x", "quat_y", "quat_z", "quat_w")
+_TURN = ("wx", "wy", "wz")
+_M3, _RAD_S3, _M_S3 = ("m",) * 3, ("rad/s",) * 3, ("m/s",) * 3
+_ONE4 = ("1",) * 4
+
+BUILTIN: dict[str, JointType] = {
+    kind.name: kind
+    for kind in (
+        JointType("fixed", "Welds the child to its parent; the two become one body.", "X = 1"),
+        JointType(
+            "revolute",
+            "A hinge about an axis.",
+            "X = R(axis, q)",
+            ("angle",),
+            ("rad",),
+            ("angle",),
+            ("rad/s",),
+            (_AXIS,),
+        ),
+        JointType(
+            "prismatic",
+            "A slide along an axis.",
+            "X = translate(q axis)",
+            ("slide",),
+            ("m",),
+            ("slide",),
+            ("m/s",),
+            (_AXIS,),
+        ),
+        JointType(
+            "helical",
+            "A screw: turns about an axis and advances along it.",
+            "X = translate(pitch q axis) R(axis, q)",
+            ("angle",),
+            ("rad",),
+            ("angle",),
+            ("rad/s",),
+            (_AXIS, _PITCH),
+        ),
+        JointType(
+            "cylindrical",
+            "Slides along an axis and turns about it, independently.",
+            "X = translate(slide axis) R(axis, angle)",
+            ("slide", "angle"),
+            ("m", "rad"),
+            ("slide", "angle"),
+            ("m/s", "rad/s"),
+            (_AXIS,),
+        ),
+        JointType(
+            "universal",
+            "Two crossed hinges, as in a drive shaft.",
+            "X = Rx(first) Ry(second)",
+            ("first", "second"),
+            ("rad", "rad"),
+            ("first", "second"),
+            ("rad/s", "rad/s"),
+        ),
+        JointType(
+            "ball",
+            "Turns every way about a point; v is the angular velocity in the child frame.",
+            "X = R(quaternion)",
+            _QUATERNION,
+            _ONE4,
+            _TURN,
+            _RAD_S3,
+        ),
+        JointType(
+            "planar",
+            "Slides on the plane z = 0 and turns about z; v is dq/dt.",
+            "X = translate(x, y, 0) Rz(angle)",
+            ("x", "y", "angle"),
+            ("m", "m", "rad"),
+            ("x", "y", "angle"),
+            ("m/s", "m/s", "rad/s"),
+        ),
+        JointType(
+            "translation",
+            "Slides every way without turning.",
+            "X = translate(x, y, z)",
+            _XYZ,
+            _M3,
+            _XYZ,
+            _M_S3,
+        ),
+        JointType(
+            "free",
+            "Moves every way; q is the position in the parent and a quaternion, v the twist in the child frame.",
+            "X = translate(x, y, z) R(quaternion)",
+            _XYZ + _QUATERNION,
+            _M3 + _ONE4,
+            ("vx", "vy", "vz", *_TURN),
+            _M_S3 + _RAD_S3,
+        ),
+    )
+}

@@ -1,0 +1,153 @@
+"""What a scene or robot file says, as plain data: no engine, no files, no validation library.
+
+Poses are 4×4 arrays X_AB that map B coordinates to A. `where` names the place in the file, for messages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pysim.shapes import Geometry
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BodySpec:
+    """A rigid body: θ (10,) about its frame's origin, and what it looks like."""
+
+    name: str
+    theta: Array
+    geometries: tuple[Geometry, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """q = ratio · q_joint + offset."""
+
+    joint: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class JointSpec:
+    """A joint and the body it moves. Arrays have one number a coordinate of v, `rest` and `start_q` of q.
+
+    Friction is −friction tanh(v / friction_width); a stop beyond a limit is a spring and a damper that push only.
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    at: Array  # joint frame in the parent (4, 4)
+    axis: tuple[float, float, float]  # unit
+    armature: Array  # [kg or kg·m²]
+    damping: Array  # [N·s/m or N·m·s/rad]
+    stiffness: Array  # [N/m or N·m/rad]
+    rest: Array  # [m or rad], identity quaternion for rotations
+    friction: Array  # [N or N·m]
+    friction_width: Array  # [m/s or rad/s]
+    lower: Array  # [m or rad], -inf where there is none
+    upper: Array
+    stop_stiffness: Array  # [N/m or N·m/rad]
+    stop_damping: Array  # [N·s/m or N·m·s/rad]
+    start_q: Array
+    start_v: Array
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    mimic: Mimic | None = None
+    effort_limit: float | None = None  # [N or N·m], told, not enforced
+    velocity_limit: float | None = None  # [m/s or rad/s], told, not enforced
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class FrameSpec:
+    """A named frame on a body or the world."""
+
+    name: str
+    body: str
+    pose: Array
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class ActuatorSpec:
+    """Prescribed force τ = offset + amplitude sin(frequency t + phase) on one coordinate of a joint."""
+
+    name: str
+    joint: str
+    coordinate: int = 0
+    offset: float = 0.0  # [N or N·m]
+    amplitude: float = 0.0  # [N or N·m]
+    frequency: float = 0.0  # [rad/s]
+    phase: float = 0.0  # [rad]
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A mechanism in the file's order, fixed joints still in it."""
+
+    name: str
+    gravity: Array  # (3,) [m/s²]
+    bodies: tuple[BodySpec, ...]
+    joints: tuple[JointSpec, ...]
+    frames: tuple[FrameSpec, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run: the `[simulation]` and `[output]` tables."""
+
+    duration: float = 10.0  # [s]
+    step: float = 1e-3  # [s]
+    integrator: str = "rk4"
+    every: float = 0.01  # [s] between outputs
+
+
+@dataclass(frozen=True)
+class RenderSpec:
+    """How to draw: the `[render]` table. None leaves the choice to the renderer."""
+
+    tool: str | None = None  # frame whose final pose the summary tells
+    size: tuple[int, int] | None = None  # [pixel]
+    fps: float | None = None  # [1/s]
+    speed: float | None = None  # simulated seconds a second of movie
+    azimuth: float | None = None  # [deg]
+    elevation: float | None = None  # [deg]
+    zoom: float | None = None
+    focus: tuple[float, float, float] | None = None  # [m]
+    follow: bool | None = None  # the camera travels along
+    ground: bool | None = None
+    shadows: bool | None = None
+    label: bool | None = None
+    trails: tuple[str, ...] | None = None  # frames or bodies that leave a line
+    trail_length: float | None = None  # [s]
+    frames: tuple[str, ...] | None = None  # frames or bodies whose axes are drawn
+    collision: bool | None = None  # draw the shapes for contact
+
+
+@dataclass(frozen=True)
+class SceneSpec:
+    """A whole scene."""
+
+    name: str
+    model: ModelSpec
+    actuators: tuple[ActuatorSpec, ...]
+    settings: Settings
+    render: RenderSpec
+    text: str
+    path: Path
+    overrides: Mapping[str, object] = field(default_factory=dict)
