@@ -1,3 +1,5 @@
+#include <pybind11/stl.h>
+
 #include "bindings/calls.hpp"
 
 // The docstrings of rnea and aba are the public ones: pysim.algorithms hands these two on as they are, for a

@@ -1,0 +1,27 @@
+"""Fixtures every test may use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import pysim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The same random numbers in every run."""
+    return np.random.default_rng(20261121)
+
+
+@pytest.fixture(params=pysim.available_isas())
+def isa(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every instruction set of this processor, in turn."""
+    pysim.use_isa(request.param)
+    yield request.param
+    pysim.use_isa("auto")

@@ -1,0 +1,104 @@
+"""What is wrong with an argument is said by name. Oracle: the messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.compile import compile_model
+from tests.oracles.mechanisms import random_tree
+
+
+@pytest.fixture
+def model(rng):
+    return compile_model(random_tree(rng, ["free", "revolute"], chain=True))  # nq 8, nv 7
+
+
+def refused(call, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is asserted below
+        call()
+    assert str(caught.value) == message
+
+
+def test_wrong_shapes_are_named(model):
+    q, v = model.neutral(), np.zeros(7)
+    refused(
+        lambda: pysim.aba(model, q[:7], v, v),
+        "q must have shape (8,) or (batch, 8), got (7,)",
+    )
+    refused(
+        lambda: pysim.aba(model, q, v, np.zeros(6)),
+        "tau must have shape (7,) or (batch, 7), got (6,)",
+    )
+    refused(
+        lambda: pysim.rnea(model, q, v, v, np.zeros((3, 6))),
+        "f_ext must have shape (2, 6) or (batch, 2, 6), got (3, 6)",
+    )
+    refused(
+        lambda: pysim.aba(model, np.array([q, q]), v, v),
+        "v is a single state, but q is a batch of 2",
+    )
+    refused(
+        lambda: pysim.aba(model, np.array([q, q]), np.zeros((3, 7)), np.zeros((2, 7))),
+        "v is a batch of 3, but q is a batch of 2",
+    )
+
+
+def test_wrong_dtypes_are_named(model):
+    q, v = model.neutral(), np.zeros(7)
+    refused(
+        lambda: pysim.crba(model, np.ones(8, int)), "q must have dtype float64, got int64"
+    )
+    refused(
+        lambda: pysim.aba(model, q, v.astype(np.float32), v),
+        "v must have dtype float64, got float32",
+    )
+    refused(
+        lambda: pysim.aba(model, q.astype(np.float32), v, v),
+        "v must have dtype float32, got float64 (the first argument is float32)",
+    )
+
+
+def test_numbers_that_are_none_are_named(model):
+    q, v = model.neutral(), np.zeros(7)
+    v[3] = np.nan
+    refused(lambda: pysim.aba(model, q, v, np.zeros(7)), "v must be finite, got nan at [3]")
+    tau = np.zeros((4, 7))
+    tau[2, 5] = -np.inf
+    refused(
+        lambda: pysim.aba(model, np.tile(q, (4, 1)), np.zeros((4, 7)), tau),
+        "tau must be finite, got -inf at [2, 5]",
+    )
+
+
+def test_a_quaternion_that_is_not_unit_is_named_by_joint(model):
+    q = model.neutral()
+    q[6] = 1.5
+    refused(
+        lambda: pysim.crba(model, q),
+        "q holds a quaternion (x, y, z, w) of length 1.500000 for joint 'joint0', it must be 1; "
+        "divide it by its length",
+    )
+
+
+def test_threads_below_zero_are_refused(model):
+    refused(
+        lambda: pysim.crba(model, model.neutral(), threads=-1),
+        "threads must be 0 (all) or more, got -1",
+    )
+
+
+def test_lists_are_arrays(model):
+    q = model.neutral()
+    np.testing.assert_array_equal(pysim.crba(model, list(q)), pysim.crba(model, q))
+
+
+def test_an_unknown_frame_gets_a_suggestion(model):
+    with pytest.raises(pysim.ModelError, match=r"frame 'tol': no such frame; did you mean 'tool'\?"):
+        pysim.frame_placement(model, model.neutral(), "tol")
+
+
+def test_an_unknown_instruction_set_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"isa 'mmx' is not available on this CPU; choose auto, baseline"):
+        pysim.use_isa("mmx")

@@ -1,0 +1,86 @@
+"""A state's result does not depend on its company: batch size, place, threads, AVX2 or AVX-512. Oracle: itself alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.compile import compile_model
+from tests.oracles.mechanisms import random_tree
+
+ALGORITHMS = {
+    "rnea": lambda m, q, v, x, **k: pysim.rnea(m, q, v, x, **k),
+    "aba": lambda m, q, v, x, **k: pysim.aba(m, q, v, x, passive=True, **k),
+    "crba": lambda m, q, v, x, **k: pysim.crba(m, q, **k),
+    "forward_kinematics": lambda m, q, v, x, **k: pysim.forward_kinematics(m, q, **k),
+    "kinetic_energy": lambda m, q, v, x, **k: pysim.kinetic_energy(m, q, v, **k),
+    "potential_energy": lambda m, q, v, x, **k: pysim.potential_energy(m, q, **k),
+    "elastic_energy": lambda m, q, v, x, **k: pysim.elastic_energy(m, q, **k),
+    "center_of_mass": lambda m, q, v, x, **k: pysim.center_of_mass(m, q, **k),
+    "integrate": lambda m, q, v, x, **k: m.integrate(q, v, **k),
+}
+
+
+@pytest.fixture
+def model(rng):
+    return compile_model(random_tree(rng, passive=True))
+
+
+def states(model, rng, n, dtype=np.float64):
+    q = np.array([model.random_configuration(rng) for _ in range(n)])
+    return tuple(
+        x.astype(dtype) for x in (q, rng.normal(size=(n, model.nv)), rng.normal(size=(n, model.nv)))
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_batch_gives_the_bits_of_its_states_alone(model, rng, isa, algorithm, dtype):
+    run = ALGORITHMS[algorithm]
+    arguments = states(model, rng, 37, dtype)
+    batch = run(model, *arguments)
+    assert np.asarray(batch).dtype == dtype
+    alone = np.array([run(model, *(x[k] for x in arguments)) for k in range(37)], dtype)
+    np.testing.assert_array_equal(batch, alone)
+    order = rng.permutation(37)
+    np.testing.assert_array_equal(run(model, *(x[order] for x in arguments)), batch[order])
+    for threads in (0, 2, 3, 5):
+        np.testing.assert_array_equal(run(model, *arguments, threads=threads), batch)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_avx2_and_avx512_give_the_same_bits(model, rng, algorithm):
+    if not {"avx2", "avx512"} <= set(pysim.available_isas()):
+        pytest.skip("this processor has no AVX-512")
+    for dtype in (np.float64, np.float32):
+        arguments = states(model, rng, 19, dtype)
+        results = []
+        for isa in ("avx2", "avx512"):
+            pysim.use_isa(isa)
+            results.append(ALGORITHMS[algorithm](model, *arguments))
+        pysim.use_isa("auto")
+        np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_single_precision_is_within_1e_3_of_the_largest_entry(model, rng, isa, algorithm):
+    arguments = states(model, rng, 19)
+    exact = ALGORITHMS[algorithm](model, *arguments)
+    single = ALGORITHMS[algorithm](model, *(x.astype(np.float32) for x in arguments))
+    assert np.abs(single - exact).max() <= 1e-3 * np.abs(exact).max()
+
+
+def test_strides_do_not_matter(model, rng):
+    q, v, tau = states(model, rng, 12)
+    expected = pysim.aba(model, q[::2], v[::2], tau[::2])
+    np.testing.assert_array_equal(
+        pysim.aba(model, np.asfortranarray(q[::2]), v[::2], np.asfortranarray(tau[::2])), expected
+    )
+
+
+def test_an_empty_batch_has_an_empty_result(model):
+    assert pysim.aba(model, *(np.empty((0, n)) for n in (model.nq, model.nv, model.nv))).shape == (
+        0,
+        model.nv,
+    )

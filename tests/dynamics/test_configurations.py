@@ -1,0 +1,78 @@
+"""q ⊕ dq, its inverse, neutral and random configurations. Oracles: the group laws, tests/oracles/tree.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pysim.compile import compile_model
+from tests.oracles import tree as oracle
+from tests.oracles.mechanisms import random_tree
+
+
+@pytest.fixture
+def pair(rng):
+    spec = random_tree(rng)
+    return compile_model(spec), oracle.Tree(spec)
+
+
+def test_integrate_is_the_group_exponential_joint_by_joint(pair, rng, isa):
+    model, tree = pair
+    for scale in (1e-9, 1e-4, 0.3, 1.0):
+        q, dq = model.random_configuration(rng), scale * rng.normal(size=model.nv)
+        np.testing.assert_allclose(model.integrate(q, dq), tree.integrate(q, dq), atol=1e-14)
+
+
+def test_retract_by_zero_is_identity(pair, rng):
+    model, _ = pair
+    q = model.random_configuration(rng)
+    np.testing.assert_allclose(model.integrate(q, np.zeros(model.nv)), q, atol=1e-16)
+
+
+def test_difference_undoes_integrate(pair, rng, isa):
+    model, _ = pair
+    for scale in (1e-9, 1e-3, 0.1, 1.0):
+        q = np.array([model.random_configuration(rng) for _ in range(19)])
+        dq = scale * rng.uniform(-1, 1, size=(19, model.nv))
+        np.testing.assert_allclose(
+            model.difference(q, model.integrate(q, dq)), dq, rtol=1e-12, atol=4e-15
+        )
+
+
+def test_integrate_undoes_difference_up_to_half_a_turn(pair, rng, isa):
+    model, _ = pair
+    q0, q1 = (np.array([model.random_configuration(rng) for _ in range(200)]) for _ in range(2))
+    back = model.integrate(q0, model.difference(q0, q1))
+    for joint, at in zip(model.joints, model.q_offsets, strict=True):
+        if joint.type in ("ball", "free"):
+            end = at + (7 if joint.type == "free" else 4)
+            sign = np.sign((back[:, end - 4 : end] * q1[:, end - 4 : end]).sum(-1))
+            back[:, end - 4 : end] *= sign[:, None]  # q and −q are one rotation
+    np.testing.assert_allclose(back, q1, atol=1e-13)
+
+
+def test_random_configurations_are_unit_and_within_limits(rng):
+    model = compile_model(random_tree(rng, passive=True))
+    q = np.array([model.random_configuration(rng) for _ in range(50)])
+    for joint, at in zip(model.joints, model.q_offsets, strict=True):
+        own = q[:, at : at + len(joint.start_q)]
+        if joint.type in ("ball", "free"):
+            np.testing.assert_allclose(np.linalg.norm(own[:, -4:], axis=1), 1, atol=1e-14)
+        else:
+            assert (own >= joint.lower).all()
+            assert (own <= joint.upper).all()
+
+
+def test_changed_copies_leave_the_model_alone(pair, rng):
+    model, tree = pair
+    q, v = model.random_configuration(rng), rng.normal(size=model.nv)
+    import pysim
+
+    before = pysim.rnea(model, q, v, v)
+    heavy = model.with_parameters(2 * model.parameters).with_armature(2 * model.armature)
+    np.testing.assert_allclose(pysim.rnea(heavy, q, v, v), 2 * before, rtol=1e-12)
+    floating = model.with_gravity([0, 0, 0])
+    np.testing.assert_allclose(pysim.generalized_gravity(floating, q), 0, atol=1e-12)
+    np.testing.assert_array_equal(pysim.rnea(model, q, v, v), before)
+    assert heavy.total_mass == pytest.approx(2 * model.total_mass)
+    np.testing.assert_allclose(np.diag(tree.armature()), model.armature)

@@ -1,0 +1,1 @@
+"""Slow programs in plain NumPy that are obviously right."""

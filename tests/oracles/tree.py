@@ -1,0 +1,361 @@
+"""A mechanism from its definition: dense 6×6 matrices, one Jacobian a body, no recursion over forces.
+
+    V_b = J_b(q) v                         J from the joints' subspaces
+    a_b = d/dt (J_b v)                     complex step of V_b along q̇, so no bias formula enters
+    M   = Σ J_bᵀ M_b J_b + armature        τ = Σ J_bᵀ (M_b (a_b − [Rᵀg; 0]) + V ×* M_b V − f_ext) + armature v̇
+
+Bodies joined by fixed joints stay separate here, so welding is judged too. Couplings (mimic) are the matrix E of
+q_tree = E q_own + offset. Everything accepts complex q, for the complex step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.scene.spec import JointSpec, ModelSpec
+
+Array = "NDArray[np.float64]"
+STEP = 1e-30
+
+SIZES = {
+    "fixed": (0, 0),
+    "revolute": (1, 1),
+    "prismatic": (1, 1),
+    "helical": (1, 1),
+    "cylindrical": (2, 2),
+    "universal": (2, 2),
+    "ball": (4, 3),
+    "planar": (3, 3),
+    "translation": (3, 3),
+    "free": (7, 6),
+}
+
+
+def skew(a):
+    return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
+
+
+def rotation(axis, angle):
+    """Rodrigues' formula."""
+    K = skew(np.asarray(axis))
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def quaternion_rotation(q):
+    x, y, z, w = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_product(a, b):
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return np.array(
+        [
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ]
+    )
+
+
+def quaternion_exp(w):
+    """Unit quaternion of a rotation vector, by its power series where the angle is small."""
+    square = w @ w
+    if abs(square) < 1e-8:
+        return np.array([*(w * (0.5 - square / 48)), 1 - square / 8])
+    angle = np.sqrt(square)
+    return np.array([*(w * np.sin(angle / 2) / angle), np.cos(angle / 2)])
+
+
+def left_jacobian(w):
+    """∫₀¹ exp(s w×) ds by its power series; exact to rounding for the angles of the tests."""
+    K, term, total = skew(w), np.eye(3), np.eye(3)
+    for n in range(1, 40):
+        term = term @ K / (n + 1)
+        total = total + term
+    return total
+
+
+def pose(R, p):
+    X = np.eye(4, dtype=np.result_type(R, p))
+    X[:3, :3], X[:3, 3] = R, p
+    return X
+
+
+def inverse(X):
+    return pose(X[:3, :3].T, -X[:3, :3].T @ X[:3, 3])
+
+
+def adjoint(X):
+    """X_AB: twists of B to A, [v; ω]."""
+    R, p = X[:3, :3], X[:3, 3]
+    return np.block([[R, skew(p) @ R], [np.zeros((3, 3)), R]])
+
+
+def spatial_cross(V):
+    """V ×, on twists; −Vᵀ of it is V ×*, on wrenches."""
+    return np.block([[skew(V[3:]), skew(V[:3])], [np.zeros((3, 3)), skew(V[3:])]])
+
+
+def spatial_inertia(theta):
+    m, c = theta[0], skew(theta[1:4])
+    xx, xy, yy, xz, yz, zz = theta[4:]
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])  # noqa: E741
+    return np.block([[m * np.eye(3), -c], [c, I]])
+
+
+def joint_pose(joint: JointSpec, q):
+    """X of the joint alone, from the definitions of the scene format."""
+    axis, o = np.asarray(joint.axis), np.zeros(3)
+    match joint.type:
+        case "fixed":
+            return np.eye(4)
+        case "revolute":
+            return pose(rotation(axis, q[0]), o)
+        case "prismatic":
+            return pose(np.eye(3), axis * q[0])
+        case "helical":
+            return pose(rotation(axis, q[0]), axis * joint.parameters["pitch"] * q[0])
+        case "cylindrical":
+            return pose(rotation(axis, q[1]), axis * q[0])
+        case "universal":
+            return pose(rotation([1, 0, 0], q[0]) @ rotation([0, 1, 0], q[1]), o)
+        case "ball":
+            return pose(quaternion_rotation(q), o)
+        case "planar":
+            return pose(rotation([0, 0, 1], q[2]), np.array([q[0], q[1], 0 * q[0]]))
+        case "translation":
+            return pose(np.eye(3), np.asarray(q))
+        case "free":
+            return pose(quaternion_rotation(q[3:]), np.asarray(q[:3]))
+    raise ValueError(joint.type)
+
+
+def subspace(joint: JointSpec, q):
+    """S(q) (6, nv) in the child frame: the body twist of each unit velocity."""
+    axis, o = np.asarray(joint.axis), np.zeros(3)
+    match joint.type:
+        case "fixed":
+            return np.zeros((6, 0))
+        case "revolute":
+            columns = [[*o, *axis]]
+        case "prismatic":
+            columns = [[*axis, *o]]
+        case "helical":
+            columns = [[*(joint.parameters["pitch"] * axis), *axis]]
+        case "cylindrical":
+            columns = [[*axis, *o], [*o, *axis]]
+        case "universal":
+            columns = [[*o, np.cos(q[1]), 0, np.sin(q[1])], [*o, 0, 1, 0]]
+        case "ball":
+            return np.vstack([np.zeros((3, 3)), np.eye(3)])
+        case "planar":
+            s, c = np.sin(q[2]), np.cos(q[2])
+            columns = [[c, -s, 0, *o], [s, c, 0, *o], [*o, 0, 0, 1]]
+        case "translation":
+            return np.vstack([np.eye(3), np.zeros((3, 3))])
+        case "free":
+            return np.eye(6)
+    return np.array(columns).T
+
+
+def retract(joint: JointSpec, q, d):
+    """One joint's q ⊕ d."""
+    if joint.type == "ball":
+        return quaternion_product(q, quaternion_exp(d))
+    if joint.type == "free":
+        moved = quaternion_rotation(q[3:]) @ left_jacobian(d[3:]) @ d[:3]
+        return np.concatenate([q[:3] + moved, quaternion_product(q[3:], quaternion_exp(d[3:]))])
+    return q + d
+
+
+@dataclass
+class Link:
+    """One body of the file: its joint, parent and place among the tree's coordinates."""
+
+    joint: JointSpec
+    parent: int
+    theta: Array
+    q: slice
+    v: slice
+    own_q: slice | None
+    own_v: slice | None
+    moving: int  # index among moving bodies, −1 the world
+
+
+class Tree:
+    """Every algorithm on one mechanism."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+        self.gravity = np.asarray(spec.gravity)
+        self.links: list[Link] = []
+        self.nq = self.nv = self.own_nq = self.own_nv = self.nbodies = 0
+        self._bodies = {b.name: b for b in spec.bodies}
+        self._couplings: list[tuple[int, int, float, float]] = []
+        self._add("world", -1, -1)
+        self.E = np.zeros((self.nv, self.own_nv))
+        self.offset = np.zeros(self.nv)
+        for row, column, ratio, offset in self._couplings:
+            self.E[row, column] = ratio
+            self.offset[row] = offset
+
+    def _add(self, body: str, parent: int, moving: int) -> None:
+        for joint in self.spec.joints:
+            if joint.parent == body:
+                nq, nv = SIZES[joint.type]
+                carried = moving
+                if joint.type != "fixed":
+                    carried = self.nbodies
+                    self.nbodies += 1
+                own_q, own_v = self._couple(joint, nq, nv)
+                self.links.append(
+                    Link(
+                        joint,
+                        parent,
+                        self._bodies[joint.child].theta,
+                        slice(self.nq, self.nq + nq),
+                        slice(self.nv, self.nv + nv),
+                        own_q,
+                        own_v,
+                        carried,
+                    )
+                )
+                self.nq, self.nv = self.nq + nq, self.nv + nv
+                self._add(joint.child, len(self.links) - 1, carried)
+
+    def _couple(self, joint: JointSpec, nq: int, nv: int) -> tuple[slice | None, slice | None]:
+        if joint.mimic is not None:
+            leader = next(k for k in self.links if k.joint.name == joint.mimic.joint)
+            row = next(c for c in self._couplings if c[0] == leader.v.start)
+            ratio, offset = joint.mimic.ratio, joint.mimic.offset
+            self._couplings.append((self.nv, row[1], ratio * row[2], ratio * row[3] + offset))
+            return None, None
+        own_q = slice(self.own_nq, self.own_nq + nq)
+        own_v = slice(self.own_nv, self.own_nv + nv)
+        self._couplings += [(self.nv + i, self.own_nv + i, 1.0, 0.0) for i in range(nv)]
+        self.own_nq, self.own_nv = self.own_nq + nq, self.own_nv + nv
+        return own_q, own_v
+
+    def joint_q(self, link: Link, q):
+        """A joint's own numbers of the user's q; a follower's from its leader's."""
+        if link.own_q is not None:
+            return q[link.own_q]
+        row = link.v.start
+        leader = next(k for k in self.links if k.own_v and self.E[row, k.own_v].any())
+        return np.array([self.E[row, leader.own_v.start] * q[leader.own_q.start] + self.offset[row]])
+
+    def poses(self, q) -> list:
+        """X_WB of every link of the file, welded ones too."""
+        X: list = []
+        for link in self.links:
+            parent = np.eye(4) if link.parent < 0 else X[link.parent]
+            X.append(parent @ link.joint.at @ joint_pose(link.joint, self.joint_q(link, q)))
+        return X
+
+    def jacobians(self, q) -> list:
+        """J_b (6, own nv) of every link, in its frame."""
+        J: list = []
+        for link in self.links:
+            own = self.joint_q(link, q)
+            up = inverse(link.joint.at @ joint_pose(link.joint, own))
+            S = subspace(link.joint, own) @ self.E[link.v]
+            J.append(S if link.parent < 0 else adjoint(up) @ J[link.parent] + S)
+        return J
+
+    def integrate(self, q, dq):
+        q1 = np.array(q, np.result_type(q, dq))
+        for link in self.links:
+            if link.own_q is not None:
+                q1[link.own_q] = retract(link.joint, q[link.own_q], dq[link.own_v])
+        return q1
+
+    def accelerations(self, q, v, a) -> list:
+        moved = self.jacobians(self.integrate(q, 1j * STEP * v))
+        still = self.jacobians(q)
+        return [(Jc @ v).imag / STEP + J @ a for Jc, J in zip(moved, still, strict=True)]
+
+    def rnea(self, q, v, a, f_ext=None):
+        tau = self.armature() @ a
+        links = zip(
+            self.links, self.poses(q), self.jacobians(q), self.accelerations(q, v, a), strict=True
+        )
+        pushed: set[int] = set()
+        for link, X, J, acc in links:
+            if link.moving < 0:
+                continue
+            M, V = spatial_inertia(link.theta), J @ v
+            proper = acc - np.concatenate([X[:3, :3].T @ self.gravity, np.zeros(3)])
+            F = M @ proper - spatial_cross(V).T @ M @ V
+            if f_ext is not None and link.moving not in pushed:
+                F = F - f_ext[link.moving]
+                pushed.add(link.moving)
+            tau = tau + J.T @ F
+        return tau
+
+    def armature(self) -> Array:
+        diagonal = np.concatenate([np.asarray(k.joint.armature, float) for k in self.links])
+        return self.E.T @ np.diag(diagonal) @ self.E
+
+    def mass_matrix(self, q) -> Array:
+        M = self.armature()
+        for link, J in zip(self.links, self.jacobians(q), strict=True):
+            if link.moving >= 0:
+                M = M + J.T @ spatial_inertia(link.theta) @ J
+        return M
+
+    def aba(self, q, v, tau, f_ext=None):
+        bias = self.rnea(q, v, np.zeros(self.own_nv), f_ext)
+        return np.linalg.solve(self.mass_matrix(q), tau - bias)
+
+    def kinetic_energy(self, q, v) -> float:
+        return 0.5 * v @ self.mass_matrix(q) @ v
+
+    def first_moment(self, q) -> tuple[float, Array]:
+        m, mc = 0.0, np.zeros(3)
+        for link, X in zip(self.links, self.poses(q), strict=True):
+            if link.moving >= 0:
+                m += link.theta[0]
+                mc = mc + link.theta[0] * X[:3, 3] + X[:3, :3] @ link.theta[1:4]
+        return m, mc
+
+    def potential_energy(self, q) -> float:
+        return -self.gravity @ self.first_moment(q)[1]
+
+    def center_of_mass(self, q) -> Array:
+        m, mc = self.first_moment(q)
+        return mc / m
+
+    def passive(self, q, v) -> Array:
+        """Damping, friction, springs and stops of real coordinates; springs of rotations by their energy."""
+        tau = np.zeros(self.own_nv)
+        for link in self.links:
+            joint, own = link.joint, self.joint_q(link, q)
+            rate = self.E[link.v] @ v
+            force = -joint.damping * rate - joint.friction * np.tanh(rate / joint.friction_width)
+            if len(own) == len(rate):
+                force = force - joint.stiffness * (own - joint.rest)
+                over = np.maximum(own - joint.upper, 0)
+                under = np.minimum(own - joint.lower, 0)
+                push = joint.stop_stiffness * (over + under) + joint.stop_damping * rate
+                force = force - np.where(over > 0, np.maximum(push, 0), 0)
+                force = force - np.where(under < 0, np.minimum(push, 0), 0)
+            tau = tau + self.E[link.v].T @ force
+        return tau
+
+    def semi_implicit(self, q, v, tau, h):
+        v1 = v + h * self.aba(q, v, tau)
+        return self.integrate(q, h * v1), v1
