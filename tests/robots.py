@@ -1,0 +1,54 @@
+"""Where the robots of the example-robot-data package lie, and the reference numbers' order of joints."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+
+import pysim
+
+REFERENCE = Path(__file__).parent / "data" / "reference"
+URDF = {
+    "panda": "panda_description/urdf/panda.urdf",
+    "ur5": "ur_description/urdf/ur5_robot.urdf",
+    "double_pendulum": "double_pendulum_description/urdf/double_pendulum.urdf",
+    "anymal": "anymal_b_simple_description/robots/anymal.urdf",
+    "simple_humanoid": "simple_humanoid_description/urdf/simple_humanoid.urdf",
+}
+MANIFEST = json.loads((REFERENCE / "robots_manifest.json").read_text("utf-8"))["robots"]
+
+
+def robot_path(name: str) -> Path:
+    """Path of a robot's URDF file among the installed packages."""
+    files = distribution("example-robot-data").files or ()
+    ending = f"example-robot-data/robots/{URDF[name]}"
+    return Path(next(str(f.locate()) for f in files if str(f).endswith(ending)))
+
+
+def load_robot(name: str) -> pysim.Model:
+    """A robot as the reference has it: every joint its own coordinate, ANYmal on a free base."""
+    free = name in ("anymal", "simple_humanoid")
+    return pysim.load_model(robot_path(name), free_base=free, mimic=False)
+
+
+def reference_order(model: pysim.Model, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Indices (q, v, bodies) of the model's numbers among the reference's, joint by joint name."""
+    robot = MANIFEST[name]
+    q_of, v_of, body_of, at_q, at_v = {}, {}, {}, 0, 0
+    for body, (joint, nq) in enumerate(zip(robot["joint_names"], robot["q_joint_nq"], strict=True)):
+        nv = 6 if nq == 7 else 1
+        q_of[joint], v_of[joint], body_of[joint] = (
+            np.arange(at_q, at_q + nq),
+            np.arange(at_v, at_v + nv),
+            body,
+        )
+        at_q, at_v = at_q + nq, at_v + nv
+    names = model.joint_names
+    return (
+        np.concatenate([q_of[n] for n in names]),
+        np.concatenate([v_of[n] for n in names]),
+        np.array([body_of[n] for n in names]),
+    )
