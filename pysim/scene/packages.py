@@ -1,0 +1,117 @@
+"""Where the files that a robot or scene names lie.
+
+A name is a path relative to the file that says it, a `file://` path, or `package://NAME/rest`. Files are read only
+from the folder of that file and below, from the package it belongs to, from folders the user lists, and from
+example-robot-data where that is installed: a robot from a stranger cannot name other files of the machine.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pysim.errors import SceneError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+ROBOTS = "example-robot-data"
+_ROBOT_SUFFIXES = ("_description", "_data")  # what its folders are called
+
+
+def resolve_uri(uri: str, base: Path, package_dirs: Iterable[str | PathLike[str]] = ()) -> Path:
+    """Return the existing file that a name in a file means.
+
+    Args:
+        uri: relative or absolute path, `file://…` or `package://NAME/rest`.
+        base: folder of the file that names it.
+        package_dirs: folders that hold packages, or are packages, searched first.
+
+    Raises:
+        SceneError: there is no such file, package or scheme, or the file lies outside the allowed folders.
+    """
+    base = base.resolve()
+    folders = [Path(folder).resolve() for folder in package_dirs]
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        scheme, rest = "file", uri
+    elif scheme in {"file", "package"}:
+        rest = unquote(rest)
+    if not rest or "\0" in rest:
+        raise SceneError(repr(uri), "names no file")
+    if scheme == "package":
+        name, _, path = rest.partition("/")
+        roots = _package_roots(uri, name, base, folders)
+        return _existing(uri, [(root / path.lstrip("/"), [root]) for root in roots])
+    if scheme == "file":
+        return _existing(uri, [(base / rest, [*_own_folders(base), *folders])])
+    problem = f"unknown scheme {scheme!r}; use a path, file:// or package://"
+    raise SceneError(repr(uri), problem)
+
+
+def robots_folder() -> Path | None:
+    """Return the folder of example-robot-data's files, None where it is not installed."""
+    return _share(ROBOTS)
+
+
+@cache
+def _share(name: str) -> Path | None:
+    """Return the share folder of an installed distribution's data."""
+    try:
+        distribution = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+    folder = Path(str(distribution.locate_file(f"cmeel.prefix/share/{name}")))
+    return folder.resolve() if folder.is_dir() else None
+
+
+def _package_roots(uri: str, name: str, base: Path, folders: list[Path]) -> list[Path]:
+    """Return the folders that may be the package `name`, the most specific first."""
+    share = robots_folder()
+    roots = [folder / name for folder in folders]
+    roots += [folder for folder in (*folders, base, *base.parents) if folder.name == name]
+    if share is not None:
+        roots += [share] if name == ROBOTS else [share / "robots" / name]
+    found = [root for root in roots if name not in {"", ".", ".."} and root.is_dir()]
+    if not found:
+        remedy = "list the folder that holds it in package_dirs"
+        if share is None and (name == ROBOTS or name.endswith(_ROBOT_SUFFIXES)):
+            remedy = f'install it with `pip install "pysim[robots]"`, or {remedy}'
+        raise SceneError(repr(uri), f"there is no package {name!r}; {remedy}")
+    return found
+
+
+def _own_folders(base: Path) -> Iterator[Path]:
+    """Yield the folders that a file in `base` may name files of without a package."""
+    yield base
+    for folder in (base, *base.parents):
+        if (folder / "package.xml").is_file():
+            yield folder
+            break
+    share = robots_folder()
+    if share is not None:
+        yield share
+
+
+def _existing(uri: str, candidates: list[tuple[Path, list[Path]]]) -> Path:
+    """Return the first path that is a file and lies, links followed, below one of its folders."""
+    inside = [
+        path
+        for path, folders in ((path.resolve(), folders) for path, folders in candidates)
+        if any(path.is_relative_to(folder) for folder in folders)
+    ]
+    for path in inside:
+        if path.is_file():
+            return path
+    if inside:
+        problem = f"there is no file {str(inside[0])!r}; check the path, or package_dirs"
+    else:
+        problem = (
+            f"{str(candidates[0][0].resolve())!r} lies outside the folders this file may name files of; "
+            "move it below the file that names it, or list its folder in package_dirs"
+        )
+    raise SceneError(repr(uri), problem)

@@ -1,0 +1,159 @@
+"""Whether bodies and joints make a tree rooted in the world, and one that can be accelerated.
+
+Every body hangs on exactly one joint, and every joint that moves has something to move.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from pysim.errors import ModelError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, ModelSpec
+
+WORLD = "world"
+
+
+def check_tree(spec: ModelSpec) -> None:
+    """Refuse a mechanism that is no tree, or whose mass matrix would be singular.
+
+    Raises:
+        ModelError: names the joint, body or frame, and where the file says it.
+    """
+    check_connections(spec)
+    _check_massless(spec)
+
+
+def check_connections(spec: ModelSpec) -> None:
+    """Refuse a mechanism that is no tree rooted in the world; massless bodies may be anywhere.
+
+    Raises:
+        ModelError: a name twice or unknown, a second parent, a cycle, a body that hangs on nothing.
+    """
+    _check_names(spec)
+    hangs_on = _parent_joints(spec.joints)
+    reached = set(order_from_world(spec.joints))
+    for body in spec.bodies:
+        if body.name not in reached:
+            _refuse_unreached(body, hangs_on)
+    known = {body.name: body for body in spec.bodies} | {WORLD: None}
+    for frame in spec.frames:
+        if frame.body not in known:
+            problem = f"frame {frame.name!r} is on an unknown body {frame.body!r}"
+            raise ModelError(frame.where, problem + did_you_mean(frame.body, known))
+
+
+def order_from_world(joints: Iterable[JointSpec]) -> list[str]:
+    """Return the bodies that hang on the world, a parent before its children."""
+    children: dict[str, list[str]] = defaultdict(list)
+    for joint in joints:
+        children[joint.parent].append(joint.child)
+    order = list(children[WORLD])
+    for name in order:  # grows while it is walked
+        order += children[name]
+    return order
+
+
+def _check_names(spec: ModelSpec) -> None:
+    _refuse_repeated("body", spec.bodies)
+    _refuse_repeated("joint", spec.joints)
+    _refuse_repeated("frame", (*spec.bodies, *spec.frames))
+    bodies = {body.name for body in spec.bodies}
+    for item in (*spec.bodies, *spec.frames):
+        if item.name == WORLD:
+            raise ModelError(item.where, f"the name {WORLD!r} is taken by the world; choose another")
+    for joint in spec.joints:
+        _check_joint_names(joint, bodies)
+    joints = {joint.name for joint in spec.joints}
+    for joint in spec.joints:
+        if joint.mimic is not None and joint.mimic.joint not in joints:
+            problem = f"joint {joint.name!r} follows an unknown joint {joint.mimic.joint!r}"
+            raise ModelError(joint.where, problem + did_you_mean(joint.mimic.joint, joints))
+
+
+def _refuse_repeated(what: str, items: Iterable[BodySpec | JointSpec | FrameSpec]) -> None:
+    first: dict[str, str] = {}
+    for item in items:
+        if item.name in first:
+            problem = f"{what} {item.name!r} is defined twice, first at {first[item.name]}; rename one"
+            raise ModelError(item.where, problem)
+        first[item.name] = item.where
+
+
+def _check_joint_names(joint: JointSpec, bodies: set[str]) -> None:
+    if joint.child == WORLD:
+        problem = f"joint {joint.name!r} has the world as its child; swap parent and child"
+        raise ModelError(joint.where, problem)
+    for role, name, known in (
+        ("parent", joint.parent, {WORLD, *bodies}),
+        ("child", joint.child, bodies),
+    ):
+        if name not in known:
+            problem = f"joint {joint.name!r} has an unknown {role} {name!r}"
+            raise ModelError(joint.where, problem + did_you_mean(name, sorted(known)))
+    if joint.parent == joint.child:
+        problem = f"joint {joint.name!r} joins body {joint.child!r} to itself; name another parent"
+        raise ModelError(joint.where, problem)
+
+
+def _parent_joints(joints: Sequence[JointSpec]) -> dict[str, JointSpec]:
+    """Return the joint each body hangs on."""
+    hangs_on: dict[str, JointSpec] = {}
+    for joint in joints:
+        other = hangs_on.setdefault(joint.child, joint)
+        if other is not joint:
+            problem = (
+                f"body {joint.child!r} hangs on joint {joint.name!r} and on {other.name!r} at "
+                f"{other.where}; a body has one parent in a tree, remove one joint"
+            )
+            raise ModelError(joint.where, problem)
+    return hangs_on
+
+
+def _refuse_unreached(body: BodySpec, hangs_on: Mapping[str, JointSpec]) -> None:
+    """Walk up from a body that does not hang on the world and say what is found there."""
+    path = [body.name]
+    while (joint := hangs_on.get(path[-1])) is not None:
+        if joint.parent in path:
+            loop = [*path[path.index(joint.parent) :], joint.parent]
+            problem = (
+                f"the joints make a cycle, {' → '.join(map(repr, reversed(loop)))}; "
+                "a tree needs one body joined to the world"
+            )
+            raise ModelError(joint.where, problem)
+        path.append(joint.parent)
+    top = path[-1]
+    below = f" (and {body.name!r} below it)" if top != body.name else ""
+    problem = (
+        f"body {top!r}{below} is not connected to the world; "
+        f"give it a joint whose child is {top!r}, or remove it"
+    )
+    raise ModelError(body.where, problem)
+
+
+def _check_massless(spec: ModelSpec) -> None:
+    """Refuse a joint that moves nothing: neither mass nor inertia outwards of it, nor an armature.
+
+    What follows a joint counts for the joint that leads.
+    """
+    massive = {body.name for body in spec.bodies if body.theta.any()}
+    hangs_on = {joint.child: joint for joint in spec.joints}
+    for name in reversed(order_from_world(spec.joints)):
+        if name in massive:
+            massive.add(hangs_on[name].parent)
+    moved = {joint.name for joint in spec.joints if joint.child in massive}
+    leads = {j.mimic.joint for j in spec.joints if j.mimic is not None and j.name in moved}
+    for joint in spec.joints:
+        if joint.type == "fixed" or joint.mimic is not None or joint.name in moved | leads:
+            continue
+        if not joint.armature.all():
+            problem = (
+                f"joint {joint.name!r} moves only massless bodies, {joint.child!r} and what it carries; a "
+                f"massless leaf makes M singular; give {joint.child!r} a mass, the joint an armature, "
+                "or make the joint fixed"
+            )
+            raise ModelError(joint.where, problem)
