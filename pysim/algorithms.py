@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pysim.model import Model
 
-    Array = NDArray[np.floating]
+    Array = NDArray[np.float64]
 
 available_isas = _engine.available_isas
 use_isa = _engine.use_isa

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, SceneSpec, Settings
+    from pysim.shapes import Geometry
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class _Carrier:
     index: int
     name: str
     theta: NDArray[np.float64] = field(default_factory=lambda: np.zeros(10))
-    geometries: list[object] = field(default_factory=list)
+    geometries: list[Geometry] = field(default_factory=list)
 
 
 def compile_model(spec: ModelSpec) -> Model:
@@ -109,9 +110,7 @@ class _Builder:
             self._weld(self._bodies[joint.child], child, child_pose)
             pending += [(j, child, child_pose) for j in reversed(list(self.children(joint.child)))]
 
-    def _add_moving(
-        self, joint: JointSpec, parent: _Carrier, at: NDArray[np.float64]
-    ) -> _Carrier:
+    def _add_moving(self, joint: JointSpec, parent: _Carrier, at: NDArray[np.float64]) -> _Carrier:
         carrier = _Carrier(len(self.carriers), joint.child)
         self.carriers.append(carrier)
         self.joints.append(joint)

@@ -157,10 +157,6 @@ class Model(_engine.Model):
             for unit in getattr(joint_type, kind)[:n]
         )
 
-    def neutral(self) -> Array:
-        """Return the configuration of zeros and identity rotations (nq,)."""
-        return super().neutral()
-
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Draw a configuration (nq,).
 
@@ -236,9 +232,7 @@ class Model(_engine.Model):
         return f"<pysim.Model {self.name!r}: {self.nbodies} bodies, nq {self.nq}, nv {self.nv}>"
 
 
-def _random_coordinates(
-    joint: JointSpec, units: Sequence[str], rng: np.random.Generator
-) -> Array:
+def _random_coordinates(joint: JointSpec, units: Sequence[str], rng: np.random.Generator) -> Array:
     span = np.array([np.pi if unit == "rad" else 1.0 for unit in units])
     q = rng.uniform(-span, span)
     if len(units) == len(joint.lower):

@@ -45,9 +45,7 @@ def test_subspace_of_the_oracle_is_the_derivative_of_its_pose(kind, rng):
     joint = spec.joints[0]
     S = oracle.subspace(joint, q)
     for k in range(model.nv):
-        moved = oracle.joint_pose(
-            joint, tree.integrate(q, 1j * oracle.STEP * np.eye(model.nv)[k])
-        )
+        moved = oracle.joint_pose(joint, tree.integrate(q, 1j * oracle.STEP * np.eye(model.nv)[k]))
         rate = oracle.inverse(oracle.joint_pose(joint, q)) @ (moved.imag / oracle.STEP)
         twist = [*rate[:3, 3], rate[2, 1], rate[0, 2], rate[1, 0]]
         np.testing.assert_allclose(S[:, k], twist, atol=1e-13)
@@ -108,7 +106,9 @@ def test_bodies_and_frames_are_where_the_definitions_put_them(mechanism, rng, is
 def test_energies_and_centre_of_mass_are_those_of_the_oracle(mechanism, rng, isa):
     model, tree = mechanism
     q, v, _, _ = states(model, rng, 5)
-    close(pysim.kinetic_energy(model, q, v), [tree.kinetic_energy(*s) for s in zip(q, v, strict=True)])
+    close(
+        pysim.kinetic_energy(model, q, v), [tree.kinetic_energy(*s) for s in zip(q, v, strict=True)]
+    )
     close(pysim.potential_energy(model, q), [tree.potential_energy(row) for row in q])
     close(pysim.center_of_mass(model, q), [tree.center_of_mass(row) for row in q])
 
@@ -138,7 +138,9 @@ def test_spring_on_a_rotation_is_minus_the_gradient_of_its_energy(kind, rng):
         / (2 * h)
         for e in np.eye(nv)
     ]
-    np.testing.assert_allclose(pysim.passive_forces(model, q, np.zeros(nv)), -np.array(slope), rtol=1e-7)
+    np.testing.assert_allclose(
+        pysim.passive_forces(model, q, np.zeros(nv)), -np.array(slope), rtol=1e-7
+    )
 
 
 def test_power_of_all_forces_is_the_rate_of_energy(mechanism, rng):

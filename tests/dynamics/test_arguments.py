@@ -47,9 +47,7 @@ def test_wrong_shapes_are_named(model):
 
 def test_wrong_dtypes_are_named(model):
     q, v = model.neutral(), np.zeros(7)
-    refused(
-        lambda: pysim.crba(model, np.ones(8, int)), "q must have dtype float64, got int64"
-    )
+    refused(lambda: pysim.crba(model, np.ones(8, int)), "q must have dtype float64, got int64")
     refused(
         lambda: pysim.aba(model, q, v.astype(np.float32), v),
         "v must have dtype float64, got float32",
@@ -95,10 +93,14 @@ def test_lists_are_arrays(model):
 
 
 def test_an_unknown_frame_gets_a_suggestion(model):
-    with pytest.raises(pysim.ModelError, match=r"frame 'tol': no such frame; did you mean 'tool'\?"):
+    with pytest.raises(
+        pysim.ModelError, match=r"frame 'tol': no such frame; did you mean 'tool'\?"
+    ):
         pysim.frame_placement(model, model.neutral(), "tol")
 
 
 def test_an_unknown_instruction_set_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"isa 'mmx' is not available on this CPU; choose auto, baseline"):
+    with pytest.raises(
+        ValueError, match=r"isa 'mmx' is not available on this CPU; choose auto, baseline"
+    ):
         pysim.use_isa("mmx")

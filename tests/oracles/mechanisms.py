@@ -79,7 +79,7 @@ def random_tree(
     joints = []
     for k, kind in enumerate(kinds):
         parent = names[k] if chain else names[rng.integers(0, k + 1)]
-        changes = {"armature": rng.uniform(0.1, 0.5, SIZES[kind][1])}
+        changes: dict[str, object] = {"armature": rng.uniform(0.1, 0.5, SIZES[kind][1])}
         if kind == "helical":
             changes["parameters"] = {"pitch": 0.3}
         if passive:

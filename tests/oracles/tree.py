@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.spec import JointSpec, ModelSpec
 
-Array = "NDArray[np.float64]"
 STEP = 1e-30
 
 SIZES = {
@@ -113,7 +110,7 @@ def spatial_cross(V):
 def spatial_inertia(theta):
     m, c = theta[0], skew(theta[1:4])
     xx, xy, yy, xz, yz, zz = theta[4:]
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])  # noqa: E741
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return np.block([[m * np.eye(3), -c], [c, I]])
 
 
@@ -188,7 +185,7 @@ class Link:
 
     joint: JointSpec
     parent: int
-    theta: Array
+    theta: np.ndarray
     q: slice
     v: slice
     own_q: slice | None
@@ -256,9 +253,11 @@ class Tree:
             return q[link.own_q]
         row = link.v.start
         leader = next(k for k in self.links if k.own_v and self.E[row, k.own_v].any())
-        return np.array([self.E[row, leader.own_v.start] * q[leader.own_q.start] + self.offset[row]])
+        return np.array(
+            [self.E[row, leader.own_v.start] * q[leader.own_q.start] + self.offset[row]]
+        )
 
-    def poses(self, q) -> list:
+    def poses(self, q):
         """X_WB of every link of the file, welded ones too."""
         X: list = []
         for link in self.links:
@@ -266,7 +265,7 @@ class Tree:
             X.append(parent @ link.joint.at @ joint_pose(link.joint, self.joint_q(link, q)))
         return X
 
-    def jacobians(self, q) -> list:
+    def jacobians(self, q):
         """J_b (6, own nv) of every link, in its frame."""
         J: list = []
         for link in self.links:
@@ -283,7 +282,7 @@ class Tree:
                 q1[link.own_q] = retract(link.joint, q[link.own_q], dq[link.own_v])
         return q1
 
-    def accelerations(self, q, v, a) -> list:
+    def accelerations(self, q, v, a):
         moved = self.jacobians(self.integrate(q, 1j * STEP * v))
         still = self.jacobians(q)
         return [(Jc @ v).imag / STEP + J @ a for Jc, J in zip(moved, still, strict=True)]
@@ -306,11 +305,11 @@ class Tree:
             tau = tau + J.T @ F
         return tau
 
-    def armature(self) -> Array:
+    def armature(self):
         diagonal = np.concatenate([np.asarray(k.joint.armature, float) for k in self.links])
         return self.E.T @ np.diag(diagonal) @ self.E
 
-    def mass_matrix(self, q) -> Array:
+    def mass_matrix(self, q):
         M = self.armature()
         for link, J in zip(self.links, self.jacobians(q), strict=True):
             if link.moving >= 0:
@@ -321,10 +320,10 @@ class Tree:
         bias = self.rnea(q, v, np.zeros(self.own_nv), f_ext)
         return np.linalg.solve(self.mass_matrix(q), tau - bias)
 
-    def kinetic_energy(self, q, v) -> float:
+    def kinetic_energy(self, q, v):
         return 0.5 * v @ self.mass_matrix(q) @ v
 
-    def first_moment(self, q) -> tuple[float, Array]:
+    def first_moment(self, q):
         m, mc = 0.0, np.zeros(3)
         for link, X in zip(self.links, self.poses(q), strict=True):
             if link.moving >= 0:
@@ -332,14 +331,14 @@ class Tree:
                 mc = mc + link.theta[0] * X[:3, 3] + X[:3, :3] @ link.theta[1:4]
         return m, mc
 
-    def potential_energy(self, q) -> float:
+    def potential_energy(self, q):
         return -self.gravity @ self.first_moment(q)[1]
 
-    def center_of_mass(self, q) -> Array:
+    def center_of_mass(self, q):
         m, mc = self.first_moment(q)
         return mc / m
 
-    def passive(self, q, v) -> Array:
+    def passive(self, q, v):
         """Damping, friction, springs and stops of real coordinates; springs of rotations by their energy."""
         tau = np.zeros(self.own_nv)
         for link in self.links:

@@ -6,6 +6,7 @@ first terms of the error and rounding.
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -29,7 +30,13 @@ def rest_drive(model):
 
 def run(model, q, v, duration, steps, scheme="rk4"):
     q1, v1, done = _engine.advance(
-        model, np.asarray(q, float), np.asarray(v, float), 0.0, duration / steps, steps, scheme,
+        model,
+        np.asarray(q, float),
+        np.asarray(v, float),
+        0.0,
+        duration / steps,
+        steps,
+        scheme,
         rest_drive(model),
     )
     assert done == steps
@@ -94,7 +101,10 @@ def babyboot(steps, scheme):
         make_joint("B", "revolute", "A", "B", axis=[0, 0, 1]),
     )
     spec = ModelSpec(
-        "babyboot", np.array([0, 0, -9.81]), (BodySpec("A", theta_a), BodySpec("B", theta_b)), joints
+        "babyboot",
+        np.array([0, 0, -9.81]),
+        (BodySpec("A", theta_a), BodySpec("B", theta_b)),
+        joints,
     )
     q, v = run(compile_model(spec), np.radians([90, 1]), [0, 0], 2.0, steps, scheme)
     return np.array([*q, *v]) - row("babyboot", 2.0)[1:]
@@ -144,7 +154,7 @@ PROBLEMS = [
 def test_halving_the_step_of_rk4_divides_the_error_by_sixteen(problem, steps):
     errors = [np.abs(problem(steps * k, "rk4")).max() for k in (1, 2, 4)]
     assert errors[1] < 1e-5
-    for coarse, fine in zip(errors, errors[1:], strict=False):
+    for coarse, fine in itertools.pairwise(errors):
         assert coarse / fine == pytest.approx(16, rel=0.15)
 
 
@@ -239,7 +249,13 @@ def test_senseless_runs_are_refused(changes, message):
     asked = {"step": 1e-3, "steps": 1, "scheme": "rk4", **changes}
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is asserted below
         _engine.advance(
-            model, np.zeros(1), np.zeros(1), 0.0, asked["step"], asked["steps"], asked["scheme"],
+            model,
+            np.zeros(1),
+            np.zeros(1),
+            0.0,
+            asked["step"],
+            asked["steps"],
+            asked["scheme"],
             rest_drive(model),
         )
     assert str(caught.value) == message

@@ -1,0 +1,1 @@
+"""Speed beside Pinocchio and MuJoCo: `python -m tests.benchmarks` (needs the `bench` extra)."""
