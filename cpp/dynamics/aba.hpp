@@ -30,7 +30,12 @@ struct AbaBody {
   Force<S> pA;
 };
 
-/// Pass 1 of 3: velocities, bias accelerations, inertias and bias forces of the bodies alone.
+template <class S>
+PYSIM_INLINE Inertia<S> body_inertia(const ModelView<typename S::Real>& model, int b) {
+  return spatial::all_inertia<S>(model.constants[b].inertia);
+}
+
+/// Pass 1 of 3: velocities, bias accelerations and bias forces of the bodies alone.
 template <class S>
 void spread_velocity(const ModelView<typename S::Real>& model,
                      const S* q,
@@ -49,9 +54,7 @@ void spread_velocity(const ModelView<typename S::Real>& model,
     B.c = tree::cross_joint_twist(V, joint, columns, v);
     if (joint.biased) B.c += tree::bias(joint, columns, v);
 
-    const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
-    B.IA = articulated(M);
-    B.pA = cross(V, M * V);
+    B.pA = cross(V, body_inertia<S>(model, b) * V);
     if (f_ext != nullptr) B.pA = B.pA - f_ext[b];
   }
 }
@@ -66,7 +69,7 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
-    ArticulatedInertia<S> IA = B.IA;
+    ArticulatedInertia<S> IA = joint.leaf ? articulated(body_inertia<S>(model, b)) : B.IA;
     Force<S> pA = B.pA;
     for (int i = joint.nv - 1; i >= 0; --i) {
       const int k = joint.v + i;
@@ -82,7 +85,10 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
     if (joint.parent < 0) continue;
 
     AbaBody<S>& P = body[joint.parent];
-    P.IA = P.IA + to_parent(B.X_PB, IA);
+    // the first child to arrive finds the parent's own inertia, which is never stored alone
+    const ArticulatedInertia<S> own =
+        joint.last_child ? articulated(body_inertia<S>(model, joint.parent)) : P.IA;
+    P.IA = own + to_parent(B.X_PB, IA);
     P.pA += to_parent(B.X_PB, pA + IA * B.c);
   }
 }

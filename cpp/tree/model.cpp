@@ -128,6 +128,7 @@ int quaternion_offset(Shape shape) {
 Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
+  mark_children();
   float_.constants = rounded(double_.constants);
   float_.armature.assign(double_.armature.begin(), double_.armature.end());
   float_.passive = rounded(double_.passive);
@@ -173,6 +174,18 @@ void Model::add_joint(const JointDescription& d) {
   names_.push_back(d.name);
   add_coordinates(d, joint);
   joints_.push_back(joint);
+}
+
+void Model::mark_children() {
+  std::vector<bool> seen(joints_.size(), false);
+  for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
+    const auto body = joints_.size() - 1 - static_cast<std::size_t>(joint - joints_.rbegin());
+    joint->leaf = !seen[body];
+    if (joint->parent < 0) continue;
+    const auto parent = static_cast<std::size_t>(joint->parent);
+    joint->last_child = !seen[parent];
+    seen[parent] = true;
+  }
 }
 
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {

@@ -62,6 +62,7 @@ class Model {
  private:
   void add_joint(const JointDescription& d);
   void add_coordinates(const JointDescription& d, Joint& joint);
+  void mark_children();
 
   std::vector<Joint> joints_;
   std::vector<std::string> names_;

@@ -35,6 +35,8 @@ struct Joint {
   int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
   int first_stored;  ///< where its stored columns begin; −1 if it has none
   bool biased;       ///< c = Ṡ q̇ is not zero
+  bool leaf;         ///< no joint hangs on this body
+  bool last_child;   ///< no later joint has the same parent: going to the root, it comes first
   Column column[max_joint_nv];  ///< the motion subspace, column by column
 };
 
