@@ -44,7 +44,7 @@ def resolve_uri(uri: str, base: Path, package_dirs: Iterable[str | PathLike[str]
     if not rest or "\0" in rest:
         raise SceneError(repr(uri), "names no file")
     if scheme == "package":
-        name, _, path = rest.partition("/")
+        name, _, path = rest.lstrip("/").partition("/")  # package:///NAME is met too
         roots = _package_roots(uri, name, base, folders)
         return _existing(uri, [(root / path.lstrip("/"), [root]) for root in roots])
     if scheme == "file":

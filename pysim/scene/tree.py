@@ -61,11 +61,14 @@ def order_from_world(joints: Iterable[JointSpec]) -> list[str]:
 def _check_names(spec: ModelSpec) -> None:
     _refuse_repeated("body", spec.bodies)
     _refuse_repeated("joint", spec.joints)
-    _refuse_repeated("frame", (*spec.bodies, *spec.frames))
     bodies = {body.name for body in spec.bodies}
-    for item in (*spec.bodies, *spec.frames):
+    placed: tuple[BodySpec | FrameSpec, ...] = (*spec.bodies, *spec.frames)
+    _refuse_repeated("frame", placed)
+    for item in placed:
         if item.name == WORLD:
-            raise ModelError(item.where, f"the name {WORLD!r} is taken by the world; choose another")
+            raise ModelError(
+                item.where, f"the name {WORLD!r} is taken by the world; choose another"
+            )
     for joint in spec.joints:
         _check_joint_names(joint, bodies)
     joints = {joint.name for joint in spec.joints}
@@ -75,11 +78,13 @@ def _check_names(spec: ModelSpec) -> None:
             raise ModelError(joint.where, problem + did_you_mean(joint.mimic.joint, joints))
 
 
-def _refuse_repeated(what: str, items: Iterable[BodySpec | JointSpec | FrameSpec]) -> None:
+def _refuse_repeated(what: str, items: Sequence[BodySpec | JointSpec | FrameSpec]) -> None:
     first: dict[str, str] = {}
     for item in items:
         if item.name in first:
-            problem = f"{what} {item.name!r} is defined twice, first at {first[item.name]}; rename one"
+            problem = (
+                f"{what} {item.name!r} is defined twice, first at {first[item.name]}; rename one"
+            )
             raise ModelError(item.where, problem)
         first[item.name] = item.where
 

@@ -1,0 +1,102 @@
+"""Robots in the Unified Robot Description Format (URDF).
+
+Read: links with mass properties, shapes and colours; joints with limits, damping, friction and mimic. Ignored, as by
+every reader: transmissions, sensors, safety controllers, extensions for other programs. Mesh files must exist; what is
+in them is looked at when they are first used. A revolute joint without a range turns freely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.scene.spec import ModelSpec
+from pysim.scene.stops import with_stops
+from pysim.scene.tree import WORLD, check_connections
+from pysim.scene.urdf_joints import plain_joint, read_joint, resolve_mimics
+from pysim.scene.urdf_links import Links
+from pysim.scene.urdf_xml import read_xml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+    from pysim.scene.spec import BodySpec, JointSpec
+    from pysim.scene.urdf_xml import Element
+
+GRAVITY = (0.0, 0.0, -9.81)  # [m/s²]
+ROOT_FIXED, ROOT_FREE = "root_fixed", "root_joint"
+WORLD_LINK = "world_link"
+
+
+def read_urdf(
+    path: str | PathLike[str],
+    *,
+    free_base: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+    mimic: bool = True,
+) -> ModelSpec:
+    """Return the mechanism a URDF file describes, in gravity (0, 0, −9.81) m/s².
+
+    The root link is welded to the world by a joint "root_fixed", or floats on "root_joint". A link called "world"
+    is the world itself if it is the root, welded and empty; otherwise it becomes the body "world_link".
+
+    Args:
+        path: the file.
+        free_base: whether the root link floats.
+        package_dirs: folders where `package://` is looked up first.
+        mimic: let mimic joints follow; otherwise each is a coordinate of its own.
+
+    Raises:
+        SceneError: the file cannot be read; the text says `file:line:column`, what, and what to do.
+        ModelError: links and joints make no tree.
+    """
+    path = Path(path)
+    robot = read_xml(path)
+    if robot.tag != "robot":
+        robot.fail(f"the root element of a URDF file is <robot>, got <{robot.tag}>")
+    links = Links(robot, path.parent, package_dirs)
+    bodies = [links.read(element) for element in robot.all("link")]
+    elements = robot.all("joint")
+    joints = [read_joint(element, mimic=mimic) for element in elements]
+    if not bodies:
+        robot.fail("<robot> needs a <link>")
+    bodies, joints = _rooted(bodies, joints, free_base=free_base)
+    spec = ModelSpec(
+        name=robot.attributes.get("name") or path.stem,
+        gravity=np.array(GRAVITY),
+        bodies=tuple(bodies),
+        joints=tuple(joints),
+        where=robot.where,
+    )
+    check_connections(spec)
+    joints = list(resolve_mimics(joints, _by_name(elements, robot)))
+    return replace(spec, joints=with_stops(joints, bodies))
+
+
+def _by_name(elements: list[Element], robot: Element) -> dict[str, Element]:
+    roots = dict.fromkeys((ROOT_FIXED, ROOT_FREE), robot)
+    return roots | {element.attributes["name"]: element for element in elements}
+
+
+def _rooted(
+    bodies: list[BodySpec], joints: list[JointSpec], *, free_base: bool
+) -> tuple[list[BodySpec], list[JointSpec]]:
+    """Join the first link that no joint carries to the world."""
+    carried = {joint.child for joint in joints}
+    root = next((body for body in bodies if body.name not in carried), None)
+    if root is None:
+        return bodies, joints  # a cycle, which the check of the tree names
+    if root.name == WORLD:
+        if not (free_base or root.theta.any() or root.geometries):
+            return [body for body in bodies if body is not root], joints
+        renamed = replace(root, name=WORLD_LINK)
+        bodies = [renamed if body is root else body for body in bodies]
+        joints = [replace(j, parent=WORLD_LINK) if j.parent == WORLD else j for j in joints]
+        root = renamed
+    name, kind = (ROOT_FREE, "free") if free_base else (ROOT_FIXED, "fixed")
+    base = plain_joint(name, kind, WORLD, root.name, np.eye(4), root.where)
+    return bodies, [base, *joints]

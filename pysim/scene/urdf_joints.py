@@ -1,0 +1,175 @@
+"""Joints of a URDF file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import did_you_mean
+from pysim.joints import find_joint
+from pysim.scene.spec import JointSpec, Mimic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.urdf_xml import Element
+
+    Array = NDArray[np.float64]
+
+TYPES = {
+    "fixed": "fixed",
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "planar": "planar",
+    "floating": "free",
+    "spherical": "ball",
+}
+FRICTION_WIDTH = 0.1  # [m/s or rad/s], where friction has reached 76 % of its level
+_LIMITED = ("revolute", "prismatic")
+_FORCE_UNIT = {"prismatic": "N"}
+_SPEED_UNIT = {"prismatic": "m/s"}
+
+
+def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where: str) -> JointSpec:
+    """Return a joint that nothing drives, resists or limits, at rest at its neutral configuration."""
+    joint_type = find_joint(kind)
+    zeros = np.zeros(joint_type.nv)
+    neutral = np.zeros(joint_type.nq)
+    if not joint_type.is_real:
+        neutral[-1] = 1.0  # w of the quaternion
+    return JointSpec(
+        name=name,
+        type=kind,
+        parent=parent,
+        child=child,
+        at=at,
+        axis=(0.0, 0.0, 1.0),
+        armature=zeros,
+        damping=zeros,
+        stiffness=zeros,
+        rest=neutral,
+        friction=zeros,
+        friction_width=np.full(joint_type.nv, FRICTION_WIDTH),
+        lower=np.full(joint_type.nv, -np.inf),
+        upper=np.full(joint_type.nv, np.inf),
+        stop_stiffness=zeros,
+        stop_damping=zeros,
+        start_q=neutral,
+        start_v=zeros,
+        where=where,
+    )
+
+
+def read_joint(element: Element, *, mimic: bool) -> JointSpec:
+    """Return what a <joint> says; a joint that would follow another is a plain one with mimic=False."""
+    name, kind = element.text("name"), element.text("type")
+    if kind not in TYPES:
+        element.fail(f"unknown joint type {kind!r}{did_you_mean(kind, TYPES)}")
+    parent = element.required("parent").text("link")
+    child = element.required("child").text("link")
+    joint = plain_joint(name, TYPES[kind], parent, child, element.origin(), element.where)
+    if kind == "fixed":
+        return joint
+    if joint.type in {"revolute", "prismatic", "planar"}:
+        joint = replace(joint, axis=_axis(element))
+    if kind == "planar" and joint.axis != (0.0, 0.0, 1.0):
+        element.fail(
+            f"the normal of a planar joint must be 0 0 1, got {joint.axis}; "
+            "turn the joint's <origin> and the child's frame instead"
+        )
+    joint = _with_dynamics(_with_limits(joint, element, kind), element)
+    follows = element.child("mimic") if mimic else None
+    if follows is not None:
+        joint = replace(joint, mimic=_mimic(follows, joint))
+    return joint
+
+
+def _axis(element: Element) -> tuple[float, float, float]:
+    axis = element.child("axis")
+    given = (1.0, 0.0, 0.0) if axis is None else axis.numbers("xyz", 3)
+    length = float(np.linalg.norm(given))
+    if length < 1e-9 and axis is not None:
+        axis.fail(f"the axis has no direction, got {axis.text('xyz')!r}")
+    x, y, z = (value / length for value in given)
+    return x, y, z
+
+
+def _with_limits(joint: JointSpec, element: Element, kind: str) -> JointSpec:
+    """Add limits; a revolute or prismatic joint whose lower and upper are both 0, or not there, has no range."""
+    limit = element.child("limit")
+    if limit is None:
+        return joint
+    force, speed = _FORCE_UNIT.get(kind, "N·m"), _SPEED_UNIT.get(kind, "rad/s")
+    if "effort" in limit.attributes:
+        joint = replace(joint, effort_limit=limit.non_negative("effort", force))
+    if "velocity" in limit.attributes:
+        joint = replace(joint, velocity_limit=limit.non_negative("velocity", speed))
+    if kind not in _LIMITED:
+        return joint
+    lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+    if lower > upper:
+        unit = "m" if kind == "prismatic" else "rad"
+        limit.fail(f"lower limit {lower} exceeds upper limit {upper} [{unit}]; swap them")
+    if lower == upper == 0:
+        return joint
+    return replace(joint, lower=np.array([lower]), upper=np.array([upper]))
+
+
+def _with_dynamics(joint: JointSpec, element: Element) -> JointSpec:
+    """Add damping and friction, the same on every coordinate."""
+    dynamics = element.child("dynamics")
+    if dynamics is None:
+        return joint
+    ones = np.ones(len(joint.damping))
+    return replace(
+        joint,
+        damping=dynamics.non_negative("damping", "N·m·s/rad or N·s/m", 0.0) * ones,
+        friction=dynamics.non_negative("friction", "N·m or N", 0.0) * ones,
+    )
+
+
+def _mimic(element: Element, joint: JointSpec) -> Mimic:
+    if len(joint.start_q) != 1:
+        element.fail(
+            f"a {joint.type} joint cannot follow another; only joints of one coordinate can"
+        )
+    ratio, offset = element.number("multiplier", 1.0), element.number("offset", 0.0)
+    return Mimic(element.text("joint"), ratio, offset)
+
+
+def resolve_mimics(
+    joints: Iterable[JointSpec], elements: Mapping[str, Element]
+) -> tuple[JointSpec, ...]:
+    """Return the joints, each that follows a follower made to follow the one that leads both."""
+    joints = tuple(joints)
+    by_name = {joint.name: joint for joint in joints}
+    return tuple(_resolve_mimic(joint, by_name, elements[joint.name]) for joint in joints)
+
+
+def _resolve_mimic(
+    joint: JointSpec, by_name: Mapping[str, JointSpec], element: Element
+) -> JointSpec:
+    mimic, seen = joint.mimic, {joint.name}
+    while mimic is not None and mimic.joint in by_name:
+        leader = by_name[mimic.joint]
+        if leader.name in seen:
+            element.fail(f"joints follow each other in a circle through {leader.name!r}")
+        if len(leader.start_q) != 1:
+            element.fail(
+                f"follows {leader.name!r}, a {leader.type} joint; only joints of one coordinate lead"
+            )
+        if leader.mimic is None:
+            break
+        seen.add(leader.name)
+        # q = r (r' q' + o') + o
+        mimic = Mimic(
+            leader.mimic.joint,
+            mimic.ratio * leader.mimic.ratio,
+            mimic.ratio * leader.mimic.offset + mimic.offset,
+        )
+    return replace(joint, mimic=mimic)

@@ -1,0 +1,127 @@
+"""Links of a URDF file: mass properties, shapes and colours."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimWarning, SceneError, did_you_mean
+from pysim.inertia import move_theta, theta_from_com, unphysical_reason
+from pysim.scene.packages import resolve_uri
+from pysim.scene.spec import BodySpec
+from pysim.shapes import Geometry, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.urdf_xml import Element
+
+    Array = NDArray[np.float64]
+    Color = tuple[float, float, float, float]
+
+_SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
+
+
+class Links:
+    """Reads links; knows the robot's colours, and finds each mesh file once."""
+
+    def __init__(
+        self, robot: Element, folder: Path, package_dirs: Iterable[str | PathLike[str]]
+    ) -> None:
+        self.folder = folder
+        self.package_dirs = tuple(package_dirs)
+        self.colors = _named_colors(robot)
+        self.meshes: dict[str, Path] = {}
+
+    def read(self, link: Element) -> BodySpec:
+        """Return what a <link> says."""
+        name = link.text("name")
+        geometries = [
+            self._geometry(element, role)
+            for role in ("visual", "collision")
+            for element in link.all(role)
+        ]
+        return BodySpec(name, _theta(link), tuple(geometries), link.where)
+
+    def _geometry(self, element: Element, role: str) -> Geometry:
+        shape = self._shape(element.required("geometry"))
+        material = element.child("material") if role == "visual" else None
+        color = None
+        if material is not None:
+            color = _color(material) or self.colors.get(material.attributes.get("name", ""))
+        return Geometry(shape, element.origin(), color, role)
+
+    def _shape(self, geometry: Element) -> Shape:
+        if len(geometry.children) != 1:
+            geometry.fail(f"<geometry> needs one shape of {', '.join(_SHAPES)}")
+        element = geometry.children[0]
+        if element.tag not in _SHAPES:
+            element.fail(f"unknown shape <{element.tag}>{did_you_mean(element.tag, _SHAPES)}")
+        if element.tag == "mesh":
+            return self._mesh(element)
+        sizes = {"box": ("size",), "sphere": ("radius",)}.get(element.tag, ("radius", "length"))
+        count = 3 if element.tag == "box" else 1
+        return Shape(element.tag, sum((element.lengths(key, count) for key in sizes), ()))
+
+    def _mesh(self, element: Element) -> Shape:
+        uri = element.text("filename").strip()
+        if uri not in self.meshes:
+            try:
+                self.meshes[uri] = resolve_uri(uri, self.folder, self.package_dirs)
+            except SceneError as error:
+                element.fail(f"mesh {uri!r}: {error.problem}")
+        x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
+        if 0 in {x, y, z}:
+            element.fail(f"'scale' of <mesh> must not be zero, got {element.text('scale')!r}")
+        return Shape("mesh", (), self.meshes[uri], (x, y, z))
+
+
+def _theta(link: Element) -> Array:
+    """Return θ (10,) about the link's origin; a link without <inertial> has no mass."""
+    inertial = link.child("inertial")
+    if inertial is None:
+        return np.zeros(10)
+    mass = inertial.required("mass").non_negative("value", "kg")
+    tensor = inertial.required("inertia")
+    xx, xy, xz, yy, yz, zz = (
+        tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    )
+    about_com = theta_from_com(mass, np.zeros(3), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    reason = unphysical_reason(about_com)
+    if reason is not None:
+        text = f"{inertial.where}: {link.owner}: no body has this inertia: {reason}"
+        warnings.warn(text, PysimWarning, stacklevel=2)
+    return move_theta(about_com, inertial.origin())
+
+
+def _color(material: Element) -> Color | None:
+    """Return the colour (r, g, b, a) a <material> says."""
+    element = material.child("color")
+    if element is None:
+        return None
+    r, g, b, a = element.numbers("rgba", 4)
+    if not all(0 <= value <= 1 for value in (r, g, b, a)):
+        element.fail(f"'rgba' of <color> must lie between 0 and 1, got {element.text('rgba')!r}")
+    return r, g, b, a
+
+
+def _named_colors(robot: Element) -> dict[str, Color]:
+    """Return the colours materials have anywhere: some files define them inside a link and use them elsewhere."""
+    inside = (
+        material
+        for link in robot.all("link")
+        for visual in link.all("visual")
+        for material in visual.all("material")
+    )
+    colors: dict[str, Color] = {}
+    for material in (*robot.all("material"), *inside):
+        name, color = material.attributes.get("name", ""), _color(material)
+        if name and color is not None:
+            colors.setdefault(name, color)
+    return colors

@@ -1,0 +1,187 @@
+"""XML as data from strangers: elements that know where they stand, and attributes read strictly.
+
+Expat reads the text because it tells the column as well as the line. A document type is refused before anything in
+it is looked at, so there are no entities to expand and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+from xml.parsers import expat
+
+import numpy as np
+
+from pysim.errors import SceneError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+@dataclass
+class Element:
+    """An element, its place in the file, and the link or joint it belongs to, for messages."""
+
+    tag: str
+    attributes: dict[str, str]
+    where: str
+    owner: str
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        """Return the children of this tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def child(self, tag: str) -> Element | None:
+        """Return the only child of this tag, None where there is none."""
+        found = self.all(tag)
+        if len(found) > 1:
+            found[1].fail(f"second <{tag}> in <{self.tag}>; keep one")
+        return found[0] if found else None
+
+    def required(self, tag: str) -> Element:
+        """Return the only child of this tag."""
+        found = self.child(tag)
+        if found is None:
+            self.fail(f"<{self.tag}> needs a <{tag}>")
+        return found
+
+    def text(self, name: str) -> str:
+        """Return an attribute that must not be missing or empty."""
+        value = self.attributes.get(name, "")
+        if not value.strip():
+            self.fail(f"<{self.tag}> needs the attribute {name!r}")
+        return value
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """Return one finite number."""
+        if default is not None and name not in self.attributes:
+            return default
+        return self.numbers(name, 1)[0]
+
+    def numbers(
+        self, name: str, count: int, default: tuple[float, ...] | None = None
+    ) -> tuple[float, ...]:
+        """Return `count` finite numbers, decimal, separated by blanks."""
+        if default is not None and name not in self.attributes:
+            return default
+        value = self.text(name)
+        words = value.split()
+        kind = "a number" if count == 1 else f"{count} numbers"
+        if len(words) != count or not all(map(_NUMBER.fullmatch, words)):
+            self.fail(f"{name!r} of <{self.tag}> must be {kind}, got {value!r}")
+        numbers = tuple(map(float, words))
+        if not all(map(math.isfinite, numbers)):
+            self.fail(f"{name!r} of <{self.tag}> must be finite, got {value!r}")
+        return numbers
+
+    def lengths(self, name: str, count: int = 1) -> tuple[float, ...]:
+        """Return `count` lengths [m], which must be positive."""
+        values = self.numbers(name, count)
+        if min(values) <= 0:
+            self.fail(f"{name!r} of <{self.tag}> must be positive [m], got {self.text(name)!r}")
+        return values
+
+    def non_negative(self, name: str, unit: str, default: float | None = None) -> float:
+        """Return a number that must not be negative."""
+        value = self.number(name, default)
+        if value < 0:
+            self.fail(f"{name!r} of <{self.tag}> must not be negative [{unit}], got {value}")
+        return value
+
+    def origin(self) -> Array:
+        """Return the pose (4, 4) that the child <origin> says: xyz [m], rpy [rad] about fixed axes."""
+        element = self.child("origin")
+        pose = np.eye(4)
+        if element is not None:
+            pose[:3, 3] = element.numbers("xyz", 3, (0.0, 0.0, 0.0))
+            pose[:3, :3] = rotation_rpy(*element.numbers("rpy", 3, (0.0, 0.0, 0.0)))
+        return pose
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise the error that this element is wrong."""
+        raise SceneError(self.where, f"{self.owner}: {problem}" if self.owner else problem)
+
+
+def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """Return Rz(yaw) Ry(pitch) Rx(roll) (3, 3), angles [rad]."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos([roll, pitch, yaw]), np.sin([roll, pitch, yaw])
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def read_xml(path: Path) -> Element:
+    """Return the root element of a file.
+
+    Raises:
+        SceneError: the file cannot be read, is not well-formed or has a document type.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise SceneError(str(path), f"cannot be read: {reason}; check the path") from None
+    return _Reader(str(path)).read(data)
+
+
+class _Reader:
+    """Builds elements from what expat reports."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.open: list[Element] = []
+        self.root: Element | None = None
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.StartDoctypeDeclHandler = self._doctype
+
+    def read(self, data: bytes) -> Element:
+        try:
+            self.parser.Parse(data, True)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            where = f"{self.name}:{error.lineno}:{error.offset + 1}"
+            raise SceneError(where, f"not well-formed XML: {reason}") from None
+        except SceneError:
+            raise
+        except (LookupError, ValueError) as error:
+            raise SceneError(self.name, f"cannot be decoded: {error}; save it as UTF-8") from None
+        if self.root is None:  # expat reports an empty text itself
+            raise SceneError(self.name, "has no element")
+        return self.root
+
+    def _where(self) -> str:
+        parser = self.parser
+        return f"{self.name}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        owner = self.open[-1].owner if self.open else ""
+        if len(self.open) == 1:
+            owner = f"{tag} {attributes['name']!r}" if "name" in attributes else ""
+        element = Element(tag, attributes, self._where(), owner)
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+
+    def _end(self, tag: str) -> None:  # noqa: ARG002, expat tells it
+        self.open.pop()
+
+    def _doctype(self, *names: object) -> None:
+        problem = f"<!DOCTYPE {names[0]}> is refused: it can hold entities; remove it"
+        raise SceneError(self._where(), problem)
