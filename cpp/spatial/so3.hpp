@@ -1,8 +1,13 @@
-// Rotations: unit quaternions (x, y, z, w), rotation vectors φ = angle · axis, and the Jacobians between them.
+// Rotations: unit quaternions (x, y, z, w), rotation vectors φ = angle · axis, the Jacobians between them.
 //
-//     d exp(φ) = exp(φ) (J_r(φ) dφ)× = (J_l(φ) dφ)× exp(φ),      J_l(φ) = J_r(−φ)        [Chirikjian 2012, 10.86]
+//     d exp(φ) = exp(φ) (J_r(φ) dφ)× = (J_l(φ) dφ)× exp(φ),      J_l(φ) = J_r(−φ)
 //
-// Below a small angle each coefficient is its own series; the thresholds are where both are exact to rounding.
+//     J_l(φ) = 1 + α φ× + β φ×φ×,   α = (1 − cos θ)/θ²,  β = (θ − sin θ)/θ³
+//     J_l⁻¹(φ) = 1 − φ×/2 + κ φ×φ×,  κ = (1 − (θ/2) cot(θ/2))/θ²,      θ = |φ|
+//
+// A coefficient that a small angle would ruin is its own series there. Thresholds: what the closed form
+// loses, ε/θ², multiplied by the φ×φ× (θ²) beside it stays at rounding, and so does the first term a series
+// leaves out.
 #pragma once
 
 #include "simd/math.hpp"
@@ -45,16 +50,57 @@ PYSIM_INLINE Mat3<S> rotation(const Quaternion<S>& q) {
           {fma(q.x, z2, wy), fms(q.y, z2, wx), one - fma(q.x, x2, q.y * y2)}};
 }
 
+/// The unit quaternion of a rotation matrix, from its largest component, w ≥ 0 where that is the largest.
+template <class S>
+PYSIM_INLINE Quaternion<S> quaternion_of(const Mat3<S>& R) {
+  const S one = all<S>(1), half = all<S>(typename S::Real(0.5));
+  const S xx = R.x.x, yy = R.y.y, zz = R.z.z;
+  // four times the square of each component, and twice the sums and differences of their products
+  const S w4 = one + (xx + yy + zz), x4 = one + (xx - yy - zz), y4 = one + (yy - xx - zz),
+          z4 = one + (zz - xx - yy);
+  const S wx = R.y.z - R.z.y, wy = R.z.x - R.x.z, wz = R.x.y - R.y.x;
+  const S xy = R.x.y + R.y.x, yz = R.y.z + R.z.y, zx = R.z.x + R.x.z;
+
+  const auto z_over_y = z4 > y4;
+  Quaternion<S> q = {
+      select(z_over_y, zx, xy), select(z_over_y, yz, y4), select(z_over_y, z4, yz), select(z_over_y, wz, wy)};
+  S largest = max(z4, y4);
+  const auto x_over = x4 > largest;
+  q = {select(x_over, x4, q.x), select(x_over, xy, q.y), select(x_over, zx, q.z), select(x_over, wx, q.w)};
+  largest = max(x4, largest);
+  const auto w_over = w4 > largest;
+  q = {select(w_over, wx, q.x), select(w_over, wy, q.y), select(w_over, wz, q.z), select(w_over, w4, q.w)};
+  const S scale = half / sqrt(max(w4, largest));
+  return {scale * q.x, scale * q.y, scale * q.z, scale * q.w};
+}
+
+/// sin(θ/2)/θ and cos(θ/2) of θ².
+template <class S>
+struct HalfTurn {
+  S k, c;
+};
+
+template <class S>
+PYSIM_INLINE HalfTurn<S> half_turn(S square) {
+  constexpr double series[] = {1.0 / 3840, -1.0 / 48, 0.5};
+  using Real = typename S::Real;
+  const S angle = sqrt(square);
+  S s, c;
+  simd::sincos(all<S>(Real(0.5)) * angle, s, c);
+  return {select(square < all<S>(Real(1e-4)), simd::polynomial(square, series), s / angle), c};
+}
+
 /// The unit quaternion of the rotation vector φ.
 template <class S>
 PYSIM_INLINE Quaternion<S> exp_quaternion(const Vec3<S>& phi) {
-  constexpr double series[] = {-1.0 / 645120, 1.0 / 3840, -1.0 / 48, 0.5};  // sin(θ/2)/θ in θ²
-  using Real = typename S::Real;
-  const S square = dot(phi, phi), angle = sqrt(square);
-  S s, c;
-  simd::sincos(all<S>(Real(0.5)) * angle, s, c);
-  const S k = select(square < all<S>(Real(0.01)), simd::polynomial(square, series), s / angle);
-  return {k * phi.x, k * phi.y, k * phi.z, c};
+  const HalfTurn<S> h = half_turn(dot(phi, phi));
+  return {h.k * phi.x, h.k * phi.y, h.k * phi.z, h.c};
+}
+
+/// exp(φ×), as a matrix.
+template <class S>
+PYSIM_INLINE Mat3<S> exp(const Vec3<S>& phi) {
+  return rotation(exp_quaternion(phi));
 }
 
 /// The rotation vector of a unit quaternion, |φ| ≤ π.
@@ -71,16 +117,78 @@ PYSIM_INLINE Vec3<S> log_quaternion(const Quaternion<S>& q) {
   return select(square < all<S>(Real(1e-3)) * w * w, near, far) * u;
 }
 
-/// κ(θ) = (1 − (θ/2) cot(θ/2)) / θ²,  1/12 at rest; singular at a full turn only.
+/// The rotation vector of a rotation matrix, |φ| ≤ π.
+template <class S>
+PYSIM_INLINE Vec3<S> log(const Mat3<S>& R) {
+  return log_quaternion(quaternion_of(R));
+}
+
+/// The coefficients of J_l(φ), and sin θ / θ.
+template <class S>
+struct JacobianCoefficients {
+  S alpha, beta, sinc;
+};
+
+template <class S>
+PYSIM_INLINE JacobianCoefficients<S> jacobian_coefficients(S square) {
+  constexpr double series[] = {1.0 / 39916800, -1.0 / 362880, 1.0 / 5040, -1.0 / 120, 1.0 / 6};
+  using Real = typename S::Real;
+  const HalfTurn<S> h = half_turn(square);
+  const S two_k = all<S>(2) * h.k, sinc = two_k * h.c;
+  const S near = simd::polynomial(square, series);
+  const S far = (all<S>(1) - sinc) / square;
+  return {two_k * h.k, select(square < all<S>(Real(0.1)), near, far), sinc};
+}
+
+/// κ of θ², 1/12 at rest; singular at a full turn only.
 template <class S>
 PYSIM_INLINE S inverse_jacobian_kappa(S square) {
-  constexpr double series[] = {691.0 / 1307674368000, 1.0 / 47900160, 1.0 / 1209600, 1.0 / 30240, 1.0 / 720, 1.0 / 12};
+  constexpr double series[] = {
+      691.0 / 1307674368000, 1.0 / 47900160, 1.0 / 1209600, 1.0 / 30240, 1.0 / 720, 1.0 / 12};
   using Real = typename S::Real;
   const S x = all<S>(Real(0.5)) * sqrt(square);
   S s, c;
   simd::sincos(x, s, c);
   const S closed = (all<S>(1) - x * c / s) / square;
   return select(square < all<S>(Real(0.1)), simd::polynomial(square, series), closed);
+}
+
+/// 1 + a φ× + b φ×φ×.
+template <class S>
+PYSIM_INLINE Mat3<S> skew_polynomial(const Vec3<S>& phi, S a, S b) {
+  const S one = all<S>(1);
+  const S xx = phi.x * phi.x, yy = phi.y * phi.y, zz = phi.z * phi.z;
+  const S xy = b * (phi.x * phi.y), yz = b * (phi.y * phi.z), zx = b * (phi.z * phi.x);
+  return {{fnma(b, yy + zz, one), fma(a, phi.z, xy), fnma(a, phi.y, zx)},
+          {fnma(a, phi.z, xy), fnma(b, zz + xx, one), fma(a, phi.x, yz)},
+          {fma(a, phi.y, zx), fnma(a, phi.x, yz), fnma(b, xx + yy, one)}};
+}
+
+/// J_l(φ); the transpose is J_r(φ).
+template <class S>
+PYSIM_INLINE Mat3<S> left_jacobian(const Vec3<S>& phi) {
+  const auto j = jacobian_coefficients(dot(phi, phi));
+  return skew_polynomial(phi, j.alpha, j.beta);
+}
+
+/// J_l⁻¹(φ); the transpose is J_r⁻¹(φ).
+template <class S>
+PYSIM_INLINE Mat3<S> left_jacobian_inverse(const Vec3<S>& phi) {
+  return skew_polynomial(phi, all<S>(typename S::Real(-0.5)), inverse_jacobian_kappa(dot(phi, phi)));
+}
+
+/// J_l(φ) b = b + α φ×b + β φ×(φ×b).
+template <class S>
+PYSIM_INLINE Vec3<S> left_jacobian_times(const Vec3<S>& phi, const Vec3<S>& b) {
+  const auto j = jacobian_coefficients(dot(phi, phi));
+  const Vec3<S> once = cross(phi, b);
+  return fma(j.beta, cross(phi, once), fma(j.alpha, once, b));
+}
+
+/// J_r(φ) b.
+template <class S>
+PYSIM_INLINE Vec3<S> right_jacobian_times(const Vec3<S>& phi, const Vec3<S>& b) {
+  return left_jacobian_times(-phi, b);
 }
 
 /// J_l⁻¹(φ) b = b − φ×b/2 + κ φ×(φ×b).
@@ -95,22 +203,6 @@ PYSIM_INLINE Vec3<S> left_jacobian_inverse_times(const Vec3<S>& phi, const Vec3<
 template <class S>
 PYSIM_INLINE Vec3<S> right_jacobian_inverse_times(const Vec3<S>& phi, const Vec3<S>& b) {
   return left_jacobian_inverse_times(-phi, b);
-}
-
-/// J_l(φ) b = b + (1 − cos θ)/θ² φ×b + (θ − sin θ)/θ³ φ×(φ×b).
-template <class S>
-PYSIM_INLINE Vec3<S> left_jacobian_times(const Vec3<S>& phi, const Vec3<S>& b) {
-  constexpr double alpha_series[] = {1.0 / 3628800, -1.0 / 40320, 1.0 / 720, -1.0 / 24, 0.5};
-  constexpr double beta_series[] = {1.0 / 39916800, -1.0 / 362880, 1.0 / 5040, -1.0 / 120, 1.0 / 6};
-  using Real = typename S::Real;
-  const S square = dot(phi, phi), angle = sqrt(square);
-  S s, c;
-  simd::sincos(angle, s, c);
-  const auto small = square < all<S>(Real(0.1));
-  const S alpha = select(small, simd::polynomial(square, alpha_series), (all<S>(1) - c) / square);
-  const S beta = select(small, simd::polynomial(square, beta_series), (angle - s) / (angle * square));
-  const Vec3<S> once = cross(phi, b);
-  return fma(beta, cross(phi, once), fma(alpha, once, b));
 }
 
 }  // namespace pysim::spatial
