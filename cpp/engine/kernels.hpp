@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/operations.hpp"
+#include "engine/spatial_kernels.hpp"
 
 namespace pysim::engine {
 
@@ -27,6 +28,8 @@ struct Kernels {
   DynamicsKernels<double> float64;
   DynamicsKernels<float> float32;
   Kernel<double> advance;
+  SpatialKernels<double> spatial;
+  SpatialKernels<float> spatial_float;
 };
 
 /// Whole packs first, then the remaining states one at a time through the same code.
@@ -70,7 +73,9 @@ constexpr Kernels make_kernels(const char* isa) noexcept {
   return {isa,
           make_dynamics_kernels<Isa, double, W>(),
           make_dynamics_kernels<Isa, float, 2 * W>(),
-          &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>};
+          &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
+          make_spatial_kernels<Isa, double, W>(),
+          make_spatial_kernels<Isa, float, 2 * W>()};
 }
 
 }  // namespace pysim::engine
