@@ -93,11 +93,9 @@ def _check_joint_names(joint: JointSpec, bodies: set[str]) -> None:
     if joint.child == WORLD:
         problem = f"joint {joint.name!r} has the world as its child; swap parent and child"
         raise ModelError(joint.where, problem)
-    for role, name, known in (
-        ("parent", joint.parent, {WORLD, *bodies}),
-        ("child", joint.child, bodies),
-    ):
-        if name not in known:
+    for role, name in (("parent", joint.parent), ("child", joint.child)):
+        if name not in bodies and (role, name) != ("parent", WORLD):
+            known = [WORLD, *bodies] if role == "parent" else bodies
             problem = f"joint {joint.name!r} has an unknown {role} {name!r}"
             raise ModelError(joint.where, problem + did_you_mean(name, sorted(known)))
     if joint.parent == joint.child:

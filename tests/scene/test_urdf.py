@@ -333,12 +333,12 @@ def robot(name: str) -> Path:
     return folder / "robots" / ROBOTS[name]
 
 
-def read_robot(name: str, **options: bool) -> ModelSpec:
+def read_robot(name: str, *, free_base: bool = False, mimic: bool = True) -> ModelSpec:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", PysimWarning
         )  # some inertias violate the triangle inequality
-        return read_urdf(robot(name), **options)
+        return read_urdf(robot(name), free_base=free_base, mimic=mimic)
 
 
 @pytest.mark.parametrize("free_base", [False, True])
