@@ -1,0 +1,84 @@
+"""Scene and robot files, read into plain specifications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pysim.errors import SceneError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
+
+    from pysim.scene.spec import ModelSpec, SceneSpec
+
+__all__ = ["read_model", "read_scene", "scene_schema"]
+
+# The readers are imported when they are first called: pydantic and lxml cost a tenth of a second.
+# ruff: noqa: PLC0415
+
+
+def read_scene(
+    path: str | PathLike[str],
+    overrides: Mapping[str, object] | None = None,
+    allow_code: bool = False,  # noqa: FBT001, FBT002
+) -> SceneSpec:
+    """Return what a scene file says.
+
+    Args:
+        path: the `.toml` file.
+        overrides: values by the path of a key, {"simulation.step": 1e-4, "body.rod.mass": "2"}; they replace what
+            the file says. Text is read as a TOML value where it is one.
+        allow_code: whether the scene may name programs to run.
+
+    Raises:
+        SceneError: names every problem by `file:line:column: key.path`.
+        ModelError: bodies and joints make no tree.
+    """
+    from pysim.scene.toml import read_toml
+
+    return read_toml(Path(path), overrides or {}, allow_code=allow_code)
+
+
+def read_model(
+    path: str | PathLike[str],
+    *,
+    free_base: bool = False,
+    mimic: bool = True,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+) -> ModelSpec:
+    """Return the mechanism of a `.urdf` or `.toml` file.
+
+    Args:
+        path: the file.
+        free_base: give a URDF's root link a free joint to the world.
+        mimic: let mimic joints follow; otherwise each is a coordinate of its own.
+        package_dirs: where `package://` is looked up first.
+
+    Raises:
+        SceneError: the file cannot be read.
+        ModelError: bodies and joints make no tree.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".urdf":
+        from pysim.scene.urdf import read_urdf
+
+        return read_urdf(path, free_base=free_base, mimic=mimic, package_dirs=package_dirs)
+    if suffix == ".toml":
+        from pysim.scene.toml import read_mechanism
+
+        if free_base:
+            problem = 'free_base is for URDF; in a scene give the body a joint of type "free"'
+            raise SceneError(str(path), problem)
+        return read_mechanism(Path(path), mimic=mimic, package_dirs=package_dirs)
+    if suffix == ".xml":
+        raise SceneError(str(path), "MJCF is not read yet; convert the model to .urdf or .toml")
+    raise SceneError(str(path), f"unknown kind of file {suffix!r}; pysim reads .urdf and .toml")
+
+
+def scene_schema() -> dict[str, Any]:
+    """Return the JSON Schema of scene files."""
+    from pysim.scene.tables import Scene
+
+    return Scene.model_json_schema()

@@ -1,0 +1,59 @@
+"""Poses from the ways a file may write a rotation. X_AB (4, 4) maps B coordinates to A."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+Quaternion = tuple[float, float, float, float]  # x, y, z, w
+
+
+def pose(xyz: ArrayLike, quaternion: ArrayLike) -> Array:
+    """Return X (4, 4) of a position [m] and a quaternion (x, y, z, w)."""
+    X = np.eye(4)
+    X[:3, :3] = rotation(quaternion)
+    X[:3, 3] = xyz
+    return X
+
+
+def rotation(quaternion: ArrayLike) -> Array:
+    """Return R (3, 3) of a quaternion (x, y, z, w) of any length but zero.
+
+    A turn by a multiple of 90° about a coordinate axis has entries that are exactly 0 and ±1.
+    """
+    u = np.asarray(quaternion, float)
+    x, y, z, w = u / np.linalg.norm(u)
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    nearest = np.round(R)
+    return nearest if abs(R - nearest).max() < 4e-16 else R
+
+
+def from_axis_angle(x: float, y: float, z: float, angle: float) -> Quaternion:
+    """Return the quaternion of a turn by `angle` [rad] about (x, y, z), of any length but zero."""
+    axis = np.array([x, y, z]) / np.linalg.norm([x, y, z])
+    sx, sy, sz = np.sin(angle / 2) * axis
+    return float(sx), float(sy), float(sz), float(np.cos(angle / 2))
+
+
+def from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
+    """Return the quaternion of Rz(yaw) Ry(pitch) Rx(roll), angles [rad]."""
+    cr, cp, cy = np.cos(np.array([roll, pitch, yaw]) / 2)
+    sr, sp, sy = np.sin(np.array([roll, pitch, yaw]) / 2)
+    return (
+        float(sr * cp * cy - cr * sp * sy),
+        float(cr * sp * cy + sr * cp * sy),
+        float(cr * cp * sy - sr * sp * cy),
+        float(cr * cp * cy + sr * sp * sy),
+    )

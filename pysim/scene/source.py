@@ -1,0 +1,170 @@
+"""A TOML file's values, and the line and column at which each key and value stands.
+
+tomllib reads the values; toml-rs tells positions, in bytes, which become characters here.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import toml_rs
+
+from pysim.errors import SceneError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    Step = str | int
+    Steps = tuple[Step, ...]
+
+_LOCATED = re.compile(r"TOML parse error at line (\d+), column (\d+)")
+_BARE = re.compile(r"[A-Za-z0-9_/-]+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a TOML file says and where. `overridden` are the paths the command line has put in."""
+
+    name: str
+    text: str
+    values: dict[str, Any]
+    nodes: Mapping[str, Any]
+    overridden: dict[Steps, str] = field(default_factory=dict)
+
+    def where(self, path: Iterable[Step], *, of_key: bool = False) -> str:
+        """Return `file:line:column: key`, or `--set key` of what the command line says."""
+        steps = self.steps(path)
+        for length in range(len(steps), 0, -1):
+            if steps[:length] in self.overridden:
+                rest = key_text(steps[length:])
+                separator = "." if rest and not rest.startswith("[") else ""
+                return f"--set {self.overridden[steps[:length]]}{separator}{rest}"
+        line, column = self.position(steps, of_key=of_key)
+        key = key_text(steps)
+        return f"{self.name}:{line}:{column}" + (f": {key}" if key else "")
+
+    def position(self, path: Iterable[Step], *, of_key: bool = False) -> tuple[int, int]:
+        """Return line and column of a value (or its key), or of the table it is missing from."""
+        kinds = ("key", "value") if of_key else ("value", "key")
+        node: Any = self.nodes
+        found = (1, 1)
+        header: list[str] = []
+        for step in self.steps(path):
+            node = _below(node, step)
+            if node is None:
+                break
+            header.append(str(step))
+            found = self._of_node(node, kinds) or self._of_header(header) or found
+        return found
+
+    def steps(self, path: Iterable[Step]) -> Steps:
+        """Return the path as the file has it: one value may stand for a list of one."""
+        kept: list[Step] = []
+        value: Any = self.values
+        for step in path:
+            if isinstance(step, int) and not isinstance(value, list):
+                continue
+            kept.append(step)
+            if isinstance(value, dict):
+                value = value.get(str(step))
+            elif isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                value = None
+        return tuple(kept)
+
+    def _of_node(self, node: Any, kinds: Iterable[str]) -> tuple[int, int] | None:  # noqa: ANN401
+        if not _is_located(node):
+            return None
+        for kind in kinds:
+            if f"{kind}_line" in node:
+                line, column = _first(node[f"{kind}_line"]), _first(node[f"{kind}_col"])
+                before = self.text.splitlines()[line - 1].encode()[: column - 1]
+                return line, len(before.decode(errors="ignore")) + 1
+        return None
+
+    def _of_header(self, header: list[str]) -> tuple[int, int] | None:
+        """Find `[table]`, whose place toml-rs does not tell."""
+        dotted = r"\s*\.\s*".join(rf"[\"']?{re.escape(word)}[\"']?" for word in header)
+        match = re.search(rf"^[ \t]*(\[\s*{dotted}\s*\])", self.text, re.MULTILINE)
+        if match is None:
+            return None
+        before = self.text[: match.start(1)]
+        return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+def read_source(path: Path) -> Source:
+    """Read a TOML file.
+
+    Raises:
+        SceneError: it cannot be read, is not UTF-8 or not TOML.
+    """
+    name = str(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise SceneError(name, f"cannot be read: {reason}; check the path") from None
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise SceneError(f"{name}:{line}", "is not UTF-8 text; save it as UTF-8") from None
+    try:
+        nodes = toml_rs.load_with_metadata(io.BytesIO(text.encode())).meta["nodes"]
+        values = tomllib.loads(text)
+    except toml_rs.TOMLDecodeError as error:
+        raise _syntax_error(name, str(error)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise SceneError(name, f"not TOML: {_lowered(str(error))}") from None
+    except RecursionError:
+        raise SceneError(name, "not TOML anyone means: nested too deeply; flatten it") from None
+    return Source(name, text, values, nodes)
+
+
+def key_text(steps: Iterable[Step]) -> str:
+    """Return a path as a user writes it: body[0].shape.density."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            word = step if _BARE.fullmatch(step) else f'"{step}"'
+            text += f".{word}" if text else word
+    return text
+
+
+def _below(node: Any, step: Step) -> Any:  # noqa: ANN401, whatever TOML can hold
+    """Return what toml-rs tells of a key or item, None where there is none."""
+    inner = node["value"] if _is_located(node) else node
+    if isinstance(inner, dict):
+        return inner.get(str(step))
+    if isinstance(inner, list) and isinstance(step, int) and step < len(inner):
+        return inner[step]
+    return None
+
+
+def _is_located(node: Any) -> bool:  # noqa: ANN401, whatever TOML can hold
+    """Tell a value with its place from a table that has none."""
+    return isinstance(node, dict) and isinstance(node.get("value_raw"), str)
+
+
+def _first(number: int | tuple[int, int]) -> int:
+    return number if isinstance(number, int) else number[0]
+
+
+def _syntax_error(name: str, text: str) -> SceneError:
+    """Put toml-rs's several lines into one."""
+    match = _LOCATED.search(text)
+    where = f"{name}:{match[1]}:{match[2]}" if match else name
+    reasons = [line for line in text.splitlines()[1:] if line and not re.match(r"\s*\d*\s*\|", line)]
+    return SceneError(where, "not TOML: " + _lowered("; ".join(reasons) or text))
+
+
+def _lowered(text: str) -> str:
+    return (text[:1].lower() + text[1:]).rstrip(".")

@@ -1,0 +1,421 @@
+"""The tables of a scene file: their keys, units, bounds and meaning. The JSON Schema comes from here.
+
+Numbers are strict (no text, no booleans, no NaN), unknown keys are refused. What a table means together with others
+(names, joint types, masses) is checked where it is built.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from pysim.scene.colors import read_color
+from pysim.scene.poses import Array, Quaternion, from_axis_angle, from_rpy, pose
+
+T = TypeVar("T")
+
+
+def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:
+    """Return a field with its unit ("" for none) and meaning; `...` as default makes it required."""
+    return Field(default, description=doc, json_schema_extra={"unit": unit}, **bounds)
+
+
+def complaint(text: str) -> PydanticCustomError:
+    """Return an error whose text is told as it is."""
+    return PydanticCustomError("pysim", "{text}", {"text": text})
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+def _boxed(names: str) -> BeforeValidator:
+    """Accept [1, 2, 3] for { x = 1, y = 2, z = 3 }."""
+
+    def boxed(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        if len(value) != len(names):
+            raise complaint(f"must have {len(names)} numbers [m], got {len(value)}")
+        return dict(zip(names, value, strict=True))
+
+    return BeforeValidator(boxed)
+
+
+def _as_q(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"q": _listed(value)}
+
+
+def _not_nan(value: float) -> float:
+    if math.isnan(value):
+        raise complaint("must be a number, got nan")
+    return value
+
+
+
+Name = Annotated[str, Field(min_length=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
+Vector4 = Annotated[list[float], Field(min_length=4, max_length=4)]
+Numbers = Annotated[
+    list[float], BeforeValidator(_listed, json_schema_input_type=float | list[float])
+]
+PositiveNumbers = Annotated[
+    list[Positive], BeforeValidator(_listed, json_schema_input_type=float | list[float])
+]
+NotNegativeNumbers = Annotated[
+    list[NotNegative], BeforeValidator(_listed, json_schema_input_type=float | list[float])
+]
+Bounds = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=True), AfterValidator(_not_nan)]],
+    BeforeValidator(_listed, json_schema_input_type=float | list[float]),
+]
+ListOf = Annotated[list[T], BeforeValidator(_listed)]
+Rgba = Annotated[
+    tuple[float, float, float, float],
+    BeforeValidator(read_color, json_schema_input_type=str | list[float]),
+]
+
+
+class Table(BaseModel):
+    """A table that knows all its keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+# Poses -------------------------------------------------------------------------------------------
+
+
+class Turn(Table):
+    """A rotation, written in one of four ways."""
+
+    rpy: Vector3 | None = key(None, "rad", "roll, pitch, yaw: Rz(yaw) Ry(pitch) Rx(roll)")
+    quat_wxyz: Vector4 | None = key(None, "", "unit quaternion, scalar first")
+    quat_xyzw: Vector4 | None = key(None, "", "unit quaternion, scalar last")
+    axis_angle: Vector4 | None = key(None, "", "x, y, z of the axis and the angle [rad]")
+
+    @model_validator(mode="after")
+    def _one_rotation(self) -> Turn:
+        given = [name for name in Turn.model_fields if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise complaint(f"has {' and '.join(given)}; a rotation is written in one way")
+        for name in ("quat_wxyz", "quat_xyzw"):
+            check_unit(getattr(self, name), name)
+        if self.axis_angle is not None and not any(self.axis_angle[:3]):
+            raise complaint("axis_angle has a zero axis; its first three numbers are the axis")
+        return self
+
+    @property
+    def quaternion(self) -> Quaternion | None:
+        """The rotation as (x, y, z, w), None where the table has none."""
+        if self.rpy is not None:
+            return from_rpy(*self.rpy)
+        if self.axis_angle is not None:
+            return from_axis_angle(*self.axis_angle)
+        if self.quat_wxyz is not None:
+            w, x, y, z = self.quat_wxyz
+            return x, y, z, w
+        if self.quat_xyzw is not None:
+            x, y, z, w = self.quat_xyzw
+            return x, y, z, w
+        return None
+
+
+def check_unit(quaternion: list[float] | None, name: str) -> None:
+    """Refuse a quaternion that is no rotation."""
+    if quaternion is None:
+        return
+    norm = math.hypot(*quaternion)
+    if abs(norm - 1) > 1e-6:
+        raise complaint(f"{name} must have norm 1, got {norm:.7g}; divide it by its norm")
+
+
+class Pose(Turn):
+    """A frame in another; identity where nothing is given."""
+
+    xyz: Vector3 = key([0.0, 0.0, 0.0], "m", "origin")
+
+    @property
+    def matrix(self) -> Array:
+        """X (4, 4)."""
+        return pose(self.xyz, self.quaternion or (0, 0, 0, 1))
+
+
+class Configuration(Turn):
+    """Where a joint is: its coordinates, or a position and a rotation for those that have them."""
+
+    q: Numbers | None = key(None, "m or rad", "coordinates in the order of the joint type")
+    xyz: Vector3 | None = key(None, "m", "position, for free and translation joints")
+
+
+class Start(Configuration):
+    """Where a joint starts and how fast."""
+
+    v: Numbers | None = key(None, "m/s or rad/s", "velocities in the order of the joint type")
+
+
+AnyStart = Annotated[Start, BeforeValidator(_as_q)]
+AnyConfiguration = Annotated[Configuration, BeforeValidator(_as_q)]
+
+
+# Shapes and bodies -------------------------------------------------------------------------------
+
+
+class Box(Table):
+    """Full lengths along the axes."""
+
+    x: Positive = key(..., "m", "length along x")
+    y: Positive = key(..., "m", "length along y")
+    z: Positive = key(..., "m", "length along z")
+
+
+class Sphere(Table):
+    """A ball."""
+
+    radius: Positive = key(..., "m", "radius")
+
+
+class Round(Table):
+    """A cylinder, cone or capsule along z, its middle in the origin."""
+
+    radius: Positive = key(..., "m", "radius")
+    length: Positive = key(..., "m", "length along z, without the caps of a capsule")
+
+
+class Ellipsoid(Table):
+    """Semi-axes."""
+
+    a: Positive = key(..., "m", "semi-axis along x")
+    b: Positive = key(..., "m", "semi-axis along y")
+    c: Positive = key(..., "m", "semi-axis along z")
+
+
+class Visual(Table):
+    """A shape that is drawn."""
+
+    box: Annotated[Box, _boxed("xyz")] | None = key(None, "", "{ x, y, z } or a list of three")
+    sphere: Sphere | None = key(None, "", "{ radius }")
+    cylinder: Round | None = key(None, "", "{ radius, length }")
+    capsule: Round | None = key(None, "", "{ radius, length }")
+    cone: Round | None = key(None, "", "{ radius, length }")
+    ellipsoid: Annotated[Ellipsoid, _boxed("abc")] | None = key(None, "", "{ a, b, c } or a list")
+    mesh: Name | None = key(None, "", "mesh file, relative to the scene, or package://NAME/path")
+    scale: PositiveNumbers = key([1.0], "", "one number or three, for a mesh")
+    at: Pose = key(Pose(), "", "the shape in the body frame")
+    color: Rgba | None = key(None, "", '"#rrggbb", a name, or [r, g, b] or [r, g, b, a] in 0 to 1')
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Visual:
+        kinds = [kind for kind in SHAPE_KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            got = " and ".join(kinds) or "none"
+            raise complaint(f"needs exactly one of {', '.join(SHAPE_KINDS)}, got {got}")
+        if len(self.scale) not in {1, 3}:
+            raise complaint(f"scale must have 1 or 3 numbers, got {len(self.scale)}")
+        if "scale" in self.model_fields_set and self.mesh is None:
+            raise complaint(f"scale is for a mesh; give the {kinds[0]} its sizes")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """What the shape is."""
+        return next(kind for kind in SHAPE_KINDS if getattr(self, kind) is not None)
+
+
+SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mesh")
+
+
+class Solid(Visual):
+    """A shape that is drawn, and weighs something if it has a density."""
+
+    density: Positive | None = key(None, "kg/m³", "uniform density")
+
+
+class Inertia(Table):
+    """Entries of the rotational inertia tensor; xy, yz, xz are minus the products of inertia."""
+
+    xx: float = key(..., "kg·m²", "about x")
+    yy: float = key(..., "kg·m²", "about y")
+    zz: float = key(..., "kg·m²", "about z")
+    xy: float = key(0.0, "kg·m²", "off-diagonal")
+    yz: float = key(0.0, "kg·m²", "off-diagonal")
+    xz: float = key(0.0, "kg·m²", "off-diagonal")
+
+
+class Body(Table):
+    """A rigid body. Its frame is the frame of the joint that moves it."""
+
+    name: Name = key(..., "", "name of the body")
+    mass: NotNegative | None = key(None, "kg", "total mass; left out where shapes have a density")
+    com: Vector3 = key([0.0, 0.0, 0.0], "m", "centre of mass in the body frame")
+    inertia: Inertia | None = key(None, "kg·m²", "about the centre of mass, body axes")
+    shape: ListOf[Solid] = key([], "", "one shape or a list: drawn, and weighed by density or mass")
+    visual: ListOf[Visual] = key([], "", "one shape or a list, drawn only")
+
+
+# Joints ------------------------------------------------------------------------------------------
+
+
+class Limits(Table):
+    """Stops: beyond a limit a spring and a damper push back."""
+
+    lower: Bounds | None = key(None, "m or rad", "lower limit, -inf for none")
+    upper: Bounds | None = key(None, "m or rad", "upper limit, inf for none")
+    stiffness: NotNegativeNumbers | None = key(
+        None, "N/m or N·m/rad", "spring of the stop; by default 100 rad/s with what it carries"
+    )
+    damping: NotNegativeNumbers | None = key(
+        None, "N·s/m or N·m·s/rad", "damper of the stop; by default half critical"
+    )
+
+
+class Passive(Table):
+    """What resists a joint. A number holds for every coordinate, a list has one for each."""
+
+    armature: NotNegativeNumbers | None = key(None, "kg or kg·m²", "inertia added to M's diagonal")
+    damping: NotNegativeNumbers | None = key(None, "N·s/m or N·m·s/rad", "viscous")
+    stiffness: NotNegativeNumbers | None = key(None, "N/m or N·m/rad", "spring towards rest")
+    rest: AnyConfiguration | None = key(None, "m or rad", "where the spring is at rest")
+    friction: NotNegativeNumbers | None = key(None, "N or N·m", "level of Coulomb friction")
+    friction_width: PositiveNumbers | None = key(
+        None, "m/s or rad/s", "friction is -friction tanh(v / friction_width); 1e-3 by default"
+    )
+    limits: Limits | None = key(None, "", "{ lower, upper, stiffness, damping }")
+    effort_limit: NotNegative | None = key(None, "N or N·m", "told, not enforced")
+    velocity_limit: NotNegative | None = key(None, "m/s or rad/s", "told, not enforced")
+
+
+class Mimic(Table):
+    """q = ratio · q of the other joint + offset."""
+
+    joint: Name = key(..., "", "joint that leads")
+    ratio: float = key(1.0, "", "ratio")
+    offset: float = key(0.0, "m or rad", "offset")
+
+
+class Joint(Passive):
+    """A joint and the body it moves."""
+
+    name: Name = key(..., "", "name of the joint")
+    type: Name = key(..., "", "joint type")
+    parent: Name = key("world", "", '"world" or a body')
+    child: Name = key(..., "", "body that the joint moves")
+    at: Pose = key(Pose(), "", "joint frame in the parent")
+    axis: Vector3 | None = key(None, "", "direction in the joint frame; [0, 0, 1] by default")
+    pitch: float | None = key(None, "m/rad", "travel along the axis a radian, for helical joints")
+    mimic: Mimic | None = key(None, "", "{ joint, ratio, offset }")
+    start: AnyStart | None = key(None, "", "{ q, v }, or { xyz, rpy, v } and so on")
+
+
+class Frame(Table):
+    """A named frame on a body."""
+
+    name: Name = key(..., "", "name of the frame")
+    body: Name = key(..., "", '"world" or a body')
+    at: Pose = key(Pose(), "", "the frame in the body frame")
+
+
+class Actuator(Table):
+    """A force of time: offset + amplitude sin(frequency t + phase)."""
+
+    name: Name | None = key(None, "", "name; the joint's by default")
+    joint: Name = key(..., "", "joint it drives")
+    coordinate: int = key(0, "", "which velocity of the joint, from 0", ge=0)
+    offset: float = key(0.0, "N or N·m", "constant part")
+    amplitude: float = key(0.0, "N or N·m", "of the sine")
+    frequency: NotNegative = key(0.0, "rad/s", "of the sine")
+    phase: float = key(0.0, "rad", "of the sine")
+
+
+# Models from other files -------------------------------------------------------------------------
+
+
+class Look(Table):
+    """What a scene changes of a model's body."""
+
+    color: Rgba | None = key(None, "", "colour of all its shapes")
+
+
+class Model(Table):
+    """A robot from a URDF file. Names in joint, body and start are those of the file."""
+
+    file: Name = key(..., "", "path relative to the scene, or package://NAME/path")
+    name: Name | None = key(None, "", 'put before the names of the file: "name/link"')
+    parent: Name = key("world", "", '"world" or a body')
+    at: Pose = key(Pose(), "", "root link in the parent")
+    free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
+    mimic: bool = key(default=True, unit="", doc="let mimic joints follow")
+    limits: bool = key(default=True, unit="", doc="use the file's limits")
+    damping: bool = key(default=True, unit="", doc="use the file's damping")
+    friction: bool = key(default=True, unit="", doc="use the file's friction")
+    start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
+    start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
+    joint: dict[str, Passive] = key({}, "", "by joint: what replaces the file's values")
+    body: dict[str, Look] = key({}, "", "by body: what replaces the file's values")
+
+
+# The scene ---------------------------------------------------------------------------------------
+
+
+class Simulation(Table):
+    """How to run."""
+
+    duration: Positive = key(10.0, "s", "simulated time")
+    step: Positive = key(1e-3, "s", "longest time step")
+    integrator: Literal["rk4", "semi_implicit"] = key("rk4", "", "scheme")
+
+
+class Output(Table):
+    """What to keep."""
+
+    every: Positive | None = key(None, "s", "time between outputs; about duration/1000 by default")
+
+
+class Render(Table):
+    """How to draw; what is left out is chosen by the renderer."""
+
+    tool: Name | None = key(None, "", "frame whose final pose is told; the last frame by default")
+    size: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
+        None, "pixel", "width and height"
+    )
+    fps: Positive | None = key(None, "1/s", "frames a second of movie")
+    speed: Positive | None = key(None, "", "simulated seconds a second of movie")
+    azimuth: float | None = key(None, "deg", "of the camera, about z")
+    elevation: float | None = key(None, "deg", "of the camera above the horizon")
+    zoom: Positive | None = key(None, "", "more than 1 comes closer")
+    focus: Vector3 | None = key(None, "m", "point the camera looks at")
+    follow: bool | None = key(None, "", "let the camera travel along")
+    ground: bool | None = key(None, "", "draw the ground")
+    shadows: bool | None = key(None, "", "draw shadows")
+    label: bool | None = key(None, "", "write the time into the picture")
+    trails: list[Name] | None = key(None, "", "frames or bodies that leave a line")
+    trail_length: Positive | None = key(None, "s", "how far back a line reaches")
+    frames: list[Name] | None = key(None, "", "frames or bodies whose axes are drawn")
+    collision: bool | None = key(None, "", "draw the shapes for contact")
+
+
+class Scene(Table):
+    """A scene file."""
+
+    name: Name | None = key(None, "", "name of the scene; the file's by default")
+    gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
+    package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
+    body: list[Body] = key([], "", "rigid bodies")
+    joint: list[Joint] = key([], "", "joints")
+    frame: list[Frame] = key([], "", "named frames")
+    actuator: list[Actuator] = key([], "", "forces of time on joints")
+    model: list[Model] = key([], "", "robots from other files")
+    simulation: Simulation = key(Simulation(), "", "how to run")
+    output: Output = key(Output(), "", "what to keep")
+    render: Render = key(Render(), "", "how to draw")
