@@ -1,0 +1,133 @@
+"""Arguments of `pysim.spatial`: arrays with leading batch axes, refused by name where they are not what they should be.
+
+Everything is computed in float64, or in float32 where every argument is float32.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import PysimError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[Any]  # float64 or float32
+
+
+def checked(x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "") -> Array:
+    """Return x as finite floats whose last axes are one of `rows`.
+
+    Raises:
+        PysimError: naming the argument, for a wrong shape, numbers that are not real, a NaN or an infinity.
+    """
+    try:
+        a = np.asarray(x)
+    except ValueError as error:
+        raise PysimError(name, "must be an array of numbers") from error
+    if a.dtype.kind not in "fiu":
+        raise PysimError(name, f"must hold real numbers, got dtype {a.dtype}")
+    if a.dtype not in (np.float32, np.float64):
+        a = a.astype(np.float64)
+    if not any(a.shape[a.ndim - len(row) :] == row and a.ndim >= len(row) for row in rows):
+        wanted = " or ".join(f"(…, {', '.join(map(str, row))})" if row else "(…)" for row in rows)
+        raise PysimError(name, f"must have shape {wanted}{unit and f' [{unit}]'}, got {a.shape}")
+    finite = np.isfinite(a)
+    if not finite.all():
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise PysimError(name, f"must be finite, got {a[index]} at {list(index)}")
+    return a
+
+
+def tolerance(a: Array) -> float:
+    """What unit lengths and orthogonality may be off by."""
+    return 1e-4 if a.dtype == np.float32 else 1e-6
+
+
+def checked_rotation(R: ArrayLike, name: str = "R") -> Array:
+    """Return R (…, 3, 3) as floats; PysimError if it is not a rotation."""
+    a = checked(R, name, (3, 3))
+    _check_orthonormal(a, name)
+    return a
+
+
+def checked_pose(X: ArrayLike, name: str = "X") -> Array:
+    """Return X (…, 4, 4) as floats; PysimError if it is not a displacement."""
+    a = checked(X, name, (4, 4))
+    _check_bottom(a, name)
+    _check_orthonormal(a[..., :3, :3], name)
+    return a
+
+
+def checked_element(X: ArrayLike, name: str = "X") -> Array:
+    """Return a rotation (…, 3, 3) or a displacement (…, 4, 4) as floats; PysimError if it is neither."""
+    a = checked(X, name, (3, 3), (4, 4))
+    if a.shape[-1] == 4:
+        _check_bottom(a, name)
+    _check_orthonormal(a[..., :3, :3], name)
+    return a
+
+
+def checked_unit(a: Array, name: str, what: str) -> Array:
+    """Return a (…, n); PysimError if its length is not 1."""
+    with np.errstate(over="ignore"):
+        length = np.sqrt((a * a).sum(-1))
+    worst = _worst(abs(length - 1), a)
+    if worst is not None:
+        raise PysimError(name, f"{what} must have length 1, got {length[worst]:.9g}{_at(worst)}")
+    return a
+
+
+def leading(A: Array, a_rank: int, a_name: str, B: Array, b_rank: int, b_name: str) -> None:
+    """Check that the leading axes of A and B broadcast; the ranks are those of one element."""
+    first, second = A.shape[: A.ndim - a_rank], B.shape[: B.ndim - b_rank]
+    try:
+        np.broadcast_shapes(first, second)
+    except ValueError as error:
+        raise PysimError(b_name, f"leading axes {second} do not fit {first} of {a_name}") from error
+
+
+def map_rows(function: str, x: Array, rank: int, row: tuple[int, ...]) -> Array:
+    """Apply one of the engine's row maps to the last `rank` axes of x; the result's last axes are `row`."""
+    batch = x.shape[: x.ndim - rank]
+    size = int(np.prod(x.shape[x.ndim - rank :], dtype=int))
+    y: Array = _engine.map_rows(function, np.ascontiguousarray(x).reshape(-1, size))
+    return y.reshape(*batch, *row)
+
+
+def _check_bottom(X: Array, name: str) -> None:
+    bottom = X[..., 3, :]
+    worst = _worst(abs(bottom - np.array([0, 0, 0, 1])).max(-1), X)
+    if worst is not None:
+        row = ", ".join(f"{float(x):g}" for x in bottom[worst])
+        raise PysimError(name, f"must have the last row (0, 0, 0, 1), got ({row}){_at(worst)}")
+
+
+def _check_orthonormal(R: Array, name: str) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = abs(np.swapaxes(R, -1, -2) @ R - np.eye(3, dtype=R.dtype)).max((-1, -2))
+    worst = _worst(off, R)
+    if worst is not None:
+        raise PysimError(
+            name, f"must be a rotation, RᵀR differs from 1 by {off[worst]:.3g}{_at(worst)}"
+        )
+    mirrored = np.linalg.det(R) < 0
+    if mirrored.any():
+        raise PysimError(name, f"must be a rotation, got a reflection{_at(_first(mirrored))}")
+
+
+def _worst(off: Array, a: Array) -> tuple[int, ...] | None:
+    """Index of the first element that is off by more than the tolerance."""
+    wrong = ~(off <= tolerance(a))
+    return _first(wrong) if wrong.any() else None
+
+
+def _first(wrong: Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(wrong)[0])
+
+
+def _at(index: tuple[int, ...]) -> str:
+    return f" at {list(index)}" if index else ""

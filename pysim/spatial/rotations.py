@@ -1,0 +1,110 @@
+"""Rotations (…, 3, 3) from and to quaternions, roll-pitch-yaw, axis and angle; poses from and to the engine's record.
+
+A quaternion's order is always named: "xyzw", as in q, or "wxyz". Roll, pitch and yaw turn about the fixed axes
+x, y, z in this order, as in URDF: R = Rz(yaw) Ry(pitch) Rx(roll).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimError, did_you_mean
+from pysim.spatial.arrays import (
+    checked,
+    checked_pose,
+    checked_rotation,
+    checked_unit,
+    leading,
+    map_rows,
+)
+from pysim.spatial.groups import pose
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pysim.spatial.arrays import Array
+
+ORDERS = {"xyzw": [0, 1, 2, 3], "wxyz": [1, 2, 3, 0]}  # where x, y, z, w stand
+
+
+def rotation_from_quaternion(quaternion: ArrayLike, order: str = "xyzw") -> Array:
+    """Return the rotation (…, 3, 3) of a unit quaternion (…, 4)."""
+    places = _places(order)
+    q = checked(quaternion, "quaternion", (4,))[..., places]
+    checked_unit(q, "quaternion", f"({', '.join(order)})")
+    return map_rows("rotation_from_quaternion", q, 1, (3, 3))
+
+
+def quaternion_from_rotation(R: ArrayLike, order: str = "xyzw") -> Array:
+    """Return the unit quaternion (…, 4) of a rotation (…, 3, 3), the one with w ≥ 0."""
+    places = _places(order)
+    q = map_rows("quaternion_from_rotation", checked_rotation(R), 2, (4,))
+    q = np.where(q[..., 3:] < 0, -q, q)
+    ordered = np.empty_like(q)
+    ordered[..., places] = q
+    return ordered
+
+
+def rotation_from_rpy(rpy: ArrayLike) -> Array:
+    """Return Rz(yaw) Ry(pitch) Rx(roll) of (roll, pitch, yaw) (…, 3) [rad]."""
+    angles = checked(rpy, "rpy", (3,), unit="rad")
+    (sr, sp, sy), (cr, cp, cy) = (np.moveaxis(f(angles), -1, 0) for f in (np.sin, np.cos))
+    R = np.empty((*angles.shape, 3), angles.dtype)
+    R[..., 0, :] = np.stack([cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr], axis=-1)
+    R[..., 1, :] = np.stack([sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr], axis=-1)
+    R[..., 2, :] = np.stack([-sp, cp * sr, cp * cr], axis=-1)
+    return R
+
+
+def rpy_from_rotation(R: ArrayLike) -> Array:
+    """Return (roll, pitch, yaw) (…, 3) [rad] of a rotation, |pitch| ≤ π/2.
+
+    Where the pitch is ±π/2 only roll ∓ yaw has a meaning; the angles returned still give R.
+    """
+    m = checked_rotation(R)
+    yaw = np.arctan2(m[..., 1, 0], m[..., 0, 0])
+    s, c = np.sin(yaw), np.cos(yaw)
+    # Rz(−yaw) R = Ry(pitch) Rx(roll)
+    pitch = np.arctan2(-m[..., 2, 0], c * m[..., 0, 0] + s * m[..., 1, 0])
+    sin_roll = s * m[..., 0, 2] - c * m[..., 1, 2]
+    cos_roll = c * m[..., 1, 1] - s * m[..., 0, 1]
+    return np.stack([np.arctan2(sin_roll, cos_roll), pitch, yaw], axis=-1)
+
+
+def rotation_from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
+    """Return the rotation by angle (…) [rad] about a unit axis (…, 3)."""
+    a = checked_unit(checked(axis, "axis", (3,)), "axis", "it")
+    turn = checked(angle, "angle", (), unit="rad")
+    leading(a, 1, "axis", turn, 0, "angle")
+    return map_rows("so3_exp", a * turn[..., None], 1, (3, 3))
+
+
+def axis_angle_from_rotation(R: ArrayLike) -> tuple[Array, Array]:
+    """Return the unit axis (…, 3) and the angle (…) [rad] in [0, π]; the axis z where nothing turns."""
+    phi = map_rows("so3_log", checked_rotation(R), 2, (3,))
+    angle = np.sqrt((phi * phi).sum(-1))
+    turns = (angle > 0)[..., None]
+    rest = np.array([0, 0, 1], phi.dtype)
+    axis = np.where(turns, phi / np.where(turns, angle[..., None], 1), rest)
+    return axis, angle
+
+
+def record_from_pose(X: ArrayLike) -> Array:
+    """Return the engine's record (…, 12) of a displacement: rotation column-major, then position [m]."""
+    x = checked_pose(X)
+    return np.swapaxes(x[..., :3, :], -1, -2).reshape(*x.shape[:-2], 12)
+
+
+def pose_from_record(record: ArrayLike) -> Array:
+    """Return the displacement (…, 4, 4) of the engine's record (…, 12)."""
+    r = checked(record, "record", (12,))
+    R = np.swapaxes(r[..., :9].reshape(*r.shape[:-1], 3, 3), -1, -2)
+    return pose(R, r[..., 9:])
+
+
+def _places(order: str) -> list[int]:
+    if order not in ORDERS:
+        raise PysimError("order", f"unknown order {order!r}{did_you_mean(order, ORDERS)}")
+    return ORDERS[order]
