@@ -1,0 +1,80 @@
+"""Values given beside the file: `--set simulation.step=1e-4`, `body.rod.mass`, `joint[0].damping`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pysim.errors import SceneError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.scene.source import Step, Steps
+
+_STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=\s]+))""")
+
+
+def apply_overrides(
+    values: dict[str, Any], overrides: Mapping[str, object]
+) -> dict[Steps, str]:
+    """Put each override into the values of a file and return where it went.
+
+    A key is a path with dots; an item of an array is named by its number or its `name`.
+
+    Raises:
+        SceneError: a path that leads nowhere.
+    """
+    return {_set(values, key, value): key for key, value in overrides.items()}
+
+
+def _set(values: dict[str, Any], key: str, value: object) -> Steps:
+    words = _parse(key)
+    table: Any = values
+    steps: list[Step] = []
+    for k, word in enumerate(words):
+        if isinstance(table, list):
+            step: Step = _item(table, word, key)
+        elif isinstance(table, dict):
+            if word == "0" and word not in table:
+                continue  # one value stands for a list of one
+            step = word
+        else:
+            problem = f"has nothing below {'.'.join(words[:k])!r}, which is {table!r}"
+            raise SceneError(f"--set {key}", problem)
+        steps.append(step)
+        if k == len(words) - 1:
+            table[step] = value
+        elif isinstance(table, dict):
+            table = table.setdefault(word, {})
+        else:
+            table = table[step]
+    return tuple(steps)
+
+
+def _parse(key: str) -> list[str]:
+    """Split `body[0].shape."my key"` into its words."""
+    words, at = [], 0
+    while at < len(key):
+        match = _STEP.match(key, at)
+        if match is None:
+            break
+        words.append(next(group for group in match.groups() if group is not None))
+        at = match.end()
+    if at < len(key) or not words or key.startswith("."):
+        problem = "is no path of keys; write it as simulation.step or body.rod.mass"
+        raise SceneError(f"--set {key}", problem)
+    return words
+
+
+def _item(items: list[Any], word: str, key: str) -> int:
+    """Return the index of an item named by its number or its name."""
+    names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in items]
+    if word in names:
+        return names.index(word)
+    if word.isascii() and word.isdigit():
+        if int(word) < len(items):
+            return int(word)
+        raise SceneError(f"--set {key}", f"there are {len(items)} items, none has index {word}")
+    known = [name for name in names if name]
+    raise SceneError(f"--set {key}", f"nothing is named {word!r}{did_you_mean(word, known)}")
