@@ -33,8 +33,30 @@ void pack_pose(const Numbers& matrix, double pose[12]) {
   }
 }
 
+/// What pysim/joints/program.py makes of a traced joint.
+tree::ProgramDescription describe_program(const py::dict& d) {
+  tree::ProgramDescription program;
+  for (const auto& b : d["blocks"].cast<std::vector<std::vector<int>>>()) {
+    program.blocks.push_back({static_cast<tree::Group>(b.at(0)), b.at(1), b.at(2), b.at(3)});
+  }
+  for (const int c : d["columns"].cast<std::vector<int>>()) {
+    program.columns.push_back(static_cast<tree::Column>(c));
+  }
+  program.biased = d["biased"].cast<bool>();
+  for (const auto& i : d["code"].cast<std::vector<std::vector<int>>>()) {
+    program.code.push_back({i.at(0), i.at(1), i.at(2), i.at(3), i.at(4)});
+  }
+  program.pose_end = d["pose_end"].cast<int>();
+  program.registers = d["registers"].cast<int>();
+  program.constants = d["constants"].cast<Numbers>();
+  program.tables = d["tables"].cast<Numbers>();
+  program.outputs = d["outputs"].cast<std::vector<int>>();
+  return program;
+}
+
 JointDescription describe(const py::dict& d) {
   JointDescription joint;
+  if (d.contains("program")) joint.program = describe_program(d["program"]);
   joint.name = d["name"].cast<std::string>();
   joint.shape = d["shape"].cast<std::string>();
   joint.parent = d["parent"].cast<int>();

@@ -43,21 +43,12 @@ class Call {
     batch_.v = zeros_.data();
   }
 
-  /// Refuses a quaternion that is not of unit length, by joint.
+  /// Refuses quaternions that are not of unit length, by joint.
   void check_quaternions(const Real* q, const char* name) const {
-    constexpr double tolerance = sizeof(Real) == 8 ? 1e-6 : 1e-4;
     for (const auto& joint : model_.joints()) {
-      const int at = tree::quaternion_offset(joint.shape);
-      if (at < 0 || joint.own_q < 0) continue;
-      for (py::ssize_t k = 0; k < leading_.states; ++k) {
-        const Real* x = q + k * model_.nq() + joint.own_q + at;
-        const double norm =
-            std::sqrt(double(x[0]) * x[0] + double(x[1]) * x[1] + double(x[2]) * x[2] + double(x[3]) * x[3]);
-        if (std::abs(norm - 1) <= tolerance) continue;
-        const auto index = static_cast<std::size_t>(&joint - model_.joints().data());
-        throw std::invalid_argument(std::string(name) + " holds a quaternion (x, y, z, w) of length " +
-                                    std::to_string(norm) + " for joint '" + model_.names()[index] +
-                                    "', it must be 1; divide it by its length");
+      for (int i = 0; i < joint.blocks && joint.own_q >= 0; ++i) {
+        const int at = tree::quaternion_offset(joint.block[i]);
+        if (at >= 0) check_quaternion(q + joint.own_q + at, name, joint);
       }
     }
   }
@@ -79,6 +70,20 @@ class Call {
   }
 
  private:
+  /// One quaternion of every state, the first at x.
+  void check_quaternion(const Real* x, const char* name, const tree::Joint& joint) const {
+    constexpr double tolerance = sizeof(Real) == 8 ? 1e-6 : 1e-4;
+    for (py::ssize_t k = 0; k < leading_.states; ++k, x += model_.nq()) {
+      const double norm =
+          std::sqrt(double(x[0]) * x[0] + double(x[1]) * x[1] + double(x[2]) * x[2] + double(x[3]) * x[3]);
+      if (std::abs(norm - 1) <= tolerance) continue;
+      const auto index = static_cast<std::size_t>(&joint - model_.joints().data());
+      throw std::invalid_argument(std::string(name) + " holds a quaternion (x, y, z, w) of length " +
+                                  std::to_string(norm) + " for joint '" + model_.names()[index] +
+                                  "', it must be 1; divide it by its length");
+    }
+  }
+
   const Real* keep(py::handle x, const char* name, const Shape& row) {
     return kept_[count_++].emplace(x, name, row, leading_).data();
   }

@@ -46,13 +46,13 @@ void spread_velocity(const ModelView<typename S::Real>& model,
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
-    B.X_PB = tree::evaluate(joint, model.constants[b], q, columns);
+    B.X_PB = tree::evaluate(model, b, q, columns);
 
     Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
     for (int i = 0; i < joint.nv; ++i) V = plus(V, tree::axis(joint, columns, i), v[joint.v + i]);
     B.V = V;
     B.c = tree::cross_joint_twist(V, joint, columns, v);
-    if (joint.biased) B.c += tree::bias(joint, columns, v);
+    if (joint.biased) B.c += tree::bias(model, b, columns, v);
 
     B.pA = cross(V, body_inertia<S>(model, b) * V);
     if (f_ext != nullptr) B.pA = B.pA - f_ext[b];

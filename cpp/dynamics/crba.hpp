@@ -18,7 +18,7 @@ void crba(const ModelView<typename S::Real>& model, const S* q, S* M, Workspace<
 
   for (int k = 0; k < nv * nv; ++k) M[k] = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
-    X_PB[b] = tree::evaluate(model.joint[b], model.constants[b], q, columns);
+    X_PB[b] = tree::evaluate(model, b, q, columns);
     composite[b] = spatial::all_inertia<S>(model.constants[b].inertia);
   }
   for (int b = model.bodies - 1; b >= 0; --b) {

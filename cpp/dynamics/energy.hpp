@@ -16,7 +16,7 @@ S kinetic_energy(const ModelView<typename S::Real>& model, const S* q, const S* 
   S twice = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Pose<S> X_PB = tree::evaluate(joint, model.constants[b], q, columns);
+    const Pose<S> X_PB = tree::evaluate(model, b, q, columns);
     Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(X_PB, velocity[joint.parent]);
     for (int i = 0; i < joint.nv; ++i) {
       const int k = joint.v + i;

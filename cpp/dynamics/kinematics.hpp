@@ -27,7 +27,7 @@ void forward_kinematics(const ModelView<typename S::Real>& model, const S* q, Po
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Pose<S> X_PB = tree::evaluate(joint, model.constants[b], q, columns);
+    const Pose<S> X_PB = tree::evaluate(model, b, q, columns);
     X_WB[b] = joint.parent < 0 ? X_PB : X_WB[joint.parent] * X_PB;
   }
 }

@@ -21,12 +21,12 @@ PYSIM_INLINE Vec3<S> stiffness3(const Passive<typename S::Real>* p, const Vec3<S
   return {all<S>(p[0].stiffness) * d.x, all<S>(p[1].stiffness) * d.y, all<S>(p[2].stiffness) * d.z};
 }
 
-/// φ = log(R_restᵀ R) of a joint whose quaternion begins at `at` in its coordinates.
+/// φ = log(R_restᵀ R) of the quaternion q, given where its rest stands among the joint's coordinates.
 template <class S>
-PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Real>& c, const S* q, int at) {
+PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Real>& c, int at, const S* q) {
   const Quaternion<S> rest = {
       all<S>(c.rest[at]), all<S>(c.rest[at + 1]), all<S>(c.rest[at + 2]), all<S>(c.rest[at + 3])};
-  return spatial::log_quaternion(conjugate(rest) * load_quaternion(q + at));
+  return spatial::log_quaternion(conjugate(rest) * load_quaternion(q));
 }
 
 /// How far q is beyond a limit [m or rad], positive above, negative below, zero between.
@@ -38,27 +38,33 @@ PYSIM_INLINE S beyond(const Passive<typename S::Real>& p, S q) {
 
 /// The pull of one joint's springs and stops, at the joint's first coordinates.
 template <class S>
-PYSIM_INLINE void spring_forces(const Joint& joint,
-                                const Constants<typename S::Real>& c,
-                                const Passive<typename S::Real>* p,
-                                const S* q,
-                                const S* v,
-                                S* tau) {
+void spring_forces(const Joint& joint,
+                   const Constants<typename S::Real>& c,
+                   const Passive<typename S::Real>* joint_passive,
+                   const S* joint_q,
+                   const S* joint_v,
+                   S* joint_tau) {
   const S o = all<S>(0);
-  if (joint.shape == Shape::ball || joint.shape == Shape::free) {
-    const int at = joint.shape == Shape::free ? 3 : 0;
-    const Vec3<S> phi = turn_from_rest(c, q, at);
-    store(-spatial::left_jacobian_inverse_times(phi, stiffness3<S>(p + at, phi)), tau + at);
-    if (at == 0) return;
-    const Vec3<S> pull = stiffness3<S>(p, load3(q) - spatial::all3<S>(c.rest));
-    store(-transpose_times(spatial::rotation(load_quaternion(q + at)), pull), tau);
-    return;
-  }
-  for (int i = 0; i < joint.nv; ++i) {
-    const S depth = beyond(p[i], q[i]);
-    const S stop = fma(all<S>(p[i].stop_damping), v[i], all<S>(p[i].stop_stiffness) * depth);
-    tau[i] = all<S>(p[i].stiffness) * (all<S>(c.rest[i]) - q[i]) -
-             select(depth > o, max(stop, o), select(depth < o, min(stop, o), o));
+  for (int k = 0; k < joint.blocks; ++k) {
+    const Block& block = joint.block[k];
+    const auto* p = joint_passive + block.v;
+    const S *q = joint_q + block.q, *v = joint_v + block.v;
+    S* tau = joint_tau + block.v;
+    if (block.group == Group::real) {
+      for (int i = 0; i < block.nv; ++i) {
+        const S depth = beyond(p[i], q[i]);
+        const S stop = fma(all<S>(p[i].stop_damping), v[i], all<S>(p[i].stop_stiffness) * depth);
+        tau[i] = all<S>(p[i].stiffness) * (all<S>(c.rest[block.q + i]) - q[i]) -
+                 select(depth > o, max(stop, o), select(depth < o, min(stop, o), o));
+      }
+      continue;
+    }
+    const int turn = block.group == Group::pose ? 3 : 0;
+    const Vec3<S> phi = turn_from_rest(c, block.q + turn, q + turn);
+    store(-spatial::left_jacobian_inverse_times(phi, stiffness3<S>(p + turn, phi)), tau + turn);
+    if (turn == 0) continue;
+    const Vec3<S> pull = stiffness3<S>(p, load3(q) - spatial::all3<S>(c.rest + block.q));
+    store(-transpose_times(spatial::rotation(load_quaternion(q + turn)), pull), tau);
   }
 }
 
@@ -87,21 +93,24 @@ S elastic_energy(const ModelView<typename S::Real>& model, const S* tree_q) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Constants<typename S::Real>& c = model.constants[b];
-    const Passive<typename S::Real>* p = model.passive + joint.v;
-    const S* q = tree_q + joint.q;
-    if (joint.shape == Shape::ball || joint.shape == Shape::free) {
-      const int at = joint.shape == Shape::free ? 3 : 0;
-      const Vec3<S> phi = turn_from_rest(c, q, at);
-      twice += dot(phi, stiffness3<S>(p + at, phi));
-      if (at == 0) continue;
-      const Vec3<S> d = load3(q) - spatial::all3<S>(c.rest);
+    for (int k = 0; k < joint.blocks; ++k) {
+      const Block& block = joint.block[k];
+      const Passive<typename S::Real>* p = model.passive + joint.v + block.v;
+      const S* q = tree_q + joint.q + block.q;
+      if (block.group == Group::real) {
+        for (int i = 0; i < block.nv; ++i) {
+          const S d = q[i] - all<S>(c.rest[block.q + i]);
+          const S depth = beyond(p[i], q[i]);
+          twice += all<S>(p[i].stiffness) * d * d + all<S>(p[i].stop_stiffness) * depth * depth;
+        }
+        continue;
+      }
+      const int turn = block.group == Group::pose ? 3 : 0;
+      const Vec3<S> phi = turn_from_rest(c, block.q + turn, q + turn);
+      twice += dot(phi, stiffness3<S>(p + turn, phi));
+      if (turn == 0) continue;
+      const Vec3<S> d = load3(q) - spatial::all3<S>(c.rest + block.q);
       twice += dot(d, stiffness3<S>(p, d));
-      continue;
-    }
-    for (int i = 0; i < joint.nv; ++i) {
-      const S d = q[i] - all<S>(c.rest[i]);
-      const S depth = beyond(p[i], q[i]);
-      twice += all<S>(p[i].stiffness) * d * d + all<S>(p[i].stop_stiffness) * depth * depth;
     }
   }
   return all<S>(typename S::Real(0.5)) * twice;

@@ -1,8 +1,9 @@
 // The configuration's Lie group, joint by joint: q ⊕ dq, its inverse, and what Munthe-Kaas needs.
 //
 //     real coordinates   q + dq
-//     ball               R exp(dq×)                      SO(3)
-//     free               X exp([dq])                     SE(3), dq = [v; ω] in the child frame
+//     rotation           R exp(dq×)                      SO(3), as of a ball
+//     pose               X exp([dq])                     SE(3), dq = [v; ω] in the child frame, as of a free
+//     joint
 //
 // Coordinates here are the user's own: a joint that follows another has none.
 #pragma once
@@ -15,9 +16,10 @@ namespace pysim::dynamics {
 using spatial::Motion;
 using spatial::Quaternion;
 using spatial::Vec3;
+using tree::Block;
+using tree::Group;
 using tree::Joint;
 using tree::ModelView;
-using tree::Shape;
 
 template <class S>
 PYSIM_INLINE Vec3<S> load3(const S* p) {
@@ -45,18 +47,28 @@ void retract(const ModelView<typename S::Real>& model, const S* q, const S* dq, 
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_q < 0) continue;
-    const S* p = q + joint.own_q;
-    const S* d = dq + joint.own_v;
-    S* p1 = q1 + joint.own_q;
-    if (joint.shape == Shape::ball) {
-      store(normalized(load_quaternion(p) * spatial::exp_quaternion(load3(d))), p1);
-    } else if (joint.shape == Shape::free) {
-      const auto step = spatial::exp_position(Motion<S>{load3(d), load3(d + 3)});
-      const auto rotation = load_quaternion(p + 3);
-      store(load3(p) + spatial::rotation(rotation) * step, p1);
-      store(normalized(rotation * spatial::exp_quaternion(load3(d + 3))), p1 + 3);
-    } else {
-      for (int i = 0; i < joint.nv; ++i) p1[i] = p[i] + d[i];
+    for (int k = 0; k < joint.blocks; ++k) {
+      const Block& block = joint.block[k];
+      const S* p = q + joint.own_q + block.q;
+      const S* d = dq + joint.own_v + block.v;
+      S* p1 = q1 + joint.own_q + block.q;
+      switch (block.group) {
+        case Group::real: {
+          for (int i = 0; i < block.nv; ++i) p1[i] = p[i] + d[i];
+          break;
+        }
+        case Group::rotation: {
+          store(normalized(load_quaternion(p) * spatial::exp_quaternion(load3(d))), p1);
+          break;
+        }
+        case Group::pose: {
+          const auto step = spatial::exp_position(Motion<S>{load3(d), load3(d + 3)});
+          const auto turn = load_quaternion(p + 3);
+          store(load3(p) + spatial::rotation(turn) * step, p1);
+          store(normalized(turn * spatial::exp_quaternion(load3(d + 3))), p1 + 3);
+          break;
+        }
+      }
     }
   }
 }
@@ -67,19 +79,29 @@ void difference(const ModelView<typename S::Real>& model, const S* q0, const S* 
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_q < 0) continue;
-    const S* p0 = q0 + joint.own_q;
-    const S* p1 = q1 + joint.own_q;
-    S* d = dq + joint.own_v;
-    if (joint.shape == Shape::ball) {
-      store(spatial::log_quaternion(conjugate(load_quaternion(p0)) * load_quaternion(p1)), d);
-    } else if (joint.shape == Shape::free) {
-      const auto r0 = load_quaternion(p0 + 3), r1 = load_quaternion(p1 + 3);
-      const Vec3<S> w = spatial::log_quaternion(conjugate(r0) * r1);
-      const Vec3<S> p = transpose_times(spatial::rotation(r0), load3(p1) - load3(p0));
-      store(spatial::left_jacobian_inverse_times(w, p), d);
-      store(w, d + 3);
-    } else {
-      for (int i = 0; i < joint.nv; ++i) d[i] = p1[i] - p0[i];
+    for (int k = 0; k < joint.blocks; ++k) {
+      const Block& block = joint.block[k];
+      const S* p0 = q0 + joint.own_q + block.q;
+      const S* p1 = q1 + joint.own_q + block.q;
+      S* d = dq + joint.own_v + block.v;
+      switch (block.group) {
+        case Group::real: {
+          for (int i = 0; i < block.nv; ++i) d[i] = p1[i] - p0[i];
+          break;
+        }
+        case Group::rotation: {
+          store(spatial::log_quaternion(conjugate(load_quaternion(p0)) * load_quaternion(p1)), d);
+          break;
+        }
+        case Group::pose: {
+          const auto r0 = load_quaternion(p0 + 3), r1 = load_quaternion(p1 + 3);
+          const Vec3<S> w = spatial::log_quaternion(conjugate(r0) * r1);
+          const Vec3<S> p = transpose_times(spatial::rotation(r0), load3(p1) - load3(p0));
+          store(spatial::left_jacobian_inverse_times(w, p), d);
+          store(w, d + 3);
+          break;
+        }
+      }
     }
   }
 }
@@ -90,18 +112,28 @@ void lift(const ModelView<typename S::Real>& model, const S* xi, const S* v, S* 
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_v < 0) continue;
-    const S* x = xi + joint.own_v;
-    const S* u = v + joint.own_v;
-    S* r = rate + joint.own_v;
-    if (joint.shape == Shape::ball) {
-      store(spatial::right_jacobian_inverse_times(load3(x), load3(u)), r);
-    } else if (joint.shape == Shape::free) {
-      const Motion<S> moved = spatial::right_jacobian_inverse_times(Motion<S>{load3(x), load3(x + 3)},
-                                                                    Motion<S>{load3(u), load3(u + 3)});
-      store(moved.v, r);
-      store(moved.w, r + 3);
-    } else {
-      for (int i = 0; i < joint.nv; ++i) r[i] = u[i];
+    for (int k = 0; k < joint.blocks; ++k) {
+      const Block& block = joint.block[k];
+      const int at = joint.own_v + block.v;
+      const S *x = xi + at, *u = v + at;
+      S* r = rate + at;
+      switch (block.group) {
+        case Group::real: {
+          for (int i = 0; i < block.nv; ++i) r[i] = u[i];
+          break;
+        }
+        case Group::rotation: {
+          store(spatial::right_jacobian_inverse_times(load3(x), load3(u)), r);
+          break;
+        }
+        case Group::pose: {
+          const Motion<S> moved = spatial::right_jacobian_inverse_times(Motion<S>{load3(x), load3(x + 3)},
+                                                                        Motion<S>{load3(u), load3(u + 3)});
+          store(moved.v, r);
+          store(moved.w, r + 3);
+          break;
+        }
+      }
     }
   }
 }

@@ -28,7 +28,7 @@ void rnea(const ModelView<typename S::Real>& model,
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Body& B = body[b];
-    B.X_PB = tree::evaluate(joint, model.constants[b], q, columns);
+    B.X_PB = tree::evaluate(model, b, q, columns);
 
     const bool root = joint.parent < 0;
     Motion<S> V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
@@ -39,7 +39,7 @@ void rnea(const ModelView<typename S::Real>& model,
       if (a != nullptr) acc = plus(acc, Sj, a[joint.v + i]);
     }
     acc += tree::cross_joint_twist(V, joint, columns, v);
-    if (joint.biased) acc += tree::bias(joint, columns, v);
+    if (joint.biased) acc += tree::bias(model, b, columns, v);
     B.V = V;
     B.a = acc;
 

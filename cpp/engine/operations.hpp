@@ -32,7 +32,7 @@ struct FramePlacement {
     auto* const columns = at.w.template take<spatial::Motion<S>>(model.stored_columns);
     Pose<S> X = {spatial::all33<S>(at.batch.placement), spatial::all3<S>(at.batch.placement + 9)};
     for (int b = at.batch.body; b >= 0; b = model.joint[b].parent) {
-      X = tree::evaluate(model.joint[b], model.constants[b], q, columns) * X;
+      X = tree::evaluate(model, b, q, columns) * X;
     }
     at.save_pose(X, 0, 1);
   }

@@ -9,6 +9,7 @@
 
 #include "simd/math.hpp"
 #include "spatial/so3.hpp"
+#include "tree/program.hpp"
 #include "tree/subspace.hpp"
 
 namespace pysim::tree {
@@ -26,12 +27,45 @@ PYSIM_INLINE Mat3<S> turn_about_z(const Mat3<S>& R, S sin, S cos) {
   return {fma(sin, R.y, cos * R.x), fma(-sin, R.x, cos * R.y), R.z};
 }
 
+/// Registers of a joint program: they lie behind the joint's stored columns.
+template <class S>
+PYSIM_INLINE S* registers(const Joint& joint, Motion<S>* stored_columns) {
+  return &stored_columns[joint.first_stored + joint.stored_count].v.x;
+}
+
+/// Six registers as a twist.
+template <class S>
+PYSIM_INLINE Motion<S> twist_of(const S* r, const int* output) {
+  return {{r[output[0]], r[output[1]], r[output[2]]}, {r[output[3]], r[output[4]], r[output[5]]}};
+}
+
+/// Pose and stored columns of a traced joint.
+template <class S>
+Pose<S> evaluate_program(const Joint& joint,
+                         const ProgramView<typename S::Real>& program,
+                         const S* q,
+                         Motion<S>* stored_columns) {
+  S* const r = registers(joint, stored_columns);
+  const int inputs = joint.nq + joint.nv;
+  for (int i = 0; i < joint.nq; ++i) r[i] = q[i];
+  for (int i = 0; i < program.constant_count; ++i) r[inputs + i] = all<S>(program.constants[i]);
+  run(program, 0, program.pose_end, r);
+  const int* o = program.outputs;
+  for (int i = 0; i < joint.stored_count; ++i) {
+    stored_columns[joint.first_stored + i] = twist_of(r, o + 12 + 6 * i);
+  }
+  return {{{r[o[0]], r[o[1]], r[o[2]]}, {r[o[3]], r[o[4]], r[o[5]]}, {r[o[6]], r[o[7]], r[o[8]]}},
+          {r[o[9]], r[o[10]], r[o[11]]}};
+}
+
 /// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const Joint& joint,
-                              const Constants<typename S::Real>& constants,
+PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
+                              int b,
                               const S* tree_q,
                               Motion<S>* stored_columns) {
+  const Joint& joint = model.joint[b];
+  const auto& constants = model.constants[b];
   const Pose<S> X = placement<S>(constants);
   const S* q = tree_q + joint.q;
   const S o = all<S>(0), e = all<S>(1);
@@ -79,13 +113,20 @@ PYSIM_INLINE Pose<S> evaluate(const Joint& joint,
       return {X.R * spatial::rotation(spatial::Quaternion<S>{q[3], q[4], q[5], q[6]}),
               X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
     }
+    case Shape::program: {
+      return X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
+    }
   }
   __builtin_unreachable();
 }
 
-/// c = Ṡ v of joint b; zero for every shape whose columns do not move in the body frame.
+/// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.
 template <class S>
-PYSIM_INLINE Motion<S> bias(const Joint& joint, const Motion<S>* stored_columns, const S* tree_v) {
+PYSIM_INLINE Motion<S> bias(const ModelView<typename S::Real>& model,
+                            int b,
+                            Motion<S>* stored_columns,
+                            const S* tree_v) {
+  const Joint& joint = model.joint[b];
   const S o = all<S>(0);
   const S* v = tree_v + joint.v;
   const Motion<S>* Sj = stored_columns + joint.first_stored;

@@ -10,6 +10,7 @@ namespace {
 
 struct ShapeEntry {
   Shape shape;
+  Group group;
   int nq, nv;
   bool has_axis;  ///< turned so that the axis is z
   bool biased;
@@ -18,17 +19,25 @@ struct ShapeEntry {
 
 const std::map<std::string, ShapeEntry>& shapes() {
   static const std::map<std::string, ShapeEntry> table = {
-      {"revolute", {Shape::revolute, 1, 1, true, false, {wz}}},
-      {"prismatic", {Shape::prismatic, 1, 1, true, false, {vz}}},
-      {"helical", {Shape::helical, 1, 1, true, false, {stored}}},
-      {"cylindrical", {Shape::cylindrical, 2, 2, true, false, {vz, wz}}},
-      {"universal", {Shape::universal, 2, 2, false, true, {stored, wy}}},
-      {"ball", {Shape::ball, 4, 3, false, false, {wx, wy, wz}}},
-      {"planar", {Shape::planar, 3, 3, false, true, {stored, stored, wz}}},
-      {"translation", {Shape::translation, 3, 3, false, false, {vx, vy, vz}}},
-      {"free", {Shape::free, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}}},
+      {"revolute", {Shape::revolute, Group::real, 1, 1, true, false, {wz}}},
+      {"prismatic", {Shape::prismatic, Group::real, 1, 1, true, false, {vz}}},
+      {"helical", {Shape::helical, Group::real, 1, 1, true, false, {stored}}},
+      {"cylindrical", {Shape::cylindrical, Group::real, 2, 2, true, false, {vz, wz}}},
+      {"universal", {Shape::universal, Group::real, 2, 2, false, true, {stored, wy}}},
+      {"ball", {Shape::ball, Group::rotation, 4, 3, false, false, {wx, wy, wz}}},
+      {"planar", {Shape::planar, Group::real, 3, 3, false, true, {stored, stored, wz}}},
+      {"translation", {Shape::translation, Group::real, 3, 3, false, false, {vx, vy, vz}}},
+      {"free", {Shape::free, Group::pose, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}}},
   };
   return table;
+}
+
+const ShapeEntry& shape_entry(const JointDescription& d) {
+  const auto entry = shapes().find(d.shape);
+  if (entry == shapes().end()) {
+    throw std::invalid_argument("joint '" + d.name + "': unknown joint shape '" + d.shape + "'");
+  }
+  return entry->second;
 }
 
 /// Columns of the rotation that takes z to the unit vector `a` the shorter way (about x where a = −z).
@@ -120,15 +129,24 @@ std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) 
 
 }  // namespace
 
-int quaternion_offset(Shape shape) {
-  if (shape == Shape::ball) return 0;
-  return shape == Shape::free ? 3 : -1;
+int quaternion_offset(const Block& block) {
+  if (block.group == Group::rotation) return block.q;
+  return block.group == Group::pose ? block.q + 3 : -1;
 }
 
 Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   mark_children();
+  for (const auto& program : programs_) {
+    const auto &c = program.constants, &t = program.tables;
+    double_.program_constants.push_back(c);
+    double_.program_tables.push_back(t);
+    float_.program_constants.emplace_back(c.begin(), c.end());
+    float_.program_tables.emplace_back(t.begin(), t.end());
+  }
+  view_programs(double_);
+  view_programs(float_);
   float_.constants = rounded(double_.constants);
   float_.armature.assign(double_.armature.begin(), double_.armature.end());
   float_.passive = rounded(double_.passive);
@@ -137,28 +155,35 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
 }
 
 void Model::add_joint(const JointDescription& d) {
-  const auto entry = shapes().find(d.shape);
-  if (entry == shapes().end()) {
-    throw std::invalid_argument("joint '" + d.name + "': unknown joint shape '" + d.shape + "'");
-  }
   if (d.parent < -1 || d.parent >= nbodies()) {
     throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
   }
-  const ShapeEntry& shape = entry->second;
   Joint joint = {};
-  joint.shape = shape.shape;
   joint.parent = d.parent;
-  joint.nq = shape.nq;
-  joint.nv = shape.nv;
-  joint.biased = shape.biased;
-  std::copy(shape.column, shape.column + max_joint_nv, joint.column);
-  const auto columns = static_cast<int>(std::count(shape.column, shape.column + shape.nv, stored));
-  joint.first_stored = columns > 0 ? stored_columns_ : -1;
-  stored_columns_ += columns;
+  joint.first_stored = joint.program = -1;
+  const bool has_axis = d.shape != "program" && shape_entry(d).has_axis;
+  if (d.shape == "program") {
+    add_program(d, joint);
+  } else {
+    const ShapeEntry& shape = shape_entry(d);
+    joint.shape = shape.shape;
+    joint.nq = shape.nq;
+    joint.nv = shape.nv;
+    joint.biased = shape.biased;
+    std::copy(shape.column, shape.column + max_joint_nv, joint.column);
+    joint.blocks = 1;
+    joint.block[0] = {shape.group, 0, 0, shape.nv};
+    joint.stored_count = static_cast<int>(std::count(shape.column, shape.column + shape.nv, stored));
+  }
+  if (joint.stored_count > 0 || joint.program >= 0) {
+    joint.first_stored = stored_columns_;
+    stored_columns_ += joint.stored_count;
+    if (joint.program >= 0) stored_columns_ += (programs_.back().registers + 5) / 6;
+  }
 
   Constants<double> c = {};
   const double z[3] = {0, 0, 1};
-  turn_to(shape.has_axis ? d.axis : z, c.turn);
+  turn_to(has_axis ? d.axis : z, c.turn);
   turned_ = turned_ || c.turn[8] < 1;
 
   // X_P'B' = Tᵀ_P X_PB T_B: both frames turned.
@@ -174,6 +199,49 @@ void Model::add_joint(const JointDescription& d) {
   names_.push_back(d.name);
   add_coordinates(d, joint);
   joints_.push_back(joint);
+}
+
+void Model::add_program(const JointDescription& d, Joint& joint) {
+  const ProgramDescription& p = d.program;
+  const auto fail = [&](const char* what) { throw std::invalid_argument("joint '" + d.name + "': " + what); };
+  if (p.blocks.empty() || p.blocks.size() > max_joint_nv)
+    fail("a program needs 1 to 6 blocks of coordinates");
+  joint.shape = Shape::program;
+  joint.program = static_cast<int>(programs_.size());
+  joint.blocks = static_cast<int>(p.blocks.size());
+  std::copy(p.blocks.begin(), p.blocks.end(), joint.block);
+  for (const auto& block : p.blocks) {
+    joint.nv += block.nv;
+    joint.nq += block.nv + (block.group == Group::real ? 0 : 1);
+  }
+  if (joint.nv > max_joint_nv) fail("a joint has at most 6 velocities");
+  const auto nv = static_cast<std::size_t>(joint.nv);
+  if (p.columns.size() != nv || p.outputs.size() != 18 + 6 * nv)
+    fail("columns or outputs do not fit its coordinates");
+  const auto outside = [&](int r) { return r < 0 || r >= p.registers; };
+  for (const auto& i : p.code) {
+    if (outside(i.a) || outside(i.out)) fail("an instruction uses a register that is not there");
+  }
+  if (std::any_of(p.outputs.begin(), p.outputs.end(), outside)) fail("an output is no register");
+  std::copy(p.columns.begin(), p.columns.end(), joint.column);
+  joint.stored_count = joint.nv;
+  joint.biased = p.biased;
+  programs_.push_back(p);
+}
+
+template <class Real>
+void Model::view_programs(ModelNumbers<Real>& numbers) {
+  for (std::size_t k = 0; k < programs_.size(); ++k) {
+    const ProgramDescription& p = programs_[k];
+    numbers.programs.push_back({p.code.data(),
+                                p.pose_end,
+                                static_cast<int>(p.code.size()),
+                                p.registers,
+                                static_cast<int>(p.constants.size()),
+                                numbers.program_constants[k].data(),
+                                numbers.program_tables[k].data(),
+                                p.outputs.data()});
+  }
 }
 
 void Model::mark_children() {
@@ -257,6 +325,7 @@ ModelView<Real> Model::view() const {
   view.passive = n.passive.data();
   view.coupling_q = n.coupling_q.data();
   view.coupling_v = n.coupling_v.data();
+  view.program = n.programs.data();
   return view;
 }
 
@@ -268,15 +337,18 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
   // coordinate; M on both sets of coordinates
-  const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv + 256;
+  const std::size_t packs =
+      96 * bodies + 48 * nv + 2 * nv * nv + 6 * static_cast<std::size_t>(stored_columns_) + 256;
   return packs * width * size;
 }
 
 std::vector<double> Model::neutral() const {
   std::vector<double> q(static_cast<std::size_t>(own_nq_), 0.0);
   for (const auto& joint : joints_) {
-    const int at = quaternion_offset(joint.shape);
-    if (joint.own_q >= 0 && at >= 0) q[static_cast<std::size_t>(joint.own_q + at + 3)] = 1;
+    for (int k = 0; k < joint.blocks; ++k) {
+      const int at = quaternion_offset(joint.block[k]);
+      if (joint.own_q >= 0 && at >= 0) q[static_cast<std::size_t>(joint.own_q + at + 3)] = 1;
+    }
   }
   return q;
 }

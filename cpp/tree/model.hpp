@@ -8,11 +8,25 @@
 
 namespace pysim::tree {
 
+/// A traced joint's program, see ProgramView; pose, columns and bias are in the user's child frame.
+struct ProgramDescription {
+  std::vector<Block> blocks;
+  std::vector<Column> columns;  ///< [nv]
+  bool biased = false;
+  std::vector<Instruction> code;
+  int pose_end = 0;
+  int registers = 0;
+  std::vector<double> constants;
+  std::vector<double> tables;
+  std::vector<int> outputs;  ///< 12 + 6 nv + 6
+};
+
 /// A joint and the body it moves, in the frames the user named.
 struct JointDescription {
   std::string name;
-  std::string shape;  ///< as in Shape
-  int parent = -1;    ///< body, −1 for the world
+  std::string shape;           ///< as in Shape
+  ProgramDescription program;  ///< of shape "program"
+  int parent = -1;             ///< body, −1 for the world
   double placement[12] = {};
   double axis[3] = {0, 0, 1};
   double pitch = 0;
@@ -27,6 +41,8 @@ struct JointDescription {
 /// Numbers of one precision, laid out as the kernels read them.
 template <class Real>
 struct ModelNumbers {
+  std::vector<std::vector<Real>> program_constants, program_tables;
+  std::vector<ProgramView<Real>> programs;
   std::vector<Constants<Real>> constants;
   std::vector<Real> armature;
   std::vector<Passive<Real>> passive;
@@ -38,6 +54,11 @@ class Model {
  public:
   /// Throws std::invalid_argument where the description is no tree in that order.
   Model(const std::vector<JointDescription>& joints, const double gravity[3]);
+  Model(const Model&) = delete;  // views point into it
+  Model& operator=(const Model&) = delete;
+  Model(Model&&) = default;
+  Model& operator=(Model&&) = default;
+  ~Model() = default;
 
   /// Pose of body `b`'s user frame, turned to the engine's: R ← Rᵀ_turn R, p ← Rᵀ_turn p, for 12 numbers.
   void to_engine_frame(int body, double pose[12]) const;
@@ -62,9 +83,13 @@ class Model {
  private:
   void add_joint(const JointDescription& d);
   void add_coordinates(const JointDescription& d, Joint& joint);
+  void add_program(const JointDescription& d, Joint& joint);
   void mark_children();
+  template <class Real>
+  void view_programs(ModelNumbers<Real>& numbers);
 
   std::vector<Joint> joints_;
+  std::vector<ProgramDescription> programs_;
   std::vector<std::string> names_;
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;
@@ -73,7 +98,7 @@ class Model {
   bool coupled_ = false, turned_ = false, has_passive_ = false;
 };
 
-/// Where the quaternion of a joint begins in its coordinates; −1 if it has none.
-int quaternion_offset(Shape shape);
+/// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
+int quaternion_offset(const Block& block);
 
 }  // namespace pysim::tree

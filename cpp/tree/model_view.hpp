@@ -18,13 +18,25 @@ enum class Shape : int {
   ball,         ///< quaternion
   planar,       ///< x q₀ + y q₁, Rz(q₂)
   translation,  ///< x q₀ + y q₁ + z q₂
-  free          ///< position, quaternion
+  free,         ///< position, quaternion
+  program       ///< as a traced plugin says
 };
 
 /// One column of the motion subspace: a unit vector known when the model is built, or six stored numbers.
 enum Column : signed char { vx, vy, vz, wx, wy, wz, stored };
 
 constexpr int max_joint_nv = 6;
+
+/// What a run of coordinates is: plain numbers, a rotation (quaternion in q), a displacement (position,
+/// quaternion).
+enum class Group : signed char { real, rotation, pose };
+
+/// Consecutive coordinates of one group, counted from the joint's first.
+struct Block {
+  Group group;
+  int q, v;  ///< where it begins
+  int nv;    ///< 3 for a rotation, 6 for a pose
+};
 
 /// Joint k moves body k.
 struct Joint {
@@ -34,10 +46,36 @@ struct Joint {
   int q, v;          ///< where they begin, in tree coordinates
   int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
   int first_stored;  ///< where its stored columns begin; −1 if it has none
+  int stored_count;  ///< how many they are
   bool biased;       ///< c = Ṡ q̇ is not zero
   bool leaf;         ///< no joint hangs on this body
   bool last_child;   ///< no later joint has the same parent: going to the root, it comes first
   Column column[max_joint_nv];  ///< the motion subspace, column by column
+  int blocks;                   ///< its coordinates, group by group
+  Block block[max_joint_nv];
+  int program;  ///< which joint program moves it; −1 for the shapes above
+};
+
+/// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).
+struct Instruction {
+  int op;  ///< an Op, see program.hpp
+  int out, a, b, c;
+};
+
+/// A traced joint: a straight-line program from q (and v) to pose, motion subspace and bias.
+///
+/// Registers begin with q, then v, then the constants, then results. The first `pose_end` instructions need
+/// no v. Outputs are registers: rotation column-major and position (12), each stored column of S (6), the
+/// bias (6).
+template <class Real>
+struct ProgramView {
+  const Instruction* code;
+  int pose_end, end;
+  int registers;
+  int constant_count;
+  const Real* constants;
+  const Real* tables;  ///< knots and coefficients of splines
+  const int* outputs;
 };
 
 /// Constants of body k and its joint, in the engine's (turned) frames.
@@ -47,7 +85,7 @@ struct Constants {
   Real inertia[10];    ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx about the body frame's origin
   Real turn[9];        ///< axes of the engine's frame in the user's body frame, column-major
   Real pitch;          ///< [m/rad]
-  Real rest[7];        ///< where the joint's spring is at rest, in its nq coordinates
+  Real rest[12];       ///< where the joint's spring is at rest, in its nq coordinates
 };
 
 /// Passive generalised forces of one coordinate of v.
@@ -71,10 +109,10 @@ struct ModelView {
   int bodies;
   int nq, nv;          ///< of the tree
   int own_nq, own_nv;  ///< of the user
-  int stored_columns;
-  bool coupled;      ///< some joint follows another
-  bool turned;       ///< some body frame was turned
-  bool has_passive;  ///< some coordinate has damping, a spring, friction or a limit
+  int stored_columns;  ///< twists to keep for all joints, registers of programs among them
+  bool coupled;        ///< some joint follows another
+  bool turned;         ///< some body frame was turned
+  bool has_passive;    ///< some coordinate has damping, a spring, friction or a limit
   Real gravity[3];
   const Joint* joint;                ///< [bodies]
   const Constants<Real>* constants;  ///< [bodies]
@@ -82,6 +120,7 @@ struct ModelView {
   const Passive<Real>* passive;      ///< [nv], of the tree
   const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
   const Coupling<Real>* coupling_v;  ///< [nv]
+  const ProgramView<Real>* program;  ///< joint programs
 };
 
 }  // namespace pysim::tree

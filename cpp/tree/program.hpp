@@ -1,0 +1,166 @@
+// Joint programs: what a plugin's `placement` recorded when it was traced, run on packs.
+//
+// A program is straight-line code over registers of packs. The tracer (pysim/joints) has folded constants,
+// shared common subexpressions, and derived the motion subspace and the bias by automatic differentiation;
+// here is only a loop over instructions, whose cost is shared by the lanes.
+#pragma once
+
+#include "simd/math.hpp"
+#include "tree/model_view.hpp"
+
+namespace pysim::tree {
+
+using simd::all;
+using simd::fma;
+
+/// The instructions. Truth values are numbers, 1 and 0. The order is the tracer's (pysim/joints/program.py).
+enum class Op : int {
+  add,
+  sub,
+  mul,
+  div,
+  neg,
+  sqrt,
+  sincos,  ///< two registers: out = sin, out + 1 = cos
+  tan,
+  asin,
+  acos,
+  atan,
+  atan2,
+  exp,
+  log,
+  tanh,
+  pow,
+  abs,
+  min,
+  max,
+  hypot,
+  less,        ///< a < b
+  less_equal,  ///< a ≤ b
+  equal,       ///< a = b
+  select,      ///< b where a is not 0, else c
+  sign,        ///< −1, 0, 1
+  segment,     ///< index of the spline segment of a: table at b begins with c knots
+  lookup       ///< table[b + c · index a]
+};
+
+template <class S>
+PYSIM_INLINE S truth(typename S::Mask mask) {
+  return select(mask, all<S>(1), all<S>(0));
+}
+
+/// How many inner knots are at or below x: the segment of a piecewise polynomial.
+template <class S>
+S spline_segment(S x, const typename S::Real* knots, int count) {
+  S index = all<S>(0);
+  for (int i = 1; i < count - 1; ++i) index += truth<S>(x >= all<S>(knots[i]));
+  return index;
+}
+
+template <class S>
+S table_lookup(S index, const typename S::Real* table, int stride) {
+  S value = index;
+  for (int k = 0; k < S::width; ++k) {
+    simd::set_lane(value, k, table[stride * static_cast<int>(simd::lane(index, k))]);
+  }
+  return value;
+}
+
+/// Runs instructions [begin, end) on the registers r.
+template <class S>
+void run(const ProgramView<typename S::Real>& program, int begin, int end, S* r) {
+  for (int i = begin; i < end; ++i) {
+    const Instruction& in = program.code[i];
+    const S a = r[in.a];
+    S& out = r[in.out];
+    switch (static_cast<Op>(in.op)) {
+      case Op::add:
+        out = a + r[in.b];
+        break;
+      case Op::sub:
+        out = a - r[in.b];
+        break;
+      case Op::mul:
+        out = a * r[in.b];
+        break;
+      case Op::div:
+        out = a / r[in.b];
+        break;
+      case Op::neg:
+        out = -a;
+        break;
+      case Op::sqrt:
+        out = simd::sqrt(a);
+        break;
+      case Op::sincos: {
+        S s, c;
+        simd::sincos(a, s, c);
+        r[in.out] = s;
+        r[in.out + 1] = c;
+        break;
+      }
+      case Op::tan:
+        out = simd::tan(a);
+        break;
+      case Op::asin:
+        out = simd::asin(a);
+        break;
+      case Op::acos:
+        out = simd::acos(a);
+        break;
+      case Op::atan:
+        out = simd::atan(a);
+        break;
+      case Op::atan2:
+        out = simd::atan2(a, r[in.b]);
+        break;
+      case Op::exp:
+        out = simd::exp(a);
+        break;
+      case Op::log:
+        out = simd::log(a);
+        break;
+      case Op::tanh:
+        out = simd::tanh(a);
+        break;
+      case Op::pow:
+        out = simd::pow(a, r[in.b]);
+        break;
+      case Op::abs:
+        out = simd::abs(a);
+        break;
+      case Op::min:
+        out = simd::min(a, r[in.b]);
+        break;
+      case Op::max:
+        out = simd::max(a, r[in.b]);
+        break;
+      case Op::hypot:
+        out = simd::hypot(a, r[in.b]);
+        break;
+      case Op::less:
+        out = truth<S>(a < r[in.b]);
+        break;
+      case Op::less_equal:
+        out = truth<S>(a <= r[in.b]);
+        break;
+      case Op::equal:
+        out = truth<S>(a == r[in.b]);
+        break;
+      case Op::select:
+        out = select(a == all<S>(0), r[in.c], r[in.b]);
+        break;
+      case Op::sign:
+        out = truth<S>(a > all<S>(0)) - truth<S>(a < all<S>(0));
+        break;
+      case Op::segment:
+        out = spline_segment(a, program.tables + in.b, in.c);
+        break;
+      case Op::lookup:
+        out = table_lookup(a, program.tables + in.b, in.c);
+        break;
+    }
+  }
+}
+
+}  // namespace pysim::tree
