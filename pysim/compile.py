@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError
+from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta
 from pysim.model import Body, Model, State
 from pysim.scene.tree import check_tree
@@ -156,22 +156,10 @@ class _Builder:
             self.frames[frame.name] = (carrier.index, pose @ frame.pose)
 
     def build(self) -> Model:
-        index = {joint.name: k for k, joint in enumerate(self.joints)}
-        for k, (joint, description) in enumerate(zip(self.joints, self.descriptions, strict=True)):
-            if joint.mimic is None:
-                continue
-            leader = index.get(joint.mimic.joint)
-            if leader is None or leader >= k:
-                problem = (
-                    f"joint {joint.name!r} follows {joint.mimic.joint!r}, which is not a moving "
-                    "joint before it; list the joint that leads first"
-                )
-                raise ModelError(joint.where, problem)
-            description |= {
-                "follows": leader,
-                "ratio": joint.mimic.ratio,
-                "offset": joint.mimic.offset,
-            }
+        for joint, description in zip(self.joints, self.descriptions, strict=True):
+            if joint.mimic is not None:
+                leader, ratio, offset = self._leader(joint)
+                description |= {"follows": leader, "ratio": ratio, "offset": offset}
         return Model(
             self.descriptions,
             self.spec.gravity,
@@ -181,6 +169,24 @@ class _Builder:
             world_geometries=tuple(self.world.geometries),
             frames=self.frames,
         )
+
+
+    def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
+        """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""
+        index = {other.name: k for k, other in enumerate(self.joints)}
+        ratio, offset, chain = 1.0, 0.0, [joint.name]
+        link = joint.mimic
+        while link is not None:
+            if link.joint not in index:
+                problem = f"joint {chain[-1]!r} follows {link.joint!r}, which is no moving joint"
+                raise ModelError(joint.where, problem + did_you_mean(link.joint, index))
+            if link.joint in chain:
+                loop = " → ".join([*chain, link.joint])
+                raise ModelError(joint.where, f"joints follow each other in a circle: {loop}")
+            ratio, offset = ratio * link.ratio, ratio * link.offset + offset
+            chain.append(link.joint)
+            link = self.joints[index[link.joint]].mimic
+        return index[chain[-1]], ratio, offset
 
 
 def _check_inertia(model: Model) -> None:

@@ -59,6 +59,13 @@ inline int type_number(py::handle array) {
   return py::detail::array_descriptor_proxy(record(array).descr)->type_num;
 }
 
+/// True if the numbers lie in memory as the kernels read them: in C order, aligned, in this processor's byte order.
+inline bool is_plain(py::handle array) {
+  constexpr int wanted = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+  return (record(array).flags & wanted) == wanted &&
+         py::detail::array_descriptor_proxy(record(array).descr)->byteorder == '=';
+}
+
 /// True if the call is to run in single precision: its first array is float32.
 inline bool is_single(py::handle x) {
   return py::isinstance<py::array>(x) && type_number(x) == py::detail::npy_api::NPY_FLOAT_;
@@ -78,7 +85,7 @@ class Rows {
       array_ = converted_;
     } else if (type_number(x) != wanted) {
       fail_dtype();
-    } else if ((record(x).flags & py::array::c_style) == 0) {
+    } else if (!is_plain(x)) {
       converted_ = py::array_t<Real, py::array::c_style>(py::reinterpret_borrow<py::object>(x));
       array_ = converted_;
     }

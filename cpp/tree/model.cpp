@@ -137,6 +137,7 @@ int quaternion_offset(const Block& block) {
 Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
+  couple(joints);
   mark_children();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
@@ -199,6 +200,23 @@ void Model::add_joint(const JointDescription& d) {
   names_.push_back(d.name);
   add_coordinates(d, joint);
   joints_.push_back(joint);
+}
+
+/// A follower's coupling is its leader's, scaled; the leader may stand anywhere, but leads itself.
+void Model::couple(const std::vector<JointDescription>& joints) {
+  for (std::size_t k = 0; k < joints.size(); ++k) {
+    const JointDescription& d = joints[k];
+    if (d.follows < 0) continue;
+    const auto leader = static_cast<std::size_t>(d.follows);
+    if (leader >= joints.size() || joints_[leader].nq != 1 || joints_[k].nq != 1 ||
+        joints[leader].follows >= 0) {
+      throw std::invalid_argument(
+          "joint '" + d.name +
+          "': both it and the joint it follows need one coordinate, and that one its own");
+    }
+    double_.coupling_q[static_cast<std::size_t>(joints_[k].q)] = {joints_[leader].own_q, d.ratio, d.offset};
+    double_.coupling_v[static_cast<std::size_t>(joints_[k].v)] = {joints_[leader].own_v, d.ratio, 0};
+  }
 }
 
 void Model::add_program(const JointDescription& d, Joint& joint) {
@@ -266,23 +284,13 @@ void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   joint.v = nv_;
   nq_ += joint.nq;
   nv_ += joint.nv;
-  if (d.follows >= 0) {
-    if (d.follows >= nbodies() || joint.nq != 1) {
-      throw std::invalid_argument("joint '" + d.name +
-                                  "': can only follow an earlier joint of one coordinate");
-    }
-    const Coupling<double> q = double_.coupling_q[joints_[static_cast<std::size_t>(d.follows)].q];
-    joint.own_q = joint.own_v = -1;
-    coupled_ = true;
-    const double ratio = d.ratio * q.ratio, offset = d.ratio * q.offset + d.offset;
-    const int own_v = double_.coupling_v[joints_[static_cast<std::size_t>(d.follows)].v].own;
-    double_.coupling_q.push_back({q.own, ratio, offset});
-    double_.coupling_v.push_back({own_v, ratio, 0});
-  } else {
-    joint.own_q = own_nq_;
-    joint.own_v = own_nv_;
-    for (int i = 0; i < joint.nq; ++i) double_.coupling_q.push_back({own_nq_ + i, 1, 0});
-    for (int i = 0; i < joint.nv; ++i) double_.coupling_v.push_back({own_nv_ + i, 1, 0});
+  const bool follows = d.follows >= 0;
+  coupled_ = coupled_ || follows;
+  joint.own_q = follows ? -1 : own_nq_;
+  joint.own_v = follows ? -1 : own_nv_;
+  for (int i = 0; i < joint.nq; ++i) double_.coupling_q.push_back({own_nq_ + i, 1, 0});
+  for (int i = 0; i < joint.nv; ++i) double_.coupling_v.push_back({own_nv_ + i, 1, 0});
+  if (!follows) {
     own_nq_ += joint.nq;
     own_nv_ += joint.nv;
   }

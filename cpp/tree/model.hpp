@@ -84,6 +84,7 @@ class Model {
   void add_joint(const JointDescription& d);
   void add_coordinates(const JointDescription& d, Joint& joint);
   void add_program(const JointDescription& d, Joint& joint);
+  void couple(const std::vector<JointDescription>& joints);
   void mark_children();
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
