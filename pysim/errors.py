@@ -47,7 +47,7 @@ class PysimWarning(UserWarning):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'x'?" for the closest known word, else the list of them."""
-    names = list(dict.fromkeys(known))
+    names = sorted(known) if isinstance(known, (set, frozenset)) else list(dict.fromkeys(known))
     close = difflib.get_close_matches(word, names, 1)
     if close:
         return f"; did you mean {close[0]!r}?"

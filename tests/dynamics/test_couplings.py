@@ -61,6 +61,6 @@ def test_joints_that_follow_each_other_in_a_circle_are_refused(three):
 
 def test_following_what_is_no_joint_is_refused_with_a_suggestion(three):
     with pytest.raises(
-        pysim.ModelError, match="joint 'a' follows an unknown joint 'body'; known: a, c, b"
+        pysim.ModelError, match="joint 'a' follows an unknown joint 'body'; known: a, b, c"
     ):
         following(three, a=Mimic("body"))
