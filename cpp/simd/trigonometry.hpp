@@ -43,7 +43,8 @@ PYSIM_INLINE Reduced<Pack<float, W, Isa>> reduce_half_pi(Pack<float, W, Isa> x) 
     const double shifted = double(x.lanes) * 6.36619772367581382433e-01 + 6755399441055744.0;
     const double n = shifted - 6755399441055744.0;
     const double r = (double(x.lanes) - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11;
-    return {{float(r)}, {0}, int(__builtin_bit_cast(long long, shifted))};
+    const float near = float(r);
+    return {{near}, {float(r - near)}, int(__builtin_bit_cast(long long, shifted))};
   } else {
     typedef double Wide __attribute__((vector_size(W * sizeof(double))));
     typedef long long WideBits __attribute__((vector_size(W * sizeof(double))));
@@ -52,18 +53,21 @@ PYSIM_INLINE Reduced<Pack<float, W, Isa>> reduce_half_pi(Pack<float, W, Isa> x) 
     const Wide n = shifted - 6755399441055744.0;
     const Wide r = (wide - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11;
     const auto quadrant = __builtin_convertvector(__builtin_bit_cast(WideBits, shifted), typename S::Bits);
-    return {{__builtin_convertvector(r, typename S::Lanes)}, all<S>(0), quadrant};
+    const auto near = __builtin_convertvector(r, typename S::Lanes);
+    const auto low = __builtin_convertvector(r - __builtin_convertvector(near, Wide), typename S::Lanes);
+    return {{near}, {low}, quadrant};
   }
 }
 
-/// Lanes beyond the fast reduction, one by one; the others stay as they are.
+/// Lanes beyond the fast reduction, one by one; the others stay as they are. In long double, for a C
+/// library's double cosine may be wrong by several ulp where a huge number is closest to a zero.
 template <class S>
 __attribute__((noinline, cold)) void sincos_beyond(S x, S limit, S& s, S& c) {
   for (int k = 0; k < S::width; ++k) {
     const auto a = lane(x, k);
     if (!((a < 0 ? -a : a) > lane(limit, k))) continue;
-    set_lane(s, k, static_cast<typename S::Real>(__builtin_sin(double(a))));
-    set_lane(c, k, static_cast<typename S::Real>(__builtin_cos(double(a))));
+    set_lane(s, k, static_cast<typename S::Real>(__builtin_sinl(a)));
+    set_lane(c, k, static_cast<typename S::Real>(__builtin_cosl(a)));
   }
 }
 

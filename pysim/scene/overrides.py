@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pysim.errors import SceneError, did_you_mean
 
@@ -15,9 +19,7 @@ if TYPE_CHECKING:
 _STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=\s]+))""")
 
 
-def apply_overrides(
-    values: dict[str, Any], overrides: Mapping[str, object]
-) -> dict[Steps, str]:
+def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> dict[Steps, str]:
     """Put each override into the values of a file and return where it went.
 
     A key is a path with dots; an item of an array is named by its number or its `name`.
@@ -25,7 +27,7 @@ def apply_overrides(
     Raises:
         SceneError: a path that leads nowhere.
     """
-    return {_set(values, key, value): key for key, value in overrides.items()}
+    return {_set(values, key, _value(value)): key for key, value in overrides.items()}
 
 
 def _set(values: dict[str, Any], key: str, value: object) -> Steps:
@@ -69,7 +71,7 @@ def _parse(key: str) -> list[str]:
 
 def _item(items: list[Any], word: str, key: str) -> int:
     """Return the index of an item named by its number or its name."""
-    names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in items]
+    names = [_name(item) for item in items]
     if word in names:
         return names.index(word)
     if word.isascii() and word.isdigit():
@@ -78,3 +80,23 @@ def _item(items: list[Any], word: str, key: str) -> int:
         raise SceneError(f"--set {key}", f"there are {len(items)} items, none has index {word}")
     known = [name for name in names if name]
     raise SceneError(f"--set {key}", f"nothing is named {word!r}{did_you_mean(word, known)}")
+
+
+def _name(item: Any) -> str:  # noqa: ANN401, whatever TOML can hold
+    """Return what an item is called; a model without a name goes by its file's."""
+    if not isinstance(item, dict):
+        return ""
+    return str(item.get("name") or Path(str(item.get("file", ""))).stem)
+
+
+def _value(value: object) -> object:
+    """Return text as the TOML value that it is, if it is one, and NumPy's numbers as Python's."""
+    if isinstance(value, str):
+        try:
+            read = tomllib.loads(f"value = {value}")
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return value
+        return read["value"] if list(read) == ["value"] else value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value

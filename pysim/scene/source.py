@@ -44,9 +44,19 @@ class Source:
                 rest = key_text(steps[length:])
                 separator = "." if rest and not rest.startswith("[") else ""
                 return f"--set {self.overridden[steps[:length]]}{separator}{rest}"
+        for path_set, key_set in self.overridden.items():
+            if path_set[: len(steps)] == steps != () and not self.is_in_file(steps):
+                return f"--set {key_set}"
         line, column = self.position(steps, of_key=of_key)
         key = key_text(steps)
         return f"{self.name}:{line}:{column}" + (f": {key}" if key else "")
+
+    def is_in_file(self, steps: Steps) -> bool:
+        """Return whether the file has a key or item, other than by the command line."""
+        node: Any = self.nodes
+        for step in steps:
+            node = _below(node, step)
+        return node is not None
 
     def position(self, path: Iterable[Step], *, of_key: bool = False) -> tuple[int, int]:
         """Return line and column of a value (or its key), or of the table it is missing from."""
@@ -116,7 +126,7 @@ def read_source(path: Path) -> Source:
         line = data[: error.start].count(b"\n") + 1
         raise SceneError(f"{name}:{line}", "is not UTF-8 text; save it as UTF-8") from None
     try:
-        nodes = toml_rs.load_with_metadata(io.BytesIO(text.encode())).meta["nodes"]
+        located = toml_rs.load_with_metadata(io.BytesIO(text.encode()), toml_version="1.0.0")
         values = tomllib.loads(text)
     except toml_rs.TOMLDecodeError as error:
         raise _syntax_error(name, str(error)) from None
@@ -124,7 +134,7 @@ def read_source(path: Path) -> Source:
         raise SceneError(name, f"not TOML: {_lowered(str(error))}") from None
     except RecursionError:
         raise SceneError(name, "not TOML anyone means: nested too deeply; flatten it") from None
-    return Source(name, text, values, nodes)
+    return Source(name, text, values, located.meta["nodes"])
 
 
 def key_text(steps: Iterable[Step]) -> str:
@@ -162,7 +172,9 @@ def _syntax_error(name: str, text: str) -> SceneError:
     """Put toml-rs's several lines into one."""
     match = _LOCATED.search(text)
     where = f"{name}:{match[1]}:{match[2]}" if match else name
-    reasons = [line for line in text.splitlines()[1:] if line and not re.match(r"\s*\d*\s*\|", line)]
+    reasons = [
+        line for line in text.splitlines()[1:] if line and not re.match(r"\s*\d*\s*\|", line)
+    ]
     return SceneError(where, "not TOML: " + _lowered("; ".join(reasons) or text))
 
 

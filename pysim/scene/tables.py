@@ -7,7 +7,7 @@ Numbers are strict (no text, no booleans, no NaN), unknown keys are refused. Wha
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -20,7 +20,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from pysim.scene.colors import read_color
-from pysim.scene.poses import Array, Quaternion, from_axis_angle, from_rpy, pose
+from pysim.scene.poses import from_axis_angle, from_rpy, pose
+
+if TYPE_CHECKING:
+    from pysim.scene.poses import Array, Quaternion
 
 T = TypeVar("T")
 
@@ -60,7 +63,6 @@ def _not_nan(value: float) -> float:
     if math.isnan(value):
         raise complaint("must be a number, got nan")
     return value
-
 
 
 Name = Annotated[str, Field(min_length=1)]

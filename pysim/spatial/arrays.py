@@ -71,13 +71,13 @@ def checked_element(X: ArrayLike, name: str = "X") -> Array:
     return a
 
 
-def checked_unit(a: Array, name: str, what: str) -> Array:
+def checked_unit(a: Array, name: str, what: str = "") -> Array:
     """Return a (…, n); PysimError if its length is not 1."""
     with np.errstate(over="ignore"):
         length = np.sqrt((a * a).sum(-1))
     worst = _worst(abs(length - 1), a)
     if worst is not None:
-        raise PysimError(name, f"{what} must have length 1, got {length[worst]:.9g}{_at(worst)}")
+        raise PysimError(name, f"{what}must have length 1, got {length[worst]:.9g}{_at(worst)}")
     return a
 
 

@@ -33,7 +33,7 @@ def rotation_from_quaternion(quaternion: ArrayLike, order: str = "xyzw") -> Arra
     """Return the rotation (…, 3, 3) of a unit quaternion (…, 4)."""
     places = _places(order)
     q = checked(quaternion, "quaternion", (4,))[..., places]
-    checked_unit(q, "quaternion", f"({', '.join(order)})")
+    checked_unit(q, "quaternion", f"({', '.join(order)}) ")
     return map_rows("rotation_from_quaternion", q, 1, (3, 3))
 
 
@@ -75,7 +75,7 @@ def rpy_from_rotation(R: ArrayLike) -> Array:
 
 def rotation_from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
     """Return the rotation by angle (…) [rad] about a unit axis (…, 3)."""
-    a = checked_unit(checked(axis, "axis", (3,)), "axis", "it")
+    a = checked_unit(checked(axis, "axis", (3,)), "axis")
     turn = checked(angle, "angle", (), unit="rad")
     leading(a, 1, "axis", turn, 0, "angle")
     return map_rows("so3_exp", a * turn[..., None], 1, (3, 3))

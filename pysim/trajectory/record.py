@@ -170,17 +170,19 @@ class Trajectory:
 
     def path_of(self, frame: str) -> Array:
         """Positions (n, 3) [m] of a frame, or of a body's origin, in the world."""
+        body, offset = self.carrier_of(frame)
+        return self.carried_point(body, offset[:3, 3])
+
+    def carrier_of(self, frame: str) -> tuple[int, Array]:
+        """The body (-1: world) that carries a frame, and its pose (4, 4) [m] in that body."""
         header = self.header
         if frame in header.frame_names:
             index = header.frame_names.index(frame)
-            body, offset = header.frame_bodies[index], header.frame_poses[index][:3, 3]
-        elif frame in header.body_names:
-            body, offset = header.body_names.index(frame), np.zeros(3)
-        else:
-            known = (*header.frame_names, *header.body_names)
-            hint = did_you_mean(frame, known)
-            raise TrajectoryError(self.source, f"unknown frame {frame!r}{hint}")
-        return self.carried_point(body, offset)
+            return header.frame_bodies[index], header.frame_poses[index]
+        if frame in header.body_names:
+            return header.body_names.index(frame), np.eye(4)
+        hint = did_you_mean(frame, (*header.frame_names, *header.body_names))
+        raise TrajectoryError(self.source, f"unknown frame {frame!r}{hint}")
 
     def carried_point(self, body: int, point: ArrayLike) -> Array:
         """Positions (n, 3) [m] in the world of a `point` (3,) [m] fixed to a body (-1: world)."""

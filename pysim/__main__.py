@@ -1,0 +1,10 @@
+"""`python -m pysim` is the command `pysim`."""
+
+from __future__ import annotations
+
+import sys
+
+from pysim.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""The command line: what can be asked for, and how errors become one line and an exit status.
+
+Exit status: 0 done, 1 a fault of pysim's own, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, CycloptsError, Parameter
+from cyclopts.exceptions import UnknownOptionError
+
+from pysim import __version__
+from pysim.cli.messages import complain, warnings_as_lines
+from pysim.errors import PysimError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = ("check", "joints", "plot", "view")
+INTERRUPTED = 130
+
+app = App(
+    name="pysim",
+    help="Simulate multibody scenes: `pysim scene.toml` runs one.",
+    help_epilogue="With any command, --debug shows the traceback of an error.",
+    usage="Usage: pysim SCENE [OPTIONS]  or  pysim COMMAND [OPTIONS]",
+    help_format="plaintext",
+    version=__version__,
+    default_parameter=Parameter(negative=(), show_default=False),
+    suppress_keyboard_interrupt=False,
+    result_action="return_value",
+)
+
+Overrides = Annotated[
+    tuple[str, ...], Parameter(name="--set", consume_multiple=False, metavar="KEY=VALUE")
+]
+Output = Annotated[Path | None, Parameter(alias="-o", metavar="FILE")]
+Picture = Annotated[Path | None, Parameter(metavar="FILE")]
+Seconds = Annotated[float | None, Parameter(metavar="SECONDS")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    try:
+        with warnings_as_lines():
+            status = app(words or ["--help"], exit_on_error=False, print_error=False)
+            sys.stdout.flush()
+            return int(status or 0)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # `pysim joints | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001, every error ends in one line
+        if debug:
+            raise
+        return _explain(error)
+
+
+@app.default
+def run(
+    scene: Path,
+    /,
+    *,
+    output: Output = None,
+    movie: Picture = None,
+    still: Picture = None,
+    duration: Seconds = None,
+    set_: Overrides = (),
+    overwrite: bool = False,
+    quiet: bool = False,
+    allow_code: bool = False,
+) -> int:
+    """Run a scene and write its trajectory.
+
+    Parameters
+    ----------
+    scene
+        Scene file (.toml).
+    output
+        Trajectory file to write; otherwise the scene's name with .h5, here.
+    movie
+        Also make a movie of the run, .mp4 or .gif.
+    still
+        Also make a picture of its end, .png.
+    duration
+        Simulated time [s], instead of the scene's.
+    set_
+        Override any key of the scene, as simulation.step=1e-4; may be repeated.
+    overwrite
+        Replace the trajectory at --output.
+    quiet
+        Print errors and warnings only.
+    allow_code
+        Run Python code that the scene names. A scene from a stranger is data.
+    """
+    from pysim.cli.run import RunOptions, run_scene  # noqa: PLC0415, each command loads its own
+
+    existing(scene)
+    options = RunOptions(output, movie, still, duration, set_, overwrite, quiet, allow_code)
+    return run_scene(scene, options)
+
+
+@app.command
+def check(scene: Path, /, *, set_: Overrides = (), allow_code: bool = False) -> None:
+    """Read a scene or a robot, say what was understood, run nothing.
+
+    Parameters
+    ----------
+    scene
+        Scene (.toml) or robot (.urdf).
+    set_
+        Override any key of the scene, as simulation.step=1e-4; may be repeated.
+    allow_code
+        Run Python code that the scene names.
+    """
+    from pysim.cli.check import check_scene  # noqa: PLC0415
+
+    check_scene(existing(scene), set_, allow_code=allow_code)
+
+
+@app.command
+def view(trajectory: Path, /, *, movie: Picture = None, still: Picture = None) -> None:
+    """Show a trajectory: play, pause, a slider for the time.
+
+    Parameters
+    ----------
+    trajectory
+        Trajectory file (.h5).
+    movie
+        Make a movie instead of opening a window, .mp4 or .gif.
+    still
+        Make a picture of its end instead of opening a window, .png.
+    """
+    from pysim.cli.show import view_trajectory  # noqa: PLC0415
+
+    view_trajectory(existing(trajectory), movie=movie, still=still)
+
+
+@app.command
+def plot(trajectory: Path, /, *, output: Output = None) -> None:
+    """Draw positions, velocities and energy over time.
+
+    Parameters
+    ----------
+    trajectory
+        Trajectory file (.h5).
+    output
+        Picture to write (.png, .pdf, .svg) instead of opening a window.
+    """
+    from pysim.cli.show import plot_trajectory  # noqa: PLC0415
+
+    plot_trajectory(existing(trajectory), output)
+
+
+@app.command
+def joints(name: str | None = None, /) -> None:
+    """List the joint types, or explain one: coordinates, keys, units.
+
+    Parameters
+    ----------
+    name
+        A joint type, as `revolute`.
+    """
+    from pysim.cli.joints import describe_joints  # noqa: PLC0415
+
+    describe_joints(name)
+
+
+def existing(path: Path) -> Path:
+    """Return the path of an existing file, or say which command or file may have been meant."""
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise PysimError(str(path), "is a folder; give a file in it")
+    near = [str(found) for found in sorted(path.parent.glob(f"*{path.suffix or '.toml'}"))]
+    if path.suffix:
+        raise PysimError(str(path), f"no such file{_hint(str(path), near)}")
+    raise PysimError(str(path), f"no such command or file{_hint(str(path), [*COMMANDS, *near])}")
+
+
+def _hint(word: str, known: list[str]) -> str:
+    return did_you_mean(word, known) if known else ""
+
+
+def _explain(error: Exception) -> int:
+    """Print an error as one line and return the exit status it deserves."""
+    if isinstance(error, CycloptsError):
+        complain("error", f"command line: {_usage_problem(error)}; see pysim --help")
+    elif isinstance(error, OSError) and error.filename is not None:
+        complain("error", f"{error.filename}: {(error.strerror or str(error)).lower()}")
+    elif isinstance(error, ValueError | OSError):  # a PysimError is a ValueError
+        complain("error", str(error))
+    else:
+        text = f"pysim: {type(error).__name__}: {error}"
+        complain("error", f"{text}; this is a fault of pysim, --debug shows where")
+        return 1
+    return 2
+
+
+def _usage_problem(error: CycloptsError) -> str:
+    text = str(error).strip().rstrip(".")
+    if isinstance(error, UnknownOptionError):
+        return text[:1].lower() + text[1:]
+    return text[:1].lower() + text[1:]

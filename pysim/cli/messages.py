@@ -1,0 +1,60 @@
+"""What the command says, and where: results on stdout, errors and warnings as lines on stderr.
+
+Nothing here interprets brackets, so `[N·m]` comes out as it went in.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from pysim.errors import PysimWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that leaves text alone: no markup, no emoji codes, no wrapping."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def say(text: str = "", style: str | None = None) -> None:
+    """Print a line of a result."""
+    console().print(text, style=style)
+
+
+def complain(kind: str, text: str) -> None:
+    """Print `kind: text` as one line on stderr; `kind` is error, warning or interrupted."""
+    line = " ".join(str(text).split())
+    err = console(stderr=True)
+    err.print(f"{kind}: ", style="bold red" if kind == "error" else "bold yellow", end="")
+    err.print(line)
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Show pysim's warnings as one line each, at once, and each text once."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, PysimWarning):
+            complain("warning", str(message))
+        else:
+            other(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        other = warnings.showwarning
+        warnings.simplefilter("always", PysimWarning)
+        warnings.showwarning = show
+        yield

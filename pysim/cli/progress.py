@@ -1,0 +1,54 @@
+"""The progress bar of a run, on a terminal; nothing elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from rich.progress import BarColumn, Progress, TextColumn
+
+from pysim.cli.messages import console
+from pysim.simulation import Update
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class ProgressBar:
+    """A `Progress` of `simulate` that draws a bar and remembers the last update."""
+
+    def __init__(self, name: str, *, shown: bool = True) -> None:
+        self.last = Update(0.0, 0.0, 0.0, 0)
+        err = console(stderr=True)
+        columns = [
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[state]}", markup=False),
+        ]
+        self._bar = Progress(
+            *columns, console=err, disable=not (shown and err.is_terminal), transient=True
+        )
+        self._task = self._bar.add_task(name, total=None, state="")
+
+    def __call__(self, update: Update) -> None:
+        self.last = update
+        self._bar.update(
+            self._task, completed=update.time, total=update.duration, state=state_of(update)
+        )
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+
+def state_of(update: Update) -> str:
+    """Simulated time, wall time and speed, as `3.20 of 10 s, 1.1 s spent, 2.9 × real time`."""
+    simulated = f"{update.time:.2f} of {update.duration:g} s"
+    return f"{simulated}, {update.wall:.1f} s spent, {update.speed:.3g} × real time"

@@ -1,0 +1,39 @@
+"""The summary of a run, a line a fact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.cli.messages import say
+
+if TYPE_CHECKING:
+    from pysim.compile import Scene
+    from pysim.simulation import RunSummary
+
+
+def say_summary(scene: Scene, summary: RunSummary) -> None:
+    """Print what `summarize` found."""
+    say(scene.spec.name, style="bold")
+    say(f"  simulated   {summary.duration:g} s in {summary.wall:.2f} s of wall time")
+    say(f"  steps       {summary.steps}, {summary.steps_per_second:.3g} per second")
+    say(f"  energy      {energy_line(summary)}")
+    if summary.tool is not None:
+        say(f"  {summary.tool:<10}  {pose_line(summary)}")
+
+
+def energy_line(summary: RunSummary) -> str:
+    """Drift where nothing drives or brakes, else what became of the energy."""
+    if summary.conserves_energy:
+        share = f"{summary.relative_drift:.1e} of the largest kinetic energy"
+        return f"drift {summary.energy_drift:.1e} J, {share}"
+    first, last = summary.energy
+    return f"{first:.4g} J at the start, {last:.4g} J at the end (driven or damped)"
+
+
+def pose_line(summary: RunSummary) -> str:
+    """Final pose of the tool in the world."""
+    x, y, z = summary.tool_position
+    roll, pitch, yaw = np.degrees(summary.tool_rpy)
+    return f"x {x:.4f}  y {y:.4f}  z {z:.4f} m, roll {roll:.1f}  pitch {pitch:.1f}  yaw {yaw:.1f}°"

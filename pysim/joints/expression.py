@@ -1,0 +1,450 @@
+"""Symbolic scalars: arithmetic on them records a straight-line program.
+
+A `Tape` holds nodes (operation, operands); equal nodes are one node, so common subexpressions are shared as they
+arise, and operations on constants are carried out at once. A `Scalar` is a node with Python's and NumPy's operators.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from pysim.errors import JointError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Number = Union["Scalar", float, int]
+PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation: operands are indices of earlier nodes, `value` of a constant, `data` of a table."""
+
+    op: str
+    args: tuple[int, ...] = ()
+    value: float = 0.0
+    data: tuple[int, ...] = ()
+
+
+def _pow(x: float, y: float) -> float:
+    return float(np.power(x, y))
+
+
+EVALUATE: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: float(np.divide(a, b)),
+    "neg": lambda a: -a,
+    "sqrt": lambda a: float(np.sqrt(a)),
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": lambda a: float(np.arcsin(a)),
+    "acos": lambda a: float(np.arccos(a)),
+    "atan": math.atan,
+    "atan2": math.atan2,
+    "exp": lambda a: float(np.exp(a)),
+    "log": lambda a: float(np.log(a)),
+    "tanh": math.tanh,
+    "pow": _pow,
+    "abs": abs,
+    "min": lambda a, b: a if a < b else b,
+    "max": lambda a, b: a if a > b else b,
+    "hypot": math.hypot,
+    "less": lambda a, b: float(a < b),
+    "less_equal": lambda a, b: float(a <= b),
+    "equal": lambda a, b: float(a == b),
+    "select": lambda a, b, c: b if a != 0 else c,
+    "sign": lambda a: float((a > 0) - (a < 0)),
+}
+PIECEWISE = frozenset(
+    {"abs", "min", "max", "less", "less_equal", "equal", "select", "sign", "segment", "lookup"}
+)
+
+
+class Tape:
+    """Every node of one traced joint, in the order of their making."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.tables: list[float] = []
+        self._known: dict[Node, int] = {}
+
+    def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
+        """Index of a node, found or made; constants are folded and neutral elements fall away."""
+        simple = self._simplified(op, args)
+        if simple is not None:
+            return simple
+        if op in EVALUATE and all(self.nodes[a].op == "const" for a in args):
+            with np.errstate(all="ignore"):
+                return self.const(EVALUATE[op](*(self.nodes[a].value for a in args)))
+        if op in ("add", "mul", "min", "max", "hypot", "equal"):
+            args = tuple(sorted(args))
+        return self._keep(Node(op, args, value, data))
+
+    def const(self, value: float) -> int:
+        """Index of a constant; −0 is 0."""
+        return self._keep(Node("const", (), float(value) + 0.0))
+
+    def input(self, index: int) -> int:
+        """Index of the input number `index`: q, then v."""
+        return self._keep(Node("input", (), 0.0, (index,)))
+
+    def _keep(self, node: Node) -> int:
+        if node not in self._known:
+            self._known[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._known[node]
+
+    def is_value(self, index: int, value: float) -> bool:
+        """True if the node is this constant."""
+        node = self.nodes[index]
+        return node.op == "const" and node.value == value
+
+    def _simplified(self, op: str, args: tuple[int, ...]) -> int | None:
+        """The node that an identity of algebra makes of this one, if any."""
+        is_value = self.is_value
+        match op, args:
+            case "add", (a, b) if is_value(a, 0):
+                return b
+            case ("add" | "sub"), (a, b) if is_value(b, 0):
+                return a
+            case "sub", (a, b) if a == b:
+                return self.const(0)
+            case "sub", (a, b) if is_value(a, 0):
+                return self.node("neg", b)
+            case ("add" | "sub"), (a, b) if self.nodes[b].op == "neg":
+                return self.node("sub" if op == "add" else "add", a, self.nodes[b].args[0])
+            case "add", (a, b) if self.nodes[a].op == "neg":
+                return self.node("sub", b, self.nodes[a].args[0])
+            case "mul", (a, b) if is_value(a, 0) or is_value(b, 0):
+                return self.const(0)
+            case "mul", (a, b) if is_value(a, 1):
+                return b
+            case ("mul" | "div"), (a, b) if is_value(b, 1):
+                return a
+            case "mul", (a, b) if is_value(a, -1):
+                return self.node("neg", b)
+            case "mul", (a, b) if is_value(b, -1):
+                return self.node("neg", a)
+            case "mul", (a, b) if self.nodes[a].op == "neg" and self.nodes[b].op == "neg":
+                return self.node("mul", self.nodes[a].args[0], self.nodes[b].args[0])
+            case "mul", (a, b) if self.nodes[a].op == "neg":
+                return self.node("neg", self.node("mul", self.nodes[a].args[0], b))
+            case "mul", (a, b) if self.nodes[b].op == "neg":
+                return self.node("neg", self.node("mul", a, self.nodes[b].args[0]))
+            case "div", (a, b) if is_value(a, 0):
+                return a
+            case "neg", (a,) if self.nodes[a].op == "neg":
+                return self.nodes[a].args[0]
+            case "select", (_, b, c) if b == c:
+                return b
+        return None
+
+    def values(self, inputs: Sequence[float]) -> list[float]:
+        """Every node's value for these inputs, by plain Python: slow, for folding and checks."""
+        values: list[float] = []
+        with np.errstate(all="ignore"):
+            for node in self.nodes:
+                values.append(self._value(node, values, inputs))
+        return values
+
+    def _value(self, node: Node, values: list[float], inputs: Sequence[float]) -> float:
+        match node.op:
+            case "const":
+                return node.value
+            case "input":
+                return float(inputs[node.data[0]])
+            case "segment":
+                start, count = node.data
+                inner = self.tables[start + 1 : start + count - 1]
+                return float(sum(values[node.args[0]] >= knot for knot in inner))
+            case "lookup":
+                start, stride = node.data
+                return self.tables[start + stride * int(values[node.args[0]])]
+        try:
+            return float(EVALUATE[node.op](*(values[a] for a in node.args)))
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return math.nan
+
+
+def author_line() -> str:
+    """`file:line` of the innermost line that is not pysim's own: the author's."""
+    frame = sys._getframe(1)  # noqa: SLF001, the documented way to the stack
+    while frame is not None and str(Path(frame.f_code.co_filename).resolve()).startswith(PACKAGE):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _refuse(what: str, remedy: str) -> JointError:
+    return JointError(author_line(), f"{what} while the joint is traced; {remedy}")
+
+
+class Scalar:
+    """A number that is not known yet. Operators and NumPy functions record what is done with it."""
+
+    __slots__ = ("index", "tape")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000
+
+    def __init__(self, tape: Tape, index: int) -> None:
+        self.tape = tape
+        self.index = index
+
+    def apply(self, op: str, *others: Number) -> Scalar:
+        """Record op(self, others…)."""
+        return Scalar(self.tape, self.tape.node(op, self.index, *map(self._index, others)))
+
+    def applied_to(self, op: str, first: Number) -> Scalar:
+        """Record op(first, self)."""
+        return Scalar(self.tape, self.tape.node(op, self._index(first), self.index))
+
+    def _index(self, x: Number) -> int:
+        if isinstance(x, Scalar):
+            return x.index
+        if isinstance(x, (int, float, np.integer, np.floating, np.bool_)):
+            return self.tape.const(float(x))
+        problem = f"a {type(x).__name__} meets a symbolic number"
+        raise _refuse(problem, "use numbers, NumPy functions of them and arrays of them")
+
+    def __add__(self, x: Any) -> Any:
+        return _broadcast(np.add, self, x) if _is_array(x) else self.apply("add", x)
+
+    def __radd__(self, x: Number) -> Scalar:
+        return self.applied_to("add", x)
+
+    def __sub__(self, x: Any) -> Any:
+        return _broadcast(np.subtract, self, x) if _is_array(x) else self.apply("sub", x)
+
+    def __rsub__(self, x: Number) -> Scalar:
+        return self.applied_to("sub", x)
+
+    def __mul__(self, x: Any) -> Any:
+        return _broadcast(np.multiply, self, x) if _is_array(x) else self.apply("mul", x)
+
+    def __rmul__(self, x: Number) -> Scalar:
+        return self.applied_to("mul", x)
+
+    def __truediv__(self, x: Any) -> Any:
+        return _broadcast(np.divide, self, x) if _is_array(x) else self.apply("div", x)
+
+    def __rtruediv__(self, x: Number) -> Scalar:
+        return self.applied_to("div", x)
+
+    def __pow__(self, x: Number) -> Scalar:
+        return power(self, x)
+
+    def __rpow__(self, x: Number) -> Scalar:
+        return self.applied_to("pow", x)
+
+    def __neg__(self) -> Scalar:
+        return self.apply("neg")
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __abs__(self) -> Scalar:
+        return self.apply("abs")
+
+    def __lt__(self, x: Number) -> Scalar:
+        return self.apply("less", x)
+
+    def __le__(self, x: Number) -> Scalar:
+        return self.apply("less_equal", x)
+
+    def __gt__(self, x: Number) -> Scalar:
+        return self.applied_to("less", x)
+
+    def __ge__(self, x: Number) -> Scalar:
+        return self.applied_to("less_equal", x)
+
+    def __eq__(self, x: object) -> Scalar:  # type: ignore[override]
+        return self.apply("equal", x)  # type: ignore[arg-type]
+
+    def __ne__(self, x: object) -> Scalar:  # type: ignore[override]
+        return 1 - self.apply("equal", x)  # type: ignore[arg-type]
+
+    def __and__(self, x: Number) -> Scalar:
+        return self.apply("mul", x)
+
+    def __or__(self, x: Number) -> Scalar:
+        return self.apply("max", x)
+
+    def __invert__(self) -> Scalar:
+        return 1 - self
+
+    def __bool__(self) -> bool:
+        what = "a branch depends on a symbolic number"
+        raise _refuse(what, "write np.where(condition, a, b)")
+
+    def __float__(self) -> float:
+        what = "a symbolic number is turned into a float"
+        raise _refuse(what, "use NumPy's functions instead of math's, and keep the number symbolic")
+
+    __int__ = __index__ = __float__  # type: ignore[assignment]
+
+    def __iter__(self) -> Any:
+        raise _refuse("a symbolic number is iterated over", "it is one number, not an array")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Record a NumPy function of this number."""
+        if method != "__call__" or options:
+            raise _refuse(f"np.{ufunc.__name__}.{method} is called", "use it without options")
+        if any(_is_array(x) for x in inputs):
+            return _broadcast(ufunc, *inputs)
+        if ufunc.__name__ not in UFUNCS:
+            known = ", ".join(sorted(UFUNCS))
+            raise _refuse(f"np.{ufunc.__name__} is not recorded", f"use one of {known}")
+        return UFUNCS[ufunc.__name__](*inputs)
+
+    def __array_function__(self, function: Any, _types: Any, args: Any, options: Any) -> Any:
+        """Record np.where and np.clip."""
+        if function is np.where and not options:
+            return where(*args)
+        if function is np.clip and not options:
+            x, lower, upper = args
+            return minimum(maximum(x, lower), upper)
+        raise _refuse(f"np.{function.__name__} is not recorded", "use NumPy's elementwise functions")
+
+    def __getattr__(self, name: str) -> Any:
+        """Methods that NumPy calls on the numbers of an object array: sin, cos, sqrt, …"""
+        if name in UFUNCS and not name.startswith("__"):
+            return lambda *others: UFUNCS[name](self, *others)
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"<symbolic {self.tape.nodes[self.index].op}>"
+
+
+def _is_array(x: object) -> bool:
+    return isinstance(x, np.ndarray)
+
+
+def _broadcast(ufunc: np.ufunc, *inputs: Any) -> Any:
+    """A function of arrays with symbolic numbers in them, element by element."""
+    arrays = np.broadcast_arrays(*(x if _is_array(x) else _boxed(x) for x in inputs))
+    out = np.empty(arrays[0].shape, object)
+    for index in np.ndindex(out.shape):
+        out[index] = ufunc(*(a[index] for a in arrays))
+    return out
+
+
+def _boxed(x: object) -> np.ndarray[Any, Any]:
+    box = np.empty((), object)
+    box[()] = x
+    return box
+
+
+def symbolic(*numbers: Number) -> Scalar | None:
+    """The first symbolic one of some numbers, which knows the tape."""
+    return next((x for x in numbers if isinstance(x, Scalar)), None)
+
+
+def record(op: str, *numbers: Number) -> Any:
+    """op of numbers, recorded if one of them is symbolic."""
+    one = symbolic(*numbers)
+    if one is None:
+        return EVALUATE[op](*numbers)
+    tape = one.tape
+    return Scalar(tape, tape.node(op, *(one._index(x) for x in numbers)))  # noqa: SLF001, its own
+
+
+def power(x: Number, y: Number) -> Any:
+    """x^y; small whole exponents become products, ½ a root."""
+    if isinstance(x, Scalar) and isinstance(y, (int, float, np.integer, np.floating)):
+        if float(y).is_integer() and abs(y) <= 16:
+            product = _whole_power(x, abs(int(y)))
+            return product if y >= 0 else 1 / product
+        if y == 0.5:
+            return record("sqrt", x)
+    return record("pow", x, y)
+
+
+def _whole_power(x: Scalar, n: int) -> Any:
+    if n == 0:
+        return Scalar(x.tape, x.tape.const(1))
+    half = _whole_power(x, n // 2) if n > 1 else None
+    if half is None:
+        return x
+    return half * half * x if n % 2 else half * half
+
+
+def where(condition: Number, a: Number, b: Number) -> Any:
+    """A where the condition holds, else b; both are computed."""
+    return record("select", condition, a, b)
+
+
+def minimum(a: Number, b: Number) -> Any:
+    """The smaller of two numbers."""
+    return record("min", a, b)
+
+
+def maximum(a: Number, b: Number) -> Any:
+    """The larger of two numbers."""
+    return record("max", a, b)
+
+
+def _recorded(op: str) -> Callable[..., Any]:
+    return lambda *numbers: record(op, *numbers)
+
+
+UFUNCS: dict[str, Callable[..., Any]] = {
+    "add": _recorded("add"),
+    "subtract": _recorded("sub"),
+    "multiply": _recorded("mul"),
+    "divide": _recorded("div"),
+    "true_divide": _recorded("div"),
+    "negative": _recorded("neg"),
+    "positive": lambda x: x,
+    "power": power,
+    "float_power": power,
+    "square": lambda x: x * x,
+    "reciprocal": lambda x: 1 / x,
+    "sqrt": _recorded("sqrt"),
+    "sin": _recorded("sin"),
+    "cos": _recorded("cos"),
+    "tan": _recorded("tan"),
+    "arcsin": _recorded("asin"),
+    "arccos": _recorded("acos"),
+    "arctan": _recorded("atan"),
+    "arctan2": _recorded("atan2"),
+    "exp": _recorded("exp"),
+    "log": _recorded("log"),
+    "tanh": _recorded("tanh"),
+    "sinh": lambda x: 0.5 * (record("exp", x) - record("exp", -x)),
+    "cosh": lambda x: 0.5 * (record("exp", x) + record("exp", -x)),
+    "absolute": _recorded("abs"),
+    "fabs": _recorded("abs"),
+    "minimum": minimum,
+    "maximum": maximum,
+    "fmin": minimum,
+    "fmax": maximum,
+    "hypot": _recorded("hypot"),
+    "sign": _recorded("sign"),
+    "less": _recorded("less"),
+    "less_equal": _recorded("less_equal"),
+    "greater": lambda a, b: record("less", b, a),
+    "greater_equal": lambda a, b: record("less_equal", b, a),
+    "equal": _recorded("equal"),
+    "not_equal": lambda a, b: 1 - record("equal", a, b),
+    "logical_and": _recorded("mul"),
+    "logical_or": maximum,
+    "logical_not": lambda x: 1 - x,
+    "bitwise_and": _recorded("mul"),
+    "bitwise_or": maximum,
+    "invert": lambda x: 1 - x,
+    "deg2rad": lambda x: x * (math.pi / 180),
+    "radians": lambda x: x * (math.pi / 180),
+    "rad2deg": lambda x: x * (180 / math.pi),
+    "degrees": lambda x: x * (180 / math.pi),
+}

@@ -1,0 +1,13 @@
+"""Pictures of a trajectory: still, movie, interactive view, plots.
+
+Drawing needs no engine and no scene: what is drawn comes from the trajectory and its meshes.
+PyVista, trimesh, imageio and matplotlib load when the first picture is drawn.
+"""
+
+from __future__ import annotations
+
+from pysim.render.movie import movie
+from pysim.render.options import RenderOptions
+from pysim.render.still import still
+
+__all__ = ["RenderOptions", "movie", "still"]

@@ -1,0 +1,74 @@
+"""Where the camera stands so that the whole motion is in the picture.
+
+A point with coordinates (a, b, c) along right, up and towards the camera is inside the picture of
+a camera at (A, B, C) when |a − A| ≤ (C − c) h and |b − B| ≤ (C − c) k, with h and k the tangents
+of the half angles of view. The least C over all points follows in closed form:
+
+    C h = ½ [max(a + c h) + max(c h − a)]        A = ½ [max(a + c h) − max(c h − a)]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.render.options import RenderOptions
+
+    Array = NDArray[np.float64]
+
+VIEW_ANGLE = 26.0  # [deg] of the picture's height
+FILLED = 0.84  # share of the picture's width and height that the motion may take
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Where it stands, what it looks at [m], and what is up in the picture."""
+
+    position: Array
+    focus: Array
+    up: Array
+
+
+def upright(gravity: tuple[float, float, float]) -> Array:
+    """World axes of the stage (3, 3): columns x and y on the ground, the last against gravity."""
+    g = np.array(gravity, float)
+    up = np.array([0.0, 0.0, 1.0]) if not g.any() else -g / np.linalg.norm(g)
+    x = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    x = x - up * (up @ x)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(up, x), up])
+
+
+def framing_camera(points: Array, stage: Array, options: RenderOptions) -> Camera:
+    """Stand in the asked direction, as near as `points` (n, 3) [m] allow."""
+    azimuth, elevation = np.radians([options.azimuth, options.elevation])
+    towards = stage @ [
+        np.cos(elevation) * np.cos(azimuth),
+        np.cos(elevation) * np.sin(azimuth),
+        np.sin(elevation),
+    ]
+    right = np.cross(stage[:, 2], towards)
+    right /= np.linalg.norm(right)
+    axes = np.column_stack([right, np.cross(towards, right), towards])
+
+    width, height = options.size
+    k = np.tan(np.radians(VIEW_ANGLE) / 2) * FILLED
+    a, b, c = (points @ axes).T
+    A, C_wide = _fit(a, c, k * width / height)
+    B, C_high = _fit(b, c, k)
+    C = max(C_wide, C_high)
+    depth = 0.5 * (c.min() + c.max())
+    focus = axes @ [A, B, depth] if options.focus is None else np.array(options.focus, float)
+    distance = max(C - depth, 1e-3) / options.zoom
+    return Camera(focus + distance * towards, focus, stage[:, 2])
+
+
+def _fit(a: Array, c: Array, h: float) -> tuple[float, float]:
+    """The camera's place along one axis of the picture, and how far back it must stand."""
+    right, left = np.max(a + c * h), np.max(c * h - a)
+    return 0.5 * float(right - left), 0.5 * float(right + left) / h

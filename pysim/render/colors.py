@@ -1,0 +1,44 @@
+"""Colours: a palette for bodies that name none, and the tones of the stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SKY_TOP = "#c9d6e3"
+SKY_BOTTOM = "#f7f9fb"
+GROUND = (226, 231, 237)
+SHADOW = (196, 204, 214)
+GRID = (120, 134, 150)
+TEXT = "#33414f"
+AXES = ("#d1495b", "#4f9d69", "#3d6fb6")  # x, y, z
+
+# Blue, amber, green, red, teal, plum, sand, slate: apart in hue and close in lightness.
+PALETTE = (
+    "#4878b0", "#e8973a", "#5aa469", "#d1605e", "#4fa7a6", "#9a6fb0", "#d9b44a", "#7c8794",
+)  # fmt: skip
+WORLD = "#aab3bd"
+
+
+def rgb(color: str) -> tuple[float, float, float]:
+    """Red, green, blue in 0…1 of "#rrggbb"."""
+    red, green, blue = (int(color[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+def body_color(body: int) -> tuple[float, ...]:
+    """A colour for a body whose shapes name none; the world is grey."""
+    return (*rgb(WORLD if body < 0 else PALETTE[body % len(PALETTE)]), 1.0)
+
+
+def display_rgba(color: Sequence[float]) -> NDArray[np.uint8]:
+    """Four bytes of a colour with three or four parts in 0…1."""
+    full = np.ones(4)
+    full[: len(color)] = color
+    return np.round(255 * np.clip(full, 0, 1)).astype(np.uint8)

@@ -1,0 +1,186 @@
+"""Shapes as triangles: primitives made here, mesh files read by trimesh, with their colours.
+
+Everything a body carries becomes one mesh in the body's frame with a colour a point, so that a
+body costs one draw call. Meshes are drawn as they are: nothing is decimated.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import PysimWarning, TrajectoryError
+from pysim.render.colors import body_color, display_rgba
+from pysim.trajectory.visuals import mesh_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyvista as pv
+    import trimesh
+    from numpy.typing import NDArray
+
+    from pysim.render.options import RenderOptions
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+FEATURE_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
+UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, ImportError)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a mesh file: triangles and the colour the file gives them, if any."""
+
+    mesh: pv.PolyData
+    color: tuple[float, ...] | None
+
+
+def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, pv.PolyData]:
+    """One mesh a body (-1: the world), in its frame [m], with point data `rgba`."""
+    pieces: dict[int, list[pv.PolyData]] = {}
+    read: dict[str, list[Part]] = {}
+    for body, entries in _drawn(trajectory.visuals, options).items():
+        for entry in entries:
+            if entry["kind"] == "mesh":
+                if entry["mesh"] not in read:
+                    read[entry["mesh"]] = mesh_parts(_mesh_file(trajectory, entry, options))
+                parts = read[entry["mesh"]]
+            else:
+                parts = [Part(primitive(entry["kind"], entry["size"]), None)]
+            pieces.setdefault(body, []).extend(_placed(part, entry) for part in parts)
+    return {body: _merged(meshes) for body, meshes in pieces.items()}
+
+
+def primitive(kind: str, size: Sequence[float]) -> pv.PolyData:
+    """A primitive about its own origin; sizes [m] as in `pysim.shapes.Shape`."""
+    import pyvista as pv  # noqa: PLC0415, heavy
+
+    up = (0, 0, 1)
+    if kind == "box":
+        x, y, z = (length / 2 for length in size)
+        return pv.Box(bounds=(-x, x, -y, y, -z, z)).triangulate()
+    if kind in {"sphere", "ellipsoid"}:
+        ball = pv.Sphere(radius=1.0, theta_resolution=64, phi_resolution=48)
+        axes = size if kind == "ellipsoid" else [size[0]] * 3
+        return ball.scale(list(axes), inplace=False)
+    radius, length = size
+    if kind == "cylinder":
+        return pv.Cylinder(direction=up, radius=radius, height=length, resolution=72).triangulate()
+    if kind == "capsule":
+        return pv.Capsule(
+            direction=up, radius=radius, cylinder_length=length, resolution=64
+        ).triangulate()
+    if kind == "cone":
+        cone = pv.Cone(direction=up, height=length, radius=radius, resolution=72)
+        return cone.triangulate()
+    raise TrajectoryError("visuals", f"unknown shape {kind!r}; use the pysim that wrote the file")
+
+
+def mesh_parts(path: Path) -> list[Part]:
+    """Read a mesh file; a Collada file may hold several pieces, each with its colour."""
+    import trimesh  # noqa: PLC0415, heavy
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a picture needs no perfect mesh
+            scene = trimesh.load_scene(path)
+            parts = [
+                _part(scene.geometry[name], transform, path)
+                for transform, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
+                if isinstance(scene.geometry[name], trimesh.Trimesh)
+            ]
+    except UNREADABLE as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise TrajectoryError(str(path), f"cannot read the mesh, {reason}") from error
+    if not parts:
+        raise TrajectoryError(str(path), "holds no triangles; export the mesh again")
+    return parts
+
+
+def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
+    import pyvista as pv  # noqa: PLC0415, heavy
+
+    points = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
+    unit = str(mesh.metadata.get("units", "")).partition(" * meters")
+    if path.suffix.lower() == ".dae" and unit[1]:
+        points = points * float(unit[0])
+    if len(points) == 0 or not np.isfinite(points).all():
+        raise ValueError("its points are missing or not finite")
+    faces = np.column_stack([np.full(len(mesh.faces), 3), mesh.faces])
+    part = pv.PolyData(points.astype(np.float32), faces.ravel())
+    visual = mesh.visual
+    if visual.kind == "texture":
+        color = np.asarray(visual.material.main_color, float) / 255
+    elif visual.kind in {"face", "vertex"}:
+        color = np.asarray(visual.main_color, float) / 255
+    else:
+        return Part(part, None)
+    return Part(part, tuple(color))
+
+
+def _drawn(
+    visuals: Sequence[Mapping[str, Any]], options: RenderOptions
+) -> dict[int, list[Mapping[str, Any]]]:
+    """Entries of each body: those for the eye, or those for contact where there are no others."""
+    roles: dict[int, dict[str, list[Mapping[str, Any]]]] = {}
+    for entry in visuals:
+        roles.setdefault(entry["body"], {}).setdefault(entry["role"], []).append(entry)
+    first, second = ("collision", "visual") if options.collision else ("visual", "collision")
+    return {body: found.get(first) or found.get(second, []) for body, found in roles.items()}
+
+
+def _mesh_file(trajectory: Trajectory, entry: Mapping[str, Any], options: RenderOptions) -> Path:
+    """Where the mesh is now: its old place, or the longest end of its path under a mesh folder."""
+    old = Path(entry["mesh"])
+    ends = [Path(*old.parts[k:]) for k in range(1, len(old.parts))]
+    places = [old, *(Path(folder) / end for folder in options.mesh_dirs for end in ends)]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        problem = f"mesh {entry['mesh']!r} does not exist; put it back, or name its folder"
+        raise TrajectoryError(trajectory.source, f"{problem} with mesh_dirs")
+    if mesh_hash(path) != entry["sha256"]:
+        text = f"{path}: the mesh has changed since the run; the picture shows the new one"
+        warnings.warn(text, PysimWarning, stacklevel=2)
+    return path
+
+
+def _placed(part: Part, entry: Mapping[str, Any]) -> pv.PolyData:
+    """The part in the body's frame, with normals and colours on its points."""
+    pose = np.array(entry["pose"], float)
+    scale = np.diag([*entry.get("scale", (1, 1, 1)), 1.0])
+    placed = part.mesh.transform(pose @ scale, inplace=False)
+    if np.linalg.det(scale) < 0:
+        placed = placed.flip_faces()
+    placed = placed.clean(tolerance=0.0, absolute=False).compute_normals(
+        cell_normals=False,
+        split_vertices=True,
+        feature_angle=FEATURE_ANGLE,
+        consistent_normals=False,
+        auto_orient_normals=False,
+    )
+    color = entry["color"] or part.color or body_color(entry["body"])
+    placed.point_data["rgba"] = np.tile(display_rgba(color), (placed.n_points, 1))
+    return placed
+
+
+def _merged(meshes: list[pv.PolyData]) -> pv.PolyData:
+    """All points and triangles in one mesh."""
+    import pyvista as pv  # noqa: PLC0415, heavy
+
+    starts = np.cumsum([0, *(mesh.n_points for mesh in meshes)])
+    faces = [
+        mesh.regular_faces + start for mesh, start in zip(meshes, starts, strict=False)
+    ]
+    merged = pv.PolyData.from_regular_faces(
+        np.concatenate([mesh.points for mesh in meshes]), np.concatenate(faces)
+    )
+    merged.point_data["rgba"] = np.concatenate([mesh.point_data["rgba"] for mesh in meshes])
+    merged.point_data["Normals"] = np.concatenate([mesh.point_data["Normals"] for mesh in meshes])
+    merged.point_data.active_normals_name = "Normals"
+    return merged

@@ -1,0 +1,81 @@
+"""How a picture should look: one table of wishes, from the scene's `[render]` and the caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from pysim.errors import TrajectoryError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class RenderOptions:
+    """Every wish has a default that suits most scenes; what is None is chosen from the motion."""
+
+    size: tuple[int, int] = (1280, 720)  # [pixel] width, height
+    supersample: int = 2  # pixels drawn for one kept, along each axis
+    fps: float = 30.0  # [1/s] frames of a movie a second
+    speed: float = 1.0  # simulated seconds a second of movie
+    azimuth: float = 40.0  # [deg] of the camera about the vertical, from x
+    elevation: float = 18.0  # [deg] of the camera above the horizon
+    zoom: float = 1.0  # 2 halves the distance
+    focus: tuple[float, float, float] | None = None  # [m] what the camera looks at
+    follow: bool | None = None  # the camera travels with the mechanism
+    ground: bool = True
+    shadows: bool = True
+    label: bool = True  # name, time and scale
+    trails: tuple[str, ...] = ()  # frames or bodies
+    trail_length: float | None = None  # [s] None: from the start
+    frames: tuple[str, ...] = ()  # frames or bodies whose axes are drawn; "*": every body
+    collision: bool = False  # the shapes for contact instead of those for the eye
+    mesh_dirs: tuple[str, ...] = ()  # where to look for meshes that have moved
+
+    def __post_init__(self) -> None:
+        width, height = self.size
+        checks = (
+            ("size", self.size, min(width, height) >= 16 and max(width, height) <= 8192),
+            ("supersample", self.supersample, 1 <= self.supersample <= 4),
+            ("fps", self.fps, 0 < self.fps <= 240),
+            ("speed", self.speed, 0 < self.speed < float("inf")),
+            ("zoom", self.zoom, 0 < self.zoom < float("inf")),
+            ("elevation", self.elevation, -89 <= self.elevation <= 89),
+        )
+        ranges = {
+            "size": "[pixel] each must lie between 16 and 8192",
+            "supersample": "must lie between 1 and 4",
+            "fps": "[1/s] must be above 0 and at most 240",
+            "speed": "must be positive and finite",
+            "zoom": "must be positive and finite",
+            "elevation": "[deg] must lie between -89 and 89",
+        }
+        for name, value, good in checks:
+            if not good:
+                raise TrajectoryError(f"render: {name}", f"{ranges[name]}, got {value}")
+
+
+def render_options(trajectory: Trajectory, **wishes: Any) -> RenderOptions:  # noqa: ANN401
+    """Defaults, then the scene's `[render]` table, then `wishes`; a wish of None is no wish."""
+    known = [field.name for field in fields(RenderOptions)]
+    for name in wishes:
+        if name not in known:
+            problem = f"unknown option{did_you_mean(name, known)}"
+            raise TrajectoryError(f"render: {name}", problem)
+    asked = {**_flat(trajectory.header.render), **wishes}
+    return RenderOptions(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in asked.items()
+            if name in known and value is not None
+        }
+    )
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The scene's table with its `camera` table opened up."""
+    camera = table.get("camera") or {}
+    return {**{key: value for key, value in table.items() if key != "camera"}, **camera}

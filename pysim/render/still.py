@@ -1,0 +1,43 @@
+"""One picture of one instant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pysim.render.options import render_options
+from pysim.render.output import replacing
+from pysim.render.player import Player
+from pysim.render.window import capture, offscreen
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pysim.trajectory import Trajectory
+
+IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+
+
+def still(
+    trajectory: Trajectory,
+    path: str | PathLike[str] | None = None,
+    time: float | None = None,
+    **options: Any,  # noqa: ANN401, see RenderOptions
+) -> NDArray[np.uint8]:
+    """Draw the trajectory at `time` [s] (None: its end), write `path` and return the pixels.
+
+    Options are those of `RenderOptions`. The pixels are (height, width, 3).
+    """
+    chosen = render_options(trajectory, **options)
+    with replacing(path, IMAGES) as draft, offscreen(chosen) as plotter:
+        player = Player(plotter, trajectory, chosen)
+        player.show(trajectory.t[-1] if time is None else time)
+        image = capture(plotter, chosen)
+        if draft is not None:
+            from PIL import Image  # noqa: PLC0415, heavy
+
+            Image.fromarray(image).save(Path(draft))
+    return image

@@ -1,0 +1,78 @@
+"""The way a point has come: a line that grows with time and pales with age."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyvista as pv
+    from numpy.typing import NDArray
+
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+MOST_POINTS = 4000
+PALEST = 0.12  # opacity of the oldest end
+
+
+def centres(trajectory: Trajectory, name: str, corners: dict[int, Array]) -> tuple[int, Array]:
+    """What a trail of `name` follows: a frame's origin, or the middle of a body's shapes."""
+    header = trajectory.header
+    if name in header.body_names:
+        body = header.body_names.index(name)
+        if body in corners and name not in header.frame_names:
+            return body, corners[body].mean(axis=0)
+    body, pose = trajectory.carrier_of(name)
+    return body, pose[:3, 3]
+
+
+class Trail:
+    """One line in the world; its points are fixed, only their colours and the last one change."""
+
+    def __init__(
+        self,
+        plotter: pv.Plotter,
+        trajectory: Trajectory,
+        body: int,
+        point: Array,
+        color: tuple[float, float, float],
+        length: float | None,
+    ) -> None:
+        import pyvista as pv  # noqa: PLC0415, heavy
+
+        stride = -(-len(trajectory) // MOST_POINTS)
+        self._t = trajectory.t[::stride]
+        self._body, self._point, self._length = body, point, length
+        self._path = trajectory.carried_point(body, point)[::stride]
+        points = np.concatenate([self._path, self._path[-1:]])
+        self._line = pv.PolyData(points, lines=np.r_[len(points), np.arange(len(points))])
+        self._rgba = np.zeros((len(points), 4), np.uint8)
+        self._rgba[:, :3] = np.round(255 * np.array(color))
+        self._line.point_data["rgba"] = self._rgba
+        width = 3.0 * plotter.window_size[1] / 1440 + 1.0
+        plotter.add_mesh(
+            self._line,
+            scalars="rgba",
+            rgb=True,
+            lighting=False,
+            line_width=width,
+            copy_mesh=False,
+        )
+
+    def show(self, time: float, matrices: Array) -> None:
+        """Draw the way up to `time` [s]; the last point is where the body is now."""
+        past = int(np.searchsorted(self._t, time, side="right"))
+        now = matrices[self._body, :3, :3] @ self._point + matrices[self._body, :3, 3]
+        self._line.points[past:] = now  # what lies ahead is folded into one point
+        self._line.points[:past] = self._path[:past]
+        begin = self._t[0] if self._length is None else time - self._length
+        span = max(time - begin, 1e-12)
+        age = np.clip((self._t[:past] - begin) / span, 0, 1)
+        alpha = np.where(self._t[:past] < begin, 0.0, PALEST + (1 - PALEST) * age)
+        self._rgba[:, 3] = 255
+        self._rgba[:past, 3] = np.round(255 * alpha)
+        self._line.point_data["rgba"] = self._rgba
+        self._line.Modified()

@@ -1,0 +1,50 @@
+"""The axes of a frame: three thin arrows, red green blue for x y z."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.render import colors
+
+if TYPE_CHECKING:
+    import pyvista as pv
+    from numpy.typing import NDArray
+
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+
+class Triad:
+    """Arrows of one length [m] that ride on a frame or on a body's own frame."""
+
+    def __init__(
+        self, plotter: pv.Plotter, trajectory: Trajectory, name: str, length: float
+    ) -> None:
+        import pyvista as pv  # noqa: PLC0415, heavy
+
+        self._body, self._pose = trajectory.carrier_of(name)
+        self._actors = [
+            plotter.add_mesh(
+                pv.Arrow(
+                    direction=direction,
+                    scale=length,
+                    shaft_radius=0.022,
+                    tip_radius=0.06,
+                    tip_length=0.22,
+                    shaft_resolution=24,
+                    tip_resolution=32,
+                ),
+                color=color,
+                ambient=0.45,
+                diffuse=0.65,
+            )
+            for direction, color in zip(np.eye(3), colors.AXES, strict=True)
+        ]
+
+    def show(self, matrices: Array) -> None:
+        """Move with the body; `matrices` (nbodies + 1, 4, 4) ends with the world's."""
+        for actor in self._actors:
+            actor.user_matrix = matrices[self._body] @ self._pose

@@ -1,0 +1,88 @@
+"""An off-screen window, and pictures from it: drawn larger than wanted, then averaged down.
+
+Averaging smooths every edge alike, text and shadows too, and with software rendering it costs
+less than the graphics library's own anti-aliasing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyvista as pv
+    from numpy.typing import NDArray
+
+    from pysim.render.options import RenderOptions
+
+    Image = NDArray[np.uint8]
+
+
+@contextmanager
+def quiet_vtk() -> Iterator[None]:
+    """Keep VTK's remarks about a missing X server off the user's terminal."""
+    from vtkmodules.vtkCommonCore import vtkLogger  # noqa: PLC0415, heavy
+
+    before = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    try:
+        yield
+    finally:
+        vtkLogger.SetStderrVerbosity(before)
+
+
+def has_display() -> bool:
+    """Whether a window could be shown to somebody."""
+    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
+
+
+@contextmanager
+def offscreen(options: RenderOptions) -> Iterator[pv.Plotter]:
+    """Open a plotter of the drawn size, out of sight, and close it in the end."""
+    if not (has_display() or _loads("libEGL.so.1") or _loads("libOSMesa.so.8")):
+        problem = "no display, and neither libEGL nor libOSMesa to draw without one"
+        raise PysimError("render", f"{problem}; install libegl1 and libgl1")
+    import pyvista as pv  # noqa: PLC0415, heavy
+
+    width, height = (length * options.supersample for length in options.size)
+    with quiet_vtk():
+        plotter = pv.Plotter(off_screen=True, window_size=[width, height], lighting="none")
+        plotter.render_window.SetMultiSamples(0)
+    try:
+        yield plotter
+    finally:
+        plotter.close()
+
+
+def capture(plotter: pv.Plotter, options: RenderOptions) -> Image:
+    """Draw, and return the picture (height, width, 3)."""
+    with quiet_vtk():
+        drawn = np.asarray(plotter.screenshot(return_img=True))
+    return averaged_down(drawn, options.supersample)
+
+
+def averaged_down(image: Image, factor: int) -> Image:
+    """Mean of every `factor` × `factor` block of pixels."""
+    if factor == 1:
+        return image
+    height, width = (length // factor for length in image.shape[:2])
+    blocks = image[: height * factor, : width * factor].reshape(height, factor, width, factor, -1)
+    total = blocks.astype(np.uint16).sum(axis=(1, 3))
+    return ((total + factor * factor // 2) // (factor * factor)).astype(np.uint8)
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True

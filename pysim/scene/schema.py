@@ -1,0 +1,1 @@
+"""Being written by the second reader (see READER_NOTE in plan)."""

@@ -1,0 +1,217 @@
+"""Scene files: a TOML document, checked key by key, becomes a specification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import ValidationError
+
+from pysim.errors import did_you_mean
+from pysim.joints import find_joint
+from pysim.scene.overrides import apply_overrides
+from pysim.scene.source import read_source
+from pysim.scene.spec import (
+    ActuatorSpec,
+    FrameSpec,
+    ModelSpec,
+    RenderSpec,
+    SceneSpec,
+    Settings,
+)
+from pysim.scene.tables import Scene
+from pysim.scene.toml_bodies import BodyReader
+from pysim.scene.toml_joints import JointReader, resolve_mimics, with_default_stops
+from pysim.scene.toml_models import ModelReader
+from pysim.scene.toml_names import check_names
+from pysim.scene.tree import check_connections
+from pysim.scene.wording import Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
+
+    from pysim.scene.source import Steps
+    from pysim.scene.tables import Actuator
+
+_ARRAYS = ("body", "joint", "frame", "actuator", "model")
+_OUTPUTS = 1000
+
+
+def read_toml(
+    path: Path,
+    overrides: Mapping[str, object],
+    *,
+    allow_code: bool = False,  # noqa: ARG001, no key of a scene names code yet
+    package_dirs: Iterable[str | PathLike[str]] = (),
+) -> SceneSpec:
+    """Return what a scene file says, with values given beside it.
+
+    Raises:
+        SceneError: names every problem by `file:line:column: key.path`.
+        ModelError: bodies and joints make no tree.
+    """
+    source = read_source(path)
+    values = source.values
+    if overrides:
+        for name in _ARRAYS:
+            values.setdefault(name, [])
+    source = replace(source, overridden=apply_overrides(values, overrides))
+    problems = Problems(source)
+    try:
+        scene = Scene.model_validate(values)
+    except ValidationError as error:
+        problems.add_invalid(error, Scene)
+        problems.check()
+        raise
+    folders = (*map(Path, package_dirs), *_package_dirs(scene, path, problems))
+    model = _Mechanism(scene, problems, path, folders).build()
+    actuators = tuple(
+        _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
+    )
+    settings, render = _settings(scene, problems), _render(scene, model, problems)
+    problems.check()
+    return SceneSpec(
+        name=model.name,
+        model=model,
+        actuators=actuators,
+        settings=settings,
+        render=render,
+        text=source.text,
+        path=path,
+        overrides=dict(overrides),
+    )
+
+
+def read_mechanism(
+    path: Path, *, mimic: bool = True, package_dirs: Iterable[str | PathLike[str]] = ()
+) -> ModelSpec:
+    """Return the mechanism of a scene file."""
+    model = read_toml(path, {}, package_dirs=package_dirs).model
+    if mimic:
+        return model
+    return replace(model, joints=tuple(replace(joint, mimic=None) for joint in model.joints))
+
+
+@dataclass
+class _Mechanism:
+    """Collects the bodies, joints and frames of a scene."""
+
+    scene: Scene
+    problems: Problems
+    path: Path
+    package_dirs: tuple[Path, ...]
+
+    def build(self) -> ModelSpec:
+        """Return the mechanism, its names checked and its stops made."""
+        bodies = BodyReader(self.problems, self.path.parent, self.package_dirs)
+        joints = JointReader(self.problems)
+        models = ModelReader(self.problems, joints, self.path.parent, self.package_dirs)
+        own_bodies = [bodies.read(b, ("body", k)) for k, b in enumerate(self.scene.body)]
+        own_joints = [joints.read(j, ("joint", k)) for k, j in enumerate(self.scene.joint)]
+        taken = [models.read(m, ("model", k)) for k, m in enumerate(self.scene.model)]
+        all_bodies = [*own_bodies, *(body for pair in taken for body in pair[0])]
+        read = [joint for joint in own_joints if joint is not None]
+        all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
+        check_names(self.scene, self.problems, all_bodies, all_joints)
+        paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
+        all_joints = resolve_mimics(all_joints, paths, self.problems)
+        self.problems.check()
+        spec = ModelSpec(
+            name=self.scene.name or self.path.stem,
+            gravity=np.array(self.scene.gravity),
+            bodies=tuple(all_bodies),
+            joints=tuple(all_joints),
+            frames=tuple(self._frames()),
+            where=str(self.path),
+        )
+        check_connections(spec)
+        tables = {joint.name: joint for joint in self.scene.joint}
+        return replace(spec, joints=with_default_stops(spec.joints, tables, spec.bodies))
+
+    def _frames(self) -> list[FrameSpec]:
+        where = self.problems.source.where
+        return [
+            FrameSpec(frame.name, frame.body, frame.at.matrix, where(("frame", k)))
+            for k, frame in enumerate(self.scene.frame)
+        ]
+
+
+def _package_dirs(scene: Scene, path: Path, problems: Problems) -> list[Path]:
+    folders = [path.parent / folder for folder in scene.package_dirs]
+    for k, folder in enumerate(folders):
+        if not folder.is_dir():
+            problem = f"there is no folder {str(folder)!r}; paths are relative to the scene"
+            problems.add(("package_dirs", k), problem)
+    return folders
+
+
+def _actuator(table: Actuator, path: Steps, model: ModelSpec, problems: Problems) -> ActuatorSpec:
+    joint = next((joint for joint in model.joints if joint.name == table.joint), None)
+    name = table.name or table.joint
+    if joint is None:
+        known = [j.name for j in model.joints if j.type != "fixed"]
+        problem = f"unknown joint {table.joint!r}{did_you_mean(table.joint, known)}"
+        problems.add((*path, "joint"), problem)
+    elif joint.mimic is not None:
+        problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; drive that joint"
+        problems.add((*path, "joint"), problem)
+    else:
+        kind = find_joint(joint.type)
+        if kind.nv == 0:
+            problem = f"joint {joint.name!r} is fixed; there is nothing to drive"
+            problems.add((*path, "joint"), problem)
+        elif table.coordinate >= kind.nv:
+            named = ", ".join(f"{k} {v}" for k, v in enumerate(kind.v_names))
+            problem = f"a {kind.name} joint has no coordinate {table.coordinate}; it has {named}"
+            problems.add((*path, "coordinate"), problem)
+        elif kind.nv > 1 and table.name is None:
+            name = f"{table.joint}.{kind.v_names[table.coordinate]}"
+    return ActuatorSpec(
+        name,
+        table.joint,
+        table.coordinate,
+        table.offset,
+        table.amplitude,
+        table.frequency,
+        table.phase,
+        problems.source.where(path),
+    )
+
+
+def _settings(scene: Scene, problems: Problems) -> Settings:
+    duration, step = scene.simulation.duration, scene.simulation.step
+    if step > duration:
+        problem = f"{step:g} [s] is longer than the duration {duration:g} [s]; take a smaller step"
+        problems.add(("simulation", "step"), problem)
+    every = scene.output.every
+    if every is None:
+        every = max(step, duration / _OUTPUTS)
+    elif every < step:
+        problem = (
+            f"{every:g} [s] is shorter than simulation.step {step:g} [s]; take {step:g} or more"
+        )
+        problems.add(("output", "every"), problem)
+    elif every > duration:
+        problem = f"{every:g} [s] is longer than the duration {duration:g} [s]; take less"
+        problems.add(("output", "every"), problem)
+    return Settings(duration, step, scene.simulation.integrator, every)
+
+
+def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
+    table = scene.render
+    known = [item.name for item in (*model.frames, *model.bodies)]
+    named: list[tuple[Steps, str]] = [
+        (("render", key, k), name)
+        for key in ("trails", "frames")
+        for k, name in enumerate(getattr(table, key) or ())
+    ]
+    if table.tool is not None:
+        named.append((("render", "tool"), table.tool))
+    for path, name in named:
+        if name not in known:
+            problems.add(path, f"unknown frame or body {name!r}{did_you_mean(name, known)}")
+    values = table.model_dump(exclude_none=True)
+    return RenderSpec(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})

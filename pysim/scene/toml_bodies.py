@@ -1,0 +1,149 @@
+"""Bodies of a scene: mass properties from numbers or shapes, and what is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimError
+from pysim.inertia import move_theta, theta_from_com, unphysical_reason
+from pysim.scene.packages import resolve_uri
+from pysim.scene.spec import BodySpec
+from pysim.shapes import SIZES, Geometry, Shape, primitive_theta
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.source import Steps
+    from pysim.scene.tables import Body, Inertia, Solid, Visual
+    from pysim.scene.wording import Problems
+
+    Array = NDArray[np.float64]
+
+
+@dataclass
+class BodyReader:
+    """Turns body tables into specifications; what is wrong goes to `problems`."""
+
+    problems: Problems
+    folder: Path
+    package_dirs: tuple[Path, ...]
+
+    def read(self, body: Body, path: Steps) -> BodySpec:
+        """Return what the table at `path` says."""
+        solids = [
+            (solid, self._shape(solid, (*path, "shape", k))) for k, solid in enumerate(body.shape)
+        ]
+        visuals = [
+            (visual, self._shape(visual, (*path, "visual", k)))
+            for k, visual in enumerate(body.visual)
+        ]
+        geometries = tuple(
+            Geometry(shape, table.at.matrix, table.color)
+            for table, shape in [*solids, *visuals]
+            if shape is not None
+        )
+        theta = self._theta(body, path, solids)
+        return BodySpec(body.name, theta, geometries, self.problems.source.where(path))
+
+    def _shape(self, table: Visual, path: Steps) -> Shape | None:
+        if table.mesh is None:
+            size = getattr(table, table.kind)
+            return Shape(table.kind, tuple(getattr(size, name) for name in SIZES[table.kind]))
+        from pysim.meshes import check_mesh  # noqa: PLC0415, trimesh loads where a mesh is named
+
+        try:
+            file = resolve_uri(table.mesh, self.folder, self.package_dirs)
+            check_mesh(file)
+        except PysimError as error:
+            self.problems.add((*path, "mesh"), error.problem)
+            return None
+        x, y, z = table.scale * 3 if len(table.scale) == 1 else table.scale
+        return Shape("mesh", (), file, (x, y, z))
+
+    def _theta(self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]) -> Array:
+        given = [k for k in ("mass", "com", "inertia") if k in body.model_fields_set]
+        dense = [k for k, (solid, _) in enumerate(solids) if solid.density is not None]
+        if dense and given:
+            problem = f"says {' and '.join(given)}, and shape has a density; give one of the two"
+            self.problems.add((*path, given[0]), problem)
+            return np.zeros(10)
+        if dense:
+            return self._from_densities(path, solids)
+        if body.mass is None:
+            self._refuse_massless(body, path, given)
+            return np.zeros(10)
+        if not solids or body.inertia is not None or body.mass == 0:
+            return self._from_numbers(body, path)
+        if "com" in given:
+            problem = "comes from the shape here; leave com out, or give an inertia too"
+            self.problems.add((*path, "com"), problem)
+            return np.zeros(10)
+        return self._from_total(body.mass, path, solids)
+
+    def _refuse_massless(self, body: Body, path: Steps, given: list[str]) -> None:
+        if given:
+            problem = f"body {body.name!r} has {' and '.join(given)} but no mass; give mass [kg]"
+        elif body.shape:
+            problem = (
+                f"body {body.name!r} has no mass; give the shape a density [kg/m³], or the body a "
+                "mass [kg], 0 if it is only drawn"
+            )
+        else:
+            problem = (
+                f"body {body.name!r} has no mass; give a shape with a density [kg/m³], or mass [kg], "
+                "com [m] and inertia [kg·m²], or mass = 0"
+            )
+        self.problems.add(path, problem)
+
+    def _from_densities(self, path: Steps, solids: list[tuple[Solid, Shape | None]]) -> Array:
+        total = np.zeros(10)
+        for k, (solid, shape) in enumerate(solids):
+            if solid.density is None:
+                problem = "has no density but its neighbours do; give one, or move it to visual"
+                self.problems.add((*path, "shape", k), problem)
+            elif shape is not None:
+                total = total + self._weigh(solid, shape, solid.density, (*path, "shape", k))
+        return total
+
+    def _from_total(
+        self, mass: float, path: Steps, solids: list[tuple[Solid, Shape | None]]
+    ) -> Array:
+        """Spread a mass evenly over the volume of the shapes."""
+        total = np.zeros(10)
+        for k, (solid, shape) in enumerate(solids):
+            if shape is None:
+                return np.zeros(10)  # told already
+            total = total + self._weigh(solid, shape, 1.0, (*path, "shape", k))
+        return total * (mass / total[0]) if total[0] > 0 else total
+
+    def _weigh(self, solid: Solid, shape: Shape, density: float, path: Steps) -> Array:
+        if shape.mesh is None:
+            return move_theta(primitive_theta(shape, density), solid.at.matrix)
+        from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads where a mesh is named
+
+        try:
+            theta = mesh_theta(shape.mesh, shape.scale, density)
+        except PysimError as error:
+            self.problems.add((*path, "mesh"), error.problem)
+            return np.zeros(10)
+        return move_theta(theta, solid.at.matrix)
+
+    def _from_numbers(self, body: Body, path: Steps) -> Array:
+        """A body without an inertia is a point."""
+        inertia = np.zeros((3, 3)) if body.inertia is None else _tensor(body.inertia)
+        theta = theta_from_com(body.mass or 0.0, body.com, inertia)
+        reason = unphysical_reason(theta)
+        if reason is not None:
+            key = "inertia" if body.inertia is not None else "mass"
+            self.problems.add((*path, key), f"no body {body.name!r} can have this: {reason}")
+        return theta
+
+
+def _tensor(inertia: Inertia) -> Array:
+    i = inertia
+    return np.array([[i.xx, i.xy, i.xz], [i.xy, i.yy, i.yz], [i.xz, i.yz, i.zz]])

@@ -1,0 +1,264 @@
+"""Joints of a scene: which keys a type takes, how many numbers each has, and how its stops are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import JointError
+from pysim.joints import find_joint
+from pysim.scene.spec import Mimic
+from pysim.scene.stops import with_stops
+from pysim.scene.urdf_joints import plain_joint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.joints import JointType
+    from pysim.scene.source import Steps
+    from pysim.scene.spec import BodySpec, JointSpec
+    from pysim.scene.tables import Configuration, Joint, Limits, Passive
+    from pysim.scene.wording import Problems
+
+    Array = NDArray[np.float64]
+
+FRICTION_WIDTH = 1e-3  # [m/s or rad/s]
+STOP_STIFFNESS = 1e4  # [N/m or N·m/rad] of stops on joints of several coordinates
+STOP_DAMPING = 1e2  # [N·s/m or N·m·s/rad]
+_ALWAYS = {"name", "type", "parent", "child", "at"}
+_PER_COORDINATE = ("armature", "damping", "stiffness", "friction", "friction_width")
+
+
+@dataclass
+class JointReader:
+    """Turns joint tables into specifications; what is wrong goes to `problems`."""
+
+    problems: Problems
+
+    def read(self, table: Joint, path: Steps) -> JointSpec | None:
+        """Return what the table at `path` says, None if its type is unknown."""
+        try:
+            kind = find_joint(table.type)
+        except JointError as error:
+            self.problems.add((*path, "type"), error.problem)
+            return None
+        self._refuse_keys(table, kind, path)
+        where = self.problems.source.where(path)
+        joint = plain_joint(
+            table.name, table.type, table.parent, table.child, table.at.matrix, where
+        )
+        width = np.full(kind.nv, FRICTION_WIDTH)
+        joint = replace(joint, axis=self._axis(table, path), friction_width=width)
+        if "pitch" in (key.name for key in kind.keys):
+            if table.pitch is None:
+                problem = "is missing; give the travel along the axis a radian [m/rad]"
+                self.problems.add((*path, "pitch"), problem)
+            else:
+                joint = replace(joint, parameters={"pitch": table.pitch})
+        joint = self.with_passive(joint, table, path)
+        if table.start is not None:
+            joint = replace(joint, start_q=self.q(table.start, kind, (*path, "start")))
+            joint = self.with_v(joint, table.start.v, (*path, "start", "v"))
+        if table.mimic is not None:
+            m = table.mimic
+            joint = replace(joint, mimic=Mimic(m.joint, m.ratio, m.offset))
+        return joint
+
+    def _refuse_keys(self, table: Joint, kind: JointType, path: Steps) -> None:
+        """Refuse keys that the type does not have."""
+        own = {key.name for key in kind.keys}
+        for name in [name for name in type(table).model_fields if name in table.model_fields_set]:
+            if name in _ALWAYS | own:
+                continue
+            if name in {"axis", "pitch"} or kind.nv == 0:
+                problem = f"a {kind.name} joint has no {name}; remove it"
+                if name == "axis" and kind.nv:
+                    problem = f"a {kind.name} joint has no axis; turn the joint frame with at"
+                self.problems.add((*path, name), problem, of_key=True)
+            elif name == "mimic" and kind.nq != 1:
+                problem = (
+                    f"a {kind.name} joint cannot follow another; only joints of one coordinate can"
+                )
+                self.problems.add((*path, name), problem, of_key=True)
+            elif name == "start" and table.mimic is not None:
+                problem = f"follows joint {table.mimic.joint!r}; give the start to that joint"
+                self.problems.add((*path, name), problem, of_key=True)
+
+    def _axis(self, table: Joint, path: Steps) -> tuple[float, float, float]:
+        if table.axis is None:
+            return 0.0, 0.0, 1.0
+        length = float(np.linalg.norm(table.axis))
+        if length < 1e-9:
+            problem = f"has no direction, got {table.axis}; give it a length, as in [0, 0, 1]"
+            self.problems.add((*path, "axis"), problem)
+            return 0.0, 0.0, 1.0
+        x, y, z = (value / length for value in table.axis)
+        return x, y, z
+
+    def with_passive(self, joint: JointSpec, table: Passive, path: Steps) -> JointSpec:
+        """Return the joint with what the table says of armature, springs, friction and limits."""
+        kind = find_joint(joint.type)
+        changes: dict[str, Any] = {}
+        for name in _PER_COORDINATE:
+            given = getattr(table, name)
+            if given is not None and kind.nv:
+                changes[name] = self._spread(given, kind, (*path, name))
+        for name in ("effort_limit", "velocity_limit"):
+            if getattr(table, name) is not None:
+                changes[name] = getattr(table, name)
+        if table.rest is not None and kind.nv:
+            changes["rest"] = self.q(table.rest, kind, (*path, "rest"))
+        if table.limits is not None and kind.nv:
+            changes |= self._limits(table.limits, kind, (*path, "limits"))
+        return replace(joint, **changes)
+
+    def _spread(self, given: list[float], kind: JointType, path: Steps) -> Array:
+        """Return a number for every coordinate of v."""
+        if len(given) == 1:
+            return np.full(kind.nv, given[0])
+        if len(given) != kind.nv:
+            what = "1 number" if kind.nv == 1 else f"1 or {kind.nv} numbers"
+            problem = f"must have {what} for a {kind.name} joint, got {len(given)}"
+            self.problems.add(path, problem)
+            return np.zeros(kind.nv)
+        return np.array(given)
+
+    def _limits(self, limits: Limits, kind: JointType, path: Steps) -> dict[str, Any]:
+        if not kind.is_real:
+            problem = f"a {kind.name} joint has no limits; its coordinates are not angles"
+            self.problems.add(path, problem, of_key=True)
+            return {}
+        none = [np.inf] * kind.nv
+        lower = self._spread(limits.lower or [-x for x in none], kind, (*path, "lower"))
+        upper = self._spread(limits.upper or none, kind, (*path, "upper"))
+        for name, low, high in zip(kind.q_names, lower, upper, strict=True):
+            if not low < high:
+                of = f" of {name}" if kind.nv > 1 else ""
+                problem = f"lower{of} {low:g} must be below upper {high:g} [{kind.q_units[0]}]"
+                self.problems.add(path, problem)
+        changes: dict[str, Any] = {"lower": lower, "upper": upper}
+        if limits.stiffness is not None:
+            changes["stop_stiffness"] = self._spread(limits.stiffness, kind, (*path, "stiffness"))
+        if limits.damping is not None:
+            changes["stop_damping"] = self._spread(limits.damping, kind, (*path, "damping"))
+        return changes
+
+    def with_v(self, joint: JointSpec, given: list[float] | None, path: Steps) -> JointSpec:
+        """Return the joint with its start velocity."""
+        if given is None:
+            return joint
+        kind = find_joint(joint.type)
+        if len(given) != kind.nv:
+            self.problems.add(path, _expected(kind, kind.v_names, kind.v_units, len(given)))
+            return joint
+        return replace(joint, start_v=np.array(given))
+
+    def q(self, table: Configuration, kind: JointType, path: Steps) -> Array:
+        """Return the coordinates a table says."""
+        q = np.zeros(kind.nq)
+        quaternion = table.quaternion
+        if not kind.is_real:
+            q[-4:] = quaternion or (0.0, 0.0, 0.0, 1.0)
+        elif quaternion is not None:
+            self.problems.add(path, f"a {kind.name} joint takes q, not a rotation")
+        if table.xyz is not None:
+            if kind.name in {"free", "translation"}:
+                q[:3] = table.xyz
+            else:
+                self.problems.add((*path, "xyz"), f"a {kind.name} joint takes no xyz", of_key=True)
+        if table.q is None:
+            return q
+        if table.xyz is not None or quaternion is not None:
+            self.problems.add(path, "has q and a pose; give one of the two")
+        elif len(table.q) != kind.nq:
+            problem = _expected(kind, kind.q_names, kind.q_units, len(table.q))
+            self.problems.add((*path, "q"), problem)
+        else:
+            q = np.array(table.q)
+            norm = float(np.linalg.norm(q[-4:]))
+            if not kind.is_real and abs(norm - 1) > 1e-6:
+                problem = f"its quaternion (x, y, z, w) must have norm 1, got {norm:.7g}"
+                self.problems.add((*path, "q"), problem)
+            elif not kind.is_real:
+                q[-4:] /= norm
+        return q
+
+
+def _expected(kind: JointType, names: tuple[str, ...], units: tuple[str, ...], got: int) -> str:
+    coordinates = ", ".join(f"{n} [{u}]" for n, u in zip(names, units, strict=True))
+    count = "1 number" if len(names) == 1 else f"{len(names) or 'no'} numbers"
+    colon = f": {coordinates}" if names else ""
+    return f"must have {count} for a {kind.name} joint{colon}; got {got}"
+
+
+def resolve_mimics(
+    joints: Iterable[JointSpec], paths: Mapping[str, Steps], problems: Problems
+) -> list[JointSpec]:
+    """Return the joints, each that follows a follower made to follow the one that leads both."""
+    joints = list(joints)
+    by_name = {joint.name: joint for joint in joints}
+    return [_resolve_mimic(j, by_name, paths.get(j.name), problems) for j in joints]
+
+
+def _resolve_mimic(
+    joint: JointSpec, by_name: Mapping[str, JointSpec], path: Steps | None, problems: Problems
+) -> JointSpec:
+    mimic, seen = joint.mimic, {joint.name}
+    while path is not None and mimic is not None and mimic.joint in by_name:
+        leader = by_name[mimic.joint]
+        at = (*path, "mimic", "joint")
+        if leader.name in seen:
+            problems.add(at, f"joints follow each other in a circle through {leader.name!r}")
+            return replace(joint, mimic=None)
+        if len(leader.start_q) != 1:
+            problem = (
+                f"{leader.name!r} is a {leader.type} joint; only joints of one coordinate lead"
+            )
+            problems.add(at, problem)
+            return replace(joint, mimic=None)
+        if leader.mimic is None:
+            break
+        seen.add(leader.name)
+        # q = r (r' q' + o') + o
+        mimic = Mimic(
+            leader.mimic.joint,
+            mimic.ratio * leader.mimic.ratio,
+            mimic.ratio * leader.mimic.offset + mimic.offset,
+        )
+    return replace(joint, mimic=mimic)
+
+
+def with_default_stops(
+    joints: Iterable[JointSpec], tables: Mapping[str, Passive], bodies: Iterable[BodySpec]
+) -> tuple[JointSpec, ...]:
+    """Return the joints, stops given to those whose tables leave them out.
+
+    The stops of revolute and prismatic joints are scaled to what they carry; a spring that a table names gets the
+    damper that damps it as much. Other joints get STOP_STIFFNESS and STOP_DAMPING.
+    """
+    joints = tuple(joints)
+    return tuple(
+        _stop(joint, scaled, tables[joint.name].limits) if joint.name in tables else joint
+        for joint, scaled in zip(joints, with_stops(joints, bodies), strict=True)
+    )
+
+
+def _stop(joint: JointSpec, scaled: JointSpec, limits: Limits | None) -> JointSpec:
+    if limits is None:
+        return joint
+    stiffness, damping = scaled.stop_stiffness, scaled.stop_damping
+    if scaled is joint:  # a joint of several coordinates, or without a bound
+        bounded = np.isfinite(joint.lower) | np.isfinite(joint.upper)
+        stiffness, damping = STOP_STIFFNESS * bounded, STOP_DAMPING * bounded
+    if limits.stiffness is not None:
+        square = np.divide(
+            joint.stop_stiffness, stiffness, out=np.ones_like(stiffness), where=stiffness > 0
+        )
+        stiffness, damping = joint.stop_stiffness, damping * np.sqrt(square)
+    if limits.damping is not None:
+        damping = joint.stop_damping
+    return replace(joint, stop_stiffness=stiffness, stop_damping=damping)

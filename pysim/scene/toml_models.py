@@ -1,0 +1,155 @@
+"""Robots that a scene takes from other files: read, changed, named and attached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import SceneError, did_you_mean
+from pysim.joints import find_joint
+from pysim.scene.packages import resolve_uri
+from pysim.scene.toml_joints import with_default_stops
+from pysim.scene.tree import WORLD
+from pysim.scene.urdf import read_urdf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pysim.scene.source import Steps
+    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
+    from pysim.scene.tables import Look, Model
+    from pysim.scene.toml_joints import JointReader
+    from pysim.scene.wording import Problems
+
+
+@dataclass
+class ModelReader:
+    """Turns model tables into bodies and joints; what is wrong with the table goes to `problems`."""
+
+    problems: Problems
+    joints: JointReader
+    folder: Path
+    package_dirs: tuple[Path, ...]
+
+    def read(self, table: Model, path: Steps) -> tuple[list[BodySpec], list[JointSpec]]:
+        """Return the bodies and joints of the file, as the table at `path` has them."""
+        spec = self._file(table, path)
+        if spec is None:
+            return [], []
+        joints = {joint.name: _without(joint, table) for joint in spec.joints}
+        self._replace_passive(joints, table, path, spec.bodies)
+        self._start(joints, table, path)
+        bodies = self._looks(spec.bodies, table, path)
+        prefix = f"{table.name}/" if table.name else ""
+        return (
+            [replace(body, name=prefix + body.name) for body in bodies],
+            [_placed(joint, table, prefix) for joint in joints.values()],
+        )
+
+    def _file(self, table: Model, path: Steps) -> ModelSpec | None:
+        try:
+            file = resolve_uri(table.file, self.folder, self.package_dirs)
+        except SceneError as error:
+            self.problems.add((*path, "file"), error.problem)
+            return None
+        if file.suffix.lower() != ".urdf":
+            problem = f"unknown kind of file {file.suffix!r}; a model is a .urdf file"
+            self.problems.add((*path, "file"), problem)
+            return None
+        return read_urdf(
+            file, free_base=table.free_base, mimic=table.mimic, package_dirs=self.package_dirs
+        )
+
+    def _replace_passive(
+        self,
+        joints: dict[str, JointSpec],
+        table: Model,
+        path: Steps,
+        bodies: tuple[BodySpec, ...],
+    ) -> None:
+        """Apply `joint.NAME` tables, then make the stops of the limits they name."""
+        for name, passive in table.joint.items():
+            at = (*path, "joint", name)
+            if self._knows(name, joints, "joint", at):
+                joints[name] = self.joints.with_passive(joints[name], passive, at)
+        known = {name: passive for name, passive in table.joint.items() if name in joints}
+        for joint in with_default_stops(joints.values(), known, bodies):
+            joints[joint.name] = joint
+
+    def _start(self, joints: dict[str, JointSpec], table: Model, path: Steps) -> None:
+        for name, start in table.start.items():
+            at = (*path, "start", name)
+            if self._starts(name, joints, at):
+                q = self.joints.q(start, find_joint(joints[name].type), at)
+                joints[name] = replace(joints[name], start_q=q)
+                joints[name] = self.joints.with_v(joints[name], start.v, (*at, "v"))
+        for name, v in table.start_v.items():
+            at = (*path, "start_v", name)
+            if self._starts(name, joints, at):
+                joints[name] = self.joints.with_v(joints[name], v, at)
+
+    def _starts(self, name: str, joints: dict[str, JointSpec], at: Steps) -> bool:
+        """Return whether a joint has a start of its own."""
+        if not self._knows(name, joints, "joint", at):
+            return False
+        joint = joints[name]
+        if joint.mimic is not None:
+            problem = f"follows joint {joint.mimic.joint!r}; give the start to that joint"
+            self.problems.add(at, problem, of_key=True)
+        elif joint.type == "fixed":
+            self.problems.add(at, "a fixed joint has no start; remove it", of_key=True)
+        return joint.mimic is None and joint.type != "fixed"
+
+    def _looks(self, bodies: tuple[BodySpec, ...], table: Model, path: Steps) -> list[BodySpec]:
+        names = [body.name for body in bodies]
+        for name in table.body:
+            self._knows(name, names, "body", (*path, "body", name))
+        return [_painted(body, table.body.get(body.name)) for body in bodies]
+
+    def _knows(
+        self, name: str, known: list[str] | dict[str, JointSpec], what: str, at: Steps
+    ) -> bool:
+        if name not in known:
+            problem = f"the file has no {what} {name!r}{did_you_mean(name, known)}"
+            self.problems.add(at, problem, of_key=True)
+        return name in known
+
+
+def _painted(body: BodySpec, look: Look | None) -> BodySpec:
+    if look is None or look.color is None:
+        return body
+    return replace(body, geometries=tuple(replace(g, color=look.color) for g in body.geometries))
+
+
+def _without(joint: JointSpec, table: Model) -> JointSpec:
+    """Leave out what the table does not want of the file."""
+    zeros = np.zeros_like(joint.damping)
+    if not table.limits:
+        joint = replace(
+            joint,
+            lower=np.full_like(zeros, -np.inf),
+            upper=np.full_like(zeros, np.inf),
+            stop_stiffness=zeros,
+            stop_damping=zeros,
+        )
+    if not table.damping:
+        joint = replace(joint, damping=zeros)
+    return joint if table.friction else replace(joint, friction=zeros)
+
+
+def _placed(joint: JointSpec, table: Model, prefix: str) -> JointSpec:
+    """Hang what hangs on the file's world on the table's parent, and prefix the file's names."""
+    mimic = joint.mimic
+    if mimic is not None:
+        mimic = replace(mimic, joint=prefix + mimic.joint)
+    on_world = joint.parent == WORLD
+    return replace(
+        joint,
+        name=prefix + joint.name,
+        parent=table.parent if on_world else prefix + joint.parent,
+        child=prefix + joint.child,
+        at=table.at.matrix @ joint.at if on_world else joint.at,
+        mimic=mimic,
+    )

@@ -1,0 +1,139 @@
+"""What is wrong with a scene, told in pysim's words: one line a problem, all problems at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
+
+from pysim.errors import SceneError, did_you_mean
+from pysim.scene.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import ValidationError
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+    from pysim.scene.source import Source, Step
+
+_MOST_TOLD = 20
+_KINDS = {
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "finite_number": "finite",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "a table, { … }",
+    "string_type": "text in quotes",
+}
+
+
+@dataclass
+class Problems:
+    """What is wrong with one file so far."""
+
+    source: Source
+    found: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, path: Iterable[Step], problem: str, *, of_key: bool = False) -> None:
+        """Note what is wrong with a value, or with a key."""
+        self.found.append((self.source.where(path, of_key=of_key), problem))
+
+    def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
+        """Note what the tables refuse."""
+        for details in error.errors(include_url=False):
+            path = details["loc"]
+            of_key = details["type"] == "extra_forbidden"
+            self.add(path, _problem(details, table), of_key=of_key)
+
+    def check(self) -> None:
+        """Raise what was noted.
+
+        Raises:
+            SceneError: something was; one line each.
+        """
+        if not self.found:
+            return
+        where, problem = self.found[0]
+        lines = [problem, *(f"{w}: {p}" for w, p in self.found[1:_MOST_TOLD])]
+        left = len(self.found) - _MOST_TOLD
+        if left > 0:
+            lines.append(f"{self.source.name}: {left} more like these; mend these first")
+        raise SceneError(where, "\n".join(lines))
+
+
+def shown(value: object) -> str:
+    """Return a value as TOML would write it, cut short."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _problem(error: ErrorDetails, table: type[Table]) -> str:
+    kind, got, context = error["type"], error["input"], error.get("ctx", {})
+    path = error["loc"]
+    if kind == "extra_forbidden":
+        owner, _ = _field(table, path[:-1])
+        known = owner.model_fields if owner else ()
+        return f"unknown key{did_you_mean(str(path[-1]), known)}"
+    _, info = _field(table, path)
+    unit = _unit(info)
+    if kind == "missing":
+        return f"is missing; give {info.description if info else 'it'}{unit}"
+    if kind == "pysim":
+        return str(context["text"])
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "literal_error" and info is not None:
+        return f"unknown value {shown(got)}{did_you_mean(str(got), get_args(info.annotation))}"
+    return f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
+
+
+def _demand(kind: str, context: Mapping[str, Any]) -> str:
+    if kind in _KINDS:
+        return f"be {_KINDS[kind]}"
+    if kind == "greater_than":
+        return "be positive"
+    if kind == "greater_than_equal":
+        return "not be negative"
+    if kind in {"too_short", "too_long"}:
+        return f"have {context.get('min_length', context.get('max_length'))} numbers"
+    if kind == "string_too_short":
+        return "not be empty"
+    return f"be valid ({kind.replace('_', ' ')})"
+
+
+def _got(kind: str, got: object, context: Mapping[str, Any]) -> str:
+    if kind in {"too_short", "too_long"}:
+        return str(context["actual_length"])
+    return shown(got)
+
+
+def _unit(info: FieldInfo | None) -> str:
+    extra = info.json_schema_extra if info else None
+    unit = extra.get("unit") if isinstance(extra, dict) else ""
+    return f" [{unit}]" if unit else ""
+
+
+def _field(table: type[Table], path: Iterable[Step]) -> tuple[type[Table] | None, FieldInfo | None]:
+    """Return the table below a path, and the last field on the way there."""
+    owner: type[Table] | None = table
+    info: FieldInfo | None = None
+    for step in path:
+        if owner is not None and step in owner.model_fields:
+            info = owner.model_fields[str(step)]
+            owner = _table_in(info.annotation)
+    return owner, info
+
+
+def _table_in(annotation: object) -> type[Table] | None:
+    """Return the table in list[Table], Table | None and the like."""
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        return annotation
+    return next((t for a in get_args(annotation) if (t := _table_in(a)) is not None), None)

@@ -1,0 +1,17 @@
+"""From a scene to its trajectory, in memory and on disk, and the few numbers that sum it up."""
+
+from __future__ import annotations
+
+from pysim.simulation.run import Progress, Update, load_scene, output_times, simulate, steps_between
+from pysim.simulation.summary import RunSummary, summarize
+
+__all__ = [
+    "Progress",
+    "RunSummary",
+    "Update",
+    "load_scene",
+    "output_times",
+    "simulate",
+    "steps_between",
+    "summarize",
+]

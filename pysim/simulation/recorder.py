@@ -1,0 +1,152 @@
+"""Turns states into rows of a trajectory, in memory and in its file.
+
+A row is (t, q, v, a, kinetic, potential, elastic, poses). States wait until a chunk is full, since
+one batch of many costs the engine little more than one state.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from pysim import __version__
+from pysim.algorithms import (
+    aba,
+    elastic_energy,
+    forward_kinematics,
+    kinetic_energy,
+    potential_energy,
+)
+from pysim.spatial import quaternion_from_rotation
+from pysim.trajectory import Trajectory, TrajectoryHeader, TrajectoryWriter, header_visuals
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from pysim.compile import Scene
+
+    Array = NDArray[np.float64]
+
+ROWS_A_CHUNK = 256
+CHUNK_INTERVAL = 0.5  # [s] of wall time
+
+
+class Recorder:
+    """Collects the states of a run; leaving the `with` block records what is still waiting."""
+
+    def __init__(
+        self, scene: Scene, output: str | PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> None:
+        self.scene = scene
+        self.header = header_of(scene)
+        self.complete = False
+        self._waiting: list[tuple[float, Array, Array]] = []
+        self._chunks: list[tuple[Array, ...]] = []
+        self._flushed = time.monotonic()
+        self._writer = (
+            None if output is None else TrajectoryWriter(output, self.header, overwrite=overwrite)
+        )
+
+    def add(self, t: float, q: Array, v: Array) -> None:
+        """Record the state at `t` [s]."""
+        self._waiting.append((t, q, v))
+        late = time.monotonic() - self._flushed > CHUNK_INTERVAL
+        if late or len(self._waiting) >= ROWS_A_CHUNK:
+            self._flush()
+
+    def finish(self) -> None:
+        """Record what is waiting and mark the trajectory complete."""
+        self._flush()
+        if self._writer is not None:
+            self._writer.finish()
+        self.complete = True
+
+    def trajectory(self) -> Trajectory:
+        """Everything recorded so far."""
+        columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
+        name = self.header.name if self._writer is None else str(self._writer.path)
+        return Trajectory(self.header, *columns, complete=self.complete, source=name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self._flush()
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            t, q, v = (np.array(column) for column in zip(*self._waiting, strict=True))
+            self._waiting = []
+            rows = complete_rows(self.scene, t, q, v)
+            self._chunks.append(rows)
+            if self._writer is not None:
+                self._writer.append(*rows)
+        self._flushed = time.monotonic()
+
+
+def complete_rows(scene: Scene, t: Array, q: Array, v: Array) -> tuple[Array, ...]:
+    """Rows (t, q, v, a, kinetic, potential, elastic, poses) of n states at t (n,) [s]."""
+    model = scene.model
+    poses = forward_kinematics(model, q)
+    quaternions = quaternion_from_rotation(poses[..., :3, :3])
+    return (
+        t,
+        q,
+        v,
+        aba(model, q, v, effort(scene, t), passive=True),
+        kinetic_energy(model, q, v),
+        potential_energy(model, q),
+        elastic_energy(model, q),
+        np.concatenate([poses[..., :3, 3], quaternions], axis=-1),
+    )
+
+
+def effort(scene: Scene, t: Array) -> Array:
+    """Forces of the actuators (n, nv) [N or N·m] at t (n,) [s]: offset + amplitude·sin(…)."""
+    drive = scene.actuation
+    angle = drive.frequency * t[:, None] + drive.phase
+    forces: Array = drive.offset + drive.amplitude * np.sin(angle)
+    return forces
+
+
+def header_of(scene: Scene) -> TrajectoryHeader:
+    """Names, units and everything else that is known before the first row."""
+    model, spec = scene.model, scene.spec
+    bodies, poses = zip(*model.frames.values(), strict=True) if model.frames else ((), ())
+    return TrajectoryHeader(
+        joint_names=tuple(model.joint_names),
+        body_names=tuple(model.body_names),
+        coordinate_names=tuple(model.coordinate_names),
+        velocity_names=tuple(model.velocity_names),
+        coordinate_units=tuple(model.coordinate_units),
+        velocity_units=tuple(model.velocity_units),
+        frame_names=tuple(model.frames),
+        frame_bodies=tuple(bodies),
+        frame_poses=np.array(poses, float).reshape(-1, 4, 4),
+        gravity=tuple(model.gravity),
+        integrator=scene.settings.integrator,
+        step=scene.settings.step,
+        name=spec.name,
+        scene_text=spec.text,
+        overrides=spec.overrides,
+        version=__version__,
+        visuals=header_visuals(
+            (body.geometries for body in model.bodies), model.world_geometries
+        ),
+        render=asdict(spec.render),
+    )

@@ -1,0 +1,176 @@
+"""Runs a scene from its start to its duration.
+
+    t_k = k · every, and last `duration`        n_k = ⌈(t_k+1 − t_k) / step⌉
+
+Each output interval is n_k equal steps, none longer than `simulation.step`, made in C++ without
+coming back to Python. The rows are completed (accelerations, energies, poses) in batches and
+streamed to the trajectory file. A state that is no longer finite stops the run within its step.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pysim import _engine
+from pysim.algorithms import aba
+from pysim.compile import Scene, compile_scene
+from pysim.errors import SimulationError
+from pysim.simulation.recorder import Recorder, effort
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
+REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
+
+
+@dataclass(frozen=True)
+class Update:
+    """How far a run has come."""
+
+    time: float  # simulated [s]
+    duration: float  # to simulate [s]
+    wall: float  # spent [s]
+    steps: int  # made
+
+    @property
+    def speed(self) -> float:
+        """Simulated seconds per second of wall time."""
+        return self.time / self.wall if self.wall > 0 else math.inf
+
+
+class Progress(Protocol):
+    """Called about ten times a second while a run lasts, and once at its end."""
+
+    def __call__(self, update: Update, /) -> None: ...
+
+
+def load_scene(
+    path: str | PathLike[str],
+    overrides: Mapping[str, Any] | None = None,
+    allow_code: bool = False,
+) -> Scene:
+    """Read a scene file and compile it; `overrides` maps dotted keys to values.
+
+    A scene that names Python code is refused unless `allow_code`.
+    """
+    from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
+
+    return compile_scene(read_scene(path, overrides=dict(overrides or {}), allow_code=allow_code))
+
+
+def simulate(
+    scene: Scene,
+    output: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    *,
+    overwrite: bool = False,
+) -> Trajectory:
+    """Run a scene and return its trajectory; with `output`, stream it to that file as well.
+
+    The file is marked incomplete until the run has ended; an existing trajectory is replaced with
+    `overwrite`. An error or an interrupt leaves everything so far in the file.
+    """
+    with Recorder(scene, output, overwrite=overwrite) as recorder:
+        _run(scene, recorder, _Clock(scene.settings.duration, progress))
+        recorder.finish()
+    return recorder.trajectory()
+
+
+def output_times(duration: float, every: float) -> Array:
+    """Output instants [s]: the multiples of `every` below `duration`, then `duration` itself."""
+    whole = math.floor(duration / every * (1 + 1e-12) + 1e-9)
+    times = every * np.arange(whole + 1)
+    if duration - times[-1] > 1e-9 * every:
+        return np.append(times, duration)
+    times[-1] = duration
+    return times
+
+
+def steps_between(start: float, end: float, step: float) -> int:
+    """Least number of equal steps from `start` to `end` [s], none longer than `step` [s]."""
+    return max(1, math.ceil((end - start) / step - 1e-9))
+
+
+def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
+    q, v = scene.state.q, scene.state.v
+    times = output_times(scene.settings.duration, scene.settings.every)
+    recorder.add(times[0], q, v)
+    for start, end in pairwise(times.tolist()):
+        q, v = _advance(scene, q, v, start, end, clock)
+        recorder.add(end, q, v)
+    clock.report()
+
+
+def _advance(
+    scene: Scene, q: Array, v: Array, start: float, end: float, clock: _Clock
+) -> tuple[Array, Array]:
+    """Step from `start` to `end` [s]; the state there."""
+    settings = scene.settings
+    steps = steps_between(start, end, settings.step)
+    step = (end - start) / steps
+    made = 0
+    while made < steps:
+        wanted = min(steps - made, STEPS_A_CALL)
+        now = start + made * step
+        q, v, done = _engine.advance(
+            scene.model, q, v, now, step, wanted, settings.integrator, scene.actuation
+        )
+        if done < wanted:
+            raise _diverged(scene, q, v, now + done * step, step)
+        made += wanted
+        clock.tick(start + made * step, wanted)
+    return q, v
+
+
+def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> SimulationError:
+    """Say which joint left the finite numbers, when, and how large the last good state was."""
+    tau = effort(scene, np.array([last]))[0]
+    with np.errstate(all="ignore"):
+        a = aba(scene.model, q, v, tau, passive=True)
+        growth = np.nan_to_num(np.abs(v) + step * np.abs(a), nan=np.inf)
+    offsets = np.array(scene.model.v_offsets)  # -1: follows another joint
+    moving = np.flatnonzero((offsets >= 0) & (offsets <= np.argmax(growth)))
+    joint = scene.model.joint_names[int(moving[-1])]
+    problem = (
+        f"joint {joint!r} is no longer finite at t = {last + step:g} s; the last good state, at"
+        f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
+        f" reduce simulation.step, now {scene.settings.step:g} [s]"
+    )
+    return SimulationError(str(scene.spec.path), problem)
+
+
+class _Clock:
+    """Counts steps and wall time, and calls `progress` now and then."""
+
+    def __init__(self, duration: float, progress: Progress | None) -> None:
+        self._duration = duration
+        self._progress = progress
+        self._begin = self._reported = time.perf_counter()
+        self._steps = 0
+        self._time = 0.0
+
+    def tick(self, now: float, steps: int) -> None:
+        self._steps += steps
+        self._time = now
+        if time.perf_counter() - self._reported > REPORT_INTERVAL:
+            self.report()
+
+    def report(self) -> None:
+        self._reported = time.perf_counter()
+        if self._progress is not None:
+            wall = self._reported - self._begin
+            self._progress(Update(self._time, self._duration, wall, self._steps))

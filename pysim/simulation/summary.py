@@ -1,0 +1,97 @@
+"""The few numbers that sum a run up: how far, how fast, the energy, and where the tool ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.trajectory.interpolation import pose_matrices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.compile import Scene
+    from pysim.simulation.run import Update
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What `pysim scene.toml` prints at the end."""
+
+    duration: float  # simulated [s]
+    steps: int
+    wall: float  # spent [s]
+    energy: tuple[float, float]  # at the start and at the end [J]
+    energy_drift: float  # largest distance from the energy at the start [J]
+    energy_scale: float  # largest kinetic energy [J]
+    conserves_energy: bool  # whether nothing in the scene drives or brakes it
+    tool: str | None  # name of a frame
+    tool_position: Array  # (3,) in the world [m]
+    tool_rpy: Array  # (3,) roll, pitch, yaw in the world [rad]
+
+    @property
+    def steps_per_second(self) -> float:
+        return self.steps / self.wall if self.wall > 0 else float("inf")
+
+    @property
+    def relative_drift(self) -> float:
+        """Drift over the largest kinetic energy; 0 where nothing moved."""
+        return self.energy_drift / self.energy_scale if self.energy_scale > 0 else 0.0
+
+
+def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
+    """Sum up a finished run; `last` is the last update that its `progress` was given."""
+    energy = trajectory.energy
+    tool = tool_frame(scene)
+    pose = tool_pose(trajectory, tool) if tool else np.eye(4)
+    return RunSummary(
+        duration=float(trajectory.t[-1]),
+        steps=last.steps,
+        wall=last.wall,
+        energy=(float(energy[0]), float(energy[-1])),
+        energy_drift=float(np.abs(energy - energy[0]).max()),
+        energy_scale=float(trajectory.kinetic.max()),
+        conserves_energy=conserves_energy(scene),
+        tool=tool,
+        tool_position=pose[:3, 3],
+        tool_rpy=roll_pitch_yaw(pose[:3, :3]),
+    )
+
+
+def conserves_energy(scene: Scene) -> bool:
+    """Whether nothing drives the scene and nothing brakes it; stops that damp count as brakes."""
+    if scene.spec.actuators:
+        return False
+    for joint in scene.spec.model.joints:
+        stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
+        if joint.damping.any() or joint.friction.any() or joint.stop_damping[stops].any():
+            return False
+    return True
+
+
+def tool_frame(scene: Scene) -> str | None:
+    """Name the frame whose final pose is of interest: `render.tool`, else the last frame."""
+    frames = list(scene.model.frames)
+    return scene.spec.render.tool or (frames[-1] if frames else None)
+
+
+def tool_pose(trajectory: Trajectory, frame: str) -> Array:
+    """Pose (4, 4) of a frame in the world at the last instant."""
+    header = trajectory.header
+    index = header.frame_names.index(frame)
+    body = header.frame_bodies[index]
+    offset = np.asarray(header.frame_poses[index], float)
+    if body < 0:
+        return offset
+    return pose_matrices(trajectory.poses[-1, body]) @ offset
+
+
+def roll_pitch_yaw(R: Array) -> Array:
+    """Angles (3,) [rad] with R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])

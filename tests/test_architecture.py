@@ -1,0 +1,169 @@
+"""The architecture, held by tests: layers, what a kernel may include, what an import may cost.
+
+The oracle is the text of the sources, the symbol tables of the build and a fresh interpreter.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PYTHON_LAYERS = [
+    {"errors"},
+    {"spatial", "inertia"},
+    {"joints", "shapes"},
+    {"scene"},
+    {"model", "algorithms", "compile"},
+    {"trajectory"},
+    {"simulation"},
+    {"render"},
+    {"cli"},
+]
+CPP_LAYERS = [
+    {"simd"},
+    {"spatial"},
+    {"tree"},
+    {"dynamics"},
+    {"constraints"},
+    {"stepping"},
+    {"engine"},
+    {"bindings"},
+]
+KERNELS = ("simd", "spatial", "dynamics", "constraints", "stepping")
+HEAVY = ("vtk", "vtkmodules", "pyvista", "trimesh", "matplotlib", "pydantic", "h5py", "rich")
+OBJECTS = sorted((ROOT / "build").glob("**/isa_*.cpp.o"))
+
+
+def python_imports(file: Path) -> set[str]:
+    """Modules of pysim that a file names, by the first word after `pysim.`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "pysim":
+            names = [f"pysim.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("pysim.")}
+    return found
+
+
+def cpp_includes(file: Path) -> set[str]:
+    """Folders whose headers a file includes."""
+    return set(re.findall(r'^#include "(\w+)/', file.read_text("utf-8"), re.MULTILINE))
+
+
+def upward(files: dict[Path, str], layers: list[set[str]], uses: dict[Path, set[str]]) -> list[str]:
+    rank = {name: k for k, names in enumerate(layers) for name in names}
+    return [
+        f"{file.relative_to(ROOT)} uses {other}"
+        for file, layer in files.items()
+        for other in sorted(uses[file])
+        if other in rank and rank[other] > rank[layer]
+    ]
+
+
+def test_python_layers_use_only_layers_below() -> None:
+    package = ROOT / "pysim"
+    files = {
+        file: file.relative_to(package).parts[0].removesuffix(".py")
+        for file in sorted(package.glob("**/*.py"))
+        if file.name != "__main__.py" and file != package / "__init__.py"
+    }
+    known = set().union(*PYTHON_LAYERS)
+    assert set(files.values()) - known == set()
+    assert upward(files, PYTHON_LAYERS, {file: python_imports(file) for file in files}) == []
+
+
+def test_cpp_layers_use_only_layers_below() -> None:
+    sources = ROOT / "cpp"
+    files = {
+        file: file.relative_to(sources).parts[0]
+        for file in sorted(sources.glob("**/*"))
+        if file.suffix in {".hpp", ".cpp"}
+    }
+    known = set().union(*CPP_LAYERS)
+    assert set(files.values()) - known == set()
+    assert upward(files, CPP_LAYERS, {file: cpp_includes(file) for file in files}) == []
+
+
+def test_kernel_headers_include_no_library() -> None:
+    allowed = {layer: {"cstddef"} for layer in KERNELS}
+    allowed["simd"] = {"cstddef", "immintrin.h"}
+    system = re.compile(r"^#include <([^>]+)>", re.MULTILINE)
+    excess = [
+        f"{file.relative_to(ROOT)} includes <{header}>"
+        for layer in KERNELS
+        for file in sorted((ROOT / "cpp" / layer).glob("**/*.hpp"))
+        for header in system.findall(file.read_text("utf-8"))
+        if header not in allowed[layer]
+    ]
+    assert excess == []
+
+
+def test_kernel_headers_do_not_reach_the_owning_model() -> None:
+    reach = [
+        str(file.relative_to(ROOT))
+        for layer in KERNELS
+        for file in sorted((ROOT / "cpp" / layer).glob("**/*.hpp"))
+        if '"tree/model.hpp"' in file.read_text("utf-8")
+    ]
+    assert reach == []
+
+
+@pytest.mark.skipif(not OBJECTS or not shutil.which("nm"), reason="needs a build tree and nm")
+def test_no_weak_symbol_is_shared_between_instruction_sets() -> None:
+    builds = defaultdict(list)
+    for path in OBJECTS:
+        builds[path.relative_to(ROOT / "build").parts[0]].append(path)
+    for objects in builds.values():
+        shared = Counter(name for path in objects for name in weak_symbols(path))
+        assert {name for name, count in shared.items() if count > 1} == set()
+
+
+def weak_symbols(path: Path) -> set[str]:
+    lines = subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout
+    words = [line.split() for line in lines.splitlines()]
+    return {word[-1] for word in words if word[-2] in "WVu"}  # u: one for the whole process
+
+
+def fresh_python(code: str, folder: Path) -> str:
+    """Run code in an interpreter of its own, away from the sources, and return what it prints."""
+    environment = os.environ | {"PYTHONWARNINGS": "error"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+    )
+    return done.stdout
+
+
+def test_importing_pysim_loads_nothing_heavy(tmp_path: Path) -> None:
+    loaded = fresh_python("import sys, pysim; print(*sys.modules)", tmp_path).split()
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_importing_pysim_takes_less_than_300_ms_of_processor_time(tmp_path: Path) -> None:
+    code = "import time; t = time.process_time(); import pysim; print(time.process_time() - t)"
+    assert min(float(fresh_python(code, tmp_path)) for _ in range(5)) < 0.3
+
+
+@pytest.mark.parametrize("folder", ["pysim", "cpp", "tests"])
+def test_no_module_is_named_after_nothing_in_particular(folder: str) -> None:
+    vague = {"utils", "util", "common", "helpers", "misc"}
+    paths = [path for path in (ROOT / folder).glob("**/*") if path.suffix in {"", ".py", ".hpp"}]
+    assert [path.name for path in paths if path.stem in vague] == []

@@ -1,0 +1,182 @@
+"""A run: its schedule, its rows, its file, and how it ends when something goes wrong.
+
+Oracles: closed forms (free fall, the undamped spring) and counts done by hand.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.simulation import Update, output_times, steps_between, summarize
+
+FALL = """
+name = "fall"
+gravity = [0, 0, -9.81]
+
+[[body]]
+name = "stone"
+mass = 2.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+
+[[joint]]
+name = "slide"
+type = "prismatic"
+parent = "world"
+child = "stone"
+axis = [0, 0, 1]
+start = { q = 3.0, v = 1.0 }
+
+[simulation]
+duration = 0.25
+step = 0.002
+
+[output]
+every = 0.01
+"""
+
+BLOW_UP = FALL.replace("axis = [0, 0, 1]", "axis = [0, 0, 1]\nstiffness = 1e9\nrest = 0.0")
+
+
+def scene_file(folder: Path, text: str = FALL) -> Path:
+    path = folder / "fall.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("duration", "every", "expected"),
+    [
+        (1.0, 0.25, [0.0, 0.25, 0.5, 0.75, 1.0]),
+        (1.0, 0.3, [0.0, 0.3, 0.6, 0.9, 1.0]),
+        (0.1, 1.0, [0.0, 0.1]),
+        (0.3, 0.1, [0.0, 0.1, 0.2, 0.3]),  # 3 · 0.1 is a little more than 0.3
+    ],
+)
+def test_output_times_are_multiples_and_the_end(
+    duration: float, every: float, expected: list[float]
+) -> None:
+    times = output_times(duration, every)
+    np.testing.assert_allclose(times, expected, atol=1e-15)
+    assert times[-1] == duration
+
+
+@pytest.mark.parametrize(
+    ("interval", "step", "expected"), [(0.01, 0.001, 10), (0.01, 0.003, 4), (0.01, 0.1, 1)]
+)
+def test_no_step_is_longer_than_asked_for(interval: float, step: float, expected: int) -> None:
+    assert steps_between(7.0, 7.0 + interval, step) == expected
+
+
+def test_a_stone_falls_as_galileo_says(tmp_path: Path) -> None:
+    trajectory = pysim.simulate(pysim.load_scene(scene_file(tmp_path)))
+    t = trajectory.t
+    assert len(trajectory) == 26
+    assert trajectory.complete
+    np.testing.assert_allclose(trajectory.q[:, 0], 3 + t - 9.81 / 2 * t**2, rtol=1e-13)
+    np.testing.assert_allclose(trajectory.v[:, 0], 1 - 9.81 * t, atol=1e-13)
+    np.testing.assert_allclose(trajectory.a[:, 0], -9.81, rtol=1e-13)
+    np.testing.assert_allclose(trajectory.energy, trajectory.energy[0], rtol=1e-13)
+    np.testing.assert_allclose(trajectory.poses[:, 0, 2], trajectory.q[:, 0], rtol=1e-15)
+
+
+def test_every_row_is_the_same_whatever_the_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path))
+    whole = pysim.simulate(scene)
+    monkeypatch.setattr("pysim.simulation.recorder.ROWS_A_CHUNK", 3)
+    parts = pysim.simulate(scene)
+    for column in ("t", "q", "v", "a", "kinetic", "potential", "poses"):
+        np.testing.assert_array_equal(getattr(whole, column), getattr(parts, column))
+
+
+def test_the_file_holds_what_simulate_returns(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path), overrides={"simulation.duration": 0.1})
+    returned = pysim.simulate(scene, tmp_path / "fall.h5")
+    read = pysim.load_trajectory(tmp_path / "fall.h5")
+    assert read.complete
+    assert read.scene_text == FALL
+    assert read.header.overrides == {"simulation.duration": 0.1}
+    assert read.names["coordinates"] == ("slide",)
+    assert read.units["q"] == ("m",)
+    for column in ("t", "q", "v", "a", "kinetic", "potential", "elastic", "poses"):
+        np.testing.assert_array_equal(getattr(read, column), getattr(returned, column))
+
+
+def test_progress_ends_with_every_step_and_the_whole_duration(tmp_path: Path) -> None:
+    updates: list[Update] = []
+    pysim.simulate(pysim.load_scene(scene_file(tmp_path)), progress=updates.append)
+    assert updates[-1].steps == 125
+    assert updates[-1].time == updates[-1].duration == 0.25
+    assert updates[-1].speed > 0
+
+
+def test_a_run_that_leaves_the_finite_numbers_stops_by_name(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path, BLOW_UP))
+    with pytest.raises(pysim.SimulationError) as caught:
+        pysim.simulate(scene, tmp_path / "fall.h5")
+    text = str(caught.value)
+    assert "joint 'slide' is no longer finite at t = 0." in text
+    assert "the last good state, at 0." in text
+    assert text.endswith("; reduce simulation.step, now 0.002 [s]")
+    with pytest.warns(pysim.PysimWarning, match="incomplete"):
+        cut = pysim.load_trajectory(tmp_path / "fall.h5")
+    assert not cut.complete
+    assert 0 < len(cut) < 26
+    assert np.isfinite(cut.q).all()
+
+
+def test_an_interrupt_leaves_a_readable_file_that_says_so(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path), overrides={"simulation.duration": 1e6})
+
+    def stop(update: Update) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pysim.simulate(scene, tmp_path / "fall.h5", progress=stop)
+    with pytest.warns(pysim.PysimWarning, match="incomplete"):
+        cut = pysim.load_trajectory(tmp_path / "fall.h5")
+    assert len(cut) > 1
+
+
+def test_a_killed_run_leaves_a_readable_file_that_says_so(tmp_path: Path) -> None:
+    scene = scene_file(tmp_path)
+    code = (
+        "import os, pysim\n"
+        f"scene = pysim.load_scene({str(scene)!r}, overrides={{'simulation.duration': 1e6}})\n"
+        "kill = lambda update: os.kill(os.getpid(), 9) if update.wall > 2.5 else None\n"
+        "pysim.simulate(scene, 'fall.h5', progress=kill)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path)
+    assert done.returncode == -9
+    with pytest.warns(pysim.PysimWarning, match="incomplete"):
+        cut = pysim.load_trajectory(tmp_path / "fall.h5")
+    assert len(cut) > 1
+    assert np.isfinite(cut.q).all()
+
+
+def test_an_existing_trajectory_is_replaced_only_on_purpose(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path))
+    pysim.simulate(scene, tmp_path / "fall.h5")
+    with pytest.raises(pysim.TrajectoryError, match="exists"):
+        pysim.simulate(scene, tmp_path / "fall.h5")
+    pysim.simulate(scene, tmp_path / "fall.h5", overwrite=True)
+
+
+def test_the_summary_counts_steps_and_finds_the_drift(tmp_path: Path) -> None:
+    updates: list[Update] = []
+    scene = pysim.load_scene(scene_file(tmp_path))
+    summary = summarize(scene, pysim.simulate(scene, progress=updates.append), updates[-1])
+    assert summary.steps == 125
+    assert summary.duration == 0.25
+    assert summary.conserves_energy
+    assert summary.relative_drift < 1e-12
+    assert summary.tool == "stone"
+    height = 3 + 0.25 - 9.81 / 2 * 0.25**2
+    np.testing.assert_allclose(summary.tool_position, [0, 0, height], rtol=1e-12)
