@@ -22,7 +22,7 @@ __all__ = ["read_model", "read_scene", "scene_schema"]
 def read_scene(
     path: str | PathLike[str],
     overrides: Mapping[str, object] | None = None,
-    allow_code: bool = False,  # noqa: FBT001, FBT002
+    allow_code: bool = False,
 ) -> SceneSpec:
     """Return what a scene file says.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
-
 from pysim.errors import did_you_mean
 
 NAMED = {
@@ -31,7 +29,7 @@ NAMED = {
 }
 
 
-def read_color(value: Any) -> tuple[float, float, float, float]:
+def read_color(value: object) -> tuple[float, float, float, float]:
     """Return (r, g, b, a) of "#rrggbb", "#rrggbbaa", a name, or three or four numbers in 0 to 1.
 
     Raises:
@@ -55,5 +53,5 @@ def read_color(value: Any) -> tuple[float, float, float, float]:
     return red, green, blue, alpha
 
 
-def _is_part(value: Any) -> bool:
+def _is_part(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1

@@ -161,7 +161,9 @@ def _below(node: Any, step: Step) -> Any:  # noqa: ANN401, whatever TOML can hol
 
 def _is_located(node: Any) -> bool:  # noqa: ANN401, whatever TOML can hold
     """Tell a value with its place from a table that has none."""
-    return isinstance(node, dict) and isinstance(node.get("value_raw"), str)
+    if not isinstance(node, dict):
+        return False
+    return isinstance(node.get("value_raw"), str) or isinstance(node.get("key_line"), int)
 
 
 def _first(number: int | tuple[int, int]) -> int:

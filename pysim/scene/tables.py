@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:
+def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN401, as pydantic
     """Return a field with its unit ("" for none) and meaning; `...` as default makes it required."""
     return Field(default, description=doc, json_schema_extra={"unit": unit}, **bounds)
 
@@ -38,14 +38,14 @@ def complaint(text: str) -> PydanticCustomError:
     return PydanticCustomError("pysim", "{text}", {"text": text})
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
 def _boxed(names: str) -> BeforeValidator:
     """Accept [1, 2, 3] for { x = 1, y = 2, z = 3 }."""
 
-    def boxed(value: Any) -> Any:
+    def boxed(value: object) -> object:
         if not isinstance(value, list):
             return value
         if len(value) != len(names):
@@ -55,7 +55,7 @@ def _boxed(names: str) -> BeforeValidator:
     return BeforeValidator(boxed)
 
 
-def _as_q(value: Any) -> Any:
+def _as_q(value: object) -> object:
     return value if isinstance(value, dict) else {"q": _listed(value)}
 
 
@@ -247,9 +247,9 @@ class Solid(Visual):
 class Inertia(Table):
     """Entries of the rotational inertia tensor; xy, yz, xz are minus the products of inertia."""
 
-    xx: float = key(..., "kg·m²", "about x")
-    yy: float = key(..., "kg·m²", "about y")
-    zz: float = key(..., "kg·m²", "about z")
+    xx: float = key(..., "kg·m²", "moment about x")
+    yy: float = key(..., "kg·m²", "moment about y")
+    zz: float = key(..., "kg·m²", "moment about z")
     xy: float = key(0.0, "kg·m²", "off-diagonal")
     yz: float = key(0.0, "kg·m²", "off-diagonal")
     xz: float = key(0.0, "kg·m²", "off-diagonal")
@@ -258,7 +258,7 @@ class Inertia(Table):
 class Body(Table):
     """A rigid body. Its frame is the frame of the joint that moves it."""
 
-    name: Name = key(..., "", "name of the body")
+    name: Name = key(..., "", "the name of the body")
     mass: NotNegative | None = key(None, "kg", "total mass; left out where shapes have a density")
     com: Vector3 = key([0.0, 0.0, 0.0], "m", "centre of mass in the body frame")
     inertia: Inertia | None = key(None, "kg·m²", "about the centre of mass, body axes")
@@ -301,7 +301,7 @@ class Passive(Table):
 class Mimic(Table):
     """q = ratio · q of the other joint + offset."""
 
-    joint: Name = key(..., "", "joint that leads")
+    joint: Name = key(..., "", "the joint that leads")
     ratio: float = key(1.0, "", "ratio")
     offset: float = key(0.0, "m or rad", "offset")
 
@@ -309,10 +309,10 @@ class Mimic(Table):
 class Joint(Passive):
     """A joint and the body it moves."""
 
-    name: Name = key(..., "", "name of the joint")
-    type: Name = key(..., "", "joint type")
+    name: Name = key(..., "", "the name of the joint")
+    type: Name = key(..., "", "the joint type, such as revolute")
     parent: Name = key("world", "", '"world" or a body')
-    child: Name = key(..., "", "body that the joint moves")
+    child: Name = key(..., "", "the body that the joint moves")
     at: Pose = key(Pose(), "", "joint frame in the parent")
     axis: Vector3 | None = key(None, "", "direction in the joint frame; [0, 0, 1] by default")
     pitch: float | None = key(None, "m/rad", "travel along the axis a radian, for helical joints")
@@ -323,7 +323,7 @@ class Joint(Passive):
 class Frame(Table):
     """A named frame on a body."""
 
-    name: Name = key(..., "", "name of the frame")
+    name: Name = key(..., "", "the name of the frame")
     body: Name = key(..., "", '"world" or a body')
     at: Pose = key(Pose(), "", "the frame in the body frame")
 
@@ -332,7 +332,7 @@ class Actuator(Table):
     """A force of time: offset + amplitude sin(frequency t + phase)."""
 
     name: Name | None = key(None, "", "name; the joint's by default")
-    joint: Name = key(..., "", "joint it drives")
+    joint: Name = key(..., "", "the joint it drives")
     coordinate: int = key(0, "", "which velocity of the joint, from 0", ge=0)
     offset: float = key(0.0, "N or N·m", "constant part")
     amplitude: float = key(0.0, "N or N·m", "of the sine")
@@ -410,7 +410,7 @@ class Render(Table):
 class Scene(Table):
     """A scene file."""
 
-    name: Name | None = key(None, "", "name of the scene; the file's by default")
+    name: Name | None = key(None, "", "the name of the scene; the file's by default")
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
     body: list[Body] = key([], "", "rigid bodies")

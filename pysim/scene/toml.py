@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -202,7 +202,7 @@ def _settings(scene: Scene, problems: Problems) -> Settings:
 
 def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
     table = scene.render
-    known = [item.name for item in (*model.frames, *model.bodies)]
+    known = [frame.name for frame in model.frames] + [body.name for body in model.bodies]
     named: list[tuple[Steps, str]] = [
         (("render", key, k), name)
         for key in ("trails", "frames")
@@ -213,5 +213,5 @@ def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
     for path, name in named:
         if name not in known:
             problems.add(path, f"unknown frame or body {name!r}{did_you_mean(name, known)}")
-    values = table.model_dump(exclude_none=True)
+    values: dict[str, Any] = table.model_dump(exclude_none=True)
     return RenderSpec(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})

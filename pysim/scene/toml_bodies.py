@@ -66,7 +66,7 @@ class BodyReader:
         return Shape("mesh", (), file, (x, y, z))
 
     def _theta(self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]) -> Array:
-        given = [k for k in ("mass", "com", "inertia") if k in body.model_fields_set]
+        given: list[str] = [k for k in ("mass", "com", "inertia") if k in body.model_fields_set]
         dense = [k for k, (solid, _) in enumerate(solids) if solid.density is not None]
         if dense and given:
             problem = f"says {' and '.join(given)}, and shape has a density; give one of the two"

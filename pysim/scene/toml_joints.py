@@ -250,7 +250,8 @@ def with_default_stops(
 def _stop(joint: JointSpec, scaled: JointSpec, limits: Limits | None) -> JointSpec:
     if limits is None:
         return joint
-    stiffness, damping = scaled.stop_stiffness, scaled.stop_damping
+    stiffness: Array = scaled.stop_stiffness
+    damping: Array = scaled.stop_damping
     if scaled is joint:  # a joint of several coordinates, or without a bound
         bounded = np.isfinite(joint.lower) | np.isfinite(joint.upper)
         stiffness, damping = STOP_STIFFNESS * bounded, STOP_DAMPING * bounded

@@ -85,7 +85,7 @@ def _problem(error: ErrorDetails, table: type[Table]) -> str:
     _, info = _field(table, path)
     unit = _unit(info)
     if kind == "missing":
-        return f"is missing; give {info.description if info else 'it'}{unit}"
+        return f"is missing; add it: {info.description if info else ''}{unit}"
     if kind == "pysim":
         return str(context["text"])
     if kind == "value_error":
