@@ -202,13 +202,13 @@ class Tree:
         self.links: list[Link] = []
         self.nq = self.nv = self.own_nq = self.own_nv = self.nbodies = 0
         self._bodies = {b.name: b for b in spec.bodies}
-        self._couplings: list[tuple[int, int, float, float]] = []
         self._add("world", -1, -1)
         self.E = np.zeros((self.nv, self.own_nv))
         self.offset = np.zeros(self.nv)
-        for row, column, ratio, offset in self._couplings:
-            self.E[row, column] = ratio
-            self.offset[row] = offset
+        for link in self.links:
+            leader, ratio, offset = self._head(link)
+            self.E[link.v, leader.own_v] = ratio * np.eye(link.v.stop - link.v.start)
+            self.offset[link.v] = offset
 
     def _add(self, body: str, parent: int, moving: int) -> None:
         for joint in self.spec.joints:
@@ -218,7 +218,7 @@ class Tree:
                 if joint.type != "fixed":
                     carried = self.nbodies
                     self.nbodies += 1
-                own_q, own_v = self._couple(joint, nq, nv)
+                own_q, own_v = self._own(joint, nq, nv)
                 self.links.append(
                     Link(
                         joint,
@@ -234,28 +234,27 @@ class Tree:
                 self.nq, self.nv = self.nq + nq, self.nv + nv
                 self._add(joint.child, len(self.links) - 1, carried)
 
-    def _couple(self, joint: JointSpec, nq: int, nv: int) -> tuple[slice | None, slice | None]:
+    def _own(self, joint: JointSpec, nq: int, nv: int) -> tuple[slice | None, slice | None]:
+        """Where the user's q and v hold the joint; nowhere if it follows another."""
         if joint.mimic is not None:
-            leader = next(k for k in self.links if k.joint.name == joint.mimic.joint)
-            row = next(c for c in self._couplings if c[0] == leader.v.start)
-            ratio, offset = joint.mimic.ratio, joint.mimic.offset
-            self._couplings.append((self.nv, row[1], ratio * row[2], ratio * row[3] + offset))
             return None, None
         own_q = slice(self.own_nq, self.own_nq + nq)
         own_v = slice(self.own_nv, self.own_nv + nv)
-        self._couplings += [(self.nv + i, self.own_nv + i, 1.0, 0.0) for i in range(nv)]
         self.own_nq, self.own_nv = self.own_nq + nq, self.own_nv + nv
         return own_q, own_v
 
+    def _head(self, link: Link):
+        """(leader, ratio, offset) at the end of a chain of followers."""
+        ratio, offset = 1.0, 0.0
+        while (mimic := link.joint.mimic) is not None:
+            ratio, offset = ratio * mimic.ratio, ratio * mimic.offset + offset
+            link = next(k for k in self.links if k.joint.name == mimic.joint)
+        return link, ratio, offset
+
     def joint_q(self, link: Link, q):
         """A joint's own numbers of the user's q; a follower's from its leader's."""
-        if link.own_q is not None:
-            return q[link.own_q]
-        row = link.v.start
-        leader = next(k for k in self.links if k.own_v and self.E[row, k.own_v].any())
-        return np.array(
-            [self.E[row, leader.own_v.start] * q[leader.own_q.start] + self.offset[row]]
-        )
+        leader, ratio, offset = self._head(link)
+        return q[leader.own_q] if leader is link else ratio * q[leader.own_q] + offset
 
     def poses(self, q):
         """X_WB of every link of the file, welded ones too."""
