@@ -17,7 +17,7 @@ import pinocchio
 
 import pysim
 from pysim import _engine
-from tests.benchmarks.peers import Pair, drive, mujoco_robot
+from tests.benchmarks.peers import Pair, check_same_acceleration, drive, mujoco_robot
 from tests.benchmarks.timing import take_turns
 
 BATCH = 4096
@@ -40,13 +40,13 @@ def main() -> None:
     heading("one simulation, µs a step", ("robot", "what", "pysim", "peer", "ratio", ""))
     for name in ("panda", "ur5"):
         step_rows(name)
-    scene_row(Path("scenes/robot_arm.toml"))
+    scene_row(Path(__file__).parents[2] / "scenes" / "robot_arm.toml")
 
 
 def batch_rows(pair: Pair) -> None:
     """ABA and RNEA in double and float beside Pinocchio's pool with one thread.
 
-    CRBA beside a loop of calls.
+    CRBA and forward kinematics beside a loop of calls: Pinocchio has no batch of them.
     """
     m, q, v, x = pair.model, pair.q, pair.v, pair.x
     q32, v32, x32 = (a.astype(np.float32) for a in (q, v, x))
@@ -56,6 +56,10 @@ def batch_rows(pair: Pair) -> None:
     def crba_loop() -> None:
         for k in range(BATCH):
             pinocchio.crba(pair.pin, pair.data, pq[:, k])
+
+    def poses_loop() -> None:
+        for k in range(BATCH):
+            pinocchio.forwardKinematics(pair.pin, pair.data, pq[:, k])
 
     for what, double, single, peer, how in (
         (
@@ -79,6 +83,13 @@ def batch_rows(pair: Pair) -> None:
             crba_loop,
             "a Python loop of crba",
         ),
+        (
+            "FK",
+            lambda: pysim.forward_kinematics(m, q),
+            lambda: pysim.forward_kinematics(m, q32),
+            poses_loop,
+            "a Python loop of forwardKinematics",
+        ),
     ):
         times = take_turns({"double": double, "float": single, "peer": peer})
         per_state = {name: 1e9 * t / BATCH for name, t in times.items()}
@@ -91,13 +102,24 @@ def single_rows(pair: Pair) -> None:
     m, q, v, x = pair.model, pair.q[0], pair.v[0], pair.x[0]
     p, d = pair.pin, pair.data
     pq, pv, px = (a[:, 0].copy() for a in (pair.pin_q, pair.pin_v, pair.pin_x))
-    for what, mine, peer in (
-        ("ABA", lambda: pysim.aba(m, q, v, x), lambda: pinocchio.aba(p, d, pq, pv, px)),
-        ("RNEA", lambda: pysim.rnea(m, q, v, x), lambda: pinocchio.rnea(p, d, pq, pv, px)),
-        ("CRBA", lambda: pysim.crba(m, q), lambda: pinocchio.crba(p, d, pq)),
+    for what, mine, peer, how in (
+        ("ABA", lambda: pysim.aba(m, q, v, x), lambda: pinocchio.aba(p, d, pq, pv, px), "pin.aba"),
+        (
+            "RNEA",
+            lambda: pysim.rnea(m, q, v, x),
+            lambda: pinocchio.rnea(p, d, pq, pv, px),
+            "pin.rnea",
+        ),
+        ("CRBA", lambda: pysim.crba(m, q), lambda: pinocchio.crba(p, d, pq), "pin.crba"),
+        (
+            "FK",
+            lambda: pysim.forward_kinematics(m, q),
+            lambda: pinocchio.forwardKinematics(p, d, pq),
+            "pin.forwardKinematics, its poses left in C++",
+        ),
     ):
         times = take_turns({"mine": mine, "peer": peer})
-        row(pair.name, what, 1e6 * times["mine"], 1e6 * times["peer"], f"pin.{what.lower()}")
+        row(pair.name, what, 1e6 * times["mine"], 1e6 * times["peer"], how)
 
 
 def step_rows(name: str) -> None:
@@ -105,6 +127,7 @@ def step_rows(name: str) -> None:
     pair = Pair(name, 1)
     model, forces = pair.model, drive(pair.model)
     mj, data = mujoco_robot(name, STEP)
+    check_same_acceleration(pair, mj, data)
     integrator = mujoco.mjtIntegrator
     for scheme, peer in (
         ("semi_implicit", integrator.mjINT_EULER),
