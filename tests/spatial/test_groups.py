@@ -214,7 +214,10 @@ def test_float32_stays_float32_and_anything_else_is_float64(rng: np.random.Gener
     ("call", "message"),
     [
         (lambda: spatial.exp([1, 2]), "x: must have shape (…, 3) or (…, 6), got (2,)"),
-        (lambda: spatial.exp([[0, 0, 0], [0, np.nan, 0]]), "x: must be finite, got nan at [1, 1]"),
+        (
+            lambda: spatial.exp([[0.0, 0.0, 0.0], [0.0, np.nan, 0.0]]),
+            "x: must be finite, got nan at [1, 1]",
+        ),
         (lambda: spatial.ad([0, 0, np.inf]), "x: must be finite, got inf at [2]"),
         (lambda: spatial.exp(["a", "b", "c"]), "x: must hold real numbers, got dtype <U1"),
         (lambda: spatial.exp([[1, 2], [3]]), "x: must be an array of numbers"),
