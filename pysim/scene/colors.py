@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from pysim.errors import did_you_mean
 
 NAMED = {

@@ -115,7 +115,7 @@ class _Mechanism:
         all_bodies = [*own_bodies, *(body for pair in taken for body in pair[0])]
         read = [joint for joint in own_joints if joint is not None]
         all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
-        check_names(self.scene, self.problems, all_bodies, all_joints)
+        check_names(self.scene, self.problems, taken, all_joints)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
@@ -214,4 +214,6 @@ def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
         if name not in known:
             problems.add(path, f"unknown frame or body {name!r}{did_you_mean(name, known)}")
     values: dict[str, Any] = table.model_dump(exclude_none=True)
-    return RenderSpec(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+    for key, value in values.items():
+        values[key] = tuple(value) if isinstance(value, list) else value
+    return RenderSpec(**values)

@@ -254,12 +254,14 @@ def _stop(joint: JointSpec, scaled: JointSpec, limits: Limits | None) -> JointSp
     damping: Array = scaled.stop_damping
     if scaled is joint:  # a joint of several coordinates, or without a bound
         bounded = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-        stiffness, damping = STOP_STIFFNESS * bounded, STOP_DAMPING * bounded
+        stiffness = np.where(bounded, STOP_STIFFNESS, 0.0)
+        damping = np.where(bounded, STOP_DAMPING, 0.0)
     if limits.stiffness is not None:
         square = np.divide(
             joint.stop_stiffness, stiffness, out=np.ones_like(stiffness), where=stiffness > 0
         )
-        stiffness, damping = joint.stop_stiffness, damping * np.sqrt(square)
+        stiffness = joint.stop_stiffness
+        damping = np.asarray(damping * np.sqrt(square), float)
     if limits.damping is not None:
         damping = joint.stop_damping
     return replace(joint, stop_stiffness=stiffness, stop_damping=damping)

@@ -8,87 +8,109 @@ from pysim.errors import did_you_mean
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pysim.scene.source import Steps
     from pysim.scene.spec import BodySpec, JointSpec
     from pysim.scene.tables import Scene
     from pysim.scene.wording import Problems
 
-FREE = 'type = "free" with parent = "world" lets it fly'
+    Brought = tuple[list[BodySpec], list[JointSpec]]
+
+FREE = 'type = "free" and parent = "world" let it fly'
 
 
 def check_names(
-    scene: Scene, problems: Problems, bodies: Sequence[BodySpec], joints: Sequence[JointSpec]
+    scene: Scene, problems: Problems, taken: Sequence[Brought], joints: Sequence[JointSpec]
 ) -> None:
-    """Note what is wrong with the names of a scene; `bodies` and `joints` hold those of its models too."""
-    _refuse_repeated("body or frame", scene, ("body", "frame"), [b.name for b in bodies], problems)
-    _refuse_repeated("joint", scene, ("joint",), [j.name for j in joints], problems)
-    known = {body.name for body in bodies}
+    """Note what is wrong with the names of a scene.
+
+    Args:
+        scene: the tables.
+        problems: where to note.
+        taken: the bodies and joints of each of its models.
+        joints: all joints, the models' among them.
+    """
+    placed = _own(scene, ("body", "frame"), problems)
+    driven = _own(scene, ("joint",), problems)
+    for k, (brought, moved) in enumerate(taken):
+        _refuse_brought(k, "body", [body.name for body in brought], placed, problems)
+        _refuse_brought(k, "joint", [joint.name for joint in moved], driven, problems)
+    bodies = {body.name for body in scene.body}
+    bodies |= {body.name for brought, _ in taken for body in brought}
+    for path, what, name in _used(scene):
+        known = bodies if what == "child" else {WORLD, *bodies}
+        if what == "leader":
+            known = {joint.name for joint in joints}
+        if what == "child" and name == WORLD:
+            problems.add(path, "the world cannot be moved; swap parent and child")
+        elif name not in known:
+            noun = "joint" if what == "leader" else "body"
+            problems.add(path, f"unknown {noun} {name!r}{did_you_mean(name, sorted(known))}")
+    if all(joint.child in bodies for joint in scene.joint):
+        _check_children(scene, problems, joints)
+
+
+def _used(scene: Scene) -> Iterator[tuple[Steps, str, str]]:
+    """Yield every name that a table uses: its path, what it should be, the name."""
     for k, joint in enumerate(scene.joint):
-        path: Steps = ("joint", k)
-        _know(joint.parent, {WORLD, *known}, "body", (*path, "parent"), problems)
-        if joint.child == WORLD:
-            problems.add((*path, "child"), "the world cannot be moved; swap parent and child")
-        else:
-            _know(joint.child, known, "body", (*path, "child"), problems)
+        yield ("joint", k, "parent"), "parent", joint.parent
+        yield ("joint", k, "child"), "child", joint.child
         if joint.mimic is not None:
-            names = {j.name for j in joints}
-            _know(joint.mimic.joint, names, "joint", (*path, "mimic", "joint"), problems)
+            yield ("joint", k, "mimic", "joint"), "leader", joint.mimic.joint
     for k, model in enumerate(scene.model):
-        _know(model.parent, {WORLD, *known}, "body", ("model", k, "parent"), problems)
+        yield ("model", k, "parent"), "parent", model.parent
     for k, frame in enumerate(scene.frame):
-        _know(frame.body, {WORLD, *known}, "body", ("frame", k, "body"), problems)
-    _check_children(scene, problems, joints)
+        yield ("frame", k, "body"), "parent", frame.body
 
 
-def _know(name: str, known: Collection[str], what: str, path: Steps, problems: Problems) -> None:
-    if name not in known:
-        problems.add(path, f"unknown {what} {name!r}{did_you_mean(name, sorted(known))}")
-
-
-def _refuse_repeated(
-    what: str, scene: Scene, arrays: Iterable[str], names: Iterable[str], problems: Problems
-) -> None:
-    """Refuse a name that was given before in the arrays, or that a model brings."""
-    own: dict[str, Steps] = {}
+def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, str]:
+    """Return where each name is given, and refuse the second of two."""
+    given: dict[str, str] = {}
     for array in arrays:
         for k, table in enumerate(getattr(scene, array)):
             path: Steps = (array, k, "name")
             if table.name == WORLD and array != "joint":
                 problems.add(path, "'world' is the name of the world; choose another")
-            elif table.name in own:
-                first = problems.source.where(own[table.name])
-                problem = f"{what} {table.name!r} is there already, at {first}; rename one"
+            elif table.name in given:
+                problem = f"{table.name!r} is taken by {given[table.name]}; rename one"
                 problems.add(path, problem)
             else:
-                own[table.name] = path
-    brought: set[str] = set()
-    for name in list(names)[len(getattr(scene, next(iter(arrays)))) :]:
-        if name in brought or name in own:
-            at = own.get(name, ("model",))
-            problem = f"{what} {name!r} is brought by a model already; give the model a name"
-            problems.add(at, problem)
-        brought.add(name)
+                given[table.name] = problems.source.where(path)
+    return given
+
+
+def _refuse_brought(
+    k: int, what: str, names: Sequence[str], given: dict[str, str], problems: Problems
+) -> None:
+    """Refuse a model whose names are taken, once."""
+    twice = next((name for name in names if name in given), None)
+    if twice is not None:
+        at: Steps = ("model", k)
+        problem = (
+            f"its {what} {twice!r} is taken by {given[twice]}; give the model a name of its own"
+        )
+        problems.add(at, problem)
+    given.update(dict.fromkeys(names, f"model[{k}]"))
 
 
 def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec]) -> None:
     """Refuse a body that hangs on two joints or on none."""
-    hangs_on: dict[str, str] = {}
     own = {joint.name: k for k, joint in enumerate(scene.joint)}
+    hangs_on: dict[str, str] = {}
     for joint in joints:
         other = hangs_on.setdefault(joint.child, joint.name)
-        if other == joint.name:
-            continue
         k = own.get(joint.name, own.get(other))
-        if k is not None:
+        if other != joint.name and k is not None:
             problem = (
                 f"body {joint.child!r} hangs on joint {other!r} already; a body has one parent in a "
                 "tree, remove one joint"
             )
             problems.add(("joint", k, "child"), problem)
-    known = {joint.child for joint in scene.joint} | set(hangs_on)
     for k, body in enumerate(scene.body):
-        if body.name not in known:
-            problem = f"body {body.name!r} hangs on no joint; give it one whose child is "
-            problems.add(("body", k), f"{problem}{body.name!r}; {FREE}")
+        if body.name not in hangs_on:
+            problem = (
+                f"body {body.name!r} hangs on no joint; give it a joint with child = "
+                f'"{body.name}", {FREE}'
+            )
+            problems.add(("body", k), problem)

@@ -36,11 +36,13 @@ class Problems:
     """What is wrong with one file so far."""
 
     source: Source
-    found: list[tuple[str, str]] = field(default_factory=list)
+    found: list[tuple[tuple[int, int], str, str]] = field(default_factory=list)
 
     def add(self, path: Iterable[Step], problem: str, *, of_key: bool = False) -> None:
         """Note what is wrong with a value, or with a key."""
-        self.found.append((self.source.where(path, of_key=of_key), problem))
+        steps = tuple(path)
+        position = self.source.position(steps, of_key=of_key)
+        self.found.append((position, self.source.where(steps, of_key=of_key), problem))
 
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Note what the tables refuse."""
@@ -50,15 +52,15 @@ class Problems:
             self.add(path, _problem(details, table), of_key=of_key)
 
     def check(self) -> None:
-        """Raise what was noted.
+        """Raise what was noted, in the order of the file.
 
         Raises:
             SceneError: something was; one line each.
         """
         if not self.found:
             return
-        where, problem = self.found[0]
-        lines = [problem, *(f"{w}: {p}" for w, p in self.found[1:_MOST_TOLD])]
+        (_, where, problem), *others = sorted(self.found)
+        lines = [problem, *(f"{w}: {p}" for _, w, p in others[: _MOST_TOLD - 1])]
         left = len(self.found) - _MOST_TOLD
         if left > 0:
             lines.append(f"{self.source.name}: {left} more like these; mend these first")
