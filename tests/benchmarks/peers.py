@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -13,8 +13,7 @@ import pysim
 from pysim import _engine
 from tests.robots import load_robot, robot_path
 
-if TYPE_CHECKING:
-    Array = np.ndarray
+Array = np.ndarray[Any, Any]
 
 
 class Pair:
@@ -56,8 +55,6 @@ class Pair:
 
     def _check_states(self, v: Array) -> None:
         """A race between programs that compute different things says nothing."""
-        import pysim
-
         mine = pysim.aba(self.model, self.q[0], self.v[0], self.x[0])[v]
         theirs = pinocchio.aba(
             self.pin, self.data, self.pin_q[:, 0], self.pin_v[:, 0], self.pin_x[:, 0]
