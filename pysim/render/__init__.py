@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pysim.render.movie import movie
 from pysim.render.options import RenderOptions
+from pysim.render.plot import plot
 from pysim.render.still import still
+from pysim.render.view import view
 
-__all__ = ["RenderOptions", "movie", "still"]
+__all__ = ["RenderOptions", "movie", "plot", "still", "view"]

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 VIEW_ANGLE = 26.0  # [deg] of the picture's height
 FILLED = 0.84  # share of the picture's width and height that the motion may take
+FLAT = 0.42  # a motion this much thinner than wide is seen from its side
+ASKANCE = 22.0  # [deg] off the normal of its plane
+CORNER = 40.0  # [deg] azimuth for all others
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,21 @@ def upright(gravity: tuple[float, float, float]) -> Array:
     return np.column_stack([x, np.cross(up, x), up])
 
 
+def best_azimuth(points: Array, stage: Array) -> float:
+    """Face a motion that stays near a vertical plane; see all others from a corner [rad]."""
+    x, y = stage[:, :2].T @ (points - points.mean(axis=0)).T
+    spread, axes = np.linalg.eigh(np.cov(np.stack([x, y])))
+    if spread[1] <= 0 or spread[0] > FLAT**2 * spread[1]:
+        return float(np.radians(CORNER))
+    normal = axes[:, 0] if axes[1, 0] < 0 else -axes[:, 0]  # from the front, where y < 0
+    return float(np.arctan2(normal[1], normal[0]) + np.radians(ASKANCE))
+
+
 def framing_camera(points: Array, stage: Array, options: RenderOptions) -> Camera:
     """Stand in the asked direction, as near as `points` (n, 3) [m] allow."""
-    azimuth, elevation = np.radians([options.azimuth, options.elevation])
+    asked = options.azimuth
+    azimuth = best_azimuth(points, stage) if asked is None else np.radians(asked)
+    elevation = np.radians(options.elevation)
     towards = stage @ [
         np.cos(elevation) * np.cos(azimuth),
         np.cos(elevation) * np.sin(azimuth),

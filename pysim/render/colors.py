@@ -21,7 +21,7 @@ AXES = ("#d1495b", "#4f9d69", "#3d6fb6")  # x, y, z
 
 # Blue, amber, green, red, teal, plum, sand, slate: apart in hue and close in lightness.
 PALETTE = (
-    "#4878b0", "#e8973a", "#5aa469", "#d1605e", "#4fa7a6", "#9a6fb0", "#d9b44a", "#7c8794",
+    "#4f86c6", "#f0a03c", "#5fb072", "#de6661", "#4fb3b0", "#a87cc0", "#e3bd4d", "#8492a1",
 )  # fmt: skip
 WORLD = "#aab3bd"
 

@@ -21,7 +21,7 @@ class RenderOptions:
     supersample: int = 2  # pixels drawn for one kept, along each axis
     fps: float = 30.0  # [1/s] frames of a movie a second
     speed: float = 1.0  # simulated seconds a second of movie
-    azimuth: float = 40.0  # [deg] of the camera about the vertical, from x
+    azimuth: float | None = None  # [deg] of the camera about the vertical, from x
     elevation: float = 18.0  # [deg] of the camera above the horizon
     zoom: float = 1.0  # 2 halves the distance
     focus: tuple[float, float, float] | None = None  # [m] what the camera looks at

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SAMPLES = 240  # instants at which the extent of the motion is measured
-FOLLOW_BEYOND = 5.0  # sizes of the mechanism that its middle may travel before the camera follows
+DIRECTIONS = 96  # in which the extent of a body is measured
+SAMPLES = 200  # instants at which the extent of the motion is measured
+FOLLOW_BEYOND = 12.0  # sizes of the mechanism that its middle may travel before the camera follows
 
 
 class Player:
@@ -41,7 +42,7 @@ class Player:
         self.time = float(trajectory.t[0])
         self.stage = upright(trajectory.header.gravity)
         self.meshes = body_meshes(trajectory, options)
-        self._corners = {body: _corners(mesh) for body, mesh in self.meshes.items()}
+        self._hulls = {body: _hull(mesh) for body, mesh in self.meshes.items()}
         self._measure()
         self._build()
         self.show(self.time)
@@ -59,44 +60,64 @@ class Player:
             triad.show(matrices)
         for trail in self._trails:
             trail.show(self.time, matrices)
-        if self._clock is not None:
-            self._clock.SetInput(f"t = {self.time:.2f} s")
+        text = f"t = {self.time:.2f} s"
         if self.follows:
-            self._aim(self._middle(matrices) - self._start)
+            middle = self._middle(matrices)
+            self._aim(middle - self._start)
+            self._move_ground(middle)
+            text += f"    height {middle @ self.stage[:, 2]:.2f} m"
+        if self._clock is not None:
+            self._clock.SetInput(text)
+
+    def toggle_trails(self) -> None:
+        """Hide the trails, or show them again."""
+        for trail in self._trails:
+            trail.actor.SetVisibility(not trail.actor.GetVisibility())
+
+    def toggle_follow(self) -> None:
+        """Let the camera travel with the mechanism, or stay."""
+        self.follows = not self.follows
+        self.show(self.time)
+
+    def reset_camera(self) -> None:
+        """Stand where the whole motion is in the picture."""
+        self._aim(np.zeros(3))
+        self.show(self.time)
 
     def _measure(self) -> None:
-        """Find the corners of everything at sampled instants, in coordinates of the stage."""
+        """Find the hull points of everything at sampled instants, in coordinates of the stage."""
         t = self.trajectory.t
         picked = np.unique(np.linspace(0, len(t) - 1, min(len(t), SAMPLES)).astype(int))
         matrices = pose_matrices(self.trajectory.poses[picked])
         still = np.tile(np.eye(4), (len(picked), 1, 1, 1))
         matrices = np.concatenate([matrices, still], axis=1)
-        moving = [self._swept(matrices, body) for body in self._corners if body >= 0]
+        moving = [self._swept(matrices, body) for body in self._hulls if body >= 0]
         if not moving:
             carried = matrices[:, :-1, None, :3, 3]
             moving = [carried.reshape(len(picked), -1, 3)]
         if moving[0].shape[1] == 0:
             moving = [np.zeros((len(picked), 1, 3))]
-        swept = np.concatenate(moving, axis=1)  # (instants, corners, 3)
+        swept = np.concatenate(moving, axis=1)  # (instants, hull points, 3)
         middle = swept.mean(axis=1)
         self._start = middle[0]
         own = float(np.max(np.ptp(swept, axis=1)))
         travel = float(np.max(np.ptp(middle, axis=0)))
+        heights = swept @ self.stage[:, 2]
         asked = self.options.follow
         self.follows = travel > FOLLOW_BEYOND * max(own, 1e-9) if asked is None else asked
         if self.follows:
             swept = swept - (middle - middle[0])[:, None]
         points = swept.reshape(-1, 3)
         self.size = max(float(np.max(np.ptp(points, axis=0))), 1e-6)
-        if -1 in self._corners and _extent(self._corners[-1]) < 3 * self.size:
-            points = np.concatenate([points, self._corners[-1]])
+        if -1 in self._hulls and _extent(self._hulls[-1]) < 3 * self.size:
+            points = np.concatenate([points, self._hulls[-1]])
             self.size = float(np.max(np.ptp(points, axis=0)))
         self._points = points
-        self._ground_height = self._find_ground(points @ self.stage[:, 2])
+        self._ground_height = self._find_ground(heights)
 
     def _swept(self, matrices: Array, body: int) -> Array:
         pose = matrices[:, body]
-        return np.asarray(pose[:, None, :3, 3] + self._corners[body] @ pose[:, :3, :3].mT)
+        return np.asarray(pose[:, None, :3, 3] + self._hulls[body] @ pose[:, :3, :3].mT)
 
     def _find_ground(self, heights: Array) -> float:
         """Zero where things stand or hang a little above it; otherwise just below the lowest."""
@@ -111,8 +132,10 @@ class Player:
         self._bodies = {body: self._add(mesh) for body, mesh in self.meshes.items()}
         self._shadows: dict[int, pv.Actor] = {}
         self.spacing = grid_spacing(1.6 * self.size)
-        if self.options.ground and not self.follows:
-            self._lay_ground(center)
+        self._ground: list[pv.Actor] = []
+        if self.options.ground:
+            self._lay_ground()
+            self._move_ground(center)
         self._triads = self._make_triads()
         self._trails = [self._make_trail(name) for name in self.options.trails]
         self._clock = self._make_labels() if self.options.label else None
@@ -120,28 +143,40 @@ class Player:
         self._aim(np.zeros(3))
 
     def _add(self, mesh: pv.PolyData) -> pv.Actor:
-        look = {"ambient": 0.28, "diffuse": 0.85, "specular": 0.22, "specular_power": 28}
+        look = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}
         return self.plotter.add_mesh(
             mesh, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **look
         )
 
-    def _lay_ground(self, center: Array) -> None:
-        up, across = self.stage[:, 2], self.stage[:, :2]
-        crossing = across @ (np.round(across.T @ center / self.spacing) * self.spacing)
-        to_world = np.eye(4)
-        to_world[:3, :3] = self.stage
-        to_world[:3, 3] = crossing + up * (self._ground_height - 2e-3 * self.size)
+    def _lay_ground(self) -> None:
         radius = 2.4 * self.size
-        lay_ground(self.plotter, to_world, radius, self.spacing)
+        self._ground = lay_ground(self.plotter, radius, self.spacing)
+        up = self.stage[:, 2]
         on_ground = self._points - np.outer(self._points @ up - self._ground_height, up)
-        self._points = np.concatenate([self._points, on_ground])
+        if not self.follows:
+            self._points = np.concatenate([self._points, on_ground])
         if self.options.shadows:
-            self._flat = shadow_matrix(to_world, 1e-4 * radius)
+            flat = self._ground_at(self._points.mean(axis=0))
+            self._flat = shadow_matrix(flat, 1e-4 * radius)
             dark = {"color": colors.SHADOW, "lighting": False, "copy_mesh": False}
             for body, mesh in self.meshes.items():
                 bare = mesh.copy(deep=False)
                 bare.clear_data()
                 self._shadows[body] = self.plotter.add_mesh(bare, **dark)
+
+    def _ground_at(self, point: Array) -> Array:
+        """Place of the ground (4, 4) with its middle at the strong crossing nearest to a point."""
+        across, strong = self.stage[:, :2], 5 * self.spacing
+        to_world = np.eye(4)
+        to_world[:3, :3] = self.stage
+        to_world[:3, 3] = across @ (np.round(across.T @ point / strong) * strong)
+        to_world[:3, 3] += self.stage[:, 2] * (self._ground_height - 2e-3 * self.size)
+        return to_world
+
+    def _move_ground(self, point: Array) -> None:
+        place = self._ground_at(point)
+        for actor in self._ground:
+            actor.user_matrix = place
 
     def _make_triads(self) -> list[Triad]:
         names = self.options.frames
@@ -150,7 +185,7 @@ class Player:
         return [Triad(self.plotter, self.trajectory, name, 0.14 * self.size) for name in names]
 
     def _make_trail(self, name: str) -> Trail:
-        body, point = centres(self.trajectory, name, self._corners)
+        body, point = centres(self.trajectory, name, self._hulls)
         color = colors.rgb(colors.PALETTE[self._trail_number(name)])
         return Trail(self.plotter, self.trajectory, body, point, color, self.options.trail_length)
 
@@ -161,7 +196,7 @@ class Player:
         height = self.plotter.window_size[1]
         edge, size = 0.028 * height, max(6, round(0.0155 * height))
         look = {"color": colors.TEXT, "font": "arial", "font_size": size}
-        if self._shadows or (self.options.ground and not self.follows):
+        if self._ground:
             text = self.plotter.add_text(f"grid {self.spacing:g} m", position=(0, edge), **look)
             text.prop.justification_horizontal = "right"
             text.SetPosition(self.plotter.window_size[0] - edge, edge)
@@ -172,8 +207,8 @@ class Player:
         return self.plotter.add_text("t = 0.00 s", position=(edge, edge), **look)
 
     def _middle(self, matrices: Array) -> Array:
-        """Mean of the corners of everything that moves."""
-        swept = [self._swept(matrices[None], body)[0] for body in self._corners if body >= 0]
+        """Mean of the hull points of everything that moves."""
+        swept = [self._swept(matrices[None], body)[0] for body in self._hulls if body >= 0]
         return np.asarray(np.concatenate(swept).mean(axis=0) if swept else self._start)
 
     def _aim(self, shift: Array) -> None:
@@ -186,12 +221,15 @@ class Player:
         self.plotter.reset_camera_clipping_range()
 
 
-def _corners(mesh: pv.PolyData) -> Array:
-    """The eight corners (8, 3) [m] of the box around a mesh."""
-    bounds = np.reshape(mesh.bounds, (3, 2))
-    grid = np.meshgrid(*bounds, indexing="ij")
-    return np.stack(grid, axis=-1).reshape(8, 3)
+def _hull(mesh: pv.PolyData) -> Array:
+    """The points (m, 3) [m] of a mesh that lie farthest in directions all around."""
+    k = np.arange(DIRECTIONS) + 0.5
+    z, turn = 1 - 2 * k / DIRECTIONS, np.pi * (1 + np.sqrt(5)) * k  # a spiral over the sphere
+    ring = np.sqrt(1 - z * z)
+    directions = np.stack([ring * np.cos(turn), ring * np.sin(turn), z])
+    points = np.asarray(mesh.points, float)
+    return points[np.unique(np.argmax(points @ directions, axis=0))]
 
 
-def _extent(corners: Array) -> float:
-    return float(np.max(np.ptp(corners, axis=0)))
+def _extent(points: Array) -> float:
+    return float(np.max(np.ptp(points, axis=0)))

@@ -24,11 +24,13 @@ def dress(plotter: pv.Plotter, stage: Array, center: Array, size: float) -> None
 
     plotter.set_background(colors.SKY_BOTTOM, top=colors.SKY_TOP)
     lights = (  # direction on the stage, strength, colour
-        (SUN, 0.72, "#fffaf2"),
-        (np.array([1.0, 0.8, 0.5]), 0.34, "#eef4ff"),
-        (np.array([-0.8, 0.4, 0.3]), 0.22, "#eef4ff"),
+        (SUN, 0.5, "#fffaf2"),
+        (np.array([-0.8, 0.4, 0.3]), 0.2, "#eef4ff"),
         (np.array([0.6, 0.2, -1.0]), 0.12, "#ffffff"),
     )
+    lamp = pv.Light(light_type="headlight", color="#f4f8ff")
+    lamp.intensity = 0.46  # what faces the camera is never dark
+    plotter.add_light(lamp)
     for direction, strength, color in lights:
         position = center + 100 * size * (stage @ direction)
         light = pv.Light(position=tuple(position), focal_point=tuple(center), color=color)
@@ -44,26 +46,26 @@ def grid_spacing(radius: float) -> float:
     return float(max(step * power for step in (1, 2, 5, 10) if step * power <= ideal * (1 + 1e-9)))
 
 
-def lay_ground(plotter: pv.Plotter, to_world: Array, radius: float, spacing: float) -> None:
+def lay_ground(plotter: pv.Plotter, radius: float, spacing: float) -> list[pv.Actor]:
     """A round ground that fades into the background, with lines every `spacing` [m].
 
-    `to_world` (4, 4) has the stage's axes as columns and a grid crossing as its origin.
+    Its middle is a crossing of the strong lines; the caller places it, z up.
     """
     import pyvista as pv  # noqa: PLC0415, heavy
 
     disc = pv.Disc(inner=0, outer=radius, r_res=24, c_res=96)
     disc.point_data["rgba"] = _faded(disc.points, colors.GROUND, 255, radius)
     sheet = plotter.add_mesh(disc, scalars="rgba", rgb=True, lighting=False, pickable=False)
-    sheet.user_matrix = to_world
+    actors = [sheet]
+    scale = plotter.window_size[1] / 1440
     for every, strength in ((1, 90), (5, 150)):
         lines = _grid_lines(radius, spacing * every)
         lines.points[:, 2] = 2e-4 * radius
         lines.point_data["rgba"] = _faded(lines.points, colors.GRID, strength, radius)
-        scale = plotter.window_size[1] / 1440
-        drawn = plotter.add_mesh(
-            lines, scalars="rgba", rgb=True, lighting=False, line_width=max(1.0, 1.6 * scale)
-        )
-        drawn.user_matrix = to_world
+        width = max(1.0, 1.6 * scale)
+        look = {"scalars": "rgba", "rgb": True, "lighting": False, "line_width": width}
+        actors.append(plotter.add_mesh(lines, **look))
+    return actors
 
 
 def shadow_matrix(to_world: Array, lift: float) -> Array:

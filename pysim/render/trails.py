@@ -53,7 +53,7 @@ class Trail:
         self._rgba[:, :3] = np.round(255 * np.array(color))
         self._line.point_data["rgba"] = self._rgba
         width = 3.0 * plotter.window_size[1] / 1440 + 1.0
-        plotter.add_mesh(
+        self.actor = plotter.add_mesh(
             self._line,
             scalars="rgba",
             rgb=True,
