@@ -41,7 +41,7 @@ def check_names(
     for path, what, name in _used(scene):
         known = bodies if what == "child" else {WORLD, *bodies}
         if what == "leader":
-            known = {joint.name for joint in joints}
+            known = {joint.name for joint in (*joints, *scene.joint)}
         if what == "child" and name == WORLD:
             problems.add(path, "the world cannot be moved; swap parent and child")
         elif name not in known:
@@ -107,8 +107,9 @@ def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec
                 "tree, remove one joint"
             )
             problems.add(("joint", k, "child"), problem)
+    hanging = {joint.child for joint in scene.joint} | set(hangs_on)
     for k, body in enumerate(scene.body):
-        if body.name not in hangs_on:
+        if body.name not in hanging:
             problem = (
                 f"body {body.name!r} hangs on no joint; give it a joint with child = "
                 f'"{body.name}", {FREE}'
