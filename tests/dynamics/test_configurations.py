@@ -51,6 +51,24 @@ def test_integrate_undoes_difference_up_to_half_a_turn(pair, rng, isa):
     np.testing.assert_allclose(back, q1, atol=1e-13)
 
 
+@pytest.mark.parametrize("short_of_half_a_turn", [1e-1, 1e-4, 1e-7, 1e-10, 0.0])
+def test_difference_is_the_shorter_way_round_up_to_half_a_turn(rng, isa, short_of_half_a_turn):
+    model = compile_model(random_tree(rng, ["ball", "free"], chain=True))
+    angle = np.pi - short_of_half_a_turn
+    for past, expected in ((-1, angle), (1, 2 * np.pi - angle)):
+        axes = rng.normal(size=(19, 2, 3))
+        axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+        dq = rng.normal(size=(19, 9))
+        dq[:, :3], dq[:, 6:] = np.moveaxis(axes * (angle if past < 0 else expected), 1, 0)
+        q = np.array([model.random_configuration(rng) for _ in range(19)])
+        back = model.difference(q, model.integrate(q, dq))
+        sign = 1 if past < 0 else -1  # past half a turn, the way back is shorter
+        for turn, axis in ((back[:, :3], axes[:, 0]), (back[:, 6:], axes[:, 1])):
+            np.testing.assert_allclose(np.linalg.norm(turn, axis=-1), angle, rtol=1e-14)
+            if short_of_half_a_turn > 0:
+                np.testing.assert_allclose(turn, sign * angle * axis, atol=1e-13)
+
+
 def test_random_configurations_are_unit_and_within_limits(rng):
     model = compile_model(random_tree(rng, passive=True))
     q = np.array([model.random_configuration(rng) for _ in range(50)])

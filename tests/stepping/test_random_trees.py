@@ -106,6 +106,24 @@ def test_steps_are_those_of_the_scheme_on_the_dense_tree(
         np.testing.assert_allclose(v1[k], state[1], rtol=0, atol=1e-11 * np.abs(state[1]).max())
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_runs_are_bit_identical_on_avx2_and_avx512(
+    machine: Machine, rng: np.random.Generator, scheme: str
+) -> None:
+    if not {"avx2", "avx512"} <= set(pysim.available_isas()):
+        pytest.skip("this processor has no AVX-512")
+    model = machine.model
+    q = np.array([model.random_configuration(rng) for _ in range(19)])
+    v = rng.normal(size=(19, model.nv))
+    runs = []
+    for isa in ("avx2", "avx512"):
+        pysim.use_isa(isa)
+        runs.append(_engine.advance(model, q, v, 0.2, 1e-3, 50, scheme, machine.actuation))
+    pysim.use_isa("auto")
+    for avx2, avx512 in zip(*runs, strict=True):
+        np.testing.assert_array_equal(avx2, avx512)
+
+
 def test_elastic_energy_and_its_pull_are_those_of_the_definition(
     machine: Machine, rng: np.random.Generator, isa: str
 ) -> None:
