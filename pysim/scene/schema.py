@@ -1,1 +1,0 @@
-"""Being written by the second reader (see READER_NOTE in plan)."""
