@@ -11,7 +11,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pysim._engine import available_isas, use_isa
+try:
+    from pysim._engine import available_isas, use_isa
+except ModuleNotFoundError:  # run from a clone's folder, which shadows the installed package
+    from pysim._source_tree import use_installed_engine
+
+    use_installed_engine(__path__)
+    from pysim._engine import available_isas, use_isa
 from pysim.errors import (
     JointError,
     ModelError,

@@ -11,6 +11,7 @@ from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta
 from pysim.model import Body, Model, State
+from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class _Builder:
     def _add_moving(self, joint: JointSpec, parent: _Carrier, at: NDArray[np.float64]) -> _Carrier:
         carrier = _Carrier(len(self.carriers), joint.child)
         self.carriers.append(carrier)
+        motion = motion_of(joint)
         self.joints.append(joint)
         passive = np.column_stack(
             [
@@ -129,11 +131,9 @@ class _Builder:
         self.descriptions.append(
             {
                 "name": joint.name,
-                "shape": joint.type,
+                **motion.description,
                 "parent": parent.index,
-                "placement": at.ravel().tolist(),
-                "axis": list(joint.axis),
-                "pitch": float(joint.parameters.get("pitch", 0.0)),
+                "placement": (at @ motion.at).ravel().tolist(),
                 "follows": -1,
                 "ratio": 1.0,
                 "offset": 0.0,

@@ -141,6 +141,13 @@ PYSIM_INLINE Motion<S> bias(const ModelView<typename S::Real>& model,
       const Vec3<S> u = fma(v[1], Sj[1].v, v[0] * Sj[0].v);
       return {{u.y * v[2], -(u.x * v[2]), o}, zero3<S>()};
     }
+    case Shape::program: {
+      const auto& program = model.program[joint.program];
+      S* const r = registers(joint, stored_columns);
+      for (int i = 0; i < joint.nv; ++i) r[joint.nq + i] = v[i];
+      run(program, program.pose_end, program.end, r);
+      return twist_of(r, program.outputs + 12 + 6 * joint.stored_count);
+    }
     default:
       return spatial::zero_motion<S>();
   }

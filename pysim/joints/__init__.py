@@ -1,25 +1,28 @@
-"""Joint types by name."""
+"""Joint types, and what an author of one needs.
+
+    from pysim.joints import Joint, Pose, joint, real
+"""
 
 from __future__ import annotations
 
-from pysim.errors import JointError, did_you_mean
 from pysim.joints.builtin import BUILTIN, JointType, Key
+from pysim.joints.coordinates import pose, real, rotation
+from pysim.joints.displacement import Pose
+from pysim.joints.plugin import Joint
+from pysim.joints.registry import find_joint, joint, joint_types
+from pysim.joints.spline import spline
 
-__all__ = ["BUILTIN", "JointType", "Key", "find_joint", "joint_types"]
-
-
-def joint_types() -> dict[str, JointType]:
-    """Return every joint type by name."""
-    return dict(BUILTIN)
-
-
-def find_joint(kind: str) -> JointType:
-    """Return the joint type of a name.
-
-    Raises:
-        JointError: there is none; the text suggests one.
-    """
-    if kind not in BUILTIN:
-        problem = f"unknown joint type {kind!r}{did_you_mean(kind, BUILTIN)}"
-        raise JointError("joint", problem)
-    return BUILTIN[kind]
+__all__ = [
+    "BUILTIN",
+    "Joint",
+    "JointType",
+    "Key",
+    "Pose",
+    "find_joint",
+    "joint",
+    "joint_types",
+    "pose",
+    "real",
+    "rotation",
+    "spline",
+]

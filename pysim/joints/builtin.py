@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pysim.joints.plugin import Joint
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class JointType:
     v_names: tuple[str, ...] = ()
     v_units: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
+    plugin: type[Joint] | None = None  # the class that is traced; none of a built-in shape
 
     @property
     def nq(self) -> int:

@@ -154,10 +154,11 @@ class Tape:
         values: list[float] = []
         with np.errstate(all="ignore"):
             for node in self.nodes:
-                values.append(self._value(node, values, inputs))
+                values.append(self.value(node, values, inputs))
         return values
 
-    def _value(self, node: Node, values: list[float], inputs: Sequence[float]) -> float:
+    def value(self, node: Node, values: list[float], inputs: Sequence[float]) -> float:
+        """One node's value, given those of the nodes before it."""
         match node.op:
             case "const":
                 return node.value

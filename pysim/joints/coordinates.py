@@ -1,0 +1,130 @@
+"""Coordinates of a joint: products of real numbers, rotations and displacements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pysim.joints.displacement import Pose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SIZES = {"real": (1, 1), "rotation": (4, 3), "pose": (7, 6)}  # numbers in q and v
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One named coordinate and its group."""
+
+    name: str
+    group: str
+    unit: str = "rad"
+
+    @property
+    def nq(self) -> int:
+        """Numbers in q."""
+        return SIZES[self.group][0]
+
+    @property
+    def nv(self) -> int:
+        """Numbers in v."""
+        return SIZES[self.group][1]
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of a joint, in order; `*` makes products."""
+
+    parts: tuple[Coordinate, ...]
+
+    def __mul__(self, other: Coordinates) -> Coordinates:
+        names = [part.name for part in self.parts + other.parts]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two coordinates have one name: {', '.join(names)}")
+        return Coordinates(self.parts + other.parts)
+
+    @property
+    def nq(self) -> int:
+        """Numbers in q."""
+        return sum(part.nq for part in self.parts)
+
+    @property
+    def nv(self) -> int:
+        """Numbers in v."""
+        return sum(part.nv for part in self.parts)
+
+    def offsets(self) -> list[tuple[Coordinate, int, int]]:
+        """Each coordinate with where its numbers begin in q and in v."""
+        found, at_q, at_v = [], 0, 0
+        for part in self.parts:
+            found.append((part, at_q, at_v))
+            at_q, at_v = at_q + part.nq, at_v + part.nv
+        return found
+
+    def blocks(self) -> list[list[int]]:
+        """[group, q, v, nv] of each run of one group, as the engine wants them."""
+        codes = {"real": 0, "rotation": 1, "pose": 2}
+        blocks: list[list[int]] = []
+        for part, at_q, at_v in self.offsets():
+            code = codes[part.group]
+            if code == 0 and blocks and blocks[-1][0] == 0:
+                blocks[-1][3] += 1
+            else:
+                blocks.append([code, at_q, at_v, part.nv])
+        return blocks
+
+    def neutral(self) -> list[float]:
+        """Zeros and identity rotations."""
+        q: list[float] = []
+        for part in self.parts:
+            q += [0.0] * part.nq
+            if part.group != "real":
+                q[-1] = 1.0
+        return q
+
+    def named(self, numbers: Sequence[Any]) -> NamedNumbers:
+        """Numbers of q by name: a real, a quaternion (x, y, z, w), a Pose."""
+        values: dict[str, Any] = {}
+        for part, at, _ in self.offsets():
+            own = list(numbers[at : at + part.nq])
+            if part.group == "real":
+                values[part.name] = own[0]
+            elif part.group == "rotation":
+                values[part.name] = tuple(own)
+            else:
+                values[part.name] = Pose.translate(*own[:3]) @ Pose.rotate_quaternion(own[3:])
+        return NamedNumbers(values)
+
+    def named_velocities(self, numbers: Sequence[Any]) -> NamedNumbers:
+        """Numbers of v by name: a real rate, an angular velocity (3), a twist (6)."""
+        values: dict[str, Any] = {}
+        for part, _, at in self.offsets():
+            own = tuple(numbers[at : at + part.nv])
+            values[part.name] = own[0] if part.group == "real" else own
+        return NamedNumbers(values)
+
+
+class NamedNumbers:
+    """Numbers as attributes."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"no coordinate {name!r}; there are {', '.join(self.__dict__)}")
+
+
+def real(*names: str, unit: str = "rad") -> Coordinates:
+    """Plain numbers; v is their rate. `unit` of each, [rad] or [m]."""
+    return Coordinates(tuple(Coordinate(name, "real", unit) for name in names))
+
+
+def rotation(name: str) -> Coordinates:
+    """A rotation: quaternion (x, y, z, w) in q, angular velocity in the turned frame [rad/s] in v."""
+    return Coordinates((Coordinate(name, "rotation"),))
+
+
+def pose(name: str) -> Coordinates:
+    """A displacement: position [m] and quaternion in q, twist in the moved frame in v."""
+    return Coordinates((Coordinate(name, "pose"),))

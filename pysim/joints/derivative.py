@@ -1,0 +1,101 @@
+"""Forward differentiation of a tape: the derivative of a node is more nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.joints.expression import Tape
+
+
+class Derivative:
+    """d/ds of every node along one direction, in which input i moves at the rate `rates[i]` (a node)."""
+
+    def __init__(self, tape: Tape, rates: Mapping[int, int]) -> None:
+        self.tape = tape
+        self.zero = tape.const(0)
+        self._rates = rates
+        self._known: dict[int, int] = {}
+
+    def of(self, index: int) -> int:
+        """The node that is the derivative of a node."""
+        pending = [index]
+        while pending:  # operands first, without recursion: tapes may be long
+            top = pending[-1]
+            missing = [a for a in self.tape.nodes[top].args if a not in self._known]
+            if missing and top not in self._known:
+                pending += missing
+                continue
+            pending.pop()
+            if top not in self._known:
+                self._known[top] = self._rule(top)
+        return self._known[index]
+
+    def _rule(self, index: int) -> int:
+        """The chain rule of one operation."""
+        tape, node = self.tape, self.tape.nodes[index]
+        n = tape.node
+        if node.op == "input":
+            return self._rates.get(node.data[0], self.zero)
+        d = [self._known[a] for a in node.args]
+        if all(tape.is_value(x, 0) for x in d):
+            return self.zero
+        args, const = node.args, tape.const
+        match node.op:
+            case "add" | "sub":
+                return n(node.op, *d)
+            case "neg":
+                return n("neg", d[0])
+            case "mul":
+                return n("add", n("mul", d[0], args[1]), n("mul", args[0], d[1]))
+            case "div":
+                return n("div", n("sub", d[0], n("mul", index, d[1])), args[1])
+            case "sqrt":
+                return n("div", d[0], n("mul", const(2), index))
+            case "sin":
+                return n("mul", n("cos", args[0]), d[0])
+            case "cos":
+                return n("neg", n("mul", n("sin", args[0]), d[0]))
+            case "tan":
+                return n("mul", n("add", const(1), n("mul", index, index)), d[0])
+            case "asin" | "acos":
+                root = n("sqrt", n("sub", const(1), n("mul", args[0], args[0])))
+                slope = n("div", d[0], root)
+                return slope if node.op == "asin" else n("neg", slope)
+            case "atan":
+                return n("div", d[0], n("add", const(1), n("mul", args[0], args[0])))
+            case "atan2":
+                y, x = args
+                square = n("add", n("mul", x, x), n("mul", y, y))
+                return n("div", n("sub", n("mul", x, d[0]), n("mul", y, d[1])), square)
+            case "exp":
+                return n("mul", index, d[0])
+            case "log":
+                return n("div", d[0], args[0])
+            case "tanh":
+                return n("mul", n("sub", const(1), n("mul", index, index)), d[0])
+            case "pow":
+                return self._power(index, args, d)
+            case "abs":
+                return n("mul", n("sign", args[0]), d[0])
+            case "min":
+                return n("select", n("less", *args), *d)
+            case "max":
+                return n("select", n("less", *args), d[1], d[0])
+            case "hypot":
+                sum_ = n("add", n("mul", args[0], d[0]), n("mul", args[1], d[1]))
+                return n("div", sum_, index)
+            case "select":
+                return n("select", args[0], d[1], d[2])
+        return self.zero  # comparisons, signs, segments and table look-ups are constant between jumps
+
+    def _power(self, index: int, args: tuple[int, ...], d: list[int]) -> int:
+        """d(x^y) = y x^(y−1) dx + x^y log(x) dy."""
+        n, (x, y) = self.tape.node, args
+        less = n("sub", y, self.tape.const(1))
+        along_x = n("mul", n("mul", y, n("pow", x, less)), d[0])
+        if self.tape.is_value(d[1], 0):
+            return along_x
+        return n("add", along_x, n("mul", n("mul", index, n("log", x)), d[1]))

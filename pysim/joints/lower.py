@@ -1,0 +1,76 @@
+"""A traced joint whose motion subspace is constant is a built-in shape in disguise; here it is recognised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.joints.trace import Traced
+
+    Array = NDArray[np.float64]
+
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A built-in shape behind a fixed displacement `at` (4, 4)."""
+
+    shape: str
+    at: Array
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+def lower(traced: Traced) -> Lowered | None:
+    """The built-in shape that moves exactly as a traced joint does, or None.
+
+    With S constant, X(q) = X(0) exp([S] q): pose and subspace agree everywhere if they agree at rest.
+    """
+    S = traced.constant_subspace()
+    if S is None:
+        return None
+    coordinates = traced.coordinates
+    at = traced.evaluate(coordinates.neutral(), np.zeros(coordinates.nv))[0]
+    groups = [part.group for part in coordinates.parts]
+    if groups == ["rotation"] and _same(S, np.eye(6)[:, 3:]):
+        return Lowered("ball", at)
+    if groups == ["pose"] and _same(S, np.eye(6)):
+        return Lowered("free", at)
+    if groups == ["real"]:
+        return _single(S[:, 0], at)
+    if groups == ["real", "real"]:
+        axis = S[:3, 0]
+        if _same(S, np.array([[*axis, 0, 0, 0], [0, 0, 0, *axis]]).T) and _unit(axis):
+            return Lowered("cylindrical", at, tuple(axis.tolist()))
+    if groups == ["real"] * 3 and _same(S, np.eye(6)[:, :3]):
+        return Lowered("translation", at)
+    return None
+
+
+def _single(s: Array, at: Array) -> Lowered | None:
+    """A revolute, prismatic or helical joint through the child's origin."""
+    v, w = s[:3], s[3:]
+    if _same(w, 0) and _unit(v):
+        return Lowered("prismatic", at, tuple(v.tolist()))
+    if not _unit(w) or not _same(np.cross(v, w), 0):
+        return None
+    pitch = float(v @ w)
+    if abs(pitch) < TOLERANCE:
+        return Lowered("revolute", at, tuple(w.tolist()))
+    return Lowered("helical", at, tuple(w.tolist()), {"pitch": pitch})
+
+
+def _same(a: Array, b: Array | float) -> bool:
+    return bool(np.abs(a - b).max() < TOLERANCE)
+
+
+def _unit(a: Array) -> bool:
+    return bool(abs(np.linalg.norm(a) - 1) < TOLERANCE)

@@ -1,0 +1,125 @@
+"""The class an author writes: fields are scene keys, `coordinates` names the motion's numbers, `placement` is the motion."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+
+import numpy as np
+
+from pysim.errors import JointError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.joints.coordinates import Coordinates, NamedNumbers
+    from pysim.joints.displacement import Pose
+
+
+@dataclass_transform()
+class Joint:
+    """Base of joint plugins.
+
+    Annotated fields become scene keys, checked by type; a field with a default may be left out. `placement` is called
+    once, with symbolic numbers; the engine derives velocities and accelerations from what it did.
+    """
+
+    coordinates: ClassVar[Coordinates]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(cls)
+
+    def placement(self, q: NamedNumbers) -> Pose:
+        """X_PC(q): maps the child joint frame to the parent joint frame; q by name."""
+        raise JointError(
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            "has no placement; write `def placement(self, q)` that returns a Pose",
+        )
+
+    def limits(self) -> Mapping[str, tuple[float, float]]:
+        """Lower and upper limit of real coordinates by name [rad or m]; none by default."""
+        return {}
+
+    def start(self) -> Mapping[str, Any]:
+        """Start values of coordinates by name; neutral by default."""
+        return {}
+
+    def neutral(self) -> NDArray[np.float64]:
+        """Where the joint starts (nq,): `start`, else zeros (clipped to the limits) and identity rotations."""
+        q = np.array(self.coordinates.neutral())
+        start, limits = self.start(), self.limits()
+        for part, at, _ in self.coordinates.offsets():
+            if part.name in start:
+                q[at : at + part.nq] = start[part.name]
+            elif part.name in limits:
+                q[at] = np.clip(q[at], *limits[part.name])
+        return q
+
+    def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw a configuration (nq,) within the limits, ±1 where there are none."""
+        q = np.array(self.coordinates.neutral())
+        limits = self.limits()
+        for part, at, _ in self.coordinates.offsets():
+            if part.group == "real":
+                lower, upper = limits.get(part.name, (-1.0, 1.0))
+                low = lower if np.isfinite(lower) else -1.0
+                q[at] = rng.uniform(low, upper if np.isfinite(upper) else low + 2.0)
+            else:
+                quaternion = rng.standard_normal(4)
+                q[at : at + part.nq - 4] = rng.uniform(-1, 1, part.nq - 4)
+                q[at + part.nq - 4 : at + part.nq] = quaternion / np.linalg.norm(quaternion)
+        return q
+
+
+def fields_of(plugin: type[Joint]) -> dict[str, dataclasses.Field[Any]]:
+    """The scene keys of a plugin."""
+    return {field.name: field for field in dataclasses.fields(plugin)}  # type: ignore[arg-type]
+
+
+def build(plugin: type[Joint], keys: Mapping[str, Any], where: str) -> Joint:
+    """Make a joint from scene keys.
+
+    Raises:
+        JointError: a key is missing, unknown or of the wrong type.
+    """
+    fields = fields_of(plugin)
+    values = {}
+    for name, value in keys.items():
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise JointError(where, f"unknown key {name!r} of {plugin.__qualname__}; known: {known}")
+        values[name] = _checked(value, _type_of(plugin, fields[name]), f"{where}.{name}")
+    missing = [
+        name
+        for name, field in fields.items()
+        if name not in values
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise JointError(where, f"{plugin.__qualname__} needs the keys {', '.join(missing)}")
+    return plugin(**values)
+
+
+def _type_of(plugin: type[Joint], field: dataclasses.Field[Any]) -> Any:
+    """A field's annotation; `from __future__ import annotations` leaves it as text."""
+    if not isinstance(field.type, str):
+        return field.type
+    owner = next(c for c in plugin.__mro__ if field.name in c.__dict__.get("__annotations__", {}))
+    return eval(field.type, vars(sys.modules[owner.__module__]))  # noqa: S307, the author's own words
+
+
+def _checked(value: Any, wanted: Any, where: str) -> Any:
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    origin = getattr(wanted, "__origin__", wanted)
+    if origin in (tuple, list) and isinstance(value, (tuple, list)):
+        return origin(float(x) if isinstance(x, int) else x for x in value)
+    if isinstance(origin, type) and not isinstance(value, origin):
+        problem = f"must be {getattr(wanted, '__name__', wanted)}, got {value!r}"
+        raise JointError(where, problem)
+    return value

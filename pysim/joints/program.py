@@ -1,0 +1,182 @@
+"""From a tape to the program that the engine runs on packs (cpp/tree/program.hpp).
+
+The program computes the 12 numbers of the pose (rotation column-major, position), the columns of the motion subspace
+and, from v as well, the bias; what they share is computed once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pysim.joints.expression import Tape
+
+# The order of Op in cpp/tree/program.hpp.
+OPS = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "neg",
+    "sqrt",
+    "sincos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "exp",
+    "log",
+    "tanh",
+    "pow",
+    "abs",
+    "min",
+    "max",
+    "hypot",
+    "less",
+    "less_equal",
+    "equal",
+    "select",
+    "sign",
+    "segment",
+    "lookup",
+)
+CODE = {name: code for code, name in enumerate(OPS)}
+
+
+@dataclass(frozen=True)
+class Program:
+    """Instructions (op, out, a, b, c) on registers: q, v, constants, then results."""
+
+    code: list[tuple[int, int, int, int, int]]
+    pose_end: int
+    registers: int
+    constants: list[float]
+    tables: list[float]
+    outputs: list[int]
+
+
+def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> Program:
+    """Write the program of some nodes.
+
+    Args:
+        tape: the nodes.
+        early: nodes that need no v: pose and subspace.
+        late: nodes computed after them: the bias.
+        inputs: numbers in q and v together.
+    """
+    first = _needed(tape, early, set())
+    second = _needed(tape, late, set(first))
+    constants = [k for k in first + second if tape.nodes[k].op == "const"]
+    writer = _Writer(tape, inputs, constants)
+    writer.plan(first + second, early, late, len(first))
+    for node in first:
+        writer.write(node)
+    pose_end = len(writer.code)
+    for node in second:
+        writer.write(node)
+    return Program(
+        writer.code,
+        pose_end,
+        writer.registers,
+        [tape.nodes[k].value for k in constants],
+        list(tape.tables),
+        [writer.register[k] for k in (*early, *late)],
+    )
+
+
+def _needed(tape: Tape, targets: Iterable[int], known: set[int]) -> list[int]:
+    """Nodes that the targets depend on and that are not known, operands first."""
+    wanted: set[int] = set()
+    pending = list(targets)
+    while pending:
+        node = pending.pop()
+        if node not in wanted and node not in known:
+            wanted.add(node)
+            pending += tape.nodes[node].args
+    return sorted(wanted)
+
+
+class _Writer:
+    """Assigns registers, reusing those whose value is no longer needed."""
+
+    def __init__(self, tape: Tape, inputs: int, constants: Sequence[int]) -> None:
+        self.tape = tape
+        self.code: list[tuple[int, int, int, int, int]] = []
+        self.register: dict[int, int] = {}
+        for k, node in enumerate(constants):
+            self.register[node] = inputs + k
+        self.registers = inputs + len(constants)
+        self._free: list[int] = []
+        self._last_use: dict[int, int] = {}
+        self._partner: dict[int, int] = {}
+
+    def plan(
+        self, order: Sequence[int], early: Sequence[int], late: Sequence[int], split: int
+    ) -> None:
+        """Find each value's last use, and pairs of sine and cosine of one angle."""
+        angles: dict[int, dict[str, int]] = {}
+        for position, node in enumerate(order):
+            for a in self.tape.nodes[node].args:
+                self._last_use[a] = position
+            if self.tape.nodes[node].op in ("sin", "cos"):
+                angles.setdefault(self.tape.nodes[node].args[0], {})[self.tape.nodes[node].op] = node
+        for pair in angles.values():
+            if len(pair) == 2:
+                self._partner[pair["sin"]], self._partner[pair["cos"]] = pair["cos"], pair["sin"]
+        for node in early:  # read by the engine after the first part
+            self._last_use[node] = max(self._last_use.get(node, 0), split)
+        for node in late:
+            self._last_use[node] = len(order)
+        self._position = {node: k for k, node in enumerate(order)}
+
+    def write(self, node: int) -> None:
+        """Write one node's instruction."""
+        what = self.tape.nodes[node]
+        if what.op == "const":
+            return
+        if what.op == "input":
+            self.register[node] = what.data[0]
+            return
+        if node in self.register:  # the other half of a sincos
+            self._release(node)
+            return
+        args = [self.register[a] for a in what.args]
+        if what.op in ("sin", "cos"):
+            out = self._take_pair(node, what.op)
+            self.code.append((CODE["sincos"], out, args[0], 0, 0))
+        else:
+            out = self._take()
+            self.register[node] = out
+            if what.op in ("segment", "lookup"):
+                self.code.append((CODE[what.op], out, args[0], *what.data))
+            else:
+                a, b, c = [*args, 0, 0][:3]
+                self.code.append((CODE[what.op], out, a, b, c))
+        self._release(node)
+
+    def _take(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self.registers += 1
+        return self.registers - 1
+
+    def _take_pair(self, node: int, op: str) -> int:
+        """Two neighbouring registers, for sine and cosine."""
+        out = self.registers
+        self.registers += 2
+        partner = self._partner.get(node)
+        self.register[node] = out if op == "sin" else out + 1
+        if partner is not None:
+            self.register[partner] = out + 1 if op == "sin" else out
+        return out
+
+    def _release(self, node: int) -> None:
+        """Free the registers of operands that this node used last."""
+        for a in set(self.tape.nodes[node].args):
+            kind = self.tape.nodes[a].op
+            if kind not in ("const", "input") and self._last_use[a] == self._position[node]:
+                self._free.append(self.register[a])

@@ -1,0 +1,91 @@
+"""Cubic splines of symbolic numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import JointError
+from pysim.joints.expression import Scalar, author_line, where
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ENDS = ("linear", "cubic", "constant")
+
+
+def spline(x: Any, knots: Sequence[float], values: Sequence[float], *, ends: str = "linear") -> Any:
+    """Natural cubic spline through (knots, values), twice continuously differentiable.
+
+    Args:
+        x: where, a symbolic or plain number.
+        knots: at least two, strictly increasing.
+        values: one a knot.
+        ends: beyond the first and last knot, "linear" goes on straight (still C², for a natural spline ends
+            without curvature), "cubic" goes on with the end pieces, "constant" holds the end values (C⁰).
+
+    Raises:
+        JointError: knots that do not increase, another count of values, an unknown `ends`.
+    """
+    k, y = np.asarray(knots, float), np.asarray(values, float)
+    _check(k, y, ends)
+    pieces = _natural_pieces(k, y)
+    if ends == "linear":
+        k, pieces = _with_straight_ends(k, pieces)
+    if not isinstance(x, Scalar):
+        inside = float(np.clip(x, k[0], k[-1])) if ends == "constant" else float(x)
+        i = int(np.searchsorted(k[1:-1], inside, side="right"))
+        return float(np.polyval(pieces[i], inside - _origin(k, i, ends)))
+    tape = x.tape
+    start = len(tape.tables)
+    origins = [_origin(k, i, ends) for i in range(len(k) - 1)]
+    table = np.column_stack([origins, pieces])
+    tape.tables += [*k.tolist(), *table.ravel().tolist()]
+    inside = where(x < k[0], k[0], where(x > k[-1], k[-1], x)) if ends == "constant" else x
+    index = tape.node("segment", inside.index, data=(start, len(k)))
+
+    def column(c: int) -> Scalar:
+        return Scalar(tape, tape.node("lookup", index, data=(start + len(k) + c, 5)))
+
+    t = inside - column(0)
+    return ((column(1) * t + column(2)) * t + column(3)) * t + column(4)
+
+
+def _check(k: np.ndarray, y: np.ndarray, ends: str) -> None:
+    if k.ndim != 1 or k.shape != y.shape or len(k) < 2:
+        problem = f"a spline needs two or more knots and a value each, got {k.shape} and {y.shape}"
+        raise JointError(author_line(), problem)
+    if not (np.diff(k) > 0).all() or not np.isfinite([k, y]).all():
+        raise JointError(author_line(), "the knots of a spline must increase, all numbers be finite")
+    if ends not in ENDS:
+        raise JointError(author_line(), f"unknown ends {ends!r}; choose {', '.join(ENDS)}")
+
+
+def _natural_pieces(k: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Coefficients (n − 1, 4), highest power first, of each piece in x − knot."""
+    n, h = len(k), np.diff(k)
+    slope = np.diff(y) / h
+    A, b = np.eye(n), np.zeros(n)
+    for i in range(1, n - 1):
+        A[i, i - 1 : i + 2] = h[i - 1], 2 * (h[i - 1] + h[i]), h[i]
+        b[i] = 6 * (slope[i] - slope[i - 1])
+    m = np.linalg.solve(A, b)  # second derivatives
+    return np.column_stack(
+        [np.diff(m) / (6 * h), m[:-1] / 2, slope - h * (2 * m[:-1] + m[1:]) / 6, y[:-1]]
+    )
+
+
+def _with_straight_ends(k: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same with a straight piece before and after; only inner knots are ever compared with."""
+    h = k[-1] - k[-2]
+    a, b, c, d = pieces[-1]
+    first = [0, 0, pieces[0][2], pieces[0][3]]
+    last = [0, 0, (3 * a * h + 2 * b) * h + c, ((a * h + b) * h + c) * h + d]
+    width = k[-1] - k[0]
+    return np.array([k[0] - width, *k, k[-1] + width]), np.vstack([first, pieces, last])
+
+
+def _origin(k: np.ndarray, i: int, ends: str) -> float:
+    """Where piece i is counted from; the straight piece before the first knot from that knot."""
+    return float(k[1] if ends == "linear" and i == 0 else k[i])

@@ -1,0 +1,206 @@
+"""Tracing: a joint's `placement` is called once with symbolic numbers, and its motion is derived from what it did.
+
+    S_k = [Rᵀ ∂p/∂v_k; (Rᵀ ∂R/∂v_k)∨]        c = Σ_k (dS_k/dt) v_k
+
+∂/∂v_k is the derivative along the k-th velocity: of a real coordinate, or of a quaternion x in the body frame,
+ẋ = ½ x ⊗ (ω, 0) [Featherstone 2008, ch. 4].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import JointError
+from pysim.joints.derivative import Derivative
+from pysim.joints.displacement import Pose
+from pysim.joints.expression import PIECEWISE, Scalar, Tape
+from pysim.joints.program import Program, emit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.joints.coordinates import Coordinates
+    from pysim.joints.plugin import Joint
+
+SAMPLES = 12
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What the tracer knows of a joint: nodes of its pose (12), subspace (6 nv) and bias (6)."""
+
+    coordinates: Coordinates
+    tape: Tape
+    pose: list[int]
+    subspace: list[int]  # column after column
+    bias: list[int]
+
+    def program(self) -> Program:
+        """The program for the engine."""
+        inputs = self.coordinates.nq + self.coordinates.nv
+        return emit(self.tape, [*self.pose, *self.subspace], self.bias, inputs)
+
+    def constant_subspace(self) -> NDArray[np.float64] | None:
+        """S (6, nv) if it does not depend on q, else None."""
+        nodes = [self.tape.nodes[k] for k in self.subspace]
+        if any(node.op != "const" for node in nodes):
+            return None
+        return np.array([node.value for node in nodes]).reshape(self.coordinates.nv, 6).T
+
+    def evaluate(self, q: Sequence[float], v: Sequence[float]) -> tuple[Any, Any, Any]:
+        """Pose (4, 4), S (6, nv) and c (6,) by plain Python: slow, for checks."""
+        values = np.array(self.tape.values([*q, *v]))
+        X = np.eye(4)
+        numbers = values[self.pose]
+        X[:3, :3], X[:3, 3] = numbers[:9].reshape(3, 3).T, numbers[9:]
+        S = values[self.subspace].reshape(self.coordinates.nv, 6).T
+        return X, S, values[self.bias]
+
+
+def trace(joint: Joint) -> Traced:
+    """Record a joint's motion.
+
+    Raises:
+        JointError: the placement cannot be recorded, or is no Pose; the text names the author's line.
+    """
+    coordinates = joint.coordinates
+    tape = Tape()
+    q = [Scalar(tape, tape.input(i)) for i in range(coordinates.nq)]
+    placed = joint.placement(coordinates.named(q))
+    if not isinstance(placed, Pose):
+        where = f"{type(joint).__module__}.{type(joint).__qualname__}.placement"
+        raise JointError(where, f"must return a Pose, got {type(placed).__name__}")
+    pose = _nodes(tape, [placed.rotation[i][j] for j in range(3) for i in range(3)] + placed.p)
+    fold = _Folding(tape, coordinates, joint)
+    subspace = [fold(n) for k in range(coordinates.nv) for n in _twist(tape, pose, _along(tape, coordinates, k))]
+    bias = [fold(n) for n in _bias(tape, coordinates, subspace)]
+    return Traced(coordinates, tape, [fold(n) for n in pose], subspace, bias)
+
+
+def _nodes(tape: Tape, numbers: Sequence[Any]) -> list[int]:
+    return [x.index if isinstance(x, Scalar) else tape.const(float(x)) for x in numbers]
+
+
+def _along(tape: Tape, coordinates: Coordinates, k: int) -> dict[int, int]:
+    """Rates of the numbers of q when velocity k is one and the others are zero."""
+    unit = [tape.const(1.0 if i == k else 0.0) for i in range(coordinates.nv)]
+    return _rates(tape, coordinates, unit)
+
+
+def _rates(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> dict[int, int]:
+    """q̇ of every number of q, for the velocities v (nodes)."""
+    rates: dict[int, int] = {}
+    for part, at_q, at_v in coordinates.offsets():
+        if part.group == "real":
+            rates[at_q] = v[at_v]
+            continue
+        quaternion = at_q + part.nq - 4
+        turn = [Scalar(tape, n) for n in v[at_v + part.nv - 3 : at_v + part.nv]]
+        x, y, z, w = (Scalar(tape, tape.input(quaternion + i)) for i in range(4))
+        wx, wy, wz = turn
+        half = [
+            0.5 * (w * wx + y * wz - z * wy),
+            0.5 * (w * wy + z * wx - x * wz),
+            0.5 * (w * wz + x * wy - y * wx),
+            -0.5 * (x * wx + y * wy + z * wz),
+        ]
+        rates |= {quaternion + i: n for i, n in enumerate(_nodes(tape, half))}
+        if part.group == "pose":
+            R = Pose.rotate_quaternion([x, y, z, w])
+            linear = R.act([Scalar(tape, n) for n in v[at_v : at_v + 3]])
+            rates |= {at_q + i: n for i, n in enumerate(_nodes(tape, linear))}
+    return rates
+
+
+def _twist(tape: Tape, pose: Sequence[int], rates: dict[int, int]) -> list[int]:
+    """The body twist [v; ω] of the pose when q moves at these rates."""
+    derivative = Derivative(tape, rates)
+    R = [[Scalar(tape, pose[3 * j + i]) for j in range(3)] for i in range(3)]
+    dR = [[Scalar(tape, derivative.of(pose[3 * j + i])) for j in range(3)] for i in range(3)]
+    dp = [Scalar(tape, derivative.of(n)) for n in pose[9:]]
+
+    def column(j: int, of: Sequence[Any]) -> Any:
+        return R[0][j] * of[0] + R[1][j] * of[1] + R[2][j] * of[2]
+
+    columns = [[row[j] for row in dR] for j in range(3)]
+    linear = [column(j, dp) for j in range(3)]
+    angular = [column(2, columns[1]), column(0, columns[2]), column(1, columns[0])]
+    return _nodes(tape, linear + angular)
+
+
+def _bias(tape: Tape, coordinates: Coordinates, subspace: Sequence[int]) -> list[int]:
+    v = [tape.input(coordinates.nq + i) for i in range(coordinates.nv)]
+    derivative = Derivative(tape, _rates(tape, coordinates, v))
+    bias = []
+    for row in range(6):
+        total = tape.const(0)
+        for k in range(coordinates.nv):
+            rate = derivative.of(subspace[6 * k + row])
+            total = tape.node("add", total, tape.node("mul", rate, v[k]))
+        bias.append(total)
+    return bias
+
+
+class _Folding:
+    """Replaces a node by a simpler one that has the same value everywhere.
+
+    sin² + cos² is 1, and Rᵀ dR of a turn is its angle's rate; rewriting rules would find some of this, values at random
+    configurations (to 1e-12) find all of it. Nodes that depend on jumps (where, min, splines) are left alone.
+    """
+
+    def __init__(self, tape: Tape, coordinates: Coordinates, joint: Joint) -> None:
+        self.tape = tape
+        rng = np.random.default_rng(7)
+        self._inputs = [
+            np.concatenate([joint.sample(rng), rng.normal(size=coordinates.nv)])
+            for _ in range(SAMPLES)
+        ]
+        self._values: list[list[float]] = [[] for _ in range(SAMPLES)]
+        self._jumps: list[bool] = []
+        self._like: dict[tuple[float, ...], int] = {}
+
+    def __call__(self, index: int) -> int:
+        self._extend()
+        values = self._column(index)
+        if self._jumps[index] or not np.isfinite(values).all():
+            return index
+        scale = max(1.0, np.abs(values).max())
+        if np.ptp(values) <= TOLERANCE * scale:
+            middle = float(np.median(values))
+            whole = abs(middle - round(middle)) < TOLERANCE
+            return self.tape.const(round(middle) if whole else middle)
+        for sign in (1, -1):
+            twin = self._like.get(_key(sign * values))
+            if twin is None or twin >= index:
+                continue
+            if np.abs(self._column(twin) - sign * values).max() <= TOLERANCE * scale:
+                return twin if sign == 1 else self.tape.node("neg", twin)
+        return index
+
+    def _column(self, index: int) -> NDArray[np.float64]:
+        return np.array([column[index] for column in self._values])
+
+    def _extend(self) -> None:
+        """Evaluate the nodes made since the last call."""
+        start = len(self._jumps)
+        for node in self.tape.nodes[start:]:
+            jumps = node.op in PIECEWISE or any(self._jumps[a] for a in node.args)
+            self._jumps.append(jumps)
+        with np.errstate(all="ignore"):
+            for values, inputs in zip(self._values, self._inputs, strict=True):
+                for node in self.tape.nodes[start:]:
+                    values.append(self.tape.value(node, values, inputs))
+        for index in range(start, len(self._jumps)):
+            if not self._jumps[index]:
+                self._like.setdefault(_key(self._column(index)), index)
+
+
+def _key(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Values coarse enough that rounding does not part equals (and if it does, a shortcut is missed)."""
+    return tuple((np.round(values, 7) + 0.0).tolist())

@@ -1,0 +1,79 @@
+"""How a joint of a specification moves, in the engine's words: a built-in shape or a traced program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.joints import find_joint
+from pysim.joints.lower import lower
+from pysim.joints.plugin import build
+from pysim.joints.trace import trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.joints.plugin import Joint
+    from pysim.joints.trace import Traced
+    from pysim.scene.spec import JointSpec
+
+STORED = 6  # Column::stored in cpp/tree/model_view.hpp; 0 to 5 are the unit twists
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Keys of the engine's joint description, behind a fixed displacement `at` (4, 4)."""
+
+    description: dict[str, Any]
+    at: NDArray[np.float64]
+
+
+def motion_of(joint: JointSpec) -> Motion:
+    """What the engine needs to know of a joint's motion.
+
+    Raises:
+        JointError: a plugin's keys or placement are wrong.
+    """
+    plugin = find_joint(joint.type).plugin
+    if plugin is None:
+        return _shape(joint.type, joint.axis, float(joint.parameters.get("pitch", 0.0)), np.eye(4))
+    return traced_motion(build(plugin, joint.parameters, joint.where))
+
+
+def traced_motion(joint: Joint) -> Motion:
+    """A plugin's motion: the built-in shape it is in disguise, else its program."""
+    traced = trace(joint)
+    lowered = lower(traced)
+    if lowered is not None:
+        return _shape(lowered.shape, lowered.axis, lowered.parameters.get("pitch", 0.0), lowered.at)
+    return Motion(_shape("program", (0, 0, 1), 0.0, np.eye(4)).description | {"program": _program(traced)}, np.eye(4))
+
+
+def _shape(shape: str, axis: Any, pitch: float, at: NDArray[np.float64]) -> Motion:
+    return Motion({"shape": shape, "axis": list(axis), "pitch": pitch}, at)
+
+
+def _program(traced: Traced) -> dict[str, Any]:
+    program = traced.program()
+    return {
+        "blocks": traced.coordinates.blocks(),
+        "columns": [_column(traced, k) for k in range(traced.coordinates.nv)],
+        "biased": any(not traced.tape.is_value(n, 0) for n in traced.bias),
+        "code": [list(instruction) for instruction in program.code],
+        "pose_end": program.pose_end,
+        "registers": program.registers,
+        "constants": program.constants,
+        "tables": program.tables,
+        "outputs": program.outputs,
+    }
+
+
+def _column(traced: Traced, k: int) -> int:
+    """The unit twist that column k of S is, or `stored`."""
+    nodes = traced.subspace[6 * k : 6 * k + 6]
+    for axis in range(6):
+        if all(traced.tape.is_value(n, float(i == axis)) for i, n in enumerate(nodes)):
+            return axis
+    return STORED
