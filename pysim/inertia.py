@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TO_PACKED = [0, 1, 2, 3, 4, 6, 9, 5, 8, 7]
 _FROM_PACKED = [0, 1, 2, 3, 4, 7, 5, 9, 8, 6]
+_TO_KWON = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]
+_FROM_KWON = [0, 1, 2, 3, 4, 7, 5, 8, 9, 6]
 
 
 def theta_to_packed(theta: ArrayLike) -> Array:
@@ -28,6 +30,16 @@ def theta_to_packed(theta: ArrayLike) -> Array:
 def packed_to_theta(packed: ArrayLike) -> Array:
     """Return θ (…, 10) of the engine's record (…, 10)."""
     return np.asarray(packed, float)[..., _FROM_PACKED]
+
+
+def theta_to_kwon(theta: ArrayLike) -> Array:
+    """Return [m, mc, Ixx, Iyy, Izz, Ixy, Ixz, Iyz] (…, 10), Kwon's order, of θ (…, 10)."""
+    return np.asarray(theta, float)[..., _TO_KWON]
+
+
+def kwon_to_theta(kwon: ArrayLike) -> Array:
+    """Return θ (…, 10) of numbers in Kwon's order (…, 10)."""
+    return np.asarray(kwon, float)[..., _FROM_KWON]
 
 
 def theta_from_com(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
@@ -53,14 +65,17 @@ def theta_from_origin(mass: float, first_moment: ArrayLike, inertia: ArrayLike) 
 def rotational_inertia(theta: ArrayLike) -> Array:
     """Return the rotational inertia about the origin (…, 3, 3) [kg·m²] of θ (…, 10)."""
     values = np.asarray(theta, float)
-    return values[..., [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(*values.shape[:-1], 3, 3)
+    tensor: Array = values[..., [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(*values.shape[:-1], 3, 3)
+    return tensor
 
 
 def center_of_mass(theta: ArrayLike) -> Array:
     """Return the centre of mass (…, 3) [m] of θ (…, 10); zero where the mass is zero."""
     values = np.asarray(theta, float)
     mass = values[..., :1]
-    return np.divide(values[..., 1:4], mass, out=np.zeros_like(values[..., 1:4]), where=mass != 0)
+    com: Array = np.zeros_like(values[..., 1:4])
+    np.divide(values[..., 1:4], mass, out=com, where=mass != 0)
+    return com
 
 
 def central_inertia(theta: ArrayLike) -> Array:
@@ -83,6 +98,33 @@ def move_theta(theta: ArrayLike, pose: ArrayLike) -> Array:
     return theta_from_origin(m, mc + m * p, moved)
 
 
+def mesh_inertia(vertices: ArrayLike, faces: ArrayLike, density: float) -> Array:
+    """Return θ (10,) of the solid inside a closed surface, about the vertices' origin.
+
+    A triangle (a, b, c) seen from the origin is a tetrahedron of volume V = a·(b × c)/6, first moment V (a + b + c)/4
+    and second moment V (s sᵀ + a aᵀ + b bᵀ + c cᵀ)/20 with s = a + b + c; signs make the parts outside cancel.
+
+    Args:
+        vertices: (n, 3) [m].
+        faces: (m, 3) indices, counter-clockwise from outside.
+        density: uniform [kg/m³].
+    """
+    points = np.asarray(vertices, float)
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))  # near the solid, digits do not cancel
+    corners = (points - middle)[np.asarray(faces)]
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    V = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
+    s = a + b + c
+    first = V @ s / 4
+    second = np.einsum("i,ij,ik->jk", V, s, s) + np.einsum("i,inj,ink->jk", V, corners, corners)
+    second /= 20
+    about_middle = np.trace(second) * np.eye(3) - second
+    theta = density * theta_from_origin(V.sum(), first, about_middle)
+    X = np.eye(4)
+    X[:3, 3] = middle
+    return move_theta(theta, X)
+
+
 def pseudo_inertia(theta: ArrayLike) -> Array:
     """Return J = [[Σ, mc], [mcᵀ, m]] (…, 4, 4) with Σ = ½ tr(I) 1 − I; physical exactly where J > 0.
 
@@ -95,6 +137,13 @@ def pseudo_inertia(theta: ArrayLike) -> Array:
     J[..., :3, 3] = J[..., 3, :3] = values[..., 1:4]
     J[..., 3, 3] = values[..., 0]
     return J
+
+
+def is_physical(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
+    """Return whether some body has the parameters θ (…, 10); `unphysical_reason` says why not."""
+    values = np.asarray(theta, float)
+    rows = [unphysical_reason(row, tolerance) is None for row in values.reshape(-1, 10)]
+    return np.array(rows).reshape(values.shape[:-1])
 
 
 def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:

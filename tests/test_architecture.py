@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PYTHON_LAYERS = [
     {"errors"},
     {"spatial", "inertia"},
-    {"joints", "shapes"},
+    {"joints", "shapes", "meshes"},
     {"scene"},
     {"model", "algorithms", "compile"},
     {"trajectory"},

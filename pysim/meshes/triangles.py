@@ -1,0 +1,102 @@
+"""Triangles of a mesh file, whatever its format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import SceneError, did_you_mean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Vertices = NDArray[np.float64]
+    Faces = NDArray[np.int64]
+
+FORMATS = (".stl", ".obj", ".ply", ".dae", ".glb")
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """Vertices (n, 3) in the file's unit, faces (m, 3) of indices, counter-clockwise from outside."""
+
+    vertices: Vertices
+    faces: Faces
+
+
+def check_mesh(path: Path) -> None:
+    """Refuse a mesh file that cannot be drawn.
+
+    Raises:
+        SceneError: it cannot be read, is cut or has no triangles, a vertex is not finite, an index leads nowhere.
+    """
+    read_mesh(path)
+
+
+def read_mesh(path: Path) -> Triangles:
+    """Return the triangles of a mesh file, as they are.
+
+    Raises:
+        SceneError: as `check_mesh`.
+    """
+    try:
+        stat = path.stat()
+        return _read(path, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise SceneError(str(path), f"cannot be read: {reason}; check the path") from None
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: int, size: int) -> Triangles:  # noqa: ARG001, they make the cache see a change
+    """Read a file; a scene may name it several times."""
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        known = did_you_mean(suffix, FORMATS)
+        raise SceneError(str(path), f"unknown kind of mesh {path.suffix!r}{known}")
+    data = path.read_bytes()
+    if not data:
+        raise SceneError(str(path), "is empty; export the mesh again")
+    triangles = _parse(path, suffix, data)
+    _check(path, triangles)
+    triangles.vertices.flags.writeable = triangles.faces.flags.writeable = False
+    return triangles
+
+
+def _parse(path: Path, suffix: str, data: bytes) -> Triangles:
+    # every format's reader loads when a file needs it: trimesh costs 0.8 s
+    if suffix == ".stl":
+        from pysim.meshes.stl import read_stl  # noqa: PLC0415
+
+        return Triangles(*read_stl(path, data))
+    if suffix == ".obj":
+        from pysim.meshes.obj import read_obj  # noqa: PLC0415
+
+        return Triangles(*read_obj(path, data))
+    from pysim.meshes.foreign import read_foreign  # noqa: PLC0415
+
+    return Triangles(*read_foreign(path, suffix, data))
+
+
+def _check(path: Path, triangles: Triangles) -> None:
+    vertices, faces = triangles.vertices, triangles.faces
+    if len(faces) == 0:
+        raise SceneError(str(path), "has no triangles; export the mesh again")
+    bad = np.flatnonzero(~np.isfinite(vertices).all(axis=1))
+    if len(bad):
+        x, y, z = vertices[bad[0]]
+        problem = f"vertex {bad[0]} is ({x:g}, {y:g}, {z:g}), not finite; export the mesh again"
+        raise SceneError(str(path), problem)
+    if abs(vertices).max() > 1e9:
+        problem = f"has a vertex {abs(vertices).max():g} from the origin; export the mesh again"
+        raise SceneError(str(path), problem)
+    low, high = int(faces.min()), int(faces.max())
+    if low < 0 or high >= len(vertices):
+        index = low if low < 0 else high
+        problem = f"a face names vertex {index}, of {len(vertices)}; export the mesh again"
+        raise SceneError(str(path), problem)
