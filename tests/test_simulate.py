@@ -61,7 +61,7 @@ def scene_file(folder: Path, text: str = FALL) -> Path:
 def test_output_times_are_multiples_and_the_end(
     duration: float, every: float, expected: list[float]
 ) -> None:
-    times = output_times(duration, every)
+    times = list(output_times(duration, every))
     np.testing.assert_allclose(times, expected, atol=1e-15)
     assert times[-1] == duration
 

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `pysim joints | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # noqa: BLE001, every error ends in one line
+    except Exception as error:
         if debug:
             raise
         return _explain(error)

@@ -14,7 +14,7 @@ from rich.console import Console
 from pysim.errors import PysimWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import TextIO
 
 
@@ -58,3 +58,11 @@ def warnings_as_lines() -> Iterator[None]:
         warnings.simplefilter("always", PysimWarning)
         warnings.showwarning = show
         yield
+
+
+def say_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows under a heading, every column as wide as its widest entry."""
+    widths = [max(len(line[k]) for line in (head, *rows)) for k in range(len(head))]
+    for line in (head, *rows):
+        padded = "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True))
+        say(f"  {padded}".rstrip(), style="bold" if line is head else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,9 @@ from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.summary import say_summary
 from pysim.errors import PysimError
+from pysim.render.movie import MOVIES
+from pysim.render.output import check_picture
+from pysim.render.still import IMAGES
 from pysim.simulation import load_scene, simulate, summarize
 
 if TYPE_CHECKING:
@@ -65,22 +67,14 @@ def run_scene(path: Path, options: RunOptions) -> int:
 
 
 def parse_overrides(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Turn `key=value` texts into a dict; values are TOML, bare words are strings."""
-    overrides = {}
+    """Turn `key=value` texts into a dict; the reader takes a text for the TOML value that it is."""
+    overrides: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):
             raise PysimError("--set", f"needs key=value, got {text!r}; as simulation.step=1e-4")
-        overrides[key.strip()] = _toml_value(value.strip())
+        overrides[key.strip()] = value.strip()
     return overrides
-
-
-def _toml_value(text: str) -> Any:  # noqa: ANN401, whatever TOML can hold
-    try:
-        table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
-        return text
-    return table["value"] if set(table) == {"value"} else text
 
 
 def _of_scene(output: Path, name: str) -> bool:
@@ -96,15 +90,10 @@ def _of_scene(output: Path, name: str) -> bool:
 
 def _check_pictures(options: RunOptions) -> None:
     """Refuse what cannot be drawn or written before the run rather than after it."""
-    for path, suffixes in ((options.movie, (".mp4", ".gif")), (options.still, (".png", ".jpg"))):
-        if path is None:
-            continue
-        if path.suffix.lower() not in suffixes:
-            known = " or ".join(suffixes)
-            raise PysimError(str(path), f"cannot make {path.suffix!r} pictures; name it {known}")
-        if not path.parent.is_dir():
-            problem = f"the folder {str(path.parent)!r} does not exist; make it or choose another"
-            raise PysimError(str(path), problem)
+    if options.movie is not None:
+        check_picture(options.movie, MOVIES)
+    if options.still is not None:
+        check_picture(options.still, IMAGES)
 
 
 def _make_pictures(trajectory: Trajectory, options: RunOptions) -> None:

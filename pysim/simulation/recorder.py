@@ -69,9 +69,13 @@ class Recorder:
 
     def trajectory(self) -> Trajectory:
         """Everything recorded so far."""
-        columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
+        t, q, v, a, kinetic, potential, elastic, poses = (
+            np.concatenate(parts) for parts in zip(*self._chunks, strict=True)
+        )
         name = self.header.name if self._writer is None else str(self._writer.path)
-        return Trajectory(self.header, *columns, complete=self.complete, source=name)
+        return Trajectory(
+            self.header, t, q, v, a, kinetic, potential, elastic, poses, self.complete, name
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -109,9 +113,9 @@ def complete_rows(scene: Scene, t: Array, q: Array, v: Array) -> tuple[Array, ..
         q,
         v,
         aba(model, q, v, effort(scene, t), passive=True),
-        kinetic_energy(model, q, v),
-        potential_energy(model, q),
-        elastic_energy(model, q),
+        np.asarray(kinetic_energy(model, q, v)),
+        np.asarray(potential_energy(model, q)),
+        np.asarray(elastic_energy(model, q)),
         np.concatenate([poses[..., :3, 3], quaternions], axis=-1),
     )
 
@@ -145,8 +149,6 @@ def header_of(scene: Scene) -> TrajectoryHeader:
         scene_text=spec.text,
         overrides=spec.overrides,
         version=__version__,
-        visuals=header_visuals(
-            (body.geometries for body in model.bodies), model.world_geometries
-        ),
+        visuals=header_visuals((body.geometries for body in model.bodies), model.world_geometries),
         render=asdict(spec.render),
     )

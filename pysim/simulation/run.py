@@ -24,7 +24,7 @@ from pysim.errors import SimulationError
 from pysim.simulation.recorder import Recorder, effort
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -90,14 +90,13 @@ def simulate(
     return recorder.trajectory()
 
 
-def output_times(duration: float, every: float) -> Array:
+def output_times(duration: float, every: float) -> Iterator[float]:
     """Output instants [s]: the multiples of `every` below `duration`, then `duration` itself."""
-    whole = math.floor(duration / every * (1 + 1e-12) + 1e-9)
-    times = every * np.arange(whole + 1)
-    if duration - times[-1] > 1e-9 * every:
-        return np.append(times, duration)
-    times[-1] = duration
-    return times
+    k = 0
+    while duration - k * every > 1e-9 * every:
+        yield k * every
+        k += 1
+    yield duration
 
 
 def steps_between(start: float, end: float, step: float) -> int:
@@ -108,8 +107,8 @@ def steps_between(start: float, end: float, step: float) -> int:
 def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
     q, v = scene.state.q, scene.state.v
     times = output_times(scene.settings.duration, scene.settings.every)
-    recorder.add(times[0], q, v)
-    for start, end in pairwise(times.tolist()):
+    recorder.add(0.0, q, v)
+    for start, end in pairwise(times):
         q, v = _advance(scene, q, v, start, end, clock)
         recorder.add(end, q, v)
     clock.report()

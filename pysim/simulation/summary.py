@@ -88,7 +88,8 @@ def tool_pose(trajectory: Trajectory, frame: str) -> Array:
     offset = np.asarray(header.frame_poses[index], float)
     if body < 0:
         return offset
-    return pose_matrices(trajectory.poses[-1, body]) @ offset
+    placed: Array = pose_matrices(trajectory.poses[-1, body]) @ offset
+    return placed
 
 
 def roll_pitch_yaw(R: Array) -> Array:

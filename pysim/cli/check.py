@@ -1,0 +1,88 @@
+"""`pysim check`: what a scene or robot file was understood to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.cli.messages import say, say_columns
+from pysim.cli.run import parse_overrides
+from pysim.errors import PysimError
+from pysim.simulation import load_scene
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pysim.compile import Scene
+    from pysim.model import Model
+    from pysim.scene.spec import JointSpec
+
+FRAMES_SHOWN = 12
+RESISTANCES = (
+    ("armature", "armature"),
+    ("damping", "damping"),
+    ("stiffness", "spring"),
+    ("friction", "friction"),
+)
+
+
+def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool = False) -> None:
+    """Read a file, print what it says, run nothing."""
+    if path.suffix.lower() == ".toml":
+        scene = load_scene(path, parse_overrides(overrides), allow_code=allow_code)
+        say(f"{path}: {scene.spec.name}", style="bold")
+        say_model(scene.model)
+        say_settings(scene)
+    elif overrides:
+        raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
+    else:
+        from pysim.compile import load_model  # noqa: PLC0415, a scene needs it not
+
+        model = load_model(path)
+        say(f"{path}: {model.name}", style="bold")
+        say_model(model)
+
+
+def say_model(model: Model) -> None:
+    """Print bodies, joints, sizes, masses and frames."""
+    fixed = sum(joint.type == "fixed" for joint in model.spec.joints)
+    welded = f", {fixed} more welded by fixed joints" if fixed else ""
+    say(f"  bodies      {model.nbodies} that move{welded}; {model.total_mass:.6g} kg")
+    say(f"  sizes       nq {model.nq}, nv {model.nv}")
+    x, y, z = model.gravity
+    say(f"  gravity     {x:g} {y:g} {z:g} m/s²")
+    frames = [name for name in model.frame_names if name not in model.body_names]
+    if frames:
+        more = f" and {len(frames) - FRAMES_SHOWN} more" if len(frames) > FRAMES_SHOWN else ""
+        say(f"  frames      {', '.join(frames[:FRAMES_SHOWN])}{more}")
+    say()
+    parents = [model.body_names[k] if k >= 0 else "world" for k in model.parents]
+    rows = [
+        (body.name, f"{body.theta[0]:.4g}", parent, joint.name, joint.type, resistance(joint))
+        for body, parent, joint in zip(model.bodies, parents, model.joints, strict=True)
+    ]
+    say_columns(("body", "mass [kg]", "parent", "joint", "type", "with"), rows)
+
+
+def say_settings(scene: Scene) -> None:
+    """Print how the scene would run."""
+    settings = scene.settings
+    say()
+    for actuator in scene.spec.actuators:
+        sine = f"{actuator.offset:g} + {actuator.amplitude:g} sin({actuator.frequency:g} t"
+        say(f"  actuator    {actuator.joint}: {sine} + {actuator.phase:g})")
+    every = f"output every {settings.every:g} s"
+    say(
+        f"  run         {settings.duration:g} s, {settings.integrator} {settings.step:g} s, {every}"
+    )
+
+
+def resistance(joint: JointSpec) -> str:
+    """What resists a joint or leads it, in a few words."""
+    words = [word for key, word in RESISTANCES if getattr(joint, key).any()]
+    if (np.isfinite(joint.lower) | np.isfinite(joint.upper)).any():
+        words.append("limits")
+    if joint.mimic is not None:
+        words.append(f"follows {joint.mimic.joint}")
+    return ", ".join(words)
