@@ -10,7 +10,7 @@
 
 namespace pysim::simd {
 
-/// √(x² + y²) within 1 ulp, without overflow on the way; infinite where either is.
+/// √(x² + y²) within 1.5 ulp, without overflow on the way; infinite where either is.
 template <class S>
 PYSIM_INLINE S hypot(S x, S y) {
   using Integer = typename S::Integer;

