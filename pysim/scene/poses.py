@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +43,7 @@ def rotation(quaternion: ArrayLike) -> Array:
 
 def from_axis_angle(x: float, y: float, z: float, angle: float) -> Quaternion:
     """Return the quaternion of a turn by `angle` [rad] about (x, y, z), of any length but zero."""
-    axis = np.array([x, y, z]) / np.linalg.norm([x, y, z])
+    axis = np.array([x, y, z]) / math.hypot(x, y, z)
     sx, sy, sz = np.sin(angle / 2) * axis
     return float(sx), float(sy), float(sz), float(np.cos(angle / 2))
 

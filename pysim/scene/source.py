@@ -9,6 +9,7 @@ import io
 import re
 import tomllib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import toml_rs
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     Steps = tuple[Step, ...]
 
 _LOCATED = re.compile(r"TOML parse error at line (\d+), column (\d+)")
+_PLACED = re.compile(r" \(at line (\d+), column (\d+)\)$")
+_DEEPEST = 50  # tables and lists in each other
+_SAFE_ON_A_LINE = 300  # opening brackets and dots that toml-rs nests without harm
+_TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
 
@@ -35,6 +40,11 @@ class Source:
     values: dict[str, Any]
     nodes: Mapping[str, Any]
     overridden: dict[Steps, str] = field(default_factory=dict)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text by lines."""
+        return self.text.split("\n")
 
     def where(self, path: Iterable[Step], *, of_key: bool = False) -> str:
         """Return `file:line:column: key`, or `--set key` of what the command line says."""
@@ -68,8 +78,13 @@ class Source:
             node = _below(node, step)
             if node is None:
                 break
-            header.append(str(step))
-            found = self._of_node(node, kinds) or self._of_header(header) or found
+            header += [step] if isinstance(step, str) else []
+            found = (
+                self._of_node(node, kinds)
+                or self._of_header(header, found[0])
+                or self._of_node(_first_inside(node), ("key",))
+                or found
+            )
         return found
 
     def steps(self, path: Iterable[Step]) -> Steps:
@@ -94,18 +109,19 @@ class Source:
         for kind in kinds:
             if f"{kind}_line" in node:
                 line, column = _first(node[f"{kind}_line"]), _first(node[f"{kind}_col"])
-                before = self.text.splitlines()[line - 1].encode()[: column - 1]
+                before = self.lines[line - 1].encode()[: column - 1]
                 return line, len(before.decode(errors="ignore")) + 1
         return None
 
-    def _of_header(self, header: list[str]) -> tuple[int, int] | None:
-        """Find `[table]`, whose place toml-rs does not tell."""
+    def _of_header(self, header: list[str], first: int) -> tuple[int, int] | None:
+        """Find `[table]` at or below a line; toml-rs does not tell its place."""
         dotted = r"\s*\.\s*".join(rf"[\"']?{re.escape(word)}[\"']?" for word in header)
-        match = re.search(rf"^[ \t]*(\[\s*{dotted}\s*\])", self.text, re.MULTILINE)
-        if match is None:
-            return None
-        before = self.text[: match.start(1)]
-        return before.count("\n") + 1, len(before) - before.rfind("\n")
+        pattern = re.compile(rf"[ \t]*(\[\s*{dotted}\s*\])")
+        for number, line in enumerate(self.lines[first - 1 :], first):
+            match = pattern.match(line)
+            if match is not None:
+                return number, match.start(1) + 1
+        return None
 
 
 def read_source(path: Path) -> Source:
@@ -126,14 +142,17 @@ def read_source(path: Path) -> Source:
         line = data[: error.start].count(b"\n") + 1
         raise SceneError(f"{name}:{line}", "is not UTF-8 text; save it as UTF-8") from None
     try:
-        located = toml_rs.load_with_metadata(io.BytesIO(text.encode()), toml_version="1.0.0")
         values = tomllib.loads(text)
-    except toml_rs.TOMLDecodeError as error:
-        raise _syntax_error(name, str(error)) from None
     except tomllib.TOMLDecodeError as error:
-        raise SceneError(name, f"not TOML: {_lowered(str(error))}") from None
+        raise _syntax_error(name, text, str(error)) from None
     except RecursionError:
-        raise SceneError(name, "not TOML anyone means: nested too deeply; flatten it") from None
+        raise SceneError(name, _TOO_DEEP) from None
+    if _is_deep(values):
+        raise SceneError(name, _TOO_DEEP)
+    try:
+        located = toml_rs.load_with_metadata(io.BytesIO(text.encode()), toml_version="1.0.0")
+    except toml_rs.TOMLDecodeError as error:
+        raise SceneError(*_told(name, str(error))) from None
     return Source(name, text, values, located.meta["nodes"])
 
 
@@ -159,6 +178,13 @@ def _below(node: Any, step: Step) -> Any:  # noqa: ANN401, whatever TOML can hol
     return None
 
 
+def _first_inside(node: Any) -> Any:  # noqa: ANN401, whatever TOML can hold
+    """Return the first value in a table that only dotted keys name."""
+    while isinstance(node, dict) and node and not _is_located(node):
+        node = next(iter(node.values()))
+    return node
+
+
 def _is_located(node: Any) -> bool:  # noqa: ANN401, whatever TOML can hold
     """Tell a value with its place from a table that has none."""
     if not isinstance(node, dict):
@@ -170,14 +196,40 @@ def _first(number: int | tuple[int, int]) -> int:
     return number if isinstance(number, int) else number[0]
 
 
-def _syntax_error(name: str, text: str) -> SceneError:
+def _is_deep(values: object) -> bool:
+    """Return whether tables are nested deeper than any scene's, which toml-rs does not survive."""
+    layer = [values]
+    for _ in range(_DEEPEST):
+        inner = [i.values() if isinstance(i, dict) else i for i in layer]
+        layer = [i for items in inner for i in items if isinstance(i, (dict, list))]
+        if not layer:
+            return False
+    return True
+
+
+def _syntax_error(name: str, text: str, message: str) -> SceneError:
+    """Tell where TOML ends to be TOML; toml-rs has the better words, tomllib survives any text."""
+    match = _PLACED.search(message)
+    lines = text.split("\n")
+    line, column = (int(match[1]), int(match[2])) if match else (len(lines), len(lines[-1]) + 1)
+    if max(sum(map(written.count, "[{.")) for written in lines[:line]) < _SAFE_ON_A_LINE:
+        try:
+            toml_rs.loads("\n".join(lines[:line]), toml_version="1.0.0")
+        except toml_rs.TOMLDecodeError as error:
+            return SceneError(*_told(name, str(error)))
+    told = _lowered(_PLACED.sub("", message))
+    return SceneError(f"{name}:{line}:{column}", f"not TOML: {told}")
+
+
+def _told(name: str, text: str) -> tuple[str, str]:
     """Put toml-rs's several lines into one."""
     match = _LOCATED.search(text)
     where = f"{name}:{match[1]}:{match[2]}" if match else name
     reasons = [
         line for line in text.splitlines()[1:] if line and not re.match(r"\s*\d*\s*\|", line)
     ]
-    return SceneError(where, "not TOML: " + _lowered("; ".join(reasons) or text))
+    told = _lowered("; ".join(reasons) or text).removesuffix(", expected nothing")
+    return where, f"not TOML: {told}"
 
 
 def _lowered(text: str) -> str:

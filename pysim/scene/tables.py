@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pysim.scene.poses import Array, Quaternion
 
 T = TypeVar("T")
+SHORTEST_AXIS = 1e-9  # a shorter one has no direction
 
 
 def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN401, as pydantic
@@ -114,7 +115,7 @@ class Turn(Table):
             raise complaint(f"has {' and '.join(given)}; a rotation is written in one way")
         for name in ("quat_wxyz", "quat_xyzw"):
             check_unit(getattr(self, name), name)
-        if self.axis_angle is not None and not any(self.axis_angle[:3]):
+        if self.axis_angle is not None and math.hypot(*self.axis_angle[:3]) < SHORTEST_AXIS:
             raise complaint("axis_angle has a zero axis; its first three numbers are the axis")
         return self
 

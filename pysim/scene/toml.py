@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from pysim.scene.toml_joints import JointReader, resolve_mimics, with_default_st
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
 from pysim.scene.tree import check_connections
-from pysim.scene.wording import Problems
+from pysim.scene.wording import Problems, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _ARRAYS = ("body", "joint", "frame", "actuator", "model")
 _OUTPUTS = 1000
+_LARGEST = 1e30
 
 
 def read_toml(
@@ -60,12 +62,14 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     problems = Problems(source)
+    _refuse_huge(values, (), problems)
     try:
         scene = Scene.model_validate(values)
     except ValidationError as error:
         problems.add_invalid(error, Scene)
         problems.check()
         raise
+    problems.check()
     folders = (*map(Path, package_dirs), *_package_dirs(scene, path, problems))
     model = _Mechanism(scene, problems, path, folders).build()
     actuators = tuple(
@@ -137,6 +141,18 @@ class _Mechanism:
             FrameSpec(frame.name, frame.body, frame.at.matrix, where(("frame", k)))
             for k, frame in enumerate(self.scene.frame)
         ]
+
+
+def _refuse_huge(value: object, path: Steps, problems: Problems) -> None:
+    """Refuse numbers whose powers are no numbers any more."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _refuse_huge(inner, (*path, key), problems)
+    elif isinstance(value, list):
+        for k, inner in enumerate(value):
+            _refuse_huge(inner, (*path, k), problems)
+    elif isinstance(value, (int, float)) and abs(value) > _LARGEST and abs(value) != math.inf:
+        problems.add(path, f"is beyond {_LARGEST:g}, got {shown(value)}; take another unit")
 
 
 def _package_dirs(scene: Scene, path: Path, problems: Problems) -> list[Path]:

@@ -54,10 +54,10 @@ class BodyReader:
         if table.mesh is None:
             size = getattr(table, table.kind)
             return Shape(table.kind, tuple(getattr(size, name) for name in SIZES[table.kind]))
-        from pysim.meshes import check_mesh  # noqa: PLC0415, trimesh loads where a mesh is named
-
         try:
             file = resolve_uri(table.mesh, self.folder, self.package_dirs)
+            from pysim.meshes import check_mesh  # noqa: PLC0415, only where a mesh is named
+
             check_mesh(file)
         except PysimError as error:
             self.problems.add((*path, "mesh"), error.problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.scene.spec import Mimic
 from pysim.scene.stops import with_stops
+from pysim.scene.tables import SHORTEST_AXIS
 from pysim.scene.urdf_joints import plain_joint
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ class JointReader:
         if table.start is not None:
             joint = replace(joint, start_q=self.q(table.start, kind, (*path, "start")))
             joint = self.with_v(joint, table.start.v, (*path, "start", "v"))
-        if table.mimic is not None:
+        if table.mimic is not None and kind.nq == 1:
             m = table.mimic
             joint = replace(joint, mimic=Mimic(m.joint, m.ratio, m.offset))
         return joint
@@ -91,8 +93,8 @@ class JointReader:
     def _axis(self, table: Joint, path: Steps) -> tuple[float, float, float]:
         if table.axis is None:
             return 0.0, 0.0, 1.0
-        length = float(np.linalg.norm(table.axis))
-        if length < 1e-9:
+        length = math.hypot(*table.axis)
+        if length < SHORTEST_AXIS:
             problem = f"has no direction, got {table.axis}; give it a length, as in [0, 0, 1]"
             self.problems.add((*path, "axis"), problem)
             return 0.0, 0.0, 1.0
@@ -135,10 +137,10 @@ class JointReader:
         none = [np.inf] * kind.nv
         lower = self._spread(limits.lower or [-x for x in none], kind, (*path, "lower"))
         upper = self._spread(limits.upper or none, kind, (*path, "upper"))
-        for name, low, high in zip(kind.q_names, lower, upper, strict=True):
+        for name, unit, low, high in zip(kind.q_names, kind.q_units, lower, upper, strict=True):
             if not low < high:
                 of = f" of {name}" if kind.nv > 1 else ""
-                problem = f"lower{of} {low:g} must be below upper {high:g} [{kind.q_units[0]}]"
+                problem = f"lower{of} {low:g} must be below upper {high:g} [{unit}]"
                 self.problems.add(path, problem)
         changes: dict[str, Any] = {"lower": lower, "upper": upper}
         if limits.stiffness is not None:
@@ -159,31 +161,34 @@ class JointReader:
 
     def q(self, table: Configuration, kind: JointType, path: Steps) -> Array:
         """Return the coordinates a table says."""
-        q = np.zeros(kind.nq)
         quaternion = table.quaternion
+        if table.q is not None:
+            if table.xyz is not None or quaternion is not None:
+                self.problems.add(path, "has q and a pose; give one of the two")
+                return np.array(table.q)
+            return self._coordinates(table.q, kind, (*path, "q"))
+        q = np.zeros(kind.nq)
         if not kind.is_real:
             q[-4:] = quaternion or (0.0, 0.0, 0.0, 1.0)
         elif quaternion is not None:
             self.problems.add(path, f"a {kind.name} joint takes q, not a rotation")
-        if table.xyz is not None:
-            if kind.name in {"free", "translation"}:
-                q[:3] = table.xyz
-            else:
-                self.problems.add((*path, "xyz"), f"a {kind.name} joint takes no xyz", of_key=True)
-        if table.q is None:
-            return q
-        if table.xyz is not None or quaternion is not None:
-            self.problems.add(path, "has q and a pose; give one of the two")
-        elif len(table.q) != kind.nq:
-            problem = _expected(kind, kind.q_names, kind.q_units, len(table.q))
-            self.problems.add((*path, "q"), problem)
-        else:
-            q = np.array(table.q)
+        if table.xyz is not None and kind.name in {"free", "translation"}:
+            q[:3] = table.xyz
+        elif table.xyz is not None:
+            self.problems.add((*path, "xyz"), f"a {kind.name} joint takes no xyz", of_key=True)
+        return q
+
+    def _coordinates(self, given: list[float], kind: JointType, path: Steps) -> Array:
+        q = np.array(given)
+        if len(given) != kind.nq:
+            problem = _expected(kind, kind.q_names, kind.q_units, len(given))
+            self.problems.add(path, problem)
+        elif not kind.is_real:
             norm = float(np.linalg.norm(q[-4:]))
-            if not kind.is_real and abs(norm - 1) > 1e-6:
+            if abs(norm - 1) > 1e-6:
                 problem = f"its quaternion (x, y, z, w) must have norm 1, got {norm:.7g}"
-                self.problems.add((*path, "q"), problem)
-            elif not kind.is_real:
+                self.problems.add(path, problem)
+            else:
                 q[-4:] /= norm
         return q
 

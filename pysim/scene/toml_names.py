@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Brought = tuple[list[BodySpec], list[JointSpec]]
 
-FREE = 'type = "free" and parent = "world" let it fly'
-
 
 def check_names(
     scene: Scene, problems: Problems, taken: Sequence[Brought], joints: Sequence[JointSpec]
@@ -112,6 +110,6 @@ def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec
         if body.name not in hanging:
             problem = (
                 f"body {body.name!r} hangs on no joint; give it a joint with child = "
-                f'"{body.name}", {FREE}'
+                f'"{body.name}", type = "free" lets it fly'
             )
             problems.add(("body", k), problem)

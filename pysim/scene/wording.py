@@ -39,10 +39,12 @@ class Problems:
     found: list[tuple[tuple[int, int], str, str]] = field(default_factory=list)
 
     def add(self, path: Iterable[Step], problem: str, *, of_key: bool = False) -> None:
-        """Note what is wrong with a value, or with a key."""
+        """Note what is wrong with a value, or with a key; of several things the first is told."""
         steps = tuple(path)
         position = self.source.position(steps, of_key=of_key)
-        self.found.append((position, self.source.where(steps, of_key=of_key), problem))
+        where = self.source.where(steps, of_key=of_key)
+        if all(where != told for _, told, _ in self.found):
+            self.found.append((position, where, problem))
 
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Note what the tables refuse."""
@@ -94,6 +96,8 @@ def _problem(error: ErrorDetails, table: type[Table]) -> str:
         return str(context["error"])
     if kind == "literal_error" and info is not None:
         return f"unknown value {shown(got)}{did_you_mean(str(got), get_args(info.annotation))}"
+    if kind == "list_type" and isinstance(got, dict):
+        return f"must be a list of tables; write [[{path[-1]}]]"
     return f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
 
 

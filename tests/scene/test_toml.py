@@ -222,9 +222,7 @@ def test_colors(text: str, color: tuple[float, ...]) -> None:
 )
 def test_a_quarter_turn_is_the_same_in_every_writing(text: str) -> None:
     at = joint(f'type = "fixed"\nat = {{ xyz = [1, 2, 3], {text} }}').model.joints[0].at
-    np.testing.assert_array_equal(
-        at, [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
-    )
+    np.testing.assert_array_equal(at, [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
 
 
 def test_rpy_is_yaw_after_pitch_after_roll() -> None:
@@ -295,7 +293,8 @@ def test_helical_pitch_spring_and_information() -> None:
 def test_a_follower_of_a_follower_follows_the_leader() -> None:
     text = "".join(
         f'[[body]]\nname = "b{k}"\nmass = 1\ncom = [1, 0, 0]\n[[joint]]\nname = "j{k}"\ntype = "revolute"\n'
-        f'child = "b{k}"\n' + (f'mimic = {{ joint = "j{k - 1}", ratio = 2, offset = 1 }}\n' if k else "")
+        f'child = "b{k}"\n'
+        + (f'mimic = {{ joint = "j{k - 1}", ratio = 2, offset = 1 }}\n' if k else "")
         for k in range(3)
     )
     joints = read(text).model.joints

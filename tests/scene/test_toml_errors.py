@@ -1,0 +1,481 @@
+"""What is wrong with a scene is told word for word, with line and column; the texts were read by a person."""
+
+# ruff: noqa: E501, a message stays in one piece
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pysim.errors import PysimError, SceneError
+from pysim.scene import read_scene
+
+BODY = '[[body]]\nname = "b"\n'
+FREE = '[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n'
+JOINT = '[[body]]\nname = "b"\nmass = 1\n[[joint]]\nname = "j"\nchild = "b"\n'
+
+CASES = [
+    ("name = rod", "s.toml:1:8: not TOML: string values must be quoted, expected literal string"),
+    ("a = 1\na = 2", "s.toml:2:1: not TOML: duplicate key"),
+    ("[body\n", "s.toml:1:6: not TOML: unclosed table, expected `]`"),
+    ("x = { a = 1,\n b = 2 }", "s.toml:1:13: not TOML: unclosed inline table, expected `}`"),
+    ('name = "é', 's.toml:1:10: not TOML: invalid basic string, expected `"`'),
+    ("é = 1", "s.toml:1:1: not TOML: invalid unquoted key, expected letters, numbers, `-`, `_`"),
+    (
+        BODY + FREE,
+        "s.toml:1:1: body[0]: body 'b' has no mass; give a shape with a density [kg/m³], or mass [kg], com [m] and inertia [kg·m²], or mass = 0",
+    ),
+    (
+        BODY + "com = [1,2,3]\n" + FREE,
+        "s.toml:1:1: body[0]: body 'b' has com but no mass; give mass [kg]",
+    ),
+    (
+        BODY + "shape = { sphere = { radius = 1 } }\n" + FREE,
+        "s.toml:1:1: body[0]: body 'b' has no mass; give the shape a density [kg/m³], or the body a mass [kg], 0 if it is only drawn",
+    ),
+    (
+        BODY + "mass = 1\nshape = { sphere = { radius = 1 }, density = 1 }\n" + FREE,
+        "s.toml:3:8: body[0].mass: says mass, and shape has a density; give one of the two",
+    ),
+    (
+        BODY + "mass = 1\ncom = [0, 0, 1]\nshape = { sphere = { radius = 1 } }\n" + FREE,
+        "s.toml:4:7: body[0].com: comes from the shape here; leave com out, or give an inertia too",
+    ),
+    (
+        BODY + "shape = [{ sphere = { radius = 1 } }, { box = [1, 1, 1], density = 2 }]\n" + FREE,
+        "s.toml:3:10: body[0].shape[0]: has no density but its neighbours do; give one, or move it to visual",
+    ),
+    (
+        BODY + "shape = { density = 2 }\n" + FREE,
+        "s.toml:3:9: body[0].shape: needs exactly one of box, sphere, cylinder, capsule, cone, ellipsoid, mesh, got none",
+    ),
+    (
+        BODY + "mass = 1\nshape = { sphere = { radius = 1 }, scale = 2 }\n" + FREE,
+        "s.toml:4:9: body[0].shape: scale is for a mesh; give the sphere its sizes",
+    ),
+    (
+        BODY + "mass = 1\nshape = { sphere = { radius = 0 } }\n" + FREE,
+        "s.toml:4:31: body[0].shape.sphere.radius: must be positive [m], got 0",
+    ),
+    (
+        BODY + "mass = 1\ninertia = { xx = 1, yy = 1, zz = 3 }\n" + FREE,
+        "s.toml:4:11: body[0].inertia: no body 'b' can have this: the principal moments 1, 1, 3 [kg·m²] violate the triangle inequality: the largest exceeds the sum of the others by 33 %",
+    ),
+    (
+        BODY + "mass = 0\ninertia = { xx = 1, yy = 1, zz = 1 }\n" + FREE,
+        "s.toml:4:11: body[0].inertia: no body 'b' can have this: the mass is zero but the inertia is not",
+    ),
+    (BODY + "mass = nan\n" + FREE, "s.toml:3:8: body[0].mass: must be finite [kg], got nan"),
+    (BODY + 'mass = "1"\n' + FREE, "s.toml:3:8: body[0].mass: must be a number [kg], got '1'"),
+    (BODY + "mass = true\n" + FREE, "s.toml:3:8: body[0].mass: must be a number [kg], got true"),
+    (
+        BODY + "mass = 1\nvisual = { sphere = { radius = 1 }, color = [1, 2, 3] }\n" + FREE,
+        "s.toml:4:45: body[0].visual.color: the parts of a color lie between 0 and 1, got [1, 2, 3]",
+    ),
+    (
+        BODY + "mass = 1\n",
+        's.toml:1:1: body[0]: body \'b\' hangs on no joint; give it a joint with child = "b", type = "free" lets it fly',
+    ),
+    (
+        BODY + 'mass = 1\n[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n' + FREE,
+        "s.toml:9:8: joint[1].name: 'j' is taken by s.toml:5:8: joint[0].name; rename one",
+    ),
+    (
+        BODY + 'mass = 1\n[[body]]\nname = "b"\nmass=1\n' + FREE,
+        "s.toml:5:8: body[1].name: 'b' is taken by s.toml:2:8: body[0].name; rename one",
+    ),
+    (JOINT, "s.toml:4:1: joint[0].type: is missing; add it: the joint type, such as revolute"),
+    (
+        JOINT + 'type = "revolut"',
+        "s.toml:7:8: joint[0].type: unknown joint type 'revolut'; did you mean 'revolute'?",
+    ),
+    (
+        JOINT + 'type = "revolute"\naxis = [0, 0, 0]',
+        "s.toml:8:8: joint[0].axis: has no direction, got [0.0, 0.0, 0.0]; give it a length, as in [0, 0, 1]",
+    ),
+    (
+        JOINT + 'type = "ball"\naxis = [0, 0, 1]',
+        "s.toml:8:1: joint[0].axis: a ball joint has no axis; turn the joint frame with at",
+    ),
+    (
+        JOINT + 'type = "fixed"\ndamping = 1',
+        "s.toml:8:1: joint[0].damping: a fixed joint has no damping; remove it",
+    ),
+    (
+        JOINT + 'type = "helical"',
+        "s.toml:4:1: joint[0].pitch: is missing; give the travel along the axis a radian [m/rad]",
+    ),
+    (
+        JOINT + 'type = "revolute"\npitch = 1',
+        "s.toml:8:1: joint[0].pitch: a revolute joint has no pitch; remove it",
+    ),
+    (
+        JOINT + 'type = "ball"\nlimits = { lower = 1 }',
+        "s.toml:8:1: joint[0].limits: a ball joint has no limits; its coordinates are not angles",
+    ),
+    (
+        JOINT + 'type = "revolute"\nlimits = { lower = 1, upper = 1 }',
+        "s.toml:8:10: joint[0].limits: lower 1 must be below upper 1 [rad]",
+    ),
+    (
+        JOINT + 'type = "revolute"\nlimits = { lower = nan }',
+        "s.toml:8:20: joint[0].limits.lower: must be a number, got nan",
+    ),
+    (
+        JOINT + 'type = "planar"\nlimits = { lower = [0,0,5], upper = [1,1,1] }',
+        "s.toml:8:10: joint[0].limits: lower of angle 5 must be below upper 1 [rad]",
+    ),
+    (
+        JOINT + 'type = "revolute"\ndamping = -1',
+        "s.toml:8:11: joint[0].damping: must not be negative [N·s/m or N·m·s/rad], got -1",
+    ),
+    (
+        JOINT + 'type = "planar"\nfriction = [1, 2]',
+        "s.toml:8:12: joint[0].friction: must have 1 or 3 numbers for a planar joint, got 2",
+    ),
+    (
+        JOINT + 'type = "planar"\nstart = 1',
+        "s.toml:8:9: joint[0].start.q: must have 3 numbers for a planar joint: x [m], y [m], angle [rad]; got 1",
+    ),
+    (
+        JOINT + 'type = "revolute"\nfriction_width = 0',
+        "s.toml:8:18: joint[0].friction_width: must be positive [m/s or rad/s], got 0",
+    ),
+    (
+        JOINT + 'type = "free"\nstart = { q = [0,0,0,0,0,0,2] }',
+        "s.toml:8:15: joint[0].start.q: its quaternion (x, y, z, w) must have norm 1, got 2",
+    ),
+    (
+        JOINT + 'type = "free"\nstart = { v = [1] }',
+        "s.toml:8:15: joint[0].start.v: must have 6 numbers for a free joint: vx [m/s], vy [m/s], vz [m/s], wx [rad/s], wy [rad/s], wz [rad/s]; got 1",
+    ),
+    (
+        JOINT + 'type = "revolute"\nstart = { rpy = [0,0,1] }',
+        "s.toml:8:9: joint[0].start: a revolute joint takes q, not a rotation",
+    ),
+    (
+        JOINT + 'type = "revolute"\nstart = { q = 1, xyz = [1,2,3] }',
+        "s.toml:8:9: joint[0].start: has q and a pose; give one of the two",
+    ),
+    (
+        JOINT + 'type = "free"\nat = { rpy = [0, 0, 0], axis_angle = [0, 0, 1, 0] }',
+        "s.toml:8:6: joint[0].at: has rpy and axis_angle; a rotation is written in one way",
+    ),
+    (
+        JOINT + 'type = "free"\nat = { axis_angle = [0, 0, 0, 1] }',
+        "s.toml:8:6: joint[0].at: axis_angle has a zero axis; its first three numbers are the axis",
+    ),
+    (
+        JOINT + 'type = "free"\nat = { quat_xyzw = [0, 0, 1, 1] }',
+        "s.toml:8:6: joint[0].at: quat_xyzw must have norm 1, got 1.414214; divide it by its norm",
+    ),
+    (
+        JOINT + 'type = "free"\nat = { xyz = [0, 0] }',
+        "s.toml:8:14: joint[0].at.xyz: must have 3 numbers [m], got 2",
+    ),
+    (
+        JOINT + 'type = "free"\nat = [0, 0, 1]',
+        "s.toml:8:6: joint[0].at: must be a table, { … }, got [0, 0, 1]",
+    ),
+    (
+        JOINT + 'type = "free"\nparent = "c"',
+        "s.toml:8:10: joint[0].parent: unknown body 'c'; known: b, world",
+    ),
+    (
+        JOINT + 'type = "revolute"\nparent = "b"',
+        "s.toml:4:1: joint[0]: joint 'j' joins body 'b' to itself; name another parent",
+    ),
+    (
+        JOINT + 'type = "revolute"\nmimic = { joint = "k" }',
+        "s.toml:8:19: joint[0].mimic.joint: unknown joint 'k'; known: j",
+    ),
+    (
+        JOINT + 'type = "revolute"\nmimic = { joint = "j" }',
+        "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle through 'j'",
+    ),
+    (
+        JOINT + 'type = "ball"\nmimic = { joint = "j" }',
+        "s.toml:8:1: joint[0].mimic: a ball joint cannot follow another; only joints of one coordinate can",
+    ),
+    (
+        JOINT + 'type = "revolute"\nmimic = { joint = "j" }\nstart = 1',
+        (
+            "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle through 'j'\n"
+            "s.toml:9:1: joint[0].start: follows joint 'j'; give the start to that joint"
+        ),
+    ),
+    (
+        JOINT + 'type = "free"\n[[frame]]\nname = "b"\nbody = "c"',
+        (
+            "s.toml:9:8: frame[0].name: 'b' is taken by s.toml:2:8: body[0].name; rename one\n"
+            "s.toml:10:8: frame[0].body: unknown body 'c'; known: b, world"
+        ),
+    ),
+    (
+        JOINT + 'type = "free"\n[[actuator]]\njoint = "k"',
+        "s.toml:9:9: actuator[0].joint: unknown joint 'k'; known: j",
+    ),
+    (
+        JOINT + 'type = "free"\n[[actuator]]\njoint = "j"\ncoordinate = 6',
+        "s.toml:10:14: actuator[0].coordinate: a free joint has no coordinate 6; it has 0 vx, 1 vy, 2 vz, 3 wx, 4 wy, 5 wz",
+    ),
+    (
+        JOINT + 'type = "fixed"\n[[actuator]]\njoint = "j"',
+        "s.toml:9:9: actuator[0].joint: joint 'j' is fixed; there is nothing to drive",
+    ),
+    (
+        "[simulation]\nstep = 0\nduration = -1",
+        (
+            "s.toml:2:8: simulation.step: must be positive [s], got 0\n"
+            "s.toml:3:12: simulation.duration: must be positive [s], got -1"
+        ),
+    ),
+    (
+        "[simulation]\nstep = 1\nduration = 0.1",
+        "s.toml:2:8: simulation.step: 1 [s] is longer than the duration 0.1 [s]; take a smaller step",
+    ),
+    (
+        "[output]\nevery = 1e-4",
+        "s.toml:2:9: output.every: 0.0001 [s] is shorter than simulation.step 0.001 [s]; take 0.001 or more",
+    ),
+    (
+        "[output]\nevery = 20",
+        "s.toml:2:9: output.every: 20 [s] is longer than the duration 10 [s]; take less",
+    ),
+    (
+        '[simulation]\nintegrator = "rk5"',
+        "s.toml:2:14: simulation.integrator: unknown value 'rk5'; did you mean 'rk4'?",
+    ),
+    ("[simulation]\nstep = inf", "s.toml:2:8: simulation.step: must be finite [s], got inf"),
+    (
+        "[[plugin]]\nx = 1",
+        "s.toml:1:3: plugin: unknown key; known: name, gravity, package_dirs, body, joint, frame, actuator, model, simulation, output, render",
+    ),
+    (
+        'package_dirs = ["nope"]',
+        "s.toml:1:17: package_dirs[0]: there is no folder 'nope'; paths are relative to the scene",
+    ),
+    ('[render]\ntool = "x"', "s.toml:2:8: render.tool: unknown frame or body 'x'"),
+    ("body = 3", "s.toml:1:8: body: must be a list, got 3"),
+    ('[body]\nname = "x"', "s.toml:1:1: body: must be a list of tables; write [[body]]"),
+    ('name = ""', "s.toml:1:8: name: must not be empty, got ''"),
+    ("gravity = -9.81", "s.toml:1:11: gravity: must be a list [m/s²], got -9.81"),
+    (
+        '[[body]]\nname = "world"\nmass = 1\n[[joint]]\nname = "j"\nchild = "world"\ntype="free"',
+        (
+            "s.toml:2:8: body[0].name: 'world' is the name of the world; choose another\n"
+            "s.toml:6:9: joint[0].child: the world cannot be moved; swap parent and child"
+        ),
+    ),
+    (
+        BODY
+        + 'mass=1\n[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n[[joint]]\nname = "k"\ntype = "free"\nchild = "b"\n',
+        "s.toml:11:9: joint[1].child: body 'b' hangs on joint 'j' already; a body has one parent in a tree, remove one joint",
+    ),
+]
+
+ARM = (
+    '<robot name="arm"><link name="base"/><link name="one"><inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    '<joint name="j1" type="continuous"><parent link="base"/><child link="one"/></joint></robot>'
+)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def message(text: str, overrides: dict[str, object] | None = None) -> str:
+    Path("s.toml").write_text(text, "utf-8")
+    with pytest.raises(PysimError) as caught:
+        read_scene("s.toml", overrides)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_message(text: str, expected: str) -> None:
+    assert message(text) == expected
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
+    text = 'nam = 1\n[[body]]\nmass = -1\n[simulaton]\n[[joint]]\nname = "é"\nat = { xyz = "é", rpz = 1 }\n'
+    assert message(text).split("\n") == [
+        "s.toml:1:1: nam: unknown key; did you mean 'name'?",
+        "s.toml:2:1: body[0].name: is missing; add it: the name of the body",
+        "s.toml:3:8: body[0].mass: must not be negative [kg], got -1",
+        "s.toml:4:1: simulaton: unknown key; did you mean 'simulation'?",
+        "s.toml:5:1: joint[0].child: is missing; add it: the body that the joint moves",
+        "s.toml:5:1: joint[0].type: is missing; add it: the joint type, such as revolute",
+        "s.toml:7:14: joint[0].at.xyz: must be a list [m], got 'é'",
+        "s.toml:7:19: joint[0].at.rpz: unknown key; did you mean 'rpy'?",
+    ]
+
+
+def test_a_long_list_of_problems_is_cut() -> None:
+    lines = message("".join(f"x{k} = 1\n" for k in range(30))).split("\n")
+    assert len(lines) == 21
+    assert lines[-1] == "s.toml: 10 more like these; mend these first"
+
+
+def test_columns_count_characters() -> None:
+    text = '[render]\nx = "é"\n"ééé" = { y = 1 }\n'
+    assert [line.split(" ")[0] for line in message(text).split("\n")] == [
+        "s.toml:2:1:",
+        "s.toml:3:1:",
+    ]
+    assert message('name = "é"; x = 1').startswith("s.toml:1:11: not TOML: ")
+    assert message('[render]\nfocus = ["é", "é"]').split("\n") == [
+        "s.toml:2:10: render.focus[0]: must be a number [m], got 'é'",
+        "s.toml:2:15: render.focus[1]: must be a number [m], got 'é'",
+    ]
+
+
+def test_files_that_cannot_be_read() -> None:
+    with pytest.raises(
+        SceneError, match=r"^no\.toml: cannot be read: no such file or directory; check"
+    ):
+        read_scene("no.toml")
+    Path("s.toml").write_bytes(b'a = 1\nb = "\xff"')
+    with pytest.raises(SceneError, match=r"^s\.toml:2: is not UTF-8 text; save it as UTF-8$"):
+        read_scene("s.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 5000 + "]" * 5000,
+        "a = " + "{ a = " * 60 + "1" + "}" * 60,
+        "a." * 60 + "a = 1",
+        "[" + "a." * 5000 + "a]",
+    ],
+)
+def test_a_bottomless_file_is_refused(text: str) -> None:
+    assert message(text) == "s.toml: tables are nested more than 50 deep; flatten them"
+
+
+def test_a_broken_bottomless_file_is_refused() -> None:
+    assert message("a = 1\nb = \n" + "[" * 100_000).startswith("s.toml:2:")
+    assert message("a = " + "[" * 200 + "\n" + "{a." * 5000).startswith("s.toml")
+
+
+def test_models_and_meshes_that_are_not_there() -> None:
+    Path("arm.urdf").write_text(ARM, "utf-8")
+    model = '[[model]]\nfile = "arm.urdf"\n'
+    for text, expected in (
+        ('[[model]]\nfile = "x.urdf"', "s.toml:2:8: model[0].file: there is no file "),
+        (
+            '[[model]]\nfile = "s.toml"',
+            "s.toml:2:8: model[0].file: unknown kind of file '.toml'; a model is a .urdf file",
+        ),
+        (
+            model + "start = { j2 = 1 }",
+            "s.toml:3:11: model[0].start.j2: the file has no joint 'j2'; known: root_fixed, j1",
+        ),
+        (
+            model + "start_v = { root_fixed = 1 }",
+            "s.toml:3:13: model[0].start_v.root_fixed: a fixed joint has no start; remove it",
+        ),
+        (
+            model + "joint.j1.damping = [1, 2]",
+            "s.toml:3:20: model[0].joint.j1.damping: must have 1 number for a revolute joint, got 2",
+        ),
+        (
+            model + 'body.on.color = "red"',
+            "s.toml:3:9: model[0].body.on: the file has no body 'on'; did you mean 'one'?",
+        ),
+        (
+            model + model,
+            "s.toml:3:1: model[1]: its body 'base' is taken by model[0]; give the model a name of its own\n",
+        ),
+        (
+            BODY + 'mass = 1\nshape = { mesh = "rod.stl" }\n' + FREE,
+            "s.toml:4:18: body[0].shape.mesh: there is no file ",
+        ),
+    ):
+        assert message(text).startswith(expected)
+
+
+SCENE = JOINT + 'type = "revolute"\n'
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("body.c.mass", 1, "--set body.c.mass: nothing is named 'c'; known: b"),
+        ("body[3].mass", 1, "--set body[3].mass: there are 1 items, none has index 3"),
+        ("model.x.name", 1, "--set model.x.name: nothing is named 'x'"),
+        (
+            "simulaton.step",
+            1,
+            "--set simulaton.step: unknown key; did you mean 'simulation'?",
+        ),
+        ("simulation.stpe", 1, "--set simulation.stpe: unknown key; did you mean 'step'?"),
+        ("simulation.step", "-1", "--set simulation.step: must be positive [s], got -1"),
+        ("simulation.step", "fast", "--set simulation.step: must be a number [s], got 'fast'"),
+        ("joint.j.axis", [0, 0, 0], "--set joint.j.axis: has no direction, got [0.0, 0.0, 0.0]; "),
+        ("body.b.mass.x", 1, "--set body.b.mass.x: has nothing below 'body.b.mass', which is 1"),
+        ("a..b", 1, "--set a..b: is no path of keys; write it as simulation.step or body.rod.mass"),
+        ("", 1, "--set : is no path of keys; write it as simulation.step or body.rod.mass"),
+    ],
+)
+def test_overrides_are_named_in_what_is_wrong_with_them(
+    key: str, value: object, expected: str
+) -> None:
+    assert message(SCENE, {key: value}).startswith(expected)
+
+
+def _paths(value: object, path: str = "") -> list[str]:
+    if isinstance(value, dict):
+        inner = [(f"{path}.{k}" if path else k, v) for k, v in value.items()]
+    elif isinstance(value, list):
+        inner = [(f"{path}[{k}]", v) for k, v in enumerate(value)]
+    else:
+        return [path]
+    return ([path] if path else []) + [p for k, v in inner for p in _paths(v, k)]
+
+
+def test_no_value_anywhere_makes_a_scene_fail_without_a_message() -> None:
+    """Every value of a scene that uses most keys is replaced by every strange value, in turn."""
+    Path("arm.urdf").write_text(ARM, "utf-8")
+    text = (
+        SCENE
+        + "axis = [0, 1, 0]\narmature = [1]\nlimits = { lower = -1, upper = [1], stiffness = 1, damping = 1 }\n"
+        + "rest = { q = 1 }\nstart = { q = 1, v = 2 }\nat = { xyz = [1, 2, 3], axis_angle = [1, 0, 0, 1] }\n"
+        + '[[body]]\nname = "c"\ncom = [1, 2, 3]\nmass = 2\ninertia = { xx = 1, yy = 1, zz = 1 }\n'
+        + 'visual = [{ box = [1, 2, 3], color = "red" }]\n'
+        + '[[joint]]\nname = "k"\ntype = "free"\nparent = "b"\nchild = "c"\nstart = { rpy = [1, 2, 3] }\n'
+        + '[[joint]]\nname = "l"\ntype = "helical"\npitch = 1\nchild = "d"\nmimic = { joint = "j" }\n'
+        + '[[body]]\nname = "d"\nshape = { cone = { radius = 1, length = 2 }, density = 3 }\n'
+        + '[[frame]]\nname = "f"\nbody = "c"\n[[actuator]]\njoint = "k"\ncoordinate = 2\noffset = 1\n'
+        + '[[model]]\nfile = "arm.urdf"\nparent = "c"\nstart = { j1 = 1 }\njoint.j1.damping = 1\n'
+        + "[simulation]\nduration = 1\n[output]\nevery = 0.1\n"
+        + '[render]\ntool = "f"\nsize = [10, 20]\ntrails = ["c"]\n'
+    )
+    Path("s.toml").write_text(text, "utf-8")
+    read_scene("s.toml")
+    strange = [
+        None,
+        True,
+        -1,
+        0,
+        10**400,
+        float("nan"),
+        float("inf"),
+        "",
+        "world",
+        "c",
+        [],
+        {},
+        [[]],
+        [{}],
+    ]
+    strange += [[1, 2], ["a", {}], {"q": []}, {"": 1}, "\n", 1e-320, 1e300, -1e300]
+    for path in _paths(tomllib.loads(text)):
+        for value in strange:
+            try:
+                read_scene("s.toml", {path: value})
+            except PysimError as error:
+                assert str(error).startswith(("--set ", "s.toml:"))  # noqa: PT017, many are fine
