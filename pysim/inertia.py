@@ -84,7 +84,8 @@ def central_inertia(theta: ArrayLike) -> Array:
     c = center_of_mass(values)
     square = (c * c).sum(-1)[..., None, None] * np.eye(3)
     shift = square - c[..., :, None] * c[..., None, :]
-    return rotational_inertia(values) - values[..., 0, None, None] * shift
+    about_com: Array = rotational_inertia(values) - values[..., 0, None, None] * shift
+    return about_com
 
 
 def move_theta(theta: ArrayLike, pose: ArrayLike) -> Array:

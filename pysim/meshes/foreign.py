@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import warnings
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from pysim.meshes.triangles import Faces, Vertices
 
+_MATERIALS = re.compile(rb"<(?:\w+:)?bind_material\b.*?</(?:\w+:)?bind_material\s*>", re.DOTALL)
 _ENTITIES = (b"<!DOCTYPE", b"<!ENTITY")
 
 
@@ -34,6 +36,8 @@ def read_foreign(path: Path, suffix: str, data: bytes) -> tuple[Vertices, Faces]
 
     if suffix == ".dae" and any(word in data.replace(b"\0", b"") for word in _ENTITIES):
         raise SceneError(str(path), "<!DOCTYPE> is refused: it can hold entities; remove it")
+    if suffix == ".dae":
+        data = without_materials(data)
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)  # what it says is said here
     try:
         with warnings.catch_warnings():
@@ -49,6 +53,11 @@ def read_foreign(path: Path, suffix: str, data: bytes) -> tuple[Vertices, Faces]
         problem = f"cannot be read as {suffix[1:].upper()}: {reason}; export it again"
         raise SceneError(str(path), problem) from None
     return _joined(pieces)
+
+
+def without_materials(collada: bytes) -> bytes:
+    """Return a Collada file that binds no materials: pycollada drops shapes whose material is broken."""
+    return _MATERIALS.sub(b"", collada)
 
 
 def _piece(mesh: trimesh.Trimesh, transform: Vertices, suffix: str) -> tuple[Vertices, Faces]:

@@ -6,14 +6,17 @@ body costs one draw call. Meshes are drawn as they are: nothing is decimated.
 
 from __future__ import annotations
 
+import io
 import warnings
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.meshes.foreign import without_materials
 from pysim.render.colors import body_color, display_rgba
 from pysim.trajectory.visuals import mesh_hash
 
@@ -84,23 +87,42 @@ def primitive(kind: str, size: Sequence[float]) -> pv.PolyData:
 
 def mesh_parts(path: Path) -> list[Part]:
     """Read a mesh file; a Collada file may hold several pieces, each with its colour."""
-    import trimesh  # noqa: PLC0415, heavy
-
     try:
+        data = path.read_bytes()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a picture needs no perfect mesh
-            scene = trimesh.load_scene(path)
-            parts = [
-                _part(scene.geometry[name], transform, path)
-                for transform, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
-                if isinstance(scene.geometry[name], trimesh.Trimesh)
-            ]
+            parts = _parts(data, path)
+            if not parts and path.suffix.lower() == ".dae":
+                parts = _parts(without_materials(data), path)  # better grey than gone
     except UNREADABLE as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TrajectoryError(str(path), f"cannot read the mesh, {reason}") from error
     if not parts:
         raise TrajectoryError(str(path), "holds no triangles; export the mesh again")
     return parts
+
+
+def _parts(data: bytes, path: Path) -> list[Part]:
+    import trimesh  # noqa: PLC0415, heavy
+
+    scene = trimesh.load_scene(io.BytesIO(data), file_type=path.suffix.lower()[1:])
+    return [
+        _part(scene.geometry[name], transform, path)
+        for transform, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
+        if isinstance(scene.geometry[name], trimesh.Trimesh)
+    ]
+
+
+def _load_scene(path: Path) -> trimesh.Scene:
+    """Load a file; Collada shapes that a broken material would lose come without colours."""
+    import trimesh
+
+    scene = trimesh.load_scene(path)
+    if path.suffix.lower() == ".dae":
+        data = path.read_bytes()
+        if len(scene.graph.nodes_geometry) < data.count(b"<instance_geometry"):
+            scene = trimesh.load_scene(BytesIO(without_materials(data)), file_type="dae")
+    return scene
 
 
 def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
@@ -174,9 +196,7 @@ def _merged(meshes: list[pv.PolyData]) -> pv.PolyData:
     import pyvista as pv  # noqa: PLC0415, heavy
 
     starts = np.cumsum([0, *(mesh.n_points for mesh in meshes)])
-    faces = [
-        mesh.regular_faces + start for mesh, start in zip(meshes, starts, strict=False)
-    ]
+    faces = [mesh.regular_faces + start for mesh, start in zip(meshes, starts, strict=False)]
     merged = pv.PolyData.from_regular_faces(
         np.concatenate([mesh.points for mesh in meshes]), np.concatenate(faces)
     )
