@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import warnings
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,24 +104,15 @@ def mesh_parts(path: Path) -> list[Part]:
 def _parts(data: bytes, path: Path) -> list[Part]:
     import trimesh  # noqa: PLC0415, heavy
 
-    scene = trimesh.load_scene(io.BytesIO(data), file_type=path.suffix.lower()[1:])
+    resolver = trimesh.resolvers.FilePathResolver(str(path))
+    scene = trimesh.load_scene(
+        io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver
+    )
     return [
         _part(scene.geometry[name], transform, path)
         for transform, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
         if isinstance(scene.geometry[name], trimesh.Trimesh)
     ]
-
-
-def _load_scene(path: Path) -> trimesh.Scene:
-    """Load a file; Collada shapes that a broken material would lose come without colours."""
-    import trimesh
-
-    scene = trimesh.load_scene(path)
-    if path.suffix.lower() == ".dae":
-        data = path.read_bytes()
-        if len(scene.graph.nodes_geometry) < data.count(b"<instance_geometry"):
-            scene = trimesh.load_scene(BytesIO(without_materials(data)), file_type="dae")
-    return scene
 
 
 def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
