@@ -18,11 +18,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PYTHON_LAYERS = [
-    {"errors"},
+    {"errors", "_source_tree"},
     {"spatial", "inertia"},
     {"joints", "shapes", "meshes"},
     {"scene"},
-    {"model", "algorithms", "compile"},
+    {"motion", "model", "algorithms", "compile"},
     {"trajectory"},
     {"simulation"},
     {"render"},

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def say_summary(scene: Scene, summary: RunSummary) -> None:
     """Print what `summarize` found."""
     say(scene.spec.name, style="bold")
-    say(f"  simulated   {summary.duration:g} s in {summary.wall:.2f} s of wall time")
-    say(f"  steps       {summary.steps}, {summary.steps_per_second:.3g} per second")
+    say(f"  simulated   {summary.duration:g} s in {summary.wall:.3g} s of wall time")
+    say(f"  steps       {summary.steps}, {three_digits(summary.steps_per_second)} per second")
     say(f"  energy      {energy_line(summary)}")
     if summary.tool is not None:
-        say(f"  {summary.tool:<10}  {pose_line(summary)}")
+        say(f"  tool        {summary.tool} at {pose_line(summary)}")
 
 
 def energy_line(summary: RunSummary) -> str:
@@ -34,6 +34,11 @@ def energy_line(summary: RunSummary) -> str:
 
 def pose_line(summary: RunSummary) -> str:
     """Final pose of the tool in the world."""
-    x, y, z = summary.tool_position
-    roll, pitch, yaw = np.degrees(summary.tool_rpy)
+    x, y, z = np.round(summary.tool_position, 4) + 0.0  # + 0.0: no −0
+    roll, pitch, yaw = np.round(np.degrees(summary.tool_rpy), 1) + 0.0
     return f"x {x:.4f}  y {y:.4f}  z {z:.4f} m, roll {roll:.1f}  pitch {pitch:.1f}  yaw {yaw:.1f}°"
+
+
+def three_digits(number: float) -> str:
+    """`218,000`: three digits that count, in groups."""
+    return f"{float(f'{number:.3g}'):,.0f}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pysim.simulation.run import Progress, Update, load_scene, output_times, simulate, steps_between
-from pysim.simulation.summary import RunSummary, summarize
+from pysim.simulation.summary import RunSummary, conserves_energy, summarize
 
 __all__ = [
     "Progress",
     "RunSummary",
     "Update",
+    "conserves_energy",
     "load_scene",
     "output_times",
     "simulate",
