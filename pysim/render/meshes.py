@@ -61,7 +61,7 @@ def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, pv.
 
 def primitive(kind: str, size: Sequence[float]) -> pv.PolyData:
     """A primitive about its own origin; sizes [m] as in `pysim.shapes.Shape`."""
-    import pyvista as pv  # noqa: PLC0415, heavy
+    import pyvista as pv
 
     up = (0, 0, 1)
     if kind == "box":
@@ -102,7 +102,7 @@ def mesh_parts(path: Path) -> list[Part]:
 
 
 def _parts(data: bytes, path: Path) -> list[Part]:
-    import trimesh  # noqa: PLC0415, heavy
+    import trimesh
 
     resolver = trimesh.resolvers.FilePathResolver(str(path))
     scene = trimesh.load_scene(
@@ -116,7 +116,7 @@ def _parts(data: bytes, path: Path) -> list[Part]:
 
 
 def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
-    import pyvista as pv  # noqa: PLC0415, heavy
+    import pyvista as pv
 
     points = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
     unit = str(mesh.metadata.get("units", "")).partition(" * meters")
@@ -183,7 +183,7 @@ def _placed(part: Part, entry: Mapping[str, Any]) -> pv.PolyData:
 
 def _merged(meshes: list[pv.PolyData]) -> pv.PolyData:
     """All points and triangles in one mesh."""
-    import pyvista as pv  # noqa: PLC0415, heavy
+    import pyvista as pv
 
     starts = np.cumsum([0, *(mesh.n_points for mesh in meshes)])
     faces = [mesh.regular_faces + start for mesh, start in zip(meshes, starts, strict=False)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import PysimError
+from pysim.render.encoder import Encoder
 from pysim.render.options import RenderOptions, render_options
 from pysim.render.output import replacing
 from pysim.render.player import Player
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MOVIES = (".mp4", ".gif")
-GIF_SHORTEST = 0.02  # [s] browsers slow down frames that ask for less
+GIF_FASTEST = 50  # [1/s] browsers slow down what asks for more
 
 
 def movie(
@@ -39,13 +41,16 @@ def movie(
     (made even, as video needs). `progress` is called with frames done and frames in all.
     """
     chosen = _even(render_options(trajectory, **options))
+    if Path(path).suffix.lower() == ".gif" and chosen.fps > GIF_FASTEST:
+        problem = f"a gif shows at most {GIF_FASTEST} frames a second, got {chosen.fps:g}"
+        raise PysimError(str(path), f"{problem}; set fps")
     with replacing(path, MOVIES) as draft, offscreen(chosen) as plotter:
         player = Player(plotter, trajectory, chosen)
         times = frame_times(trajectory.t, chosen)
-        with _encoder(draft or Path(path), chosen) as encoder:
+        with Encoder(draft or Path(path), chosen) as encoder:
             for k, time in enumerate(times):
                 player.show(time)
-                encoder.append_data(capture(plotter, chosen))
+                encoder.append(capture(plotter, chosen))
                 if progress is not None:
                     progress(k + 1, len(times))
 
@@ -58,27 +63,5 @@ def frame_times(t: Array, options: RenderOptions) -> Array:
 
 
 def _even(options: RenderOptions) -> RenderOptions:
-    from dataclasses import replace  # noqa: PLC0415
-
     width, height = options.size
     return replace(options, size=(width + width % 2, height + height % 2))
-
-
-def _encoder(path: Path, options: RenderOptions) -> Any:  # noqa: ANN401, imageio has no types
-    import imageio.v2 as imageio  # noqa: PLC0415, heavy
-
-    if path.suffix.lower() == ".gif":
-        if 1 / options.fps < GIF_SHORTEST * (1 - 1e-9):
-            raise PysimError(str(path), f"a gif shows at most 50 frames a second, got {options.fps:g}")
-        return imageio.get_writer(path, mode="I", duration=1000 / options.fps, loop=0)
-    return imageio.get_writer(
-        path,
-        mode="I",
-        format="FFMPEG",
-        fps=options.fps,
-        codec="libx264",
-        quality=None,
-        macro_block_size=2,
-        ffmpeg_log_level="error",
-        output_params=["-crf", "18", "-preset", "medium", "-movflags", "+faststart"],
-    )

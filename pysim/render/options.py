@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pysim.errors import TrajectoryError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pysim.trajectory import Trajectory
 
 
@@ -65,7 +63,9 @@ def render_options(trajectory: Trajectory, **wishes: Any) -> RenderOptions:  # n
         if name not in known:
             problem = f"unknown option{did_you_mean(name, known)}"
             raise TrajectoryError(f"render: {name}", problem)
-    asked = {**_flat(trajectory.header.render), **wishes}
+    asked = {**trajectory.header.render, **wishes}
+    if "*" in (asked.get("frames") or ()):
+        asked["frames"] = trajectory.header.body_names
     return RenderOptions(
         **{
             name: tuple(value) if isinstance(value, list) else value
@@ -73,9 +73,3 @@ def render_options(trajectory: Trajectory, **wishes: Any) -> RenderOptions:  # n
             if name in known and value is not None
         }
     )
-
-
-def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The scene's table with its `camera` table opened up."""
-    camera = table.get("camera") or {}
-    return {**{key: value for key, value in table.items() if key != "camera"}, **camera}

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def replacing(
-    path: str | PathLike[str] | None, suffixes: Sequence[str]
-) -> Iterator[Path | None]:
+def replacing(path: str | PathLike[str] | None, suffixes: Sequence[str]) -> Iterator[Path | None]:
     """Yield a draft beside `path` that becomes `path` when the block ends well (None: nothing)."""
     if path is None:
         yield None

@@ -37,8 +37,8 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None = None) -> Non
         if draft is None:
             _show(trajectory)
             return
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415, heavy
-        from matplotlib.figure import Figure  # noqa: PLC0415, heavy
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
         figure = Figure(layout="constrained", dpi=144)
         FigureCanvasAgg(figure)
@@ -50,7 +50,7 @@ def _show(trajectory: Trajectory) -> None:
     if not has_display():
         problem = "there is no display to show it on; give a file, such as -o plot.png"
         raise PysimError("plot", problem)
-    from matplotlib import pyplot as plt  # noqa: PLC0415, heavy
+    from matplotlib import pyplot as plt
 
     draw(trajectory, plt.figure(layout="constrained"))
     plt.show()

@@ -41,7 +41,7 @@ class Trail:
         color: tuple[float, float, float],
         length: float | None,
     ) -> None:
-        import pyvista as pv  # noqa: PLC0415, heavy
+        import pyvista as pv
 
         stride = -(-len(trajectory) // MOST_POINTS)
         self._t = trajectory.t[::stride]

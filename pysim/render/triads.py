@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+NEARER = -2e6  # steps of the depth buffer
+
 
 class Triad:
     """Arrows of one length [m] that ride on a frame or on a body's own frame."""
@@ -23,7 +25,7 @@ class Triad:
     def __init__(
         self, plotter: pv.Plotter, trajectory: Trajectory, name: str, length: float
     ) -> None:
-        import pyvista as pv  # noqa: PLC0415, heavy
+        import pyvista as pv
 
         self._body, self._pose = trajectory.carrier_of(name)
         self._actors = [
@@ -43,6 +45,11 @@ class Triad:
             )
             for direction, color in zip(np.eye(3), colors.AXES, strict=True)
         ]
+
+        for actor in self._actors:  # drawn through whatever body they sit in
+            mapper = actor.mapper
+            mapper.SetResolveCoincidentTopologyToPolygonOffset()
+            mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0, NEARER)
 
     def show(self, matrices: Array) -> None:
         """Move with the body; `matrices` (nbodies + 1, 4, 4) ends with the world's."""

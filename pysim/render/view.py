@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import time as clock
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from pysim.render.player import Player
 from pysim.render.window import has_display
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyvista as pv
 
     from pysim.render.options import RenderOptions
@@ -34,15 +37,12 @@ FASTEST, SLOWEST = 64.0, 1 / 64
 class Viewer:
     """A player with a hand on it: time runs while it plays."""
 
-    def __init__(
-        self, plotter: pv.Plotter, trajectory: Trajectory, options: RenderOptions
-    ) -> None:
+    def __init__(self, plotter: pv.Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
         self.plotter, self.trajectory, self.options = plotter, trajectory, options
         self.player = Player(plotter, trajectory, options)
         self.playing = False
         self.speed = options.speed
         self.begin, self.end = float(trajectory.t[0]), float(trajectory.t[-1])
-        self._dragging = False
         self._add_slider()
         self._add_button()
         self._bind_keys()
@@ -55,7 +55,7 @@ class Viewer:
     def seek(self, time: float) -> None:
         """Show `time` [s]."""
         self.player.show(time)
-        self._slider.GetRepresentation().SetValue(self.player.time)
+        self.slider.GetRepresentation().SetValue(self.player.time)
 
     def toggle(self) -> None:
         """Play, from the start again if at the end; or pause."""
@@ -77,6 +77,11 @@ class Viewer:
     def change_speed(self, factor: float) -> None:
         """Play faster or slower."""
         self.speed = float(np.clip(self.speed * factor, SLOWEST, FASTEST))
+
+    def press(self, key: str) -> None:
+        """Do what a key is for, and draw."""
+        self._keys[key]()
+        self.plotter.render()
 
     def save_still(self) -> Path:
         """Save what is on show beside the trajectory, or here, under the time's name."""
@@ -108,7 +113,7 @@ class Viewer:
 
     def _add_slider(self) -> None:
         span = [self.begin, max(self.end, self.begin + 1e-9)]
-        self._slider = self.plotter.add_slider_widget(
+        self.slider = self.plotter.add_slider_widget(
             self.player.show,
             span,
             value=self.begin,
@@ -116,13 +121,13 @@ class Viewer:
             pointb=(0.8, 0.06),
             color=colors.TEXT,
             interaction_event="always",
-            fmt="%.2f s",
-            title_height=0.018,
-            slider_width=0.02,
+            slider_width=0.022,
             tube_width=0.004,
         )
-        look = self._slider.GetRepresentation()
+        look = self.slider.GetRepresentation()
         look.SetEndCapLength(0.0)
+        look.SetSliderLength(0.012)
+        look.ShowSliderLabelOff()  # the time stands in the corner
         look.GetSliderProperty().SetColor(colors.rgb(colors.PALETTE[0]))
         look.GetSelectedProperty().SetColor(colors.rgb(colors.PALETTE[1]))
 
@@ -155,16 +160,11 @@ class Viewer:
             "r": self.player.reset_camera,
             "s": self.save_still,
         }
+        self._keys: dict[str, Callable[[], object]] = keys
         self.plotter.iren.clear_key_event_callbacks()
-        for key, action in keys.items():
-            self.plotter.add_key_event(key, self._then_draw(action))
-
-    def _then_draw(self, action: Any) -> Any:  # noqa: ANN401, callbacks of VTK
-        def act() -> None:
-            action()
-            self.plotter.render()
-
-        return act
+        for key in keys:
+            self.plotter.add_key_event(key, partial(self.press, key))
+        self.plotter.add_key_event("q", self.plotter.close)
 
 
 def view(trajectory: Trajectory, **options: Any) -> None:  # noqa: ANN401, see RenderOptions
@@ -172,7 +172,7 @@ def view(trajectory: Trajectory, **options: Any) -> None:  # noqa: ANN401, see R
     if not has_display():
         problem = "there is no display to open a window on; draw with --still or --movie instead"
         raise PysimError("view", problem)
-    import pyvista as pv  # noqa: PLC0415, heavy
+    import pyvista as pv
 
     chosen = render_options(trajectory, **{**options, "supersample": 1})
     plotter = pv.Plotter(window_size=list(chosen.size), lighting="none")
@@ -184,7 +184,7 @@ def view(trajectory: Trajectory, **options: Any) -> None:  # noqa: ANN401, see R
 
 def _icon(*, playing: bool) -> Any:  # noqa: ANN401, VTK has no types
     """A triangle to play, two bars to pause."""
-    import pyvista as pv  # noqa: PLC0415, heavy
+    import pyvista as pv
 
     n = 96
     y, x = (np.mgrid[:n, :n] + 0.5) / n

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pysim.render.options import RenderOptions
 
-    Image = NDArray[np.uint8]
+    Pixels = NDArray[np.uint8]
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def offscreen(options: RenderOptions) -> Iterator[pv.Plotter]:
     if not (has_display() or _loads("libEGL.so.1") or _loads("libOSMesa.so.8")):
         problem = "no display, and neither libEGL nor libOSMesa to draw without one"
         raise PysimError("render", f"{problem}; install libegl1 and libgl1")
-    import pyvista as pv  # noqa: PLC0415, heavy
+    import pyvista as pv
 
     width, height = (length * options.supersample for length in options.size)
     with quiet_vtk():
@@ -63,21 +63,21 @@ def offscreen(options: RenderOptions) -> Iterator[pv.Plotter]:
         plotter.close()
 
 
-def capture(plotter: pv.Plotter, options: RenderOptions) -> Image:
+def capture(plotter: pv.Plotter, options: RenderOptions) -> Pixels:
     """Draw, and return the picture (height, width, 3)."""
     with quiet_vtk():
+        plotter.render()
         drawn = np.asarray(plotter.screenshot(return_img=True))
     return averaged_down(drawn, options.supersample)
 
 
-def averaged_down(image: Image, factor: int) -> Image:
+def averaged_down(image: Pixels, factor: int) -> Pixels:
     """Mean of every `factor` × `factor` block of pixels."""
     if factor == 1:
         return image
-    height, width = (length // factor for length in image.shape[:2])
-    blocks = image[: height * factor, : width * factor].reshape(height, factor, width, factor, -1)
-    total = blocks.astype(np.uint16).sum(axis=(1, 3))
-    return ((total + factor * factor // 2) // (factor * factor)).astype(np.uint8)
+    from PIL import Image  # noqa: PLC0415, heavy
+
+    return np.asarray(Image.fromarray(image).reduce(factor))
 
 
 def _loads(library: str) -> bool:

@@ -1,0 +1,99 @@
+"""How far a motion reaches: what the camera must see and where the ground may lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.trajectory.interpolation import pose_matrices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyvista as pv
+    from numpy.typing import NDArray
+
+    from pysim.render.options import RenderOptions
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+DIRECTIONS = 96  # in which the extent of a body is measured
+SAMPLES = 200  # instants at which the extent of the motion is measured
+FOLLOW_BEYOND = 12.0  # sizes of the mechanism that its middle may travel before the camera follows
+BACKDROP = 3.0  # sizes of the motion beyond which the world's own shapes need not be seen whole
+SMALLEST = 1e-6  # [m]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Points [m] that belong in the picture, their largest extent, and what lies below them.
+
+    Where the camera follows, the points are seen from a camera that started at the first instant.
+    """
+
+    points: Array  # (n, 3) [m]
+    size: float  # [m]
+    ground: float  # [m] height of the ground along `up`
+    follows: bool
+
+
+def measure(
+    trajectory: Trajectory, hulls: Mapping[int, Array], up: Array, options: RenderOptions
+) -> Extent:
+    """Sweep the bodies' hulls (m, 3), or their origins where there are none, over the motion."""
+    count = len(trajectory)
+    picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).astype(int))
+    matrices = pose_matrices(trajectory.poses[picked])
+    swept = [carried(matrices[:, body], hull) for body, hull in hulls.items() if body >= 0]
+    if not swept:
+        swept = [matrices[..., :3, 3]] if matrices.shape[1] else [np.zeros((len(picked), 1, 3))]
+    moving = np.concatenate(swept, axis=1)  # (instants, points, 3)
+
+    middle = moving.mean(axis=1)
+    own, travel = _largest(moving, axis=1), _largest(middle, axis=0)
+    follows = options.follow
+    if follows is None:
+        follows = travel > FOLLOW_BEYOND * max(own, SMALLEST)
+    marks = [trajectory.path_of(name)[picked, None] for name in (*options.frames, *options.trails)]
+    seen = np.concatenate([moving, *marks], axis=1)
+    if follows:
+        seen = seen - (middle - middle[0])[:, None]
+    points = seen.reshape(-1, 3)
+    size = max(_largest(points, axis=0), SMALLEST)
+    if -1 in hulls and _largest(hulls[-1], axis=0) < BACKDROP * size:
+        points = np.concatenate([points, hulls[-1]])
+        size = _largest(points, axis=0)
+    heights = np.concatenate([moving.reshape(-1, 3) @ up, points @ up])
+    ground = ground_height(float(heights.min()), size)
+    if options.ground and not follows:  # the place of the shadows belongs to the picture
+        points = np.concatenate([points, points - np.outer(points @ up - ground, up)])
+    return Extent(points, size, ground, follows)
+
+
+def ground_height(lowest: float, size: float) -> float:
+    """Zero where things stand, or hang a little above it; otherwise just below the lowest [m]."""
+    if -0.02 * size <= lowest <= 0.8 * size:
+        return min(0.0, lowest)
+    return lowest - 0.06 * size
+
+
+def carried(matrices: Array, points: Array) -> Array:
+    """Points (n, m, 3) in the world of `points` (m, 3) fixed to a body at `matrices` (n, 4, 4)."""
+    return np.asarray(matrices[:, None, :3, 3] + points @ np.swapaxes(matrices[:, :3, :3], 1, 2))
+
+
+def hull(mesh: pv.PolyData) -> Array:
+    """The points (m, 3) [m] of a mesh that lie farthest in directions all around."""
+    k = np.arange(DIRECTIONS) + 0.5
+    z, turn = 1 - 2 * k / DIRECTIONS, np.pi * (1 + np.sqrt(5)) * k  # a spiral over the sphere
+    ring = np.sqrt(1 - z * z)
+    directions = np.stack([ring * np.cos(turn), ring * np.sin(turn), z])
+    points = np.asarray(mesh.points, float)
+    return np.asarray(points[np.unique(np.argmax(points @ directions, axis=0))])
+
+
+def _largest(points: Array, axis: int) -> float:
+    return float(np.max(np.ptp(points, axis=axis)))

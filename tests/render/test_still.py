@@ -1,0 +1,216 @@
+"""Stills, judged by their pixels: what was asked for is there, where it should be."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from pysim.errors import PysimError, PysimWarning, TrajectoryError
+from pysim.render import still
+from pysim.render.window import averaged_down
+from pysim.shapes import Geometry, Shape
+from tests.render.scenes import SMALL, cart, drawn, moving, place, red
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.render
+
+
+def middle_of(mask: np.ndarray) -> np.ndarray:
+    return np.argwhere(mask).mean(axis=0)
+
+
+def test_a_body_moves_across_the_picture_and_stays_inside_it() -> None:
+    first, last = (red(still(cart(), time=time, azimuth=-90.0, **SMALL)) for time in (0.0, 0.5))
+    for mask in (first, last):
+        assert mask.sum() > 200
+        assert not (mask[[0, -1]].any() or mask[:, [0, -1]].any())
+    assert middle_of(last)[1] - middle_of(first)[1] > 40  # seen from −y, x points right
+
+
+def test_supersampling_keeps_the_size_and_the_mean(tmp_path: Path) -> None:
+    size = (161, 120)
+    hard = still(cart(), tmp_path / "cart.png", size=size, supersample=1)
+    soft = still(cart(), size=size, supersample=3)
+    assert hard.shape == soft.shape == (120, 161, 3)
+    np.testing.assert_allclose(hard.mean(), soft.mean(), rtol=0.02)
+    from PIL import Image
+
+    with Image.open(tmp_path / "cart.png") as picture:
+        np.testing.assert_array_equal(np.asarray(picture), hard)
+
+
+def test_a_pixel_is_the_mean_of_what_was_drawn_for_it() -> None:
+    drawn_larger = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    expected = drawn_larger.reshape(2, 2, 2, 2, 3).astype(float).mean(axis=(1, 3))
+    np.testing.assert_allclose(averaged_down(drawn_larger, 2), expected, atol=0.5)
+
+
+@pytest.mark.parametrize("option", ["ground", "shadows", "label"])
+def test_what_is_switched_off_leaves_the_picture(option: str) -> None:
+    with_it, without = (still(cart(), **{**SMALL, option: on}) for on in (True, False))
+    assert (with_it != without).any()
+
+
+@pytest.mark.parametrize(
+    "wish", [{"trails": ("cart",)}, {"trails": ("tip",)}, {"frames": ("*",)}, {"frames": ("mark",)}]
+)
+def test_trails_and_axes_are_drawn_when_asked_for(wish: dict[str, tuple[str, ...]]) -> None:
+    plain, asked = still(cart(), **SMALL), still(cart(), **SMALL, **wish)
+    assert (plain != asked).any(axis=-1).sum() > 5
+
+
+def test_wishes_of_the_scene_count_and_the_callers_count_more() -> None:
+    assert still(cart(render={"size": [80, 60], "fps": None})).shape == (60, 80, 3)
+    assert still(cart(render={"size": [80, 60]}), size=(64, 48)).shape == (48, 64, 3)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape("box", (0.4, 0.4, 0.4)),
+        Shape("sphere", (0.25,)),
+        Shape("cylinder", (0.2, 0.4)),
+        Shape("capsule", (0.15, 0.3)),
+        Shape("cone", (0.2, 0.5)),
+        Shape("ellipsoid", (0.3, 0.2, 0.1)),
+    ],
+)
+def test_every_primitive_is_drawn_in_its_colour(shape: Shape) -> None:
+    body = drawn(shape, color=(0.9, 0.1, 0.1, 1.0))
+    assert red(still(moving(np.zeros((2, 3)), body), **SMALL)).sum() > 200
+
+
+def test_a_mesh_is_drawn_in_the_colour_of_its_file(tmp_path: Path) -> None:
+    mesh = trimesh.creation.box((0.4, 0.4, 0.4))
+    mesh.visual.face_colors = [230, 20, 20, 255]
+    mesh.export(tmp_path / "cube.ply")
+    body = drawn(Shape("mesh", mesh=tmp_path / "cube.ply", scale=(1.0, -1.0, 2.0)))
+    assert red(still(moving(np.zeros((2, 3)), body), **SMALL)).sum() > 200
+
+
+def test_a_body_without_visuals_shows_its_collision_shapes() -> None:
+    hull = drawn(Shape("sphere", (0.3,)), color=(0.9, 0.1, 0.1, 1.0), role="collision")
+    skin = drawn(Shape("sphere", (0.3,)), color=(0.1, 0.1, 0.9, 1.0))
+    assert red(still(moving(np.zeros((2, 3)), hull), **SMALL)).any()
+    both = moving(np.zeros((2, 3)), hull, skin)
+    assert not red(still(both, **SMALL)).any()
+    assert red(still(both, collision=True, **SMALL)).any()
+
+
+def test_a_translucent_body_lets_another_shine_through() -> None:
+    ball = drawn(Shape("sphere", (0.2,)), color=(0.9, 0.1, 0.1, 1.0))
+    glass = drawn(Shape("box", (0.6, 0.6, 0.6)), color=(1.0, 1.0, 1.0, 0.2))
+    image = still(moving(np.zeros((2, 3)), glass, world=[ball]), **SMALL).astype(int)
+    assert (image[..., 0] - image[..., 2] > 40).sum() > 200
+
+
+def test_without_shapes_there_is_still_a_picture() -> None:
+    image = still(moving(np.zeros((2, 3))), frames=("cart",), **SMALL)
+    assert image.std() > 1
+
+
+def test_a_long_fall_is_followed() -> None:
+    way = np.column_stack([np.zeros((31, 2)), -np.linspace(0, 500, 31)])
+    box = drawn(Shape("box", (0.4, 0.4, 0.4)), color=(0.9, 0.1, 0.1, 1.0))
+    for time in (0.0, 0.5):
+        assert red(still(moving(way, box), time=time, **SMALL)).sum() > 200
+    lost = red(still(moving(way, box), time=0.5, follow=False, **SMALL))
+    assert lost.sum() < 50
+
+
+def test_up_is_against_gravity() -> None:
+    """Gravity along +x: what moves along −x rises in the picture."""
+    trajectory = cart(gravity=(9.81, 0.0, 0.0))
+    first, last = (red(still(trajectory, time=time, **SMALL)) for time in (0.0, 0.5))
+    assert middle_of(last)[0] - middle_of(first)[0] > 30  # rows count downwards
+
+
+def test_a_mesh_that_is_gone_is_named(tmp_path: Path) -> None:
+    trajectory, mesh = with_mesh(tmp_path)
+    mesh.unlink()
+    expected = r"trajectory: mesh '.*cube\.stl' does not exist; put it back, or name its folder"
+    with pytest.raises(TrajectoryError, match=expected):
+        still(trajectory, tmp_path / "cube.png", **SMALL)
+    assert list(tmp_path.iterdir()) == [mesh.parent]  # no empty picture is left behind
+
+
+def test_a_mesh_that_moved_is_found_in_a_named_folder(tmp_path: Path) -> None:
+    trajectory, mesh = with_mesh(tmp_path)
+    shutil.move(mesh.parent, tmp_path / "elsewhere" / "parts")
+    image = still(trajectory, mesh_dirs=(str(tmp_path / "elsewhere"),), **SMALL)
+    assert image.std() > 1
+
+
+def test_a_mesh_that_changed_since_the_run_is_a_warning(tmp_path: Path) -> None:
+    trajectory, mesh = with_mesh(tmp_path)
+    trimesh.creation.icosphere(radius=0.2).export(mesh)
+    with pytest.warns(PysimWarning, match=r"cube\.stl: the mesh has changed since the run"):
+        still(trajectory, **SMALL)
+
+
+def test_a_mesh_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.stl").write_bytes(b"solid nothing\nendsolid\n")
+    trajectory = moving(np.zeros((2, 3)), drawn(Shape("mesh", mesh=tmp_path / "bad.stl")))
+    with pytest.raises(TrajectoryError, match=r"bad\.stl: "):
+        still(trajectory, **SMALL)
+
+
+def with_mesh(folder: Path) -> tuple[object, Path]:
+    mesh = folder / "parts" / "cube.stl"
+    mesh.parent.mkdir()
+    trimesh.creation.box((0.4, 0.4, 0.4)).export(mesh)
+    return moving(np.zeros((2, 3)), Geometry(Shape("mesh", mesh=mesh), place())), mesh
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("cart.xyz", r"unknown kind of picture '\.xyz'; use one of \.png"),
+        ("no/cart.png", r"the folder '.*no' does not exist"),
+        ("folder.png", "is a folder; give a file name"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_named(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(PysimError, match=problem):
+        still(cart(), tmp_path / name, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("wish", "problem"),
+    [
+        ({"trials": ()}, r"render: trials: unknown option; did you mean 'trails'\?"),
+        ({"size": (0, 10)}, r"render: size: \[pixel\] each must lie between 16 and 8192"),
+        ({"fps": 0.0}, r"render: fps: \[1/s\] must be above 0 and at most 240, got 0"),
+        ({"trails": ("carr",)}, r"unknown frame 'carr'; did you mean 'cart'\?"),
+    ],
+)
+def test_wishes_that_make_no_sense_are_named(wish: dict[str, object], problem: str) -> None:
+    with pytest.raises(PysimError, match=problem):
+        still(cart(), **{**SMALL, **wish})
+
+
+def test_a_run_without_rows_has_no_picture() -> None:
+    with pytest.raises(TrajectoryError, match="has no rows to draw"):
+        still(moving(np.zeros((0, 3))), **SMALL)
+
+
+def test_drawing_without_a_display_says_nothing_on_the_terminal(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pysim.render import still\n"
+        "from tests.render.scenes import SMALL, cart\n"
+        "still(cart(), sys.argv[1], **SMALL)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "cart.png")]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
