@@ -198,7 +198,7 @@ def _first(number: int | tuple[int, int]) -> int:
 
 def _is_deep(values: object) -> bool:
     """Return whether tables are nested deeper than any scene's, which toml-rs does not survive."""
-    layer = [values]
+    layer: list[Any] = [values]
     for _ in range(_DEEPEST):
         inner = [i.values() if isinstance(i, dict) else i for i in layer]
         layer = [i for items in inner for i in items if isinstance(i, (dict, list))]

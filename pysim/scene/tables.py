@@ -214,7 +214,7 @@ class Visual(Table):
     cone: Round | None = key(None, "", "{ radius, length }")
     ellipsoid: Annotated[Ellipsoid, _boxed("abc")] | None = key(None, "", "{ a, b, c } or a list")
     mesh: Name | None = key(None, "", "mesh file, relative to the scene, or package://NAME/path")
-    scale: PositiveNumbers = key([1.0], "", "one number or three, for a mesh")
+    scale: Numbers = key([1.0], "", "one number or three, for a mesh; negative mirrors")
     at: Pose = key(Pose(), "", "the shape in the body frame")
     color: Rgba | None = key(None, "", '"#rrggbb", a name, or [r, g, b] or [r, g, b, a] in 0 to 1')
 
@@ -226,6 +226,8 @@ class Visual(Table):
             raise complaint(f"needs exactly one of {', '.join(SHAPE_KINDS)}, got {got}")
         if len(self.scale) not in {1, 3}:
             raise complaint(f"scale must have 1 or 3 numbers, got {len(self.scale)}")
+        if 0 in self.scale:
+            raise complaint("scale must not be zero")
         if "scale" in self.model_fields_set and self.mesh is None:
             raise complaint(f"scale is for a mesh; give the {kinds[0]} its sizes")
         return self

@@ -54,13 +54,18 @@ class BodyReader:
         if table.mesh is None:
             size = getattr(table, table.kind)
             return Shape(table.kind, tuple(getattr(size, name) for name in SIZES[table.kind]))
+        at = (*path, "mesh")
         try:
             file = resolve_uri(table.mesh, self.folder, self.package_dirs)
-            from pysim.meshes import check_mesh  # noqa: PLC0415, only where a mesh is named
+        except PysimError as error:
+            self.problems.add(at, error.problem)
+            return None
+        from pysim.meshes import check_mesh  # noqa: PLC0415, only where a mesh is named
 
+        try:
             check_mesh(file)
         except PysimError as error:
-            self.problems.add((*path, "mesh"), error.problem)
+            self.problems.add(at, str(error))
             return None
         x, y, z = table.scale * 3 if len(table.scale) == 1 else table.scale
         return Shape("mesh", (), file, (x, y, z))
@@ -129,7 +134,7 @@ class BodyReader:
         try:
             theta = mesh_theta(shape.mesh, shape.scale, density)
         except PysimError as error:
-            self.problems.add((*path, "mesh"), error.problem)
+            self.problems.add((*path, "mesh"), str(error))
             return np.zeros(10)
         return move_theta(theta, solid.at.matrix)
 

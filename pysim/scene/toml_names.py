@@ -35,11 +35,12 @@ def check_names(
         _refuse_brought(k, "body", [body.name for body in brought], placed, problems)
         _refuse_brought(k, "joint", [joint.name for joint in moved], driven, problems)
     bodies = {body.name for body in scene.body}
-    bodies |= {body.name for brought, _ in taken for body in brought}
+    for brought, _ in taken:
+        bodies |= {body.name for body in brought}
     for path, what, name in _used(scene):
         known = bodies if what == "child" else {WORLD, *bodies}
         if what == "leader":
-            known = {joint.name for joint in (*joints, *scene.joint)}
+            known = {j.name for j in joints} | {j.name for j in scene.joint}
         if what == "child" and name == WORLD:
             problems.add(path, "the world cannot be moved; swap parent and child")
         elif name not in known:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,6 +65,11 @@ def read(text: str, **overrides: object) -> SceneSpec:
     return read_scene("s.toml", {key.replace("__", "."): v for key, v in overrides.items()})
 
 
+def first(*arrays: np.ndarray) -> tuple[float, ...]:
+    """The numbers of a joint of one coordinate."""
+    return tuple(float(array[0]) for array in arrays)
+
+
 def body(text: str) -> SceneSpec:
     """A scene of one free body."""
     return read(f'[[body]]\nname = "b"\n{text}\n[[joint]]\nname="j"\ntype="free"\nchild="b"')
@@ -94,10 +97,10 @@ def test_driven_pendulum_reads_as_written() -> None:
         "world",
         "rod",
     )
-    assert hinge.axis == (0, 1, 0)
+    assert hinge.axis == (0.0, 1.0, 0.0)
     np.testing.assert_array_equal(hinge.at[:3, 3], [0, 0, 1])
-    assert (hinge.damping, hinge.start_q, hinge.start_v) == (0.01, 0.3, -1)
-    assert (hinge.lower, hinge.upper, hinge.friction_width) == (-np.inf, np.inf, 1e-3)
+    assert first(hinge.damping, hinge.start_q, hinge.start_v) == (0.01, 0.3, -1)
+    assert first(hinge.lower, hinge.upper, hinge.friction_width) == (-np.inf, np.inf, 1e-3)
     assert hinge.where == "s.toml:8:1: joint[0]"
 
 
@@ -179,18 +182,19 @@ def test_numbers_win_over_a_shape_without_density_and_visuals_weigh_nothing() ->
     assert spec.geometries[1].color == (1, 128 / 255, 0, 1)
 
 
-def test_a_mesh_is_found_beside_the_scene_and_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def mesh_theta(path: Path, scale: tuple[float, float, float], density: float) -> object:
-        assert path.name == "rod.stl"
-        return primitive_theta(Shape("box", scale), density)
-
-    fake = SimpleNamespace(mesh_theta=mesh_theta, check_mesh=lambda _path: None)
-    monkeypatch.setitem(sys.modules, "pysim.meshes", fake)
-    Path("rod.stl").write_text("", "utf-8")
-    spec = body('shape = { mesh = "rod.stl", scale = [1, 2, 3], density = 10 }').model.bodies[0]
-    np.testing.assert_allclose(spec.theta, primitive_theta(Shape("box", (1, 2, 3)), 10))
+def test_a_mesh_is_found_beside_the_scene_and_weighed() -> None:
+    """The tetrahedron with legs of 1, 2 and 3 m has the volume 1 m³ and its centroid at a quarter."""
+    corners = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"]
+    faces = ["1 3 2", "1 2 4", "1 4 3", "2 3 4"]
+    lines = [*(f"v {corner}" for corner in corners), *(f"f {face}" for face in faces)]
+    Path("rod.obj").write_text("\n".join(lines) + "\n", "utf-8")
+    spec = body('shape = { mesh = "rod.obj", scale = [1, 2, 3], density = 10 }').model.bodies[0]
     shape = spec.geometries[0].shape
-    assert (shape.mesh, shape.scale) == (Path("rod.stl").resolve(), (1, 2, 3))
+    assert (shape.mesh, shape.scale) == (Path("rod.obj").resolve(), (1, 2, 3))
+    np.testing.assert_allclose(spec.theta[0], 10)
+    np.testing.assert_allclose(center_of_mass(spec.theta), [0.25, 0.5, 0.75])
+    twice = body('mass = 20\nshape = { mesh = "rod.obj", scale = [1, 2, 3] }').model.bodies[0]
+    np.testing.assert_allclose(twice.theta, 2 * spec.theta)
 
 
 @pytest.mark.parametrize(
@@ -250,17 +254,17 @@ def test_a_number_holds_for_every_coordinate_and_a_list_for_each() -> None:
 def test_stops_are_scaled_to_what_the_joint_carries() -> None:
     """100 rad/s with 1 kg: k = 1e4 N/m, half critical damping 2 · 0.5 · √(k m) = 100 N·s/m."""
     spec = joint('type = "prismatic"\nlimits = { upper = 1 }').model.joints[0]
-    assert (spec.lower, spec.upper) == (-np.inf, 1)
-    assert (spec.stop_stiffness, spec.stop_damping) == (1e4, 100)
+    assert first(spec.lower, spec.upper) == (-np.inf, 1)
+    assert first(spec.stop_stiffness, spec.stop_damping) == (1e4, 100)
 
 
 def test_a_stop_of_given_stiffness_is_damped_as_much() -> None:
     spec = joint('type = "prismatic"\nlimits = { upper = 1, stiffness = 4e4 }').model.joints[0]
-    assert (spec.stop_stiffness, spec.stop_damping) == (4e4, 200)
+    assert first(spec.stop_stiffness, spec.stop_damping) == (4e4, 200)
     spec = joint(
         'type = "prismatic"\nlimits = { upper = 1, stiffness = 4e4, damping = 0 }'
     ).model.joints[0]
-    assert (spec.stop_stiffness, spec.stop_damping) == (4e4, 0)
+    assert first(spec.stop_stiffness, spec.stop_damping) == (4e4, 0)
 
 
 def test_free_ball_and_translation_start_at_a_pose() -> None:
@@ -286,7 +290,7 @@ def test_helical_pitch_spring_and_information() -> None:
         "effort_limit = 10\nvelocity_limit = 2"
     ).model.joints[0]
     assert spec.parameters == {"pitch": 0.01}
-    assert (spec.stiffness, spec.rest, spec.friction, spec.friction_width) == (5, 0.2, 3, 0.1)
+    assert first(spec.stiffness, spec.rest, spec.friction, spec.friction_width) == (5, 0.2, 3, 0.1)
     assert (spec.effort_limit, spec.velocity_limit) == (10, 2)
 
 
@@ -341,16 +345,19 @@ def test_models_are_named_attached_and_changed() -> None:
 
     assert list(bodies) == ["cart", "left/base", "left/one", "left/two", "base", "one", "two"]
     assert (left.parent, left.child, left.at[2, 3]) == ("cart", "left/base", 0.5)
-    assert (j1.parent, j1.child, j1.start_q, j1.start_v) == ("left/base", "left/one", 0.3, 2)
-    assert (j1.damping, j1.friction, j1.lower, j1.upper) == (2, 0, -2, 2)
+    assert (j1.parent, j1.child) == ("left/base", "left/one")
+    assert first(j1.start_q, j1.start_v) == (0.3, 2)
+    assert first(j1.damping, j1.friction, j1.lower, j1.upper) == (2, 0, -2, 2)
     assert j1.stop_stiffness > 0
     assert j2.mimic is not None
     assert (j2.mimic.joint, j2.mimic.ratio) == ("left/j1", 2)
-    assert bodies["left/one"].geometries[0].color == (1, 1, 1, 1)
+    assert bodies["left/one"].geometries[0].color == (1.0, 1.0, 1.0, 1.0)
     np.testing.assert_array_equal(joints["root_joint"].start_q, [0, 2, 0, 0, 0, 0, 1])
     np.testing.assert_array_equal(joints["root_joint"].start_v, [0, 0, 0, 0, 0, 1])
-    assert (joints["j1"].damping, joints["j1"].friction, joints["j1"].lower) == (0, 0.25, -np.inf)
-    assert (joints["j2"].mimic, joints["j2"].start_q) == (None, 0.5)
+    free = joints["j1"]
+    assert first(free.damping, free.friction, free.lower) == (0, 0.25, -np.inf)
+    assert joints["j2"].mimic is None
+    assert first(joints["j2"].start_q) == (0.5,)
     assert compile_scene(scene).model.nq == 1 + 1 + 7 + 2
 
 

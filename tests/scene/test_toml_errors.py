@@ -388,7 +388,7 @@ def test_models_and_meshes_that_are_not_there() -> None:
         ),
         (
             model + model,
-            "s.toml:3:1: model[1]: its body 'base' is taken by model[0]; give the model a name of its own\n",
+            "s.toml:3:1: model[1]: its body 'base' is taken by model[0]; give the model a name of its own",
         ),
         (
             BODY + 'mass = 1\nshape = { mesh = "rod.stl" }\n' + FREE,
@@ -456,7 +456,7 @@ def test_no_value_anywhere_makes_a_scene_fail_without_a_message() -> None:
     )
     Path("s.toml").write_text(text, "utf-8")
     read_scene("s.toml")
-    strange = [
+    strange: list[object] = [
         None,
         True,
         -1,
