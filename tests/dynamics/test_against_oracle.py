@@ -7,6 +7,7 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
+from tests.oracles import spatial
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import MOVING, one_body, random_theta, random_tree
 
@@ -46,7 +47,7 @@ def test_subspace_of_the_oracle_is_the_derivative_of_its_pose(kind, rng):
     S = oracle.subspace(joint, q)
     for k in range(model.nv):
         moved = oracle.joint_pose(joint, tree.integrate(q, 1j * oracle.STEP * np.eye(model.nv)[k]))
-        rate = oracle.inverse(oracle.joint_pose(joint, q)) @ (moved.imag / oracle.STEP)
+        rate = spatial.inverse(oracle.joint_pose(joint, q)) @ (moved.imag / oracle.STEP)
         twist = [*rate[:3, 3], rate[2, 1], rate[0, 2], rate[1, 0]]
         np.testing.assert_allclose(S[:, k], twist, atol=1e-13)
 

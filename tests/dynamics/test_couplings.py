@@ -49,7 +49,9 @@ def test_a_follower_of_a_follower_follows_the_head_of_the_chain(three, rng):
     chain = following(three, a=Mimic("b", 2.0, 0.1), b=Mimic("c", -0.5, 1.0))
     direct = following(three, a=Mimic("c", -1.0, 2.1), b=Mimic("c", -0.5, 1.0))
     q, v, tau = rng.normal(size=(3, 1))
-    np.testing.assert_allclose(pysim.aba(chain, q, v, tau), pysim.aba(direct, q, v, tau), rtol=1e-13)
+    np.testing.assert_allclose(
+        pysim.aba(chain, q, v, tau), pysim.aba(direct, q, v, tau), rtol=1e-13
+    )
 
 
 def test_joints_that_follow_each_other_in_a_circle_are_refused(three):

@@ -9,7 +9,8 @@ import numpy as np
 
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, Mimic, ModelSpec
-from tests.oracles.tree import SIZES, pose, quaternion_exp, quaternion_rotation
+from tests.oracles.spatial import pose, quaternion_exp, quaternion_rotation
+from tests.oracles.tree import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

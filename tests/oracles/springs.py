@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.oracles.tree import SIZES, STEP, quaternion_product
+from tests.oracles.spatial import quaternion_product
+from tests.oracles.tree import SIZES, STEP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

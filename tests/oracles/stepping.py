@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.oracles.tree import skew, spatial_cross
+from tests.oracles.spatial import skew, spatial_cross
 
 if TYPE_CHECKING:
     from collections.abc import Callable
