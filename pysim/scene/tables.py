@@ -1,176 +1,33 @@
 """The tables of a scene file: their keys, units, bounds and meaning. The JSON Schema comes from here.
 
-Numbers are strict (no text, no booleans, no NaN), unknown keys are refused. What a table means together with others
-(names, joint types, masses) is checked where it is built.
+What a table means together with others (names, joint types, masses) is checked where it is built.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
+from pydantic import Field, model_validator
+
+from pysim.scene.keys import (
+    AnyConfiguration,
+    AnyStart,
+    Bounds,
+    ListOf,
+    Name,
+    NotNegative,
+    NotNegativeNumbers,
+    Numbers,
+    Pose,
+    Positive,
+    PositiveNumbers,
+    Rgba,
+    Table,
+    Vector3,
+    boxed,
+    complaint,
+    key,
 )
-from pydantic_core import PydanticCustomError
-
-from pysim.scene.colors import read_color
-from pysim.scene.poses import from_axis_angle, from_rpy, pose
-
-if TYPE_CHECKING:
-    from pysim.scene.poses import Array, Quaternion
-
-T = TypeVar("T")
-SHORTEST_AXIS = 1e-9  # a shorter one has no direction
-
-
-def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN401, as pydantic
-    """Return a field with its unit ("" for none) and meaning; `...` as default makes it required."""
-    return Field(default, description=doc, json_schema_extra={"unit": unit}, **bounds)
-
-
-def complaint(text: str) -> PydanticCustomError:
-    """Return an error whose text is told as it is."""
-    return PydanticCustomError("pysim", "{text}", {"text": text})
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
-
-
-def _boxed(names: str) -> BeforeValidator:
-    """Accept [1, 2, 3] for { x = 1, y = 2, z = 3 }."""
-
-    def boxed(value: object) -> object:
-        if not isinstance(value, list):
-            return value
-        if len(value) != len(names):
-            raise complaint(f"must have {len(names)} numbers [m], got {len(value)}")
-        return dict(zip(names, value, strict=True))
-
-    return BeforeValidator(boxed)
-
-
-def _as_q(value: object) -> object:
-    return value if isinstance(value, dict) else {"q": _listed(value)}
-
-
-def _not_nan(value: float) -> float:
-    if math.isnan(value):
-        raise complaint("must be a number, got nan")
-    return value
-
-
-Name = Annotated[str, Field(min_length=1)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
-Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
-Vector4 = Annotated[list[float], Field(min_length=4, max_length=4)]
-Numbers = Annotated[
-    list[float], BeforeValidator(_listed, json_schema_input_type=float | list[float])
-]
-PositiveNumbers = Annotated[
-    list[Positive], BeforeValidator(_listed, json_schema_input_type=float | list[float])
-]
-NotNegativeNumbers = Annotated[
-    list[NotNegative], BeforeValidator(_listed, json_schema_input_type=float | list[float])
-]
-Bounds = Annotated[
-    list[Annotated[float, Field(allow_inf_nan=True), AfterValidator(_not_nan)]],
-    BeforeValidator(_listed, json_schema_input_type=float | list[float]),
-]
-ListOf = Annotated[list[T], BeforeValidator(_listed)]
-Rgba = Annotated[
-    tuple[float, float, float, float],
-    BeforeValidator(read_color, json_schema_input_type=str | list[float]),
-]
-
-
-class Table(BaseModel):
-    """A table that knows all its keys."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
-
-
-# Poses -------------------------------------------------------------------------------------------
-
-
-class Turn(Table):
-    """A rotation, written in one of four ways."""
-
-    rpy: Vector3 | None = key(None, "rad", "roll, pitch, yaw: Rz(yaw) Ry(pitch) Rx(roll)")
-    quat_wxyz: Vector4 | None = key(None, "", "unit quaternion, scalar first")
-    quat_xyzw: Vector4 | None = key(None, "", "unit quaternion, scalar last")
-    axis_angle: Vector4 | None = key(None, "", "x, y, z of the axis and the angle [rad]")
-
-    @model_validator(mode="after")
-    def _one_rotation(self) -> Turn:
-        given = [name for name in Turn.model_fields if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise complaint(f"has {' and '.join(given)}; a rotation is written in one way")
-        for name in ("quat_wxyz", "quat_xyzw"):
-            check_unit(getattr(self, name), name)
-        if self.axis_angle is not None and math.hypot(*self.axis_angle[:3]) < SHORTEST_AXIS:
-            raise complaint("axis_angle has a zero axis; its first three numbers are the axis")
-        return self
-
-    @property
-    def quaternion(self) -> Quaternion | None:
-        """The rotation as (x, y, z, w), None where the table has none."""
-        if self.rpy is not None:
-            return from_rpy(*self.rpy)
-        if self.axis_angle is not None:
-            return from_axis_angle(*self.axis_angle)
-        if self.quat_wxyz is not None:
-            w, x, y, z = self.quat_wxyz
-            return x, y, z, w
-        if self.quat_xyzw is not None:
-            x, y, z, w = self.quat_xyzw
-            return x, y, z, w
-        return None
-
-
-def check_unit(quaternion: list[float] | None, name: str) -> None:
-    """Refuse a quaternion that is no rotation."""
-    if quaternion is None:
-        return
-    norm = math.hypot(*quaternion)
-    if abs(norm - 1) > 1e-6:
-        raise complaint(f"{name} must have norm 1, got {norm:.7g}; divide it by its norm")
-
-
-class Pose(Turn):
-    """A frame in another; identity where nothing is given."""
-
-    xyz: Vector3 = key([0.0, 0.0, 0.0], "m", "origin")
-
-    @property
-    def matrix(self) -> Array:
-        """X (4, 4)."""
-        return pose(self.xyz, self.quaternion or (0, 0, 0, 1))
-
-
-class Configuration(Turn):
-    """Where a joint is: its coordinates, or a position and a rotation for those that have them."""
-
-    q: Numbers | None = key(None, "m or rad", "coordinates in the order of the joint type")
-    xyz: Vector3 | None = key(None, "m", "position, for free and translation joints")
-
-
-class Start(Configuration):
-    """Where a joint starts and how fast."""
-
-    v: Numbers | None = key(None, "m/s or rad/s", "velocities in the order of the joint type")
-
-
-AnyStart = Annotated[Start, BeforeValidator(_as_q)]
-AnyConfiguration = Annotated[Configuration, BeforeValidator(_as_q)]
-
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -207,12 +64,12 @@ class Ellipsoid(Table):
 class Visual(Table):
     """A shape that is drawn."""
 
-    box: Annotated[Box, _boxed("xyz")] | None = key(None, "", "{ x, y, z } or a list of three")
+    box: Annotated[Box, boxed("xyz")] | None = key(None, "", "{ x, y, z } or a list of three")
     sphere: Sphere | None = key(None, "", "{ radius }")
     cylinder: Round | None = key(None, "", "{ radius, length }")
     capsule: Round | None = key(None, "", "{ radius, length }")
     cone: Round | None = key(None, "", "{ radius, length }")
-    ellipsoid: Annotated[Ellipsoid, _boxed("abc")] | None = key(None, "", "{ a, b, c } or a list")
+    ellipsoid: Annotated[Ellipsoid, boxed("abc")] | None = key(None, "", "{ a, b, c } or a list")
     mesh: Name | None = key(None, "", "mesh file, relative to the scene, or package://NAME/path")
     scale: Numbers = key([1.0], "", "one number or three, for a mesh; negative mirrors")
     at: Pose = key(Pose(), "", "the shape in the body frame")

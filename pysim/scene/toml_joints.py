@@ -10,9 +10,9 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints import find_joint
+from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.spec import Mimic
 from pysim.scene.stops import with_stops
-from pysim.scene.tables import SHORTEST_AXIS
 from pysim.scene.urdf_joints import plain_joint
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.joints import JointType
+    from pysim.scene.keys import Configuration
     from pysim.scene.source import Steps
     from pysim.scene.spec import BodySpec, JointSpec
-    from pysim.scene.tables import Configuration, Joint, Limits, Passive
+    from pysim.scene.tables import Joint, Limits, Passive
     from pysim.scene.wording import Problems
 
     Array = NDArray[np.float64]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from pysim.errors import SceneError, did_you_mean
-from pysim.scene.tables import Table
+from pysim.scene.keys import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
