@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, CycloptsError, Parameter
-from cyclopts.exceptions import UnknownOptionError
+from cyclopts.exceptions import UnusedCliTokensError
 
 from pysim import __version__
 from pysim.cli.messages import complain, warnings_as_lines
@@ -49,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
+        if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+            existing(Path(words[0]))  # before a mistyped command's arguments are judged
         with warnings_as_lines():
             status = app(words or ["--help"], exit_on_error=False, print_error=False)
             sys.stdout.flush()
@@ -206,7 +208,8 @@ def _explain(error: Exception) -> int:
 
 
 def _usage_problem(error: CycloptsError) -> str:
-    text = str(error).strip().rstrip(".")
-    if isinstance(error, UnknownOptionError):
-        return text[:1].lower() + text[1:]
-    return text[:1].lower() + text[1:]
+    """Say in one line of our own what cyclopts says in sentences."""
+    if isinstance(error, UnusedCliTokensError):
+        return f"unexpected {' '.join(error.unused_tokens or ())!r}"
+    text = str(error).strip().rstrip(".?").replace(". Did you mean ", "; did you mean ")
+    return text[:1].lower() + text[1:] + ("?" if "did you mean" in text else "")

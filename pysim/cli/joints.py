@@ -16,8 +16,16 @@ def describe_joints(name: str | None = None) -> None:
     """List the joint types, or explain the one of that name."""
     types = joint_types()
     if name is None:
-        rows = [(kind.name, first_line(kind.doc), coordinates(kind)) for kind in types.values()]
-        say_columns(("type", "motion", "q"), rows)
+        rows = [
+            (
+                kind.name,
+                coordinates(kind),
+                ", ".join(key.name for key in kind.keys),
+                first_line(kind.doc),
+            )
+            for kind in types.values()
+        ]
+        say_columns(("type", "q", "keys", "motion"), rows)
         say()
         say("`pysim joints NAME` explains one; keys for every joint are in the README.")
     elif name in types:

@@ -13,20 +13,23 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
+def bar_on_terminal(*, shown: bool) -> Progress:
+    """Return a bar with a description and a state; it draws nothing where nobody would see it."""
+    err = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[state]}", markup=False),
+    )
+    return Progress(*columns, console=err, disable=not (shown and err.is_terminal), transient=True)
+
+
 class ProgressBar:
     """A `Progress` of `simulate` that draws a bar and remembers the last update."""
 
     def __init__(self, name: str, *, shown: bool = True) -> None:
         self.last = Update(0.0, 0.0, 0.0, 0)
-        err = console(stderr=True)
-        columns = [
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[state]}", markup=False),
-        ]
-        self._bar = Progress(
-            *columns, console=err, disable=not (shown and err.is_terminal), transient=True
-        )
+        self._bar = bar_on_terminal(shown=shown)
         self._task = self._bar.add_task(name, total=None, state="")
 
     def __call__(self, update: Update) -> None:

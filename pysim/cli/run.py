@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
+from pysim.cli.show import make_movie, make_still
 from pysim.cli.summary import say_summary
 from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
 from pysim.simulation import load_scene, simulate, summarize
-
-if TYPE_CHECKING:
-    from pysim.trajectory import Trajectory
+from pysim.trajectory.reader import is_trajectory
 
 INTERRUPTED = 130
+KINDS = {
+    ".h5": "is a trajectory; see it with pysim view",
+    ".urdf": "is a robot, not a scene; give a scene with a [[model]] table that names it",
+}
 
 
 @dataclass(frozen=True)
@@ -37,33 +41,42 @@ class RunOptions:
 
 def run_scene(path: Path, options: RunOptions) -> int:
     """Run the scene at `path` and return the exit status."""
-    overrides = parse_overrides(options.overrides)
-    if options.duration is not None:
-        overrides["simulation.duration"] = options.duration
+    if path.suffix.lower() != ".toml":
+        other = f"unknown kind of file {path.suffix!r}; pysim runs .toml scenes"
+        raise PysimError(str(path), KINDS.get(path.suffix.lower(), other))
     _check_pictures(options)
+    overrides = run_overrides(options)
     scene = load_scene(path, overrides=overrides, allow_code=options.allow_code)
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
+    overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
         with bar:
-            trajectory = simulate(
-                scene,
-                output,
-                bar,
-                overwrite=options.overwrite or _of_scene(output, scene.spec.name),
-            )
+            trajectory = simulate(scene, output, bar, overwrite=overwrite)
     except KeyboardInterrupt:
         now = f"at t = {bar.last.time:g} s"
         complain("interrupted", f"{now}; {output} holds the run so far, marked incomplete")
         return INTERRUPTED
     if not options.quiet:
         say_summary(scene, summarize(scene, trajectory, bar.last))
-        instants = f"{len(trajectory)} instants"
         note = ", replaces the one before" if replaces else ""
-        say(f"  trajectory  {output}, {instants}{note}")
-    _make_pictures(trajectory, options)
+        say(f"  trajectory  {output}, {len(trajectory)} instants{note}")
+    if options.still is not None:
+        make_still(trajectory, options.still, quiet=options.quiet)
+    if options.movie is not None:
+        make_movie(trajectory, options.movie, quiet=options.quiet)
     return 0
+
+
+def run_overrides(options: RunOptions) -> dict[str, Any]:
+    """Keys of the scene that the command line sets."""
+    overrides = parse_overrides(options.overrides)
+    if options.duration is not None:
+        if not 0 < options.duration < math.inf:
+            raise PysimError("--duration", f"must be positive [s], got {options.duration:g}")
+        overrides["simulation.duration"] = options.duration
+    return overrides
 
 
 def parse_overrides(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -77,15 +90,18 @@ def parse_overrides(texts: tuple[str, ...]) -> dict[str, Any]:
     return overrides
 
 
-def _of_scene(output: Path, name: str) -> bool:
-    """Whether a trajectory of the scene of that name is already at `output`."""
+def _is_of_scene(output: Path, name: str) -> bool:
+    """Whether `output` holds a trajectory of this scene; one of another scene is refused here."""
     import h5py  # noqa: PLC0415, costs 0.1 s
 
-    try:
-        with h5py.File(output, "r") as file:
-            return bool(file.attrs.get("name") == name)
-    except OSError:
-        return False
+    if not is_trajectory(output):
+        return False  # nothing there, or what the writer leaves alone
+    with h5py.File(output, "r") as file:
+        other = str(file.attrs.get("name", ""))
+    if other != name:
+        problem = f"holds a trajectory of another scene, {other!r}"
+        raise PysimError(str(output), f"{problem}; choose another or --overwrite")
+    return True
 
 
 def _check_pictures(options: RunOptions) -> None:
@@ -94,12 +110,3 @@ def _check_pictures(options: RunOptions) -> None:
         check_picture(options.movie, MOVIES)
     if options.still is not None:
         check_picture(options.still, IMAGES)
-
-
-def _make_pictures(trajectory: Trajectory, options: RunOptions) -> None:
-    from pysim.cli.show import make_movie, make_still  # noqa: PLC0415
-
-    if options.still is not None:
-        make_still(trajectory, options.still, quiet=options.quiet)
-    if options.movie is not None:
-        make_movie(trajectory, options.movie, quiet=options.quiet)

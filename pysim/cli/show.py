@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pysim.cli.messages import say
+from pysim.cli.progress import bar_on_terminal
 from pysim.trajectory import load_trajectory
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ def make_movie(trajectory: Trajectory, path: Path, *, quiet: bool = False) -> No
     """Draw all of a trajectory."""
     from pysim import render  # noqa: PLC0415
 
-    render.movie(trajectory, path)
+    with bar_on_terminal(shown=not quiet) as bar:
+        task = bar.add_task(path.name, total=None, state="")
+
+        def drawn(done: int, frames: int) -> None:
+            bar.update(task, completed=done, total=frames, state=f"{done} of {frames} frames")
+
+        render.movie(trajectory, path, drawn)
     if not quiet:
         say(f"  movie       {path}")

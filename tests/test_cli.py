@@ -1,0 +1,261 @@
+"""The command line as a user meets it: messages word for word, exit status, files, no traceback.
+
+Everything runs in its own process or through `main`, in a folder of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import pytest
+
+import pysim
+from pysim.cli import main
+from pysim.cli.messages import say
+from pysim.cli.progress import state_of
+from pysim.simulation import Update
+
+SCENE = """# A stone on a spring.  See: it swings.  Conserved: energy.
+name = "stone"
+
+[[body]]
+name = "stone"
+mass = 2.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+
+[[joint]]
+name = "slide"
+type = "prismatic"
+child = "stone"
+axis = [0, 0, 1]
+stiffness = 50.0
+start = { q = 0.5 }
+
+[simulation]
+duration = 0.5
+step = 0.001
+
+[output]
+every = 0.05
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a scene, as the working directory."""
+    (tmp_path / "stone.toml").write_text(SCENE, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("here")
+def test_a_run_sums_up_and_writes_the_trajectory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stone.toml"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = out.splitlines()
+    assert lines[0] == "stone"
+    assert re.fullmatch(r"  simulated   0\.5 s in \S+ s of wall time", lines[1])
+    assert re.fullmatch(r"  steps       500, [\d,]+ per second", lines[2])
+    assert re.fullmatch(r"  energy      drift \S+ J, \S+ of the largest kinetic energy", lines[3])
+    assert lines[4].startswith("  tool        stone at x 0.0000  y 0.0000  z -")
+    assert lines[5] == "  trajectory  stone.h5, 11 instants"
+    assert pysim.load_trajectory("stone.h5").complete
+
+
+@pytest.mark.usefixtures("here")
+def test_a_second_run_replaces_the_first_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stone.toml", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main(["stone.toml", "--duration", "0.2"]) == 0
+    assert capsys.readouterr().out.endswith("stone.h5, 5 instants, replaces the one before\n")
+    assert pysim.load_trajectory("stone.h5").t[-1] == 0.2
+
+
+@pytest.mark.usefixtures("here")
+def test_keys_are_overridden_and_recorded() -> None:
+    arguments = ["--set", "simulation.step=0.05", "--set", "joint.slide.start.q=0.25", "-o", "a.h5"]
+    assert main(["stone.toml", "--quiet", *arguments]) == 0
+    trajectory = pysim.load_trajectory("a.h5")
+    assert trajectory.q[0, 0] == 0.25
+    assert trajectory.header.step == 0.05
+    assert set(trajectory.header.overrides) == {"simulation.step", "joint.slide.start.q"}
+
+
+ERRORS = [
+    ("chekc", "chekc: no such command or file; did you mean 'check'?"),
+    ("chekc stone.toml --foo", "chekc: no such command or file; did you mean 'check'?"),
+    ("stne.toml", "stne.toml: no such file; did you mean 'stone.toml'?"),
+    ("check stne.toml", "stne.toml: no such file; did you mean 'stone.toml'?"),
+    (".", ".: is a folder; give a file in it"),
+    ("stone.toml more", "command line: unexpected 'more'; see pysim --help"),
+    (
+        "stone.toml --durtion 1",
+        "command line: unknown option: --durtion; did you mean --duration?; see pysim --help",
+    ),
+    ("stone.toml --duration -1", "--duration: must be positive [s], got -1"),
+    ("stone.toml --duration nan", "--duration: must be positive [s], got nan"),
+    ("stone.toml --set step", "--set: needs key=value, got 'step'; as simulation.step=1e-4"),
+    ("stone.toml --set simulation.step=0", "--set simulation.step: must be positive [s], got 0"),
+    (
+        "stone.toml --set simulation.stp=1",
+        "--set simulation.stp: unknown key; did you mean 'step'?",
+    ),
+    (
+        "stone.toml -o no/a.h5",
+        "no/a.h5: the folder 'no' does not exist; make it or choose another",
+    ),
+    (
+        "stone.toml -o stone.toml",
+        "stone.toml: exists and is not a pysim trajectory, so it is left alone; choose another name",
+    ),
+    (
+        "stone.toml -o other.h5",
+        "other.h5: holds a trajectory of another scene, 'other'; choose another or --overwrite",
+    ),
+    (
+        "stone.toml --movie a.avi",
+        "a.avi: unknown kind of picture '.avi'; use one of .mp4, .gif",
+    ),
+    ("other.h5", "other.h5: is a trajectory; see it with pysim view"),
+    (
+        "robot.urdf",
+        "robot.urdf: is a robot, not a scene; give a scene with a [[model]] table that names it",
+    ),
+    ("view stone.toml", "stone.toml: is not an HDF5 file; give a trajectory that pysim wrote"),
+    ("joints helicl", "joints: unknown joint type 'helicl'; did you mean 'helical'?"),
+    (
+        "bad.toml",
+        "bad.toml:11:8: joint[0].type: unknown joint type 'prismatc'; did you mean 'prismatic'?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), ERRORS)
+def test_bad_input_is_one_line_and_status_2(
+    here: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    (here / "bad.toml").write_text(SCENE.replace("prismatic", "prismatc"), "utf-8")
+    (here / "other.toml").write_text(SCENE.replace('name = "stone"', 'name = "other"', 1), "utf-8")
+    (here / "robot.urdf").write_text("<robot/>", "utf-8")
+    main(["other.toml", "--quiet"])
+    before = sorted(here.iterdir())
+    assert main(line.split()) == 2
+    assert capsys.readouterr() == ("", f"error: {message}\n")
+    assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.usefixtures("here")
+def test_overwrite_replaces_the_trajectory_of_another_scene() -> None:
+    Path("other.toml").write_text(SCENE.replace('name = "stone"', 'name = "other"', 1), "utf-8")
+    assert main(["other.toml", "--quiet"]) == 0
+    assert main(["stone.toml", "--quiet", "-o", "other.h5", "--overwrite"]) == 0
+    assert pysim.load_trajectory("other.h5").header.name == "stone"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_run_that_blows_up_says_when_and_where_and_keeps_the_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["stone.toml", "--set", "joint.slide.stiffness=1e9"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    pattern = (
+        r"error: stone\.toml: joint 'slide' is no longer finite at t = \S+ s; the last good state, "
+        r"at \S+ s, has max \|q\| = \S+ and max \|v\| = \S+; reduce simulation\.step, now 0\.001 "
+        r"\[s\]\n"
+    )
+    assert re.fullmatch(pattern, err)
+    with h5py.File("stone.h5") as file:
+        assert not file.attrs["complete"]
+        assert len(file["time"]) > 0
+
+
+def test_debug_shows_the_traceback(here: Path) -> None:
+    command = [sys.executable, "-m", "pysim", "nothing.toml"]
+    plain = subprocess.run(command, check=False, capture_output=True, text=True, cwd=here)
+    assert (plain.returncode, plain.stdout) == (2, "")
+    assert plain.stderr == "error: nothing.toml: no such file; did you mean 'stone.toml'?\n"
+    command.append("--debug")
+    debug = subprocess.run(command, check=False, capture_output=True, text=True, cwd=here)
+    assert debug.returncode == 1
+    assert "Traceback (most recent call last):" in debug.stderr
+
+
+def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> None:
+    command = [sys.executable, "-m", "pysim", "stone.toml", "--duration", "1e7"]
+    with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True) as run:
+        while run.poll() is None and not (here / "stone.h5").exists():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+    assert run.returncode == 130
+    pattern = r"interrupted: at t = \S+ s; stone\.h5 holds the run so far, marked incomplete\n"
+    assert re.fullmatch(pattern, err)
+    with pytest.warns(pysim.PysimWarning, match="incomplete"):
+        assert len(pysim.load_trajectory(here / "stone.h5")) > 1
+
+
+@pytest.mark.usefixtures("here")
+def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "stone.toml", "--set", "simulation.duration=2"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out == (
+        "stone.toml: stone\n"
+        "  bodies      1 that move; 2 kg\n"
+        "  sizes       nq 1, nv 1\n"
+        "  gravity     0 0 -9.81 m/s²\n"
+        "\n"
+        "  body   mass [kg]  parent  joint  type       with\n"
+        "  stone  2          world   slide  prismatic  spring\n"
+        "\n"
+        "  run         2 s, rk4 0.001 s, output every 0.05 s\n"
+    )
+    assert not Path("stone.h5").exists()
+
+
+def test_joints_lists_every_type(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["joints"]) == 0
+    out = capsys.readouterr().out
+    for kind in ("fixed", "revolute", "prismatic", "helical", "cylindrical", "universal"):
+        assert f"\n  {kind} " in out
+    for kind in ("ball", "planar", "translation", "free"):
+        assert f"\n  {kind} " in out
+
+
+def test_joints_explains_one_with_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["joints", "helical"]) == 0
+    out = capsys.readouterr().out
+    assert "  q       angle [rad]\n" in out
+    assert "  pitch  [m/rad]  required   travel along the axis a radian of turn\n" in out
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"{pysim.__version__}\n"
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert main([]) == 0
+    assert capsys.readouterr().out == shown
+    words = ["check", "joints", "plot", "view", "--output", "-o", "--movie", "--still", "--set"]
+    for word in [*words, "--duration", "--overwrite", "--quiet", "--allow-code", "--debug"]:
+        assert word in shown
+
+
+def test_brackets_and_colons_come_out_as_they_went_in(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "[N·m] [bold]x[/bold] :smile: " + "long " * 60
+    say(text)
+    assert capsys.readouterr().out == text + "\n"
+
+
+def test_progress_tells_simulated_time_wall_time_and_speed() -> None:
+    update = Update(time=3.2, duration=10.0, wall=1.6, steps=3200)
+    assert state_of(update) == "3.20 of 10 s, 1.6 s spent, 2 × real time"
