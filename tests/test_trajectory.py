@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import h5py  # type: ignore[import-untyped]
+import h5py
 import numpy as np
 import pytest
 

@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
 PALETTE = "split[a][b];[a]palettegen=stats_mode=full[p];[b][p]paletteuse=dither=sierra2_4a"
 RECIPES = {
-    ".mp4": ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "medium", "-movflags", "+faststart"],
+    ".mp4": [
+        "-c:v",
+        "libx264",
+        "-pix_fmt",
+        "yuv420p",
+        "-crf",
+        "18",
+        "-preset",
+        "medium",
+        "-movflags",
+        "+faststart",
+    ],
     ".gif": ["-filter_complex", PALETTE, "-loop", "0"],
 }
 
@@ -28,7 +39,7 @@ class Encoder:
     """Writes frames (height, width, 3) of one size; a block left by an error stops ffmpeg dead."""
 
     def __init__(self, path: Path, options: RenderOptions) -> None:
-        from imageio_ffmpeg import get_ffmpeg_exe  # noqa: PLC0415, heavy
+        from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]  # noqa: PLC0415
 
         width, height = options.size
         raw = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {options.fps:.6f} -i -"

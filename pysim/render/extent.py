@@ -12,10 +12,10 @@ from pysim.trajectory.interpolation import pose_matrices
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pyvista as pv
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
+    from pysim.render.untyped import Mesh
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
@@ -85,7 +85,7 @@ def carried(matrices: Array, points: Array) -> Array:
     return np.asarray(matrices[:, None, :3, 3] + points @ np.swapaxes(matrices[:, :3, :3], 1, 2))
 
 
-def hull(mesh: pv.PolyData) -> Array:
+def hull(mesh: Mesh) -> Array:
     """The points (m, 3) [m] of a mesh that lie farthest in directions all around."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1 - 2 * k / DIRECTIONS, np.pi * (1 + np.sqrt(5)) * k  # a spiral over the sphere

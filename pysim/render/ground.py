@@ -12,10 +12,10 @@ from pysim.render.scenery import SUN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pyvista as pv
     from numpy.typing import NDArray
 
     from pysim.render.extent import Extent
+    from pysim.render.untyped import Actor, Mesh, Plotter
 
     Array = NDArray[np.float64]
 
@@ -26,16 +26,16 @@ REACH = 2.4  # radius of the ground in sizes of the motion
 class Ground:
     """Disc and grid, which travel with the eye in steps of the grid, and the bodies' shadows."""
 
-    def __init__(self, plotter: pv.Plotter, extent: Extent, stage: Array) -> None:
+    def __init__(self, plotter: Plotter, extent: Extent, stage: Array) -> None:
         self.spacing = grid_spacing(1.6 * extent.size)
         self._stage, self._extent = stage, extent
         self._radius = REACH * extent.size
         self._actors = lay_ground(plotter, self._radius, self.spacing)
-        self._shadows: dict[int, pv.Actor] = {}
+        self._shadows: dict[int, Actor] = {}
         self._flat = shadow_matrix(self._place(extent.points[0]), 1e-4 * self._radius)
         self.move(0.5 * (extent.points.min(axis=0) + extent.points.max(axis=0)))
 
-    def cast_shadows(self, plotter: pv.Plotter, meshes: Mapping[int, pv.PolyData]) -> None:
+    def cast_shadows(self, plotter: Plotter, meshes: Mapping[int, Mesh]) -> None:
         """Add a flat, dark twin of every body's mesh."""
         for body, mesh in meshes.items():
             bare = mesh.copy(deep=False)
@@ -71,14 +71,14 @@ def grid_spacing(radius: float) -> float:
     return float(max(step * power for step in (1, 2, 5, 10) if step * power <= ideal * (1 + 1e-9)))
 
 
-def lay_ground(plotter: pv.Plotter, radius: float, spacing: float) -> list[pv.Actor]:
+def lay_ground(plotter: Plotter, radius: float, spacing: float) -> list[Actor]:
     """A round ground that fades into the background, with lines every `spacing` [m].
 
     Its middle is a crossing of the strong lines; the caller places it, z up.
     """
     import pyvista as pv
 
-    disc = pv.Disc(inner=0, outer=radius, r_res=24, c_res=96)
+    disc: Mesh = pv.Disc(inner=0, outer=radius, r_res=24, c_res=96)
     disc.point_data["rgba"] = _faded(disc.points, colors.GROUND, 255, radius)
     sheet = plotter.add_mesh(disc, scalars="rgba", rgb=True, lighting=False, pickable=False)
     actors = [sheet]
@@ -106,7 +106,9 @@ def shadow_matrix(to_world: Array, lift: float) -> Array:
     return flat
 
 
-def _faded(points: Array, color: tuple[int, int, int], alpha: int, radius: float) -> Array:
+def _faded(
+    points: Array, color: tuple[int, int, int], alpha: int, radius: float
+) -> NDArray[np.uint8]:
     """Colours (n, 4) that vanish smoothly towards the rim."""
     distance = np.linalg.norm(points[:, :2], axis=1) / radius
     s = np.clip((1 - distance) / (1 - FADE), 0, 1)
@@ -116,12 +118,13 @@ def _faded(points: Array, color: tuple[int, int, int], alpha: int, radius: float
     return rgba
 
 
-def _grid_lines(radius: float, spacing: float) -> pv.PolyData:
+def _grid_lines(radius: float, spacing: float) -> Mesh:
     """Lines along x and y inside the circle, cut into pieces so that their colour can fade."""
     import pyvista as pv
 
     count = int(radius / spacing)
-    points, lines = [], []
+    points: list[Array] = []
+    lines: list[Array] = []
     for k in range(-count, count + 1):
         half = np.sqrt(max(radius**2 - (k * spacing) ** 2, 0.0))
         along = np.linspace(-half, half, 33)

@@ -22,11 +22,11 @@ from pysim.trajectory.visuals import mesh_hash
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pyvista as pv
     import trimesh
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
+    from pysim.render.untyped import Mesh
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
@@ -39,13 +39,13 @@ UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeErr
 class Part:
     """A piece of a mesh file: triangles and the colour the file gives them, if any."""
 
-    mesh: pv.PolyData
+    mesh: Mesh
     color: tuple[float, ...] | None
 
 
-def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, pv.PolyData]:
+def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, Mesh]:
     """One mesh a body (-1: the world), in its frame [m], with point data `rgba`."""
-    pieces: dict[int, list[pv.PolyData]] = {}
+    pieces: dict[int, list[Mesh]] = {}
     read: dict[str, list[Part]] = {}
     for body, entries in _drawn(trajectory.visuals, options).items():
         for entry in entries:
@@ -59,7 +59,7 @@ def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, pv.
     return {body: _merged(meshes) for body, meshes in pieces.items()}
 
 
-def primitive(kind: str, size: Sequence[float]) -> pv.PolyData:
+def primitive(kind: str, size: Sequence[float]) -> Mesh:
     """A primitive about its own origin; sizes [m] as in `pysim.shapes.Shape`."""
     import pyvista as pv
 
@@ -126,7 +126,9 @@ def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
         raise ValueError("its points are missing or not finite")
     faces = np.column_stack([np.full(len(mesh.faces), 3), mesh.faces])
     part = pv.PolyData(points.astype(np.float32), faces.ravel())
-    visual = mesh.visual
+    visual: Any = mesh.visual
+    if visual is None:
+        return Part(part, None)
     if visual.kind == "texture":
         color = np.asarray(visual.material.main_color, float) / 255
     elif visual.kind in {"face", "vertex"}:
@@ -162,7 +164,7 @@ def _mesh_file(trajectory: Trajectory, entry: Mapping[str, Any], options: Render
     return path
 
 
-def _placed(part: Part, entry: Mapping[str, Any]) -> pv.PolyData:
+def _placed(part: Part, entry: Mapping[str, Any]) -> Mesh:
     """The part in the body's frame, with normals and colours on its points."""
     pose = np.array(entry["pose"], float)
     scale = np.diag([*entry.get("scale", (1, 1, 1)), 1.0])
@@ -181,7 +183,7 @@ def _placed(part: Part, entry: Mapping[str, Any]) -> pv.PolyData:
     return placed
 
 
-def _merged(meshes: list[pv.PolyData]) -> pv.PolyData:
+def _merged(meshes: list[Mesh]) -> Mesh:
     """All points and triangles in one mesh."""
     import pyvista as pv
 

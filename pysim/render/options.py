@@ -66,10 +66,9 @@ def render_options(trajectory: Trajectory, **wishes: Any) -> RenderOptions:  # n
     asked = {**trajectory.header.render, **wishes}
     if "*" in (asked.get("frames") or ()):
         asked["frames"] = trajectory.header.body_names
-    return RenderOptions(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in asked.items()
-            if name in known and value is not None
-        }
-    )
+    chosen: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in asked.items()
+        if name in known and value is not None
+    }
+    return RenderOptions(**chosen)

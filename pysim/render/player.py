@@ -18,10 +18,10 @@ from pysim.render.triads import Triad
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
-    import pyvista as pv
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
+    from pysim.render.untyped import Actor, Mesh, Plotter
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ TRIAD = 0.14  # length of a frame's axes in sizes of the motion
 class Player:
     """Owns the actors of one trajectory in one plotter."""
 
-    def __init__(self, plotter: pv.Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
+    def __init__(self, plotter: Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
         if len(trajectory) == 0:
             problem = "has no rows to draw; the run stopped before its first"
             raise TrajectoryError(trajectory.source, problem)
@@ -103,7 +103,7 @@ class Player:
         self._camera = framing_camera(extent.points, self.stage, options)
         self._aim(np.zeros(3))
 
-    def _add(self, mesh: pv.PolyData) -> pv.Actor:
+    def _add(self, mesh: Mesh) -> Actor:
         look = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}
         return self.plotter.add_mesh(
             mesh, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **look

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,7 +125,7 @@ def thinned(t: Array, values: Array) -> tuple[Array, Array]:
     if len(t) <= MOST_POINTS:
         return t, values
     edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
-    stretches = [slice(first, last) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+    stretches = [slice(first, last) for first, last in pairwise(edges)]
     ends = [[0, len(t) - 1]]
     low = [part.start + int(np.argmin(values[part])) for part in stretches]
     high = [part.start + int(np.argmax(values[part])) for part in stretches]

@@ -9,15 +9,16 @@ import numpy as np
 from pysim.render import colors
 
 if TYPE_CHECKING:
-    import pyvista as pv
     from numpy.typing import NDArray
+
+    from pysim.render.untyped import Plotter
 
     Array = NDArray[np.float64]
 
 SUN = np.array([0.30, -0.35, 1.0]) / np.linalg.norm([0.30, -0.35, 1.0])  # towards it, on stage
 
 
-def dress(plotter: pv.Plotter, stage: Array, center: Array, size: float) -> None:
+def dress(plotter: Plotter, stage: Array, center: Array, size: float) -> None:
     """Background and lights around `center` (3,) for things of `size` [m]."""
     import pyvista as pv
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import pyvista as pv
     from numpy.typing import NDArray
 
+    from pysim.render.untyped import Mesh, Plotter
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ class Trail:
 
     def __init__(
         self,
-        plotter: pv.Plotter,
+        plotter: Plotter,
         trajectory: Trajectory,
         body: int,
         point: Array,
@@ -48,7 +48,7 @@ class Trail:
         self._body, self._point, self._length = body, point, length
         self._path = trajectory.carried_point(body, point)[::stride]
         points = np.concatenate([self._path, self._path[-1:]])
-        self._line = pv.PolyData(points, lines=np.r_[len(points), np.arange(len(points))])
+        self._line: Mesh = pv.PolyData(points, lines=np.r_[len(points), np.arange(len(points))])
         self._rgba = np.zeros((len(points), 4), np.uint8)
         self._rgba[:, :3] = np.round(255 * np.array(color))
         self._line.point_data["rgba"] = self._rgba

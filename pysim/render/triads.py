@@ -9,9 +9,9 @@ import numpy as np
 from pysim.render import colors
 
 if TYPE_CHECKING:
-    import pyvista as pv
     from numpy.typing import NDArray
 
+    from pysim.render.untyped import Plotter
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
@@ -22,9 +22,7 @@ NEARER = -2e6  # steps of the depth buffer
 class Triad:
     """Arrows of one length [m] that ride on a frame or on a body's own frame."""
 
-    def __init__(
-        self, plotter: pv.Plotter, trajectory: Trajectory, name: str, length: float
-    ) -> None:
+    def __init__(self, plotter: Plotter, trajectory: Trajectory, name: str, length: float) -> None:
         import pyvista as pv
 
         self._body, self._pose = trajectory.carrier_of(name)

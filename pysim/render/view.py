@@ -25,9 +25,8 @@ from pysim.render.window import has_display
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pyvista as pv
-
     from pysim.render.options import RenderOptions
+    from pysim.render.untyped import Plotter
     from pysim.trajectory import Trajectory
 
 TICK = 20  # [ms] between two looks at the clock
@@ -37,7 +36,7 @@ FASTEST, SLOWEST = 64.0, 1 / 64
 class Viewer:
     """A player with a hand on it: time runs while it plays."""
 
-    def __init__(self, plotter: pv.Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
+    def __init__(self, plotter: Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
         self.plotter, self.trajectory, self.options = plotter, trajectory, options
         self.player = Player(plotter, trajectory, options)
         self.playing = False
@@ -146,7 +145,7 @@ class Viewer:
             look.SetButtonTexture(state, _icon(playing=playing))
 
     def _bind_keys(self) -> None:
-        keys = {
+        self._keys: dict[str, Callable[[], object]] = {
             "space": self.toggle,
             "Right": lambda: self.step(1),
             "Left": lambda: self.step(-1),
@@ -160,9 +159,8 @@ class Viewer:
             "r": self.player.reset_camera,
             "s": self.save_still,
         }
-        self._keys: dict[str, Callable[[], object]] = keys
         self.plotter.iren.clear_key_event_callbacks()
-        for key in keys:
+        for key in self._keys:
             self.plotter.add_key_event(key, partial(self.press, key))
         self.plotter.add_key_event("q", self.plotter.close)
 
@@ -175,7 +173,7 @@ def view(trajectory: Trajectory, **options: Any) -> None:  # noqa: ANN401, see R
     import pyvista as pv
 
     chosen = render_options(trajectory, **{**options, "supersample": 1})
-    plotter = pv.Plotter(window_size=list(chosen.size), lighting="none")
+    plotter: Plotter = pv.Plotter(window_size=list(chosen.size), lighting="none")
     plotter.enable_anti_aliasing("msaa")
     viewer = Viewer(plotter, trajectory, chosen)
     viewer.toggle()

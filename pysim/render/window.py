@@ -19,10 +19,10 @@ from pysim.errors import PysimError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyvista as pv
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
+    from pysim.render.untyped import Plotter
 
     Pixels = NDArray[np.uint8]
 
@@ -46,7 +46,7 @@ def has_display() -> bool:
 
 
 @contextmanager
-def offscreen(options: RenderOptions) -> Iterator[pv.Plotter]:
+def offscreen(options: RenderOptions) -> Iterator[Plotter]:
     """Open a plotter of the drawn size, out of sight, and close it in the end."""
     if not (has_display() or _loads("libEGL.so.1") or _loads("libOSMesa.so.8")):
         problem = "no display, and neither libEGL nor libOSMesa to draw without one"
@@ -55,7 +55,7 @@ def offscreen(options: RenderOptions) -> Iterator[pv.Plotter]:
 
     width, height = (length * options.supersample for length in options.size)
     with quiet_vtk():
-        plotter = pv.Plotter(off_screen=True, window_size=[width, height], lighting="none")
+        plotter: Plotter = pv.Plotter(off_screen=True, window_size=[width, height], lighting="none")
         plotter.render_window.SetMultiSamples(0)
     try:
         yield plotter
@@ -63,7 +63,7 @@ def offscreen(options: RenderOptions) -> Iterator[pv.Plotter]:
         plotter.close()
 
 
-def capture(plotter: pv.Plotter, options: RenderOptions) -> Pixels:
+def capture(plotter: Plotter, options: RenderOptions) -> Pixels:
     """Draw, and return the picture (height, width, 3)."""
     with quiet_vtk():
         plotter.render()

@@ -17,7 +17,7 @@ from pysim.trajectory.record import Trajectory, TrajectoryHeader
 if TYPE_CHECKING:
     from os import PathLike
 
-    import h5py  # type: ignore[import-untyped]
+    import h5py
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]

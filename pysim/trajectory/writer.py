@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    import h5py  # type: ignore[import-untyped]
+    import h5py
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.trajectory.record import TrajectoryHeader

@@ -50,7 +50,8 @@ def test_a_gif_has_the_frames_and_the_duration_of_the_run(tmp_path: Path) -> Non
     from PIL import Image
 
     with Image.open(path) as picture:
-        assert (picture.n_frames, picture.size) == (6, (160, 120))
+        assert picture.size == (160, 120)
+        assert getattr(picture, "n_frames", 1) == 6
         assert picture.info["duration"] == 100
         assert picture.info["loop"] == 0
 

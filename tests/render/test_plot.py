@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure  # noqa: TID253
 
 from pysim.errors import PysimError, TrajectoryError
 from pysim.render import plot
