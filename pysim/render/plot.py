@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PLOTS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
-NAMED = 12  # lines that a legend can tell apart; more are drawn alike, thin, and named in words
+NAMED = 16  # lines that a legend can tell apart; more are drawn alike, thin, and named in words
 MOST_POINTS = 4000  # of one line; more are thinned to the extremes of each stretch
 
 

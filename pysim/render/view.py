@@ -159,10 +159,10 @@ class Viewer:
             "r": self.player.reset_camera,
             "s": self.save_still,
         }
-        self.plotter.iren.clear_key_event_callbacks()
+        self.plotter.reset_key_events()
         for key in self._keys:
+            self.plotter.clear_events_for_key(key, raise_on_missing=False)
             self.plotter.add_key_event(key, partial(self.press, key))
-        self.plotter.add_key_event("q", self.plotter.close)
 
 
 def view(trajectory: Trajectory, **options: Any) -> None:  # noqa: ANN401, see RenderOptions
