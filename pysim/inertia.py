@@ -163,11 +163,12 @@ def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
     if values[0] == 0:
         return "the mass is zero but the inertia is not" if values[1:].any() else None
     moments = np.linalg.eigvalsh(central_inertia(values))
-    scale = abs(moments).max()
-    if moments[0] < -tolerance * scale:
+    rounding = 32 * np.finfo(float).eps * abs(values[4:]).max()  # all that a point far off leaves
+    slack = tolerance * abs(moments).max() + rounding
+    if moments[0] < -slack:
         return f"the principal moment {moments[0]:.4g} [kg·m²] is negative"
     excess = moments[2] - moments[0] - moments[1]
-    if excess > tolerance * scale:
+    if excess > slack:
         small, middle, large = moments
         return (
             f"the principal moments {small:.4g}, {middle:.4g}, {large:.4g} [kg·m²] violate the triangle "
