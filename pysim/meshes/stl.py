@@ -56,7 +56,8 @@ def _read_binary(path: Path, data: bytes) -> Vertices | None:
         text = f"{path}: {len(data) - needed} bytes after the last of {count} triangles are ignored"
         warnings.warn(text, PysimWarning, stacklevel=2)
     records = np.frombuffer(data, _RECORD, count, HEADER)
-    return records["corners"].astype(float)
+    with np.errstate(invalid="ignore"):  # a signalling NaN is refused by name later
+        return records["corners"].astype(float)
 
 
 def _looks_like_text(data: bytes) -> bool:
