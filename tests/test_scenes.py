@@ -6,6 +6,7 @@ that it carries, in its child frame and about its origin.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ from pysim.trajectory.interpolation import rotation_matrices
 
 Array = NDArray[np.float64]
 SCENES = Path(__file__).parents[1] / "scenes"
-G = 9.81
+README = (SCENES.parent / "README.md").read_text("utf-8")
+G = 9.81  # [m/s²]
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,19 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
 
 def test_every_scene_has_its_claims_tested() -> None:
     assert {path.stem for path in SCENES.glob("*.toml")} == set(CLAIMS)
+
+
+def test_the_readme_lists_every_scene() -> None:
+    table = README.partition("## Scenes")[2].partition("## Scene keys")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(CLAIMS)
+
+
+def test_the_readme_explains_a_scene_that_runs(tmp_path: Path) -> None:
+    path = tmp_path / "driven.toml"
+    path.write_text(README.partition("```toml\n")[2].partition("```")[0], "utf-8")
+    trajectory = pysim.simulate(pysim.load_scene(path))
+    early, late = np.abs(trajectory.q[trajectory.t < 2]), np.abs(trajectory.q[trajectory.t > 2])
+    assert late.max() > 1.1 * early.max()  # the swing grows
 
 
 @pytest.mark.parametrize("name", CLAIMS)
