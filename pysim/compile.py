@@ -170,7 +170,6 @@ class _Builder:
             frames=self.frames,
         )
 
-
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""
         index = {other.name: k for k, other in enumerate(self.joints)}
@@ -190,19 +189,25 @@ class _Builder:
 
 
 def _check_inertia(model: Model) -> None:
-    """Refuse a tree in which some joint moves nothing: M would be singular."""
-    q = model.random_configuration(np.random.default_rng(0))
-    M = np.asarray(_engine.crba(model, q))
-    diagonal = np.diag(M)
-    floor = 1e-13 * diagonal.max(initial=0.0)
-    for joint, at, nv in zip(model.joints, model.v_offsets, model.joint_nv, strict=True):
-        if at >= 0 and (diagonal[at : at + nv] <= floor).any():
-            problem = (
-                f"joint {joint.name!r} moves no inertia, the bodies it carries are massless along "
-                f"it and M is singular; give body {joint.child!r} a mass, the joint an armature, "
-                "or make the joint fixed"
-            )
-            raise ModelError(joint.where, problem)
+    """Refuse a tree that some velocity moves without inertia: M would be singular."""
+    if model.nv == 0:
+        return
+    M = np.asarray(_engine.crba(model, model.random_configuration(np.random.default_rng(0))))
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    idle = int(np.argmin(size))
+    if size[idle] > 1e-7 * size.max():  # else that coordinate alone moves nothing
+        values, vectors = np.linalg.eigh(M / np.outer(size, size))
+        if values[0] > 1e-15:
+            return
+        idle = int(np.argmax(np.abs(vectors[:, 0])))
+    at = max(k for k, first in enumerate(model.v_offsets) if 0 <= first <= idle)
+    joint = model.joints[at]
+    problem = (
+        f"joint {joint.name!r} moves no inertia, the bodies it carries are massless along it and "
+        f"the mass matrix is singular; give body {joint.child!r} a mass, the joint an armature, "
+        "or make the joint fixed"
+    )
+    raise ModelError(joint.where, problem)
 
 
 def _actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim.joints import JointType
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.shapes import Geometry
 
@@ -69,6 +70,7 @@ class Model(_engine.Model):
         self.world_geometries = world_geometries
         self.frames = dict(frames)
         self._types = tuple(find_joint(joint.type) for joint in joints)
+        self._frozen = True
 
     @property
     def name(self) -> str:
@@ -166,7 +168,7 @@ class Model(_engine.Model):
         q = self.neutral()
         for joint, joint_type, at in zip(self.joints, self._types, self.q_offsets, strict=True):
             if at >= 0:
-                q[at : at + joint_type.nq] = _random_coordinates(joint, joint_type.q_units, rng)
+                q[at : at + joint_type.nq] = _random_coordinates(joint, joint_type, rng)
         return q
 
     def integrate(self, q: ArrayLike, dq: ArrayLike, threads: int = 1) -> Array:
@@ -228,20 +230,58 @@ class Model(_engine.Model):
             frames=self.frames,
         )
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if "_frozen" in self.__dict__:
+            raise AttributeError(
+                f"a model is frozen, {name!r} cannot be set; use its with_ methods"
+            )
+        super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by parts; joint plugins are found again by name where the model is unpickled."""
+        parts = (self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
+        return _restored, (*parts, self.world_geometries, self.frames)
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Model:
+        return self
+
     def __repr__(self) -> str:
         return f"<pysim.Model {self.name!r}: {self.nbodies} bodies, nq {self.nq}, nv {self.nv}>"
 
 
-def _random_coordinates(joint: JointSpec, units: Sequence[str], rng: np.random.Generator) -> Array:
-    span = np.array([np.pi if unit == "rad" else 1.0 for unit in units])
+def _restored(
+    descriptions: Sequence[Mapping[str, object]],
+    gravity: Array,
+    spec: ModelSpec,
+    joints: tuple[JointSpec, ...],
+    bodies: tuple[Body, ...],
+    world_geometries: tuple[Geometry, ...],
+    frames: Mapping[str, tuple[int, Array]],
+) -> Model:
+    return Model(
+        descriptions,
+        gravity,
+        spec=spec,
+        joints=joints,
+        bodies=bodies,
+        world_geometries=world_geometries,
+        frames=frames,
+    )
+
+
+def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.Generator) -> Array:
+    span = np.array([np.pi if unit == "rad" else 1.0 for unit in joint_type.q_units])
     q = rng.uniform(-span, span)
-    if len(units) == len(joint.lower):
+    if joint_type.is_real:
         lower, upper = np.asarray(joint.lower), np.asarray(joint.upper)
         bounded = np.isfinite(lower) & np.isfinite(upper)
         q[bounded] = rng.uniform(lower[bounded], upper[bounded])
-    else:  # the last four are a quaternion
+    for at in joint_type.quaternions:
         quaternion = rng.standard_normal(4)
-        q[-4:] = quaternion / np.linalg.norm(quaternion)
+        q[at : at + 4] = quaternion / np.linalg.norm(quaternion)
     return q
 
 

@@ -13,6 +13,8 @@ from pysim.joints.plugin import build
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pysim.joints.plugin import Joint
@@ -48,10 +50,12 @@ def traced_motion(joint: Joint) -> Motion:
     lowered = lower(traced)
     if lowered is not None:
         return _shape(lowered.shape, lowered.axis, lowered.parameters.get("pitch", 0.0), lowered.at)
-    return Motion(_shape("program", (0, 0, 1), 0.0, np.eye(4)).description | {"program": _program(traced)}, np.eye(4))
+    program = _shape("program", (0, 0, 1), 0.0, np.eye(4))
+    program.description["program"] = _program(traced)
+    return program
 
 
-def _shape(shape: str, axis: Any, pitch: float, at: NDArray[np.float64]) -> Motion:
+def _shape(shape: str, axis: Sequence[float], pitch: float, at: NDArray[np.float64]) -> Motion:
     return Motion({"shape": shape, "axis": list(axis), "pitch": pitch}, at)
 
 

@@ -59,7 +59,8 @@ inline int type_number(py::handle array) {
   return py::detail::array_descriptor_proxy(record(array).descr)->type_num;
 }
 
-/// True if the numbers lie in memory as the kernels read them: in C order, aligned, in this processor's byte order.
+/// True if the numbers lie in memory as the kernels read them: in C order, aligned, in this processor's byte
+/// order.
 inline bool is_plain(py::handle array) {
   constexpr int wanted = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
   return (record(array).flags & wanted) == wanted &&

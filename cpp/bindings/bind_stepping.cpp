@@ -38,6 +38,10 @@ py::tuple advance(const Model& model,
                   const Actuation& actuation,
                   int threads) {
   if (!(step > 0)) throw std::invalid_argument("step must be positive [s], got " + std::to_string(step));
+  if (!std::isfinite(time))
+    throw std::invalid_argument("time must be finite [s], got " + std::to_string(time));
+  if (threads < 0)
+    throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
   if (steps < 0) throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(steps));
   Call<double> call(model, q);
   call.set_v(v);

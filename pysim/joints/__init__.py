@@ -1,6 +1,6 @@
 """Joint types, and what an author of one needs.
 
-    from pysim.joints import Joint, Pose, joint, real
+from pysim.joints import Joint, Pose, joint, real
 """
 
 from __future__ import annotations

@@ -49,6 +49,14 @@ class JointType:
         return self.nq == self.nv
 
     @property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where quaternions (x, y, z, w) begin among the numbers of q."""
+        if self.plugin is not None:
+            parts = self.plugin.coordinates.offsets()
+            return tuple(at + part.nq - 4 for part, at, _ in parts if part.group != "real")
+        return () if self.is_real else (self.nq - 4,)
+
+    @property
     def has_axis(self) -> bool:
         """True if a scene names the joint's axis."""
         return any(key.name == "axis" for key in self.keys)

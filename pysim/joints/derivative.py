@@ -89,7 +89,9 @@ class Derivative:
                 return n("div", sum_, index)
             case "select":
                 return n("select", args[0], d[1], d[2])
-        return self.zero  # comparisons, signs, segments and table look-ups are constant between jumps
+        return (
+            self.zero
+        )  # comparisons, signs, segments and table look-ups are constant between jumps
 
     def _power(self, index: int, args: tuple[int, ...], d: list[int]) -> int:
         """d(x^y) = y x^(y−1) dx + x^y log(x) dy."""

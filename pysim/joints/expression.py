@@ -56,8 +56,8 @@ EVALUATE: dict[str, Callable[..., float]] = {
     "tanh": math.tanh,
     "pow": _pow,
     "abs": abs,
-    "min": lambda a, b: a if a < b else b,
-    "max": lambda a, b: a if a > b else b,
+    "min": lambda a, b: min(b, a),
+    "max": lambda a, b: max(b, a),
     "hypot": math.hypot,
     "less": lambda a, b: float(a < b),
     "less_equal": lambda a, b: float(a <= b),
@@ -115,13 +115,13 @@ class Tape:
         match op, args:
             case "add", (a, b) if is_value(a, 0):
                 return b
-            case ("add" | "sub"), (a, b) if is_value(b, 0):
+            case (("add" | "sub"), (a, b)) if is_value(b, 0):
                 return a
             case "sub", (a, b) if a == b:
                 return self.const(0)
             case "sub", (a, b) if is_value(a, 0):
                 return self.node("neg", b)
-            case ("add" | "sub"), (a, b) if self.nodes[b].op == "neg":
+            case (("add" | "sub"), (a, b)) if self.nodes[b].op == "neg":
                 return self.node("sub" if op == "add" else "add", a, self.nodes[b].args[0])
             case "add", (a, b) if self.nodes[a].op == "neg":
                 return self.node("sub", b, self.nodes[a].args[0])
@@ -129,7 +129,7 @@ class Tape:
                 return self.const(0)
             case "mul", (a, b) if is_value(a, 1):
                 return b
-            case ("mul" | "div"), (a, b) if is_value(b, 1):
+            case (("mul" | "div"), (a, b)) if is_value(b, 1):
                 return a
             case "mul", (a, b) if is_value(a, -1):
                 return self.node("neg", b)
@@ -180,7 +180,7 @@ class Tape:
 def author_line() -> str:
     """`file:line` of the innermost line that is not pysim's own: the author's."""
     frame = sys._getframe(1)  # noqa: SLF001, the documented way to the stack
-    while frame is not None and str(Path(frame.f_code.co_filename).resolve()).startswith(PACKAGE):
+    while str(Path(frame.f_code.co_filename).resolve()).startswith(PACKAGE):
         if frame.f_back is None:
             break
         frame = frame.f_back
@@ -210,7 +210,7 @@ class Scalar:
         """Record op(first, self)."""
         return Scalar(self.tape, self.tape.node(op, self._index(first), self.index))
 
-    def _index(self, x: Number) -> int:
+    def _index(self, x: object) -> int:
         if isinstance(x, Scalar):
             return x.index
         if isinstance(x, (int, float, np.integer, np.floating, np.bool_)):
@@ -242,7 +242,7 @@ class Scalar:
     def __rtruediv__(self, x: Number) -> Scalar:
         return self.applied_to("div", x)
 
-    def __pow__(self, x: Number) -> Scalar:
+    def __pow__(self, x: Number) -> Any:
         return power(self, x)
 
     def __rpow__(self, x: Number) -> Scalar:
@@ -282,7 +282,7 @@ class Scalar:
         return self.apply("max", x)
 
     def __invert__(self) -> Scalar:
-        return 1 - self
+        return self.applied_to("sub", 1)
 
     def __bool__(self) -> bool:
         what = "a branch depends on a symbolic number"
@@ -292,7 +292,7 @@ class Scalar:
         what = "a symbolic number is turned into a float"
         raise _refuse(what, "use NumPy's functions instead of math's, and keep the number symbolic")
 
-    __int__ = __index__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __float__
 
     def __iter__(self) -> Any:
         raise _refuse("a symbolic number is iterated over", "it is one number, not an array")
@@ -315,10 +315,12 @@ class Scalar:
         if function is np.clip and not options:
             x, lower, upper = args
             return minimum(maximum(x, lower), upper)
-        raise _refuse(f"np.{function.__name__} is not recorded", "use NumPy's elementwise functions")
+        raise _refuse(
+            f"np.{function.__name__} is not recorded", "use NumPy's elementwise functions"
+        )
 
     def __getattr__(self, name: str) -> Any:
-        """Methods that NumPy calls on the numbers of an object array: sin, cos, sqrt, …"""
+        """Offer the methods that NumPy calls on the numbers of an object array, as sin and sqrt."""
         if name in UFUNCS and not name.startswith("__"):
             return lambda *others: UFUNCS[name](self, *others)
         raise AttributeError(name)
@@ -352,7 +354,7 @@ def symbolic(*numbers: Number) -> Scalar | None:
 
 
 def record(op: str, *numbers: Number) -> Any:
-    """op of numbers, recorded if one of them is symbolic."""
+    """Apply an operation to numbers, recorded if one of them is symbolic."""
     one = symbolic(*numbers)
     if one is None:
         return EVALUATE[op](*numbers)

@@ -38,7 +38,7 @@ def lower(traced: Traced) -> Lowered | None:
     if S is None:
         return None
     coordinates = traced.coordinates
-    at = traced.evaluate(coordinates.neutral(), np.zeros(coordinates.nv))[0]
+    at = traced.evaluate(coordinates.neutral(), [0.0] * coordinates.nv)[0]
     groups = [part.group for part in coordinates.parts]
     if groups == ["rotation"] and _same(S, np.eye(6)[:, 3:]):
         return Lowered("ball", at)

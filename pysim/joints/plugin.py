@@ -1,8 +1,9 @@
-"""The class an author writes: fields are scene keys, `coordinates` names the motion's numbers, `placement` is the motion."""
+"""The class an author writes: its fields are scene keys, its `placement` is the motion."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
@@ -33,7 +34,7 @@ class Joint:
         super().__init_subclass__(**options)
         dataclasses.dataclass(cls)
 
-    def placement(self, q: NamedNumbers) -> Pose:
+    def placement(self, q: NamedNumbers) -> Pose:  # noqa: ARG002, the author's argument
         """X_PC(q): maps the child joint frame to the parent joint frame; q by name."""
         raise JointError(
             f"{type(self).__module__}.{type(self).__qualname__}",
@@ -91,7 +92,9 @@ def build(plugin: type[Joint], keys: Mapping[str, Any], where: str) -> Joint:
     for name, value in keys.items():
         if name not in fields:
             known = ", ".join(fields) or "none"
-            raise JointError(where, f"unknown key {name!r} of {plugin.__qualname__}; known: {known}")
+            raise JointError(
+                where, f"unknown key {name!r} of {plugin.__qualname__}; known: {known}"
+            )
         values[name] = _checked(value, _type_of(plugin, fields[name]), f"{where}.{name}")
     missing = [
         name
@@ -109,8 +112,8 @@ def _type_of(plugin: type[Joint], field: dataclasses.Field[Any]) -> Any:
     """A field's annotation; `from __future__ import annotations` leaves it as text."""
     if not isinstance(field.type, str):
         return field.type
-    owner = next(c for c in plugin.__mro__ if field.name in c.__dict__.get("__annotations__", {}))
-    return eval(field.type, vars(sys.modules[owner.__module__]))  # noqa: S307, the author's own words
+    owner = next(c for c in plugin.__mro__ if field.name in inspect.get_annotations(c))
+    return eval(field.type, vars(sys.modules[owner.__module__]))  # the author's own words
 
 
 def _checked(value: Any, wanted: Any, where: str) -> Any:

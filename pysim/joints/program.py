@@ -123,7 +123,9 @@ class _Writer:
             for a in self.tape.nodes[node].args:
                 self._last_use[a] = position
             if self.tape.nodes[node].op in ("sin", "cos"):
-                angles.setdefault(self.tape.nodes[node].args[0], {})[self.tape.nodes[node].op] = node
+                angles.setdefault(self.tape.nodes[node].args[0], {})[self.tape.nodes[node].op] = (
+                    node
+                )
         for pair in angles.values():
             if len(pair) == 2:
                 self._partner[pair["sin"]], self._partner[pair["cos"]] = pair["cos"], pair["sin"]
@@ -152,7 +154,8 @@ class _Writer:
             out = self._take()
             self.register[node] = out
             if what.op in ("segment", "lookup"):
-                self.code.append((CODE[what.op], out, args[0], *what.data))
+                start, size = what.data
+                self.code.append((CODE[what.op], out, args[0], start, size))
             else:
                 a, b, c = [*args, 0, 0][:3]
                 self.code.append((CODE[what.op], out, a, b, c))

@@ -42,13 +42,13 @@ def spline(x: Any, knots: Sequence[float], values: Sequence[float], *, ends: str
     origins = [_origin(k, i, ends) for i in range(len(k) - 1)]
     table = np.column_stack([origins, pieces])
     tape.tables += [*k.tolist(), *table.ravel().tolist()]
-    inside = where(x < k[0], k[0], where(x > k[-1], k[-1], x)) if ends == "constant" else x
-    index = tape.node("segment", inside.index, data=(start, len(k)))
+    held: Any = where(x < k[0], k[0], where(x > k[-1], k[-1], x)) if ends == "constant" else x
+    index = tape.node("segment", held.index, data=(start, len(k)))
 
     def column(c: int) -> Scalar:
         return Scalar(tape, tape.node("lookup", index, data=(start + len(k) + c, 5)))
 
-    t = inside - column(0)
+    t = held - column(0)
     return ((column(1) * t + column(2)) * t + column(3)) * t + column(4)
 
 
@@ -57,7 +57,9 @@ def _check(k: np.ndarray, y: np.ndarray, ends: str) -> None:
         problem = f"a spline needs two or more knots and a value each, got {k.shape} and {y.shape}"
         raise JointError(author_line(), problem)
     if not (np.diff(k) > 0).all() or not np.isfinite([k, y]).all():
-        raise JointError(author_line(), "the knots of a spline must increase, all numbers be finite")
+        raise JointError(
+            author_line(), "the knots of a spline must increase, all numbers be finite"
+        )
     if ends not in ENDS:
         raise JointError(author_line(), f"unknown ends {ends!r}; choose {', '.join(ENDS)}")
 

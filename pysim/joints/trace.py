@@ -72,13 +72,17 @@ def trace(joint: Joint) -> Traced:
     coordinates = joint.coordinates
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(coordinates.nq)]
-    placed = joint.placement(coordinates.named(q))
+    placed: object = joint.placement(coordinates.named(q))
     if not isinstance(placed, Pose):
         where = f"{type(joint).__module__}.{type(joint).__qualname__}.placement"
         raise JointError(where, f"must return a Pose, got {type(placed).__name__}")
     pose = _nodes(tape, [placed.rotation[i][j] for j in range(3) for i in range(3)] + placed.p)
     fold = _Folding(tape, coordinates, joint)
-    subspace = [fold(n) for k in range(coordinates.nv) for n in _twist(tape, pose, _along(tape, coordinates, k))]
+    subspace = [
+        fold(n)
+        for k in range(coordinates.nv)
+        for n in _twist(tape, pose, _along(tape, coordinates, k))
+    ]
     bias = [fold(n) for n in _bias(tape, coordinates, subspace)]
     return Traced(coordinates, tape, [fold(n) for n in pose], subspace, bias)
 
@@ -158,7 +162,7 @@ class _Folding:
         self.tape = tape
         rng = np.random.default_rng(7)
         self._inputs = [
-            np.concatenate([joint.sample(rng), rng.normal(size=coordinates.nv)])
+            [*joint.sample(rng).tolist(), *rng.normal(size=coordinates.nv).tolist()]
             for _ in range(SAMPLES)
         ]
         self._values: list[list[float]] = [[] for _ in range(SAMPLES)]

@@ -37,14 +37,13 @@ def read_obj(path: Path, data: bytes) -> tuple[Vertices, Faces]:
     vertices: list[list[str]] = []
     polygons: list[tuple[int, list[int]]] = []
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
+        words = line.partition("#")[0].split()
         if not words:
             continue
         if words[0] == "v":
             vertices.append(_vertex(path, number, words[1:]))
         elif words[0] == "f":
-            corners = [word for word in words[1:] if word[0] != "#"]
-            polygons.append((number, _face(path, number, corners, len(vertices))))
+            polygons.append((number, _face(path, number, words[1:], len(vertices))))
     return np.array(vertices, float).reshape(-1, 3), _cut(path, polygons, len(vertices))
 
 

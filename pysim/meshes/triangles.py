@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import SceneError, did_you_mean
+from pysim.errors import SceneError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,8 +57,8 @@ def _read(path: Path, changed: int, size: int) -> Triangles:  # noqa: ARG001, th
     """Read a file; a scene may name it several times."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
-        known = did_you_mean(suffix, FORMATS)
-        raise SceneError(str(path), f"unknown kind of mesh {path.suffix!r}{known}")
+        problem = f"unknown kind of mesh {path.suffix!r}; pysim reads {', '.join(FORMATS)}"
+        raise SceneError(str(path), problem)
     data = path.read_bytes()
     if not data:
         raise SceneError(str(path), "is empty; export the mesh again")

@@ -1,0 +1,57 @@
+"""The form of errors: `where: what is wrong; what to do`. The oracle is the text itself."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import pysim
+from pysim.errors import PysimError, PysimWarning, did_you_mean
+
+KINDS = [
+    pysim.SceneError,
+    pysim.ModelError,
+    pysim.JointError,
+    pysim.SimulationError,
+    pysim.TrajectoryError,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_keeps_its_place_and_its_problem_apart(kind: type[PysimError]) -> None:
+    error = kind("rod.toml:3:8: body[0].mass", "must be positive [kg], got -2.0")
+
+    assert str(error) == "rod.toml:3:8: body[0].mass: must be positive [kg], got -2.0"
+    assert error.where == "rod.toml:3:8: body[0].mass"
+    assert error.problem == "must be positive [kg], got -2.0"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_users_may_catch_pysim_error_or_value_error(kind: type[PysimError]) -> None:
+    assert issubclass(kind, pysim.PysimError)
+    assert issubclass(kind, ValueError)
+
+
+def test_warnings_can_be_silenced_apart_from_others() -> None:
+    assert issubclass(pysim.PysimWarning, UserWarning)
+    with pytest.warns(PysimWarning, match=r"^cup\.stl: is open$"):
+        warnings.warn("cup.stl: is open", PysimWarning, stacklevel=1)
+
+
+def test_the_closest_known_word_is_suggested() -> None:
+    known = ["revolute", "prismatic", "universal"]
+    assert did_you_mean("univrsal", known) == "; did you mean 'universal'?"
+
+
+def test_known_words_are_listed_where_none_is_close() -> None:
+    assert did_you_mean("zzz", ["ball", "free"]) == "; known: ball, free"
+
+
+def test_a_long_list_of_known_words_is_cut_after_twenty() -> None:
+    text = did_you_mean("zzz", [f"link{k}" for k in range(99)])
+    assert text.endswith("link19, …")
+
+
+def test_nothing_is_suggested_where_nothing_is_known() -> None:
+    assert did_you_mean("zzz", []) == ""
