@@ -57,7 +57,7 @@ def checked_rotation(R: ArrayLike, name: str = "R") -> Array:
 def checked_pose(X: ArrayLike, name: str = "X") -> Array:
     """Return X (…, 4, 4) as floats; PysimError if it is not a displacement."""
     a = checked(X, name, (4, 4))
-    _check_bottom(a, name)
+    check_last_row(a, name)
     _check_orthonormal(a[..., :3, :3], name)
     return a
 
@@ -66,7 +66,7 @@ def checked_element(X: ArrayLike, name: str = "X") -> Array:
     """Return a rotation (…, 3, 3) or a displacement (…, 4, 4) as floats; PysimError if it is neither."""
     a = checked(X, name, (3, 3), (4, 4))
     if a.shape[-1] == 4:
-        _check_bottom(a, name)
+        check_last_row(a, name)
     _check_orthonormal(a[..., :3, :3], name)
     return a
 
@@ -79,6 +79,15 @@ def checked_unit(a: Array, name: str, what: str = "") -> Array:
     if worst is not None:
         raise PysimError(name, f"{what}must have length 1, got {length[worst]:.9g}{_at(worst)}")
     return a
+
+
+def check_last_row(X: Array, name: str, row: tuple[int, int, int, int] = (0, 0, 0, 1)) -> None:
+    """Raise PysimError if the last row of X (…, 4, 4) is another."""
+    bottom = X[..., 3, :]
+    worst = _worst(abs(bottom - np.array(row)).max(-1), X)
+    if worst is not None:
+        got = ", ".join(f"{float(x):g}" for x in bottom[worst])
+        raise PysimError(name, f"must have the last row {row}, got ({got}){_at(worst)}")
 
 
 def leading(A: Array, a_rank: int, a_name: str, B: Array, b_rank: int, b_name: str) -> None:
@@ -96,14 +105,6 @@ def map_rows(function: str, x: Array, rank: int, row: tuple[int, ...]) -> Array:
     size = int(np.prod(x.shape[x.ndim - rank :], dtype=int))
     y: Array = _engine.map_rows(function, np.ascontiguousarray(x).reshape(-1, size))
     return y.reshape(*batch, *row)
-
-
-def _check_bottom(X: Array, name: str) -> None:
-    bottom = X[..., 3, :]
-    worst = _worst(abs(bottom - np.array([0, 0, 0, 1])).max(-1), X)
-    if worst is not None:
-        row = ", ".join(f"{float(x):g}" for x in bottom[worst])
-        raise PysimError(name, f"must have the last row (0, 0, 0, 1), got ({row}){_at(worst)}")
 
 
 def _check_orthonormal(R: Array, name: str) -> None:

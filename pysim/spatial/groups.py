@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.errors import PysimError
 from pysim.spatial.arrays import (
+    check_last_row,
     checked,
     checked_element,
     checked_pose,
     checked_rotation,
     leading,
     map_rows,
+    tolerance,
 )
 
 if TYPE_CHECKING:
@@ -149,6 +152,29 @@ def skew(a: ArrayLike) -> Array:
     A = np.zeros((*v.shape, 3), v.dtype)
     A[..., 2, 1], A[..., 0, 2], A[..., 1, 0] = v[..., 0], v[..., 1], v[..., 2]
     return A - np.swapaxes(A, -1, -2)
+
+
+def hat(x: ArrayLike) -> Array:
+    """Return the element of the algebra: φ× (…, 3, 3), or [[ω×, v], [0, 0]] (…, 4, 4) of a twist."""
+    a = _algebra(x)
+    if a.shape[-1] == 3:
+        return skew(a)
+    A = np.zeros((*a.shape[:-1], 4, 4), a.dtype)
+    A[..., :3, :3], A[..., :3, 3] = skew(a[..., 3:]), a[..., :3]
+    return A
+
+
+def vee(A: ArrayLike) -> Array:
+    """Return x (…, 3) or (…, 6) with hat(x) = A; PysimError if A is no element of the algebra."""
+    a = checked(A, "A", (3, 3), (4, 4))
+    W = a[..., :3, :3]
+    off = abs(W + np.swapaxes(W, -1, -2)).max((-1, -2), initial=0)
+    if (off > tolerance(a) * abs(W).max((-1, -2), initial=0)).any():
+        raise PysimError("A", f"must be antisymmetric, A + Aᵀ reaches {off.max():.3g}")
+    if a.shape[-1] == 4:
+        check_last_row(a, "A", (0, 0, 0, 0))
+    w = 0.5 * np.stack([W[..., j, i] - W[..., i, j] for i, j in ((1, 2), (2, 0), (0, 1))], axis=-1)
+    return w if a.shape[-1] == 3 else np.concatenate([a[..., :3, 3], w], axis=-1)
 
 
 def _algebra(x: ArrayLike) -> Array:

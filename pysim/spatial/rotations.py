@@ -31,9 +31,7 @@ ORDERS = {"xyzw": [0, 1, 2, 3], "wxyz": [1, 2, 3, 0]}  # where x, y, z, w stand
 
 def rotation_from_quaternion(quaternion: ArrayLike, order: str = "xyzw") -> Array:
     """Return the rotation (…, 3, 3) of a unit quaternion (…, 4)."""
-    places = _places(order)
-    q = checked(quaternion, "quaternion", (4,))[..., places]
-    checked_unit(q, "quaternion", f"({', '.join(order)}) ")
+    q = _xyzw(quaternion, "quaternion", order)
     return map_rows("rotation_from_quaternion", q, 1, (3, 3))
 
 
@@ -42,9 +40,25 @@ def quaternion_from_rotation(R: ArrayLike, order: str = "xyzw") -> Array:
     places = _places(order)
     q = map_rows("quaternion_from_rotation", checked_rotation(R), 2, (4,))
     q = np.where(q[..., 3:] < 0, -q, q)
-    ordered = np.empty_like(q)
-    ordered[..., places] = q
-    return ordered
+    return _ordered(q, places)
+
+
+def reordered_quaternion(quaternion: ArrayLike, order: str, wanted: str) -> Array:
+    """Return a unit quaternion (…, 4) of one order in another, sign and all."""
+    places = _places(wanted, "wanted")
+    return _ordered(_xyzw(quaternion, "quaternion", order), places)
+
+
+def quaternion_multiply(a: ArrayLike, b: ArrayLike, order: str = "xyzw") -> Array:
+    """Return the unit quaternion (…, 4) of the rotation R(a) R(b): Hamilton's product a b."""
+    places = _places(order)
+    first, second = _xyzw(a, "a", order), _xyzw(b, "b", order)
+    leading(first, 1, "a", second, 1, "b")
+    u, s = first[..., :3], first[..., 3:]
+    v, t = second[..., :3], second[..., 3:]
+    vector = s * v + t * u + np.cross(u, v)
+    scalar = s * t - (u * v).sum(-1, keepdims=True)
+    return _ordered(np.concatenate([vector, scalar], axis=-1), places)
 
 
 def rotation_from_rpy(rpy: ArrayLike) -> Array:
@@ -104,7 +118,21 @@ def pose_from_record(record: ArrayLike) -> Array:
     return pose(R, r[..., 9:])
 
 
-def _places(order: str) -> list[int]:
+def _places(order: str, name: str = "order") -> list[int]:
     if order not in ORDERS:
-        raise PysimError("order", f"unknown order {order!r}{did_you_mean(order, ORDERS)}")
+        raise PysimError(name, f"unknown order {order!r}{did_you_mean(order, ORDERS)}")
     return ORDERS[order]
+
+
+def _xyzw(quaternion: ArrayLike, name: str, order: str) -> Array:
+    """Return a checked unit quaternion as (x, y, z, w)."""
+    places = _places(order)
+    q = checked(quaternion, name, (4,))[..., places]
+    return checked_unit(q, name, f"({', '.join(order)}) ")
+
+
+def _ordered(q: Array, places: list[int]) -> Array:
+    """Return (x, y, z, w) with each at its place."""
+    ordered = np.empty_like(q)
+    ordered[..., places] = q
+    return ordered

@@ -92,6 +92,15 @@ def test_exp_undoes_log_beyond_a_half_turn(n: int, rng: np.random.Generator) -> 
     np.testing.assert_allclose(spatial.exp(x), X, rtol=0, atol=TIGHT)
 
 
+@pytest.mark.parametrize("n", GROUPS)
+def test_hat_is_the_matrix_and_vee_undoes_it(n: int, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(4, 5, n)) * 10 ** rng.uniform(-20, 20, (4, 5, 1))
+    A = spatial.hat(x)
+    np.testing.assert_array_equal(A[2, 3], hat(x[2, 3]))
+    np.testing.assert_array_equal(spatial.vee(A), x)
+    np.testing.assert_array_equal(spatial.vee(spatial.hat(np.zeros(n))), np.zeros(n))
+
+
 def test_a_half_turn_about_any_axis_has_a_logarithm() -> None:
     axes = np.array([a for a in itertools.product([-1.0, 0, 1], repeat=3) if any(a)])
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
@@ -239,6 +248,12 @@ def test_float32_stays_float32_and_anything_else_is_float64(rng: np.random.Gener
         (
             lambda: spatial.compose(np.tile(np.eye(3), (2, 1, 1)), np.tile(np.eye(3), (3, 1, 1))),
             "B: leading axes (3,) do not fit (2,) of A",
+        ),
+        (lambda: spatial.vee(np.eye(3)), "A: must be antisymmetric, A + Aᵀ reaches 2"),
+        (lambda: spatial.vee(np.eye(4)[::-1]), "A: must be antisymmetric, A + Aᵀ reaches 2"),
+        (
+            lambda: spatial.vee(np.diag([0, 0, 0, 1])),
+            "A: must have the last row (0, 0, 0, 0), got (0, 0, 0, 1)",
         ),
         (
             lambda: spatial.act_on_point(np.eye(4), [1, 2]),

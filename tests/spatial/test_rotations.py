@@ -63,6 +63,36 @@ def test_quaternions_round_trip_with_w_not_negative(order: str, rng: np.random.G
     np.testing.assert_allclose(spatial.rotation_from_quaternion(q, order), R, atol=TIGHT)
 
 
+@pytest.mark.parametrize("order", ["xyzw", "wxyz"])
+def test_a_product_of_quaternions_is_that_of_their_rotations(
+    order: str, rng: np.random.Generator
+) -> None:
+    A, B = random_rotations(rng), random_rotations(rng)
+    a, b = (spatial.quaternion_from_rotation(R, order) for R in (A, B))
+    product = spatial.quaternion_multiply(a, b, order)
+    np.testing.assert_allclose(
+        spatial.rotation_from_quaternion(product, order), A @ B, atol=2 * TIGHT
+    )
+    np.testing.assert_array_equal(
+        spatial.quaternion_multiply(a[0], b, order)[7],
+        spatial.quaternion_multiply(a[0], b[7], order),
+    )
+    single = spatial.quaternion_multiply(a.astype(np.float32), b.astype(np.float32), order)
+    assert single.dtype == np.float32
+
+
+def test_i_times_j_is_k() -> None:
+    i, j, k = np.eye(3, 4)
+    np.testing.assert_array_equal(spatial.quaternion_multiply(i, j), k)
+    np.testing.assert_array_equal(spatial.quaternion_multiply(j, i), -k)
+
+
+def test_another_order_keeps_the_sign() -> None:
+    q = [0.5, -0.5, 0.5, -0.5]
+    np.testing.assert_array_equal(spatial.reordered_quaternion(q, "xyzw", "wxyz"), [-0.5, *q[:3]])
+    np.testing.assert_array_equal(spatial.reordered_quaternion([-0.5, *q[:3]], "wxyz", "xyzw"), q)
+
+
 def test_quaternions_are_scipys(rng: np.random.Generator) -> None:
     transform = pytest.importorskip("scipy.spatial.transform")
     R = random_rotations(rng)
@@ -124,6 +154,14 @@ def test_the_record_is_the_rotation_by_columns_then_the_position(rng: np.random.
         (
             lambda: spatial.quaternion_from_rotation(np.eye(3), "wxzy"),
             "order: unknown order 'wxzy'; did you mean 'wxyz'?",
+        ),
+        (
+            lambda: spatial.quaternion_multiply([0, 0, 0, 1], [0, 0, 0, 2]),
+            "b: (x, y, z, w) must have length 1, got 2",
+        ),
+        (
+            lambda: spatial.reordered_quaternion([0, 0, 0, 1], "xyzw", "wxy"),
+            "wanted: unknown order 'wxy'; did you mean 'wxyz'?",
         ),
         (
             lambda: spatial.rotation_from_axis_angle([1, 1, 0], 0.1),
