@@ -153,6 +153,14 @@ def test_the_reason_no_body_has_these_numbers_is_told(theta: Array, reason: str)
     assert inertia.unphysical_reason(theta) == reason
 
 
+def test_a_point_far_from_the_origin_is_physical(rng: np.random.Generator) -> None:
+    for _ in range(300):  # about the centre of mass rounding alone is left, of either sign
+        theta = inertia.theta_from_com(
+            rng.uniform(0.1, 9), 9 * rng.normal(size=3), np.zeros((3, 3))
+        )
+        assert inertia.unphysical_reason(theta) is None
+
+
 def test_a_flat_plate_is_physical() -> None:
     assert (
         inertia.unphysical_reason(inertia.theta_from_com(1, [1, 2, 3], np.diag([1, 2, 3]))) is None
