@@ -57,6 +57,12 @@ class JointType:
         return () if self.is_real else (self.nq - 4,)
 
     @property
+    def neutral(self) -> tuple[float, ...]:
+        """Zeros and identity rotations (nq,)."""
+        ones = {at + 3 for at in self.quaternions}
+        return tuple(float(i in ones) for i in range(self.nq))
+
+    @property
     def has_axis(self) -> bool:
         """True if a scene names the joint's axis."""
         return any(key.name == "axis" for key in self.keys)

@@ -6,7 +6,7 @@ Poses are 4×4 arrays X_AB that map B coordinates to A. `where` names the place 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ class JointSpec:
     stop_damping: Array  # [N·s/m or N·m·s/rad]
     start_q: Array
     start_v: Array
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
     mimic: Mimic | None = None
     effort_limit: float | None = None  # [N or N·m], told, not enforced
     velocity_limit: float | None = None  # [m/s or rad/s], told, not enforced

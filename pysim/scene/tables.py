@@ -5,7 +5,7 @@ What a table means together with others (names, joint types, masses) is checked 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -178,6 +178,7 @@ class Joint(Passive):
     pitch: float | None = key(None, "m/rad", "travel along the axis a radian, for helical joints")
     mimic: Mimic | None = key(None, "", "{ joint, ratio, offset }")
     start: AnyStart | None = key(None, "", "{ q, v }, or { xyz, rpy, v } and so on")
+    parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
 
 
 class Frame(Table):
@@ -273,6 +274,7 @@ class Scene(Table):
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
+    plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
     frame: list[Frame] = key([], "", "named frames")

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pysim.errors import did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.overrides import apply_overrides
+from pysim.scene.plugins import gather_parameters, load_plugins
 from pysim.scene.source import read_source
 from pysim.scene.spec import (
     ActuatorSpec,
@@ -46,7 +47,7 @@ def read_toml(
     path: Path,
     overrides: Mapping[str, object],
     *,
-    allow_code: bool = False,  # noqa: ARG001, no key of a scene names code yet
+    allow_code: bool = False,
     package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> SceneSpec:
     """Return what a scene file says, with values given beside it.
@@ -61,6 +62,8 @@ def read_toml(
         for name in _ARRAYS:
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
+    load_plugins(source, path, allow_code=allow_code)
+    gather_parameters(values)
     problems = Problems(source)
     _refuse_huge(values, (), problems)
     try:

@@ -10,7 +10,9 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints import find_joint
+from pysim.joints.plugin import fields_of
 from pysim.scene.keys import SHORTEST_AXIS
+from pysim.scene.plugins import check_parameters
 from pysim.scene.spec import Mimic
 from pysim.scene.stops import with_stops
 from pysim.scene.urdf_joints import plain_joint
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 FRICTION_WIDTH = 1e-3  # [m/s or rad/s]
 STOP_STIFFNESS = 1e4  # [N/m or N·m/rad] of stops on joints of several coordinates
 STOP_DAMPING = 1e2  # [N·s/m or N·m·s/rad]
-_ALWAYS = {"name", "type", "parent", "child", "at"}
+_ALWAYS = {"name", "type", "parent", "child", "at", "parameters"}
 _PER_COORDINATE = ("armature", "damping", "stiffness", "friction", "friction_width")
 
 
@@ -56,7 +58,10 @@ class JointReader:
         )
         width = np.full(kind.nv, FRICTION_WIDTH)
         joint = replace(joint, axis=self._axis(table, path), friction_width=width)
-        if "pitch" in (key.name for key in kind.keys):
+        if kind.plugin is not None:
+            own = check_parameters(kind.name, table.parameters, path, self.problems)
+            joint = _as_its_author_starts(replace(joint, parameters=own), kind)
+        elif "pitch" in (key.name for key in kind.keys):
             if table.pitch is None:
                 problem = "is missing; give the travel along the axis a radian [m/rad]"
                 self.problems.add((*path, "pitch"), problem)
@@ -168,9 +173,10 @@ class JointReader:
                 self.problems.add(path, "has q and a pose; give one of the two")
                 return np.array(table.q)
             return self._coordinates(table.q, kind, (*path, "q"))
-        q = np.zeros(kind.nq)
-        if not kind.is_real:
-            q[-4:] = quaternion or (0.0, 0.0, 0.0, 1.0)
+        q = np.array(kind.neutral)
+        if len(kind.quaternions) == 1:
+            at = kind.quaternions[0]
+            q[at : at + 4] = quaternion or (0.0, 0.0, 0.0, 1.0)
         elif quaternion is not None:
             self.problems.add(path, f"a {kind.name} joint takes q, not a rotation")
         if table.xyz is not None and kind.name in {"free", "translation"}:
@@ -184,14 +190,36 @@ class JointReader:
         if len(given) != kind.nq:
             problem = _expected(kind, kind.q_names, kind.q_units, len(given))
             self.problems.add(path, problem)
-        elif not kind.is_real:
-            norm = float(np.linalg.norm(q[-4:]))
+            return q
+        for at in kind.quaternions:
+            norm = float(np.linalg.norm(q[at : at + 4]))
             if abs(norm - 1) > 1e-6:
                 problem = f"its quaternion (x, y, z, w) must have norm 1, got {norm:.7g}"
                 self.problems.add(path, problem)
             else:
-                q[-4:] /= norm
+                q[at : at + 4] /= norm
         return q
+
+
+def _as_its_author_starts(joint: JointSpec, kind: JointType) -> JointSpec:
+    """A plugin's `start` and `limits`, which the scene's keys replace."""
+    if kind.plugin is None or set(joint.parameters) != set(fields_of(kind.plugin)):
+        return joint
+    plugin = kind.plugin(**joint.parameters)
+    lower, upper = joint.lower.copy(), joint.upper.copy()
+    limits = plugin.limits()
+    for part, _, at in plugin.coordinates.offsets():
+        if part.name in limits:
+            lower[at], upper[at] = limits[part.name]
+    bounded = np.isfinite(lower) | np.isfinite(upper)
+    return replace(
+        joint,
+        start_q=plugin.neutral(),
+        lower=lower,
+        upper=upper,
+        stop_stiffness=np.where(bounded, STOP_STIFFNESS, 0.0),
+        stop_damping=np.where(bounded, STOP_DAMPING, 0.0),
+    )
 
 
 def _expected(kind: JointType, names: tuple[str, ...], units: tuple[str, ...], got: int) -> str:

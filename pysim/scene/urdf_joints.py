@@ -39,9 +39,7 @@ def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where:
     """Return a joint that nothing drives, resists or limits, at rest at its neutral configuration."""
     joint_type = find_joint(kind)
     zeros = np.zeros(joint_type.nv)
-    neutral = np.zeros(joint_type.nq)
-    if not joint_type.is_real:
-        neutral[-1] = 1.0  # w of the quaternion
+    neutral = np.array(joint_type.neutral)
     return JointSpec(
         name=name,
         type=kind,

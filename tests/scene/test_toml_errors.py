@@ -251,7 +251,7 @@ CASES = [
     ("[simulation]\nstep = inf", "s.toml:2:8: simulation.step: must be finite [s], got inf"),
     (
         "[[plugin]]\nx = 1",
-        "s.toml:1:3: plugin: unknown key; known: name, gravity, package_dirs, body, joint, frame, actuator, model, simulation, output, render",
+        "s.toml:1:3: plugin: unknown key; did you mean 'plugins'?",
     ),
     (
         'package_dirs = ["nope"]',

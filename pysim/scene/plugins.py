@@ -1,0 +1,112 @@
+"""Python files that a scene names, and the keys that their joints add to joint tables.
+
+Code runs only where the caller allows it: a scene from a stranger is data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from pysim.errors import JointError, PysimError, SceneError
+from pysim.joints import find_joint
+from pysim.joints.plugin import build, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pysim.joints import Joint
+    from pysim.scene.source import Source
+    from pysim.scene.wording import Problems
+
+PARAMETERS = "parameters"
+
+
+def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
+    """Run the files of the scene's `plugins` key; their decorators register what they define.
+
+    Raises:
+        SceneError: code is not allowed, a file is missing, or its own error, with its line.
+    """
+    names = source.values.get("plugins", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return  # the table's types are checked with the others
+    if names and not allow_code:
+        problem = (
+            f"would run the Python code of {', '.join(names)}; read it, then allow it by "
+            "--allow-code, or allow_code=True from Python"
+        )
+        raise SceneError(source.where(("plugins",)), problem)
+    for k, name in enumerate(names):
+        file = path.parent / name
+        if not file.is_file():
+            problem = f"there is no file {str(file)!r}; paths are relative to the scene"
+            raise SceneError(source.where(("plugins", k)), problem)
+        _run(file, source.where(("plugins", k)))
+
+
+def _run(file: Path, where: str) -> None:
+    """Import a file under a name of its own; one that is already imported and unchanged is left."""
+    path = file.resolve()
+    place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"pysim_plugin_{path.stem}_{place}"
+    text = path.read_bytes()
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__pysim_text__", None) == text:
+        return
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise SceneError(where, f"{str(file)!r} is no Python file; its name must end with .py")
+    module = importlib.util.module_from_spec(spec)
+    module.__pysim_text__ = text  # type: ignore[attr-defined]
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except PysimError:
+        sys.modules.pop(name)
+        raise
+    except Exception as error:
+        sys.modules.pop(name)
+        lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        line = lines[-1].lineno if lines else getattr(error, "lineno", 1)
+        problem = f"{type(error).__name__}: {error}; mend the plugin {where} names"
+        raise SceneError(f"{path}:{line}", problem) from error
+
+
+def gather_parameters(values: Mapping[str, Any]) -> None:
+    """Move the keys that belong to a plugin joint from its table into a table of their own."""
+    joints = values.get("joint", [])
+    for table in joints if isinstance(joints, list) else []:
+        plugin = _plugin_of(table)
+        if plugin is not None:
+            names = [name for name in fields_of(plugin) if name in table]
+            table[PARAMETERS] = {name: table.pop(name) for name in names}
+
+
+def _plugin_of(table: object) -> type[Joint] | None:
+    if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+        return None
+    try:
+        return find_joint(table["type"]).plugin
+    except JointError:
+        return None
+
+
+def check_parameters(
+    kind: str, given: Mapping[str, Any], path: tuple[Any, ...], problems: Problems
+) -> dict[str, Any]:
+    """Return a plugin's keys with their types checked; what is wrong goes to `problems`."""
+    plugin = find_joint(kind).plugin
+    if plugin is None:
+        return {}
+    try:
+        joint = build(plugin, given, "")
+    except JointError as error:
+        name = error.where.removeprefix(".")
+        problems.add((*path, name) if name in given else path, error.problem)
+        return {}
+    return {name: getattr(joint, name) for name in fields_of(plugin)}
