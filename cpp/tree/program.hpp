@@ -41,7 +41,10 @@ enum class Op : int {
   select,      ///< b where a is not 0, else c
   sign,        ///< −1, 0, 1
   segment,     ///< index of the spline segment of a: table at b begins with c knots
-  lookup       ///< table[b + c · index a]
+  lookup,      ///< table[b + c · index a]
+  fma,         ///< a b + c
+  fms,         ///< a b − c
+  fnma         ///< c − a b
 };
 
 template <class S>
@@ -55,15 +58,6 @@ S spline_segment(S x, const typename S::Real* knots, int count) {
   S index = all<S>(0);
   for (int i = 1; i < count - 1; ++i) index += truth<S>(x >= all<S>(knots[i]));
   return index;
-}
-
-template <class S>
-S table_lookup(S index, const typename S::Real* table, int stride) {
-  S value = index;
-  for (int k = 0; k < S::width; ++k) {
-    simd::set_lane(value, k, table[stride * static_cast<int>(simd::lane(index, k))]);
-  }
-  return value;
 }
 
 /// Runs instructions [begin, end) on the registers r.
@@ -157,7 +151,16 @@ void run(const ProgramView<typename S::Real>& program, int begin, int end, S* r)
         out = spline_segment(a, program.tables + in.b, in.c);
         break;
       case Op::lookup:
-        out = table_lookup(a, program.tables + in.b, in.c);
+        out = simd::lookup(program.tables + in.b, a, in.c);
+        break;
+      case Op::fma:
+        out = fma(a, r[in.b], r[in.c]);
+        break;
+      case Op::fms:
+        out = simd::fms(a, r[in.b], r[in.c]);
+        break;
+      case Op::fnma:
+        out = simd::fnma(a, r[in.b], r[in.c]);
         break;
     }
   }

@@ -43,6 +43,9 @@ OPS = (
     "sign",
     "segment",
     "lookup",
+    "fma",
+    "fms",
+    "fnma",
 )
 CODE = {name: code for code, name in enumerate(OPS)}
 
@@ -113,6 +116,8 @@ class _Writer:
         self._free: list[int] = []
         self._last_use: dict[int, int] = {}
         self._partner: dict[int, int] = {}
+        self._fused: dict[int, tuple[str, int, int]] = {}
+        self._swallowed: set[int] = set()
 
     def plan(
         self, order: Sequence[int], early: Sequence[int], late: Sequence[int], split: int
@@ -129,6 +134,7 @@ class _Writer:
         for pair in angles.values():
             if len(pair) == 2:
                 self._partner[pair["sin"]], self._partner[pair["cos"]] = pair["cos"], pair["sin"]
+        self._find_fused(order, {*early, *late})
         for node in early:  # read by the engine after the first part
             self._last_use[node] = max(self._last_use.get(node, 0), split)
         for node in late:
@@ -146,6 +152,11 @@ class _Writer:
         if node in self.register:  # the other half of a sincos
             self._release(node)
             return
+        if node in self._swallowed:
+            return
+        if node in self._fused:
+            self._write_fused(node)
+            return
         args = [self.register[a] for a in what.args]
         if what.op in ("sin", "cos"):
             out = self._take_pair(node, what.op)
@@ -159,6 +170,36 @@ class _Writer:
             else:
                 a, b, c = [*args, 0, 0][:3]
                 self.code.append((CODE[what.op], out, a, b, c))
+        self._release(node)
+
+    def _find_fused(self, order: Sequence[int], outputs: set[int]) -> None:
+        """Find sums whose one operand is a product that nothing else uses: one instruction for two."""
+        uses: dict[int, int] = {}
+        for node in order:
+            for a in self.tape.nodes[node].args:
+                uses[a] = uses.get(a, 0) + 1
+        place = {node: k for k, node in enumerate(order)}
+        for node in order:
+            what = self.tape.nodes[node]
+            if what.op not in ("add", "sub"):
+                continue
+            for side in (1, 0):
+                product, other = what.args[side], what.args[1 - side]
+                lone = uses.get(product) == 1 and product not in outputs and product in place
+                if lone and self.tape.nodes[product].op == "mul":
+                    op = "fma" if what.op == "add" else ("fnma" if side == 1 else "fms")
+                    self._fused[node] = op, product, other
+                    self._swallowed.add(product)
+                    for a in self.tape.nodes[product].args:  # read where the sum is made
+                        self._last_use[a] = max(self._last_use[a], place[node])
+                    break
+
+    def _write_fused(self, node: int) -> None:
+        op, product, other = self._fused[node]
+        a, b = (self.register[x] for x in self.tape.nodes[product].args)
+        out = self._take()
+        self.register[node] = out
+        self.code.append((CODE[op], out, a, b, self.register[other]))
         self._release(node)
 
     def _take(self) -> int:
@@ -179,7 +220,11 @@ class _Writer:
 
     def _release(self, node: int) -> None:
         """Free the registers of operands that this node used last."""
-        for a in set(self.tape.nodes[node].args):
+        operands = set(self.tape.nodes[node].args)
+        if node in self._fused:
+            product = self._fused[node][1]
+            operands = (operands - {product}) | set(self.tape.nodes[product].args)
+        for a in operands:
             kind = self.tape.nodes[a].op
             if kind not in ("const", "input") and self._last_use[a] == self._position[node]:
                 self._free.append(self.register[a])
