@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.joints.plugin import Joint
+    from pysim.joints.program import Program
     from pysim.joints.trace import Traced
     from pysim.scene.spec import JointSpec
 
@@ -48,11 +49,16 @@ def traced_motion(joint: Joint) -> Motion:
     """A plugin's motion: the built-in shape it is in disguise, else its program."""
     traced = trace(joint)
     lowered = lower(traced)
-    if lowered is not None:
-        return _shape(lowered.shape, lowered.axis, lowered.parameters.get("pitch", 0.0), lowered.at)
-    program = _shape("program", (0, 0, 1), 0.0, np.eye(4))
-    program.description["program"] = _program(traced)
-    return program
+    if lowered is None:
+        motion = _shape("program", (0, 0, 1), 0.0, np.eye(4))
+        motion.description["program"] = _program(traced)
+    else:
+        pitch = lowered.parameters.get("pitch", 0.0)
+        motion = _shape(lowered.shape, lowered.axis, pitch, lowered.at)
+    force = traced.force_program()
+    if force is not None:
+        motion.description["force"] = _words(force)
+    return motion
 
 
 def _shape(shape: str, axis: Sequence[float], pitch: float, at: NDArray[np.float64]) -> Motion:
@@ -60,11 +66,16 @@ def _shape(shape: str, axis: Sequence[float], pitch: float, at: NDArray[np.float
 
 
 def _program(traced: Traced) -> dict[str, Any]:
-    program = traced.program()
-    return {
+    return _words(traced.program()) | {
         "blocks": traced.coordinates.blocks(),
         "columns": [_column(traced, k) for k in range(traced.coordinates.nv)],
         "biased": any(not traced.tape.is_value(n, 0) for n in traced.bias),
+    }
+
+
+def _words(program: Program) -> dict[str, Any]:
+    """A program as the engine takes it."""
+    return {
         "code": [list(instruction) for instruction in program.code],
         "pose_end": program.pose_end,
         "registers": program.registers,

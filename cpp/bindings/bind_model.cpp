@@ -33,16 +33,9 @@ void pack_pose(const Numbers& matrix, double pose[12]) {
   }
 }
 
-/// What pysim/joints/program.py makes of a traced joint.
+/// A program of pysim/joints/program.py.
 tree::ProgramDescription describe_program(const py::dict& d) {
   tree::ProgramDescription program;
-  for (const auto& b : d["blocks"].cast<std::vector<std::vector<int>>>()) {
-    program.blocks.push_back({static_cast<tree::Group>(b.at(0)), b.at(1), b.at(2), b.at(3)});
-  }
-  for (const int c : d["columns"].cast<std::vector<int>>()) {
-    program.columns.push_back(static_cast<tree::Column>(c));
-  }
-  program.biased = d["biased"].cast<bool>();
   for (const auto& i : d["code"].cast<std::vector<std::vector<int>>>()) {
     program.code.push_back({i.at(0), i.at(1), i.at(2), i.at(3), i.at(4)});
   }
@@ -54,9 +47,23 @@ tree::ProgramDescription describe_program(const py::dict& d) {
   return program;
 }
 
+/// A traced joint's motion: its program, coordinates and columns.
+tree::ProgramDescription describe_motion(const py::dict& d) {
+  tree::ProgramDescription program = describe_program(d);
+  for (const auto& b : d["blocks"].cast<std::vector<std::vector<int>>>()) {
+    program.blocks.push_back({static_cast<tree::Group>(b.at(0)), b.at(1), b.at(2), b.at(3)});
+  }
+  for (const int c : d["columns"].cast<std::vector<int>>()) {
+    program.columns.push_back(static_cast<tree::Column>(c));
+  }
+  program.biased = d["biased"].cast<bool>();
+  return program;
+}
+
 JointDescription describe(const py::dict& d) {
   JointDescription joint;
-  if (d.contains("program")) joint.program = describe_program(d["program"]);
+  if (d.contains("program")) joint.program = describe_motion(d["program"]);
+  if (d.contains("force")) joint.force = describe_program(d["force"]);
   joint.name = d["name"].cast<std::string>();
   joint.shape = d["shape"].cast<std::string>();
   joint.parent = d["parent"].cast<int>();

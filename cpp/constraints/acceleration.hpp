@@ -50,7 +50,7 @@ void acceleration(const ModelView<typename S::Real>& model,
   const S* v = tree::tree_v(model, own_v, w);
   S* const force = w.template take<S>(model.nv);
   const bool passes = passive && model.has_passive;
-  if (passes) dynamics::passive_forces(model, q, v, force);
+  if (passes) dynamics::passive_forces(model, q, v, force, w);
 
   if (!model.coupled) {
     for (int i = 0; passes && i < model.nv; ++i) force[i] += tau[i];

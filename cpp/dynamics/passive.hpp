@@ -9,6 +9,7 @@
 
 #include "dynamics/retract.hpp"
 #include "simd/math.hpp"
+#include "tree/program.hpp"
 #include "tree/workspace.hpp"
 
 namespace pysim::dynamics {
@@ -68,9 +69,25 @@ void spring_forces(const Joint& joint,
   }
 }
 
+/// What a plugin's own force adds, at the joint's first coordinates; r are scratch registers.
+template <class S>
+void add_program_force(const tree::ProgramView<typename S::Real>& program,
+                       const Joint& joint,
+                       const S* q,
+                       const S* v,
+                       S* tau,
+                       S* r) {
+  for (int i = 0; i < joint.nq; ++i) r[i] = q[i];
+  for (int i = 0; i < joint.nv; ++i) r[joint.nq + i] = v[i];
+  for (int i = 0; i < program.constant_count; ++i) r[joint.nq + joint.nv + i] = all<S>(program.constants[i]);
+  tree::run(program, 0, program.end, r);
+  for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
+}
+
 /// Passive generalised forces [N or N·m] in tree coordinates.
 template <class S>
-void passive_forces(const ModelView<typename S::Real>& model, const S* q, const S* v, S* tau) {
+void passive_forces(
+    const ModelView<typename S::Real>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Passive<typename S::Real>* p = model.passive + joint.v;
@@ -83,6 +100,8 @@ void passive_forces(const ModelView<typename S::Real>& model, const S* q, const 
         t = fnma(all<S>(p[i].friction), simd::tanh(rate / all<S>(p[i].friction_width)), t);
       }
     }
+    if (joint.force < 0) continue;
+    add_program_force(model.program[joint.force], joint, q + joint.q, v + joint.v, tau + joint.v, w.next);
   }
 }
 

@@ -48,7 +48,7 @@ struct Rnea {
     dynamics::rnea(model, q, v, a, f_ext, tau, at.w);
     if (at.batch.passive && model.has_passive) {
       S* const passive = at.w.template take<S>(model.nv);
-      dynamics::passive_forces(model, q, v, passive);
+      dynamics::passive_forces(model, q, v, passive, at.w);
       for (int i = 0; i < model.nv; ++i) tau[i] -= passive[i];
     }
     at.save_forces(tau);
@@ -84,7 +84,7 @@ struct PassiveForces {
   static void at(States<S> at) {
     const S *q = at.tree_q(), *v = at.tree_v();
     S* const tau = at.w.template take<S>(at.model.nv);
-    dynamics::passive_forces(at.model, q, v, tau);
+    dynamics::passive_forces(at.model, q, v, tau, at.w);
     at.save_forces(tau);
   }
 };

@@ -257,10 +257,12 @@ PYSIM_INLINE Pack<Real, W, Isa> lookup(const Real* table, Pack<Real, W, Isa> ind
   }
 #if defined(__AVX512DQ__)
   else if constexpr (bytes == 64 && is_double) {
-    const auto at = _mm512_mullo_epi64(_mm512_cvttpd_epi64(index.lanes), _mm512_set1_epi64(stride));
+    const auto at =
+        _mm512_mullo_epi64(_mm512_maskz_cvttpd_epi64(0xff, index.lanes), _mm512_set1_epi64(stride));
     return {_mm512_mask_i64gather_pd(_mm512_setzero_pd(), 0xff, at, table, 8)};
   } else if constexpr (bytes == 64) {
-    const auto at = _mm512_mullo_epi32(_mm512_cvttps_epi32(index.lanes), _mm512_set1_epi32(stride));
+    const auto at =
+        _mm512_mullo_epi32(_mm512_maskz_cvttps_epi32(0xffff, index.lanes), _mm512_set1_epi32(stride));
     return {_mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, at, table, 4)};
   }
 #endif

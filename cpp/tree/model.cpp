@@ -161,7 +161,7 @@ void Model::add_joint(const JointDescription& d) {
   }
   Joint joint = {};
   joint.parent = d.parent;
-  joint.first_stored = joint.program = -1;
+  joint.first_stored = joint.program = joint.force = -1;
   const bool has_axis = d.shape != "program" && shape_entry(d).has_axis;
   if (d.shape == "program") {
     add_program(d, joint);
@@ -180,6 +180,11 @@ void Model::add_joint(const JointDescription& d) {
     joint.first_stored = stored_columns_;
     stored_columns_ += joint.stored_count;
     if (joint.program >= 0) stored_columns_ += (programs_.back().registers + 5) / 6;
+  }
+  if (!d.force.outputs.empty()) {
+    joint.force = keep_program(d.force, static_cast<std::size_t>(joint.nv), d.name);
+    force_registers_ = std::max(force_registers_, d.force.registers);
+    has_passive_ = true;
   }
 
   Constants<double> c = {};
@@ -225,7 +230,6 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   if (p.blocks.empty() || p.blocks.size() > max_joint_nv)
     fail("a program needs 1 to 6 blocks of coordinates");
   joint.shape = Shape::program;
-  joint.program = static_cast<int>(programs_.size());
   joint.blocks = static_cast<int>(p.blocks.size());
   std::copy(p.blocks.begin(), p.blocks.end(), joint.block);
   for (const auto& block : p.blocks) {
@@ -234,17 +238,27 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   }
   if (joint.nv > max_joint_nv) fail("a joint has at most 6 velocities");
   const auto nv = static_cast<std::size_t>(joint.nv);
-  if (p.columns.size() != nv || p.outputs.size() != 18 + 6 * nv)
-    fail("columns or outputs do not fit its coordinates");
-  const auto outside = [&](int r) { return r < 0 || r >= p.registers; };
-  for (const auto& i : p.code) {
-    if (outside(i.a) || outside(i.out)) fail("an instruction uses a register that is not there");
-  }
-  if (std::any_of(p.outputs.begin(), p.outputs.end(), outside)) fail("an output is no register");
+  if (p.columns.size() != nv) fail("a program needs a column a velocity");
   std::copy(p.columns.begin(), p.columns.end(), joint.column);
   joint.stored_count = joint.nv;
   joint.biased = p.biased;
-  programs_.push_back(p);
+  joint.program = keep_program(p, 18 + 6 * nv, d.name);
+}
+
+/// Index of a program among the model's; refuses one that would touch what is not its own.
+int Model::keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint) {
+  const auto outside = [&](int r) { return r < 0 || r >= program.registers; };
+  for (const auto& i : program.code) {
+    if (outside(i.a) || outside(i.out)) {
+      throw std::invalid_argument("joint '" + joint + "': an instruction uses a register that is not there");
+    }
+  }
+  if (program.outputs.size() != outputs ||
+      std::any_of(program.outputs.begin(), program.outputs.end(), outside)) {
+    throw std::invalid_argument("joint '" + joint + "': the outputs of a program do not fit its coordinates");
+  }
+  programs_.push_back(program);
+  return static_cast<int>(programs_.size()) - 1;
 }
 
 template <class Real>
@@ -345,8 +359,9 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
   // coordinate; M on both sets of coordinates
-  const std::size_t packs =
-      96 * bodies + 48 * nv + 2 * nv * nv + 6 * static_cast<std::size_t>(stored_columns_) + 256;
+  const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv +
+                            6 * static_cast<std::size_t>(stored_columns_) +
+                            static_cast<std::size_t>(force_registers_) + 256;
   return packs * width * size;
 }
 

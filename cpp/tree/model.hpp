@@ -26,6 +26,7 @@ struct JointDescription {
   std::string name;
   std::string shape;           ///< as in Shape
   ProgramDescription program;  ///< of shape "program"
+  ProgramDescription force;    ///< passive force of a plugin, outputs nv; no code for none
   int parent = -1;             ///< body, −1 for the world
   double placement[12] = {};
   double axis[3] = {0, 0, 1};
@@ -84,6 +85,7 @@ class Model {
   void add_joint(const JointDescription& d);
   void add_coordinates(const JointDescription& d, Joint& joint);
   void add_program(const JointDescription& d, Joint& joint);
+  int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
   template <class Real>
@@ -96,6 +98,7 @@ class Model {
   ModelNumbers<float> float_;
   double gravity_[3];
   int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0;
+  int force_registers_ = 0;  ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;
 };
 

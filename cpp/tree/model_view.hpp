@@ -54,6 +54,7 @@ struct Joint {
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
   int program;  ///< which joint program moves it; −1 for the shapes above
+  int force;    ///< which program gives its passive force (outputs: nv); −1 for none
 };
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).

@@ -12,7 +12,7 @@ import numpy as np
 from pysim.errors import JointError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +40,13 @@ class Joint:
             f"{type(self).__module__}.{type(self).__qualname__}",
             "has no placement; write `def placement(self, q)` that returns a Pose",
         )
+
+    def force(self, q: NamedNumbers, v: NamedNumbers) -> Sequence[Any] | Any:  # noqa: ARG002
+        """Passive generalised force [N or N·m], one number a velocity: a ligament, a cam contact.
+
+        Traced as `placement` is; q and v by name. None by default.
+        """
+        return None
 
     def limits(self) -> Mapping[str, tuple[float, float]]:
         """Lower and upper limit of real coordinates by name [rad or m]; none by default."""

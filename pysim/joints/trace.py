@@ -40,6 +40,13 @@ class Traced:
     pose: list[int]
     subspace: list[int]  # column after column
     bias: list[int]
+    force: list[int] | None = None
+
+    def force_program(self) -> Program | None:
+        """The program of the joint's passive force, if it has one."""
+        if self.force is None:
+            return None
+        return emit(self.tape, self.force, [], self.coordinates.nq + self.coordinates.nv)
 
     def program(self) -> Program:
         """The program for the engine."""
@@ -84,7 +91,23 @@ def trace(joint: Joint) -> Traced:
         for n in _twist(tape, pose, _along(tape, coordinates, k))
     ]
     bias = [fold(n) for n in _bias(tape, coordinates, subspace)]
-    return Traced(coordinates, tape, [fold(n) for n in pose], subspace, bias)
+    force = _force(joint, tape, q)
+    return Traced(coordinates, tape, [fold(n) for n in pose], subspace, bias, force)
+
+
+def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
+    """Nodes of the joint's passive force (nv), if its class gives one."""
+    coordinates = joint.coordinates
+    v = [Scalar(tape, tape.input(coordinates.nq + i)) for i in range(coordinates.nv)]
+    given = joint.force(coordinates.named(q), coordinates.named_velocities(v))
+    if given is None:
+        return None
+    numbers = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+    if len(numbers) != coordinates.nv:
+        where = f"{type(joint).__module__}.{type(joint).__qualname__}.force"
+        problem = f"must return {coordinates.nv} numbers, one a velocity; got {len(numbers)}"
+        raise JointError(where, problem)
+    return _nodes(tape, numbers)
 
 
 def _nodes(tape: Tape, numbers: Sequence[Any]) -> list[int]:
