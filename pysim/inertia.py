@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_POINT = 1e-12  # [m] what is smaller than an atom is a point, whatever the signs of its moments
 _TO_PACKED = [0, 1, 2, 3, 4, 6, 9, 5, 8, 7]
 _FROM_PACKED = [0, 1, 2, 3, 4, 7, 5, 9, 8, 6]
 _TO_KWON = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]
@@ -164,7 +165,7 @@ def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
         return "the mass is zero but the inertia is not" if values[1:].any() else None
     moments = np.linalg.eigvalsh(central_inertia(values))
     rounding = 32 * np.finfo(float).eps * abs(values[4:]).max()  # all that a point far off leaves
-    slack = tolerance * abs(moments).max() + rounding
+    slack = tolerance * abs(moments).max() + rounding + values[0] * _POINT**2
     if moments[0] < -slack:
         return f"the principal moment {moments[0]:.4g} [kg·m²] is negative"
     excess = moments[2] - moments[0] - moments[1]

@@ -161,6 +161,11 @@ def test_a_point_far_from_the_origin_is_physical(rng: np.random.Generator) -> No
         assert inertia.unphysical_reason(theta) is None
 
 
+def test_dust_among_the_zeros_of_a_point_is_physical() -> None:
+    dust = np.array([[0, 0, 2.4e-35], [0, 0, 0], [2.4e-35, 0, 0]])
+    assert inertia.unphysical_reason(inertia.theta_from_com(1.3, [0, 0, 0], dust)) is None
+
+
 def test_a_flat_plate_is_physical() -> None:
     assert (
         inertia.unphysical_reason(inertia.theta_from_com(1, [1, 2, 3], np.diag([1, 2, 3]))) is None
