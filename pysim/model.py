@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,6 +71,12 @@ class Model(_engine.Model):
         self.world_geometries = world_geometries
         self.frames = dict(frames)
         self._types = tuple(find_joint(joint.type) for joint in joints)
+        self._callbacks: tuple[tuple[Any, int, int], ...] = tuple(
+            (d["callback"], at_q, at_v)
+            for d, at_q, at_v in zip(descriptions, self.q_offsets, self.v_offsets, strict=True)
+            if "callback" in d
+        )
+        self.callback_time = [0.0]  # [s] spent in callback joints so far
         self._frozen = True
 
     @property
@@ -170,6 +177,19 @@ class Model(_engine.Model):
             if at >= 0:
                 q[at : at + joint_type.nq] = _random_coordinates(joint, joint_type, rng)
         return q
+
+    def callback_rows(self, q: Array, v: Array | None) -> Array:
+        """Numbers of the callback joints for n states (n, callback_numbers); the engine asks."""
+        start = perf_counter()
+        rows = []
+        for joint, at_q, at_v in self._callbacks:
+            own_q = np.asarray(q, float)[:, at_q : at_q + joint.coordinates.nq]
+            own_v = (
+                None if v is None else np.asarray(v, float)[:, at_v : at_v + joint.coordinates.nv]
+            )
+            rows.append(joint.numbers(own_q, own_v))
+        self.callback_time[0] += perf_counter() - start
+        return np.concatenate(rows, axis=1)
 
     def integrate(self, q: ArrayLike, dq: ArrayLike, threads: int = 1) -> Array:
         """Return q ⊕ dq (…, nq): q moved along the tangent vector dq (…, nv) of the child frames.

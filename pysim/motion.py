@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.joints import find_joint
+from pysim.joints.callback import CallbackJoint
 from pysim.joints.lower import lower
 from pysim.joints.plugin import build
 from pysim.joints.trace import trace
@@ -47,6 +48,8 @@ def motion_of(joint: JointSpec) -> Motion:
 
 def traced_motion(joint: Joint) -> Motion:
     """A plugin's motion: the built-in shape it is in disguise, else its program."""
+    if isinstance(joint, CallbackJoint):
+        return _callback(joint)
     traced = trace(joint)
     lowered = lower(traced)
     if lowered is None:
@@ -58,6 +61,17 @@ def traced_motion(joint: Joint) -> Motion:
     force = traced.force_program()
     if force is not None:
         motion.description["force"] = _words(force)
+    return motion
+
+
+def _callback(joint: CallbackJoint) -> Motion:
+    motion = _shape("callback", (0, 0, 1), 0.0, np.eye(4))
+    motion.description["program"] = {
+        "blocks": joint.coordinates.blocks(),
+        "columns": [STORED] * joint.coordinates.nv,
+        "biased": True,
+    }
+    motion.description["callback"] = joint
     return motion
 
 

@@ -47,9 +47,10 @@ tree::ProgramDescription describe_program(const py::dict& d) {
   return program;
 }
 
-/// A traced joint's motion: its program, coordinates and columns.
+/// A plugin's motion: coordinates and columns, and its program if it was traced.
 tree::ProgramDescription describe_motion(const py::dict& d) {
-  tree::ProgramDescription program = describe_program(d);
+  tree::ProgramDescription program;
+  if (d.contains("code")) program = describe_program(d);
   for (const auto& b : d["blocks"].cast<std::vector<std::vector<int>>>()) {
     program.blocks.push_back({static_cast<tree::Group>(b.at(0)), b.at(1), b.at(2), b.at(3)});
   }
@@ -124,6 +125,8 @@ void bind_model(py::module_& m) {
           "v_offsets",
           [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_v; }); },
           "Where each joint's numbers begin in v; -1 where it follows another joint.")
+      .def_property_readonly(
+          "callback_numbers", &Model::callback_numbers, "Numbers a state that Python computes.")
       .def(
           "neutral",
           [](const Model& model) {

@@ -37,6 +37,9 @@ py::tuple advance(const Model& model,
                   const std::string& integrator,
                   const Actuation& actuation,
                   int threads) {
+  if (model.callback_numbers() > 0) {
+    throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
+  }
   if (!(step > 0)) throw std::invalid_argument("step must be positive [s], got " + std::to_string(step));
   if (!std::isfinite(time))
     throw std::invalid_argument("time must be finite [s], got " + std::to_string(time));

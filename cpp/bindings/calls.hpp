@@ -59,6 +59,7 @@ class Call {
       throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
     py::array out = make_output<Real>(leading_, row);
     batch_.out = numbers<Real>(out);
+    if (model_.callback_numbers() > 0) compute_callbacks();
     const auto& table = dynamics_kernels<Real>();
     if (leading_.states == 1) {
       engine::run_batch<Real>(table.*kernel, table.width, model_, batch_, 1);
@@ -84,6 +85,22 @@ class Call {
     }
   }
 
+  /// Asks the Python model for pose, columns and bias of its callback joints, state by state.
+  void compute_callbacks() {
+    const auto rows = [this](const Real* data, int count) {
+      return py::array_t<Real>({leading_.states, static_cast<py::ssize_t>(count)}, data);
+    };
+    const py::object model = py::cast(&model_);
+    const py::object v =
+        batch_.v == nullptr ? py::object(py::none()) : py::object(rows(batch_.v, model_.nv()));
+    callback_ = py::array_t<Real, py::array::c_style | py::array::forcecast>::ensure(
+        model.attr("callback_rows")(rows(batch_.q, model_.nq()), v));
+    if (!callback_ || callback_.size() != leading_.states * model_.callback_numbers()) {
+      throw std::invalid_argument("callback joints must give numbers for every state");
+    }
+    batch_.callback = callback_.data();
+  }
+
   const Real* keep(py::handle x, const char* name, const Shape& row) {
     return kept_[count_++].emplace(x, name, row, leading_).data();
   }
@@ -94,6 +111,7 @@ class Call {
   std::optional<Rows<Real>> kept_[3];
   int count_ = 0;
   std::vector<Real> zeros_;
+  py::array_t<Real, py::array::c_style | py::array::forcecast> callback_;
   engine::Batch<Real> batch_ = {};
 };
 

@@ -22,8 +22,9 @@ template <class Real>
 struct Batch {
   std::ptrdiff_t states;
   const Real *q, *v;
-  const Real* x;      ///< third argument: a, tau, dq or q1
-  const Real* f_ext;  ///< (states, bodies, 6) in the user's body frames
+  const Real* x;         ///< third argument: a, tau, dq or q1
+  const Real* callback;  ///< (states, callback_numbers) of joints that Python computes
+  const Real* f_ext;     ///< (states, bodies, 6) in the user's body frames
   Real* out;
   Real* out_v;            ///< advance: the new velocity
   bool passive;           ///< include the joints' own forces
@@ -58,7 +59,13 @@ struct States {
     for (int i = 0; i < count; ++i) scatter(packs[i], rows + first * count + i, count);
   }
 
-  S* own_q() { return load(batch.q, model.own_nq); }
+  /// The user's q, and behind it what Python computed.
+  S* own_q() {
+    S* const q = load(batch.q, model.own_nq);
+    if (model.callback_numbers > 0) load(batch.callback, model.callback_numbers);
+    return q;
+  }
+
   S* own_v() { return load(batch.v, model.own_nv); }
   const S* tree_q() { return tree::tree_q(model, static_cast<const S*>(own_q()), w); }
   const S* tree_v() { return tree::tree_v(model, static_cast<const S*>(own_v()), w); }

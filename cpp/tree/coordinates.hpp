@@ -14,11 +14,12 @@ using simd::fma;
 template <class S>
 const S* tree_q(const ModelView<typename S::Real>& model, const S* own, Workspace<S>& w) {
   if (!model.coupled) return own;
-  S* const q = w.template take<S>(model.nq);
+  S* const q = w.template take<S>(model.nq + model.callback_numbers);
   for (int i = 0; i < model.nq; ++i) {
     const auto& c = model.coupling_q[i];
     q[i] = fma(all<S>(c.ratio), own[c.own], all<S>(c.offset));
   }
+  for (int i = 0; i < model.callback_numbers; ++i) q[model.nq + i] = own[model.own_nq + i];
   return q;
 }
 

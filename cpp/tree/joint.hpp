@@ -58,6 +58,17 @@ Pose<S> evaluate_program(const Joint& joint,
           {r[o[9]], r[o[10]], r[o[11]]}};
 }
 
+/// Pose, columns and bias as Python computed them for this state.
+template <class S>
+Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* stored_columns) {
+  const S* n = numbers + 12;
+  for (int i = 0; i <= joint.nv; ++i, n += 6) {
+    stored_columns[joint.first_stored + i] = {{n[0], n[1], n[2]}, {n[3], n[4], n[5]}};
+  }
+  n = numbers;
+  return {{{n[0], n[1], n[2]}, {n[3], n[4], n[5]}, {n[6], n[7], n[8]}}, {n[9], n[10], n[11]}};
+}
+
 /// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
 template <class S>
 PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
@@ -116,6 +127,9 @@ PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
     case Shape::program: {
       return X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
     }
+    case Shape::callback: {
+      return X * evaluate_callback(joint, tree_q + model.nq + joint.callback, stored_columns);
+    }
   }
   __builtin_unreachable();
 }
@@ -140,6 +154,9 @@ PYSIM_INLINE Motion<S> bias(const ModelView<typename S::Real>& model,
       // a vector fixed in the parent turns backwards in the child:  −ω × u
       const Vec3<S> u = fma(v[1], Sj[1].v, v[0] * Sj[0].v);
       return {{u.y * v[2], -(u.x * v[2]), o}, zero3<S>()};
+    }
+    case Shape::callback: {
+      return Sj[joint.nv];
     }
     case Shape::program: {
       const auto& program = model.program[joint.program];

@@ -161,10 +161,13 @@ void Model::add_joint(const JointDescription& d) {
   }
   Joint joint = {};
   joint.parent = d.parent;
-  joint.first_stored = joint.program = joint.force = -1;
-  const bool has_axis = d.shape != "program" && shape_entry(d).has_axis;
+  joint.first_stored = joint.program = joint.force = joint.callback = -1;
+  const bool is_shape = d.shape != "program" && d.shape != "callback";
+  const bool has_axis = is_shape && shape_entry(d).has_axis;
   if (d.shape == "program") {
     add_program(d, joint);
+  } else if (d.shape == "callback") {
+    add_callback(d, joint);
   } else {
     const ShapeEntry& shape = shape_entry(d);
     joint.shape = shape.shape;
@@ -224,12 +227,11 @@ void Model::couple(const std::vector<JointDescription>& joints) {
   }
 }
 
-void Model::add_program(const JointDescription& d, Joint& joint) {
+/// Coordinates and columns of a joint that a plugin describes.
+void Model::add_blocks(const JointDescription& d, Joint& joint) {
   const ProgramDescription& p = d.program;
   const auto fail = [&](const char* what) { throw std::invalid_argument("joint '" + d.name + "': " + what); };
-  if (p.blocks.empty() || p.blocks.size() > max_joint_nv)
-    fail("a program needs 1 to 6 blocks of coordinates");
-  joint.shape = Shape::program;
+  if (p.blocks.empty() || p.blocks.size() > max_joint_nv) fail("a plugin needs 1 to 6 blocks of coordinates");
   joint.blocks = static_cast<int>(p.blocks.size());
   std::copy(p.blocks.begin(), p.blocks.end(), joint.block);
   for (const auto& block : p.blocks) {
@@ -237,12 +239,25 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
     joint.nq += block.nv + (block.group == Group::real ? 0 : 1);
   }
   if (joint.nv > max_joint_nv) fail("a joint has at most 6 velocities");
-  const auto nv = static_cast<std::size_t>(joint.nv);
-  if (p.columns.size() != nv) fail("a program needs a column a velocity");
+  if (p.columns.size() != static_cast<std::size_t>(joint.nv)) fail("a plugin needs a column a velocity");
   std::copy(p.columns.begin(), p.columns.end(), joint.column);
   joint.stored_count = joint.nv;
   joint.biased = p.biased;
-  joint.program = keep_program(p, 18 + 6 * nv, d.name);
+}
+
+void Model::add_program(const JointDescription& d, Joint& joint) {
+  add_blocks(d, joint);
+  joint.shape = Shape::program;
+  joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
+}
+
+/// Python hands over pose, columns and bias; the bias waits behind the columns until it is asked for.
+void Model::add_callback(const JointDescription& d, Joint& joint) {
+  add_blocks(d, joint);
+  joint.shape = Shape::callback;
+  joint.callback = callback_numbers_;
+  callback_numbers_ += 18 + 6 * joint.nv;
+  ++joint.stored_count;
 }
 
 /// Index of a program among the model's; refuses one that would touch what is not its own.
@@ -337,6 +352,7 @@ ModelView<Real> Model::view() const {
   view.own_nq = own_nq_;
   view.own_nv = own_nv_;
   view.stored_columns = stored_columns_;
+  view.callback_numbers = callback_numbers_;
   view.coupled = coupled_;
   view.turned = turned_;
   view.has_passive = has_passive_;
@@ -361,7 +377,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   // coordinate; M on both sets of coordinates
   const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
-                            static_cast<std::size_t>(force_registers_) + 256;
+                            static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;
 }
 

@@ -69,6 +69,7 @@ class Model {
 
   int nq() const { return own_nq_; }
   int nv() const { return own_nv_; }
+  int callback_numbers() const { return callback_numbers_; }
   int tree_nv() const { return nv_; }
   int nbodies() const { return static_cast<int>(joints_.size()); }
   const std::vector<Joint>& joints() const { return joints_; }
@@ -84,7 +85,9 @@ class Model {
  private:
   void add_joint(const JointDescription& d);
   void add_coordinates(const JointDescription& d, Joint& joint);
+  void add_blocks(const JointDescription& d, Joint& joint);
   void add_program(const JointDescription& d, Joint& joint);
+  void add_callback(const JointDescription& d, Joint& joint);
   int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
@@ -98,6 +101,7 @@ class Model {
   ModelNumbers<float> float_;
   double gravity_[3];
   int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0;
+  int callback_numbers_ = 0;
   int force_registers_ = 0;  ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;
 };

@@ -19,7 +19,8 @@ enum class Shape : int {
   planar,       ///< x q₀ + y q₁, Rz(q₂)
   translation,  ///< x q₀ + y q₁ + z q₂
   free,         ///< position, quaternion
-  program       ///< as a traced plugin says
+  program,      ///< as a traced plugin says
+  callback      ///< as numbers say that Python computed for this state
 };
 
 /// One column of the motion subspace: a unit vector known when the model is built, or six stored numbers.
@@ -53,8 +54,9 @@ struct Joint {
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
-  int program;  ///< which joint program moves it; −1 for the shapes above
-  int force;    ///< which program gives its passive force (outputs: nv); −1 for none
+  int program;   ///< which joint program moves it; −1 for the shapes above
+  int force;     ///< which program gives its passive force (outputs: nv); −1 for none
+  int callback;  ///< where its numbers begin among those Python computed; −1 for none
 };
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).
@@ -108,12 +110,13 @@ struct Coupling {
 template <class Real>
 struct ModelView {
   int bodies;
-  int nq, nv;          ///< of the tree
-  int own_nq, own_nv;  ///< of the user
-  int stored_columns;  ///< twists to keep for all joints, registers of programs among them
-  bool coupled;        ///< some joint follows another
-  bool turned;         ///< some body frame was turned
-  bool has_passive;    ///< some coordinate has damping, a spring, friction or a limit
+  int nq, nv;            ///< of the tree
+  int own_nq, own_nv;    ///< of the user
+  int stored_columns;    ///< twists to keep for all joints, registers of programs among them
+  int callback_numbers;  ///< numbers a state that Python computes; they stand behind q
+  bool coupled;          ///< some joint follows another
+  bool turned;           ///< some body frame was turned
+  bool has_passive;      ///< some coordinate has damping, a spring, friction or a limit
   Real gravity[3];
   const Joint* joint;                ///< [bodies]
   const Constants<Real>* constants;  ///< [bodies]

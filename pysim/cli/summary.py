@@ -18,6 +18,11 @@ def say_summary(scene: Scene, summary: RunSummary) -> None:
     say(scene.spec.name, style="bold")
     say(f"  simulated   {summary.duration:g} s in {summary.wall:.3g} s of wall time")
     say(f"  steps       {summary.steps}, {three_digits(summary.steps_per_second)} per second")
+    if summary.callback_wall > 0:
+        share = min(1.0, summary.callback_wall / summary.wall) if summary.wall > 0 else 1.0
+        say(
+            f"  callbacks   {share:.0%} of the time in joints that Python computes; trace them if you can"
+        )
     say(f"  energy      {energy_line(summary)}")
     if summary.tool is not None:
         say(f"  tool        {summary.tool} at {pose_line(summary)}")

@@ -6,6 +6,7 @@ from pysim.joints import Joint, Pose, joint, real
 from __future__ import annotations
 
 from pysim.joints.builtin import BUILTIN, JointType, Key
+from pysim.joints.callback import CallbackJoint
 from pysim.joints.coordinates import pose, real, rotation
 from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
@@ -14,6 +15,7 @@ from pysim.joints.spline import spline
 
 __all__ = [
     "BUILTIN",
+    "CallbackJoint",
     "Joint",
     "JointType",
     "Key",

@@ -32,6 +32,7 @@ class JointType:
     v_units: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
     plugin: type[Joint] | None = None  # the class that is traced; none of a built-in shape
+    has_force: bool = False  # a plugin may give a passive force of its own
 
     @property
     def nq(self) -> int:
@@ -55,6 +56,14 @@ class JointType:
             parts = self.plugin.coordinates.offsets()
             return tuple(at + part.nq - 4 for part, at, _ in parts if part.group != "real")
         return () if self.is_real else (self.nq - 4,)
+
+    @property
+    def turning(self) -> tuple[tuple[int, int], ...]:
+        """(first, count) among the numbers of v of each rotation (3) and displacement (6)."""
+        if self.plugin is not None:
+            parts = self.plugin.coordinates.offsets()
+            return tuple((at, part.nv) for part, _, at in parts if part.group != "real")
+        return () if self.is_real else ((0, self.nv),)
 
     @property
     def neutral(self) -> tuple[float, ...]:

@@ -125,6 +125,7 @@ def joint_type(kind: str, plugin: type[Joint]) -> JointType:
         tuple(v_units),
         tuple(_key(field) for field in fields_of(plugin).values()),
         plugin,
+        plugin.force is not Joint.force,
     )
 
 

@@ -21,6 +21,7 @@ from pysim import _engine
 from pysim.algorithms import aba
 from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
+from pysim.simulation import callback_stepping
 from pysim.simulation.recorder import Recorder, effort
 
 if TYPE_CHECKING:
@@ -121,11 +122,12 @@ def _advance(
     settings = scene.settings
     steps = steps_between(start, end, settings.step)
     step = (end - start) / steps
+    make_steps = callback_stepping.advance if scene.model.callback_numbers else _engine.advance
     made = 0
     while made < steps:
         wanted = min(steps - made, STEPS_A_CALL)
         now = start + made * step
-        q, v, done = _engine.advance(
+        q, v, done = make_steps(
             scene.model, q, v, now, step, wanted, settings.integrator, scene.actuation
         )
         if done < wanted:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.joints import find_joint
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class RunSummary:
     duration: float  # simulated [s]
     steps: int
     wall: float  # spent [s]
+    callback_wall: float  # of that, in joints that Python computes [s]
     energy: tuple[float, float]  # at the start and at the end [J]
     energy_drift: float  # largest distance from the energy at the start [J]
     energy_scale: float  # largest kinetic energy [J]
@@ -53,6 +55,7 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
         duration=float(trajectory.t[-1]),
         steps=last.steps,
         wall=last.wall,
+        callback_wall=scene.model.callback_time[0],
         energy=(float(energy[0]), float(energy[-1])),
         energy_drift=float(np.abs(energy - energy[0]).max()),
         energy_scale=float(trajectory.kinetic.max()),
@@ -69,6 +72,8 @@ def conserves_energy(scene: Scene) -> bool:
         return False
     for joint in scene.spec.model.joints:
         stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
+        if find_joint(joint.type).has_force:
+            return False
         if joint.damping.any() or joint.friction.any() or joint.stop_damping[stops].any():
             return False
     return True

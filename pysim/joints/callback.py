@@ -1,0 +1,119 @@
+"""Joints that cannot be traced: vectorised NumPy, called for every batch. Correct, and slow.
+
+The placement is all an author gives here too. The motion subspace and the bias are differentiated numerically, by
+central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace` and `bias` may give them exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import JointError
+from pysim.joints.plugin import Joint
+from pysim.spatial import exp, rotation_from_quaternion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+STEP = 4e-3
+STENCIL = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
+
+
+class CallbackJoint(Joint):
+    """Base of joints whose placement is ordinary NumPy code; subclass it like `Joint`.
+
+    It runs in Python for every evaluation of every algorithm: expect some 10 µs a call and more, however fast the
+    engine is. The summary of a run says how much of the time it took.
+    """
+
+    def poses(self, q: Array) -> Array:  # noqa: ARG002, the author's argument
+        """X_PC (n, 4, 4) of n configurations q (n, nq): the one method an author must give."""
+        raise JointError(
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            "has no poses; write `def poses(self, q)` from (n, nq) to (n, 4, 4)",
+        )
+
+    def subspace(self, q: Array) -> Array:
+        """S (n, 6, nv), the body twist of each unit velocity; by differences of the pose."""
+        n, nv = len(q), self.coordinates.nv
+        X = self._checked_poses(q)
+        units = np.repeat(np.eye(nv), n, axis=0)  # every direction in one call
+        rates = self._along(np.tile(q, (nv, 1)), units, self._checked_poses)
+        twists = _body_twist(np.tile(X, (nv, 1, 1)), rates)
+        return np.moveaxis(twists.reshape(nv, n, 6), 0, -1)
+
+    def bias(self, q: Array, v: Array) -> Array:
+        """Return c = Ṡ v (n, 6), by differences of the subspace."""
+        rate = self._along(q, v, self.subspace)
+        c: Array = np.einsum("nij,nj->ni", rate, v)
+        return c
+
+    def numbers(self, q: Array, v: Array | None) -> Array:
+        """What the engine reads of n states (n, 18 + 6 nv): pose, columns of S, bias."""
+        X, S = self._checked_poses(q), np.asarray(self.subspace(q), float)
+        c = np.zeros((len(q), 6)) if v is None else np.asarray(self.bias(q, v), float)
+        rotation = np.swapaxes(X[:, :3, :3], 1, 2).reshape(len(q), 9)
+        columns = np.swapaxes(S, 1, 2).reshape(len(q), -1)
+        return np.concatenate([rotation, X[:, :3, 3], columns, c], axis=1)
+
+    def _checked_poses(self, q: Array) -> Array:
+        X = np.asarray(self.poses(q), float)
+        if X.shape != (len(q), 4, 4):
+            where = f"{type(self).__module__}.{type(self).__qualname__}.poses"
+            raise JointError(where, f"must return shape ({len(q)}, 4, 4), got {X.shape}")
+        return X
+
+    def _along(self, q: Array, v: Array, of: Callable[[Array], Array]) -> Array:
+        """d/dt of a function of q that moves with velocity v (n, nv)."""
+        shifts = [sign * k for k, _ in STENCIL for sign in (1, -1)]
+        values = of(np.concatenate([self.moved(q, k * STEP * v) for k in shifts]))
+        split = values.reshape(len(shifts), len(q), *values.shape[1:])
+        weights = [sign * weight / STEP for _, weight in STENCIL for sign in (1, -1)]
+        return np.tensordot(weights, split, axes=1)
+
+    def moved(self, q: Array, d: Array) -> Array:
+        """Return q ⊕ d (n, nq) for tangent vectors d (n, nv)."""
+        q1 = np.array(q, float)
+        for part, at, at_v in self.coordinates.offsets():
+            own = d[:, at_v : at_v + part.nv]
+            if part.group == "real":
+                q1[:, at] += own[:, 0]
+                continue
+            turn = slice(at + part.nq - 4, at + part.nq)
+            if part.group == "pose":
+                step = exp(own)[:, :3, 3]
+                R = rotation_from_quaternion(q[:, turn])
+                q1[:, at : at + 3] += np.einsum("nij,nj->ni", R, step)
+            q1[:, turn] = _turned(q[:, turn], own[:, -3:])
+        return q1
+
+
+def _turned(quaternion: Array, w: Array) -> Array:
+    """Quaternions (x, y, z, w) turned by rotation vectors in the body frame."""
+    half = np.linalg.norm(w, axis=1, keepdims=True) / 2
+    vector = 0.5 * np.sinc(half / np.pi) * w
+    b = np.concatenate([vector, np.cos(half)], axis=1)
+    ax, ay, az, aw = quaternion.T
+    bx, by, bz, bw = b.T
+    return np.column_stack(
+        [
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ]
+    )
+
+
+def _body_twist(X: Array, rate: Array) -> Array:
+    R = X[:, :3, :3]
+    linear = np.einsum("nji,nj->ni", R, rate[:, :3, 3])
+    W = np.einsum("nji,njk->nik", R, rate[:, :3, :3])
+    angular = np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]])
+    return np.concatenate([linear, 0.5 * angular.T], axis=1)
