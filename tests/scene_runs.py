@@ -34,10 +34,15 @@ class Run:
         return momenta
 
 
-def run_scene(name: str) -> Run:
+def load_own_scene(name: str) -> Scene:
+    """A scene of this repository, its plugins run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pysim.PysimWarning)  # ANYmal has a weightless link
-        scene = pysim.load_scene(SCENES / f"{name}.toml", allow_code=True)
+        return pysim.load_scene(SCENES / f"{name}.toml", allow_code=True)
+
+
+def run_scene(name: str) -> Run:
+    scene = load_own_scene(name)
     return Run(scene, scene.model, pysim.simulate(scene))
 
 

@@ -11,7 +11,7 @@ import pysim
 from pysim.joints import find_joint
 from pysim.joints.plugin import build
 from pysim.joints.trace import Traced, trace
-from tests.scene_runs import G, Run, constant
+from tests.scene_runs import Array, G, Run, constant
 
 
 def example(kind: str, **keys: float) -> Traced:
@@ -29,11 +29,17 @@ def ellipsoid_joint(run: Run) -> None:
     assert np.ptp(centre[:, 1]) > np.ptp(centre[:, 0])
 
 
+def ligament_energy(flexion: Array) -> Array:
+    """The integral of the ligaments' moment, of each knee [J]."""
+    straight, bent = np.exp(33.94 * (-0.13 - flexion)), np.exp(11.33 * (flexion - 2.4))
+    energy: Array = 6.09 / 33.94 * straight + 11.03 / 11.33 * bent
+    return energy
+
+
 def knee(run: Run) -> None:
-    """Each leg keeps its energy and that of its ligaments, the integral of their moment."""
+    """Each leg keeps its energy and that of its ligaments."""
     q, v = run.trajectory.q, run.trajectory.v
-    straight, bent = np.exp(33.94 * (-0.13 - q)), np.exp(11.33 * (q - 2.4))
-    ligaments = 6.09 / 33.94 * straight + 11.03 / 11.33 * bent
+    ligaments = ligament_energy(q)
     M = pysim.crba(run.model, q)
     for leg, shin in enumerate(("turning shin", "planar shin")):
         m, *mc = run.model.parameters[leg, :4]
