@@ -5,6 +5,7 @@ Oracles: the author's own formula in plain numbers, central differences of it, a
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
+import pysim
 from pysim.joints import find_joint
 from pysim.joints.plugin import build
 from pysim.joints.program import OPS
@@ -101,3 +103,42 @@ def test_the_constant_velocity_joint_never_twists(rng):
     for q in rng.uniform(-1, 1, (10, 2)):
         quaternion = Rotation.from_matrix(plain_pose(example("constant_velocity"), q)[:3, :3])
         assert abs(quaternion.as_quat()[2]) < 1e-15
+
+
+def test_a_test_may_import_the_file_that_a_scene_names(tmp_path, monkeypatch):
+    """One class under two module names is one owner of its joint type."""
+    (tmp_path / "own_track.py").write_text(PLUGIN, "utf-8")
+    (tmp_path / "s.toml").write_text(SCENE, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    imported = importlib.import_module("own_track").OwnTrack
+    assert find_joint("own_track").plugin is imported
+    pysim.load_scene(tmp_path / "s.toml", allow_code=True)
+    (tmp_path / "other.py").write_text(PLUGIN, "utf-8")
+    (tmp_path / "s.toml").write_text(SCENE.replace("own_track.py", "other.py"), "utf-8")
+    with pytest.raises(
+        pysim.JointError, match=r"other.*'own_track' is already taken by .*own_track"
+    ):
+        pysim.load_scene(tmp_path / "s.toml", allow_code=True)
+
+
+PLUGIN = """
+from pysim.joints import Joint, Pose, joint, real
+
+@joint("own_track")
+class OwnTrack(Joint):
+    coordinates = real("x", unit="m")
+
+    def placement(self, q):
+        return Pose.translate(q.x, 0, q.x**2)
+"""
+SCENE = """
+name = "s"
+plugins = ["own_track.py"]
+[[body]]
+name = "b"
+shape = { sphere = { radius = 0.1 }, density = 1000 }
+[[joint]]
+name = "j"
+type = "own_track"
+child = "b"
+"""
