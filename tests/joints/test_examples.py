@@ -14,7 +14,7 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 import pysim
-from pysim.joints import find_joint
+from pysim.joints import Pose, find_joint
 from pysim.joints.plugin import build
 from pysim.joints.program import OPS
 from pysim.joints.trace import trace
@@ -97,6 +97,32 @@ def test_splines_over_the_same_knots_share_their_search():
     spec = next(j for j in load_own_scene("knee").model.joints if j.type == "knee")
     code = motion_of(spec).description["program"]["code"]
     assert [OPS[line[0]] for line in code].count("segment") == 1
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_the_twist_of_a_chain_is_that_of_its_product(kind, rng, monkeypatch):
+    """Entries alone say nothing of the turns that they came from."""
+    plugin = example(kind)
+    chained = trace(plugin)
+    place = type(plugin).placement
+
+    def entries(self, q):
+        pose = place(self, q)
+        return Pose(pose.rotation, pose.p)
+
+    monkeypatch.setattr(type(plugin), "placement", entries)
+    nv = plugin.coordinates.nv
+    q, v = rng.uniform(0.2, 1.5, nv), rng.normal(size=nv)
+    for found, expected in zip(chained.evaluate(q, v), trace(plugin).evaluate(q, v), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_pose_is_not_changed_once_it_is_made():
+    pose = Pose.rotate_x(0.3) @ Pose.translate(1, 2, 3)
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        pose.p[0] = 1.0
+    with pytest.raises(AttributeError, match="p"):
+        pose.p = (1.0, 2.0, 3.0)
 
 
 def test_the_constant_velocity_joint_never_twists(rng):
