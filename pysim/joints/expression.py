@@ -7,20 +7,18 @@ arise, and operations on constants are carried out at once. A `Scalar` is a node
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.author import author_line, author_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Number = Union["Scalar", float, int]
-PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 @dataclass(frozen=True)
@@ -177,18 +175,11 @@ class Tape:
             return math.nan
 
 
-def author_line() -> str:
-    """`file:line` of the innermost line that is not pysim's own: the author's."""
-    frame = sys._getframe(1)  # noqa: SLF001, the documented way to the stack
-    while str(Path(frame.f_code.co_filename).resolve()).startswith(PACKAGE):
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
 def _refuse(what: str, remedy: str) -> JointError:
-    return JointError(author_line(), f"{what} while the joint is traced; {remedy}")
+    text = author_text()
+    return JointError(
+        author_line(), f"{what} while the joint is traced{text and f', in {text}'}; {remedy}"
+    )
 
 
 class Scalar:

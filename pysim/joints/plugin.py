@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.ranges import limits_of, start_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,19 +59,12 @@ class Joint:
 
     def neutral(self) -> NDArray[np.float64]:
         """Where the joint starts (nq,): `start`, else zeros (clipped to the limits) and identity rotations."""
-        q = np.array(self.coordinates.neutral())
-        start, limits = self.start(), self.limits()
-        for part, at, _ in self.coordinates.offsets():
-            if part.name in start:
-                q[at : at + part.nq] = start[part.name]
-            elif part.name in limits:
-                q[at] = np.clip(q[at], *limits[part.name])
-        return q
+        return start_of(self)
 
     def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw a configuration (nq,) within the limits, ±1 where there are none."""
         q = np.array(self.coordinates.neutral())
-        limits = self.limits()
+        limits = limits_of(self)
         for part, at, _ in self.coordinates.offsets():
             if part.group == "real":
                 lower, upper = limits.get(part.name, (-1.0, 1.0))
