@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PACKAGE = str(Path(__file__).resolve().parents[1])
-NOT_THE_AUTHORS = (PACKAGE, str(Path(np.__file__).resolve().parent), "<frozen", "<__array_")
+NOT_THE_AUTHORS = (
+    PACKAGE,
+    str(Path(np.__file__).resolve().parent),
+    "<frozen",
+    "<__array_",
+    "<string>",
+)
 
 
 def author_line() -> str:
@@ -47,10 +53,15 @@ def call(joint: object, method: str, *arguments: Any) -> Any:
     except PysimError:  # knows its place
         raise
     except Exception as error:
-        where, text = place_of(error, getattr(joint, method))
-        problem = f"{type(error).__name__}: {error}{text and f', in {text}'}"
         owner = f"{type(joint).__qualname__}.{method}"
-        raise JointError(where, f"{problem}; mend {owner}") from error
+        raise told_of(error, getattr(joint, method), owner) from error
+
+
+def told_of(error: Exception, function: Callable[..., Any], owner: str) -> JointError:
+    """Return an error of the author's code in pysim's words."""
+    where, text = place_of(error, function)
+    problem = f"{type(error).__name__}: {error}{text and f', in {text}'}"
+    return JointError(where, f"{problem}; mend {owner}")
 
 
 def place_of(error: BaseException, method: Callable[..., Any]) -> tuple[str, str]:

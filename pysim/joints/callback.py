@@ -6,12 +6,12 @@ central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import call, method_place
+from pysim.joints.author import author_line, call, method_place
 from pysim.joints.plugin import Joint
 from pysim.joints.ranges import told
 from pysim.spatial import exp, rotation_from_quaternion
@@ -33,6 +33,14 @@ class CallbackJoint(Joint):
     It runs in Python for every evaluation of every algorithm: expect some 10 µs a call and more, however fast the
     engine is. The summary of a run says how much of the time it took.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for method in ("placement", "force"):
+            if method in vars(cls):
+                problem = f"{method} is traced, and a CallbackJoint is not; "
+                remedy = "write `poses`" if method == "placement" else "derive it from Joint"
+                raise JointError(f"{author_line()}: {cls.__qualname__}", problem + remedy)
 
     def poses(self, q: Array) -> Array:  # noqa: ARG002, the author's argument
         """X_PC (n, 4, 4) of n configurations q (n, nq): the one method an author must give."""

@@ -72,7 +72,7 @@ def _atan2(y: Columns, x: Columns) -> Columns:
     """The angle from the real parts, its rate from arctan(y / x) or −arctan(x / y)."""
     angle = np.arctan2(y.real, x.real)
     if not (np.iscomplexobj(y) or np.iscomplexobj(x)):
-        return angle
+        return np.asarray(angle)
     flat = abs(x.real) >= abs(y.real)
     slope = np.where(flat, np.where(flat, y, 1) / np.where(flat, x, 1), 0)
     steep = np.where(flat, 0, np.where(flat, 1, x) / np.where(flat, 1, y))

@@ -96,6 +96,14 @@ def _plugin_of(table: object) -> type[Joint] | None:
         return None
 
 
+def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
+    """The keys that the plugin of the joint table at `path` has of its own."""
+    if len(path) != 2 or path[0] != "joint":
+        return ()
+    plugin = _plugin_of(values["joint"][path[1]])
+    return () if plugin is None else tuple(fields_of(plugin))
+
+
 def check_parameters(
     kind: str, given: Mapping[str, Any], path: tuple[Any, ...], problems: Problems
 ) -> dict[str, Any]:

@@ -214,8 +214,10 @@ class Text(Joint):
     [
         (
             Misnamed,
-            r"\S+:LINE: AttributeError: no coordinate 'angel'; there are angle, in "
-            + r"`return Pose\.rotate_z\(q\.angel\)  # angel`; mend Misnamed\.placement .*",
+            (
+                r"\S+:LINE: AttributeError: no coordinate 'angel'; there are angle, in "
+                r"`return Pose\.rotate_z\(q\.angel\)  # angel`; mend Misnamed\.placement .*"
+            ),
         ),
         (NoArgument, r"\S+:LINE: TypeError: .* takes 1 positional argument but 2 were given; .*"),
         (
