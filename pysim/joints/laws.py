@@ -73,10 +73,14 @@ def numbers_of(joint: Joint, traced: Traced | None) -> MotionNumbers:
 
 
 def probe(
-    numbers: MotionNumbers, limits: Mapping[str, tuple[float, float]], start: Array, anywhere: int
+    numbers: MotionNumbers,
+    limits: Mapping[str, tuple[float, float]],
+    start: Array,
+    anywhere: int = ANYWHERE,
+    seed: int = 0,
 ) -> Probe:
     """Ask a joint for its numbers over the range of its limits."""
-    rng = np.random.default_rng(20261121)
+    rng = np.random.default_rng(seed)
     coordinates = numbers.joint.coordinates
     q = probes(coordinates, bounds(coordinates, limits), start, rng, anywhere)
     v = rng.normal(size=(len(q), coordinates.nv))
@@ -102,7 +106,7 @@ def check_at_load(
     Raises:
         JointError: the first law broken, at which state and by how much.
     """
-    broken = faults(probe(numbers_of(joint, traced), limits, start, ANYWHERE))
+    broken = faults(probe(numbers_of(joint, traced), limits, start))
     if broken:
         raise JointError(where, f"{broken[0].problem}; {broken[0].remedy}")
 
