@@ -83,9 +83,18 @@ def probe(
     rng = np.random.default_rng(seed)
     coordinates = numbers.joint.coordinates
     q = probes(coordinates, bounds(coordinates, limits), start, rng, anywhere)
-    v = rng.normal(size=(len(q), coordinates.nv))
+    return _asked(numbers, q, rng.normal(size=(len(q), coordinates.nv)))
+
+
+def _asked(numbers: MotionNumbers, q: Array, v: Array) -> Probe:
     with np.errstate(all="ignore"):
         return Probe(numbers, q, v, numbers.poses(q), numbers.subspace(q), numbers.bias(q, v))
+
+
+def not_finite(numbers: MotionNumbers, q: Array, v: Array) -> Fault | None:
+    """The first of the states q (n, nq), v (n, nv) at which a joint's numbers are not finite."""
+    found = _asked(numbers, q, v)
+    return _finite(found) or _force(found)
 
 
 def faults(found: Probe) -> list[Fault]:
