@@ -12,6 +12,7 @@ from pysim import _engine
 from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
+from pysim.motion import runs_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,6 +89,11 @@ class Model(_engine.Model):
     def joint_names(self) -> tuple[str, ...]:
         """Moving joints, in the order of bodies."""
         return tuple(joint.name for joint in self.joints)
+
+    @property
+    def joint_motions(self) -> tuple[str, ...]:
+        """How the engine runs each joint, in words: a built-in shape, a program of so many instructions."""
+        return tuple(runs_as(description) for description in self._descriptions)
 
     @property
     def body_names(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from pysim.joints.plugin import build
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,6 +80,21 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
     if force is not None:
         motion.description["force"] = _words(force)
     return motion
+
+
+def runs_as(description: Mapping[str, Any]) -> str:
+    """How the engine runs a joint of this description, in words."""
+    shape = description["shape"]
+    if shape == "callback":
+        return "runs in Python for every evaluation"
+    force = len(description["force"]["code"]) if "force" in description else 0
+    own = f", and a force of {force} instructions" if force else ""
+    if shape != "program":
+        return f"runs as the built-in {shape}{own}"
+    program = description["program"]
+    total, pose = len(program["code"]), program["pose_end"]
+    split = f"{pose} for pose and subspace, {total - pose} for the bias"
+    return f"runs as a program of {total} instructions, {split}{own}"
 
 
 def _callback(joint: CallbackJoint) -> Motion:

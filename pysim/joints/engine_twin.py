@@ -56,6 +56,12 @@ def as_shape(traced: Traced, lowered: Lowered) -> _engine.Model:
     return _model(traced.coordinates, shape, lowered.at)
 
 
+def of_shape(coordinates: Coordinates, shape: str, axis: Array, pitch: float) -> _engine.Model:
+    """A built-in shape [pitch in m/rad]."""
+    motion = {"shape": shape, "axis": axis.tolist(), "pitch": pitch}
+    return _model(coordinates, motion, np.eye(4))
+
+
 def _force(traced: Traced) -> dict[str, Any]:
     program = traced.force_program()
     return {} if program is None else {"force": asdict(program)}

@@ -145,7 +145,9 @@ def joint_type(kind: str, plugin: type[Joint]) -> JointType:
     return JointType(
         kind,
         (plugin.__doc__ or "").strip(),
-        f"traced from {owner(plugin)}.placement",
+        f"computed in Python by {owner(plugin)}.poses"
+        if issubclass(plugin, CallbackJoint)
+        else f"traced from {owner(plugin)}.placement",
         tuple(q_names),
         tuple(q_units),
         tuple(v_names),

@@ -46,10 +46,10 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
         if not file.is_file():
             problem = f"there is no file {str(file)!r}; paths are relative to the scene"
             raise SceneError(source.where(("plugins", k)), problem)
-        _run(file, source.where(("plugins", k)))
+        run_plugin(file, source.where(("plugins", k)))
 
 
-def _run(file: Path, where: str) -> None:
+def run_plugin(file: Path, where: str) -> None:
     """Import a file under a name of its own; one that is already imported and unchanged is left."""
     path = file.resolve()
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
