@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import aba
+from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.spatial import right_jacobian_inverse
 
@@ -38,6 +39,8 @@ def advance(
         with np.errstate(all="ignore"):
             try:
                 q1, v1 = scheme(model, q, v, time + n * step, step, actuation)
+            except JointError:  # of a callback's author
+                raise
             except ValueError:  # a stage left the finite numbers, which the engine refuses
                 return q, v, n
         if not (np.isfinite(q1).all() and np.isfinite(v1).all()):

@@ -22,6 +22,7 @@ from pysim.algorithms import aba
 from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
 from pysim.simulation import callback_stepping
+from pysim.simulation.blame import plugin_fault
 from pysim.simulation.recorder import Recorder, effort
 
 if TYPE_CHECKING:
@@ -139,6 +140,9 @@ def _advance(
 
 def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> SimulationError:
     """Say which joint left the finite numbers, when, and how large the last good state was."""
+    fault = plugin_fault(scene.model, q, v, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
     tau = effort(scene, np.array([last]))[0]
     with np.errstate(all="ignore"):
         a = aba(scene.model, q, v, tau, passive=True)
