@@ -1,7 +1,5 @@
 """A cam that lifts a follower."""
 
-from dataclasses import field
-
 import numpy as np
 
 from pysim.joints import Joint, Pose, joint, real
@@ -11,8 +9,8 @@ from pysim.joints import Joint, Pose, joint, real
 class CamFollower(Joint):
     """Slides along z on an eccentric disc that turns about y; `mimic` ties its coordinate to the disc's joint."""
 
-    eccentricity: float = field(metadata={"unit": "m", "doc": "from the axis to the disc's centre"})
-    reach: float = field(metadata={"unit": "m", "doc": "sum of the radii of disc and roller"})
+    eccentricity: float  # [m] from the axis to the disc's centre
+    reach: float  # [m] sum of the radii of disc and roller
     coordinates = real("cam")
 
     def placement(self, q):

@@ -3,8 +3,6 @@
 Source: Seth, Sherman, Eastman, Delp 2010, "Minimal formulation of joint motion for biomechanisms", Nonlinear Dyn. 62.
 """
 
-from dataclasses import field
-
 from pysim.joints import Joint, Pose, joint, real
 
 
@@ -12,9 +10,9 @@ from pysim.joints import Joint, Pose, joint, real
 class Ellipsoid(Joint):
     """Turns about x, the turned y and the turned z; the direction of z says where on the ellipsoid."""
 
-    a: float = field(metadata={"unit": "m", "doc": "semi-axis along x"})
-    b: float = field(metadata={"unit": "m", "doc": "semi-axis along y"})
-    c: float = field(metadata={"unit": "m", "doc": "semi-axis along z"})
+    a: float  # [m] semi-axis along x
+    b: float  # [m] semi-axis along y
+    c: float  # [m] semi-axis along z
     coordinates = real("x", "y", "z")
 
     def placement(self, q):

@@ -1,7 +1,5 @@
 """Two cylinders that roll on each other without slipping, as in some finger and knee prostheses."""
 
-from dataclasses import field
-
 from pysim.joints import Joint, Pose, joint, real
 
 
@@ -9,8 +7,8 @@ from pysim.joints import Joint, Pose, joint, real
 class Rolling(Joint):
     """A cylinder rolls round a fixed one, both along y; the coordinate is the angle of the line of centres from z."""
 
-    fixed: float = field(metadata={"unit": "m", "doc": "radius of the parent's cylinder"})
-    moving: float = field(metadata={"unit": "m", "doc": "radius of the child's cylinder"})
+    fixed: float  # [m] radius of the parent's cylinder
+    moving: float  # [m] radius of the child's cylinder
     coordinates = real("centres")
 
     def placement(self, q):

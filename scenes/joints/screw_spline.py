@@ -1,7 +1,5 @@
 """The last axis of a SCARA robot: one shaft with a thread and with grooves, held by a nut for each."""
 
-from dataclasses import field
-
 from pysim.joints import Joint, Pose, joint, real
 
 
@@ -12,7 +10,7 @@ class ScrewSpline(Joint):
     The nuts' own inertias are the `armature` of the two coordinates.
     """
 
-    pitch: float = field(metadata={"unit": "m/rad", "doc": "travel of the shaft along z"})
+    pitch: float  # [m/rad] travel of the shaft along z
     coordinates = real("thread", "groove")
 
     def placement(self, q):

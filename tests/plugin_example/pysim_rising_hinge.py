@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ __version__ = "1.0.0"
 class RisingHinge(Joint):
     """Turns about z and rises as it opens to either side, highest half a turn away."""
 
-    rise: float = field(metadata={"unit": "m", "doc": "height of the ramp"})
+    rise: float  # [m] height of the ramp
     coordinates = real("angle")
 
     def placement(self, q: Any) -> Pose:
