@@ -52,7 +52,7 @@ def test_an_installed_joint_shows_its_keys(installed: Path) -> None:
 
 
 def test_the_package_passes_its_own_tests(installed: Path) -> None:
-    assert "2 passed" in python(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert "3 passed" in python(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
 def test_without_the_package_its_joint_is_unknown() -> None:

@@ -9,15 +9,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pysim_rising_hinge import RisingHinge
 
 import pysim
-from pysim.joints import find_joint
+from pysim.joints import check, find_joint
 
 SCENE = Path(__file__).with_name("door.toml")
 
 
 def test_pysim_finds_the_joint_by_its_entry_point():
     assert find_joint("rising_hinge").plugin.__module__ == "pysim_rising_hinge"
+
+
+def test_the_joint_keeps_the_laws():
+    check(RisingHinge(rise=0.05))
 
 
 def test_the_door_swings_as_a_pendulum_does():
