@@ -131,7 +131,9 @@ def draw(
         draw_builtin(kind, values, path)
     else:
         missing = ", ".join(f"--set {key}=…" for key in required(kind))
-        raise PysimError(str(path), f"{kind.name} cannot be drawn before its keys are set; add {missing}")
+        raise PysimError(
+            str(path), f"{kind.name} cannot be drawn before its keys are set; add {missing}"
+        )
 
 
 def limits(joint: Joint | None) -> list[str]:
