@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 
 GHOSTS = {1: 9, 2: 7, 3: 5}  # poses of each coordinate, by the count of coordinates
 PITCH = 0.1  # [m/rad] of a helical joint whose pitch is not set
+SHORT = 0.8  # of a whole turn, whose ends would meet
 TURN = 1.0  # [rad or m] either way of a rotation's and a displacement's axes
 
 
 def draw_plugin(kind: JointType, joint: Joint, traced: Traced | None, path: Path) -> None:
     """Draw a plugin from its start within its limits."""
-    numbers = numbers_of(joint, traced)
-    ends = bounds(joint.coordinates, limits_of(joint))
+    numbers, limits = numbers_of(joint, traced), limits_of(joint)
+    ends = bounds(joint.coordinates, limits)
+    for part, _, at in joint.coordinates.offsets():
+        if part.name not in limits:
+            ends[:, at] *= SHORT
     _draw(kind, joint.coordinates, ends, start_of(joint), numbers.poses, path)
 
 
@@ -45,7 +49,7 @@ def draw_builtin(kind: JointType, keys: dict[str, Any], path: Path) -> None:
     model = engine_twin.of_shape(
         coordinates, kind.name, axis / np.linalg.norm(axis), float(keys.get("pitch", PITCH))
     )
-    ends = 0.8 * bounds(coordinates, {})  # short of a whole turn, where the ends would meet
+    ends = SHORT * bounds(coordinates, {})
 
     def poses(q: Array) -> Array:
         return np.asarray(_engine.forward_kinematics(model, q))[:, 0]

@@ -1,4 +1,4 @@
-"""What an author's file says of a plugin's fields: the comment behind each, as `lift: float  # [m] how far it rises`."""
+"""What an author says of a plugin's fields in the comment behind each, as `lift: float  # [m] how far it rises`."""
 
 from __future__ import annotations
 

@@ -11,11 +11,14 @@ from pysim.render.player import Player
 from pysim.render.window import capture, offscreen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from pysim.render.options import RenderOptions
+    from pysim.render.untyped import Plotter
     from pysim.trajectory import Trajectory
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
@@ -32,10 +35,22 @@ def still(
     Options are those of `RenderOptions`. The pixels are (height, width, 3).
     """
     chosen = render_options(trajectory, **options)
-    with replacing(path, IMAGES) as draft, offscreen(chosen) as plotter:
-        player = Player(plotter, trajectory, chosen)
-        player.show(trajectory.t[-1] if time is None else time)
-        image = capture(plotter, chosen)
+    return draw(trajectory, path, chosen, trajectory.t[-1] if time is None else time)
+
+
+def draw(
+    trajectory: Trajectory,
+    path: str | PathLike[str] | None,
+    options: RenderOptions,
+    time: float,
+    caption: Callable[[Plotter], None] | None = None,
+) -> NDArray[np.uint8]:
+    """Draw one instant, and what `caption` adds to it."""
+    with replacing(path, IMAGES) as draft, offscreen(options) as plotter:
+        Player(plotter, trajectory, options).show(time)
+        if caption is not None:
+            caption(plotter)
+        image = capture(plotter, options)
         if draft is not None:
             from PIL import Image  # noqa: PLC0415, heavy
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.render import colors
-from pysim.render.still import still
+from pysim.render.options import render_options
+from pysim.render.still import draw
 from pysim.shapes import Geometry, Shape
 from pysim.spatial import quaternion_from_rotation
 from pysim.trajectory import Trajectory, TrajectoryHeader, header_visuals
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
+
+    from pysim.render.untyped import Plotter
 
     Array = NDArray[np.float64]
 
@@ -57,10 +61,21 @@ def draw_sweep(
             names.append(f"{k}.{i}")
             if at_end:
                 frames.append(names[-1])
-    text = name + "\n" + "\n".join(sweep.label for sweep in sweeps)
-    trajectory = _standing(text, names, np.array(poses), geometries)
-    wishes = {"frames": (*frames, "parent"), "ground": False, "shadows": False, "label": True}
-    return still(trajectory, path, **{**wishes, **options})
+    trajectory = _standing(names, np.array(poses), geometries)
+    wishes = {"frames": (*frames, "parent"), "ground": False, "label": False, "zoom": 0.88}
+    chosen = render_options(trajectory, **{**wishes, **options})
+    lines = [(name, colors.TEXT)]
+    lines += [(s.label, colors.PALETTE[k % len(colors.PALETTE)]) for k, s in enumerate(sweeps)]
+    return draw(trajectory, path, chosen, 0.0, partial(_caption, lines))
+
+
+def _caption(lines: Sequence[tuple[str, str]], plotter: Plotter) -> None:
+    """The joint's name, and every coordinate with its range in the colour of its ghosts."""
+    _, height = plotter.window_size
+    edge, size = 0.028 * height, max(6, round(0.0155 * height))
+    for k, (text, color) in enumerate(lines):
+        place = (edge, height - edge - (1 + k) * 2.1 * size)
+        plotter.add_text(text, position=place, color=color, font="arial", font_size=size)
 
 
 def _length(sweeps: Sequence[Sweep]) -> float:
@@ -89,7 +104,7 @@ def _moved(x: float, y: float) -> Array:
 
 
 def _standing(
-    text: str, names: Sequence[str], poses: Array, geometries: Sequence[list[Geometry]]
+    names: Sequence[str], poses: Array, geometries: Sequence[list[Geometry]]
 ) -> Trajectory:
     """A trajectory of one instant, in which every ghost is a body."""
     count = len(names)
@@ -103,7 +118,6 @@ def _standing(
         frame_names=("parent",),
         frame_bodies=(-1,),
         frame_poses=np.eye(4)[None],
-        name=text,
         visuals=header_visuals(geometries),
     )
     rows = np.zeros((1, count, 7))

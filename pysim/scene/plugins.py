@@ -111,10 +111,15 @@ def _plugin_of(table: object) -> type[Joint] | None:
 
 
 def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
-    """The keys that the plugin of the joint table at `path` has of its own."""
+    """The keys that the plugin of the joint table at `path` has of its own.
+
+    Raises:
+        JointError: the table's type is unknown, so that nobody knows its keys.
+    """
     if len(path) != 2 or path[0] != "joint":
         return ()
-    plugin = _plugin_of(values["joint"][path[1]])
+    kind = values["joint"][path[1]].get("type")
+    plugin = find_joint(kind).plugin if isinstance(kind, str) else None
     return () if plugin is None else tuple(fields_of(plugin))
 
 

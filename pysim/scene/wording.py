@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from pysim.errors import SceneError, did_you_mean
+from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.keys import Table
 from pysim.scene.plugins import keys_of
 
@@ -52,7 +52,11 @@ class Problems:
         for details in error.errors(include_url=False):
             path = details["loc"]
             of_key = details["type"] == "extra_forbidden"
-            own = keys_of(self.source.values, path[:-1]) if of_key else ()
+            try:
+                own = keys_of(self.source.values, path[:-1]) if of_key else ()
+            except JointError as unknown:
+                self.add((*path[:-1], "type"), unknown.problem)
+                continue
             self.add(path, _problem(details, table, own), of_key=of_key)
 
     def check(self) -> None:
