@@ -41,6 +41,40 @@ child = "link{k}"
 at = {{ xyz = [0, 0.05, 0.4], rpy = [0.3, {k}, 0.5] }}
 {axis}
 """
+BLOCK = """
+name = "block"
+[[body]]
+name = "block"
+mass = 1.0
+inertia = { xx = 1.0, yy = 1.0, zz = 1.0 }
+[[joint]]
+name = "slide"
+type = "benchmark_block"
+child = "block"
+"""
+CAM = """
+name = "cam"
+[[body]]
+name = "disc"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[body]]
+name = "weight"
+mass = 10.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "axle"
+type = "revolute"
+child = "disc"
+axis = [0, 1, 0]
+[[joint]]
+name = "lift"
+type = "cam_follower"
+child = "weight"
+eccentricity = 0.05
+reach = 0.16
+mimic = { joint = "axle" }
+"""
 
 
 @joint("callback_knee")
@@ -82,8 +116,11 @@ def main(say: Say) -> None:
     """Print the rows."""
     pysim.load_scene(SCENES / "knee.toml", allow_code=True)  # these register their joints
     pysim.load_scene(SCENES / "by_hand.toml", allow_code=True)
+    pysim.load_scene(SCENES / "cam.toml", allow_code=True)
     arms(say)
     sprung_block(say)
+    cam(say)
+    say(exudyn_peer.NOTE)
 
 
 def arms(say: Say) -> None:
@@ -115,10 +152,7 @@ def arm(kinds: list[str]) -> pysim.Model:
         axis = "axis = [1, 0, 0]" if kind == "revolute" else ""
         parent = f"link{k - 1}" if k else "world"
         text += LINK.format(k=k, kind=kind, parent=parent, axis=axis)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "arm.toml"
-        path.write_text(text, "utf-8")
-        return pysim.load_model(path)
+    return load(text)
 
 
 def check_same(models: dict[str, pysim.Model], q: Array) -> None:
@@ -142,7 +176,7 @@ def operations() -> str:
 
 def sprung_block(say: Say) -> None:
     """A block on a spring that the user wrote, one simulation with RK4."""
-    model = block()
+    model = load(BLOCK)
     forces, rest = _engine.Actuation(*np.zeros((4, 1))), np.zeros(1)
 
     def mine() -> Array:
@@ -156,25 +190,29 @@ def sprung_block(say: Say) -> None:
     say("\na block on a spring that a user wrote, RK4, µs a step of four evaluations")
     for name, t in take_turns(candidates, rounds=9).items():
         say(f"{name:40} {1e6 * t / STEPS:7.2f}")
-    say(exudyn_peer.NOTE)
 
 
-def block() -> pysim.Model:
-    """One block of 1 kg."""
-    inertia = "inertia = { xx = 1.0, yy = 1.0, zz = 1.0 }"
-    text = f"""
-name = "block"
-[[body]]
-name = "block"
-mass = 1.0
-{inertia}
-[[joint]]
-name = "slide"
-type = "benchmark_block"
-child = "block"
-"""
+def cam(say: Say) -> None:
+    """A roller on an eccentric disc: a joint in pysim, a constraint in Exudyn."""
+    model, steps, step = load(CAM), 1000, 1e-3
+    forces, (q, v) = _engine.Actuation(*np.zeros((4, 1))), (np.zeros(1), np.full(1, 10.0))
+
+    def mine() -> Array:
+        return _engine.advance(model, q, v, 0.0, step, steps, "rk4", forces)[0]
+
+    candidates: dict[str, Callable[[], object]] = {"pysim, joint traced, RK4": mine}
+    for name, run in exudyn_peer.cam(steps, step, eccentricity=0.05, reach=0.16).items():
+        np.testing.assert_allclose(run(), mine(), rtol=1e-3)  # of second order
+        candidates[name] = run
+    say("\na cam and its follower, µs a step")
+    for name, t in take_turns(candidates, rounds=9).items():
+        say(f"{name:40} {1e6 * t / steps:7.2f}")
+
+
+def load(text: str) -> pysim.Model:
+    """The model of a scene's text."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "block.toml"
+        path = Path(folder) / "model.toml"
         path.write_text(text, "utf-8")
         return pysim.load_model(path)
 
