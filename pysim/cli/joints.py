@@ -73,6 +73,11 @@ def describe(kind: JointType, options: JointOptions) -> None:
     if options.still is not None:
         check_picture(options.still, IMAGES)
     values = {key: toml_value(text) for key, text in parse_overrides(options.values).items()}
+    for key in values:
+        own = [known.name for known in kind.keys]
+        if key not in own:
+            problem = f"a {kind.name} joint has no such key{did_you_mean(key, own)}"
+            raise PysimError(f"--set {key}", problem)
     joint = None if kind.plugin is None else made(kind, values)
     traced = None if joint is None or isinstance(joint, CallbackJoint) else trace(joint)
     say(kind.name, style="bold")
@@ -102,9 +107,7 @@ def made(kind: JointType, values: dict[str, Any]) -> Joint | None:
     """The plugin with its keys set, None while required ones are missing."""
     assert kind.plugin is not None
     if set(required(kind)) - set(values):
-        unknown = [key for key in values if key not in {own.name for own in kind.keys}]
-        if not unknown:
-            return None
+        return None
     return build(kind.plugin, values, "--set")
 
 

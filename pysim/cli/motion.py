@@ -9,6 +9,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import PysimError
 from pysim.joints import engine_twin, pose, real, rotation
+from pysim.joints.definition import checked
 from pysim.joints.laws import numbers_of
 from pysim.joints.ranges import bounds, limits_of, start_of
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 GHOSTS = {1: 9, 2: 7, 3: 5}  # poses of each coordinate, by the count of coordinates
+Axis = tuple[float, float, float]
 PITCH = 0.1  # [m/rad] of a helical joint whose pitch is not set
 SHORT = 0.8  # of a whole turn, whose ends would meet
 TURN = 1.0  # [rad or m] either way of a rotation's and a displacement's axes
@@ -45,10 +47,11 @@ def draw_builtin(kind: JointType, keys: dict[str, Any], path: Path) -> None:
     if kind.nv == 0:
         raise PysimError(str(path), f"a {kind.name} joint has no motion to draw")
     coordinates = _coordinates(kind)
-    axis = np.array(keys.get("axis", [0.0, 0.0, 1.0]), float)
-    model = engine_twin.of_shape(
-        coordinates, kind.name, axis / np.linalg.norm(axis), float(keys.get("pitch", PITCH))
-    )
+    axis = np.array(checked(keys.get("axis", (0.0, 0.0, 1.0)), Axis, "--set axis"))
+    if not np.linalg.norm(axis) > 0:
+        raise PysimError("--set axis", "has no direction; give it a length, as in [0, 0, 1]")
+    pitch = checked(keys.get("pitch", PITCH), float, "--set pitch")
+    model = engine_twin.of_shape(coordinates, kind.name, axis / np.linalg.norm(axis), pitch)
     ends = SHORT * bounds(coordinates, {})
 
     def poses(q: Array) -> Array:

@@ -132,7 +132,16 @@ ERRORS = [
     ),
     (
         "joints command_cam --plugin mine.py --set lft=1",
-        "--set: unknown key 'lft' of Cam; did you mean 'lift'?",
+        "--set lft: a command_cam joint has no such key; did you mean 'lift'?",
+    ),
+    (
+        "joints helical --set ptch=1 --still a.png",
+        "--set ptch: a helical joint has no such key; did you mean 'pitch'?",
+    ),
+    ("joints helical --set pitch=up --still a.png", "--set pitch: must be float, got 'up'"),
+    (
+        "joints helical --set axis=[0,0,0] --still a.png",
+        "--set axis: has no direction; give it a length, as in [0, 0, 1]",
     ),
     (
         "joints command_cam --plugin mine.py --set lift=high",

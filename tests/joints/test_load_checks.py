@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,6 @@ import pytest
 import pysim
 from pysim.compile import compile_model
 from pysim.joints import CallbackJoint, Joint, Pose, joint, real, rotation
-from pysim.joints.evaluation import evaluate, rate
-from pysim.joints.expression import Scalar, Tape
 from pysim.joints.laws import check_at_load, faults, numbers_of, probe
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
@@ -246,111 +243,6 @@ def test_a_symbolic_number_kept_from_another_call_is_refused():
         trace(Keeper())
 
 
-# Callback joints ---------------------------------------------------------------------------------
-
-
-def changed(what):
-    """A callback slot whose poses are changed by a function."""
-
-    class Changed(CallbackSlot):
-        lift: float = 0.1
-
-        def poses(self, q):
-            return what(super().poses(q), q)
-
-    return Changed
-
-
-def set_last(X, q):
-    X[:, 3, 0] = 1
-    return X
-
-
-def set_shear(X, q):
-    X[:, 0, 0] += 0.1
-    return X
-
-
-def set_nan(X, q):
-    X[q[:, 0] > 3, 2, 3] = np.nan
-    return X
-
-
-def set_first(X, q):
-    X[:, 2, 3] = q[0, 0]
-    return X
-
-
-@pytest.mark.parametrize(
-    ("what", "expected"),
-    [
-        (
-            lambda X, _: X[:, :3],
-            r"Changed\.poses: must return shape \(42, 4, 4\), got \(42, 3, 4\)",
-        ),
-        (lambda X, _: X + 0j, r"Changed\.poses: must return real numbers, got complex128"),
-        (lambda X, _: X.astype(object), r"Changed\.poses: must return real numbers, got object"),
-        (set_last, r"the last row of its poses must be 0, 0, 0, 1, got \[1\.0, 0\.0, 0\.0, 1\.0\]"),
-        (set_shear, r"its rotation is not orthonormal, \|RᵀR − 1\| = 0\.21 at angle = "),
-        (set_nan, r"its pose is not finite at angle = 3\.14159 rad \(\S+test_load_checks"),
-        (set_first, r"its pose at angle = .* differs by .* when that state is asked alone"),
-    ],
-)
-def test_values_of_a_callback_are_checked(what, expected):
-    assert re.search(expected, refusal(changed(what)))
-
-
-def test_a_callback_that_raises_names_the_line_and_the_state():
-    def refuse(X, q):
-        if (q > 3).any():
-            raise ValueError("too far")  # too far
-        return X
-
-    text = refusal(changed(refuse))
-    assert re.fullmatch(
-        rf"{re.escape(HERE)}:{line_of('too far')}: ValueError: too far, "
-        r'in `raise ValueError\("too far"\)  # too far`; mend \S*Changed\.poses; '
-        r"it fails at angle = 3\.14159 rad \(joint 'j' of scene\.toml:7:1: joint\[0\]\)",
-        text,
-    )
-
-
-def test_an_authors_own_subspace_and_bias_are_compared_with_the_poses():
-    class WrongSubspace(CallbackSlot):
-        lift: float = 0.1
-
-        def subspace(self, q):
-            return 1.5 * super().subspace(q)
-
-    class WrongBias(CallbackSlot):
-        lift: float = 0.1
-
-        def bias(self, q, v):
-            return super().bias(q, v) + 0.3
-
-    text = refusal(WrongSubspace)
-    assert re.search(r"its S differs from the derivative of the pose by 0\.5 at angle = ", text)
-    assert text.endswith("; mend `subspace`, or leave it out")
-    text = refusal(WrongBias)
-    assert re.search(r"its c differs from the rate of S, times v, by 0\.\d+ at angle = ", text)
-    assert text.endswith("; mend `bias`, or leave it out")
-
-
-def test_what_a_callback_does_to_its_arguments_harms_nobody():
-    class Careless(CallbackSlot):
-        lift: float = 0.1
-
-        def poses(self, q):
-            X = super().poses(q)
-            q[:] = np.nan
-            return X
-
-    compiled(Careless)
-
-
-# The checks themselves ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "plugin",
     [
@@ -370,54 +262,6 @@ def test_joints_that_keep_the_laws_pass_and_a_wrong_derivative_is_found(plugin):
     found = probe(numbers_of(plugin, traced), {}, plugin.neutral(), 24)
     broken = replace(found, S=found.S + 1e-4, c=found.c + 1e-4)
     assert [fault.law for fault in faults(broken)] == ["subspace", "bias"]
-
-
-CASES = {
-    "sqrt": lambda x: np.sqrt(2 + x),
-    "tan": np.tan,
-    "arcsin": lambda x: np.arcsin(x / 2),
-    "arccos": lambda x: np.arccos(x / 2),
-    "arctan": np.arctan,
-    "exp": np.exp,
-    "log": lambda x: np.log(x + 2),
-    "tanh": np.tanh,
-    "sinh": np.sinh,
-    "power": lambda x: (x + 2) ** 2.5,
-    "negative power": lambda x: np.power(x - 3.0, 17.0),
-    "exponent": lambda x: np.power(2.5, x),
-    "absolute": np.abs,
-    "minimum": lambda x: np.minimum(x, x**2),
-    "maximum": lambda x: np.maximum(x, 0.2),
-    "hypot": lambda x: np.hypot(x, 0.3),
-    "where": lambda x: np.where(x > 0.1, x**3, -x),
-    "division": lambda x: 1 / (3 + x),
-}
-ANGLES = {"first": (1, 1), "second": (1, -1), "third": (-1, -1), "fourth": (-1, 1)}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_complex_steps_are_central_differences(name, rng):
-    tape = Tape()
-    y = CASES[name](Scalar(tape, tape.input(0)))
-    x, h = rng.uniform(-0.9, 0.9, 20), 1e-6
-    value = evaluate(tape, x[None], [y.index])[0]
-    np.testing.assert_allclose(value, CASES[name](x), rtol=1e-13)
-    slope = rate(tape, x[None], np.ones((1, 20)), [y.index])[0]
-    difference = (CASES[name](x + h) - CASES[name](x - h)) / (2 * h)
-    np.testing.assert_allclose(slope, difference, rtol=1e-7, atol=1e-8 * abs(value).max())
-
-
-@pytest.mark.parametrize("quadrant", ANGLES)
-def test_complex_steps_of_an_angle_hold_in_every_quadrant(quadrant, rng):
-    tape = Tape()
-    y, x = (Scalar(tape, tape.input(i)) for i in (0, 1))
-    node = np.arctan2(y, x).index
-    radius, turn = rng.uniform(0.5, 2, 20), rng.uniform(0.1, math.pi / 2 - 0.1, 20)
-    sx, sy = ANGLES[quadrant]
-    inputs = np.array([sy * radius * np.sin(turn), sx * radius * np.cos(turn)])
-    np.testing.assert_allclose(evaluate(tape, inputs, [node])[0], np.arctan2(*inputs), rtol=1e-15)
-    spin = np.array([inputs[1], -inputs[0]])  # turning at 1 rad/s
-    np.testing.assert_allclose(rate(tape, inputs, spin, [node])[0], 1, rtol=1e-14)
 
 
 def test_a_check_costs_less_than_a_few_times_the_tracing(rng):
