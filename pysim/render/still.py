@@ -34,20 +34,20 @@ def still(
 
     Options are those of `RenderOptions`. The pixels are (height, width, 3).
     """
-    chosen = render_options(trajectory, **options)
-    return draw(trajectory, path, chosen, trajectory.t[-1] if time is None else time)
+    return draw(trajectory, path, render_options(trajectory, **options), time)
 
 
 def draw(
     trajectory: Trajectory,
     path: str | PathLike[str] | None,
     options: RenderOptions,
-    time: float,
+    time: float | None = None,
     caption: Callable[[Plotter], None] | None = None,
 ) -> NDArray[np.uint8]:
-    """Draw one instant, and what `caption` adds to it."""
+    """Draw one instant [s] (None: the end), and what `caption` adds to it."""
     with replacing(path, IMAGES) as draft, offscreen(options) as plotter:
-        Player(plotter, trajectory, options).show(time)
+        player = Player(plotter, trajectory, options)
+        player.show(trajectory.t[-1] if time is None else time)
         if caption is not None:
             caption(plotter)
         image = capture(plotter, options)

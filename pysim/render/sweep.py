@@ -66,7 +66,7 @@ def draw_sweep(
     chosen = render_options(trajectory, **{**wishes, **options})
     lines = [(name, colors.TEXT)]
     lines += [(s.label, colors.PALETTE[k % len(colors.PALETTE)]) for k, s in enumerate(sweeps)]
-    return draw(trajectory, path, chosen, 0.0, partial(_caption, lines))
+    return draw(trajectory, path, chosen, caption=partial(_caption, lines))
 
 
 def _caption(lines: Sequence[tuple[str, str]], plotter: Plotter) -> None:
