@@ -2,8 +2,7 @@
 
 Joint frame: x to the left, y up, z forward, for a right leg. As OpenSim's CustomJoint, the child is moved first, then
 turned about x, z and y in turn [Seth, Sherman, Eastman, Delp 2010, "Minimal formulation of joint motion for
-biomechanisms", Nonlinear Dynamics 62]. OpenSim draws its splines with other end conditions, so that the two may differ
-by a fraction of a millimetre near the ends.
+biomechanisms", Nonlinear Dynamics 62]. The splines here are natural; those of OpenSim have end conditions of their own.
 """
 
 import numpy as np
