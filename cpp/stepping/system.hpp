@@ -27,20 +27,22 @@ struct System {
   const Actuation& actuation;
   Workspace<S> workspace;
 
+  /// τ(t).
+  void actuate(S time, S* tau) const {
+    for (int i = 0; i < model.own_nv; ++i) {
+      tau[i] = all<S>(actuation.offset[i]);
+      if (actuation.amplitude[i] == 0) continue;
+      S sin, cos;
+      simd::sincos(fma(all<S>(actuation.frequency[i]), time, all<S>(actuation.phase[i])), sin, cos);
+      tau[i] = fma(all<S>(actuation.amplitude[i]), sin, tau[i]);
+    }
+  }
+
   /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)).
-  void acceleration(double time, const S* q, const S* v, S* a) const {
-    using Clock = simd::Pack<double, 1, typename S::Isa>;
+  void acceleration(S time, const S* q, const S* v, S* a) const {
     Workspace<S> w = workspace;
     S* const tau = w.template take<S>(model.own_nv);
-    for (int i = 0; i < model.own_nv; ++i) {
-      double force = actuation.offset[i];
-      if (actuation.amplitude[i] != 0) {
-        Clock sin, cos;
-        simd::sincos(Clock{actuation.frequency[i] * time + actuation.phase[i]}, sin, cos);
-        force += actuation.amplitude[i] * sin.lanes;
-      }
-      tau[i] = all<S>(static_cast<typename S::Real>(force));
-    }
+    actuate(time, tau);
     constraints::acceleration(model, q, v, tau, static_cast<const spatial::Force<S>*>(nullptr), true, a, w);
   }
 };

@@ -255,7 +255,7 @@ def test_a_batch_of_runs_gives_the_bits_of_each_run_alone(isa, rng):
     [
         ({"step": 0.0}, "step must be positive [s], got 0.000000"),
         ({"steps": -1}, "steps must be 0 or more, got -1"),
-        ({"scheme": "rk5"}, "integrator 'rk5' is unknown; choose semi_implicit or rk4"),
+        ({"scheme": "rk5"}, "integrator 'rk5' is unknown; choose one of semi_implicit, rk2, rk4"),
     ],
 )
 def test_senseless_runs_are_refused(changes, message):
