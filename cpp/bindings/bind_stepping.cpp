@@ -82,7 +82,8 @@ const double* tolerance(const Numbers& x, const Model& model, const char* name) 
   }
   for (py::ssize_t i = 0; i < x.size(); ++i) {
     if (!(x.data()[i] > 0)) {
-      throw std::invalid_argument(std::string(name) + " must be positive, got " + std::to_string(x.data()[i]));
+      throw std::invalid_argument(std::string(name) + " must be positive, got " +
+                                  std::to_string(x.data()[i]));
     }
   }
   return x.data();
@@ -103,7 +104,8 @@ py::tuple advance_adaptive(const Model& model,
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints takes steps of fixed size only");
   }
-  if (!(longest > 0)) throw std::invalid_argument("longest must be positive [s], got " + std::to_string(longest));
+  if (!(longest > 0))
+    throw std::invalid_argument("longest must be positive [s], got " + std::to_string(longest));
   if (threads < 0)
     throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
   if (times.ndim() != 1) throw std::invalid_argument("times must have shape (count,)");
@@ -122,9 +124,8 @@ py::tuple advance_adaptive(const Model& model,
   py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{5}});
 
   engine::AdaptiveCall adaptive = {};
-  adaptive.tolerances = {tolerance(rtol, model, "rtol"),
-                         tolerance(atol_q, model, "atol_q"),
-                         tolerance(atol_v, model, "atol_v")};
+  adaptive.tolerances = {
+      tolerance(rtol, model, "rtol"), tolerance(atol_q, model, "atol_q"), tolerance(atol_v, model, "atol_v")};
   adaptive.times = times.data();
   adaptive.count = times.size();
   adaptive.attempts = attempts;
@@ -174,25 +175,26 @@ void bind_stepping(py::module_& m) {
         "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite, and a "
         "state "
         "that did not is returned as it last was.");
-  m.def("advance_adaptive",
-        &advance_adaptive,
-        "model"_a,
-        "q"_a,
-        "v"_a,
-        "flight"_a,
-        "times"_a,
-        "rtol"_a,
-        "atol_q"_a,
-        "atol_v"_a,
-        "actuation"_a,
-        py::kw_only(),
-        "longest"_a = std::numeric_limits<double>::infinity(),
-        "attempts"_a = 10000,
-        "threads"_a = 1,
-        "Steps of Dormand and Prince through `times`. Returns (q, v) at the times, (q, v, flight) for the next "
-        "call and the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "
-        "step grew too short) of each state. A flight is (time, step, last error, growth); (t, 0, 1e-4, 10) "
-        "begins.");
+  m.def(
+      "advance_adaptive",
+      &advance_adaptive,
+      "model"_a,
+      "q"_a,
+      "v"_a,
+      "flight"_a,
+      "times"_a,
+      "rtol"_a,
+      "atol_q"_a,
+      "atol_v"_a,
+      "actuation"_a,
+      py::kw_only(),
+      "longest"_a = std::numeric_limits<double>::infinity(),
+      "attempts"_a = 10000,
+      "threads"_a = 1,
+      "Steps of Dormand and Prince through `times`. Returns (q, v) at the times, (q, v, flight) for the next "
+      "call and the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "
+      "step grew too short) of each state. A flight is (time, step, last error, growth); (t, 0, 1e-4, 10) "
+      "begins.");
   m.def("integrators", [] {
     return std::vector<std::string>(std::begin(engine::integrator_names), std::end(engine::integrator_names));
   });

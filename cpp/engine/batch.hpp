@@ -15,17 +15,17 @@ using tree::ModelView;
 using tree::Workspace;
 
 /// Schemes of fixed step, in the order of `integrator_names`.
-enum class Integrator : int { semi_implicit, rk2, rk4 };
-constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4"};
+enum class Integrator : int { semi_implicit, rk2, rk4, variational };
+constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4", "variational"};
 
 /// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
 struct AdaptiveCall {
   stepping::Tolerances tolerances;
   const double* times;  ///< (count), ascending [s]
   std::ptrdiff_t count, attempts;
-  double longest;         ///< step [s]
-  double* flight;         ///< (worlds, 4): time, h, last error, growth; in and out
-  double *q, *v;          ///< (worlds, nq), (worlds, nv): where the next call begins
+  double longest;          ///< step [s]
+  double* flight;          ///< (worlds, 4): time, h, last error, growth; in and out
+  double *q, *v;           ///< (worlds, nq), (worlds, nv): where the next call begins
   std::ptrdiff_t* record;  ///< (worlds, 5): reached, accepted, rejected, worst, status
 };
 

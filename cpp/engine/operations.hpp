@@ -7,6 +7,7 @@
 #include "stepping/advance.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/semi_implicit.hpp"
+#include "stepping/variational.hpp"
 
 namespace pysim::engine {
 
@@ -159,6 +160,9 @@ struct Advance {
         break;
       case Integrator::rk4:
         stepping::advance<stepping::Rk4>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        break;
+      case Integrator::variational:
+        stepping::advance<stepping::Variational>(system, batch.time, batch.step, batch.steps, q, v, &done);
         break;
     }
     at.save(q, batch.out, at.model.own_nq);

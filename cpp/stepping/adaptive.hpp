@@ -48,7 +48,8 @@ S first_step(const System<S>& system, const Tolerances& tolerances, const Flight
   const int nq = system.model.own_nq, nv = system.model.own_nv;
   const auto take = [&](int count) { return w.template take<S>(count); };
   const auto allowed = allowance(system, tolerances, flight.q, flight.v, flight.q, flight.v, w);
-  S *const size = take(nv), *const xi = take(nv), *const q = take(nq), *const v = take(nv), *const a1 = take(nv);
+  S *const size = take(nv), *const xi = take(nv), *const q = take(nq), *const v = take(nv),
+           *const a1 = take(nv);
   S worst;
   configuration_size(system.model, flight.q, size);
   const S d0 = error_norm(nv, allowed, size, flight.v, &worst);
@@ -69,7 +70,8 @@ S first_step(const System<S>& system, const Tolerances& tolerances, const Flight
   }
   const S d2 = error_norm(nv, allowed, xi, a1, &worst) / h0;
   const S steepest = max(d1, d2);
-  const S h1 = select(steepest < all<S>(1e-15), max(all<S>(1e-6), all<S>(1e-3) * h0),
+  const S h1 = select(steepest < all<S>(1e-15),
+                      max(all<S>(1e-6), all<S>(1e-3) * h0),
                       power(all<S>(0.01) / max(steepest, all<S>(1e-15)), 0.2));
   return min(all<S>(100) * h0, h1);
 }
@@ -131,7 +133,8 @@ Record<S> advance_adaptive(const System<S>& system,
   flight.h = select(flight.h > none, flight.h, first_step(inner, tolerances, flight, stages.a));
   flight.h = min(flight.h, all<S>(longest));
 
-  Record<S> record = {none, none, none, none, all<S>(static_cast<int>(count > 0 ? Status::running : Status::reached))};
+  Record<S> record = {
+      none, none, none, none, all<S>(static_cast<int>(count > 0 ? Status::running : Status::reached))};
   for (std::ptrdiff_t n = 0; n < attempts; ++n) {
     S alive = select(record.status == none, one, none);
     const S shortest = all<S>(1e-15) * max(abs(flight.time), abs(end));

@@ -38,6 +38,28 @@ struct System {
     }
   }
 
+  /// τ(t) and the joints' own forces.
+  void generalized_force(S time, const S* own_q, const S* own_v, S* force) const {
+    actuate(time, force);
+    if (!model.has_passive) return;
+    Workspace<S> w = workspace;
+    const S* q = tree::tree_q(model, own_q, w);
+    const S* v = tree::tree_v(model, own_v, w);
+    S* const passive = w.template take<S>(model.nv);
+    dynamics::passive_forces(model, q, v, passive, w);
+    const S* own = tree::own_forces(model, static_cast<const S*>(passive), w);
+    for (int i = 0; i < model.own_nv; ++i) force[i] += own[i];
+  }
+
+  /// Linear damping of each coordinate.
+  void damping(S* d) const {
+    for (int i = 0; i < model.own_nv; ++i) d[i] = all<S>(0);
+    for (int i = 0; i < model.nv; ++i) {
+      const auto c = model.coupled ? model.coupling_v[i] : tree::Coupling<typename S::Real>{i, 1, 0};
+      d[c.own] += all<S>(c.ratio * c.ratio * model.passive[i].damping);
+    }
+  }
+
   /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)).
   void acceleration(S time, const S* q, const S* v, S* a) const {
     Workspace<S> w = workspace;
