@@ -54,9 +54,18 @@ class Integrator:
         super().__init_subclass__(**options)
         dataclasses.dataclass(cls)
 
-    def step(self, system: System, t: float, h: float, q: Array, v: Array) -> tuple[Array, Array]:
+    def step(
+        self,
+        system: System,  # noqa: ARG002, for those who write one
+        t: float,  # noqa: ARG002
+        h: float,  # noqa: ARG002
+        q: Array,  # noqa: ARG002
+        v: Array,  # noqa: ARG002
+    ) -> tuple[Array, Array]:
         """Return (q, v) at t + h [s]."""
-        raise NotImplementedError
+        raise PysimError(
+            _owner(type(self)), "has no step; write `def step(self, system, t, h, q, v)` -> (q, v)"
+        )
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,8 @@ BUILTIN = {
         IntegratorType("semi_implicit", "symplectic Euler, order 1"),
         IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2"),
         IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4"),
+        IntegratorType("variational", "symplectic, keeps momenta to rounding, order 2, implicit"),
+        IntegratorType("variational4", "five variational steps, order 4"),
         IntegratorType(
             "dopri5", "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps", adaptive=True
         ),

@@ -196,7 +196,9 @@ void bind_stepping(py::module_& m) {
       "step grew too short) of each state. A flight is (time, step, last error, growth); (t, 0, 1e-4, 10) "
       "begins.");
   m.def("integrators", [] {
-    return std::vector<std::string>(std::begin(engine::integrator_names), std::end(engine::integrator_names));
+    py::list names;
+    for (const char* name : engine::integrator_names) names.append(name);
+    return names;
   });
 }
 

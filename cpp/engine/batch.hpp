@@ -15,8 +15,8 @@ using tree::ModelView;
 using tree::Workspace;
 
 /// Schemes of fixed step, in the order of `integrator_names`.
-enum class Integrator : int { semi_implicit, rk2, rk4, variational };
-constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4", "variational"};
+enum class Integrator : int { semi_implicit, rk2, rk4, variational, variational4 };
+constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4", "variational", "variational4"};
 
 /// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
 struct AdaptiveCall {

@@ -5,6 +5,7 @@
 #include "engine/batch.hpp"
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
+#include "stepping/composition.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/semi_implicit.hpp"
 #include "stepping/variational.hpp"
@@ -151,18 +152,24 @@ struct Advance {
     S *const q = at.own_q(), *const v = at.own_v();
     S done;
     const stepping::System<S> system = {at.model, *batch.actuation, at.w};
+    const auto advance = [&](auto scheme) {
+      stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
+    };
     switch (batch.integrator) {
       case Integrator::semi_implicit:
-        stepping::advance<stepping::SemiImplicit>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        advance(stepping::SemiImplicit{});
         break;
       case Integrator::rk2:
-        stepping::advance<stepping::Rk2>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        advance(stepping::Rk2{});
         break;
       case Integrator::rk4:
-        stepping::advance<stepping::Rk4>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        advance(stepping::Rk4{});
         break;
       case Integrator::variational:
-        stepping::advance<stepping::Variational>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        advance(stepping::Variational{});
+        break;
+      case Integrator::variational4:
+        advance(stepping::Fourth<stepping::Variational>{});
         break;
     }
     at.save(q, batch.out, at.model.own_nq);

@@ -94,7 +94,7 @@ struct Variational {
       constraints::solve(model, solver, static_cast<const S*>(rest), rest, scratch);
       for (int i = 0; i < nv; ++i) rest[i] = select(contraction.active == one, h * rest[i], all<S>(0));
       for (int i = 0; i < nv; ++i) xi[i] += rest[i];
-      if (!contraction.go_on(largest(rest, nv), largest(xi, nv) + h)) break;
+      if (!contraction.go_on(largest(rest, nv), largest(xi, nv) + abs(h))) break;
     }
     const S failed = select(contraction.active == one, all<S>(__builtin_nan("")), all<S>(0));
 
