@@ -9,6 +9,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SimulationError
+from pysim.simulation.blame import plugin_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,7 +54,7 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[tuple[Array, Array, Ar
         reached, accepted, _, worst, status = record[0]
         yield wanted[:reached], q_t[:reached], v_t[:reached], int(accepted)
         if status == UNDERFLOW:
-            raise _too_short(scene, v, flight[0], model.velocity_names[worst])
+            raise _too_short(scene, q, v, flight[0], model.velocity_names[worst])
         wanted = wanted[reached:]
 
 
@@ -66,8 +67,11 @@ def per_coordinate(model: Model, tolerance: Mapping[str, float]) -> Array:
     return own
 
 
-def _too_short(scene: Scene, v: Array, flight: Array, worst: str) -> SimulationError:
+def _too_short(scene: Scene, q: Array, v: Array, flight: Array, worst: str) -> SimulationError:
     time, step = flight[:2]
+    fault = plugin_fault(scene.model, q, v, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
     fastest = scene.model.velocity_names[int(np.argmax(np.abs(v)))]
     problem = (
         f"at t = {time:.9g} s the step shrank to {step:.2g} s; the error of {worst!r} is the largest,"

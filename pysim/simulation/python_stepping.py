@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import aba
-from pysim.errors import SimulationError
+from pysim.errors import JointError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
 from pysim.spatial import right_jacobian_inverse
@@ -112,6 +112,8 @@ def advance(
         with np.errstate(all="ignore"):
             try:
                 q1, v1 = scheme.step(system, time + n * step, step, q, v)
+            except JointError:  # of a callback's author
+                raise
             except ValueError:  # a stage left the finite numbers, which the engine refuses
                 return q, v, n
         if not (np.isfinite(q1).all() and np.isfinite(v1).all()):

@@ -24,6 +24,7 @@ from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive import fly
+from pysim.simulation.blame import plugin_fault
 from pysim.simulation.python_stepping import ModelSystem, advance, builtin_in_python
 from pysim.simulation.recorder import Recorder, effort
 
@@ -159,6 +160,9 @@ def _stepper(scene: Scene) -> Steps:
 
 def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> SimulationError:
     """Say which joint left the finite numbers, when, and how large the last good state was."""
+    fault = plugin_fault(scene.model, q, v, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
     tau = effort(scene, np.array([last]))[0]
     with np.errstate(all="ignore"):
         a = aba(scene.model, q, v, tau, passive=True)
