@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from pysim.errors import JointError, SceneError, did_you_mean
-from pysim.scene.keys import Table
+from pysim.scene.keys import ALL_JOINTS, Table
 from pysim.scene.plugins import keys_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Problems:
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Note what the tables refuse."""
         for details in error.errors(include_url=False):
-            path = details["loc"]
+            path = tuple(step for step in details["loc"] if step != ALL_JOINTS)
             of_key = details["type"] == "extra_forbidden"
             try:
                 own = keys_of(self.source.values, path[:-1]) if of_key else ()
