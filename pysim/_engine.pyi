@@ -109,6 +109,22 @@ def frame_placement(
     threads: int = 1,
     out: Array | None = None,
 ) -> Array: ...
+def integrators() -> list[str]: ...
+def advance_adaptive(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    flight: ArrayLike,
+    times: ArrayLike,
+    rtol: ArrayLike,
+    atol_q: ArrayLike,
+    atol_v: ArrayLike,
+    actuation: Actuation,
+    *,
+    longest: float = ...,
+    attempts: int = 10000,
+    threads: int = 1,
+) -> tuple[Array, Array, Array, Array, Array, NDArray[np.int64]]: ...
 def advance(
     model: Model,
     q: ArrayLike,

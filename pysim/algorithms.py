@@ -7,7 +7,9 @@ arguments; it is filled and returned. Derivatives and accelerations are componen
 part first.
 
 Every function raises ValueError, naming the argument, for a wrong shape or dtype, a NaN or infinity, and a quaternion
-that is not of unit length; so does an `out` that cannot take the result.
+that is not of unit length; so does an `out` that cannot take the result. A state at which a joint plugin is not finite
+is NaN in its own rows of the result and leaves every other row as it is; a callback joint whose code raises ends the
+call, with a JointError.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.author import call, method_place
 from pysim.joints.derivative import Derivative
 from pysim.joints.displacement import Pose
 from pysim.joints.expression import PIECEWISE, Scalar, Tape
@@ -79,11 +80,12 @@ def trace(joint: Joint) -> Traced:
     coordinates = joint.coordinates
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(coordinates.nq)]
-    placed: object = joint.placement(coordinates.named(q))
+    placed: object = call(joint, "placement", coordinates.named(q))
     if not isinstance(placed, Pose):
-        where = f"{type(joint).__module__}.{type(joint).__qualname__}.placement"
-        raise JointError(where, f"must return a Pose, got {type(placed).__name__}")
-    pose = _nodes(tape, [placed.rotation[i][j] for j in range(3) for i in range(3)] + placed.p)
+        problem = f"must return a Pose, got {_kind(placed)}"
+        raise JointError(method_place(joint, "placement"), problem)
+    numbers = [placed.rotation[i][j] for j in range(3) for i in range(3)] + placed.p
+    pose = _given(joint, "placement", tape, numbers)
     fold = _Folding(tape, coordinates, joint)
     subspace = [
         fold(n)
@@ -99,15 +101,31 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
     """Nodes of the joint's passive force (nv), if its class gives one."""
     coordinates = joint.coordinates
     v = [Scalar(tape, tape.input(coordinates.nq + i)) for i in range(coordinates.nv)]
-    given = joint.force(coordinates.named(q), coordinates.named_velocities(v))
+    given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
     if given is None:
         return None
     numbers = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if len(numbers) != coordinates.nv:
-        where = f"{type(joint).__module__}.{type(joint).__qualname__}.force"
         problem = f"must return {coordinates.nv} numbers, one a velocity; got {len(numbers)}"
-        raise JointError(where, problem)
+        raise JointError(method_place(joint, "force"), problem)
+    return _given(joint, "force", tape, numbers)
+
+
+def _given(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> list[int]:
+    """Nodes of the numbers that an author returns."""
+    for x in numbers:
+        if isinstance(x, Scalar) and x.tape is not tape:
+            problem = "returns a symbolic number of another call; keep none between calls"
+            raise JointError(method_place(joint, method), problem)
+        if not isinstance(x, (Scalar, int, float, np.integer, np.floating)):
+            problem = f"returns {_kind(x)} where a number belongs"
+            raise JointError(method_place(joint, method), problem)
     return _nodes(tape, numbers)
+
+
+def _kind(x: object) -> str:
+    """What a thing is, for an error."""
+    return "None; end it with `return`" if x is None else f"a {type(x).__name__}"
 
 
 def _nodes(tape: Tape, numbers: Sequence[Any]) -> list[int]:

@@ -46,10 +46,10 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
         if not file.is_file():
             problem = f"there is no file {str(file)!r}; paths are relative to the scene"
             raise SceneError(source.where(("plugins", k)), problem)
-        _run(file, source.where(("plugins", k)))
+        run_plugin(file, source.where(("plugins", k)))
 
 
-def _run(file: Path, where: str) -> None:
+def run_plugin(file: Path, where: str) -> None:
     """Import a file under a name of its own; one that is already imported and unchanged is left."""
     path = file.resolve()
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
@@ -94,6 +94,19 @@ def _plugin_of(table: object) -> type[Joint] | None:
         return find_joint(table["type"]).plugin
     except JointError:
         return None
+
+
+def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
+    """The keys that the plugin of the joint table at `path` has of its own.
+
+    Raises:
+        JointError: the table's type is unknown, so that nobody knows its keys.
+    """
+    if len(path) != 2 or path[0] != "joint":
+        return ()
+    kind = values["joint"][path[1]].get("type")
+    plugin = find_joint(kind).plugin if isinstance(kind, str) else None
+    return () if plugin is None else tuple(fields_of(plugin))
 
 
 def check_parameters(
