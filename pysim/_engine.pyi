@@ -109,6 +109,19 @@ def frame_placement(
     threads: int = 1,
     out: Array | None = None,
 ) -> Array: ...
+def rollout(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: ArrayLike | None,
+    step: float,
+    steps: int,
+    every: int,
+    integrator: str,
+    threads: int,
+    out_q: Array | None,
+    out_v: Array | None,
+) -> tuple[Array, Array]: ...
 def integrators() -> list[str]: ...
 def advance_adaptive(
     model: Model,

@@ -33,8 +33,9 @@ class Call {
   engine::Batch<Real>& batch() { return batch_; }
   const Leading& leading() const { return leading_; }
 
-  void set_v(py::handle v) { batch_.v = keep(v, "v", {model_.nv()}); }
-  void set_x(py::handle x, const char* name, int count) { batch_.x = keep(x, name, {count}); }
+  void set_v(py::handle v, const char* name = "v") { batch_.v = keep(v, name, {model_.nv()}); }
+  void set_x(py::handle x, const char* name, int count) { set_x(x, name, Shape{count}); }
+  void set_x(py::handle x, const char* name, const Shape& row) { batch_.x = keep(x, name, row); }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
   /// Velocities of zero, for statics.
@@ -68,7 +69,7 @@ class Call {
       throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
     if (model_.callback_numbers() > 0) compute_callbacks();
     const int width = dynamics_kernels<Real>().width;
-    if (leading_.states == 1) {  // keeps the GIL: giving it back costs more
+    if (leading_.states == 1 && batch_.rollout == nullptr) {  // keeps the GIL: giving it back costs more
       engine::run_batch<Real>(kernel, width, model_, batch_, 1);
     } else {
       const py::gil_scoped_release nogil;

@@ -8,6 +8,7 @@ void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
 void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
+void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 }  // namespace pysim::bindings
 
@@ -23,5 +24,6 @@ PYBIND11_MODULE(_engine, m) {
   bind_dynamics(m);
   bind_kinematics(m);
   bind_stepping(m);
+  bind_rollout(m);
   bind_spatial(m);
 }
