@@ -49,7 +49,8 @@ def motion_of(joint: JointSpec) -> Motion:
     where = f"{joint.where}: joint {joint.name!r} of type {joint.type!r}"
     try:
         traced = None if isinstance(plugin, CallbackJoint) else trace(plugin)
-        check_at_load(plugin, traced, _limits(joint, plugin), joint.start_q, where)
+        limits, follows = _limits(joint, plugin), joint.mimic is not None
+        check_at_load(plugin, traced, limits, joint.start_q, where, follows=follows)
     except JointError as error:
         if error.where == where:
             raise

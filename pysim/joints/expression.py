@@ -74,6 +74,7 @@ class Tape:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.tables: list[float] = []
+        self._table_starts: dict[tuple[float, ...], int] = {}
         self._known: dict[Node, int] = {}
 
     def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
@@ -95,6 +96,13 @@ class Tape:
     def input(self, index: int) -> int:
         """Index of the input number `index`: q, then v."""
         return self._keep(Node("input", (), 0.0, (index,)))
+
+    def table(self, numbers: Sequence[float]) -> int:
+        """Where these numbers stand in `tables`: equal ones once, so that what is read of them is shared."""
+        if tuple(numbers) not in self._table_starts:
+            self._table_starts[tuple(numbers)] = len(self.tables)
+            self.tables += numbers
+        return self._table_starts[tuple(numbers)]
 
     def _keep(self, node: Node) -> int:
         if node not in self._known:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
@@ -51,7 +53,7 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
         if kind in BUILTIN:
             raise JointError(owner(plugin), f"joint type {kind!r} is built in; choose another name")
         taken = _plugins.setdefault(kind, plugin)
-        if taken is not plugin and owner(taken) != owner(plugin):
+        if taken is not plugin and _source(taken) != _source(plugin):
             problem = f"joint type {kind!r} is already taken by {owner(taken)}; choose another name"
             raise JointError(owner(plugin), problem)
         _plugins[kind] = plugin
@@ -63,6 +65,12 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
 def owner(plugin: type[Joint]) -> str:
     """Where a plugin comes from."""
     return f"{plugin.__module__}.{plugin.__qualname__}"
+
+
+def _source(plugin: type[Joint]) -> tuple[str, str]:
+    """File and name of a plugin: a test may import the file that a scene names."""
+    file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or plugin.__module__
+    return str(Path(file).resolve()), plugin.__qualname__
 
 
 def find_joint(kind: str) -> JointType:

@@ -23,7 +23,7 @@ from pysim.scene.spec import (
     SceneSpec,
 )
 from pysim.scene.stops import with_stops
-from pysim.scene.tables import Scene
+from pysim.scene.tables import Joint, Scene
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_joints import JointReader, resolve_mimics
 from pysim.scene.toml_models import ModelReader
@@ -63,7 +63,7 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    gather_parameters(values)
+    gather_parameters(values, Joint.model_fields)
     problems = Problems(source)
     _refuse_huge(values, (), problems)
     try:

@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+ASTRAY = 1e12  # a coordinate or speed beyond it has diverged before: the plugin is not to blame
 WITHIN = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a step, where a scheme may look
 
 
 def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
-    """Say what is not finite of a plugin within `step` [s] after q (nq,), v (nv,); None if nothing."""
+    """Say what is not finite of a plugin within `step` [s] after q (nq,), v (nv,).
+
+    None if nothing is, or if the run had diverged before.
+    """
+    if max(np.abs(q).max(initial=0), np.abs(v).max(initial=0)) > ASTRAY:
+        return None
     reached = model.integrate(np.tile(q, (len(WITHIN), 1)), np.outer(WITHIN, step * v))
     for joint, at, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
         kind = find_joint(joint.type).plugin

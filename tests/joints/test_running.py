@@ -21,6 +21,7 @@ from pysim.joints import CallbackJoint, Joint, Pose, joint, real
 from pysim.scene.spec import BodySpec, ModelSpec
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta
+from tests.scene_runs import SCENES
 
 SCENE = """
 plugins = ["{kind}.py"]
@@ -280,3 +281,20 @@ def test_a_callback_that_raises_for_one_state_of_a_batch_names_that_state(rng):
         'in `raise ArithmeticError("far beyond")  # far beyond`; mend SometimesCalled.poses; '
         "it fails at angle = 6 rad (joint 'j')"
     )
+
+
+def test_a_plugin_is_not_blamed_for_a_run_that_diverged(tmp_path: Path) -> None:
+    """Explicit steps gain energy in fast gyroscopic motion until the numbers end."""
+    scene = pysim.load_scene(
+        SCENES / "constant_velocity.toml",
+        {
+            "simulation.integrator": "semi_implicit",
+            "simulation.step": 1e-3,
+            "simulation.duration": 20.0,
+        },
+        allow_code=True,
+    )
+    with pytest.raises(
+        pysim.SimulationError, match=r"is no longer finite .*; reduce simulation\.step"
+    ):
+        pysim.simulate(scene)
