@@ -23,6 +23,8 @@ class Model:
     @property
     def nbodies(self) -> int: ...
     @property
+    def tree_nv(self) -> int: ...
+    @property
     def callback_numbers(self) -> int: ...
     @property
     def gravity(self) -> Array: ...
@@ -101,3 +103,45 @@ def kinetic_energy_regressor(
 ) -> Array: ...
 def potential_energy_regressor(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
 def momentum_regressor(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def jacobian(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def jacobian_time_derivative(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def frame_velocity(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def frame_acceleration(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    classical: bool,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def influence_coefficients(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...

@@ -1,6 +1,7 @@
 // The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
 #pragma once
 
+#include "engine/frame_operations.hpp"
 #include "engine/operations.hpp"
 #include "engine/regressor_operations.hpp"
 #include "engine/spatial_kernels.hpp"
@@ -24,6 +25,7 @@ struct DynamicsKernels {
   Kernel<Real> integrate, difference;
   Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
   Kernel<Real> momentum_regressor;
+  Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
 };
 
 struct Kernels {
@@ -71,7 +73,12 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<JointTorqueRegressor, S, Tail>,
           &run<KineticEnergyRegressor, S, Tail>,
           &run<PotentialEnergyRegressor, S, Tail>,
-          &run<MomentumRegressor, S, Tail>};
+          &run<MomentumRegressor, S, Tail>,
+          &run<Jacobian, S, Tail>,
+          &run<JacobianRate, S, Tail>,
+          &run<FrameVelocity, S, Tail>,
+          &run<FrameAcceleration, S, Tail>,
+          &run<InfluenceCoefficients, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

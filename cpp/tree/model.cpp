@@ -256,13 +256,14 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
-/// Python hands over pose, columns and bias; the bias waits behind the columns until it is asked for.
+/// Python hands over pose, columns, bias and the columns' rates; the latter wait behind the columns until
+/// they are asked for.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
   joint.shape = Shape::callback;
   joint.callback = callback_numbers_;
-  callback_numbers_ += 18 + 6 * joint.nv;
-  ++joint.stored_count;
+  joint.stored_count += 1 + joint.nv;
+  callback_numbers_ += 12 + 6 * joint.stored_count;
 }
 
 /// Index of a program among the model's; refuses one that would touch what is not its own.

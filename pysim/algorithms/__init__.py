@@ -17,7 +17,6 @@ from pysim.algorithms.dynamics import (
     crba,
     elastic_energy,
     forward_kinematics,
-    frame_placement,
     generalized_gravity,
     kinetic_energy,
     nonlinear_effects,
@@ -25,6 +24,14 @@ from pysim.algorithms.dynamics import (
     potential_energy,
     rnea,
     use_isa,
+)
+from pysim.algorithms.frames import (
+    frame_acceleration,
+    frame_placement,
+    frame_velocity,
+    influence_coefficients,
+    jacobian,
+    jacobian_time_derivative,
 )
 from pysim.algorithms.regressors import (
     body_regressor,
@@ -42,8 +49,13 @@ __all__ = [
     "crba",
     "elastic_energy",
     "forward_kinematics",
+    "frame_acceleration",
     "frame_placement",
+    "frame_velocity",
     "generalized_gravity",
+    "influence_coefficients",
+    "jacobian",
+    "jacobian_time_derivative",
     "joint_torque_regressor",
     "kinetic_energy",
     "kinetic_energy_regressor",

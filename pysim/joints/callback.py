@@ -1,7 +1,8 @@
 """Joints that cannot be traced: vectorised NumPy, called for every batch. Correct, and slow.
 
 The placement is all an author gives here too. The motion subspace and the bias are differentiated numerically, by
-central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace` and `bias` may give them exactly.
+central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace` and `subspace_rate` may give them
+exactly.
 """
 
 from __future__ import annotations
@@ -48,19 +49,20 @@ class CallbackJoint(Joint):
         twists = _body_twist(np.tile(X, (nv, 1, 1)), rates)
         return np.moveaxis(twists.reshape(nv, n, 6), 0, -1)
 
-    def bias(self, q: Array, v: Array) -> Array:
-        """Return c = Ṡ v (n, 6), by differences of the subspace."""
-        rate = self._along(q, v, self.subspace)
-        c: Array = np.einsum("nij,nj->ni", rate, v)
-        return c
+    def subspace_rate(self, q: Array, v: Array) -> Array:
+        """Return Ṡ (n, 6, nv) along the velocities v (n, nv), by differences of the subspace."""
+        return self._along(q, v, self.subspace)
 
     def numbers(self, q: Array, v: Array | None) -> Array:
-        """What the engine reads of n states (n, 18 + 6 nv): pose, columns of S, bias."""
+        """What the engine reads of n states (n, 18 + 12 nv): pose, columns of S, bias c = Ṡ v, columns of Ṡ."""
         X, S = self._checked_poses(q), np.asarray(self.subspace(q), float)
-        c = np.zeros((len(q), 6)) if v is None else np.asarray(self.bias(q, v), float)
+        S_dot, c = np.zeros_like(S), np.zeros((len(q), 6))
+        if v is not None:
+            S_dot = np.asarray(self.subspace_rate(q, v), float)
+            c = np.einsum("nij,nj->ni", S_dot, v)
         rotation = np.swapaxes(X[:, :3, :3], 1, 2).reshape(len(q), 9)
-        columns = np.swapaxes(S, 1, 2).reshape(len(q), -1)
-        return np.concatenate([rotation, X[:, :3, 3], columns, c], axis=1)
+        columns, rates = (np.swapaxes(x, 1, 2).reshape(len(q), -1) for x in (S, S_dot))
+        return np.concatenate([rotation, X[:, :3, 3], columns, c, rates], axis=1)
 
     def _checked_poses(self, q: Array) -> Array:
         X = np.asarray(self.poses(q), float)

@@ -25,6 +25,15 @@ ALGORITHMS = {
     "kinetic_energy_regressor": pysim.kinetic_energy_regressor,
     "potential_energy_regressor": pysim.potential_energy_regressor,
     "momentum_regressor": pysim.momentum_regressor,
+    "jacobian": lambda m, q, **o: pysim.jacobian(m, q, "tool", "world", **o),
+    "jacobian_time_derivative": lambda m, q, v, **o: pysim.jacobian_time_derivative(
+        m, q, v, "tool", "aligned", **o
+    ),
+    "frame_velocity": lambda m, q, v, **o: pysim.frame_velocity(m, q, v, "tool", **o),
+    "frame_acceleration": lambda m, q, v, a, **o: pysim.frame_acceleration(
+        m, q, v, a, "tool", "aligned", classical=True, **o
+    ),
+    "influence_coefficients": pysim.influence_coefficients,
 }
 TAKES = {
     "rnea": 3,
@@ -34,6 +43,9 @@ TAKES = {
     "joint_torque_regressor": 3,
     "kinetic_energy_regressor": 2,
     "momentum_regressor": 2,
+    "jacobian_time_derivative": 2,
+    "frame_velocity": 2,
+    "frame_acceleration": 3,
 }  # of (q, v, x); others q alone
 
 
