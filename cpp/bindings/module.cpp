@@ -10,6 +10,7 @@ void bind_stepping(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 void bind_regressors(pybind11::module_&);
 void bind_frames(pybind11::module_&);
+void bind_inertia(pybind11::module_&);
 }  // namespace pysim::bindings
 
 PYBIND11_MODULE(_engine, m) {
@@ -26,4 +27,5 @@ PYBIND11_MODULE(_engine, m) {
   bind_spatial(m);
   bind_regressors(m);
   bind_frames(m);
+  bind_inertia(m);
 }

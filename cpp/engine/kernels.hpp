@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/frame_operations.hpp"
+#include "engine/inertia_operations.hpp"
 #include "engine/operations.hpp"
 #include "engine/regressor_operations.hpp"
 #include "engine/spatial_kernels.hpp"
@@ -26,6 +27,9 @@ struct DynamicsKernels {
   Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
   Kernel<Real> momentum_regressor;
   Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
+  Kernel<Real> minverse, coriolis_matrix, frame_mobility;
+  Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
+  Kernel<Real> joint_reactions;
 };
 
 struct Kernels {
@@ -78,7 +82,15 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<JacobianRate, S, Tail>,
           &run<FrameVelocity, S, Tail>,
           &run<FrameAcceleration, S, Tail>,
-          &run<InfluenceCoefficients, S, Tail>};
+          &run<InfluenceCoefficients, S, Tail>,
+          &run<Minverse, S, Tail>,
+          &run<CoriolisMatrix, S, Tail>,
+          &run<FrameMobility, S, Tail>,
+          &run<CentroidalMomentum, S, Tail>,
+          &run<CentroidalMomentumRate, S, Tail>,
+          &run<CentroidalMap, S, Tail>,
+          &run<CentroidalMapRate, S, Tail>,
+          &run<JointReactions, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

@@ -139,6 +139,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  number_levels();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -311,6 +312,15 @@ void Model::mark_children() {
   }
 }
 
+void Model::number_levels() {
+  for (auto& joint : joints_) {
+    if (joint.parent >= 0) {
+      joint.level = joints_[static_cast<std::size_t>(joint.parent)].level + (joint.last_child ? 0 : 1);
+    }
+    levels_ = std::max(levels_, joint.level + 1);
+  }
+}
+
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
   if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
@@ -355,6 +365,7 @@ ModelView<Real> Model::view() const {
   }();
   ModelView<Real> view = {};
   view.bodies = nbodies();
+  view.levels = levels_;
   view.nq = nq_;
   view.nv = nv_;
   view.own_nq = own_nq_;
@@ -383,7 +394,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
   // coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
-  const std::size_t packs = 156 * bodies + 48 * nv + 2 * nv * nv +
+  const std::size_t packs = 156 * bodies + (48 + 6 * static_cast<std::size_t>(levels_)) * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;

@@ -33,6 +33,22 @@ from pysim.algorithms.frames import (
     jacobian,
     jacobian_time_derivative,
 )
+from pysim.algorithms.inertia_matrices import (
+    coriolis_matrix,
+    minverse,
+    operational_space_inertia,
+    operational_space_mobility,
+)
+from pysim.algorithms.centroidal import (
+    centroidal_map,
+    centroidal_map_time_derivative,
+    centroidal_momentum,
+    centroidal_momentum_rate,
+)
+from pysim.algorithms.reactions import (
+    JointReactions,
+    joint_reactions,
+)
 from pysim.algorithms.regressors import (
     body_regressor,
     joint_torque_regressor,
@@ -42,10 +58,16 @@ from pysim.algorithms.regressors import (
 )
 
 __all__ = [
+    "JointReactions",
     "aba",
     "available_isas",
     "body_regressor",
     "center_of_mass",
+    "centroidal_map",
+    "centroidal_map_time_derivative",
+    "centroidal_momentum",
+    "centroidal_momentum_rate",
+    "coriolis_matrix",
     "crba",
     "elastic_energy",
     "forward_kinematics",
@@ -56,11 +78,15 @@ __all__ = [
     "influence_coefficients",
     "jacobian",
     "jacobian_time_derivative",
+    "joint_reactions",
     "joint_torque_regressor",
     "kinetic_energy",
     "kinetic_energy_regressor",
+    "minverse",
     "momentum_regressor",
     "nonlinear_effects",
+    "operational_space_inertia",
+    "operational_space_mobility",
     "passive_forces",
     "potential_energy",
     "potential_energy_regressor",

@@ -34,6 +34,18 @@ ALGORITHMS = {
         m, q, v, a, "tool", "aligned", classical=True, **o
     ),
     "influence_coefficients": pysim.influence_coefficients,
+    "minverse": pysim.minverse,
+    "coriolis_matrix": pysim.coriolis_matrix,
+    "operational_space_mobility": lambda m, q, **o: pysim.operational_space_mobility(
+        m, q, "tool", **o
+    ),
+    "centroidal_momentum": pysim.centroidal_momentum,
+    "centroidal_momentum_rate": pysim.centroidal_momentum_rate,
+    "centroidal_map": pysim.centroidal_map,
+    "centroidal_map_time_derivative": pysim.centroidal_map_time_derivative,
+    "joint_reactions": lambda m, q, v, a, **o: np.stack(
+        pysim.joint_reactions(m, q, v, a, **o), axis=-3
+    ),
 }
 TAKES = {
     "rnea": 3,
@@ -46,6 +58,11 @@ TAKES = {
     "jacobian_time_derivative": 2,
     "frame_velocity": 2,
     "frame_acceleration": 3,
+    "coriolis_matrix": 2,
+    "centroidal_momentum": 2,
+    "centroidal_momentum_rate": 3,
+    "centroidal_map_time_derivative": 2,
+    "joint_reactions": 3,
 }  # of (q, v, x); others q alone
 
 
