@@ -392,9 +392,9 @@ template ModelView<float> Model::view() const;
 std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
-  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
-  // coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
-  const std::size_t packs = 156 * bodies + (48 + 6 * static_cast<std::size_t>(levels_)) * nv + 2 * nv * nv +
+  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
+  // stages a coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
+  const std::size_t packs = 156 * bodies + (80 + 6 * static_cast<std::size_t>(levels_)) * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;

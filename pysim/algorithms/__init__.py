@@ -5,11 +5,18 @@ leading shape. float64 runs the double kernels; float32 arrays run the single-pr
 processor. Derivatives and accelerations are components in the bodies' own frames, linear part first.
 
 Every function raises ValueError, naming the argument, for a wrong shape or dtype, a NaN or infinity, and a quaternion
-that is not of unit length.
+that is not of unit length. A state at which a joint plugin is not finite is NaN in its own rows of the result and
+leaves every other row as it is; a callback joint whose code raises ends the call, with a JointError.
 """
 
 from __future__ import annotations
 
+from pysim.algorithms.centroidal import (
+    centroidal_map,
+    centroidal_map_time_derivative,
+    centroidal_momentum,
+    centroidal_momentum_rate,
+)
 from pysim.algorithms.dynamics import (
     aba,
     available_isas,
@@ -38,12 +45,6 @@ from pysim.algorithms.inertia_matrices import (
     minverse,
     operational_space_inertia,
     operational_space_mobility,
-)
-from pysim.algorithms.centroidal import (
-    centroidal_map,
-    centroidal_map_time_derivative,
-    centroidal_momentum,
-    centroidal_momentum_rate,
 )
 from pysim.algorithms.reactions import (
     JointReactions,

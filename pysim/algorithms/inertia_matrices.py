@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pysim.algorithms.frames import Expressed
     from pysim.model import Model
 
-    Array = NDArray[np.float64]
+    Array = NDArray[np.floating]
 
 
 def minverse(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
@@ -76,5 +76,4 @@ def operational_space_inertia(
             f"cannot move in all six directions{state}, its inertia is infinite; "
             "use operational_space_mobility",
         )
-    inertia: Array = np.linalg.inv(mobility)
-    return inertia
+    return np.linalg.inv(mobility)
