@@ -139,7 +139,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
-  number_levels();
+  number_forks();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -312,12 +312,16 @@ void Model::mark_children() {
   }
 }
 
-void Model::number_levels() {
-  for (auto& joint : joints_) {
-    if (joint.parent >= 0) {
-      joint.level = joints_[static_cast<std::size_t>(joint.parent)].level + (joint.last_child ? 0 : 1);
-    }
-    levels_ = std::max(levels_, joint.level + 1);
+void Model::number_forks() {
+  for (auto& joint : joints_) joint.fork = -1;
+  for (const auto& joint : joints_) {
+    if (joint.parent < 0 || joint.last_child) continue;
+    Joint& parent = joints_[static_cast<std::size_t>(joint.parent)];
+    if (parent.fork >= 0) continue;
+    parent.fork = fork_columns_;
+    const bool to_the_end = parent.end == nbodies();
+    const int end = to_the_end ? nv_ : joints_[static_cast<std::size_t>(parent.end)].v;
+    fork_columns_ += end - parent.v - parent.nv;
   }
 }
 
@@ -365,7 +369,7 @@ ModelView<Real> Model::view() const {
   }();
   ModelView<Real> view = {};
   view.bodies = nbodies();
-  view.levels = levels_;
+  view.fork_columns = fork_columns_;
   view.nq = nq_;
   view.nv = nv_;
   view.own_nq = own_nq_;
@@ -394,7 +398,8 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
   // stages a coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
-  const std::size_t packs = 156 * bodies + (80 + 6 * static_cast<std::size_t>(levels_)) * nv + 2 * nv * nv +
+  const std::size_t packs = 156 * bodies + 80 * nv + 2 * nv * nv +
+                            6 * static_cast<std::size_t>(fork_columns_) +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;
