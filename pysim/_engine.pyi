@@ -23,6 +23,8 @@ class Model:
     @property
     def nbodies(self) -> int: ...
     @property
+    def tree_nv(self) -> int: ...
+    @property
     def callback_numbers(self) -> int: ...
     @property
     def gravity(self) -> Array: ...
@@ -150,3 +152,113 @@ def advance(
     *,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
+def joint_torque_regressor(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def kinetic_energy_regressor(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def potential_energy_regressor(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def momentum_regressor(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def jacobian(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def jacobian_time_derivative(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def frame_velocity(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def frame_acceleration(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    classical: bool,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def influence_coefficients(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def minverse(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def coriolis_matrix(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def frame_mobility(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def centroidal_momentum(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def centroidal_momentum_rate(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def centroidal_map(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def centroidal_map_time_derivative(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def joint_reactions(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...

@@ -10,6 +10,9 @@ void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
+void bind_regressors(pybind11::module_&);
+void bind_frames(pybind11::module_&);
+void bind_inertia(pybind11::module_&);
 }  // namespace pysim::bindings
 
 PYBIND11_MODULE(_engine, m) {
@@ -26,4 +29,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_stepping(m);
   bind_rollout(m);
   bind_spatial(m);
+  bind_regressors(m);
+  bind_frames(m);
+  bind_inertia(m);
 }

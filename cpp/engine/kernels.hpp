@@ -1,7 +1,10 @@
 // The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
 #pragma once
 
+#include "engine/frame_operations.hpp"
+#include "engine/inertia_operations.hpp"
 #include "engine/operations.hpp"
+#include "engine/regressor_operations.hpp"
 #include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
@@ -22,6 +25,12 @@ struct DynamicsKernels {
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
   Kernel<Real> integrate, difference, rollout;
+  Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
+  Kernel<Real> momentum_regressor;
+  Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
+  Kernel<Real> minverse, coriolis_matrix, frame_mobility;
+  Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
+  Kernel<Real> joint_reactions;
 };
 
 struct Kernels {
@@ -66,7 +75,24 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
           &run<Difference, S, Tail>,
-          &run<Rollout, S, Tail>};
+          &run<Rollout, S, Tail>,
+          &run<JointTorqueRegressor, S, Tail>,
+          &run<KineticEnergyRegressor, S, Tail>,
+          &run<PotentialEnergyRegressor, S, Tail>,
+          &run<MomentumRegressor, S, Tail>,
+          &run<Jacobian, S, Tail>,
+          &run<JacobianRate, S, Tail>,
+          &run<FrameVelocity, S, Tail>,
+          &run<FrameAcceleration, S, Tail>,
+          &run<InfluenceCoefficients, S, Tail>,
+          &run<Minverse, S, Tail>,
+          &run<CoriolisMatrix, S, Tail>,
+          &run<FrameMobility, S, Tail>,
+          &run<CentroidalMomentum, S, Tail>,
+          &run<CentroidalMomentumRate, S, Tail>,
+          &run<CentroidalMap, S, Tail>,
+          &run<CentroidalMapRate, S, Tail>,
+          &run<JointReactions, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

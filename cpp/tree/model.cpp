@@ -140,6 +140,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  number_forks();
   find_quaternions();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
@@ -160,6 +161,11 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
 void Model::add_joint(const JointDescription& d) {
   if (d.parent < -1 || d.parent >= nbodies()) {
     throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
+  }
+  int open = nbodies() - 1;  // depth first: the parent is the last body or above it
+  while (open != d.parent && open >= 0) open = joints_[static_cast<std::size_t>(open)].parent;
+  if (open != d.parent) {
+    throw std::invalid_argument("joint '" + d.name + "': bodies must come depth first");
   }
   Joint joint = {};
   joint.parent = d.parent;
@@ -253,13 +259,14 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
-/// Python hands over pose, columns and bias; the bias waits behind the columns until it is asked for.
+/// Python hands over pose, columns, bias and the columns' rates; the latter wait behind the columns until
+/// they are asked for.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
   joint.shape = Shape::callback;
   joint.callback = callback_numbers_;
-  callback_numbers_ += 18 + 6 * joint.nv;
-  ++joint.stored_count;
+  joint.stored_count += 1 + joint.nv;
+  callback_numbers_ += 12 + 6 * joint.stored_count;
 }
 
 /// Index of a program among the model's; refuses one that would touch what is not its own.
@@ -305,13 +312,28 @@ void Model::find_quaternions() {
 
 void Model::mark_children() {
   std::vector<bool> seen(joints_.size(), false);
+  for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].end = static_cast<int>(k) + 1;
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
     const auto body = joints_.size() - 1 - static_cast<std::size_t>(joint - joints_.rbegin());
     joint->leaf = !seen[body];
     if (joint->parent < 0) continue;
     const auto parent = static_cast<std::size_t>(joint->parent);
+    joints_[parent].end = std::max(joints_[parent].end, joint->end);
     joint->last_child = !seen[parent];
     seen[parent] = true;
+  }
+}
+
+void Model::number_forks() {
+  for (auto& joint : joints_) joint.fork = -1;
+  for (const auto& joint : joints_) {
+    if (joint.parent < 0 || joint.last_child) continue;
+    Joint& parent = joints_[static_cast<std::size_t>(joint.parent)];
+    if (parent.fork >= 0) continue;
+    parent.fork = fork_columns_;
+    const bool to_the_end = parent.end == nbodies();
+    const int end = to_the_end ? nv_ : joints_[static_cast<std::size_t>(parent.end)].v;
+    fork_columns_ += end - parent.v - parent.nv;
   }
 }
 
@@ -359,6 +381,7 @@ ModelView<Real> Model::view() const {
   }();
   ModelView<Real> view = {};
   view.bodies = nbodies();
+  view.fork_columns = fork_columns_;
   view.nq = nq_;
   view.nv = nv_;
   view.own_nq = own_nq_;
@@ -386,8 +409,9 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
-  // stages a coordinate; M on both sets of coordinates
-  const std::size_t packs = 96 * bodies + 96 * nv + 2 * nv * nv +
+  // stages a coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
+  const std::size_t packs = 156 * bodies + 96 * nv + 2 * nv * nv +
+                            6 * static_cast<std::size_t>(fork_columns_) +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;

@@ -43,11 +43,14 @@ struct Block {
 struct Joint {
   Shape shape;
   int parent;        ///< body, or −1 for the world
+  int end;           ///< bodies k … end − 1 are those that move with joint k
   int nq, nv;        ///< numbers in q and v
   int q, v;          ///< where they begin, in tree coordinates
   int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
   int first_stored;  ///< where its stored columns begin; −1 if it has none
   int stored_count;  ///< how many they are
+  int fork;          ///< of a body with two children or more: where the columns below it begin among those of
+                     ///< all forks; else −1
   bool biased;       ///< c = Ṡ q̇ is not zero
   bool leaf;         ///< no joint hangs on this body
   bool last_child;   ///< no later joint has the same parent: going to the root, it comes first
@@ -110,6 +113,7 @@ struct Coupling {
 template <class Real>
 struct ModelView {
   int bodies;
+  int fork_columns;      ///< coordinates below forks, counted once a fork
   int nq, nv;            ///< of the tree
   int own_nq, own_nv;    ///< of the user
   int stored_columns;    ///< twists to keep for all joints, registers of programs among them
