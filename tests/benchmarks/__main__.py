@@ -45,10 +45,10 @@ def main() -> None:
     for name in IN_MUJOCO:
         step_rows(name)
     scene_row(Path(__file__).parents[2] / "scenes" / "robot_arm.toml")
+    matrices.main((*ROBOTS, *CHAINS[:2]))
     heading("rollouts of 256 worlds, 100 steps", "µs a step of a world")
     for name in (*IN_MUJOCO, *CHAINS):
         rollout_rows(name, 256, 100)
-    matrices.main(say, ROBOTS)
     plugins.main(say)
 
 
