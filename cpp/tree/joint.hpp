@@ -11,6 +11,7 @@
 #include "spatial/so3.hpp"
 #include "tree/program.hpp"
 #include "tree/subspace.hpp"
+#include "tree/turns.hpp"
 
 namespace pysim::tree {
 
@@ -132,6 +133,23 @@ PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
     }
   }
   __builtin_unreachable();
+}
+
+/// The same, where the sines and cosines of a single world are known.
+template <class S>
+PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
+                              int b,
+                              const S* tree_q,
+                              const Turns<S>& turns,
+                              Motion<S>* stored_columns) {
+  if constexpr (S::width == 1) {
+    const Joint& joint = model.joint[b];
+    if (joint.shape == Shape::revolute) {
+      const Pose<S> X = placement<S>(model.constants[b]);
+      return {turn_about_z(X.R, turns.sin[joint.q], turns.cos[joint.q]), X.p};
+    }
+  }
+  return evaluate(model, b, tree_q, stored_columns);
 }
 
 /// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.

@@ -47,7 +47,7 @@ def main() -> None:
     scene_row(Path(__file__).parents[2] / "scenes" / "robot_arm.toml")
     matrices.main((*ROBOTS, *CHAINS[:2]))
     heading("rollouts of 256 worlds, 100 steps", "µs a step of a world")
-    for name in (*IN_MUJOCO, *CHAINS):
+    for name in (*IN_MUJOCO, *CHAINS[:2]):
         rollout_rows(name, 256, 100)
     plugins.main(say)
 
