@@ -1,7 +1,9 @@
 // The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
 #pragma once
 
+#include "engine/mesh_kernels.hpp"
 #include "engine/operations.hpp"
+#include "engine/pair_kernels.hpp"
 #include "engine/spatial_kernels.hpp"
 
 namespace pysim::engine {
@@ -30,6 +32,9 @@ struct Kernels {
   Kernel<double> advance;
   SpatialKernels<double> spatial;
   SpatialKernels<float> spatial_float;
+  PairKernels<double> pairs;
+  PairKernels<float> pairs_float;
+  MeshKernels meshes;
 };
 
 /// Whole packs first, then the remaining states one at a time through the same code.
@@ -75,7 +80,10 @@ constexpr Kernels make_kernels(const char* isa) noexcept {
           make_dynamics_kernels<Isa, float, 2 * W>(),
           &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           make_spatial_kernels<Isa, double, W>(),
-          make_spatial_kernels<Isa, float, 2 * W>()};
+          make_spatial_kernels<Isa, float, 2 * W>(),
+          make_pair_kernels<Isa, double, W>(),
+          make_pair_kernels<Isa, float, 2 * W>(),
+          make_mesh_kernels<Isa, W>()};
 }
 
 }  // namespace pysim::engine

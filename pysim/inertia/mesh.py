@@ -1,4 +1,8 @@
-"""Inertia of the solid inside a closed surface of triangles."""
+"""Inertia of the solid inside a closed surface of triangles, and its derivatives [Kwon, (15)-(34)].
+
+The integrals are exact for the given vertices, summed with compensation and seen from the middle of the mesh
+(cpp/spatial/solid.hpp); float32 vertices are taken as the float64 numbers they are.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +10,105 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.inertia.parameters import move_theta, theta_from_origin
+from pysim.inertia.surface import Surface, check_closed, check_density, check_volume, read_surface
+from pysim.spatial.arrays import checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from pysim.spatial.arrays import Array
 
 
-def mesh_inertia(vertices: ArrayLike, faces: ArrayLike, density: float) -> Array:
-    """Return θ (10,) of the solid inside a closed surface, about the vertices' origin.
-
-    A triangle (a, b, c) seen from the origin is a tetrahedron of volume V = a·(b × c)/6, first moment V (a + b + c)/4
-    and second moment V (s sᵀ + a aᵀ + b bᵀ + c cᵀ)/20 with s = a + b + c; signs make the parts outside cancel.
+def mesh_inertia(
+    vertices: ArrayLike, faces: ArrayLike, density: float, *, check: bool = True, name: str = "mesh"
+) -> Array:
+    """Return θ (10,) [kg, kg·m, kg·m²] of the solid inside a closed surface, about the vertices' origin.
 
     Args:
         vertices: (n, 3) [m].
-        faces: (m, 3) indices, counter-clockwise from outside.
+        faces: (m, 3) indices from 0, counter-clockwise from outside.
         density: uniform [kg/m³].
+        check: refuse what encloses no solid; without it the integrals are taken over whatever is there.
+        name: what errors call the mesh.
+
+    Raises:
+        PysimError: a vertex is not finite, a face names none, there are fewer than four faces, the surface is open,
+            wound inconsistently or inside out, has a face twice, encloses nothing; the density is negative.
     """
-    points = np.asarray(vertices, float)
-    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))  # near the solid, digits do not cancel
-    corners = (points - middle)[np.asarray(faces)]
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    V = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
-    s = a + b + c
-    first = V @ s / 4
-    second = np.einsum("i,ij,ik->jk", V, s, s) + np.einsum("i,inj,ink->jk", V, corners, corners)
-    second /= 20
-    about_middle = np.trace(second) * np.eye(3) - second
-    theta = density * theta_from_origin(V.sum(), first, about_middle)
+    mu, surface = check_density(density), read_surface(vertices, faces, name)
+    if check:
+        check_closed(surface)
+    theta = solid_theta(surface)
+    if check:
+        check_volume(surface, float(theta[0]))
+    return mu * theta
+
+
+def mesh_inertia_derivatives(
+    vertices: ArrayLike, faces: ArrayLike, density: float, *, check: bool = True, name: str = "mesh"
+) -> Array:
+    """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m] of `mesh_inertia`, whose arguments and errors it has.
+
+    Each face adds its normal times three weights, one to the slot of each of its corners. The axis of θ is the last in
+    memory.
+    """
+    mu, surface = check_density(density), read_surface(vertices, faces, name)
+    if check:
+        check_closed(surface)
+    rows: Array = _engine.mesh_derivatives(surface.vertices, surface.faces, np.zeros(3), mu)
+    return np.moveaxis(rows, -1, 0)
+
+
+def mesh_inertia_density_derivative(
+    vertices: ArrayLike, faces: ArrayLike, *, check: bool = True, name: str = "mesh"
+) -> Array:
+    """Return ∂θ/∂density (10,) [m³, m⁴, m⁵]: θ of unit density, for θ is proportional to it."""
+    return mesh_inertia(vertices, faces, 1.0, check=check, name=name)
+
+
+def moved_derivative(theta: ArrayLike) -> Array:
+    """Return ∂θ/∂η (…, 10, 6) of a body moved by exp([η]) X, at η = 0 and with θ (…, 10) where it is now.
+
+    η = [v; ω], in the frame that θ is in, linear part first [Kwon, (29)-(34)]:
+
+        dm = 0    dmc = m v − mc× ω    dI = ω× I − I ω× − v× mc× − mc× v×
+    """
+    t = checked(theta, "theta", (10,))
+    m, x, y, z, xx, xy, yy, xz, yz, zz = np.moveaxis(t, -1, 0)
+    o = np.zeros_like(m)
+    rows = (
+        (o, o, o, o, o, o),
+        (m, o, o, o, z, -y),
+        (o, m, o, -z, o, x),
+        (o, o, m, y, -x, o),
+        (o, 2 * y, 2 * z, o, 2 * xz, -2 * xy),
+        (-y, -x, o, -xz, yz, xx - yy),
+        (2 * x, o, 2 * z, -2 * yz, o, 2 * xy),
+        (-z, o, -x, xy, zz - xx, -yz),
+        (o, -z, -y, yy - zz, -xy, xz),
+        (2 * x, 2 * y, o, 2 * yz, -2 * xz, o),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def solid_theta(surface: Surface) -> NDArray[np.float64]:
+    """θ (10,) of unit density [m³, m⁴, m⁵]."""
+    sums = _engine.mesh_moments(surface.vertices, surface.faces, surface.middle)
+    return _theta(surface, sums / ([6.0] + [24.0] * 3 + [120.0] * 6))
+
+
+def sheet_theta(surface: Surface) -> NDArray[np.float64]:
+    """θ (10,) of unit mass per area [m², m³, m⁴] of the faces themselves."""
+    sums = _engine.mesh_moments(surface.vertices, surface.faces, surface.middle, sheet=True)
+    return _theta(surface, sums / ([2.0] + [6.0] * 3 + [24.0] * 6))
+
+
+def _theta(surface: Surface, moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """θ about the vertices' origin of ∫ 1, ∫ x, ∫ x xᵀ about the middle: I = tr C 1 − C."""
+    xx, yy, zz, xy, yz, zx = moments[4:]
+    I = np.array([[yy + zz, -xy, -zx], [-xy, zz + xx, -yz], [-zx, -yz, xx + yy]])  # noqa: E741
     X = np.eye(4)
-    X[:3, 3] = middle
-    return move_theta(theta, X)
+    X[:3, 3] = surface.middle
+    return move_theta(theta_from_origin(moments[0], moments[1:4], I), X)

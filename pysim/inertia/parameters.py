@@ -1,9 +1,4 @@
-"""Inertia of rigid bodies as ten numbers.
-
-θ = [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] is the order of the public interface, about the body frame's
-origin, tensor entries (the off-diagonal ones are minus the products of inertia). The engine's packed record is
-[m, mcx, mcy, mcz, Ixx, Iyy, Izz, Ixy, Iyz, Izx]. Leading axes are batches. Units: kg, kg·m, kg·m².
-"""
+"""The parameters θ of bodies: from mass, centre and inertia, and back, and in another frame."""
 
 from __future__ import annotations
 
@@ -11,35 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.inertia.orders import packed_to_theta, theta_to_packed
+from pysim.spatial.arrays import floats, map_pairs
+
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
-
-_TO_PACKED = [0, 1, 2, 3, 4, 6, 9, 5, 8, 7]
-_FROM_PACKED = [0, 1, 2, 3, 4, 7, 5, 9, 8, 6]
-_TO_KWON = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]
-_FROM_KWON = [0, 1, 2, 3, 4, 7, 5, 8, 9, 6]
-
-
-def theta_to_packed(theta: ArrayLike) -> Array:
-    """Return the engine's record (…, 10) of θ (…, 10)."""
-    return np.asarray(theta, float)[..., _TO_PACKED]
-
-
-def packed_to_theta(packed: ArrayLike) -> Array:
-    """Return θ (…, 10) of the engine's record (…, 10)."""
-    return np.asarray(packed, float)[..., _FROM_PACKED]
-
-
-def theta_to_kwon(theta: ArrayLike) -> Array:
-    """Return [m, mc, Ixx, Iyy, Izz, Ixy, Ixz, Iyz] (…, 10), Kwon's order, of θ (…, 10)."""
-    return np.asarray(theta, float)[..., _TO_KWON]
-
-
-def kwon_to_theta(kwon: ArrayLike) -> Array:
-    """Return θ (…, 10) of numbers in Kwon's order (…, 10)."""
-    return np.asarray(kwon, float)[..., _FROM_KWON]
+    from pysim.spatial.arrays import Array
 
 
 def theta_from_com(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
@@ -64,14 +37,14 @@ def theta_from_origin(mass: float, first_moment: ArrayLike, inertia: ArrayLike) 
 
 def rotational_inertia(theta: ArrayLike) -> Array:
     """Return the rotational inertia about the origin (…, 3, 3) [kg·m²] of θ (…, 10)."""
-    values = np.asarray(theta, float)
+    values = floats(theta)
     tensor: Array = values[..., [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(*values.shape[:-1], 3, 3)
     return tensor
 
 
 def center_of_mass(theta: ArrayLike) -> Array:
     """Return the centre of mass (…, 3) [m] of θ (…, 10); zero where the mass is zero."""
-    values = np.asarray(theta, float)
+    values = floats(theta)
     mass = values[..., :1]
     com: Array = np.zeros_like(values[..., 1:4])
     np.divide(values[..., 1:4], mass, out=com, where=mass != 0)
@@ -80,7 +53,7 @@ def center_of_mass(theta: ArrayLike) -> Array:
 
 def central_inertia(theta: ArrayLike) -> Array:
     """Return the rotational inertia about the centre of mass (…, 3, 3) [kg·m²] of θ (…, 10)."""
-    values = np.asarray(theta, float)
+    values = floats(theta)
     c = center_of_mass(values)
     square = (c * c).sum(-1)[..., None, None] * np.eye(3)
     shift = square - c[..., :, None] * c[..., None, :]
@@ -89,11 +62,13 @@ def central_inertia(theta: ArrayLike) -> Array:
 
 
 def move_theta(theta: ArrayLike, pose: ArrayLike) -> Array:
-    """Return θ (10,) of the same body seen from frame A, given X_AB (4, 4) and its θ in B."""
-    values, X = np.asarray(theta, float), np.asarray(pose, float)
-    R, p = X[:3, :3], X[:3, 3]
-    m, mc = values[0], R @ values[1:4]
-    s = mc + 0.5 * m * p
-    moved = R @ rotational_inertia(values) @ R.T
-    moved += 2 * (p @ s) * np.eye(3) - np.outer(p, s) - np.outer(s, p)
-    return theta_from_origin(m, mc + m * p, moved)
+    """Return θ (…, 10) of the same bodies seen from frame A, given X_AB (…, 4, 4) and their θ in B."""
+    X = floats(pose)
+    record = np.swapaxes(X[..., :3, :], -1, -2).reshape(*X.shape[:-2], 12)
+    return packed_to_theta(map_pairs("inertia_transform", theta_to_packed(theta), record))
+
+
+def moving_matrix(pose: ArrayLike) -> Array:
+    """Return the matrix (…, 10, 10) with θ_A = matrix θ_B, given X_AB (…, 4, 4): `move_theta` is linear in θ."""
+    columns = move_theta(np.eye(10), np.asarray(pose)[..., None, :, :])
+    return np.swapaxes(columns, -1, -2)
