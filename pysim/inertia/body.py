@@ -50,7 +50,7 @@ class Inertia(Construction):
     def __len__(self) -> int:
         return len(self.record) if self.record.ndim > 1 else 1
 
-    def __getitem__(self, index: Any) -> Self:
+    def __getitem__(self, index: Any) -> Self:  # noqa: ANN401, whatever NumPy takes
         """Return some of the bodies: an index of the leading axes."""
         keys = index if isinstance(index, tuple) else (index,)
         return type(self)(self.record[(*keys, ..., slice(None))])

@@ -13,7 +13,7 @@ from pysim.inertia.orders import centroidal_to_packed, kwon_to_packed, theta_to_
 from pysim.spatial.arrays import checked, tolerance
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, DTypeLike
 
     from pysim.spatial.arrays import Array
 
@@ -25,7 +25,7 @@ class Construction:
 
     __slots__ = ("record",)
 
-    def __init__(self, record: ArrayLike, dtype: Any = None) -> None:
+    def __init__(self, record: ArrayLike, dtype: DTypeLike | None = None) -> None:
         """Take the engine's record (…, 10), I about the reference point."""
         numbers = checked(record, "record", (10,))
         kind = np.dtype(numbers.dtype if dtype is None else dtype)
@@ -34,24 +34,24 @@ class Construction:
         self.record: Array = np.array(numbers, kind, order="C")
 
     @classmethod
-    def zeros(cls, shape: int | tuple[int, ...] = (), dtype: Any = np.float64) -> Self:
+    def zeros(cls, shape: int | tuple[int, ...] = (), dtype: DTypeLike = np.float64) -> Self:
         """Return bodies without mass."""
         leading = (shape,) if isinstance(shape, int) else shape
         return cls(np.zeros((*leading, 10)), dtype)
 
     @classmethod
-    def from_theta(cls, theta: ArrayLike, dtype: Any = None) -> Self:
+    def from_theta(cls, theta: ArrayLike, dtype: DTypeLike | None = None) -> Self:
         """Build from θ (…, 10)."""
         return cls(theta_to_packed(checked(theta, "theta", (10,))), dtype)
 
     @classmethod
-    def from_kwon(cls, kwon: ArrayLike, dtype: Any = None) -> Self:
+    def from_kwon(cls, kwon: ArrayLike, dtype: DTypeLike | None = None) -> Self:
         """Build from numbers in Kwon's order (…, 10)."""
         return cls(kwon_to_packed(checked(kwon, "kwon", (10,))), dtype)
 
     @classmethod
     def from_com(
-        cls, mass: ArrayLike, com: ArrayLike, inertia: ArrayLike, dtype: Any = None
+        cls, mass: ArrayLike, com: ArrayLike, inertia: ArrayLike, dtype: DTypeLike | None = None
     ) -> Self:
         """Build from the mass (…) [kg], the centre of mass (…, 3) [m] and I about it (…, 3, 3) [kg·m²]."""
         m, c = checked(mass, "mass", (), unit="kg"), checked(com, "com", (3,), unit="m")
@@ -59,7 +59,11 @@ class Construction:
 
     @classmethod
     def from_origin(
-        cls, mass: ArrayLike, first_moment: ArrayLike, inertia: ArrayLike, dtype: Any = None
+        cls,
+        mass: ArrayLike,
+        first_moment: ArrayLike,
+        inertia: ArrayLike,
+        dtype: DTypeLike | None = None,
     ) -> Self:
         """Build from the mass (…) [kg], mc (…, 3) [kg·m] and I about the reference point (…, 3, 3) [kg·m²]."""
         m = checked(mass, "mass", (), unit="kg")
@@ -67,7 +71,7 @@ class Construction:
         return cls(_record(m, h, inertia), dtype)
 
     @classmethod
-    def from_matrix(cls, matrix: ArrayLike, dtype: Any = None) -> Self:
+    def from_matrix(cls, matrix: ArrayLike, dtype: DTypeLike | None = None) -> Self:
         """Build from M (…, 6, 6) = [[m 1, −mc×], [mc×, I]]; PysimError if it has another form."""
         M = checked(matrix, "matrix", (6, 6))
         h = np.stack([M[..., 5, 1], M[..., 3, 2], M[..., 4, 0]], axis=-1)
@@ -80,42 +84,48 @@ class Construction:
         return made
 
     @classmethod
-    def from_mesh(cls, vertices: ArrayLike, faces: ArrayLike, density: float, **how: Any) -> Self:
+    def from_mesh(
+        cls,
+        vertices: ArrayLike,
+        faces: ArrayLike,
+        density: float,
+        **how: Any,  # noqa: ANN401, as there
+    ) -> Self:
         """Build from a closed surface: arguments of `mesh_inertia`."""
         return cls.from_theta(mesh_inertia(vertices, faces, density, **how))
 
     @classmethod
-    def box(cls, x: ArrayLike, y: ArrayLike, z: ArrayLike, **matter: Any) -> Self:
+    def box(cls, x: ArrayLike, y: ArrayLike, z: ArrayLike, **matter: ArrayLike) -> Self:
         """Box of full lengths [m]; matter is density= [kg/m³] or mass= [kg], and thickness= [m] of a hollow one."""
         return cls.from_theta(primitives.box(x, y, z, **matter))
 
     @classmethod
-    def sphere(cls, radius: ArrayLike, **matter: Any) -> Self:
+    def sphere(cls, radius: ArrayLike, **matter: ArrayLike) -> Self:
         """Ball, or hollow sphere, of outer radius [m]; matter as `box`."""
         return cls.from_theta(primitives.sphere(radius, **matter))
 
     @classmethod
-    def cylinder(cls, radius: ArrayLike, length: ArrayLike, **matter: Any) -> Self:
+    def cylinder(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
         """Cylinder along z [m], hollow with closed ends; matter as `box`."""
         return cls.from_theta(primitives.cylinder(radius, length, **matter))
 
     @classmethod
-    def tube(cls, radius: ArrayLike, length: ArrayLike, **matter: Any) -> Self:
+    def tube(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
         """Open tube along z of outer radius [m]; matter as `box`, thickness= is required."""
         return cls.from_theta(primitives.tube(radius, length, **matter))
 
     @classmethod
-    def capsule(cls, radius: ArrayLike, length: ArrayLike, **matter: Any) -> Self:
+    def capsule(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
         """Cylinder along z with half balls at its ends [m], length without them; matter as `box`."""
         return cls.from_theta(primitives.capsule(radius, length, **matter))
 
     @classmethod
-    def ellipsoid(cls, a: ArrayLike, b: ArrayLike, c: ArrayLike, **matter: Any) -> Self:
+    def ellipsoid(cls, a: ArrayLike, b: ArrayLike, c: ArrayLike, **matter: ArrayLike) -> Self:
         """Ellipsoid of these semi-axes [m]; matter as `box`."""
         return cls.from_theta(primitives.ellipsoid(a, b, c, **matter))
 
     @classmethod
-    def cone(cls, radius: ArrayLike, length: ArrayLike, **matter: Any) -> Self:
+    def cone(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
         """Cone along z, base at −length/2, tip at +length/2 [m]; matter as `box`."""
         return cls.from_theta(primitives.cone(radius, length, **matter))
 

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim.errors import PysimError
+from pysim.inertia.mending import hull, mended
 from pysim.inertia.parameters import move_theta, theta_from_origin
-from pysim.inertia.surface import Surface, check_closed, check_density, check_volume, read_surface
+from pysim.inertia.surface import (
+    Surface,
+    check_closed,
+    check_density,
+    check_thickness,
+    check_volume,
+    read_surface,
+)
 from pysim.spatial.arrays import checked
 
 if TYPE_CHECKING:
@@ -22,7 +31,15 @@ if TYPE_CHECKING:
 
 
 def mesh_inertia(
-    vertices: ArrayLike, faces: ArrayLike, density: float, *, check: bool = True, name: str = "mesh"
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    density: float,
+    *,
+    check: bool = True,
+    repair: bool = False,
+    convex: bool = False,
+    shell: float | None = None,
+    name: str = "mesh",
 ) -> Array:
     """Return θ (10,) [kg, kg·m, kg·m²] of the solid inside a closed surface, about the vertices' origin.
 
@@ -31,6 +48,10 @@ def mesh_inertia(
         faces: (m, 3) indices from 0, counter-clockwise from outside.
         density: uniform [kg/m³].
         check: refuse what encloses no solid; without it the integrals are taken over whatever is there.
+        repair: join, turn, drop and add triangles until there is a solid, and warn of what was done.
+        convex: take the convex hull instead.
+        shell: take the triangles themselves instead, as a thin sheet of this thickness [m] about them; they may be
+            open and wound anyhow.
         name: what errors call the mesh.
 
     Raises:
@@ -38,7 +59,15 @@ def mesh_inertia(
             wound inconsistently or inside out, has a face twice, encloses nothing; the density is negative.
     """
     mu, surface = check_density(density), read_surface(vertices, faces, name)
-    if check:
+    if sum((repair, convex, shell is not None)) > 1:
+        raise PysimError(name, "repair, convex and shell are alternatives; give one of them")
+    if shell is not None:
+        return mu * check_thickness(shell) * sheet_theta(surface)
+    if repair:
+        surface = read_surface(*mended(surface.vertices, surface.faces, name, fill=True), name)
+    if convex:
+        surface = hull(surface)
+    elif check:
         check_closed(surface)
     theta = solid_theta(surface)
     if check:
@@ -49,7 +78,7 @@ def mesh_inertia(
 def mesh_inertia_derivatives(
     vertices: ArrayLike, faces: ArrayLike, density: float, *, check: bool = True, name: str = "mesh"
 ) -> Array:
-    """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m] of `mesh_inertia`, whose arguments and errors it has.
+    """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m] of `mesh_inertia`, with its check and errors.
 
     Each face adds its normal times three weights, one to the slot of each of its corners. The axis of θ is the last in
     memory.

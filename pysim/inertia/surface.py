@@ -87,6 +87,14 @@ def check_density(density: float, where: str = "density") -> float:
     return value
 
 
+def check_thickness(thickness: float, where: str = "shell") -> float:
+    """Return the thickness [m]; PysimError if it is not positive."""
+    value = float(thickness)
+    if not 0 < value < np.inf:
+        raise PysimError(where, f"must be a positive thickness [m], got {thickness!r}")
+    return value
+
+
 def check_closed(surface: Surface) -> None:
     """Raise PysimError unless the faces enclose a solid; warn of faces that have no area."""
     count = len(surface.faces)
