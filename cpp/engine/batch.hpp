@@ -1,7 +1,8 @@
 // The caller's arrays: one row a state, and how packs of states are read from and written to them.
 #pragma once
 
-#include "stepping/system.hpp"
+#include "simd/load_rows.hpp"
+#include "stepping/error.hpp"
 
 namespace pysim::engine {
 
@@ -14,7 +15,32 @@ using spatial::Vec3;
 using tree::ModelView;
 using tree::Workspace;
 
-enum class Integrator : int { semi_implicit, rk4 };
+/// Schemes of fixed step, in the order of `integrator_names`.
+enum class Integrator : int { semi_implicit, rk2, rk4, variational, variational4 };
+constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4", "variational", "variational4"};
+
+/// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
+struct AdaptiveCall {
+  stepping::Tolerances tolerances;
+  const double* times;  ///< (count), ascending [s]
+  std::ptrdiff_t count, attempts;
+  double longest;          ///< step [s]
+  double* flight;          ///< (worlds, 4): time, h, last error, growth; in and out
+  double *q, *v;           ///< (worlds, nq), (worlds, nv): where the next call begins
+  std::ptrdiff_t* record;  ///< (worlds, 5): reached, accepted, rejected, worst, status
+};
+
+/// What a rollout reads and writes: row 0 of a world is where it starts, row k its state after k · every
+/// steps.
+template <class Real>
+struct RolloutCall {
+  const Real* controls;  ///< (worlds, rows · every, nv) [N or N·m]; null for none
+  std::ptrdiff_t rows;   ///< of a world beside its start
+  std::ptrdiff_t every;  ///< steps a row
+  std::ptrdiff_t begin;  ///< the row that this run starts from …
+  std::ptrdiff_t end;    ///< … and the last it makes
+  Real *q, *v;           ///< (worlds, 1 + rows, nq), (worlds, 1 + rows, nv)
+};
 
 /// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm
 /// does not use is null.
@@ -36,6 +62,8 @@ struct Batch {
   double time, step;
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< advance: good steps of each state
+  const AdaptiveCall* adaptive;
+  const RolloutCall<Real>* rollout;
 };
 
 /// W consecutive states of a batch: what one run of a kernel reads and writes.
@@ -51,12 +79,12 @@ struct States {
   /// `count` numbers of each row.
   S* load(const Real* rows, int count) {
     S* const packs = w.template take<S>(count);
-    for (int i = 0; i < count; ++i) packs[i] = gather<S>(rows + first * count + i, count);
+    simd::load_rows(rows + first * count, count, count, packs);
     return packs;
   }
 
   void save(const S* packs, Real* rows, int count) const {
-    for (int i = 0; i < count; ++i) scatter(packs[i], rows + first * count + i, count);
+    simd::store_rows(packs, count, rows + first * count, count);
   }
 
   /// The user's q, and behind it what Python computed.

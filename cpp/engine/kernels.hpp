@@ -4,6 +4,7 @@
 #include "engine/mesh_kernels.hpp"
 #include "engine/operations.hpp"
 #include "engine/pair_kernels.hpp"
+#include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
 namespace pysim::engine {
@@ -22,14 +23,14 @@ struct DynamicsKernels {
   Kernel<Real> forward_kinematics, frame_placement;
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
-  Kernel<Real> integrate, difference;
+  Kernel<Real> integrate, difference, rollout;
 };
 
 struct Kernels {
   const char* isa;
   DynamicsKernels<double> float64;
   DynamicsKernels<float> float32;
-  Kernel<double> advance;
+  Kernel<double> advance, advance_adaptive;
   SpatialKernels<double> spatial;
   SpatialKernels<float> spatial_float;
   PairKernels<double> pairs;
@@ -69,7 +70,8 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<ElasticEnergy, S, Tail>,
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
-          &run<Difference, S, Tail>};
+          &run<Difference, S, Tail>,
+          &run<Rollout, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.
@@ -79,6 +81,7 @@ constexpr Kernels make_kernels(const char* isa) noexcept {
           make_dynamics_kernels<Isa, double, W>(),
           make_dynamics_kernels<Isa, float, 2 * W>(),
           &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
+          &run<AdvanceAdaptive, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           make_spatial_kernels<Isa, double, W>(),
           make_spatial_kernels<Isa, float, 2 * W>(),
           make_pair_kernels<Isa, double, W>(),

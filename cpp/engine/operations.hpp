@@ -3,9 +3,12 @@
 
 #include "dynamics/energy.hpp"
 #include "engine/batch.hpp"
+#include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
-#include "stepping/rk4.hpp"
+#include "stepping/composition.hpp"
+#include "stepping/runge_kutta.hpp"
 #include "stepping/semi_implicit.hpp"
+#include "stepping/variational.hpp"
 
 namespace pysim::engine {
 
@@ -18,7 +21,8 @@ struct ForwardKinematics {
     dynamics::forward_kinematics(model, q, X_WB, at.w);
     for (int b = 0; b < model.bodies; ++b) {
       Pose<S> X = X_WB[b];
-      if (model.turned) X.R = X.R * transpose(spatial::all33<S>(model.constants[b].turn));
+      const auto& turn = model.constants[b].turn;
+      if (turn[8] < 1) X.R = X.R * transpose(spatial::all33<S>(turn));  // else the two frames are one
       at.save_pose(X, b, model.bodies);
     }
   }
@@ -142,6 +146,23 @@ struct Difference {
   }
 };
 
+/// Calls f(scheme) with the scheme of fixed step that is asked for.
+template <class F>
+PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
+  switch (integrator) {
+    case Integrator::semi_implicit:
+      return f(stepping::SemiImplicit{});
+    case Integrator::rk2:
+      return f(stepping::Rk2{});
+    case Integrator::rk4:
+      return f(stepping::Rk4{});
+    case Integrator::variational:
+      return f(stepping::Variational{});
+    case Integrator::variational4:
+      return f(stepping::Fourth<stepping::Variational>{});
+  }
+}
+
 struct Advance {
   template <class S>
   static void at(States<S> at) {
@@ -149,18 +170,55 @@ struct Advance {
     S *const q = at.own_q(), *const v = at.own_v();
     S done;
     const stepping::System<S> system = {at.model, *batch.actuation, at.w};
-    switch (batch.integrator) {
-      case Integrator::semi_implicit:
-        stepping::advance<stepping::SemiImplicit>(system, batch.time, batch.step, batch.steps, q, v, &done);
-        break;
-      case Integrator::rk4:
-        stepping::advance<stepping::Rk4>(system, batch.time, batch.step, batch.steps, q, v, &done);
-        break;
-    }
+    with_scheme(batch.integrator, [&](auto scheme) {
+      stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
+    });
     at.save(q, batch.out, at.model.own_nq);
     at.save(v, batch.out_v, at.model.own_nv);
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
+    }
+  }
+};
+
+/// Puts the states a world passes at the call's times into its rows of `out` (count, nq) and `out_v`.
+template <class S>
+struct RowsOfTime {
+  const States<S>& at;
+
+  void operator()(int k, std::ptrdiff_t index, const S* q, const S* v) const {
+    const std::ptrdiff_t row = (at.first + k) * at.batch.adaptive->count + index;
+    const int nq = at.model.own_nq, nv = at.model.own_nv;
+    for (int i = 0; i < nq; ++i) at.batch.out[row * nq + i] = simd::lane(q[i], k);
+    for (int i = 0; i < nv; ++i) at.batch.out_v[row * nv + i] = simd::lane(v[i], k);
+  }
+};
+
+struct AdvanceAdaptive {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& call = *at.batch.adaptive;
+    const auto* numbers = call.flight + 4 * at.first;
+    const auto number = [&](int i) { return gather<S>(numbers + i, 4); };
+    stepping::Flight<S> flight = {at.own_q(), at.own_v(), number(0), number(1), number(2), number(3)};
+    const stepping::System<S> system = {at.model, *at.batch.actuation, at.w};
+    const auto record = stepping::advance_adaptive(system,
+                                                   call.tolerances,
+                                                   call.times,
+                                                   call.count,
+                                                   call.longest,
+                                                   call.attempts,
+                                                   flight,
+                                                   RowsOfTime<S>{at});
+    at.save(flight.q, call.q, at.model.own_nq);
+    at.save(flight.v, call.v, at.model.own_nv);
+    const S carried[] = {flight.time, flight.h, flight.last_error, flight.growth};
+    at.save(carried, call.flight, 4);
+    const S counts[] = {record.reached, record.accepted, record.rejected, record.worst, record.status};
+    for (int k = 0; k < S::width; ++k) {
+      for (int i = 0; i < 5; ++i) {
+        call.record[5 * (at.first + k) + i] = static_cast<std::ptrdiff_t>(simd::lane(counts[i], k));
+      }
     }
   }
 };
