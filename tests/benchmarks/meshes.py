@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import trimesh
 
 from pysim.inertia import mesh_inertia, mesh_inertia_derivatives
 from tests.benchmarks.report import row
@@ -12,12 +11,16 @@ from tests.benchmarks.timing import take_turns
 
 def torus(around: int = 1000, across: int = 500) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (around · across, 3) and faces (2 · around · across, 3) of a torus."""
+    import trimesh
+
     mesh = trimesh.creation.torus(0.5, 0.2, around, across)
     return np.array(mesh.vertices), np.array(mesh.faces)
 
 
 def mesh_times(rounds: int = 5) -> dict[str, float]:
     """Return the time [s] of trimesh, of the integral with and without checks, of the derivatives likewise."""
+    import trimesh
+
     vertices, faces = torus()
 
     def by_trimesh() -> object:
