@@ -13,6 +13,8 @@ void bind_spatial(pybind11::module_&);
 void bind_regressors(pybind11::module_&);
 void bind_frames(pybind11::module_&);
 void bind_inertia(pybind11::module_&);
+void bind_meshes(pybind11::module_&);
+void bind_pairs(pybind11::module_&);
 }  // namespace pysim::bindings
 
 PYBIND11_MODULE(_engine, m) {
@@ -32,4 +34,6 @@ PYBIND11_MODULE(_engine, m) {
   bind_regressors(m);
   bind_frames(m);
   bind_inertia(m);
+  bind_meshes(m);
+  bind_pairs(m);
 }

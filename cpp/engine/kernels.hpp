@@ -5,6 +5,8 @@
 #include "engine/inertia_operations.hpp"
 #include "engine/operations.hpp"
 #include "engine/regressor_operations.hpp"
+#include "engine/mesh_kernels.hpp"
+#include "engine/pair_kernels.hpp"
 #include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
@@ -40,6 +42,9 @@ struct Kernels {
   Kernel<double> advance, advance_adaptive;
   SpatialKernels<double> spatial;
   SpatialKernels<float> spatial_float;
+  PairKernels<double> pairs;
+  PairKernels<float> pairs_float;
+  MeshKernels meshes;
 };
 
 /// Whole packs first, then the remaining states one at a time through the same code.
@@ -104,7 +109,10 @@ constexpr Kernels make_kernels(const char* isa) noexcept {
           &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           &run<AdvanceAdaptive, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           make_spatial_kernels<Isa, double, W>(),
-          make_spatial_kernels<Isa, float, 2 * W>()};
+          make_spatial_kernels<Isa, float, 2 * W>(),
+          make_pair_kernels<Isa, double, W>(),
+          make_pair_kernels<Isa, float, 2 * W>(),
+          make_mesh_kernels<Isa, W>()};
 }
 
 }  // namespace pysim::engine

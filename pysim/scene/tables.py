@@ -103,6 +103,18 @@ class Solid(Visual):
     """A shape that is drawn, and weighs something if it has a density."""
 
     density: Positive | None = key(None, "kg/m³", "uniform density")
+    repair: bool = key(default=False, unit="", doc="close small holes of a mesh to weigh it")
+    convex: bool = key(default=False, unit="", doc="weigh the convex hull of a mesh")
+    shell: Positive | None = key(None, "m", "weigh the triangles of a mesh as a sheet this thick")
+
+    @model_validator(mode="after")
+    def _one_way_to_weigh(self) -> Solid:
+        ways = [way for way in ("repair", "convex", "shell") if getattr(self, way)]
+        if ways and self.mesh is None:
+            raise complaint(f"{ways[0]} is for a mesh")
+        if len(ways) > 1:
+            raise complaint(f"{' and '.join(ways)} are alternatives; give one of them")
+        return self
 
 
 class Inertia(Table):

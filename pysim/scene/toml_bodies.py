@@ -132,7 +132,14 @@ class BodyReader:
         from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads where a mesh is named
 
         try:
-            theta = mesh_theta(shape.mesh, shape.scale, density)
+            theta = mesh_theta(
+                shape.mesh,
+                shape.scale,
+                density,
+                repair=solid.repair,
+                convex=solid.convex,
+                shell=solid.shell,
+            )
         except PysimError as error:
             self.problems.add((*path, "mesh"), str(error))
             return np.zeros(10)
