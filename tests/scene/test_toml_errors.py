@@ -61,7 +61,7 @@ CASES = [
     ),
     (
         BODY + "mass = 1\ninertia = { xx = 1, yy = 1, zz = 3 }\n" + FREE,
-        "s.toml:4:11: body[0].inertia: no body 'b' can have this: the principal moments 1, 1, 3 [kg·m²] violate the triangle inequality: the largest exceeds the sum of the others by 33 %",
+        "s.toml:4:11: body[0].inertia: no body 'b' can have this: Ixx + Iyy < Izz by 33.3 %, against the triangle inequality of the principal moments 1, 1, 3 [kg·m²]",
     ),
     (
         BODY + "mass = 0\ninertia = { xx = 1, yy = 1, zz = 1 }\n" + FREE,

@@ -1,0 +1,78 @@
+"""Inertia of rigid bodies as ten numbers θ, what is derived from them, and their parametrisations.
+
+θ = [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] is the order of the public interface, about the body frame's
+origin, tensor entries (the off-diagonal ones are minus the products of inertia). Leading axes are batches. Units: kg,
+kg·m, kg·m².
+
+| parametrisation | there, back, Jacobian ∂θ/∂… (…, 10, 10) |
+|---|---|
+| pseudo-inertia (…, 4, 4) | `pseudo_inertia`, `from_pseudo_inertia`, linear |
+| log-Cholesky φ | `log_cholesky`, `from_log_cholesky`, `log_cholesky_jacobian` |
+| eigen ψ | `eigen`, `from_eigen`, `eigen_jacobian` |
+| matrix logarithm γ | `matrix_logarithm`, `from_matrix_logarithm`, `matrix_logarithm_jacobian` |
+"""
+
+from __future__ import annotations
+
+from pysim.inertia.consistency import (
+    is_physical,
+    nearest_physical,
+    physical_margin,
+    unphysical_reason,
+)
+from pysim.inertia.eigen import eigen, eigen_jacobian, from_eigen
+from pysim.inertia.log_cholesky import from_log_cholesky, log_cholesky, log_cholesky_jacobian
+from pysim.inertia.matrix_logarithm import (
+    from_matrix_logarithm,
+    matrix_logarithm,
+    matrix_logarithm_jacobian,
+    riemannian_difference,
+    riemannian_difference_jacobian,
+    riemannian_distance,
+)
+from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
+from pysim.inertia.theta import (
+    center_of_mass,
+    central_inertia,
+    kwon_to_theta,
+    mesh_inertia,
+    move_theta,
+    packed_to_theta,
+    rotational_inertia,
+    theta_from_com,
+    theta_from_origin,
+    theta_to_kwon,
+    theta_to_packed,
+)
+
+__all__ = [
+    "center_of_mass",
+    "central_inertia",
+    "eigen",
+    "eigen_jacobian",
+    "from_eigen",
+    "from_log_cholesky",
+    "from_matrix_logarithm",
+    "from_pseudo_inertia",
+    "is_physical",
+    "kwon_to_theta",
+    "log_cholesky",
+    "log_cholesky_jacobian",
+    "matrix_logarithm",
+    "matrix_logarithm_jacobian",
+    "mesh_inertia",
+    "move_theta",
+    "nearest_physical",
+    "packed_to_theta",
+    "physical_margin",
+    "pseudo_inertia",
+    "riemannian_difference",
+    "riemannian_difference_jacobian",
+    "riemannian_distance",
+    "rotational_inertia",
+    "theta_from_com",
+    "theta_from_origin",
+    "theta_to_kwon",
+    "theta_to_packed",
+    "unphysical_reason",
+]
