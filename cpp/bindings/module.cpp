@@ -8,6 +8,7 @@ void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
+void bind_regressors(pybind11::module_&);
 }  // namespace pysim::bindings
 
 PYBIND11_MODULE(_engine, m) {
@@ -22,4 +23,5 @@ PYBIND11_MODULE(_engine, m) {
   bind_dynamics(m);
   bind_stepping(m);
   bind_spatial(m);
+  bind_regressors(m);
 }

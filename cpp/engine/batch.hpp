@@ -1,6 +1,7 @@
 // The caller's arrays: one row a state, and how packs of states are read from and written to them.
 #pragma once
 
+#include "simd/transpose.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::engine {
@@ -56,7 +57,16 @@ struct States {
   }
 
   void save(const S* packs, Real* rows, int count) const {
-    for (int i = 0; i < count; ++i) scatter(packs[i], rows + first * count + i, count);
+    simd::store_rows(packs, count, rows + first * count, count);
+  }
+
+  /// `count` numbers of `out` from `begin` on, where a state's row has `row` numbers.
+  void save_part(const S* packs, std::ptrdiff_t begin, std::ptrdiff_t count, std::ptrdiff_t row) const {
+    simd::store_rows(packs, count, batch.out + first * row + begin, row);
+  }
+
+  void clear_part(std::ptrdiff_t begin, std::ptrdiff_t end, std::ptrdiff_t row) const {
+    simd::clear_rows<S>(end - begin, batch.out + first * row + begin, row);
   }
 
   /// The user's q, and behind it what Python computed.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/operations.hpp"
+#include "engine/regressor_operations.hpp"
 #include "engine/spatial_kernels.hpp"
 
 namespace pysim::engine {
@@ -21,6 +22,8 @@ struct DynamicsKernels {
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
   Kernel<Real> integrate, difference;
+  Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
+  Kernel<Real> momentum_regressor;
 };
 
 struct Kernels {
@@ -64,7 +67,11 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<ElasticEnergy, S, Tail>,
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
-          &run<Difference, S, Tail>};
+          &run<Difference, S, Tail>,
+          &run<JointTorqueRegressor, S, Tail>,
+          &run<KineticEnergyRegressor, S, Tail>,
+          &run<PotentialEnergyRegressor, S, Tail>,
+          &run<MomentumRegressor, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

@@ -159,6 +159,11 @@ void Model::add_joint(const JointDescription& d) {
   if (d.parent < -1 || d.parent >= nbodies()) {
     throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
   }
+  int open = nbodies() - 1;  // depth first: the parent is the last body or above it
+  while (open != d.parent && open >= 0) open = joints_[static_cast<std::size_t>(open)].parent;
+  if (open != d.parent) {
+    throw std::invalid_argument("joint '" + d.name + "': bodies must come depth first");
+  }
   Joint joint = {};
   joint.parent = d.parent;
   joint.first_stored = joint.program = joint.force = joint.callback = -1;
@@ -293,11 +298,13 @@ void Model::view_programs(ModelNumbers<Real>& numbers) {
 
 void Model::mark_children() {
   std::vector<bool> seen(joints_.size(), false);
+  for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].end = static_cast<int>(k) + 1;
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
     const auto body = joints_.size() - 1 - static_cast<std::size_t>(joint - joints_.rbegin());
     joint->leaf = !seen[body];
     if (joint->parent < 0) continue;
     const auto parent = static_cast<std::size_t>(joint->parent);
+    joints_[parent].end = std::max(joints_[parent].end, joint->end);
     joint->last_child = !seen[parent];
     seen[parent] = true;
   }
@@ -374,8 +381,8 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
-  // coordinate; M on both sets of coordinates
-  const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv +
+  // coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
+  const std::size_t packs = 156 * bodies + 48 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;

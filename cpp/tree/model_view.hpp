@@ -43,6 +43,7 @@ struct Block {
 struct Joint {
   Shape shape;
   int parent;        ///< body, or −1 for the world
+  int end;           ///< bodies k … end − 1 are those that move with joint k
   int nq, nv;        ///< numbers in q and v
   int q, v;          ///< where they begin, in tree coordinates
   int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another

@@ -1,8 +1,9 @@
-"""Stops for limits of which a file says where they are but not how stiff.
+"""Stops and friction of which a file leaves numbers open: NaN in a specification until they are chosen here.
 
-A stop is a spring and a damper that push back. They are scaled to what the joint carries, so that one rule serves a
-finger and a hip: hitting it, the joint rings at STOP_FREQUENCY with STOP_DAMPING_RATIO, and rests under its own weight
-about g / STOP_FREQUENCY² = 1 mm beyond a limit.
+Both are scaled to what the joint carries at q = 0, so that one rule serves a finger and a hip, and steps of a
+millisecond bear it. Hitting a stop, a spring and a damper that push back, the joint rings at STOP_FREQUENCY with
+STOP_DAMPING_RATIO; it rests under its own weight about g / STOP_FREQUENCY² = 1 mm beyond a limit. Friction builds up
+over the speed that it alone takes away in FRICTION_TIME, over SHARPEST at least.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.inertia import move_theta, rotational_inertia
+from pysim.joints import find_joint
 from pysim.scene.tree import order_from_world
 
 if TYPE_CHECKING:
@@ -26,27 +28,55 @@ if TYPE_CHECKING:
 
 STOP_FREQUENCY = 100.0  # [rad/s]
 STOP_DAMPING_RATIO = 0.5
+FRICTION_TIME = 1e-3  # [s]
+SHARPEST = 1e-3  # [m/s or rad/s]
 
 
 def with_stops(joints: Iterable[JointSpec], bodies: Iterable[BodySpec]) -> tuple[JointSpec, ...]:
-    """Return the joints, stops given to the revolute and prismatic ones that have limits."""
+    """Return the joints, their stops and the width of their friction chosen where they are NaN."""
     joints = tuple(joints)
     carried = _carried(joints, bodies)
     return tuple(_with_stop(joint, carried[joint.child]) for joint in joints)
 
 
 def _with_stop(joint: JointSpec, theta: Array) -> JointSpec:
+    inertia = joint.armature + _inertia(joint, theta)
     bounded = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-    if joint.type not in {"revolute", "prismatic"} or not bounded.any():
-        return joint
-    axis = np.array(joint.axis)
-    about_axis = axis @ rotational_inertia(theta) @ axis
-    inertia = joint.armature + (theta[0] if joint.type == "prismatic" else about_axis)
+    stiffness = _chosen(joint.stop_stiffness, STOP_FREQUENCY**2 * inertia * bounded)
+    critical = 2 * np.sqrt(stiffness * inertia)
+    width = np.divide(
+        joint.friction * FRICTION_TIME, inertia, out=np.zeros_like(inertia), where=inertia > 0
+    )
     return replace(
         joint,
-        stop_stiffness=STOP_FREQUENCY**2 * inertia,
-        stop_damping=2 * STOP_DAMPING_RATIO * STOP_FREQUENCY * inertia,
+        stop_stiffness=stiffness,
+        stop_damping=_chosen(joint.stop_damping, STOP_DAMPING_RATIO * critical),
+        friction_width=_chosen(joint.friction_width, np.maximum(SHARPEST, width)),
     )
+
+
+def _chosen(said: Array, otherwise: Array) -> Array:
+    return np.where(np.isnan(said), otherwise, said)
+
+
+def _inertia(joint: JointSpec, theta: Array) -> Array:
+    """Return what each velocity of a joint moves (nv,) [kg or kg·m²], of a body with θ (10,)."""
+    axis, m, I = np.array(joint.axis), theta[0], rotational_inertia(theta)  # noqa: E741
+    about_axis = axis @ I @ axis
+    match joint.type:
+        case "helical":
+            values = [about_axis + joint.parameters["pitch"] ** 2 * m]
+        case "cylindrical":
+            values = [m, about_axis]
+        case "universal":
+            values = [I[0, 0], I[1, 1]]
+        case "planar":
+            values = [m, m, I[2, 2]]
+        case _:  # a plugin says nothing of its axes: those of a ball
+            turn = about_axis if joint.type == "revolute" else np.trace(I) / 3
+            units = find_joint(joint.type).v_units
+            values = [m if unit == "m/s" else turn for unit in units]
+    return np.array(values, float)
 
 
 def _carried(joints: tuple[JointSpec, ...], bodies: Iterable[BodySpec]) -> dict[str, Array]:

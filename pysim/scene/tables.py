@@ -151,7 +151,9 @@ class Passive(Table):
     rest: AnyConfiguration | None = key(None, "m or rad", "where the spring is at rest")
     friction: NotNegativeNumbers | None = key(None, "N or N·m", "level of Coulomb friction")
     friction_width: PositiveNumbers | None = key(
-        None, "m/s or rad/s", "friction is -friction tanh(v / friction_width); 1e-3 by default"
+        None,
+        "m/s or rad/s",
+        "friction is -friction tanh(v / friction_width); by default what it slows in 1 ms",
     )
     limits: Limits | None = key(None, "", "{ lower, upper, stiffness, damping }")
     effort_limit: NotNegative | None = key(None, "N or N·m", "told, not enforced")

@@ -23,9 +23,10 @@ from pysim.scene.spec import (
     SceneSpec,
     Settings,
 )
+from pysim.scene.stops import with_stops
 from pysim.scene.tables import Scene
 from pysim.scene.toml_bodies import BodyReader
-from pysim.scene.toml_joints import JointReader, resolve_mimics, with_default_stops
+from pysim.scene.toml_joints import JointReader, resolve_mimics
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
 from pysim.scene.tree import check_connections
@@ -135,8 +136,7 @@ class _Mechanism:
             where=str(self.path),
         )
         check_connections(spec)
-        tables = {joint.name: joint for joint in self.scene.joint}
-        return replace(spec, joints=with_default_stops(spec.joints, tables, spec.bodies))
+        return replace(spec, joints=with_stops(spec.joints, spec.bodies))
 
     def _frames(self) -> list[FrameSpec]:
         where = self.problems.source.where

@@ -1,4 +1,4 @@
-"""Joints of a scene: which keys a type takes, how many numbers each has, and how its stops are made."""
+"""Joints of a scene: which keys a type takes and how many numbers each has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pysim.joints.plugin import fields_of
 from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.plugins import check_parameters
 from pysim.scene.spec import Mimic
-from pysim.scene.stops import with_stops
 from pysim.scene.urdf_joints import plain_joint
 
 if TYPE_CHECKING:
@@ -25,15 +24,12 @@ if TYPE_CHECKING:
     from pysim.joints import JointType
     from pysim.scene.keys import Configuration
     from pysim.scene.source import Steps
-    from pysim.scene.spec import BodySpec, JointSpec
+    from pysim.scene.spec import JointSpec
     from pysim.scene.tables import Joint, Limits, Passive
     from pysim.scene.wording import Problems
 
     Array = NDArray[np.float64]
 
-FRICTION_WIDTH = 1e-3  # [m/s or rad/s]
-STOP_STIFFNESS = 1e4  # [N/m or N·m/rad] of stops on joints of several coordinates
-STOP_DAMPING = 1e2  # [N·s/m or N·m·s/rad]
 _ALWAYS = {"name", "type", "parent", "child", "at", "parameters"}
 _PER_COORDINATE = ("armature", "damping", "stiffness", "friction", "friction_width")
 
@@ -56,8 +52,7 @@ class JointReader:
         joint = plain_joint(
             table.name, table.type, table.parent, table.child, table.at.matrix, where
         )
-        width = np.full(kind.nv, FRICTION_WIDTH)
-        joint = replace(joint, axis=self._axis(table, path), friction_width=width)
+        joint = replace(joint, axis=self._axis(table, path))
         if kind.plugin is not None:
             own = check_parameters(kind.name, table.parameters, path, self.problems)
             joint = _as_its_author_starts(replace(joint, parameters=own), kind)
@@ -111,6 +106,8 @@ class JointReader:
         """Return the joint with what the table says of armature, springs, friction and limits."""
         kind = find_joint(joint.type)
         changes: dict[str, Any] = {}
+        if table.friction is not None:
+            changes["friction_width"] = np.full(kind.nv, np.nan)  # chosen again
         for name in _PER_COORDINATE:
             given = getattr(table, name)
             if given is not None and kind.nv:
@@ -148,7 +145,9 @@ class JointReader:
                 of = f" of {name}" if kind.nv > 1 else ""
                 problem = f"lower{of} {low:g} must be below upper {high:g} [{unit}]"
                 self.problems.add(path, problem)
+        unsaid = np.full(kind.nv, np.nan)
         changes: dict[str, Any] = {"lower": lower, "upper": upper}
+        changes |= {"stop_stiffness": unsaid, "stop_damping": unsaid}
         if limits.stiffness is not None:
             changes["stop_stiffness"] = self._spread(limits.stiffness, kind, (*path, "stiffness"))
         if limits.damping is not None:
@@ -211,15 +210,7 @@ def _as_its_author_starts(joint: JointSpec, kind: JointType) -> JointSpec:
     for part, _, at in plugin.coordinates.offsets():
         if part.name in limits:
             lower[at], upper[at] = limits[part.name]
-    bounded = np.isfinite(lower) | np.isfinite(upper)
-    return replace(
-        joint,
-        start_q=plugin.neutral(),
-        lower=lower,
-        upper=upper,
-        stop_stiffness=np.where(bounded, STOP_STIFFNESS, 0.0),
-        stop_damping=np.where(bounded, STOP_DAMPING, 0.0),
-    )
+    return replace(joint, start_q=plugin.neutral(), lower=lower, upper=upper)
 
 
 def _expected(kind: JointType, names: tuple[str, ...], units: tuple[str, ...], got: int) -> str:
@@ -264,38 +255,3 @@ def _resolve_mimic(
             mimic.ratio * leader.mimic.offset + mimic.offset,
         )
     return replace(joint, mimic=mimic)
-
-
-def with_default_stops(
-    joints: Iterable[JointSpec], tables: Mapping[str, Passive], bodies: Iterable[BodySpec]
-) -> tuple[JointSpec, ...]:
-    """Return the joints, stops given to those whose tables leave them out.
-
-    The stops of revolute and prismatic joints are scaled to what they carry; a spring that a table names gets the
-    damper that damps it as much. Other joints get STOP_STIFFNESS and STOP_DAMPING.
-    """
-    joints = tuple(joints)
-    return tuple(
-        _stop(joint, scaled, tables[joint.name].limits) if joint.name in tables else joint
-        for joint, scaled in zip(joints, with_stops(joints, bodies), strict=True)
-    )
-
-
-def _stop(joint: JointSpec, scaled: JointSpec, limits: Limits | None) -> JointSpec:
-    if limits is None:
-        return joint
-    stiffness: Array = scaled.stop_stiffness
-    damping: Array = scaled.stop_damping
-    if scaled is joint:  # a joint of several coordinates, or without a bound
-        bounded = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-        stiffness = np.where(bounded, STOP_STIFFNESS, 0.0)
-        damping = np.where(bounded, STOP_DAMPING, 0.0)
-    if limits.stiffness is not None:
-        square = np.divide(
-            joint.stop_stiffness, stiffness, out=np.ones_like(stiffness), where=stiffness > 0
-        )
-        stiffness = joint.stop_stiffness
-        damping = np.asarray(damping * np.sqrt(square), float)
-    if limits.damping is not None:
-        damping = joint.stop_damping
-    return replace(joint, stop_stiffness=stiffness, stop_damping=damping)

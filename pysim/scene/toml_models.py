@@ -10,7 +10,6 @@ import numpy as np
 from pysim.errors import SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.packages import resolve_uri
-from pysim.scene.toml_joints import with_default_stops
 from pysim.scene.tree import WORLD
 from pysim.scene.urdf import read_urdf
 
@@ -39,7 +38,7 @@ class ModelReader:
         if spec is None:
             return [], []
         joints = {joint.name: _without(joint, table) for joint in spec.joints}
-        self._replace_passive(joints, table, path, spec.bodies)
+        self._replace_passive(joints, table, path)
         self._start(joints, table, path)
         bodies = self._looks(spec.bodies, table, path)
         prefix = f"{table.name}/" if table.name else ""
@@ -62,21 +61,12 @@ class ModelReader:
             file, free_base=table.free_base, mimic=table.mimic, package_dirs=self.package_dirs
         )
 
-    def _replace_passive(
-        self,
-        joints: dict[str, JointSpec],
-        table: Model,
-        path: Steps,
-        bodies: tuple[BodySpec, ...],
-    ) -> None:
-        """Apply `joint.NAME` tables, then make the stops of the limits they name."""
+    def _replace_passive(self, joints: dict[str, JointSpec], table: Model, path: Steps) -> None:
+        """Apply `joint.NAME` tables."""
         for name, passive in table.joint.items():
             at = (*path, "joint", name)
             if self._knows(name, joints, "joint", at):
                 joints[name] = self.joints.with_passive(joints[name], passive, at)
-        known = {name: passive for name, passive in table.joint.items() if name in joints}
-        for joint in with_default_stops(joints.values(), known, bodies):
-            joints[joint.name] = joint
 
     def _start(self, joints: dict[str, JointSpec], table: Model, path: Steps) -> None:
         for name, start in table.start.items():

@@ -29,16 +29,18 @@ TYPES = {
     "floating": "free",
     "spherical": "ball",
 }
-FRICTION_WIDTH = 0.1  # [m/s or rad/s], where friction has reached 76 % of its level
 _LIMITED = ("revolute", "prismatic")
 _FORCE_UNIT = {"prismatic": "N"}
 _SPEED_UNIT = {"prismatic": "m/s"}
 
 
 def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where: str) -> JointSpec:
-    """Return a joint that nothing drives, resists or limits, at rest at its neutral configuration."""
+    """Return a joint that nothing drives, resists or limits, at rest at its neutral configuration.
+
+    Its stops and the width of its friction are NaN, for `pysim.scene.stops` to choose.
+    """
     joint_type = find_joint(kind)
-    zeros = np.zeros(joint_type.nv)
+    zeros, open_ = np.zeros(joint_type.nv), np.full(joint_type.nv, np.nan)
     neutral = np.array(joint_type.neutral)
     return JointSpec(
         name=name,
@@ -52,11 +54,11 @@ def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where:
         stiffness=zeros,
         rest=neutral,
         friction=zeros,
-        friction_width=np.full(joint_type.nv, FRICTION_WIDTH),
+        friction_width=open_,
         lower=np.full(joint_type.nv, -np.inf),
         upper=np.full(joint_type.nv, np.inf),
-        stop_stiffness=zeros,
-        stop_damping=zeros,
+        stop_stiffness=open_,
+        stop_damping=open_,
         start_q=neutral,
         start_v=zeros,
         where=where,

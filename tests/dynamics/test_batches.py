@@ -21,8 +21,20 @@ ALGORITHMS = {
     "elastic_energy": pysim.elastic_energy,
     "center_of_mass": pysim.center_of_mass,
     "integrate": pysim.Model.integrate,
+    "joint_torque_regressor": pysim.joint_torque_regressor,
+    "kinetic_energy_regressor": pysim.kinetic_energy_regressor,
+    "potential_energy_regressor": pysim.potential_energy_regressor,
+    "momentum_regressor": pysim.momentum_regressor,
 }
-TAKES = {"rnea": 3, "aba": 3, "kinetic_energy": 2, "integrate": 2}  # of (q, v, x); others q alone
+TAKES = {
+    "rnea": 3,
+    "aba": 3,
+    "kinetic_energy": 2,
+    "integrate": 2,
+    "joint_torque_regressor": 3,
+    "kinetic_energy_regressor": 2,
+    "momentum_regressor": 2,
+}  # of (q, v, x); others q alone
 
 
 def run(algorithm, model, *arguments, **options):

@@ -248,8 +248,10 @@ def test_a_number_holds_for_every_coordinate_and_a_list_for_each() -> None:
     np.testing.assert_array_equal(spec.armature, [1, 3])
     np.testing.assert_array_equal(spec.lower, [-1, -np.inf])
     np.testing.assert_array_equal(spec.upper, [4, 4])
-    np.testing.assert_array_equal(spec.stop_stiffness, [1e4, 1e4])
-    np.testing.assert_array_equal(spec.stop_damping, [100, 100])
+    np.testing.assert_allclose(
+        spec.stop_stiffness, [2e4, 3e4]
+    )  # 1e4/s² times 1 kg + 1, 0 kg·m² + 3
+    np.testing.assert_allclose(spec.stop_damping, [200, 300])
 
 
 def test_stops_are_scaled_to_what_the_joint_carries() -> None:
@@ -266,6 +268,15 @@ def test_a_stop_of_given_stiffness_is_damped_as_much() -> None:
         'type = "prismatic"\nlimits = { upper = 1, stiffness = 4e4, damping = 0 }'
     ).model.joints[0]
     assert first(spec.stop_stiffness, spec.stop_damping) == (4e4, 0)
+
+
+@pytest.mark.parametrize(("friction", "width"), [(4, 4e-3), (0.1, 1e-3)])
+def test_friction_builds_up_over_the_speed_it_takes_away_in_a_millisecond(
+    friction: float, width: float
+) -> None:
+    """F t / m = 4 N · 1 ms / 1 kg, and never sharper than 1 mm/s."""
+    spec = joint(f'type = "prismatic"\nfriction = {friction}').model.joints[0]
+    assert first(spec.friction, spec.friction_width) == pytest.approx((friction, width))
 
 
 def test_free_ball_and_translation_start_at_a_pose() -> None:

@@ -1,12 +1,4 @@
-"""Algorithms as functions of a model and arrays.
-
-An array holds one state, (nq,) or (nv,), or a batch of them, (batch, nq) or (batch, nv); the result has the same
-leading shape. float64 runs the double kernels; float32 arrays run the single-precision ones. `threads=0` uses every
-processor. Derivatives and accelerations are components in the bodies' own frames, linear part first.
-
-Every function raises ValueError, naming the argument, for a wrong shape or dtype, a NaN or infinity, and a quaternion
-that is not of unit length.
-"""
+"""Kinematics, dynamics and energies."""
 
 from __future__ import annotations
 

@@ -1,0 +1,49 @@
+// Functions of a model and the arrays of its state: one way from Python's arguments to a kernel.
+#pragma once
+
+#include "bindings/calls.hpp"
+
+namespace pysim::bindings {
+
+/// A kernel in both precisions.
+struct StateKernel {
+  engine::Kernel<double> engine::DynamicsKernels<double>::* float64;
+  engine::Kernel<float> engine::DynamicsKernels<float>::* float32;
+};
+
+#define PYSIM_STATE_KERNEL(name)                                                  \
+  ::pysim::bindings::StateKernel {                                                \
+    &engine::DynamicsKernels<double>::name, &engine::DynamicsKernels<float>::name \
+  }
+
+/// What a call was given; a null handle is no argument of the function, None one that was left out.
+struct StateArguments {
+  py::handle q, v = {}, a = {}, f_ext = {};
+
+  static bool is_given(py::handle x) { return x.ptr() != nullptr && !x.is_none(); }
+};
+
+template <class Real>
+py::array run_states(const Model& model,
+                     const StateArguments& given,
+                     const Shape& row,
+                     int threads,
+                     engine::Kernel<Real> engine::DynamicsKernels<Real>::* kernel) {
+  Call<Real> call(model, given.q);
+  if (StateArguments::is_given(given.v)) call.set_v(given.v);
+  if (StateArguments::is_given(given.a)) call.set_x(given.a, "a", model.nv());
+  if (StateArguments::is_given(given.f_ext)) call.set_f_ext(given.f_ext);
+  return call.run(kernel, row, threads);
+}
+
+/// In the precision of q.
+inline py::array run_states(const Model& model,
+                            const StateArguments& given,
+                            const Shape& row,
+                            int threads,
+                            const StateKernel& kernel) {
+  return is_single(given.q) ? run_states<float>(model, given, row, threads, kernel.float32)
+                            : run_states<double>(model, given, row, threads, kernel.float64);
+}
+
+}  // namespace pysim::bindings
