@@ -15,6 +15,7 @@ kg·m, kg·m².
 from __future__ import annotations
 
 from pysim.inertia.consistency import (
+    has_positive_energy,
     is_physical,
     nearest_physical,
     physical_margin,
@@ -54,6 +55,7 @@ __all__ = [
     "from_log_cholesky",
     "from_matrix_logarithm",
     "from_pseudo_inertia",
+    "has_positive_energy",
     "is_physical",
     "kwon_to_theta",
     "log_cholesky",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_POINT = 1e-9  # [m] what is smaller than an atom's distance to the next is a point, whatever the signs of its moments
+_POINT = 1e-8  # [m] what is smaller is a point, whatever the signs of the dust its moments are
 _AXES = "xyz"
 
 
@@ -53,6 +53,19 @@ def is_physical(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
     return physical
 
 
+def has_positive_energy(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
+    """Return whether no twist gives θ (…, 10) a negative kinetic energy: m ≥ 0 and no principal moment negative.
+
+    Every body has it, and so have some parameters that no body has: what breaks the triangle inequality alone.
+    """
+    values = np.asarray(theta, float)
+    sigma, _ = central_moments(values)
+    moments = sigma.sum(axis=-1) - sigma[..., 2]
+    held = (values[..., 0] > 0) | ~values[..., :4].any(axis=-1)
+    positive: NDArray[np.bool_] = held & (moments >= -_slack(values, sigma, tolerance))
+    return positive
+
+
 def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
     """Say why no body has the parameters θ (10,), or return None.
 
@@ -72,7 +85,7 @@ def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
         return "the mass is zero but the inertia is not"
     sigma, axes = central_moments(values)
     moments = sigma.sum() - sigma[::-1]  # ascending
-    if moments[0] < -_slack(values, sigma, tolerance):
+    if not has_positive_energy(values, tolerance):
         return f"the principal moment {moments[0]:.4g} [kg·m²] is negative"
     excess = 100 * (moments[2] - moments[0] - moments[1]) / moments[2]
     listed = ", ".join(f"{moment:.4g}" for moment in moments)

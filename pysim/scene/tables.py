@@ -28,6 +28,7 @@ from pysim.scene.keys import (
     complaint,
     key,
 )
+from pysim.scene.possible import InertiaRule
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -221,6 +222,7 @@ class Model(Table):
     at: Pose = key(Pose(), "", "root link in the parent")
     free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
     mimic: bool = key(default=True, unit="", doc="let mimic joints follow")
+    inertia: InertiaRule | None = key(None, "", "as the scene's; by default the scene's")
     limits: bool = key(default=True, unit="", doc="use the file's limits")
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
@@ -275,6 +277,9 @@ class Scene(Table):
 
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
+    inertia: InertiaRule = key(
+        "check", "", 'inertias no body has: "check", "strict" or "nearest", the closest body\'s'
+    )
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
     plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")
     body: list[Body] = key([], "", "rigid bodies")

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError
-from pysim.inertia import move_theta, theta_from_com, unphysical_reason
+from pysim.inertia import (
+    move_theta,
+    nearest_physical,
+    theta_from_com,
+    unphysical_reason,
+)
 from pysim.scene.packages import resolve_uri
+from pysim.scene.possible import log
 from pysim.scene.spec import BodySpec
+from pysim.scene.written import toml_inertia
 from pysim.shapes import SIZES, Geometry, Shape, primitive_theta
 
 if TYPE_CHECKING:
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
     from pysim.scene.tables import Body, Inertia, Solid, Visual
     from pysim.scene.wording import Problems
@@ -32,6 +40,7 @@ class BodyReader:
     problems: Problems
     folder: Path
     package_dirs: tuple[Path, ...]
+    inertia: InertiaRule
 
     def read(self, body: Body, path: Steps) -> BodySpec:
         """Return what the table at `path` says."""
@@ -143,10 +152,23 @@ class BodyReader:
         inertia = np.zeros((3, 3)) if body.inertia is None else _tensor(body.inertia)
         theta = theta_from_com(body.mass or 0.0, body.com, inertia)
         reason = unphysical_reason(theta)
-        if reason is not None:
-            key = "inertia" if body.inertia is not None else "mass"
-            self.problems.add((*path, key), f"no body {body.name!r} can have this: {reason}")
-        return theta
+        return theta if reason is None else self._instead(theta, body, path, reason)
+
+    def _instead(self, theta: Array, body: Body, path: Steps, reason: str) -> Array:
+        """The nearest body's θ where that is wanted; otherwise what is wrong is noted."""
+        at = (*path, "inertia" if body.inertia is not None else "mass")
+        told = f"no body {body.name!r} can have this: {reason}"
+        if theta[0] <= 0:
+            self.problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
+            return theta
+        near = nearest_physical(theta)
+        text = f"inertia = {toml_inertia(near)}"
+        if self.inertia != "nearest":
+            remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
+            self.problems.add(at, f"{told}; {remedy}")
+            return theta
+        log.warning("%s: %s; taken instead: %s", self.problems.source.where(at), told, text)
+        return near
 
 
 def _tensor(inertia: Inertia) -> Array:

@@ -16,6 +16,7 @@ from pysim.scene.urdf import read_urdf
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.scene.tables import Look, Model
@@ -31,6 +32,7 @@ class ModelReader:
     joints: JointReader
     folder: Path
     package_dirs: tuple[Path, ...]
+    inertia: InertiaRule  # of the scene, for the models that have none of their own
 
     def read(self, table: Model, path: Steps) -> tuple[list[BodySpec], list[JointSpec]]:
         """Return the bodies and joints of the file, as the table at `path` has them."""
@@ -58,7 +60,11 @@ class ModelReader:
             self.problems.add((*path, "file"), problem)
             return None
         return read_urdf(
-            file, free_base=table.free_base, mimic=table.mimic, package_dirs=self.package_dirs
+            file,
+            free_base=table.free_base,
+            mimic=table.mimic,
+            package_dirs=self.package_dirs,
+            inertia=table.inertia or self.inertia,
         )
 
     def _replace_passive(self, joints: dict[str, JointSpec], table: Model, path: Steps) -> None:
