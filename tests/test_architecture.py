@@ -25,6 +25,7 @@ PYTHON_LAYERS = [
     {"motion", "model", "algorithms", "compile"},
     {"trajectory"},
     {"simulation"},
+    {"identify"},
     {"render"},
     {"cli"},
 ]

@@ -25,10 +25,10 @@ from pysim.inertia.eigen import eigen, eigen_jacobian, from_eigen
 from pysim.inertia.log_cholesky import from_log_cholesky, log_cholesky, log_cholesky_jacobian
 from pysim.inertia.matrix_logarithm import (
     from_matrix_logarithm,
+    log_cholesky_difference,
     matrix_logarithm,
     matrix_logarithm_jacobian,
     riemannian_difference,
-    riemannian_difference_jacobian,
     riemannian_distance,
 )
 from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
@@ -59,6 +59,7 @@ __all__ = [
     "is_physical",
     "kwon_to_theta",
     "log_cholesky",
+    "log_cholesky_difference",
     "log_cholesky_jacobian",
     "matrix_logarithm",
     "matrix_logarithm_jacobian",
@@ -69,7 +70,6 @@ __all__ = [
     "physical_margin",
     "pseudo_inertia",
     "riemannian_difference",
-    "riemannian_difference_jacobian",
     "riemannian_distance",
     "rotational_inertia",
     "theta_from_com",

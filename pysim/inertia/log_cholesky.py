@@ -54,17 +54,21 @@ def log_cholesky(theta: ArrayLike) -> Array:
 
 def log_cholesky_jacobian(phi: ArrayLike) -> Array:
     """Return ∂θ/∂φ (…, 10, 10); dJ = dU Uᵀ + U dUᵀ, column by column."""
-    values = np.asarray(phi, float)
-    U = _factor(values)
-    scale = np.exp(values[..., :1])
-    dU = np.zeros((*values.shape[:-1], 10, 4, 4))
-    dU[..., 0, :, :] = U
-    for k in range(3):
-        dU[..., 1 + k, k, k] = U[..., k, k]
-    dU[..., np.arange(4, 10), _ROW, _COLUMN] = scale
+    U, dU = log_cholesky_factor(np.asarray(phi, float))
     half = dU @ np.swapaxes(U, -1, -2)[..., None, :, :]
     columns = from_pseudo_inertia(half + np.swapaxes(half, -1, -2))
     return np.swapaxes(columns, -1, -2)
+
+
+def log_cholesky_factor(phi: Array) -> tuple[Array, Array]:
+    """Return U (…, 4, 4) and ∂U/∂φ (…, 10, 4, 4)."""
+    U = _factor(phi)
+    dU = np.zeros((*phi.shape[:-1], 10, 4, 4))
+    dU[..., 0, :, :] = U
+    for k in range(3):
+        dU[..., 1 + k, k, k] = U[..., k, k]
+    dU[..., np.arange(4, 10), _ROW, _COLUMN] = np.exp(phi[..., :1])
+    return U, dU
 
 
 def _factor(phi: Array) -> Array:

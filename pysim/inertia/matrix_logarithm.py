@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.inertia.log_cholesky import log_cholesky_factor
 from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
 from pysim.inertia.solid import require_solid
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _COLUMN, _ROW = np.tril_indices(4)  # of the upper triangle, column by column
-_UNIT_THETA = pseudo_inertia(np.eye(10))  # ∂J/∂θ (10, 4, 4)
 _UNIT_GAMMA = np.zeros((10, 4, 4))  # ∂T/∂γ
 _UNIT_GAMMA[np.arange(10), _ROW, _COLUMN] = _UNIT_GAMMA[np.arange(10), _COLUMN, _ROW] = 1
 _WEIGHT = np.where(_ROW == _COLUMN, 1.0, np.sqrt(2.0))  # makes vech an isometry
@@ -67,27 +67,42 @@ def riemannian_distance(theta: ArrayLike, reference: ArrayLike) -> Array:
 
 def riemannian_difference(theta: ArrayLike, reference: ArrayLike) -> Array:
     """Return ten numbers r (…, 10) with ‖r‖ the distance of θ from θ₀: vech of log(A J Aᵀ), A J₀ Aᵀ = 1."""
-    values, V, _ = _relative(theta, reference)
+    values, V = _relative(theta, reference)
     r: Array = _WEIGHT * _rotated(V, np.log(values))[..., _ROW, _COLUMN]
     return r
 
 
-def riemannian_difference_jacobian(theta: ArrayLike, reference: ArrayLike) -> Array:
-    """Return ∂r/∂θ (…, 10, 10) of `riemannian_difference`."""
-    values, V, A = _relative(theta, reference)
-    F = 1 / _exponential_differences(np.log(values))
-    dW = A[..., None, :, :] @ _UNIT_THETA @ np.swapaxes(A, -1, -2)[..., None, :, :]
-    dr = _WEIGHT * _through(V, F, dW)[..., _ROW, _COLUMN]
-    return np.swapaxes(dr, -1, -2)
+def log_cholesky_difference(phi: ArrayLike, reference: ArrayLike) -> tuple[Array, Array]:
+    """Return r (…, 10) of `riemannian_difference` for the body of φ (…, 10), and ∂r/∂φ (…, 10, 10).
+
+    A J Aᵀ = (A U)(A U)ᵀ: the singular values of A U are positive however thin the body is.
+    """
+    values = np.asarray(phi, float)
+    U, dU = log_cholesky_factor(values)
+    A = _whitening(reference)
+    B = A @ U
+    V, roots, _ = np.linalg.svd(B)
+    logarithms = 2 * np.log(roots)
+    r = _WEIGHT * _rotated(V, logarithms)[..., _ROW, _COLUMN]
+    half = A[..., None, :, :] @ dU @ np.swapaxes(B, -1, -2)[..., None, :, :]
+    dW = half + np.swapaxes(half, -1, -2)
+    dr = _through(V, 1 / _exponential_differences(logarithms), dW)[..., _ROW, _COLUMN]
+    return r, np.swapaxes(_WEIGHT * dr, -1, -2)
 
 
-def _relative(theta: ArrayLike, reference: ArrayLike) -> tuple[Array, Array, Array]:
-    """Eigenvalues and vectors of A J Aᵀ, and A = L₀⁻¹ with J₀ = L₀ L₀ᵀ."""
+def _relative(theta: ArrayLike, reference: ArrayLike) -> tuple[Array, Array]:
+    """Eigenvalues and vectors of A J Aᵀ."""
     J = pseudo_inertia(require_solid(np.asarray(theta, float)))
-    J0 = pseudo_inertia(require_solid(np.asarray(reference, float), "reference"))
-    A = np.linalg.inv(np.linalg.cholesky(J0))
+    A = _whitening(reference)
     values, V = np.linalg.eigh(A @ J @ np.swapaxes(A, -1, -2))
-    return values, V, A
+    return values, V
+
+
+def _whitening(reference: ArrayLike) -> Array:
+    """A = L₀⁻¹ with J₀ = L₀ L₀ᵀ."""
+    J0 = pseudo_inertia(require_solid(np.asarray(reference, float), "reference"))
+    A: Array = np.linalg.inv(np.linalg.cholesky(J0))
+    return A
 
 
 def _symmetric(gamma: Array) -> Array:

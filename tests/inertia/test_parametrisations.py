@@ -214,14 +214,24 @@ def test_the_distance_of_a_mass_scaled_by_e_is_two() -> None:
     assert inertia.riemannian_distance(np.e * body, body) == pytest.approx(2, rel=1e-12)
 
 
-def test_the_derivative_of_the_riemannian_difference_is_the_difference_quotient(
+def test_the_difference_in_log_cholesky_is_the_riemannian_one_and_its_derivative_the_quotient(
     solid: Array, rng: np.random.Generator
 ) -> None:
-    reference = solid
-    at = inertia.from_log_cholesky(inertia.log_cholesky(solid) + rng.normal(0, 0.2, 10))
-    expected = central_difference(lambda x: inertia.riemannian_difference(x, reference), at, 1e-8)
-    found = inertia.riemannian_difference_jacobian(at, reference)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+    phi = inertia.log_cholesky(solid) + rng.normal(0, 0.2, 10)
+    r, dr = inertia.log_cholesky_difference(phi, solid)
+    expected = inertia.riemannian_difference(inertia.from_log_cholesky(phi), solid)
+    np.testing.assert_allclose(r, expected, rtol=1e-8, atol=1e-8)
+    quotient = central_difference(lambda x: inertia.log_cholesky_difference(x, solid)[0], phi)
+    np.testing.assert_allclose(dr, quotient, rtol=1e-6, atol=1e-6)
+
+
+def test_the_difference_in_log_cholesky_holds_for_bodies_thinner_than_rounding(
+    solid: Array,
+) -> None:
+    thin = inertia.log_cholesky(solid) - 30 * np.eye(10)[1]
+    r, dr = inertia.log_cholesky_difference(thin, solid)
+    assert np.linalg.norm(r) == pytest.approx(60, rel=0.01)  # one eigenvalue e⁻⁶⁰
+    assert np.isfinite(dr).all()
 
 
 # Refusals ----------------------------------------------------------------------------------------

@@ -1,0 +1,29 @@
+"""Identification: the parameters of a mechanism from a recorded motion.
+
+    samples = read_samples(model, "recording.csv")        # or make_samples(model, t, q, tau)
+    found = identify(model, samples, resistances=("damping", "friction"))
+    found.model                                           # every body possible, whatever the data
+
+Columns of the equations are in `unknowns`, their compression in `regression`, the physically consistent estimate in
+`estimate`. SciPy loads when something is first computed.
+"""
+
+from __future__ import annotations
+
+from pysim.identify.base import BaseParameters, base_parameters
+from pysim.identify.differentiate import differentiated
+from pysim.identify.identification import Identification, identify, predicted_torque
+from pysim.identify.samples import Samples, make_samples
+from pysim.identify.unknowns import Unknowns
+
+__all__ = [
+    "BaseParameters",
+    "Identification",
+    "Samples",
+    "Unknowns",
+    "base_parameters",
+    "differentiated",
+    "identify",
+    "make_samples",
+    "predicted_torque",
+]
