@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.identify.regression import compress_torques
+from pysim.identify.regression import compress_torques, reduce_rows
 from pysim.identify.samples import make_samples
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def _preferred(unknowns: Unknowns) -> NDArray[np.intp]:
     """From the root outwards, moments before masses: what a body shares with its parent is said of the parent."""
     within = [6, 4, 9, 5, 7, 8, 1, 2, 3, 0]  # Iyy, Ixx, Izz, products, mc, m
     bodies = [10 * block + k for block in range(unknowns.blocks) for k in within]
-    return np.array([*bodies, *range(10 * unknowns.blocks, unknowns.size)])
+    return np.array([*bodies, *range(10 * unknowns.blocks, unknowns.size)], np.intp)
 
 
-def _combinations(R: Array, names: tuple[str, ...], preferred: Array) -> BaseParameters:
+def _combinations(R: Array, names: tuple[str, ...], preferred: NDArray[np.intp]) -> BaseParameters:
     from scipy.linalg import qr, solve_triangular  # noqa: PLC0415, loads when first used
 
     scale = column_scale(R)
@@ -65,7 +65,7 @@ def _combinations(R: Array, names: tuple[str, ...], preferred: Array) -> BasePar
     rank = int((pivots > _RANK * pivots[0]).sum()) if len(pivots) else 0
     chosen = _first_independent(R / scale, preferred, rank)
     rest = np.setdiff1d(np.arange(R.shape[1]), chosen)
-    triangle = np.linalg.qr(R[:, [*chosen, *rest]] / scale[[*chosen, *rest]], mode="r")
+    triangle = reduce_rows(None, R[:, [*chosen, *rest]] / scale[[*chosen, *rest]])
     K = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
     matrix = np.zeros((rank, R.shape[1]))
     matrix[np.arange(rank), chosen] = 1.0
@@ -77,7 +77,7 @@ def _combinations(R: Array, names: tuple[str, ...], preferred: Array) -> BasePar
     )
 
 
-def _first_independent(W: Array, preferred: Array, rank: int) -> NDArray[np.intp]:
+def _first_independent(W: Array, preferred: NDArray[np.intp], rank: int) -> NDArray[np.intp]:
     """The first `rank` columns, in a preferred order, of which none is a combination of those before it.
 
     Gram and Schmidt, twice for the digits: a plain QR would spend a direction on every dependent column.
@@ -94,7 +94,7 @@ def _first_independent(W: Array, preferred: Array, rank: int) -> NDArray[np.intp
         if length > np.sqrt(_RANK):
             Q[:, len(chosen)] = rest / length
             chosen.append(int(k))
-    return np.sort(chosen)
+    return np.sort(np.array(chosen, np.intp))
 
 
 def _name(row: Array, own: int, names: tuple[str, ...]) -> str:

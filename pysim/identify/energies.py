@@ -8,6 +8,7 @@ integrals smooth the noise. Intervals follow each other without overlap; integra
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,7 +51,7 @@ def compress_energies(
         raise IdentificationError(samples.source, problem)
     edges = np.linspace(0, count, folds + 1).astype(int)
     found = []
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in pairwise(edges):
         part = samples.part(slice(first * stride, last * stride + 1))
         found.append((reduce_rows(None, _rows(unknowns, part, stride)),))
     active = (np.arange(unknowns.size),)
@@ -62,10 +63,8 @@ def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
     model, q, v = unknowns.model, samples.q, samples.v
     ends = slice(None, None, stride)
     energy = unknowns.inertial(
-        (
-            kinetic_energy_regressor(model, q[ends], v[ends])
-            + potential_energy_regressor(model, q[ends])
-        )
+        kinetic_energy_regressor(model, q[ends], v[ends])
+        + potential_energy_regressor(model, q[ends])
     )
     known = np.asarray(kinetic_energy(model, q[ends], v[ends]) + potential_energy(model, q[ends]))
     known = known - energy @ unknowns.start[: 10 * unknowns.blocks]

@@ -152,7 +152,7 @@ class _Problem:
         return phi
 
     def _own(self, x: Array) -> Array:
-        """p with every θ′ in its own frame."""
+        """The unknowns with every θ′ in its own frame."""
         return np.concatenate([from_log_cholesky(self.phi(x)).ravel(), x[self.inertial :]])
 
     def p(self, x: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+EQUATIONS = ("torque", "energy")
 _SOLID = 1e-4  # smallest second moment of a prior, relative to its largest
 _REWEIGHTED = 3  # times the noise is estimated anew
 _EXACT = 1e-9  # of the signal: noise below is rounding
@@ -79,7 +80,7 @@ def identify(
     payload: str | None = None,
     resistances: Sequence[str] = (),
     prior: float = 1.0,
-    using: Literal["torque", "energy"] = "torque",
+    using: str = "torque",
     interval: float = 0.1,
     folds: int = 5,
 ) -> Identification:
@@ -96,25 +97,25 @@ def identify(
         resistances: which of "damping", "friction" (Coulomb), "armature" and "offset" (of the torque) to identify too.
         prior: standard deviation of the logarithms by which a body is believed to differ from the model's: 0.1 trusts
             the model to 10 %, 1 hardly.
-        using: equations of motion, or of energy, which need no accelerations.
+        using: equations of motion, "torque", or of "energy", which need no accelerations.
         interval: length of an interval of the energy equations [s].
         folds: parts of the recording, each left out once for cross-validation; 1 for none.
 
     Raises:
         IdentificationError: too few samples, or an unknown body, frame or resistance.
     """
+    if using not in EQUATIONS:
+        hint = did_you_mean(using, EQUATIONS)
+        raise IdentificationError(f"using {using!r}", f"unknown equations{hint}")
     chosen, notes = _bodies(model, bodies, payload)
     unknowns = Unknowns(model, chosen, tuple(resistances), payload)
     base = base_parameters(unknowns)
     _check_count(samples, model, base)
     folds = max(1, min(folds, len(samples) // 2))
-    if using == "torque":
-        triangles = compress_torques(unknowns, samples, folds)
-    elif using == "energy":
+    if using == "energy":
         triangles = compress_energies(unknowns, samples, folds, interval)
     else:
-        hint = did_you_mean(str(using), ("torque", "energy"))
-        raise IdentificationError(f"using {using!r}", f"unknown equations{hint}")
+        triangles = compress_torques(unknowns, samples, folds)
     noise = _noise(triangles, base)
     R, z = triangles.weighted(noise)
     W, told = told_by(base, R)

@@ -10,6 +10,7 @@ holds only the unknowns that can move it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +55,7 @@ class Triangles:
                 wide[:, active] = triangle[:, :-1] / s
                 wide[:, -1] = triangle[:, -1] / s
                 stacked.append(wide)
-        R = np.linalg.qr(np.concatenate(stacked), mode="r")
+        R = reduce_rows(None, np.concatenate(stacked))
         return R[:, :-1], R[:, -1]
 
     def squares(self, p: Array, folds: Iterable[int] | None = None) -> Array:
@@ -74,7 +75,7 @@ def compress_torques(unknowns: Unknowns, samples: Samples, folds: int) -> Triang
     """Return the triangles of the equations of motion, one a coordinate, over consecutive folds."""
     edges = np.linspace(0, len(samples), folds + 1).astype(int)
     found = []
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
+    for start, end in pairwise(edges):
         triangles: list[Array | None] = [None] * unknowns.model.nv
         for at in range(start, end, _CHUNK):
             part = samples.part(slice(at, min(at + _CHUNK, end)))
@@ -94,5 +95,4 @@ def compress_torques(unknowns: Unknowns, samples: Samples, folds: int) -> Triang
 def reduce_rows(triangle: Array | None, rows: Array) -> Array:
     """Take rows [W y] into a triangle."""
     stacked = rows if triangle is None else np.concatenate([triangle, rows])
-    reduced: Array = np.linalg.qr(stacked, mode="r")
-    return reduced
+    return np.asarray(np.linalg.qr(stacked, mode="r"))
