@@ -82,8 +82,8 @@ def _spacing(t: Array, source: str) -> float:
     if len(uneven):
         row = int(uneven[0])
         problem = (
-            f"rows {row} and {row + 1} are {intervals[row]:g} [s] apart, on average rows are {step:g} [s]; accelerations "
-            "need even spacing: interpolate the recording, or give v and a"
+            f"rows {row} and {row + 1} are {intervals[row]:g} [s] apart, on average rows are {step:g} [s]; "
+            "accelerations need even spacing: interpolate the recording, or give v and a"
         )
         raise IdentificationError(source, problem)
     return step

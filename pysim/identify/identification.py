@@ -204,7 +204,7 @@ def _noise(triangles: Triangles, base: BaseParameters) -> Array:
     count = triangles.count()
     signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
     floor = _EXACT * np.maximum(signal, signal.max(initial=0.0)) + np.finfo(float).tiny
-    noise = np.maximum(signal, floor)
+    noise: Array = np.maximum(signal, floor)
     spare = max(count - len(base) / triangles.equations, 1.0)
     for _ in range(_REWEIGHTED):
         R, z = triangles.weighted(noise)

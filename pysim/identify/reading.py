@@ -158,7 +158,9 @@ def _blame(lines: list[str], names: list[str], source: str) -> None:
             try:
                 float(cell)
             except ValueError:
-                problem = f"column {name!r} must be a number, got {cell.strip()!r}; leave out the rows that were not measured"
+                problem = (
+                    f"column {name!r} must be a number, got {cell.strip()!r}; leave the row out"
+                )
                 raise IdentificationError(where, problem) from None
     raise IdentificationError(
         source, "is no table of numbers; check that commas separate its columns"

@@ -14,13 +14,6 @@ kg·m, kg·m².
 
 from __future__ import annotations
 
-from pysim.inertia.consistency import (
-    has_positive_energy,
-    is_physical,
-    nearest_physical,
-    physical_margin,
-    unphysical_reason,
-)
 from pysim.inertia.eigen import eigen, eigen_jacobian, from_eigen
 from pysim.inertia.log_cholesky import from_log_cholesky, log_cholesky, log_cholesky_jacobian
 from pysim.inertia.matrix_logarithm import (
@@ -31,12 +24,11 @@ from pysim.inertia.matrix_logarithm import (
     riemannian_difference,
     riemannian_distance,
 )
-from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
-from pysim.inertia.theta import (
+from pysim.inertia.mesh import mesh_inertia
+from pysim.inertia.parameters import (
     center_of_mass,
     central_inertia,
     kwon_to_theta,
-    mesh_inertia,
     move_theta,
     packed_to_theta,
     rotational_inertia,
@@ -45,6 +37,14 @@ from pysim.inertia.theta import (
     theta_to_kwon,
     theta_to_packed,
 )
+from pysim.inertia.physical import (
+    has_positive_energy,
+    is_physical,
+    nearest_physical,
+    physical_margin,
+    unphysical_reason,
+)
+from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
 
 __all__ = [
     "center_of_mass",
