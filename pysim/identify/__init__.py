@@ -13,8 +13,10 @@ from __future__ import annotations
 from pysim.identify.base import BaseParameters, base_parameters
 from pysim.identify.differentiate import differentiated
 from pysim.identify.identification import Identification, identify, predicted_torque
+from pysim.identify.reading import read_run, read_samples
 from pysim.identify.samples import Samples, make_samples
 from pysim.identify.unknowns import Unknowns
+from pysim.identify.writing import write_found
 
 __all__ = [
     "BaseParameters",
@@ -26,4 +28,7 @@ __all__ = [
     "identify",
     "make_samples",
     "predicted_torque",
+    "read_run",
+    "read_samples",
+    "write_found",
 ]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _UNIT = from_pseudo_inertia(np.eye(4))
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-7  # of the sum of squares, which is the number of equations: far below one unit of likelihood
 _COARSE = 1e-3  # on the way
 _STAGE = 10.0  # by which the noise falls from one stage to the next
 _EVALUATIONS = 200

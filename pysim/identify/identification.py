@@ -109,14 +109,31 @@ def identify(
         raise IdentificationError(f"using {using!r}", f"unknown equations{hint}")
     chosen, notes = _bodies(model, bodies, payload)
     unknowns = Unknowns(model, chosen, tuple(resistances), payload)
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415, loads when first used
+
+    with threadpool_limits(
+        1, "blas"
+    ):  # threads wait for each other longer than these matrices take
+        return _identified(unknowns, samples, prior, using, interval, folds, notes)
+
+
+def _identified(
+    unknowns: Unknowns,
+    samples: Samples,
+    prior: float,
+    using: str,
+    interval: float,
+    folds: int,
+    notes: list[str],
+) -> Identification:
     base = base_parameters(unknowns)
-    _check_count(samples, model, base)
+    _check_count(samples, unknowns.model, base)
     folds = max(1, min(folds, len(samples) // 2))
     if using == "energy":
         triangles = compress_energies(unknowns, samples, folds, interval)
     else:
         triangles = compress_torques(unknowns, samples, folds)
-    noise = _noise(triangles, base)
+    noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)
     W, told = told_by(base, R)
     if told < len(base):
@@ -199,12 +216,16 @@ def _prior(unknowns: Unknowns, deviation: float) -> Prior:
     return Prior(nearest_physical(theta, margin=_SOLID), deviation, lower)
 
 
-def _noise(triangles: Triangles, base: BaseParameters) -> Array:
-    """Standard deviation of each equation, from the residuals of weighted least squares."""
+def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
+    """Standard deviation of each equation, from the residuals of weighted least squares.
+
+    The first weights come from the model's own residuals, not from the signal: of a base in flight that is zero, and
+    no bodies at all would explain it.
+    """
     count = triangles.count()
     signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
-    floor = _EXACT * np.maximum(signal, signal.max(initial=0.0)) + np.finfo(float).tiny
-    noise: Array = np.maximum(signal, floor)
+    floor = _EXACT * signal.max(initial=0.0) + np.finfo(float).tiny
+    noise: Array = np.maximum(np.sqrt(triangles.squares(start) / count), floor)
     spare = max(count - len(base) / triangles.equations, 1.0)
     for _ in range(_REWEIGHTED):
         R, z = triangles.weighted(noise)

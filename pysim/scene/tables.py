@@ -208,8 +208,11 @@ class Actuator(Table):
 
 
 class Look(Table):
-    """What a scene changes of a model's body."""
+    """What a scene changes of a model's body. A mass replaces the file's mass, centre and inertia together."""
 
+    mass: NotNegative | None = key(None, "kg", "total mass, instead of the file's")
+    com: Vector3 = key([0.0, 0.0, 0.0], "m", "centre of mass in the body frame")
+    inertia: Inertia | None = key(None, "kg·m²", "about the centre of mass, body axes")
     color: Rgba | None = key(None, "", "colour of all its shapes")
 
 

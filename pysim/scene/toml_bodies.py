@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
-    from pysim.scene.tables import Body, Inertia, Solid, Visual
+    from pysim.scene.tables import Body, Inertia, Look, Solid, Visual
     from pysim.scene.wording import Problems
 
     Array = NDArray[np.float64]
@@ -148,27 +148,34 @@ class BodyReader:
         return move_theta(theta, solid.at.matrix)
 
     def _from_numbers(self, body: Body, path: Steps) -> Array:
-        """A body without an inertia is a point."""
-        inertia = np.zeros((3, 3)) if body.inertia is None else _tensor(body.inertia)
-        theta = theta_from_com(body.mass or 0.0, body.com, inertia)
-        reason = unphysical_reason(theta)
-        return theta if reason is None else self._instead(theta, body, path, reason)
+        return theta_of_numbers(body, body.name, path, self.problems, self.inertia)
 
-    def _instead(self, theta: Array, body: Body, path: Steps, reason: str) -> Array:
-        """The nearest body's θ where that is wanted; otherwise what is wrong is noted."""
-        at = (*path, "inertia" if body.inertia is not None else "mass")
-        told = f"no body {body.name!r} can have this: {reason}"
-        if theta[0] <= 0:
-            self.problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
-            return theta
-        near = nearest_physical(theta)
-        text = f"inertia = {toml_inertia(near)}"
-        if self.inertia != "nearest":
-            remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
-            self.problems.add(at, f"{told}; {remedy}")
-            return theta
-        log.warning("%s: %s; taken instead: %s", self.problems.source.where(at), told, text)
-        return near
+
+def theta_of_numbers(
+    table: Body | Look, name: str, path: Steps, problems: Problems, rule: InertiaRule
+) -> Array:
+    """Return θ (10,) of a table's mass, com and inertia; without an inertia it is a point.
+
+    Of numbers that no body has, the nearest body's where that is wanted; otherwise what is wrong is noted.
+    """
+    inertia = np.zeros((3, 3)) if table.inertia is None else _tensor(table.inertia)
+    theta = theta_from_com(table.mass or 0.0, table.com, inertia)
+    reason = unphysical_reason(theta)
+    if reason is None:
+        return theta
+    at = (*path, "inertia" if table.inertia is not None else "mass")
+    told = f"no body {name!r} can have this: {reason}"
+    if theta[0] <= 0:
+        problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
+        return theta
+    near = nearest_physical(theta)
+    text = f"inertia = {toml_inertia(near)}"
+    if rule != "nearest":
+        remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
+        problems.add(at, f"{told}; {remedy}")
+        return theta
+    log.warning("%s: %s; taken instead: %s", problems.source.where(at), told, text)
+    return near
 
 
 def _tensor(inertia: Inertia) -> Array:

@@ -9,13 +9,16 @@ import numpy as np
 from pysim.inertia import center_of_mass, central_inertia
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-_ENTRIES = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+ENTRIES = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+
+
+def rounded(value: float) -> float:
+    """Return a number as it is written."""
+    return float(written(value))
 
 
 def written(value: float) -> str:
@@ -25,7 +28,7 @@ def written(value: float) -> str:
 
 def urdf_inertia(I_C: Array) -> str:
     """Return the <inertia> of a URDF file for an inertia about the centre of mass (3, 3) [kg·m²]."""
-    entries = " ".join(f'i{name}="{written(I_C[at])}"' for name, at in _ENTRIES.items())
+    entries = " ".join(f'i{name}="{written(I_C[at])}"' for name, at in ENTRIES.items())
     return f"<inertia {entries}/>"
 
 
@@ -40,10 +43,5 @@ def urdf_inertial(theta: Array) -> str:
 def toml_inertia(theta: Array) -> str:
     """Return the value of a body's key `inertia` for θ (10,): about the centre of mass, body axes."""
     I_C = central_inertia(theta)
-    entries = (f"{name} = {written(I_C[at])}" for name, at in _ENTRIES.items())
+    entries = (f"{name} = {written(I_C[at])}" for name, at in ENTRIES.items())
     return f"{{ {', '.join(entries)} }}"
-
-
-def toml_numbers(values: Iterable[float]) -> str:
-    """Return a list of numbers."""
-    return f"[{', '.join(map(written, values))}]"
