@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EQUATIONS = ("torque", "energy")
 _SOLID = 1e-4  # smallest second moment of a prior, relative to its largest
 _REWEIGHTED = 3  # times the noise is estimated anew
-_EXACT = 1e-9  # of the signal: noise below is rounding
+_EXACT = 1e-5  # of its signal: no sensor has less noise
 _PAYLOAD = theta_from_com(1.0, [0, 0, 0], np.diag([1e-3] * 3))  # 1 kg, a ball of 5 cm
 _PAYLOAD_DEVIATION = 3.0
 
@@ -224,7 +224,7 @@ def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
     """
     count = triangles.count()
     signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
-    floor = _EXACT * signal.max(initial=0.0) + np.finfo(float).tiny
+    floor = np.maximum(_EXACT * signal, _EXACT**1.5 * signal.max()) + np.finfo(float).tiny
     noise: Array = np.maximum(np.sqrt(triangles.squares(start) / count), floor)
     spare = max(count - len(base) / triangles.equations, 1.0)
     for _ in range(_REWEIGHTED):
