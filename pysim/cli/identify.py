@@ -115,9 +115,9 @@ def say_parameters(found: Identification) -> None:
             for name, x, s in zip(PAYLOAD, numbers, spread, strict=True)
         ]
     else:
-        spread = found.base_deviations / np.maximum(np.abs(found.base_values), np.finfo(float).tiny)
-        spread[found.base.independent >= 10 * found.unknowns.blocks] = np.inf  # told below
-        order = np.flatnonzero(np.isfinite(spread))[np.argsort(spread[np.isfinite(spread)])]
+        doubt = found.base_deviations / np.maximum(np.abs(found.base_values), np.finfo(float).tiny)
+        doubt[found.base.independent >= 10 * found.unknowns.blocks] = np.inf  # told below
+        order = np.argsort(doubt)[: np.isfinite(doubt).sum()]
         rows = [
             (
                 _shortened(found.base.names[k]),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from pysim.identify.base import BaseParameters, base_parameters
 from pysim.identify.differentiate import differentiated
+from pysim.identify.exciting import Excitation, exciting_trajectory
 from pysim.identify.identification import Identification, identify, predicted_torque
 from pysim.identify.reading import read_run, read_samples
 from pysim.identify.samples import Samples, make_samples
@@ -20,11 +21,13 @@ from pysim.identify.writing import write_found
 
 __all__ = [
     "BaseParameters",
+    "Excitation",
     "Identification",
     "Samples",
     "Unknowns",
     "base_parameters",
     "differentiated",
+    "exciting_trajectory",
     "identify",
     "make_samples",
     "predicted_torque",
