@@ -1,4 +1,4 @@
-"""Exciting motions. Oracles: difference quotients, the singular values of the recorded equations, the joints' limits."""
+"""Exciting motions. Oracles: difference quotients, singular values of the recorded equations, the joints' limits."""
 
 from __future__ import annotations
 
