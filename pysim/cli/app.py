@@ -176,7 +176,7 @@ def identify(
     resistance: Names = (),
     prior: float = 1.0,
     using: str = "torque",
-    window: Seconds = 0.1,
+    window: Seconds = 0.2,
     free_base: bool = False,
     overwrite: bool = False,
 ) -> None:
@@ -212,7 +212,7 @@ def identify(
     from pysim.cli.identify import IdentifyOptions, identify_file  # noqa: PLC0415
 
     options = IdentifyOptions(
-        output, plot, body, payload, resistance, prior, using, window or 0.1, free_base, overwrite
+        output, plot, body, payload, resistance, prior, using, window or 0.2, free_base, overwrite
     )
     identify_file(existing(scene), existing(data), options)
 

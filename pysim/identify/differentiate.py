@@ -32,7 +32,7 @@ def differentiated(
     q: Array,
     v: Array | None = None,
     *,
-    window: float = 0.1,
+    window: float = 0.2,
     source: str = "samples",
 ) -> tuple[int, dict[str, Array]]:
     """Return how many rows to drop at each end, and the v and a (n − 2 drop, nv) of the rest.
@@ -42,7 +42,7 @@ def differentiated(
         t: instants (n,) [s], evenly spaced.
         q: configurations (n, nq).
         v: velocities (n, nv) where they were measured; then a is their smoothed slope.
-        window: length of the filter [s]; it passes what is slower than about 1.5 / window [Hz].
+        window: length of the filter [s]; it passes what is slower than about 1.2 / window [Hz].
         source: where the numbers come from, for messages.
 
     Raises:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _HEADER_LINES = 1
 
 
-def read_samples(model: Model, path: str | PathLike[str], *, window: float = 0.1) -> Samples:
+def read_samples(model: Model, path: str | PathLike[str], *, window: float = 0.2) -> Samples:
     """Return what a comma-separated file recorded; its rows are numbered as the file's lines.
 
     Args:

@@ -51,7 +51,7 @@ def make_samples(
     v: ArrayLike | None = None,
     a: ArrayLike | None = None,
     *,
-    window: float = 0.1,
+    window: float = 0.2,
     source: str = "samples",
     first_row: int = 0,
 ) -> Samples:

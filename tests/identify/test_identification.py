@@ -108,6 +108,9 @@ def test_an_arm_is_identified_to_its_noise_on_a_motion_held_out(
     other = arm_recording(panda, 3000, seed=8)
     assert (held_out_error(drawing, other) > 3 * other.noise).any()
     assert (held_out_error(found.model, other) < 1.05 * other.noise).all()
+    differentiated = other.samples(found.model)  # with the encoders' share
+    error = predicted_torque(found.model, differentiated) - differentiated.tau
+    assert (np.sqrt((error**2).mean(axis=0)) < 1.5 * other.noise).all()
     assert found.told == len(found.base)
 
 

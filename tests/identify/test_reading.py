@@ -145,7 +145,7 @@ def test_columns_are_found_by_name_in_any_order(arm: pysim.Scene, table) -> None
         (
             rows(10),
             HEADER,
-            "10 rows of 0.01 [s] are fewer than the filter's 11; record longer, or give v and a, or a shorter window",
+            "10 rows of 0.01 [s] are fewer than the filter's 21; record longer, or give v and a, or a shorter window",
         ),
     ],
 )

@@ -254,3 +254,22 @@ def test_a_mass_that_is_not_positive_is_named(solid: Array) -> None:
         inertia.eigen(-solid)
     with pytest.raises(PysimError, match=r"^psi\[0\]: must be finite, got nan or inf$"):
         inertia.from_eigen([[np.nan] * 10])
+
+
+def test_theta_takes_the_upper_triangle_column_by_column_not_row_by_row() -> None:
+    """The half-vectorisation that is usually meant, row by row, would swap Ixz and Iyy."""
+    I = np.array([[1.0, 2, 4], [2, 3, 5], [4, 5, 6]])
+    theta = inertia.theta_from_origin(1, [0, 0, 0], I)
+    np.testing.assert_array_equal(theta[4:], [I[i, j] for j in range(3) for i in range(j + 1)])
+    row_by_row = [I[i, j] for i in range(3) for j in range(i, 3)]
+    assert not np.array_equal(theta[4:], row_by_row)
+    np.testing.assert_array_equal(inertia.rotational_inertia(theta), I)
+
+
+def test_a_plate_is_physical_within_the_tolerance_though_its_pseudo_inertia_is_singular() -> None:
+    plate = inertia.theta_from_com(1, [0, 0, 0], np.diag([1, 2, 3]))
+    assert np.linalg.eigvalsh(inertia.pseudo_inertia(plate))[0] == 0
+    assert inertia.is_physical(plate)
+    beyond = inertia.theta_from_com(1, [0, 0, 0], np.diag([1, 2, 3.001]))
+    assert not inertia.is_physical(beyond)
+    assert inertia.is_physical(beyond, tolerance=1e-3)
