@@ -54,8 +54,8 @@ def test_the_base_parameters_are_as_many_as_the_rank_of_the_regressor(
 ) -> None:
     model = load_robot(name)
     base = base_parameters(Unknowns(model, tuple(range(model.nbodies))))
-    q = np.array([model.random_configuration(rng) for _ in range(80)])
-    v, a = rng.normal(size=(2, 80, model.nv))
+    q = np.array([model.random_configuration(rng) for _ in range(30)])
+    v, a = rng.normal(size=(2, 30, model.nv))
     Y = pysim.joint_torque_regressor(model, q, v, a).reshape(-1, 10 * model.nbodies)
     assert len(base) == np.linalg.matrix_rank(Y, tol=1e-9 * np.linalg.norm(Y, 2))
     torque = Y[:, base.independent] @ base.matrix @ model.parameters.ravel()
