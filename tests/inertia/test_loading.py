@@ -190,3 +190,42 @@ def test_points_with_dust_for_inertia_are_not_told_of() -> None:
     if folder is None:
         pytest.skip("needs example-robot-data")
     pysim.load_model(folder / "robots" / RANK_ONE["icub"])
+
+
+LINE = '<inertia ixx="0" iyy="0" izz="3e-6" ixy="0" ixz="0" iyz="0"/>'  # ANYmal's base, a moment about z alone
+LINKS = """<robot name="r"><link name="base"/><link name="line"><inertial><mass value="1e-6"/>{}</inertial></link>
+<joint name="hinge" type="continuous"><axis xyz="{}"/><parent link="base"/><child link="line"/></joint>{}</robot>"""
+CARRIED = """<link name="tool"><inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="wrist" type="{}"><axis xyz="0 0 1"/>
+<parent link="line"/><child link="tool"/></joint>"""
+
+
+@pytest.mark.parametrize(
+    ("axis", "carried"), [("0 0 1", ""), ("1 0 0", "fixed"), ("1 0 0", "continuous")]
+)
+def test_a_link_of_rank_one_is_allowed_where_its_subtree_has_inertia_along_the_joint(
+    axis: str, carried: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(LINKS.format(LINE, axis, CARRIED.format(carried) if carried else ""), "utf-8")
+    with pytest.warns(PysimWarning, match=r"link 'line': .* by 100 %"):
+        model = pysim.load_model(path)
+    assert np.linalg.eigvalsh(pysim.crba(model, model.neutral()))[0] > 0
+
+
+def test_a_link_of_rank_one_is_named_where_nothing_resists_its_joint(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    other = LINKS.format(LINE, "1 0 0", "").replace(
+        "base", "arm"
+    )  # beside a joint that has inertia
+    whole = other.replace(
+        '<link name="arm"/>',
+        f'<link name="base"/><link name="arm"><inertial><mass value="2"/>'
+        f"{TRIANGULAR.replace('0.2', '1').replace('0.3', '1')}</inertial></link>"
+        '<joint name="yaw" type="continuous"><axis xyz="0 0 1"/><parent link="base"/>'
+        '<child link="arm"/></joint>',
+    )
+    path.write_text(whole, "utf-8")
+    text = "joint 'hinge' moves no inertia, .* massless along it and the mass matrix is singular; give body 'line'"
+    with pytest.warns(PysimWarning), pytest.raises(ModelError, match=text):
+        pysim.load_model(path)
