@@ -23,6 +23,8 @@ class Model:
     @property
     def nbodies(self) -> int: ...
     @property
+    def tree_nv(self) -> int: ...
+    @property
     def callback_numbers(self) -> int: ...
     @property
     def gravity(self) -> Array: ...
@@ -81,6 +83,22 @@ def elastic_energy(model: Model, q: ArrayLike, *, threads: int = 1) -> Array | f
 def center_of_mass(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
 def integrate(model: Model, q: ArrayLike, dq: ArrayLike, *, threads: int = 1) -> Array: ...
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike, *, threads: int = 1) -> Array: ...
+def integrators() -> list[str]: ...
+def advance_adaptive(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    flight: ArrayLike,
+    times: ArrayLike,
+    rtol: ArrayLike,
+    atol_q: ArrayLike,
+    atol_v: ArrayLike,
+    actuation: Actuation,
+    *,
+    longest: float = ...,
+    attempts: int = 10000,
+    threads: int = 1,
+) -> tuple[Array, Array, Array, Array, Array, NDArray[np.int64]]: ...
 def advance(
     model: Model,
     q: ArrayLike,
@@ -101,3 +119,73 @@ def kinetic_energy_regressor(
 ) -> Array: ...
 def potential_energy_regressor(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
 def momentum_regressor(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def jacobian(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def jacobian_time_derivative(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def frame_velocity(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def frame_acceleration(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    classical: bool,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def influence_coefficients(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
+def minverse(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
+def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def frame_mobility(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def centroidal_momentum(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def centroidal_momentum_rate(
+    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, threads: int = 1
+) -> Array: ...
+def centroidal_map(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
+def centroidal_map_time_derivative(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+) -> Array: ...
+def joint_reactions(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> Array: ...

@@ -108,6 +108,8 @@ void bind_model(py::module_& m) {
       .def(py::init(&make_model), "joints"_a, "gravity"_a)
       .def_property_readonly("nq", &Model::nq, "Numbers in q.")
       .def_property_readonly("nv", &Model::nv, "Numbers in v.")
+      .def_property_readonly(
+          "tree_nv", &Model::tree_nv, "Numbers in v with those of joints that follow others.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
       .def_property_readonly(
           "gravity",

@@ -9,6 +9,8 @@ void bind_dynamics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 void bind_regressors(pybind11::module_&);
+void bind_frames(pybind11::module_&);
+void bind_inertia(pybind11::module_&);
 }  // namespace pysim::bindings
 
 PYBIND11_MODULE(_engine, m) {
@@ -24,4 +26,6 @@ PYBIND11_MODULE(_engine, m) {
   bind_stepping(m);
   bind_spatial(m);
   bind_regressors(m);
+  bind_frames(m);
+  bind_inertia(m);
 }

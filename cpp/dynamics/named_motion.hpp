@@ -6,7 +6,7 @@
 // body, takes its results to the named frame:  X_PB ← T_P X_PB Tᵀ,  V ← T V,  a ← T a,  S ← T S.
 #pragma once
 
-#include "dynamics/kinematics.hpp"
+#include "dynamics/frame.hpp"
 
 namespace pysim::dynamics {
 
@@ -15,11 +15,6 @@ struct MovingBody {
   Pose<S> X_PB;
   Motion<S> V, a;
 };
-
-template <class S>
-PYSIM_INLINE Motion<S> rotate(const spatial::Mat3<S>& R, const Motion<S>& V) {
-  return {R * V.v, R * V.w};
-}
 
 /// T of body b: the axes of the engine's frame in the named one.
 template <class S>
@@ -64,7 +59,7 @@ void name_frames(const ModelView<typename S::Real>& model,
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     for (int i = 0; i < joint.nv; ++i) {
-      S_B[joint.v + i] = plus(spatial::zero_motion<S>(), tree::axis(joint, columns, i), all<S>(1));
+      S_B[joint.v + i] = column(tree::axis(joint, columns, i));
     }
     if (!model.turned) continue;
     const auto T = turn<S>(model, b);

@@ -82,8 +82,8 @@ struct BodyRange {
 };
 
 /// Those below every joint that is, or follows, coordinate k.
-template <class Real>
-BodyRange moved_by(const ModelView<Real>& model, int k) {
+template <class S>
+BodyRange moved_by(const ModelView<typename S::Real>& model, int k) {
   BodyRange range = {model.bodies, 0};
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];

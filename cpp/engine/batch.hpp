@@ -1,8 +1,9 @@
 // The caller's arrays: one row a state, and how packs of states are read from and written to them.
 #pragma once
 
+#include "dynamics/frame.hpp"
 #include "simd/transpose.hpp"
-#include "stepping/system.hpp"
+#include "stepping/error.hpp"
 
 namespace pysim::engine {
 
@@ -15,7 +16,20 @@ using spatial::Vec3;
 using tree::ModelView;
 using tree::Workspace;
 
-enum class Integrator : int { semi_implicit, rk4 };
+/// Schemes of fixed step, in the order of `integrator_names`.
+enum class Integrator : int { semi_implicit, rk2, rk4, variational, variational4 };
+constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4", "variational", "variational4"};
+
+/// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
+struct AdaptiveCall {
+  stepping::Tolerances tolerances;
+  const double* times;  ///< (count), ascending [s]
+  std::ptrdiff_t count, attempts;
+  double longest;          ///< step [s]
+  double* flight;          ///< (worlds, 4): time, h, last error, growth; in and out
+  double *q, *v;           ///< (worlds, nq), (worlds, nv): where the next call begins
+  std::ptrdiff_t* record;  ///< (worlds, 5): reached, accepted, rejected, worst, status
+};
 
 /// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm
 /// does not use is null.
@@ -29,14 +43,17 @@ struct Batch {
   Real* out;
   Real* out_v;            ///< advance: the new velocity
   bool passive;           ///< include the joints' own forces
-  int body;               ///< frame_placement: the body that carries the frame, −1 the world
-  const Real* placement;  ///< frame_placement: the frame in the engine's body frame, as 12 numbers
+  int body;               ///< of a frame: the body that carries it, −1 the world
+  const Real* placement;  ///< of a frame: its pose in the engine's body frame, as 12 numbers
+  dynamics::Expressed expressed;
+  bool classical;  ///< accelerations of points, not of twists' components
 
   const stepping::Actuation* actuation;
   Integrator integrator;
   double time, step;
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< advance: good steps of each state
+  const AdaptiveCall* adaptive;
 };
 
 /// W consecutive states of a batch: what one run of a kernel reads and writes.
@@ -104,6 +121,11 @@ struct States {
 
   /// Generalised forces of the tree, on the user's coordinates, to `out`.
   void save_forces(const S* tau) { save(tree::own_forces(model, tau, w), batch.out, model.own_nv); }
+
+  void save_twist(const spatial::Motion<S>& V) const {
+    const S entry[6] = {V.v.x, V.v.y, V.v.z, V.w.x, V.w.y, V.w.z};
+    save(entry, batch.out, 6);
+  }
 
   void save_number(S x) const { scatter(x, batch.out + first, 1); }
 

@@ -1,6 +1,8 @@
 // The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
 #pragma once
 
+#include "engine/frame_operations.hpp"
+#include "engine/inertia_operations.hpp"
 #include "engine/operations.hpp"
 #include "engine/regressor_operations.hpp"
 #include "engine/spatial_kernels.hpp"
@@ -24,13 +26,17 @@ struct DynamicsKernels {
   Kernel<Real> integrate, difference;
   Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
   Kernel<Real> momentum_regressor;
+  Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
+  Kernel<Real> minverse, coriolis_matrix, frame_mobility;
+  Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
+  Kernel<Real> joint_reactions;
 };
 
 struct Kernels {
   const char* isa;
   DynamicsKernels<double> float64;
   DynamicsKernels<float> float32;
-  Kernel<double> advance;
+  Kernel<double> advance, advance_adaptive;
   SpatialKernels<double> spatial;
   SpatialKernels<float> spatial_float;
 };
@@ -71,7 +77,20 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<JointTorqueRegressor, S, Tail>,
           &run<KineticEnergyRegressor, S, Tail>,
           &run<PotentialEnergyRegressor, S, Tail>,
-          &run<MomentumRegressor, S, Tail>};
+          &run<MomentumRegressor, S, Tail>,
+          &run<Jacobian, S, Tail>,
+          &run<JacobianRate, S, Tail>,
+          &run<FrameVelocity, S, Tail>,
+          &run<FrameAcceleration, S, Tail>,
+          &run<InfluenceCoefficients, S, Tail>,
+          &run<Minverse, S, Tail>,
+          &run<CoriolisMatrix, S, Tail>,
+          &run<FrameMobility, S, Tail>,
+          &run<CentroidalMomentum, S, Tail>,
+          &run<CentroidalMomentumRate, S, Tail>,
+          &run<CentroidalMap, S, Tail>,
+          &run<CentroidalMapRate, S, Tail>,
+          &run<JointReactions, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.
@@ -81,6 +100,7 @@ constexpr Kernels make_kernels(const char* isa) noexcept {
           make_dynamics_kernels<Isa, double, W>(),
           make_dynamics_kernels<Isa, float, 2 * W>(),
           &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
+          &run<AdvanceAdaptive, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           make_spatial_kernels<Isa, double, W>(),
           make_spatial_kernels<Isa, float, 2 * W>()};
 }

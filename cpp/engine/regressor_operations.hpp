@@ -21,7 +21,7 @@ struct JointTorqueRegressor {
     const std::ptrdiff_t width = std::ptrdiff_t{10} * model.bodies, size = width * model.own_nv;
     S* const row = at.w.template take<S>(width);
     for (int k = 0; k < model.own_nv; ++k) {
-      const auto range = dynamics::moved_by(model, k);
+      const auto range = dynamics::moved_by<S>(model, k);
       dynamics::regressor_row(model, body, S_B, k, range, J, row);
       const std::ptrdiff_t begin = k * width + 10 * range.first, end = k * width + 10 * range.end;
       at.clear_part(k * width, begin, size);

@@ -58,11 +58,11 @@ Pose<S> evaluate_program(const Joint& joint,
           {r[o[9]], r[o[10]], r[o[11]]}};
 }
 
-/// Pose, columns and bias as Python computed them for this state.
+/// Pose, columns, bias and columns' rates as Python computed them for this state.
 template <class S>
 Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* stored_columns) {
   const S* n = numbers + 12;
-  for (int i = 0; i <= joint.nv; ++i, n += 6) {
+  for (int i = 0; i < joint.stored_count; ++i, n += 6) {
     stored_columns[joint.first_stored + i] = {{n[0], n[1], n[2]}, {n[3], n[4], n[5]}};
   }
   n = numbers;

@@ -139,6 +139,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  number_levels();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -256,13 +257,14 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
-/// Python hands over pose, columns and bias; the bias waits behind the columns until it is asked for.
+/// Python hands over pose, columns, bias and the columns' rates; the latter wait behind the columns until
+/// they are asked for.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
   joint.shape = Shape::callback;
   joint.callback = callback_numbers_;
-  callback_numbers_ += 18 + 6 * joint.nv;
-  ++joint.stored_count;
+  joint.stored_count += 1 + joint.nv;
+  callback_numbers_ += 12 + 6 * joint.stored_count;
 }
 
 /// Index of a program among the model's; refuses one that would touch what is not its own.
@@ -310,6 +312,15 @@ void Model::mark_children() {
   }
 }
 
+void Model::number_levels() {
+  for (auto& joint : joints_) {
+    if (joint.parent >= 0) {
+      joint.level = joints_[static_cast<std::size_t>(joint.parent)].level + (joint.last_child ? 0 : 1);
+    }
+    levels_ = std::max(levels_, joint.level + 1);
+  }
+}
+
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
   if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
@@ -354,6 +365,7 @@ ModelView<Real> Model::view() const {
   }();
   ModelView<Real> view = {};
   view.bodies = nbodies();
+  view.levels = levels_;
   view.nq = nq_;
   view.nv = nv_;
   view.own_nq = own_nq_;
@@ -380,9 +392,9 @@ template ModelView<float> Model::view() const;
 std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
-  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
-  // coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
-  const std::size_t packs = 156 * bodies + 48 * nv + 2 * nv * nv +
+  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
+  // stages a coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
+  const std::size_t packs = 156 * bodies + (80 + 6 * static_cast<std::size_t>(levels_)) * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;

@@ -91,6 +91,7 @@ class Model {
   int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
+  void number_levels();
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
@@ -102,6 +103,7 @@ class Model {
   double gravity_[3];
   int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0;
   int callback_numbers_ = 0;
+  int levels_ = 1;
   int force_registers_ = 0;  ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;
 };

@@ -59,6 +59,13 @@ PYSIM_INLINE Motion<S> plus(Motion<S> V, const Axis<S>& Sj, S s) {
   return fma(s, *Sj.twist, V);
 }
 
+/// S_i, all six numbers.
+template <class S>
+PYSIM_INLINE Motion<S> column(const Axis<S>& Sj) {
+  if (Sj.column == stored) return *Sj.twist;
+  return plus(spatial::zero_motion<S>(), Sj, all<S>(1));
+}
+
 /// S_iᵀ F.
 template <class S>
 PYSIM_INLINE S dot(const Axis<S>& Sj, const Force<S>& F) {

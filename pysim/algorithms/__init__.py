@@ -5,11 +5,18 @@ leading shape. float64 runs the double kernels; float32 arrays run the single-pr
 processor. Derivatives and accelerations are components in the bodies' own frames, linear part first.
 
 Every function raises ValueError, naming the argument, for a wrong shape or dtype, a NaN or infinity, and a quaternion
-that is not of unit length.
+that is not of unit length. A state at which a joint plugin is not finite is NaN in its own rows of the result and
+leaves every other row as it is; a callback joint whose code raises ends the call, with a JointError.
 """
 
 from __future__ import annotations
 
+from pysim.algorithms.centroidal import (
+    centroidal_map,
+    centroidal_map_time_derivative,
+    centroidal_momentum,
+    centroidal_momentum_rate,
+)
 from pysim.algorithms.dynamics import (
     aba,
     available_isas,
@@ -17,7 +24,6 @@ from pysim.algorithms.dynamics import (
     crba,
     elastic_energy,
     forward_kinematics,
-    frame_placement,
     generalized_gravity,
     kinetic_energy,
     nonlinear_effects,
@@ -25,6 +31,24 @@ from pysim.algorithms.dynamics import (
     potential_energy,
     rnea,
     use_isa,
+)
+from pysim.algorithms.frames import (
+    frame_acceleration,
+    frame_placement,
+    frame_velocity,
+    influence_coefficients,
+    jacobian,
+    jacobian_time_derivative,
+)
+from pysim.algorithms.inertia_matrices import (
+    coriolis_matrix,
+    minverse,
+    operational_space_inertia,
+    operational_space_mobility,
+)
+from pysim.algorithms.reactions import (
+    JointReactions,
+    joint_reactions,
 )
 from pysim.algorithms.regressors import (
     body_regressor,
@@ -35,20 +59,35 @@ from pysim.algorithms.regressors import (
 )
 
 __all__ = [
+    "JointReactions",
     "aba",
     "available_isas",
     "body_regressor",
     "center_of_mass",
+    "centroidal_map",
+    "centroidal_map_time_derivative",
+    "centroidal_momentum",
+    "centroidal_momentum_rate",
+    "coriolis_matrix",
     "crba",
     "elastic_energy",
     "forward_kinematics",
+    "frame_acceleration",
     "frame_placement",
+    "frame_velocity",
     "generalized_gravity",
+    "influence_coefficients",
+    "jacobian",
+    "jacobian_time_derivative",
+    "joint_reactions",
     "joint_torque_regressor",
     "kinetic_energy",
     "kinetic_energy_regressor",
+    "minverse",
     "momentum_regressor",
     "nonlinear_effects",
+    "operational_space_inertia",
+    "operational_space_mobility",
     "passive_forces",
     "potential_energy",
     "potential_energy_regressor",

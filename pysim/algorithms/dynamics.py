@@ -1,4 +1,4 @@
-"""Kinematics, dynamics and energies."""
+"""Poses, dynamics and energies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,20 +25,6 @@ def forward_kinematics(model: Model, q: ArrayLike, *, threads: int = 1) -> Array
     Featherstone 2008, example 4.3.
     """
     return _engine.forward_kinematics(model, q, threads=threads)
-
-
-def frame_placement(model: Model, q: ArrayLike, frame: str, *, threads: int = 1) -> Array:
-    """Return the pose of a named frame in the world (…, 4, 4) [m].
-
-    Raises:
-        ModelError: the model has no such frame.
-    """
-    if frame not in model.frames:
-        problem = f"no such frame{did_you_mean(frame, model.frame_names)}"
-        raise ModelError(f"frame {frame!r}", problem)
-    body, pose = model.frames[frame]
-    placement = pose[:3, :].T.ravel().tolist()
-    return _engine.frame_placement(model, q, body, placement, threads=threads)
 
 
 rnea = _engine.rnea

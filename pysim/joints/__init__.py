@@ -12,6 +12,7 @@ from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
 from pysim.joints.registry import find_joint, joint, joint_types
 from pysim.joints.spline import spline
+from pysim.joints.verification import Report, check
 
 __all__ = [
     "BUILTIN",
@@ -20,6 +21,8 @@ __all__ = [
     "JointType",
     "Key",
     "Pose",
+    "Report",
+    "check",
     "find_joint",
     "joint",
     "joint_types",

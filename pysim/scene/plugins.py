@@ -16,7 +16,7 @@ from pysim.joints import find_joint
 from pysim.joints.plugin import build, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from pysim.joints import Joint
@@ -46,10 +46,10 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
         if not file.is_file():
             problem = f"there is no file {str(file)!r}; paths are relative to the scene"
             raise SceneError(source.where(("plugins", k)), problem)
-        _run(file, source.where(("plugins", k)))
+        run_plugin(file, source.where(("plugins", k)))
 
 
-def _run(file: Path, where: str) -> None:
+def run_plugin(file: Path, where: str) -> None:
     """Import a file under a name of its own; one that is already imported and unchanged is left."""
     path = file.resolve()
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
@@ -77,23 +77,50 @@ def _run(file: Path, where: str) -> None:
         raise SceneError(f"{path}:{line}", problem) from error
 
 
-def gather_parameters(values: Mapping[str, Any]) -> None:
-    """Move the keys that belong to a plugin joint from its table into a table of their own."""
+def gather_parameters(values: Mapping[str, Any], shared: Collection[str]) -> None:
+    """Move the keys that belong to a plugin joint from its table into a table of their own.
+
+    Of a type that is not known, these are all that joints do not share: the type is what is wrong, not the keys.
+    """
     joints = values.get("joint", [])
     for table in joints if isinstance(joints, list) else []:
+        if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+            continue
         plugin = _plugin_of(table)
         if plugin is not None:
             names = [name for name in fields_of(plugin) if name in table]
-            table[PARAMETERS] = {name: table.pop(name) for name in names}
+        elif not _is_known(table["type"]):
+            names = [name for name in table if name not in shared]
+        else:
+            continue
+        table[PARAMETERS] = {name: table.pop(name) for name in names}
+
+
+def _is_known(kind: str) -> bool:
+    try:
+        find_joint(kind)
+    except JointError:
+        return False
+    return True
 
 
 def _plugin_of(table: object) -> type[Joint] | None:
     if not isinstance(table, dict) or not isinstance(table.get("type"), str):
         return None
-    try:
-        return find_joint(table["type"]).plugin
-    except JointError:
-        return None
+    return find_joint(table["type"]).plugin if _is_known(table["type"]) else None
+
+
+def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
+    """The keys that the plugin of the joint table at `path` has of its own.
+
+    Raises:
+        JointError: the table's type is unknown, so that nobody knows its keys.
+    """
+    if len(path) != 2 or path[0] != "joint":
+        return ()
+    kind = values["joint"][path[1]].get("type")
+    plugin = find_joint(kind).plugin if isinstance(kind, str) else None
+    return () if plugin is None else tuple(fields_of(plugin))
 
 
 def check_parameters(

@@ -3,8 +3,9 @@
     t_k = k · every, and last `duration`        n_k = ⌈(t_k+1 − t_k) / step⌉
 
 Each output interval is n_k equal steps, none longer than `simulation.step`, made in C++ without
-coming back to Python. The rows are completed (accelerations, energies, poses) in batches and
-streamed to the trajectory file. A state that is no longer finite stops the run within its step.
+coming back to Python; an integrator that adapts its steps interpolates the outputs. The rows are
+completed (accelerations, energies, poses) in batches and streamed to the trajectory file. A state
+that is no longer finite stops the run within its step.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,11 +22,14 @@ from pysim import _engine
 from pysim.algorithms import aba
 from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
-from pysim.simulation import callback_stepping
+from pysim.integrators import find_integrator
+from pysim.simulation.adaptive import fly
+from pysim.simulation.blame import plugin_fault
+from pysim.simulation.python_stepping import ModelSystem, advance, builtin_in_python
 from pysim.simulation.recorder import Recorder, effort
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
+    Steps = Callable[[Array, Array, float, float, int], tuple[Array, Array, int]]
 
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
@@ -106,39 +111,58 @@ def steps_between(start: float, end: float, step: float) -> int:
 
 
 def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
-    q, v = scene.state.q, scene.state.v
     times = output_times(scene.settings.duration, scene.settings.every)
-    recorder.add(0.0, q, v)
-    for start, end in pairwise(times):
-        q, v = _advance(scene, q, v, start, end, clock)
-        recorder.add(end, q, v)
+    recorder.add(0.0, scene.state.q, scene.state.v)
+    if find_integrator(scene.settings.integrator).adaptive:
+        _fly(scene, times, recorder, clock)
+    else:
+        _march(scene, times, recorder, clock)
     clock.report()
 
 
-def _advance(
-    scene: Scene, q: Array, v: Array, start: float, end: float, clock: _Clock
-) -> tuple[Array, Array]:
-    """Step from `start` to `end` [s]; the state there."""
-    settings = scene.settings
-    steps = steps_between(start, end, settings.step)
-    step = (end - start) / steps
-    make_steps = callback_stepping.advance if scene.model.callback_numbers else _engine.advance
-    made = 0
-    while made < steps:
-        wanted = min(steps - made, STEPS_A_CALL)
-        now = start + made * step
-        q, v, done = make_steps(
-            scene.model, q, v, now, step, wanted, settings.integrator, scene.actuation
-        )
-        if done < wanted:
-            raise _diverged(scene, q, v, now + done * step, step)
-        made += wanted
-        clock.tick(start + made * step, wanted)
-    return q, v
+def _fly(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
+    """Run with steps of adapted size."""
+    for t, q, v, steps in fly(scene, islice(times, 1, None)):
+        for row in zip(t, q, v, strict=True):
+            recorder.add(*row)
+        clock.tick(float(t[-1]) if t.size else clock.time, steps)
+
+
+def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
+    """Run with equal steps between outputs."""
+    make_steps = _stepper(scene)
+    q, v = scene.state.q, scene.state.v
+    for start, end in pairwise(times):
+        steps = steps_between(start, end, scene.settings.step)
+        step = (end - start) / steps
+        made = 0
+        while made < steps:
+            wanted = min(steps - made, STEPS_A_CALL)
+            now = start + made * step
+            q, v, done = make_steps(q, v, now, step, wanted)
+            if done < wanted:
+                raise _diverged(scene, q, v, now + done * step, step)
+            made += wanted
+            clock.tick(start + made * step, wanted)
+        recorder.add(end, q, v)
+
+
+def _stepper(scene: Scene) -> Steps:
+    """Return what makes steps: the engine, or Python where a plugin or a joint needs it."""
+    name, model, drive = scene.settings.integrator, scene.model, scene.actuation
+    scheme = find_integrator(name).plugin
+    if scheme is None and not model.callback_numbers:
+        return lambda q, v, t, h, n: _engine.advance(model, q, v, t, h, n, name, drive)
+    own = builtin_in_python(name, str(scene.spec.path)) if scheme is None else scheme()
+    system = ModelSystem(model, drive)
+    return lambda q, v, t, h, n: advance(own, system, q, v, t, h, n)
 
 
 def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> SimulationError:
     """Say which joint left the finite numbers, when, and how large the last good state was."""
+    fault = plugin_fault(scene.model, q, v, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
     tau = effort(scene, np.array([last]))[0]
     with np.errstate(all="ignore"):
         a = aba(scene.model, q, v, tau, passive=True)
@@ -162,11 +186,11 @@ class _Clock:
         self._progress = progress
         self._begin = self._reported = time.perf_counter()
         self._steps = 0
-        self._time = 0.0
+        self.time = 0.0
 
     def tick(self, now: float, steps: int) -> None:
         self._steps += steps
-        self._time = now
+        self.time = now
         if time.perf_counter() - self._reported > REPORT_INTERVAL:
             self.report()
 
@@ -174,4 +198,4 @@ class _Clock:
         self._reported = time.perf_counter()
         if self._progress is not None:
             wall = self._reported - self._begin
-            self._progress(Update(self._time, self._duration, wall, self._steps))
+            self._progress(Update(self.time, self._duration, wall, self._steps))

@@ -25,6 +25,27 @@ ALGORITHMS = {
     "kinetic_energy_regressor": pysim.kinetic_energy_regressor,
     "potential_energy_regressor": pysim.potential_energy_regressor,
     "momentum_regressor": pysim.momentum_regressor,
+    "jacobian": lambda m, q, **o: pysim.jacobian(m, q, "tool", "world", **o),
+    "jacobian_time_derivative": lambda m, q, v, **o: pysim.jacobian_time_derivative(
+        m, q, v, "tool", "aligned", **o
+    ),
+    "frame_velocity": lambda m, q, v, **o: pysim.frame_velocity(m, q, v, "tool", **o),
+    "frame_acceleration": lambda m, q, v, a, **o: pysim.frame_acceleration(
+        m, q, v, a, "tool", "aligned", classical=True, **o
+    ),
+    "influence_coefficients": pysim.influence_coefficients,
+    "minverse": pysim.minverse,
+    "coriolis_matrix": pysim.coriolis_matrix,
+    "operational_space_mobility": lambda m, q, **o: pysim.operational_space_mobility(
+        m, q, "tool", **o
+    ),
+    "centroidal_momentum": pysim.centroidal_momentum,
+    "centroidal_momentum_rate": pysim.centroidal_momentum_rate,
+    "centroidal_map": pysim.centroidal_map,
+    "centroidal_map_time_derivative": pysim.centroidal_map_time_derivative,
+    "joint_reactions": lambda m, q, v, a, **o: np.stack(
+        pysim.joint_reactions(m, q, v, a, **o), axis=-3
+    ),
 }
 TAKES = {
     "rnea": 3,
@@ -34,6 +55,14 @@ TAKES = {
     "joint_torque_regressor": 3,
     "kinetic_energy_regressor": 2,
     "momentum_regressor": 2,
+    "jacobian_time_derivative": 2,
+    "frame_velocity": 2,
+    "frame_acceleration": 3,
+    "coriolis_matrix": 2,
+    "centroidal_momentum": 2,
+    "centroidal_momentum_rate": 3,
+    "centroidal_map_time_derivative": 2,
+    "joint_reactions": 3,
 }  # of (q, v, x); others q alone
 
 
