@@ -50,6 +50,8 @@ def differentiated(
     """
     from scipy.signal import savgol_filter  # noqa: PLC0415, loads when first used
 
+    if not window > 0:
+        raise IdentificationError("window", f"must be positive [s], got {window:g}")
     step = _spacing(t, source)
     length = 2 * max(round(0.5 * window / step), _DEGREE) + 1
     if len(t) < length + 2:

@@ -107,6 +107,9 @@ def identify(
     if using not in EQUATIONS:
         hint = did_you_mean(using, EQUATIONS)
         raise IdentificationError(f"using {using!r}", f"unknown equations{hint}")
+    for name, value in (("prior", prior), ("interval", interval), ("folds", folds)):
+        if not value > 0:
+            raise IdentificationError(name, f"must be positive, got {value:g}")
     chosen, notes = _bodies(model, bodies, payload)
     unknowns = Unknowns(model, chosen, tuple(resistances), payload)
     from threadpoolctl import threadpool_limits  # noqa: PLC0415, loads when first used

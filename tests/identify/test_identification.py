@@ -266,6 +266,7 @@ def test_a_motion_that_tells_too_little_is_told(panda: pysim.Model, recording: R
             {"bodies": ["panda_link"]},
             "body 'panda_link': no such moving body; did you mean 'panda_link7'?",
         ),
+        ({"prior": 0.0}, "prior: must be positive, got 0"),
         ({"using": "power"}, "using 'power': unknown equations; known: torque, energy"),
         (
             {"payload": "panda_hand", "bodies": ["panda_link7"]},
