@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.identify.regression import compress_torques, reduce_rows
+from pysim.identify.regression import compress_torques, one_thread, reduce_rows
 from pysim.identify.samples import make_samples
 
 if TYPE_CHECKING:
@@ -41,16 +41,12 @@ class BaseParameters:
 
 def base_parameters(unknowns: Unknowns, *, seed: int = 0) -> BaseParameters:
     """Return the base parameters of a mechanism's unknowns."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415, loads when first used
-
     model, rng = unknowns.model, np.random.default_rng(seed)
     count = max(50, 4 * unknowns.size // model.nv)
     q = np.array([model.random_configuration(rng) for _ in range(count)])
     v, a = rng.standard_normal((2, count, model.nv))
     samples = make_samples(model, np.arange(count), q, np.zeros((count, model.nv)), v, a)
-    with threadpool_limits(
-        1, "blas"
-    ):  # threads wait for each other longer than these matrices take
+    with one_thread():
         R, _ = compress_torques(unknowns, samples, 1).weighted(np.ones(model.nv))
         return _combinations(R, unknowns.names, _preferred(unknowns))
 

@@ -22,6 +22,7 @@ import numpy as np
 from pysim.algorithms import joint_torque_regressor
 from pysim.errors import IdentificationError
 from pysim.identify.base import base_parameters
+from pysim.identify.regression import one_thread
 from pysim.identify.unknowns import Unknowns
 
 if TYPE_CHECKING:
@@ -106,7 +107,6 @@ def exciting_trajectory(
         IdentificationError: the model has coordinates that are no real numbers.
     """
     from scipy.optimize import minimize  # noqa: PLC0415, loads when first used
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
     if model.nq != model.nv:
         problem = "has a ball or free joint, which a series of angles cannot move; load it with a fixed base"
@@ -116,7 +116,7 @@ def exciting_trajectory(
     best: Excitation | None = None
     for _ in range(starts):
         x = rng.standard_normal(2 * harmonics * model.nv)
-        with threadpool_limits(1, "blas"):
+        with one_thread():
             found = minimize(
                 design.log_condition,
                 x,

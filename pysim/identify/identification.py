@@ -13,7 +13,7 @@ from pysim.identify.base import BaseParameters, base_parameters, column_scale, t
 from pysim.identify.energies import compress_energies
 from pysim.identify.estimate import Estimate, Prior, estimate
 from pysim.identify.found import found_model
-from pysim.identify.regression import Triangles, compress_torques
+from pysim.identify.regression import Triangles, compress_torques, one_thread
 from pysim.identify.unknowns import Unknowns
 from pysim.inertia import nearest_physical, theta_from_com
 
@@ -112,11 +112,7 @@ def identify(
             raise IdentificationError(name, f"must be positive, got {value:g}")
     chosen, notes = _bodies(model, bodies, payload)
     unknowns = Unknowns(model, chosen, tuple(resistances), payload)
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415, loads when first used
-
-    with threadpool_limits(
-        1, "blas"
-    ):  # threads wait for each other longer than these matrices take
+    with one_thread():
         return _identified(unknowns, samples, prior, using, interval, folds, notes)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -96,3 +97,11 @@ def reduce_rows(triangle: Array | None, rows: Array) -> Array:
     """Take rows [W y] into a triangle."""
     stacked = rows if triangle is None else np.concatenate([triangle, rows])
     return np.asarray(np.linalg.qr(stacked, mode="r"))
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep linear algebra to one thread: on matrices this small threads wait for each other longer than they work."""
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415, loads when first used
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    return limits
