@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     )
     from pysim.compile import Scene, load_model
     from pysim.model import Model, State
+    from pysim.rollouts import rollout
     from pysim.simulation import load_scene, simulate
     from pysim.trajectory import Trajectory, load_trajectory
 
@@ -120,6 +121,7 @@ __all__ = [
     "potential_energy",
     "potential_energy_regressor",
     "rnea",
+    "rollout",
     "simulate",
     "use_isa",
 ]
@@ -165,6 +167,7 @@ _HOME = {
     "Scene": "pysim.compile",
     "load_model": "pysim.compile",
     "load_scene": "pysim.simulation",
+    "rollout": "pysim.rollouts",
     "simulate": "pysim.simulation",
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",

@@ -52,12 +52,19 @@ class Actuation:
 def rnea(
     model: Model,
     q: ArrayLike,
-    v: ArrayLike | None,
-    a: ArrayLike | None,
+    v: ArrayLike,
+    a: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
     passive: bool = False,
+    out: Array | None = None,
+) -> Array: ...
+def nonlinear_effects(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def generalized_gravity(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
 def aba(
     model: Model,
@@ -68,21 +75,55 @@ def aba(
     *,
     threads: int = 1,
     passive: bool = False,
+    out: Array | None = None,
 ) -> Array: ...
-def crba(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def forward_kinematics(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def frame_placement(
-    model: Model, q: ArrayLike, body: int, placement: Sequence[float], *, threads: int = 1
+def crba(model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None) -> Array: ...
+def passive_forces(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
-def passive_forces(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def forward_kinematics(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def center_of_mass(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
 def kinetic_energy(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array | float: ...
-def potential_energy(model: Model, q: ArrayLike, *, threads: int = 1) -> Array | float: ...
-def elastic_energy(model: Model, q: ArrayLike, *, threads: int = 1) -> Array | float: ...
-def center_of_mass(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def integrate(model: Model, q: ArrayLike, dq: ArrayLike, *, threads: int = 1) -> Array: ...
-def difference(model: Model, q0: ArrayLike, q1: ArrayLike, *, threads: int = 1) -> Array: ...
+def potential_energy(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array | float: ...
+def elastic_energy(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array | float: ...
+def integrate(
+    model: Model, q: ArrayLike, dq: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def difference(
+    model: Model, q0: ArrayLike, q1: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def frame_placement(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def rollout(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: ArrayLike | None,
+    step: float,
+    steps: int,
+    every: int,
+    integrator: str,
+    threads: int,
+    out_q: Array | None,
+    out_v: Array | None,
+) -> tuple[Array, Array]: ...
 def integrators() -> list[str]: ...
 def advance_adaptive(
     model: Model,
@@ -112,13 +153,23 @@ def advance(
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
 def joint_torque_regressor(
-    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
 def kinetic_energy_regressor(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
-def potential_energy_regressor(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def momentum_regressor(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def potential_energy_regressor(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def momentum_regressor(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
 def jacobian(
     model: Model,
     q: ArrayLike,
@@ -127,6 +178,7 @@ def jacobian(
     expressed: str,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
 def jacobian_time_derivative(
     model: Model,
@@ -137,6 +189,7 @@ def jacobian_time_derivative(
     expressed: str,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
 def frame_velocity(
     model: Model,
@@ -147,6 +200,7 @@ def frame_velocity(
     expressed: str,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
 def frame_acceleration(
     model: Model,
@@ -159,10 +213,17 @@ def frame_acceleration(
     classical: bool,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
-def influence_coefficients(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def minverse(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def influence_coefficients(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def minverse(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def coriolis_matrix(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
 def frame_mobility(
     model: Model,
     q: ArrayLike,
@@ -171,14 +232,25 @@ def frame_mobility(
     expressed: str,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
-def centroidal_momentum(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def centroidal_momentum(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
 def centroidal_momentum_rate(
-    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
-def centroidal_map(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
+def centroidal_map(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
 def centroidal_map_time_derivative(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
 def joint_reactions(
     model: Model,
@@ -188,4 +260,5 @@ def joint_reactions(
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...

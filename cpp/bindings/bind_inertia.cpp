@@ -1,105 +1,69 @@
-#include <pybind11/stl.h>
-
+// Matrices, momenta and reactions; documented in inertia_matrices.py, centroidal.py and reactions.py.
 #include "bindings/state_functions.hpp"
 
-// Documented in pysim/algorithms/inertia_matrices.py, centroidal.py and reactions.py.
-
 namespace pysim::bindings {
-
-using namespace pybind11::literals;
-
 namespace {
 
-/// f(model, q), rows of `numbers` by nv or of nv by nv.
-template <class Row>
-void bind_q(py::module_& m, const char* name, const StateKernel& kernel, Row row) {
-  m.def(
-      name,
-      [kernel, row](const Model& model, py::handle q, int threads) {
-        return run_states(model, {q}, row(model), threads, kernel);
-      },
-      "model"_a,
-      "q"_a,
-      py::kw_only(),
-      "threads"_a = 1);
+constexpr const char* documented_in_python = "See the function of this name in pysim.";
+
+py::ssize_t nv(const Arguments& given) {
+  return given.model->nv();
 }
 
-template <class Row>
-void bind_qv(py::module_& m, const char* name, const StateKernel& kernel, Row row) {
-  m.def(
-      name,
-      [kernel, row](const Model& model, py::handle q, py::handle v, int threads) {
-        return run_states(model, {q, v}, row(model), threads, kernel);
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      py::kw_only(),
-      "threads"_a = 1);
+constexpr Signature minverse = {"minverse", {"q"}, 1, documented_in_python};
+
+py::object minverse_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(minverse), {nv(given), nv(given)});
 }
 
-void bind_mobility(py::module_& m) {
-  m.def(
-      "frame_mobility",
-      [](const Model& model,
-         py::handle q,
-         int body,
-         const std::vector<double>& placement,
-         const std::string& expressed,
-         int threads) {
-        const FrameArgument frame = {body, placement, expressed};
-        return run_states(
-            model, {q, {}, {}, {}, &frame}, {6, 6}, threads, PYSIM_STATE_KERNEL(frame_mobility));
-      },
-      "model"_a,
-      "q"_a,
-      "body"_a,
-      "placement"_a,
-      "expressed"_a,
-      py::kw_only(),
-      "threads"_a = 1);
+constexpr Signature coriolis_matrix = {"coriolis_matrix", {"q", "v"}, 2, documented_in_python};
+
+py::object coriolis_matrix_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(coriolis_matrix), {nv(given), nv(given)});
 }
 
-void bind_accelerated(py::module_& m) {
-  m.def(
-      "centroidal_momentum_rate",
-      [](const Model& model, py::handle q, py::handle v, py::handle a, int threads) {
-        return run_states(model, {q, v, a}, {6}, threads, PYSIM_STATE_KERNEL(centroidal_momentum_rate));
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "a"_a,
-      py::kw_only(),
-      "threads"_a = 1);
-  m.def(
-      "joint_reactions",
-      [](const Model& model, py::handle q, py::handle v, py::handle a, py::handle f_ext, int threads) {
-        const Shape row = {2, model.nbodies(), 6};
-        return run_states(model, {q, v, a, f_ext}, row, threads, PYSIM_STATE_KERNEL(joint_reactions));
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "a"_a,
-      "f_ext"_a = py::none(),
-      py::kw_only(),
-      "threads"_a = 1);
+constexpr Signature centroidal_momentum = {"centroidal_momentum", {"q", "v"}, 2, documented_in_python};
+
+py::object centroidal_momentum_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(centroidal_momentum), {6});
+}
+
+constexpr Signature centroidal_momentum_rate = {
+    "centroidal_momentum_rate", {"q", "v", "a"}, 3, documented_in_python};
+
+py::object centroidal_momentum_rate_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(centroidal_momentum_rate), {6});
+}
+
+constexpr Signature centroidal_map = {"centroidal_map", {"q"}, 1, documented_in_python};
+
+py::object centroidal_map_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(centroidal_map), {6, nv(given)});
+}
+
+constexpr Signature centroidal_map_time_derivative = {
+    "centroidal_map_time_derivative", {"q", "v"}, 2, documented_in_python};
+
+py::object centroidal_map_time_derivative_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(centroidal_map_rate), {6, nv(given)});
+}
+
+constexpr Signature joint_reactions = {"joint_reactions", {"q", "v", "a", "f_ext"}, 3, documented_in_python};
+
+py::object joint_reactions_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(joint_reactions), {2, given.model->nbodies(), 6});
 }
 
 }  // namespace
 
 void bind_inertia(py::module_& m) {
-  const auto square = [](const Model& model) { return Shape{model.nv(), model.nv()}; };
-  const auto six = [](const Model&) { return Shape{6}; };
-  const auto six_rows = [](const Model& model) { return Shape{6, model.nv()}; };
-  bind_q(m, "minverse", PYSIM_STATE_KERNEL(minverse), square);
-  bind_qv(m, "coriolis_matrix", PYSIM_STATE_KERNEL(coriolis_matrix), square);
-  bind_qv(m, "centroidal_momentum", PYSIM_STATE_KERNEL(centroidal_momentum), six);
-  bind_q(m, "centroidal_map", PYSIM_STATE_KERNEL(centroidal_map), six_rows);
-  bind_qv(m, "centroidal_map_time_derivative", PYSIM_STATE_KERNEL(centroidal_map_rate), six_rows);
-  bind_mobility(m);
-  bind_accelerated(m);
+  define<minverse, minverse_of>(m);
+  define<coriolis_matrix, coriolis_matrix_of>(m);
+  define<centroidal_momentum, centroidal_momentum_of>(m);
+  define<centroidal_momentum_rate, centroidal_momentum_rate_of>(m);
+  define<centroidal_map, centroidal_map_of>(m);
+  define<centroidal_map_time_derivative, centroidal_map_time_derivative_of>(m);
+  define<joint_reactions, joint_reactions_of>(m);
 }
 
 }  // namespace pysim::bindings

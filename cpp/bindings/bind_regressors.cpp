@@ -1,59 +1,50 @@
+// Regressors; documented in pysim/algorithms/regressors.py.
 #include "bindings/state_functions.hpp"
 
-// Documented in pysim/algorithms/regressors.py.
-
 namespace pysim::bindings {
+namespace {
 
-using namespace pybind11::literals;
+constexpr const char* documented_in_python = "See the function of this name in pysim.";
+
+/// Ten parameters a body.
+py::ssize_t width(const Arguments& given) {
+  return py::ssize_t{10} * given.model->nbodies();
+}
+
+constexpr Signature joint_torque_regressor = {
+    "joint_torque_regressor", {"q", "v", "a"}, 3, documented_in_python};
+
+py::object joint_torque_regressor_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(joint_torque_regressor), {given.model->nv(), width(given)});
+}
+
+constexpr Signature kinetic_energy_regressor = {
+    "kinetic_energy_regressor", {"q", "v"}, 2, documented_in_python};
+
+py::object kinetic_energy_regressor_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(kinetic_energy_regressor), {width(given)});
+}
+
+constexpr Signature potential_energy_regressor = {
+    "potential_energy_regressor", {"q"}, 1, documented_in_python};
+
+py::object potential_energy_regressor_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(potential_energy_regressor), {width(given)});
+}
+
+constexpr Signature momentum_regressor = {"momentum_regressor", {"q", "v"}, 2, documented_in_python};
+
+py::object momentum_regressor_of(const Arguments& given) {
+  return run_states(given, PYSIM_KERNELS(momentum_regressor), {6, width(given)});
+}
+
+}  // namespace
 
 void bind_regressors(py::module_& m) {
-  const auto width = [](const Model& model) { return py::ssize_t{10} * model.nbodies(); };
-  m.def(
-      "joint_torque_regressor",
-      [width](const Model& model, py::handle q, py::handle v, py::handle a, int threads) {
-        return run_states(model,
-                          {q, v, a},
-                          {py::ssize_t{model.nv()}, width(model)},
-                          threads,
-                          PYSIM_STATE_KERNEL(joint_torque_regressor));
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "a"_a,
-      py::kw_only(),
-      "threads"_a = 1);
-  m.def(
-      "kinetic_energy_regressor",
-      [width](const Model& model, py::handle q, py::handle v, int threads) {
-        return run_states(
-            model, {q, v}, {width(model)}, threads, PYSIM_STATE_KERNEL(kinetic_energy_regressor));
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      py::kw_only(),
-      "threads"_a = 1);
-  m.def(
-      "potential_energy_regressor",
-      [width](const Model& model, py::handle q, int threads) {
-        return run_states(
-            model, {q}, {width(model)}, threads, PYSIM_STATE_KERNEL(potential_energy_regressor));
-      },
-      "model"_a,
-      "q"_a,
-      py::kw_only(),
-      "threads"_a = 1);
-  m.def(
-      "momentum_regressor",
-      [width](const Model& model, py::handle q, py::handle v, int threads) {
-        return run_states(model, {q, v}, {6, width(model)}, threads, PYSIM_STATE_KERNEL(momentum_regressor));
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      py::kw_only(),
-      "threads"_a = 1);
+  define<joint_torque_regressor, joint_torque_regressor_of>(m);
+  define<kinetic_energy_regressor, kinetic_energy_regressor_of>(m);
+  define<potential_energy_regressor, potential_energy_regressor_of>(m);
+  define<momentum_regressor, momentum_regressor_of>(m);
 }
 
 }  // namespace pysim::bindings

@@ -1,20 +1,9 @@
-// Functions of a model and the arrays of its state: one way from Python's arguments to a kernel.
+// Functions of a model and the arrays of its state (q, v, a, f_ext), perhaps of a frame: one way to a kernel.
 #pragma once
 
-#include "bindings/calls.hpp"
+#include "bindings/functions.hpp"
 
 namespace pysim::bindings {
-
-/// A kernel in both precisions.
-struct StateKernel {
-  engine::Kernel<double> engine::DynamicsKernels<double>::* float64;
-  engine::Kernel<float> engine::DynamicsKernels<float>::* float32;
-};
-
-#define PYSIM_STATE_KERNEL(name)                                                  \
-  ::pysim::bindings::StateKernel {                                                \
-    &engine::DynamicsKernels<double>::name, &engine::DynamicsKernels<float>::name \
-  }
 
 /// A frame fixed to a body, and how its motion is expressed.
 struct FrameArgument {
@@ -39,47 +28,40 @@ struct FrameArgument {
     double pose[12];
     std::copy(placement.begin(), placement.end(), pose);
     model.to_engine_frame(body, pose);
-    return std::vector<Real>(pose, pose + 12);
+    std::vector<Real> numbers;
+    for (const double x : pose) numbers.push_back(static_cast<Real>(x));
+    return numbers;
   }
 };
 
-/// What a call was given; a null handle is no argument of the function, None one that was left out.
-struct StateArguments {
-  py::handle q, v = {}, a = {}, f_ext = {};
-  const FrameArgument* frame = nullptr;
-
-  static bool is_given(py::handle x) { return x.ptr() != nullptr && !x.is_none(); }
-};
-
+/// Rows of a kernel; the arrays are q, v, a, f_ext in this order, None where there is none.
 template <class Real>
-py::array run_states(const Model& model,
-                     const StateArguments& given,
+py::array run_states(const Arguments& given,
+                     const KernelPair& kernels,
                      const Shape& row,
-                     int threads,
-                     engine::Kernel<Real> engine::DynamicsKernels<Real>::* kernel) {
-  Call<Real> call(model, given.q);
-  if (StateArguments::is_given(given.v)) call.set_v(given.v);
-  if (StateArguments::is_given(given.a)) call.set_x(given.a, "a", model.nv());
-  if (StateArguments::is_given(given.f_ext)) call.set_f_ext(given.f_ext);
+                     const FrameArgument* frame) {
+  Call<Real> call(*given.model, given.array[0]);
+  if (is_given(given.array[1])) call.set_v(given.array[1]);
+  if (is_given(given.array[2])) call.set_x(given.array[2], "a", given.model->nv());
+  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
   std::vector<Real> placement;
-  if (given.frame != nullptr) {
-    placement = given.frame->turned<Real>(model);
-    call.batch().body = given.frame->body;
+  if (frame != nullptr) {
+    placement = frame->turned<Real>(*given.model);
+    call.batch().body = frame->body;
     call.batch().placement = placement.data();
-    call.batch().expressed = given.frame->where();
-    call.batch().classical = given.frame->classical;
+    call.batch().expressed = frame->where();
+    call.batch().classical = frame->classical;
   }
-  return call.run(kernel, row, threads);
+  return call.run(kernels.of<Real>(), row, given.threads, given.out);
 }
 
 /// In the precision of q.
-inline py::array run_states(const Model& model,
-                            const StateArguments& given,
+inline py::array run_states(const Arguments& given,
+                            const KernelPair& kernels,
                             const Shape& row,
-                            int threads,
-                            const StateKernel& kernel) {
-  return is_single(given.q) ? run_states<float>(model, given, row, threads, kernel.float32)
-                            : run_states<double>(model, given, row, threads, kernel.float64);
+                            const FrameArgument* frame = nullptr) {
+  return is_single(given.array[0]) ? run_states<float>(given, kernels, row, frame)
+                                   : run_states<double>(given, kernels, row, frame);
 }
 
 }  // namespace pysim::bindings

@@ -5,6 +5,7 @@
 #include "engine/inertia_operations.hpp"
 #include "engine/operations.hpp"
 #include "engine/regressor_operations.hpp"
+#include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
 namespace pysim::engine {
@@ -23,7 +24,7 @@ struct DynamicsKernels {
   Kernel<Real> forward_kinematics, frame_placement;
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
-  Kernel<Real> integrate, difference;
+  Kernel<Real> integrate, difference, rollout;
   Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
   Kernel<Real> momentum_regressor;
   Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
@@ -74,6 +75,7 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
           &run<Difference, S, Tail>,
+          &run<Rollout, S, Tail>,
           &run<JointTorqueRegressor, S, Tail>,
           &run<KineticEnergyRegressor, S, Tail>,
           &run<PotentialEnergyRegressor, S, Tail>,

@@ -127,19 +127,21 @@ std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) 
   return to;
 }
 
-}  // namespace
-
+/// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
 int quaternion_offset(const Block& block) {
   if (block.group == Group::rotation) return block.q;
   return block.group == Group::pose ? block.q + 3 : -1;
 }
+
+}  // namespace
 
 Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
-  number_levels();
+  number_forks();
+  find_quaternions();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -298,6 +300,16 @@ void Model::view_programs(ModelNumbers<Real>& numbers) {
   }
 }
 
+void Model::find_quaternions() {
+  for (int b = 0; b < nbodies(); ++b) {
+    const Joint& joint = joints_[static_cast<std::size_t>(b)];
+    for (int k = 0; k < joint.blocks && joint.own_q >= 0; ++k) {
+      const int at = quaternion_offset(joint.block[k]);
+      if (at >= 0) quaternions_.push_back({joint.own_q + at, b});
+    }
+  }
+}
+
 void Model::mark_children() {
   std::vector<bool> seen(joints_.size(), false);
   for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].end = static_cast<int>(k) + 1;
@@ -312,12 +324,16 @@ void Model::mark_children() {
   }
 }
 
-void Model::number_levels() {
-  for (auto& joint : joints_) {
-    if (joint.parent >= 0) {
-      joint.level = joints_[static_cast<std::size_t>(joint.parent)].level + (joint.last_child ? 0 : 1);
-    }
-    levels_ = std::max(levels_, joint.level + 1);
+void Model::number_forks() {
+  for (auto& joint : joints_) joint.fork = -1;
+  for (const auto& joint : joints_) {
+    if (joint.parent < 0 || joint.last_child) continue;
+    Joint& parent = joints_[static_cast<std::size_t>(joint.parent)];
+    if (parent.fork >= 0) continue;
+    parent.fork = fork_columns_;
+    const bool to_the_end = parent.end == nbodies();
+    const int end = to_the_end ? nv_ : joints_[static_cast<std::size_t>(parent.end)].v;
+    fork_columns_ += end - parent.v - parent.nv;
   }
 }
 
@@ -365,7 +381,7 @@ ModelView<Real> Model::view() const {
   }();
   ModelView<Real> view = {};
   view.bodies = nbodies();
-  view.levels = levels_;
+  view.fork_columns = fork_columns_;
   view.nq = nq_;
   view.nv = nv_;
   view.own_nq = own_nq_;
@@ -394,7 +410,8 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
   // stages a coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
-  const std::size_t packs = 156 * bodies + (80 + 6 * static_cast<std::size_t>(levels_)) * nv + 2 * nv * nv +
+  const std::size_t packs = 156 * bodies + 96 * nv + 2 * nv * nv +
+                            6 * static_cast<std::size_t>(fork_columns_) +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;
@@ -402,12 +419,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
 
 std::vector<double> Model::neutral() const {
   std::vector<double> q(static_cast<std::size_t>(own_nq_), 0.0);
-  for (const auto& joint : joints_) {
-    for (int k = 0; k < joint.blocks; ++k) {
-      const int at = quaternion_offset(joint.block[k]);
-      if (joint.own_q >= 0 && at >= 0) q[static_cast<std::size_t>(joint.own_q + at + 3)] = 1;
-    }
-  }
+  for (const auto& place : quaternions_) q[static_cast<std::size_t>(place.at + 3)] = 1;
   return q;
 }
 

@@ -49,7 +49,8 @@ struct Joint {
   int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
   int first_stored;  ///< where its stored columns begin; −1 if it has none
   int stored_count;  ///< how many they are
-  int level;         ///< of all bodies above and this one, how many have later siblings
+  int fork;          ///< of a body with two children or more: where the columns below it begin among those of
+                     ///< all forks; else −1
   bool biased;       ///< c = Ṡ q̇ is not zero
   bool leaf;         ///< no joint hangs on this body
   bool last_child;   ///< no later joint has the same parent: going to the root, it comes first
@@ -112,7 +113,7 @@ struct Coupling {
 template <class Real>
 struct ModelView {
   int bodies;
-  int levels;            ///< one more than the highest level of a joint
+  int fork_columns;      ///< coordinates below forks, counted once a fork
   int nq, nv;            ///< of the tree
   int own_nq, own_nv;    ///< of the user
   int stored_columns;    ///< twists to keep for all joints, registers of programs among them

@@ -2,11 +2,14 @@
 
 An array holds one state, (nq,) or (nv,), or a batch of them, (batch, nq) or (batch, nv); the result has the same
 leading shape. float64 runs the double kernels; float32 arrays run the single-precision ones. `threads=0` uses every
-processor. Derivatives and accelerations are components in the bodies' own frames, linear part first.
+processor. `out=` takes an array for the result, C-contiguous, of its shape and dtype, that shares no memory with the
+arguments; it is filled and returned. Derivatives and accelerations are components in the bodies' own frames, linear
+part first.
 
 Every function raises ValueError, naming the argument, for a wrong shape or dtype, a NaN or infinity, and a quaternion
-that is not of unit length. A state at which a joint plugin is not finite is NaN in its own rows of the result and
-leaves every other row as it is; a callback joint whose code raises ends the call, with a JointError.
+that is not of unit length; so does an `out` that cannot take the result. A state at which a joint plugin is not finite
+is NaN in its own rows of the result and leaves every other row as it is; a callback joint whose code raises ends the
+call, with a JointError.
 """
 
 from __future__ import annotations

@@ -28,17 +28,25 @@ if TYPE_CHECKING:
 Expressed: TypeAlias = Literal["local", "world", "aligned"]
 
 
-def frame_placement(model: Model, q: ArrayLike, frame: str, *, threads: int = 1) -> Array:
+def frame_placement(
+    model: Model, q: ArrayLike, frame: str, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return the pose of a named frame in the world (…, 4, 4) [m].
 
     Raises:
         ModelError: the model has no such frame.
     """
-    return _engine.frame_placement(model, q, *carried(model, frame), threads=threads)
+    return _engine.frame_placement(model, q, *carried(model, frame), threads=threads, out=out)
 
 
 def jacobian(
-    model: Model, q: ArrayLike, frame: str, expressed: Expressed = "local", *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    frame: str,
+    expressed: Expressed = "local",
+    *,
+    threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return J (…, 6, nv) with V = J v, the twist of a named frame [m or 1, rad or 1 a unit of v].
 
@@ -51,11 +59,12 @@ def jacobian(
         frame: a body or a frame of the model.
         expressed: "local", "world" or "aligned".
         threads: threads that share a batch; 0 uses every processor.
+        out: an array for the result.
 
     Raises:
         ModelError: the model has no such frame.
     """
-    return _engine.jacobian(model, q, *carried(model, frame), expressed, threads=threads)
+    return _engine.jacobian(model, q, *carried(model, frame), expressed, threads=threads, out=out)
 
 
 def jacobian_time_derivative(
@@ -66,6 +75,7 @@ def jacobian_time_derivative(
     expressed: Expressed = "local",
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return dJ/dt (…, 6, nv), the rate of the numbers `jacobian` gives while q moves with velocity v.
 
@@ -73,7 +83,9 @@ def jacobian_time_derivative(
         ModelError: the model has no such frame.
     """
     where = carried(model, frame)
-    return _engine.jacobian_time_derivative(model, q, v, *where, expressed, threads=threads)
+    return _engine.jacobian_time_derivative(
+        model, q, v, *where, expressed, threads=threads, out=out
+    )
 
 
 def frame_velocity(
@@ -84,13 +96,16 @@ def frame_velocity(
     expressed: Expressed = "local",
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return the twist [v; ω] (…, 6) of a named frame [m/s, rad/s].
 
     Raises:
         ModelError: the model has no such frame.
     """
-    return _engine.frame_velocity(model, q, v, *carried(model, frame), expressed, threads=threads)
+    return _engine.frame_velocity(
+        model, q, v, *carried(model, frame), expressed, threads=threads, out=out
+    )
 
 
 def frame_acceleration(
@@ -103,6 +118,7 @@ def frame_acceleration(
     *,
     classical: bool = False,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return the acceleration (…, 6) of a named frame [m/s², rad/s²], gravity not included.
 
@@ -114,17 +130,21 @@ def frame_acceleration(
         ModelError: the model has no such frame.
     """
     where = carried(model, frame)
-    return _engine.frame_acceleration(model, q, v, a, *where, expressed, classical, threads=threads)
+    return _engine.frame_acceleration(
+        model, q, v, a, *where, expressed, classical, threads=threads, out=out
+    )
 
 
-def influence_coefficients(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def influence_coefficients(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return the unit twist of every joint coordinate in the world (…, 6, n), about the world's origin.
 
     A hinge about k has [p × k; k], a slide along k [k; 0]. Unlike a Jacobian's, a column is one joint's alone: joints
     that follow others have columns of their own, so that n is the sum of all joints' nv (`model.tree_nv`); without
     followers it is nv.
     """
-    return _engine.influence_coefficients(model, q, threads=threads)
+    return _engine.influence_coefficients(model, q, threads=threads, out=out)
 
 
 def carried(model: Model, frame: str) -> tuple[int, list[float]]:

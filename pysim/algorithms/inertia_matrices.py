@@ -16,30 +16,38 @@ if TYPE_CHECKING:
     from pysim.algorithms.frames import Expressed
     from pysim.model import Model
 
-    Array = NDArray[np.floating]
+    Array = NDArray[np.float64]
 
 
-def minverse(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def minverse(model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None) -> Array:
     """Return M(q)⁻¹ (…, nv, nv) [1/kg, 1/(kg·m), 1/(kg·m²)], armature included, symmetric to the bit.
 
     From the articulated bodies, without M: Carpentier and Mansard 2018, “Analytical derivatives of rigid body dynamics
     algorithms”, section IV. Coordinates of trees that share no joint have exact zeros. Where joints follow others
     (mimic), it is the inverse of the inertia on the independent coordinates.
     """
-    return _engine.minverse(model, q, threads=threads)
+    return _engine.minverse(model, q, threads=threads, out=out)
 
 
-def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
+def coriolis_matrix(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return C(q, v) (…, nv, nv) with C v + g = `nonlinear_effects` and Ṁ − 2 C skew-symmetric.
 
     Echeandia and Wensing 2021, “Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
     systems”, algorithm 1. Between coordinates that move no body in common it has exact zeros.
     """
-    return _engine.coriolis_matrix(model, q, v, threads=threads)
+    return _engine.coriolis_matrix(model, q, v, threads=threads, out=out)
 
 
 def operational_space_mobility(
-    model: Model, q: ArrayLike, frame: str, expressed: Expressed = "local", *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    frame: str,
+    expressed: Expressed = "local",
+    *,
+    threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return Λ⁻¹ = J M⁻¹ Jᵀ (…, 6, 6), the acceleration of a frame for each unit wrench on it [1/kg, …].
 
@@ -48,7 +56,9 @@ def operational_space_mobility(
     Raises:
         ModelError: the model has no such frame.
     """
-    return _engine.frame_mobility(model, q, *carried(model, frame), expressed, threads=threads)
+    return _engine.frame_mobility(
+        model, q, *carried(model, frame), expressed, threads=threads, out=out
+    )
 
 
 def operational_space_inertia(
@@ -76,4 +86,4 @@ def operational_space_inertia(
             f"cannot move in all six directions{state}, its inertia is infinite; "
             "use operational_space_mobility",
         )
-    return np.linalg.inv(mobility)
+    return np.linalg.inv(mobility).astype(mobility.dtype, copy=False)

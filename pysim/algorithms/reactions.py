@@ -38,6 +38,7 @@ def joint_reactions(
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> JointReactions:
     """Return the wrenches that the joints transmit while the mechanism accelerates with `a`.
 
@@ -53,6 +54,7 @@ def joint_reactions(
         a: dv/dt (…, nv) [m/s² or rad/s²].
         f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
         threads: threads that share a batch; 0 uses every processor.
+        out: (…, 2, nbodies, 6), for the total and the working parts.
     """
-    both = _engine.joint_reactions(model, q, v, a, f_ext, threads=threads)
+    both = _engine.joint_reactions(model, q, v, a, f_ext, threads=threads, out=out)
     return JointReactions(both[..., 0, :, :], both[..., 1, :, :])

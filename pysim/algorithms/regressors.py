@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 
 def joint_torque_regressor(
-    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return Y (…, nv, 10 nbodies) with τ = Y θ, the generalised forces [N or N·m] without the rotors' part.
 
@@ -41,8 +47,9 @@ def joint_torque_regressor(
         v: velocity (…, nv).
         a: dv/dt (…, nv) [m/s² or rad/s²].
         threads: threads that share a batch; 0 uses every processor.
+        out: an array for the result.
     """
-    return _engine.joint_torque_regressor(model, q, v, a, threads=threads)
+    return _engine.joint_torque_regressor(model, q, v, a, threads=threads, out=out)
 
 
 def body_regressor(v: ArrayLike, a_g: ArrayLike) -> Array:
@@ -62,21 +69,25 @@ def body_regressor(v: ArrayLike, a_g: ArrayLike) -> Array:
 
 
 def kinetic_energy_regressor(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
     """Return y (…, 10 nbodies) with y θ = ½ Σ Vᵀ M V [J], the kinetic energy without the rotors' part."""
-    return _engine.kinetic_energy_regressor(model, q, v, threads=threads)
+    return _engine.kinetic_energy_regressor(model, q, v, threads=threads, out=out)
 
 
-def potential_energy_regressor(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def potential_energy_regressor(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return y (…, 10 nbodies) with y θ = −Σ m g·c [J], zero at the world's origin."""
-    return _engine.potential_energy_regressor(model, q, threads=threads)
+    return _engine.potential_energy_regressor(model, q, threads=threads, out=out)
 
 
-def momentum_regressor(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array:
+def momentum_regressor(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return Y (…, 6, 10 nbodies) with Y θ = [p; L], momentum in world axes, L about the world's origin [N·s, N·m·s].
 
     The moment about the centre of mass is not linear in θ, for that point depends on θ; with c = `center_of_mass` it is
     L − c × p.
     """
-    return _engine.momentum_regressor(model, q, v, threads=threads)
+    return _engine.momentum_regressor(model, q, v, threads=threads, out=out)

@@ -17,7 +17,7 @@ import pinocchio
 
 import pysim
 from pysim import _engine
-from tests.benchmarks import plugins
+from tests.benchmarks import matrices, plugins
 from tests.benchmarks.peers import Pair, check_same_acceleration, drive, mujoco_robot
 from tests.benchmarks.timing import take_turns
 
@@ -42,6 +42,7 @@ def main() -> None:
     for name in ("panda", "ur5"):
         step_rows(name)
     scene_row(Path(__file__).parents[2] / "scenes" / "robot_arm.toml")
+    matrices.main(say, ROBOTS)
     plugins.main(say)
 
 

@@ -135,3 +135,12 @@ def test_a_single_state_has_the_shapes_of_one(rng):
     q, v, a = (x[0] for x in states(model, rng, 1))
     reactions = pysim.joint_reactions(model, q, v, a)
     assert reactions.total.shape == reactions.non_working.shape == (2, 6)
+
+
+def test_reactions_may_be_written_into_an_array_of_both_parts(rng):
+    model = compile_model(random_tree(rng, ["revolute", "ball"]))
+    q, v, a = states(model, rng)
+    out = np.empty((len(q), 2, 2, 6))
+    reactions = pysim.joint_reactions(model, q, v, a, out=out)
+    np.testing.assert_array_equal(reactions.working, out[:, 1])
+    assert np.shares_memory(reactions.total, out)
