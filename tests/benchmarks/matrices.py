@@ -13,6 +13,7 @@ import pinocchio
 
 import pysim
 from tests.benchmarks.peers import Pair
+from tests.benchmarks.report import heading, row
 from tests.benchmarks.timing import take_turns
 
 if TYPE_CHECKING:
@@ -50,23 +51,20 @@ ROWS: dict[str, Peer] = {
 }
 
 
-def main(say: Callable[[str], None], robots: tuple[str, ...]) -> None:
+def main(robots: tuple[str, ...]) -> None:
     """Print this part of the table."""
-    say(
-        "\nmatrices, ns a state; results within the second-level cache; a loop of Pinocchio's calls"
-    )
-    say(f"{'robot':16} {'what':14} {'pysim':>9} {'float32':>9} {'peer':>9} {'ratio':>7}  stores")
+    heading("matrices, results within the second-level cache", "ns a state")
     for name in robots:
         for what, (mine, theirs) in ROWS.items():
-            say(row(name, what, mine, theirs))
+            rows(name, what, mine, theirs)
 
 
-def row(
+def rows(
     name: str,
     what: str,
     mine: Callable[[Pair, np.ndarray[Any, Any]], object],
     theirs: Callable[[Pair, int], object],
-) -> str:
+) -> None:
     """One algorithm on one robot."""
     width = result_of(Pair(name, 1), mine).nbytes
     n = max(16, CACHE // width // 16 * 16)
@@ -87,11 +85,10 @@ def row(
             "stores": lambda: np.copyto(out, copy),
         }
     )
-    t = {key: 1e9 * value / n for key, value in times.items()}
-    figures = (
-        f"{t['double']:9.0f} {t['float']:9.0f} {t['peer']:9.0f} {t['peer'] / t['double']:6.1f}x"
-    )
-    return f"{name:16} {what:14} {figures}  {t['stores'] / t['double']:.0%} of {n} states"
+    ns = {key: 1e9 * value / n for key, value in times.items()}
+    stores = f"a loop of calls, {n} states; storing takes {ns['stores'] / ns['double']:.0%}"
+    row(name, what, ns["double"], ns["peer"], stores)
+    row(name, f"{what} float32", ns["float"], ns["double"], "pysim in float64")
 
 
 def result_of(
