@@ -19,6 +19,7 @@ except ModuleNotFoundError:  # run from a clone's folder, which shadows the inst
     use_installed_engine(__path__)
     from pysim._engine import available_isas, use_isa
 from pysim.errors import (
+    IdentificationError,
     JointError,
     ModelError,
     PysimError,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "IdentificationError",
     "JointError",
     "JointReactions",
     "Model",
@@ -170,7 +172,7 @@ _HOME = {
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",
 }
-_MODULES = ("inertia", "joints", "render", "spatial")
+_MODULES = ("identify", "inertia", "joints", "render", "spatial")
 
 
 def __getattr__(name: str) -> object:

@@ -25,6 +25,7 @@ PYTHON_LAYERS = [
     {"motion", "model", "algorithms", "compile", "rollouts"},
     {"trajectory"},
     {"simulation"},
+    {"identify"},
     {"render"},
     {"cli"},
 ]
@@ -39,7 +40,18 @@ CPP_LAYERS = [
     {"bindings"},
 ]
 KERNELS = ("simd", "spatial", "dynamics", "constraints", "stepping")
-HEAVY = ("vtk", "vtkmodules", "pyvista", "trimesh", "matplotlib", "pydantic", "h5py", "rich")
+HEAVY = (
+    "vtk",
+    "vtkmodules",
+    "pyvista",
+    "trimesh",
+    "matplotlib",
+    "pydantic",
+    "h5py",
+    "rich",
+    "scipy",
+    "tomlkit",
+)
 OBJECTS = sorted((ROOT / "build").glob("**/isa_*.cpp.o"))
 
 

@@ -29,6 +29,7 @@ from pysim.scene.keys import (
     complaint,
     key,
 )
+from pysim.scene.possible import InertiaRule
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -220,8 +221,11 @@ class Actuator(Table):
 
 
 class Look(Table):
-    """What a scene changes of a model's body."""
+    """What a scene changes of a model's body. A mass replaces the file's mass, centre and inertia together."""
 
+    mass: NotNegative | None = key(None, "kg", "total mass, instead of the file's")
+    com: Vector3 = key([0.0, 0.0, 0.0], "m", "centre of mass in the body frame")
+    inertia: Inertia | None = key(None, "kg·m²", "about the centre of mass, body axes")
     color: Rgba | None = key(None, "", "colour of all its shapes")
 
 
@@ -234,6 +238,7 @@ class Model(Table):
     at: Pose = key(Pose(), "", "root link in the parent")
     free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
     mimic: bool = key(default=True, unit="", doc="let mimic joints follow")
+    inertia: InertiaRule | None = key(None, "", "as the scene's; by default the scene's")
     limits: bool = key(default=True, unit="", doc="use the file's limits")
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
@@ -298,6 +303,9 @@ class Scene(Table):
 
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
+    inertia: InertiaRule = key(
+        "check", "", 'inertias no body has: "check", "strict" or "nearest", the closest body\'s'
+    )
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
     plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")
     body: list[Body] = key([], "", "rigid bodies")

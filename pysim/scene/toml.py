@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
 
@@ -93,10 +94,15 @@ def read_toml(
 
 
 def read_mechanism(
-    path: Path, *, mimic: bool = True, package_dirs: Iterable[str | PathLike[str]] = ()
+    path: Path,
+    *,
+    mimic: bool = True,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+    inertia: InertiaRule = "check",
 ) -> ModelSpec:
-    """Return the mechanism of a scene file."""
-    model = read_toml(path, {}, package_dirs=package_dirs).model
+    """Return the mechanism of a scene file; a rule for its inertias goes before the file's own."""
+    overrides = {} if inertia == "check" else {"inertia": inertia}
+    model = read_toml(path, overrides, package_dirs=package_dirs).model
     if mimic:
         return model
     return replace(model, joints=tuple(replace(joint, mimic=None) for joint in model.joints))
@@ -113,9 +119,11 @@ class _Mechanism:
 
     def build(self) -> ModelSpec:
         """Return the mechanism, its names checked and its stops made."""
-        bodies = BodyReader(self.problems, self.path.parent, self.package_dirs)
+        bodies = BodyReader(self.problems, self.path.parent, self.package_dirs, self.scene.inertia)
         joints = JointReader(self.problems)
-        models = ModelReader(self.problems, joints, self.path.parent, self.package_dirs)
+        models = ModelReader(
+            self.problems, joints, self.path.parent, self.package_dirs, self.scene.inertia
+        )
         own_bodies = [bodies.read(b, ("body", k)) for k, b in enumerate(self.scene.body)]
         own_joints = [joints.read(j, ("joint", k)) for k, j in enumerate(self.scene.joint)]
         taken = [models.read(m, ("model", k)) for k, m in enumerate(self.scene.model)]
