@@ -70,10 +70,10 @@ def test_a_thick_wall_leaves_little_to_the_cavity(kind: str) -> None:
     np.testing.assert_allclose(hollow.record, solid.record, rtol=1e-4, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in SIZES if kind != "ellipsoid"]
+)  # whose wall is uneven
 def test_a_thin_wall_weighs_its_area(kind: str) -> None:
-    if kind == "ellipsoid":
-        pytest.skip("its wall is not of one thickness")
     import trimesh
 
     thickness = 1e-6
