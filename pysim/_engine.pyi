@@ -15,13 +15,24 @@ def map_rows(name: str, x: NDArray[Any]) -> NDArray[Any]: ...
 def row_maps() -> list[str]: ...
 
 class Model:
-    def __init__(self, joints: Sequence[Mapping[str, Any]], gravity: Sequence[float]) -> None: ...
+    def __init__(
+        self,
+        joints: Sequence[Mapping[str, Any]],
+        gravity: Sequence[float],
+        loops: Sequence[Mapping[str, Any]] = ...,
+    ) -> None: ...
     @property
     def nq(self) -> int: ...
     @property
     def nv(self) -> int: ...
     @property
     def nbodies(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def loop_rows(self) -> list[int]: ...
+    @property
+    def loop_nq(self) -> int: ...
     @property
     def callback_numbers(self) -> int: ...
     @property
@@ -91,5 +102,28 @@ def advance(
     integrator: str,
     actuation: Actuation,
     *,
+    loop_q: Array | None = None,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
+def constrained_aba(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+) -> Array: ...
+def constraint_rows(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def project(
+    model: Model, q: ArrayLike, v: ArrayLike, loop_q: ArrayLike | None, *, threads: int = 1
+) -> Array: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.joints import JointType
-    from pysim.scene.spec import JointSpec, ModelSpec
+    from pysim.scene.spec import JointSpec, LoopSpec, ModelSpec
     from pysim.shapes import Geometry
 
     Array = NDArray[np.float64]
@@ -36,10 +36,11 @@ class Body:
 
 @dataclass(frozen=True)
 class State:
-    """Configuration q (nq,) and velocity v (nv,)."""
+    """Configuration q (nq,) and velocity v (nv,), and the coordinates of joints that close loops (loop_nq,)."""
 
     q: Array
     v: Array
+    loop_q: Array = field(default_factory=lambda: np.zeros(0))
 
 
 class Model(_engine.Model):
@@ -58,18 +59,22 @@ class Model(_engine.Model):
         bodies: tuple[Body, ...],
         world_geometries: tuple[Geometry, ...],
         frames: Mapping[str, tuple[int, Array]],
+        loops: tuple[LoopSpec, ...] = (),
+        closures: Sequence[Mapping[str, object]] = (),
     ) -> None:
         self._descriptions = tuple(descriptions)
+        self._closures = tuple(closures)
         engine_joints = [
             {**d, "inertia": theta_to_packed(body.theta).tolist()}
             for d, body in zip(descriptions, bodies, strict=True)
         ]
-        super().__init__(engine_joints, np.asarray(gravity, float).tolist())
+        super().__init__(engine_joints, np.asarray(gravity, float).tolist(), list(closures))
         self.spec = spec
         self.joints = joints
         self.bodies = bodies
         self.world_geometries = world_geometries
         self.frames = dict(frames)
+        self.loops = loops
         self._types = tuple(find_joint(joint.type) for joint in joints)
         self._callbacks: tuple[tuple[Any, int, int], ...] = tuple(
             (d["callback"], at_q, at_v)
@@ -111,6 +116,20 @@ class Model(_engine.Model):
         """Numbers of each joint in v; 0 where it follows another."""
         return tuple(
             t.nv if at >= 0 else 0 for t, at in zip(self._types, self.v_offsets, strict=True)
+        )
+
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        """The loops, in the order of their rows."""
+        return tuple(loop.name for loop in self.loops)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """The loop or coupling that every row of the constraints belongs to (rows)."""
+        return tuple(
+            loop.name
+            for loop, rows in zip(self.loops, self.loop_rows, strict=True)
+            for _ in range(rows)
         )
 
     @property
@@ -248,6 +267,8 @@ class Model(_engine.Model):
             bodies=self.bodies if bodies is None else bodies,
             world_geometries=self.world_geometries,
             frames=self.frames,
+            loops=self.loops,
+            closures=self._closures,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -260,7 +281,8 @@ class Model(_engine.Model):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by parts; joint plugins are found again by name where the model is unpickled."""
         parts = (self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
-        return _restored, (*parts, self.world_geometries, self.frames)
+        looks = (self.world_geometries, self.frames)
+        return _restored, (*parts, *looks, self.loops, self._closures)
 
     def __copy__(self) -> Model:
         return self
@@ -280,6 +302,8 @@ def _restored(
     bodies: tuple[Body, ...],
     world_geometries: tuple[Geometry, ...],
     frames: Mapping[str, tuple[int, Array]],
+    loops: tuple[LoopSpec, ...],
+    closures: Sequence[Mapping[str, object]],
 ) -> Model:
     return Model(
         descriptions,
@@ -289,6 +313,8 @@ def _restored(
         bodies=bodies,
         world_geometries=world_geometries,
         frames=frames,
+        loops=loops,
+        closures=closures,
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pysim.joints.plugin import Joint
     from pysim.joints.program import Program
     from pysim.joints.trace import Traced
-    from pysim.scene.spec import JointSpec
+    from pysim.scene.spec import JointSpec, LoopSpec
 
 STORED = 6  # Column::stored in cpp/tree/model_view.hpp; 0 to 5 are the unit twists
 
@@ -34,7 +34,7 @@ class Motion:
     at: NDArray[np.float64]
 
 
-def motion_of(joint: JointSpec) -> Motion:
+def motion_of(joint: JointSpec | LoopSpec) -> Motion:
     """What the engine needs to know of a joint's motion.
 
     Raises:

@@ -85,13 +85,31 @@ JointDescription describe(const py::dict& d) {
   return joint;
 }
 
-Model make_model(const std::vector<py::dict>& joints, const std::vector<double>& gravity) {
+tree::LoopDescription describe_loop(const py::dict& d) {
+  tree::LoopDescription loop;
+  loop.kind = d["kind"].cast<std::string>();
+  loop.joint = describe(d);
+  loop.a = d["a"].cast<int>();
+  loop.b = d["b"].cast<int>();
+  pack_pose(d["at_a"].cast<Numbers>(), loop.at_a);
+  pack_pose(d["at_b"].cast<Numbers>(), loop.at_b);
+  loop.length = d["length"].cast<double>();
+  loop.start = d["start"].cast<Numbers>();
+  return loop;
+}
+
+Model make_model(const std::vector<py::dict>& joints,
+                 const std::vector<double>& gravity,
+                 const std::vector<py::dict>& loops) {
   double g[3];
   copy_exactly(gravity, 3, g, "gravity");
   std::vector<JointDescription> descriptions;
   descriptions.reserve(joints.size());
   for (const auto& d : joints) descriptions.push_back(describe(d));
-  return Model(descriptions, g);
+  std::vector<tree::LoopDescription> closing;
+  closing.reserve(loops.size());
+  for (const auto& d : loops) closing.push_back(describe_loop(d));
+  return Model(descriptions, g, closing);
 }
 
 template <class Select>
@@ -105,7 +123,7 @@ std::vector<int> per_joint(const Model& model, Select select) {
 
 void bind_model(py::module_& m) {
   py::class_<Model>(m, "Model", "Frozen mechanism; build it with pysim.compile.")
-      .def(py::init(&make_model), "joints"_a, "gravity"_a)
+      .def(py::init(&make_model), "joints"_a, "gravity"_a, "loops"_a = std::vector<py::dict>())
       .def_property_readonly("nq", &Model::nq, "Numbers in q.")
       .def_property_readonly("nv", &Model::nv, "Numbers in v.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
@@ -125,6 +143,16 @@ void bind_model(py::module_& m) {
           "v_offsets",
           [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_v; }); },
           "Where each joint's numbers begin in v; -1 where it follows another joint.")
+      .def_property_readonly("rows", &Model::rows, "Rows of the constraints: loops and couplings.")
+      .def_property_readonly("loop_nq", &Model::loop_nq, "Coordinates of the joints that close loops.")
+      .def_property_readonly(
+          "loop_rows",
+          [](const Model& model) {
+            std::vector<int> rows;
+            for (const auto& loop : model.loops()) rows.push_back(loop.rows);
+            return rows;
+          },
+          "Rows of every loop.")
       .def_property_readonly(
           "callback_numbers", &Model::callback_numbers, "Numbers a state that Python computes.")
       .def(

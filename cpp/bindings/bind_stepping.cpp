@@ -1,3 +1,5 @@
+#include <pybind11/stl.h>
+
 #include "bindings/calls.hpp"
 
 namespace pysim::bindings {
@@ -28,6 +30,17 @@ engine::Integrator integrator_named(const std::string& name) {
   throw std::invalid_argument("integrator '" + name + "' is unknown; choose semi_implicit or rk4");
 }
 
+/// Coordinates that are read and written in place.
+using Carried = py::array_t<double, py::array::c_style>;
+
+const double* carried_loop_q(const Model& model, const Carried& loop_q, py::ssize_t states) {
+  if (loop_q.size() != states * model.loop_nq() || !loop_q.writeable()) {
+    throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(model.loop_nq()) +
+                                " numbers a state");
+  }
+  return loop_q.data();
+}
+
 py::tuple advance(const Model& model,
                   py::handle q,
                   py::handle v,
@@ -36,6 +49,7 @@ py::tuple advance(const Model& model,
                   py::ssize_t steps,
                   const std::string& integrator,
                   const Actuation& actuation,
+                  std::optional<Carried> loop_q,
                   int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
@@ -48,6 +62,10 @@ py::tuple advance(const Model& model,
   if (steps < 0) throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(steps));
   Call<double> call(model, q);
   call.set_v(v);
+  call.set_loop_q(py::none());
+  if (loop_q) call.batch().loop_q = carried_loop_q(model, *loop_q, call.leading().states);
+  std::vector<double> lost;
+  if (!loop_q) lost.resize(static_cast<std::size_t>(call.leading().states * model.loop_nq()));
   const auto forces = actuation.view(model);
   auto q1 = make_output<double>(call.leading(), {model.nq()});
   auto v1 = make_output<double>(call.leading(), {model.nv()});
@@ -56,6 +74,7 @@ py::tuple advance(const Model& model,
   engine::Batch<double>& batch = call.batch();
   batch.out = numbers<double>(q1);
   batch.out_v = numbers<double>(v1);
+  batch.out_loop_q = loop_q ? loop_q->mutable_data() : lost.data();
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
   batch.time = time;
@@ -95,10 +114,13 @@ void bind_stepping(py::module_& m) {
         "integrator"_a,
         "actuation"_a,
         py::kw_only(),
+        "loop_q"_a.noconvert() = py::none(),
         "threads"_a = 1,
-        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite, and a "
-        "state "
-        "that did not is returned as it last was.");
+        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite and on "
+        "its "
+        "constraints, and a state that did not is returned as it last was. loop_q, the coordinates of the "
+        "joints "
+        "that close loops, are moved along in place; they are found anew where none are given.");
 }
 
 }  // namespace pysim::bindings

@@ -37,6 +37,19 @@ class Call {
   void set_x(py::handle x, const char* name, int count) { batch_.x = keep(x, name, {count}); }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
+  /// Coordinates of the joints that close loops; where they start if none are given.
+  void set_loop_q(py::handle loop_q) {
+    if (!loop_q.is_none()) {
+      batch_.loop_q = keep(loop_q, "loop_q", {model_.loop_nq()});
+      return;
+    }
+    const std::vector<double>& start = model_.loop_start();
+    for (py::ssize_t k = 0; k < leading_.states; ++k) {
+      for (const double x : start) loop_start_.push_back(static_cast<Real>(x));
+    }
+    batch_.loop_q = loop_start_.data();
+  }
+
   /// Velocities of zero, for statics.
   void set_v_zero() {
     zeros_.assign(static_cast<std::size_t>(leading_.states * model_.nv()), Real(0));
@@ -108,9 +121,9 @@ class Call {
   const Model& model_;
   Leading leading_;
   Rows<Real> q_;
-  std::optional<Rows<Real>> kept_[3];
+  std::optional<Rows<Real>> kept_[4];
   int count_ = 0;
-  std::vector<Real> zeros_;
+  std::vector<Real> zeros_, loop_start_;
   py::array_t<Real, py::array::c_style | py::array::forcecast> callback_;
   engine::Batch<Real> batch_ = {};
 };

@@ -21,6 +21,7 @@ struct DynamicsKernels {
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
   Kernel<Real> integrate, difference;
+  Kernel<Real> constrained_aba, constraint_rows, project;
 };
 
 struct Kernels {
@@ -64,7 +65,10 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<ElasticEnergy, S, Tail>,
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
-          &run<Difference, S, Tail>};
+          &run<Difference, S, Tail>,
+          &run<ConstrainedAba, S, Tail>,
+          &run<ConstraintRows, S, Tail>,
+          &run<Project, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

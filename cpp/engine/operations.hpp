@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynamics/energy.hpp"
-#include "engine/batch.hpp"
+#include "engine/constraint_operations.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/rk4.hpp"
 #include "stepping/semi_implicit.hpp"
@@ -146,9 +146,9 @@ struct Advance {
   template <class S>
   static void at(States<S> at) {
     const auto& batch = at.batch;
-    S *const q = at.own_q(), *const v = at.own_v();
+    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
     S done;
-    const stepping::System<S> system = {at.model, *batch.actuation, at.w};
+    const stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
     switch (batch.integrator) {
       case Integrator::semi_implicit:
         stepping::advance<stepping::SemiImplicit>(system, batch.time, batch.step, batch.steps, q, v, &done);
@@ -159,6 +159,7 @@ struct Advance {
     }
     at.save(q, batch.out, at.model.own_nq);
     at.save(v, batch.out_v, at.model.own_nv);
+    at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }

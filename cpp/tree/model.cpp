@@ -27,6 +27,7 @@ const std::map<std::string, ShapeEntry>& shapes() {
       {"ball", {Shape::ball, Group::rotation, 4, 3, false, false, {wx, wy, wz}}},
       {"planar", {Shape::planar, Group::real, 3, 3, false, true, {stored, stored, wz}}},
       {"translation", {Shape::translation, Group::real, 3, 3, false, false, {vx, vy, vz}}},
+      {"fixed", {Shape::fixed, Group::real, 0, 0, false, false, {}}},
       {"free", {Shape::free, Group::pose, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}}},
   };
   return table;
@@ -119,6 +120,18 @@ std::vector<Record<float>> rounded(const std::vector<Record<double>>& from) {
   return to;
 }
 
+LoopKind loop_kind(const LoopDescription& d) {
+  static const std::map<std::string, LoopKind> kinds = {{"joint", LoopKind::joint},
+                                                        {"plane", LoopKind::plane},
+                                                        {"line", LoopKind::line},
+                                                        {"distance", LoopKind::distance}};
+  const auto kind = kinds.find(d.kind);
+  if (kind == kinds.end()) {
+    throw std::invalid_argument("loop '" + d.joint.name + "': unknown kind '" + d.kind + "'");
+  }
+  return kind->second;
+}
+
 std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) {
   std::vector<Coupling<float>> to;
   for (const auto& c : from) {
@@ -129,16 +142,40 @@ std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) 
 
 }  // namespace
 
+/// The joints that close the loops of a model, as a forest on the world, and how kernels see them.
+struct Closure {
+  Model model;
+  ModelView<double> double_view;
+  ModelView<float> float_view;
+
+  explicit Closure(const std::vector<JointDescription>& joints)
+      : model(joints, no_gravity), double_view(model.view<double>()), float_view(model.view<float>()) {}
+
+  template <class Real>
+  const ModelView<Real>& view() const {
+    if constexpr (sizeof(Real) == 8) {
+      return double_view;
+    } else {
+      return float_view;
+    }
+  }
+
+  static constexpr double no_gravity[3] = {0, 0, 0};
+};
+
 int quaternion_offset(const Block& block) {
   if (block.group == Group::rotation) return block.q;
   return block.group == Group::pose ? block.q + 3 : -1;
 }
 
-Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
+Model::Model(const std::vector<JointDescription>& joints,
+             const double gravity[3],
+             const std::vector<LoopDescription>& loops) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  close_loops(loops);
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -149,6 +186,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   view_programs(double_);
   view_programs(float_);
   float_.constants = rounded(double_.constants);
+  float_.loop_constants = rounded(double_.loop_constants);
   float_.armature.assign(double_.armature.begin(), double_.armature.end());
   float_.passive = rounded(double_.passive);
   float_.coupling_q = rounded(double_.coupling_q);
@@ -303,6 +341,48 @@ void Model::mark_children() {
   }
 }
 
+/// Frames A and B into the engine's frames of their bodies, B turned as the joint that closes the loop.
+void Model::close_loops(const std::vector<LoopDescription>& loops) {
+  if (loops.empty()) return;
+  std::vector<JointDescription> joints;
+  for (const auto& d : loops) {
+    joints.push_back(d.joint);
+    joints.back().parent = -1;
+  }
+  closure_ = std::make_shared<const Closure>(joints);
+  for (std::size_t k = 0; k < loops.size(); ++k) {
+    const LoopDescription& d = loops[k];
+    if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
+      throw std::invalid_argument("loop '" + d.joint.name + "': it needs two bodies of the model");
+    }
+    Loop loop = {loop_kind(d), d.a, d.b, rows_, 6 - closure_->model.joints()[k].nv};
+    if (loop.kind != LoopKind::joint) loop.rows = loop.kind == LoopKind::line ? 2 : 1;
+    rows_ += loop.rows;
+    loops_.push_back(loop);
+
+    LoopConstants<double> c = {};
+    std::copy(d.at_a, d.at_a + 12, c.at_a);
+    std::copy(d.at_b, d.at_b + 12, c.at_b);
+    to_engine_frame(d.a, c.at_a);
+    to_engine_frame(d.b, c.at_b);
+    double turned[9];
+    times(c.at_b, closure_->view<double>().constants[k].turn, 3, turned);
+    std::copy(turned, turned + 9, c.at_b);
+    if (loop.kind == LoopKind::plane || loop.kind == LoopKind::line) {
+      double axis[9];
+      turn_to(d.joint.axis, axis);
+      times(c.at_a, axis, 3, turned);
+      std::copy(turned, turned + 9, c.at_a);
+    }
+    c.length = d.length;
+    loop_start_.insert(loop_start_.end(), d.start.begin(), d.start.end());
+    double_.loop_constants.push_back(c);
+  }
+  if (loop_start_.size() != static_cast<std::size_t>(loop_nq())) {
+    throw std::invalid_argument("loops need a start for every coordinate of their joints");
+  }
+}
+
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
   if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
@@ -364,6 +444,11 @@ ModelView<Real> Model::view() const {
   view.coupling_q = n.coupling_q.data();
   view.coupling_v = n.coupling_v.data();
   view.program = n.programs.data();
+  view.loops = static_cast<int>(loops_.size());
+  view.rows = rows_;
+  view.loop = loops_.data();
+  view.loop_constants = n.loop_constants.data();
+  if (closure_) view.closure = &closure_->view<Real>();
   return view;
 }
 
@@ -378,7 +463,18 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
-  return packs * width * size;
+  return (packs + constraint_packs()) * width * size;
+}
+
+std::size_t Model::constraint_packs() const {
+  if (rows_ == 0) return 0;
+  const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
+  const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
+  return rows * (2 * nv + rows + 32) + 48 * joints_.size() + 16 * nv + 2 * nv * nv + closure + 64;
+}
+
+int Model::loop_nq() const {
+  return closure_ ? closure_->model.nq() : 0;
 }
 
 std::vector<double> Model::neutral() const {

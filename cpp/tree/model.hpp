@@ -1,6 +1,7 @@
 // The frozen model: owns the numbers that ModelView shows to the kernels.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ struct JointDescription {
   std::vector<Passive<double>> passive;  ///< [nv]
 };
 
+/// A loop between frames A and B, in the frames the user named.
+struct LoopDescription {
+  std::string kind;        ///< as in LoopKind
+  JointDescription joint;  ///< that closes it; of shape "fixed" where a point is held
+  int a = -1, b = -1;      ///< bodies, −1 for the world
+  double at_a[12] = {}, at_b[12] = {};
+  double length = 0;
+  std::vector<double> start;  ///< the joint's coordinates where their fit begins [nq]
+};
+
 /// Numbers of one precision, laid out as the kernels read them.
 template <class Real>
 struct ModelNumbers {
@@ -48,13 +59,18 @@ struct ModelNumbers {
   std::vector<Real> armature;
   std::vector<Passive<Real>> passive;
   std::vector<Coupling<Real>> coupling_q, coupling_v;
+  std::vector<LoopConstants<Real>> loop_constants;
 };
+
+struct Closure;
 
 /// Built once, never changed. Body k moves with joint k; a parent comes before its children.
 class Model {
  public:
   /// Throws std::invalid_argument where the description is no tree in that order.
-  Model(const std::vector<JointDescription>& joints, const double gravity[3]);
+  Model(const std::vector<JointDescription>& joints,
+        const double gravity[3],
+        const std::vector<LoopDescription>& loops = {});
   Model(const Model&) = delete;  // views point into it
   Model& operator=(const Model&) = delete;
   Model(Model&&) = default;
@@ -70,6 +86,12 @@ class Model {
   int nq() const { return own_nq_; }
   int nv() const { return own_nv_; }
   int callback_numbers() const { return callback_numbers_; }
+  int rows() const { return rows_; }
+  const std::vector<Loop>& loops() const { return loops_; }
+  int loop_nq() const;
+
+  /// Coordinates of the loops' joints from which their fit begins.
+  const std::vector<double>& loop_start() const { return loop_start_; }
   int tree_nv() const { return nv_; }
   int nbodies() const { return static_cast<int>(joints_.size()); }
   const std::vector<Joint>& joints() const { return joints_; }
@@ -91,6 +113,8 @@ class Model {
   int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
+  void close_loops(const std::vector<LoopDescription>& loops);
+  std::size_t constraint_packs() const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
@@ -102,7 +126,11 @@ class Model {
   double gravity_[3];
   int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0;
   int callback_numbers_ = 0;
-  int force_registers_ = 0;  ///< of the longest force program
+  std::vector<Loop> loops_;
+  int rows_ = 0;
+  std::vector<double> loop_start_;
+  std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
+  int force_registers_ = 0;                 ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;
 };
 

@@ -19,6 +19,7 @@ enum class Shape : int {
   planar,       ///< x q₀ + y q₁, Rz(q₂)
   translation,  ///< x q₀ + y q₁ + z q₂
   free,         ///< position, quaternion
+  fixed,        ///< nothing; closes a loop as a weld, never moves a body of the tree
   program,      ///< as a traced plugin says
   callback      ///< as numbers say that Python computed for this state
 };
@@ -107,6 +108,27 @@ struct Coupling {
   Real ratio, offset;
 };
 
+/// What a loop holds: a joint's motion, or a point of frame B (its origin) in frame A.
+enum class LoopKind : int {
+  joint,    ///< X_AB is a pose of the joint
+  plane,    ///< z = 0
+  line,     ///< x = y = 0
+  distance  ///< |p| = length
+};
+
+/// Loop k is closed by joint k of the closure.
+struct Loop {
+  LoopKind kind;
+  int a, b;       ///< bodies, −1 for the world
+  int row, rows;  ///< its place among the rows of the constraints
+};
+
+template <class Real>
+struct LoopConstants {
+  Real at_a[12], at_b[12];  ///< frames A and B in the engine's frames of their bodies; B turned as its joint
+  Real length;              ///< [m]
+};
+
 template <class Real>
 struct ModelView {
   int bodies;
@@ -125,6 +147,14 @@ struct ModelView {
   const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
   const Coupling<Real>* coupling_v;  ///< [nv]
   const ProgramView<Real>* program;  ///< joint programs
+
+  int loops, rows;  ///< loops, and the rows of all constraints
+  const Loop* loop;
+  const LoopConstants<Real>* loop_constants;
+  const ModelView<Real>* closure;  ///< the joints that close the loops, a forest of their own
+
+  /// Numbers in φ, the coordinates of the loops' joints.
+  int loop_nq() const { return loops == 0 ? 0 : closure->nq; }
 };
 
 }  // namespace pysim::tree

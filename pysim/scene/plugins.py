@@ -78,9 +78,9 @@ def _run(file: Path, where: str) -> None:
 
 
 def gather_parameters(values: Mapping[str, Any]) -> None:
-    """Move the keys that belong to a plugin joint from its table into a table of their own."""
-    joints = values.get("joint", [])
-    for table in joints if isinstance(joints, list) else []:
+    """Move the keys that belong to a plugin, of a joint or a loop, from its table into a table of their own."""
+    tables = [values.get(name, []) for name in ("joint", "loop")]
+    for table in [table for array in tables if isinstance(array, list) for table in array]:
         plugin = _plugin_of(table)
         if plugin is not None:
             names = [name for name in fields_of(plugin) if name in table]

@@ -72,6 +72,26 @@ class JointSpec:
 
 
 @dataclass(frozen=True)
+class LoopSpec:
+    """A joint that closes a loop: frame A on one body and frame B on another move as it lets them.
+
+    `type` is one that `pysim.joints.closing` knows.
+    """
+
+    name: str
+    type: str
+    a: str
+    b: str
+    at_a: Array  # frame A in body a (4, 4)
+    at_b: Array  # frame B in body b (4, 4)
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)  # unit, in both frames as of a joint
+    length: float = 0.0  # [m]
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
+    start_q: Array | None = None  # where the joint's coordinates are sought first
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class FrameSpec:
     """A named frame on a body or the world."""
 
@@ -105,6 +125,7 @@ class ModelSpec:
     joints: tuple[JointSpec, ...]
     frames: tuple[FrameSpec, ...] = ()
     where: str = ""
+    loops: tuple[LoopSpec, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,3 +172,4 @@ class SceneSpec:
     text: str
     path: Path
     overrides: Mapping[str, object] = field(default_factory=dict)
+    hold: tuple[str, ...] = ()  # joints that keep their start where loops are assembled

@@ -28,6 +28,7 @@ from pysim.scene.keys import (
     complaint,
     key,
 )
+from pysim.scene.loop_tables import Assembly, Loop
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -279,6 +280,8 @@ class Scene(Table):
     plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
+    loop: list[Loop] = key([], "", "joints that close loops")
+    assembly: Assembly = key(Assembly(), "", "how the start is moved so that loops close")
     frame: list[Frame] = key([], "", "named frames")
     actuator: list[Actuator] = key([], "", "forces of time on joints")
     model: list[Model] = key([], "", "robots from other files")

@@ -27,6 +27,7 @@ from pysim.scene.stops import with_stops
 from pysim.scene.tables import Scene
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_joints import JointReader, resolve_mimics
+from pysim.scene.toml_loops import LoopReader
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
 from pysim.scene.tree import check_connections
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
 
-_ARRAYS = ("body", "joint", "frame", "actuator", "model")
+_ARRAYS = ("body", "joint", "loop", "frame", "actuator", "model")
 _OUTPUTS = 1000
 _LARGEST = 1e30
 
@@ -80,6 +81,7 @@ def read_toml(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )
     settings, render = _settings(scene, problems), _render(scene, model, problems)
+    hold = _held(scene, model, problems)
     problems.check()
     return SceneSpec(
         name=model.name,
@@ -90,6 +92,7 @@ def read_toml(
         text=source.text,
         path=path,
         overrides=dict(overrides),
+        hold=hold,
     )
 
 
@@ -124,6 +127,9 @@ class _Mechanism:
         read = [joint for joint in own_joints if joint is not None]
         all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
         check_names(self.scene, self.problems, taken, all_joints)
+        names = {body.name for body in all_bodies}
+        taken_names = {joint.name for joint in all_joints}
+        loops = LoopReader(self.problems, joints, names, taken_names).read_all(self.scene.loop)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
@@ -134,6 +140,7 @@ class _Mechanism:
             joints=tuple(all_joints),
             frames=tuple(self._frames()),
             where=str(self.path),
+            loops=loops,
         )
         check_connections(spec)
         return replace(spec, joints=with_stops(spec.joints, spec.bodies))
@@ -144,6 +151,19 @@ class _Mechanism:
             FrameSpec(frame.name, frame.body, frame.at.matrix, where(("frame", k)))
             for k, frame in enumerate(self.scene.frame)
         ]
+
+
+def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]:
+    """The joints, or joint.coordinate, that keep their start."""
+    known = [joint.name for joint in model.joints if joint.type != "fixed"]
+    for joint in model.joints:
+        names = find_joint(joint.type).v_names
+        known += [f"{joint.name}.{name}" for name in names if len(names) > 1]
+    for k, name in enumerate(scene.assembly.hold):
+        if name not in known:
+            problem = f"unknown joint {name!r}{did_you_mean(name, known)}"
+            problems.add(("assembly", "hold", k), problem)
+    return tuple(scene.assembly.hold)
 
 
 def _refuse_huge(value: object, path: Steps, problems: Problems) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +22,7 @@ from pysim import _engine
 from pysim.algorithms import aba
 from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
+from pysim.loops import constraint_residual, mobility
 from pysim.simulation import callback_stepping
 from pysim.simulation.recorder import Recorder, effort
 
@@ -106,23 +108,25 @@ def steps_between(start: float, end: float, step: float) -> int:
 
 
 def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
-    q, v = scene.state.q, scene.state.v
+    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
     times = output_times(scene.settings.duration, scene.settings.every)
-    recorder.add(0.0, q, v)
+    recorder.add(0.0, q, v, loop_q.copy())
     for start, end in pairwise(times):
-        q, v = _advance(scene, q, v, start, end, clock)
-        recorder.add(end, q, v)
+        q, v = _advance(scene, q, v, loop_q, start, end, clock)
+        recorder.add(end, q, v, loop_q.copy())
     clock.report()
 
 
 def _advance(
-    scene: Scene, q: Array, v: Array, start: float, end: float, clock: _Clock
+    scene: Scene, q: Array, v: Array, loop_q: Array, start: float, end: float, clock: _Clock
 ) -> tuple[Array, Array]:
-    """Step from `start` to `end` [s]; the state there."""
+    """Step from `start` to `end` [s]; the state there. `loop_q` is moved along in place."""
     settings = scene.settings
     steps = steps_between(start, end, settings.step)
     step = (end - start) / steps
-    make_steps = callback_stepping.advance if scene.model.callback_numbers else _engine.advance
+    make_steps = partial(_engine.advance, loop_q=loop_q)
+    if scene.model.callback_numbers:
+        make_steps = callback_stepping.advance  # type: ignore[assignment]
     made = 0
     while made < steps:
         wanted = min(steps - made, STEPS_A_CALL)
@@ -131,6 +135,8 @@ def _advance(
             scene.model, q, v, now, step, wanted, settings.integrator, scene.actuation
         )
         if done < wanted:
+            if scene.model.rows:
+                raise _opened(scene, q, v, loop_q, now + done * step, step)
             raise _diverged(scene, q, v, now + done * step, step)
         made += wanted
         clock.tick(start + made * step, wanted)
@@ -149,6 +155,23 @@ def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> Sim
     problem = (
         f"joint {joint!r} is no longer finite at t = {last + step:g} s; the last good state, at"
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
+        f" reduce simulation.step, now {scene.settings.step:g} [s]"
+    )
+    return SimulationError(str(scene.spec.path), problem)
+
+
+def _opened(
+    scene: Scene, q: Array, v: Array, loop_q: Array, last: float, step: float
+) -> SimulationError:
+    """Say which loop could not be kept closed, when, and how the mechanism stood."""
+    model = scene.model
+    with np.errstate(all="ignore"):
+        ahead = model.integrate(q, np.nan_to_num(step * v))
+        residual = np.abs(constraint_residual(model, ahead))
+    name = model.row_names[int(np.nan_to_num(residual, nan=np.inf).argmax())]
+    problem = (
+        f"{name!r} cannot be kept closed at t = {last + step:g} s; the last good state, at {last:g} s, has"
+        f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, loop_q)};"
         f" reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     return SimulationError(str(scene.spec.path), problem)

@@ -1,0 +1,79 @@
+// Back onto the constraints after a step, by the smallest motion in the norm of M.
+//
+//     q ← q ⊕ −M⁻¹Jᵀ Λ⁺ g    until g = 0            v ← v − M⁻¹Jᵀ Λ⁺ J v            Λ = J M⁻¹ Jᵀ
+//
+// The velocity's part that leaves the constraints is M-orthogonal to the rest, so what is taken from the
+// kinetic energy is of second order in the drift of one step: the motion is not damped [Eich 1993; Blajer
+// 2011].
+#pragma once
+
+#include "constraints/constrained.hpp"
+
+namespace pysim::constraints {
+
+/// Residual [m, rad] at which projection stops, the one it must reach, and how many steps it may take.
+template <class Real>
+struct ProjectionTolerance {
+  static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
+  static constexpr Real required = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4);
+  static constexpr int tries = 8;
+};
+
+template <class S>
+S largest(const S* x, int n) {
+  S size = all<S>(0);
+  for (int i = 0; i < n; ++i) size = max(size, abs(x[i]));
+  return size;
+}
+
+/// What projection leaves behind.
+template <class S>
+struct Projected {
+  S residual;  ///< largest |g| [m, rad]
+  S rank;      ///< independent rows of J
+};
+
+/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already
+/// keeps its q to the last bit.
+template <class S>
+Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_v, S* phi, Workspace<S> w) {
+  using Tolerance = ProjectionTolerance<typename S::Real>;
+  const int nv = model.own_nv;
+  S *const none = w.template take<S>(nv), *const a = w.template take<S>(nv);
+  S *const step = w.template take<S>(nv), *const lambda = w.template take<S>(model.rows);
+  S* const moved = w.template take<S>(model.own_nq);
+  for (int i = 0; i < nv; ++i) none[i] = all<S>(0);
+  InertiaFactor<S> factor(model, w);
+  const Rows<S> rows = take_rows(model, w);
+  ConstraintInertia<S> inertia(model, w);
+
+  const auto evaluate = [&] {
+    Workspace<S> inner = w;
+    const S* q = tree::tree_q(model, static_cast<const S*>(own_q), inner);
+    const S* v = tree::tree_v(model, static_cast<const S*>(own_v), inner);
+    factor.at(q, v, none, static_cast<const S*>(nullptr), nullptr, a, inner);
+    evaluate_rows(model, factor, phi, rows, inner);
+    inertia.factorise(factor, rows.J);
+  };
+  evaluate();
+  for (int n = 0; n < Tolerance::tries; ++n) {
+    const auto off = largest(rows.g, model.rows) > all<S>(Tolerance::residual);
+    if (!simd::any<S>(off)) break;
+    for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.g[i];
+    inertia.Lambda.solve(lambda);
+    inertia.push(factor, lambda, step);
+    dynamics::retract(model, static_cast<const S*>(own_q), static_cast<const S*>(step), moved);
+    for (int i = 0; i < model.own_nq; ++i) own_q[i] = select(off, moved[i], own_q[i]);
+    evaluate();
+  }
+  for (int i = 0; i < model.rows; ++i) {
+    lambda[i] = all<S>(0);
+    for (int k = 0; k < nv; ++k) lambda[i] = fnma(rows.J[i * nv + k], own_v[k], lambda[i]);
+  }
+  inertia.Lambda.solve(lambda);
+  inertia.push(factor, lambda, step);
+  for (int i = 0; i < nv; ++i) own_v[i] += step[i];
+  return {largest(rows.g, model.rows), inertia.Lambda.rank};
+}
+
+}  // namespace pysim::constraints
