@@ -20,6 +20,8 @@ class Model:
         joints: Sequence[Mapping[str, Any]],
         gravity: Sequence[float],
         loops: Sequence[Mapping[str, Any]] = ...,
+        relations: Sequence[Mapping[str, Any]] = ...,
+        springs: Sequence[Mapping[str, Any]] = ...,
     ) -> None: ...
     @property
     def nq(self) -> int: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +10,11 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta
-from pysim.joints import find_joint
-from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
 from pysim.loops.assembly import assemble
 from pysim.model import Body, Model, State
 from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
+from pysim.ties import describe_ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.spec import BodySpec, JointSpec, LoopSpec, ModelSpec, SceneSpec, Settings
+    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, SceneSpec, Settings
     from pysim.shapes import Geometry
 
 
@@ -179,42 +178,8 @@ class _Builder:
             bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
             world_geometries=tuple(self.world.geometries),
             frames=self.frames,
-            loops=self.spec.loops,
-            closures=[self._closure(loop) for loop in self.spec.loops],
+            ties=describe_ties(self.spec, self._placed, self.joints),
         )
-
-    def _closure(self, loop: LoopSpec) -> dict[str, object]:
-        """A loop in the engine's words: the joint that closes it, and its frames on the moving bodies."""
-        (a, pose_a), (b, pose_b) = self._placed[loop.a], self._placed[loop.b]
-        if a is b:
-            problem = (
-                f"loop {loop.name!r} joins {loop.a!r} and {loop.b!r}, which are one rigid body already; "
-                "name bodies that move against each other, or remove the loop"
-            )
-            raise ModelError(loop.where, problem)
-        kind = find_closing(loop.type)
-        joint = find_joint(closing_joint(kind))
-        motion = motion_of(replace(loop, type=joint.name))
-        return {
-            **motion.description,
-            "name": loop.name,
-            "kind": ENGINE_KIND.get(loop.type, "joint"),
-            "a": a.index,
-            "b": b.index,
-            "at_a": (pose_a @ loop.at_a @ motion.at).ravel().tolist(),
-            "at_b": (pose_b @ loop.at_b).ravel().tolist(),
-            "length": loop.length,
-            "start": list(joint.neutral if loop.start_q is None else loop.start_q),
-            "parent": -1,
-            "placement": np.eye(4).ravel().tolist(),
-            "inertia": [0.0] * 10,
-            "follows": -1,
-            "ratio": 1.0,
-            "offset": 0.0,
-            "rest": [0.0] * joint.nq,
-            "armature": [0.0] * joint.nv,
-            "passive": [[0.0] * 8] * joint.nv,
-        }
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""

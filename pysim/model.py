@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.joints import JointType
-    from pysim.scene.spec import JointSpec, LoopSpec, ModelSpec
+    from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.shapes import Geometry
 
     Array = NDArray[np.float64]
@@ -32,6 +33,15 @@ class Body:
     name: str
     theta: Array
     geometries: tuple[Geometry, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ties:
+    """What ties a tree together, in the engine's words: loops, couplings, springs between bodies."""
+
+    loops: Sequence[Mapping[str, object]] = ()
+    relations: Sequence[Mapping[str, object]] = ()
+    springs: Sequence[Mapping[str, object]] = ()
 
 
 @dataclass(frozen=True)
@@ -59,22 +69,26 @@ class Model(_engine.Model):
         bodies: tuple[Body, ...],
         world_geometries: tuple[Geometry, ...],
         frames: Mapping[str, tuple[int, Array]],
-        loops: tuple[LoopSpec, ...] = (),
-        closures: Sequence[Mapping[str, object]] = (),
+        ties: Ties | None = None,
     ) -> None:
         self._descriptions = tuple(descriptions)
-        self._closures = tuple(closures)
+        self._ties = ties = ties or Ties()
         engine_joints = [
             {**d, "inertia": theta_to_packed(body.theta).tolist()}
             for d, body in zip(descriptions, bodies, strict=True)
         ]
-        super().__init__(engine_joints, np.asarray(gravity, float).tolist(), list(closures))
+        super().__init__(
+            engine_joints,
+            np.asarray(gravity, float).tolist(),
+            ties.loops,
+            ties.relations,
+            ties.springs,
+        )
         self.spec = spec
         self.joints = joints
         self.bodies = bodies
         self.world_geometries = world_geometries
         self.frames = dict(frames)
-        self.loops = loops
         self._types = tuple(find_joint(joint.type) for joint in joints)
         self._callbacks: tuple[tuple[Any, int, int], ...] = tuple(
             (d["callback"], at_q, at_v)
@@ -121,16 +135,20 @@ class Model(_engine.Model):
     @property
     def loop_names(self) -> tuple[str, ...]:
         """The loops, in the order of their rows."""
-        return tuple(loop.name for loop in self.loops)
+        return tuple(loop.name for loop in self.spec.loops)
+
+    @property
+    def coupling_names(self) -> tuple[str, ...]:
+        """The couplings; each has one row, behind those of the loops."""
+        return tuple(coupling.name for coupling in self.spec.couplings)
 
     @property
     def row_names(self) -> tuple[str, ...]:
         """The loop or coupling that every row of the constraints belongs to (rows)."""
-        return tuple(
-            loop.name
-            for loop, rows in zip(self.loops, self.loop_rows, strict=True)
-            for _ in range(rows)
+        of_loops = (
+            (name,) * rows for name, rows in zip(self.loop_names, self.loop_rows, strict=True)
         )
+        return (*chain.from_iterable(of_loops), *self.coupling_names)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -267,8 +285,7 @@ class Model(_engine.Model):
             bodies=self.bodies if bodies is None else bodies,
             world_geometries=self.world_geometries,
             frames=self.frames,
-            loops=self.loops,
-            closures=self._closures,
+            ties=self._ties,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -281,8 +298,7 @@ class Model(_engine.Model):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by parts; joint plugins are found again by name where the model is unpickled."""
         parts = (self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
-        looks = (self.world_geometries, self.frames)
-        return _restored, (*parts, *looks, self.loops, self._closures)
+        return _restored, (*parts, self.world_geometries, self.frames, self._ties)
 
     def __copy__(self) -> Model:
         return self
@@ -302,8 +318,7 @@ def _restored(
     bodies: tuple[Body, ...],
     world_geometries: tuple[Geometry, ...],
     frames: Mapping[str, tuple[int, Array]],
-    loops: tuple[LoopSpec, ...],
-    closures: Sequence[Mapping[str, object]],
+    ties: Ties,
 ) -> Model:
     return Model(
         descriptions,
@@ -313,8 +328,7 @@ def _restored(
         bodies=bodies,
         world_geometries=world_geometries,
         frames=frames,
-        loops=loops,
-        closures=closures,
+        ties=ties,
     )
 
 

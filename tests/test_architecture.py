@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     {"spatial", "inertia"},
     {"joints", "shapes", "meshes"},
     {"scene"},
-    {"motion", "model", "algorithms", "compile", "loops"},
+    {"motion", "model", "algorithms", "compile", "ties", "loops"},
     {"trajectory"},
     {"simulation"},
     {"render"},

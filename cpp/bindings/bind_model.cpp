@@ -98,18 +98,52 @@ tree::LoopDescription describe_loop(const py::dict& d) {
   return loop;
 }
 
+std::vector<tree::Term<double>> describe_terms(const py::handle& list) {
+  std::vector<tree::Term<double>> terms;
+  for (const auto& [q, v, factor] : list.cast<std::vector<std::tuple<int, int, double>>>()) {
+    terms.push_back({q, v, factor});
+  }
+  return terms;
+}
+
+tree::RelationDescription describe_relation(const py::dict& d) {
+  tree::RelationDescription relation;
+  relation.name = d["name"].cast<std::string>();
+  relation.terms = describe_terms(d["terms"]);
+  relation.offset = d["offset"].cast<double>();
+  if (!d.contains("function")) return relation;
+  relation.inputs = describe_terms(d["inputs"]);
+  relation.function = describe_program(d["function"]);
+  return relation;
+}
+
+tree::Spring<double> describe_spring(const py::dict& d) {
+  tree::Spring<double> spring = {};
+  spring.a = d["a"].cast<int>();
+  spring.b = d["b"].cast<int>();
+  copy_exactly(d["at_a"].cast<Numbers>(), 3, spring.at_a, "at_a");
+  copy_exactly(d["at_b"].cast<Numbers>(), 3, spring.at_b, "at_b");
+  spring.stiffness = d["stiffness"].cast<double>();
+  spring.damping = d["damping"].cast<double>();
+  spring.length = d["length"].cast<double>();
+  return spring;
+}
+
 Model make_model(const std::vector<py::dict>& joints,
                  const std::vector<double>& gravity,
-                 const std::vector<py::dict>& loops) {
+                 const std::vector<py::dict>& loops,
+                 const std::vector<py::dict>& relations,
+                 const std::vector<py::dict>& springs) {
   double g[3];
   copy_exactly(gravity, 3, g, "gravity");
   std::vector<JointDescription> descriptions;
   descriptions.reserve(joints.size());
   for (const auto& d : joints) descriptions.push_back(describe(d));
-  std::vector<tree::LoopDescription> closing;
-  closing.reserve(loops.size());
-  for (const auto& d : loops) closing.push_back(describe_loop(d));
-  return Model(descriptions, g, closing);
+  tree::Ties ties;
+  for (const auto& d : loops) ties.loops.push_back(describe_loop(d));
+  for (const auto& d : relations) ties.relations.push_back(describe_relation(d));
+  for (const auto& d : springs) ties.springs.push_back(describe_spring(d));
+  return Model(descriptions, g, ties);
 }
 
 template <class Select>
@@ -123,7 +157,7 @@ std::vector<int> per_joint(const Model& model, Select select) {
 
 void bind_model(py::module_& m) {
   py::class_<Model>(m, "Model", "Frozen mechanism; build it with pysim.compile.")
-      .def(py::init(&make_model), "joints"_a, "gravity"_a, "loops"_a = std::vector<py::dict>())
+      .def(py::init(&make_model), "joints"_a, "gravity"_a, "loops"_a = std::vector<py::dict>(), "relations"_a = std::vector<py::dict>(), "springs"_a = std::vector<py::dict>())
       .def_property_readonly("nq", &Model::nq, "Numbers in q.")
       .def_property_readonly("nv", &Model::nv, "Numbers in v.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")

@@ -6,7 +6,7 @@
 // from one sweep to the root for each row; it is solved with its rank, so redundant rows are welcome.
 #pragma once
 
-#include "constraints/rows.hpp"
+#include "constraints/relations.hpp"
 #include "constraints/semidefinite.hpp"
 
 namespace pysim::constraints {
@@ -75,6 +75,7 @@ void constrained_acceleration(const ModelView<typename S::Real>& model,
   factor.at(q, v, tau, force, f_ext, a, w);
   const Rows<S> rows = take_rows(model, w);
   evaluate_rows(model, factor, phi, rows, w);
+  evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
 
   ConstraintInertia<S> inertia(model, w);
   inertia.factorise(factor, rows.J);

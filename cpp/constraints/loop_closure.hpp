@@ -40,10 +40,10 @@ struct LoopRows {
   Force<S> W[6];
 };
 
-/// Largest step of φ that needs no other, and how many are tried.
+/// Largest step of φ that is not made, for poses and φ of size one, and how many are tried.
 template <class Real>
 struct FitTolerance {
-  static constexpr Real step = sizeof(Real) == 8 ? Real(1e-11) : Real(1e-5);
+  static constexpr Real step = sizeof(Real) == 8 ? Real(1e-13) : Real(5e-6);
   static constexpr int tries = 30;
 };
 
@@ -82,7 +82,9 @@ LoopFit<S> fit_coordinates(
     const ModelView<typename S::Real>& closure, int k, const Pose<S>& X_AB, S* phi, Motion<S>* columns) {
   using Tolerance = FitTolerance<typename S::Real>;
   const Joint& joint = closure.joint[k];
-  const S o = all<S>(0), tolerance = all<S>(Tolerance::step);
+  S size = fma(X_AB.p.x, X_AB.p.x, fma(X_AB.p.y, X_AB.p.y, X_AB.p.z * X_AB.p.z)) + all<S>(1);
+  for (int i = 0; i < joint.nq; ++i) size = fma(phi[joint.q + i], phi[joint.q + i], size);
+  const S o = all<S>(0), tolerance = all<S>(Tolerance::step) * sqrt(size);
   if (joint.shape == tree::Shape::helical && closure.constants[k].pitch != 0)
     count_turns(closure, k, X_AB, phi);
   LoopFit<S> f = fit(closure, k, X_AB, static_cast<const S*>(phi), columns);

@@ -53,6 +53,7 @@ Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_
     const S* v = tree::tree_v(model, static_cast<const S*>(own_v), inner);
     factor.at(q, v, none, static_cast<const S*>(nullptr), nullptr, a, inner);
     evaluate_rows(model, factor, phi, rows, inner);
+    evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);
     inertia.factorise(factor, rows.J);
   };
   evaluate();

@@ -36,12 +36,14 @@ struct ConstraintRows {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.tree_q(), *v = at.tree_v();
+    const S *own_q = at.own_q(), *own_v = at.own_v();
+    const S *q = tree::tree_q(model, own_q, at.w), *v = tree::tree_v(model, own_v, at.w);
     S* const loop_q = at.loop_q();
     const auto r = constraints::take_rows(model, at.w);
     constraints::InertiaFactor<S> factor(model, at.w);
     factor.kinematics(q, v);
     constraints::evaluate_rows(model, factor, loop_q, r, at.w);
+    constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
     const int rows = model.rows;
     Joined<S> out = {at.w.next};
     out.add(r.g, rows);

@@ -108,7 +108,8 @@ struct PotentialEnergy {
 struct ElasticEnergy {
   template <class S>
   static void at(States<S> at) {
-    at.save_number(dynamics::elastic_energy(at.model, at.tree_q()));
+    const S* q = at.tree_q();
+    at.save_number(dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w));
   }
 };
 

@@ -120,6 +120,31 @@ std::vector<Record<float>> rounded(const std::vector<Record<double>>& from) {
   return to;
 }
 
+std::vector<Relation<float>> rounded(const std::vector<Relation<double>>& from) {
+  std::vector<Relation<float>> to;
+  for (const auto& r : from) {
+    to.push_back({r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs, static_cast<float>(r.offset)});
+  }
+  return to;
+}
+
+std::vector<Term<float>> rounded(const std::vector<Term<double>>& from) {
+  std::vector<Term<float>> to;
+  for (const auto& t : from) to.push_back({t.q, t.v, static_cast<float>(t.factor)});
+  return to;
+}
+
+std::vector<Spring<float>> rounded(const std::vector<Spring<double>>& from) {
+  std::vector<Spring<float>> to;
+  for (const auto& s : from) {
+    Spring<float> spring = {s.a, s.b, {}, {}, float(s.stiffness), float(s.damping), float(s.length)};
+    copy_numbers(s.at_a, 3, spring.at_a);
+    copy_numbers(s.at_b, 3, spring.at_b);
+    to.push_back(spring);
+  }
+  return to;
+}
+
 LoopKind loop_kind(const LoopDescription& d) {
   static const std::map<std::string, LoopKind> kinds = {{"joint", LoopKind::joint},
                                                         {"plane", LoopKind::plane},
@@ -170,12 +195,14 @@ int quaternion_offset(const Block& block) {
 
 Model::Model(const std::vector<JointDescription>& joints,
              const double gravity[3],
-             const std::vector<LoopDescription>& loops) {
+             const Ties& ties) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
-  close_loops(loops);
+  close_loops(ties.loops);
+  relate(ties.relations);
+  hang_springs(ties.springs);
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -187,6 +214,9 @@ Model::Model(const std::vector<JointDescription>& joints,
   view_programs(float_);
   float_.constants = rounded(double_.constants);
   float_.loop_constants = rounded(double_.loop_constants);
+  float_.relations = rounded(double_.relations);
+  float_.terms = rounded(double_.terms);
+  float_.springs = rounded(double_.springs);
   float_.armature.assign(double_.armature.begin(), double_.armature.end());
   float_.passive = rounded(double_.passive);
   float_.coupling_q = rounded(double_.coupling_q);
@@ -383,6 +413,45 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
   }
 }
 
+void Model::relate(const std::vector<RelationDescription>& relations) {
+  const auto keep = [this](const RelationDescription& d, const std::vector<Term<double>>& terms) {
+    for (const auto& t : terms) {
+      if (t.q < 0 || t.q >= own_nq_ || t.v < 0 || t.v >= own_nv_) {
+        throw std::invalid_argument("coupling '" + d.name + "': no such coordinate");
+      }
+      double_.terms.push_back(t);
+    }
+    return static_cast<int>(double_.terms.size() - terms.size());
+  };
+  for (const auto& d : relations) {
+    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, 0, 0, d.offset};
+    r.first_term = keep(d, d.terms);
+    r.inputs = static_cast<int>(d.inputs.size());
+    r.first_input = keep(d, d.inputs);
+    if (r.inputs > 0) {
+      r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
+      force_registers_ = std::max(force_registers_, d.function.registers);
+    }
+    double_.relations.push_back(r);
+  }
+}
+
+void Model::hang_springs(const std::vector<Spring<double>>& springs) {
+  for (Spring<double> s : springs) {
+    if (std::min(s.a, s.b) < -1 || std::max(s.a, s.b) >= nbodies()) {
+      throw std::invalid_argument("a spring hangs on a body that is not there");
+    }
+    for (auto [body, point] : {std::pair{s.a, s.at_a}, std::pair{s.b, s.at_b}}) {
+      if (body < 0) continue;
+      double turned[3];
+      transpose_times(double_.constants[static_cast<std::size_t>(body)].turn, point, 1, turned);
+      std::copy(turned, turned + 3, point);
+    }
+    double_.springs.push_back(s);
+    has_passive_ = true;
+  }
+}
+
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
   if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
@@ -448,6 +517,11 @@ ModelView<Real> Model::view() const {
   view.rows = rows_;
   view.loop = loops_.data();
   view.loop_constants = n.loop_constants.data();
+  view.relations = static_cast<int>(n.relations.size());
+  view.relation = n.relations.data();
+  view.term = n.terms.data();
+  view.springs = static_cast<int>(n.springs.size());
+  view.spring = n.springs.data();
   if (closure_) view.closure = &closure_->view<Real>();
   return view;
 }
@@ -460,7 +534,8 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
   // coordinate; M on both sets of coordinates
-  const std::size_t packs = 96 * bodies + 48 * nv + 2 * nv * nv +
+  const std::size_t carriers = double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
+  const std::size_t packs = carriers + 96 * bodies + 48 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return (packs + constraint_packs()) * width * size;

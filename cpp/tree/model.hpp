@@ -50,6 +50,21 @@ struct LoopDescription {
   std::vector<double> start;  ///< the joint's coordinates where their fit begins [nq]
 };
 
+/// A coupling between coordinates, see Relation. The function's program comes from pysim/joints/relation.py.
+struct RelationDescription {
+  std::string name;
+  std::vector<Term<double>> terms, inputs;
+  double offset = 0;
+  ProgramDescription function;  ///< outputs 2 + inputs; none without inputs
+};
+
+/// What ties a tree together.
+struct Ties {
+  std::vector<LoopDescription> loops;
+  std::vector<RelationDescription> relations;
+  std::vector<Spring<double>> springs;  ///< points in the frames the user named
+};
+
 /// Numbers of one precision, laid out as the kernels read them.
 template <class Real>
 struct ModelNumbers {
@@ -60,6 +75,9 @@ struct ModelNumbers {
   std::vector<Passive<Real>> passive;
   std::vector<Coupling<Real>> coupling_q, coupling_v;
   std::vector<LoopConstants<Real>> loop_constants;
+  std::vector<Relation<Real>> relations;
+  std::vector<Term<Real>> terms;
+  std::vector<Spring<Real>> springs;
 };
 
 struct Closure;
@@ -70,7 +88,7 @@ class Model {
   /// Throws std::invalid_argument where the description is no tree in that order.
   Model(const std::vector<JointDescription>& joints,
         const double gravity[3],
-        const std::vector<LoopDescription>& loops = {});
+        const Ties& ties = {});
   Model(const Model&) = delete;  // views point into it
   Model& operator=(const Model&) = delete;
   Model(Model&&) = default;
@@ -114,6 +132,8 @@ class Model {
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
   void close_loops(const std::vector<LoopDescription>& loops);
+  void relate(const std::vector<RelationDescription>& relations);
+  void hang_springs(const std::vector<Spring<double>>& springs);
   std::size_t constraint_packs() const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);

@@ -129,6 +129,31 @@ struct LoopConstants {
   Real length;              ///< [m]
 };
 
+/// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
+template <class Real>
+struct Relation {
+  int row;
+  int first_term, terms;  ///< Σ factor q
+  int program;            ///< f and its slopes, see relations.hpp; −1 for none
+  int first_input, inputs;
+  Real offset;
+};
+
+/// factor · q of a relation, or an input of its function.
+template <class Real>
+struct Term {
+  int q, v;  ///< of the user's coordinates
+  Real factor;
+};
+
+/// A spring and damper between a point of body a and one of body b.
+template <class Real>
+struct Spring {
+  int a, b;  ///< bodies, −1 for the world
+  Real at_a[3], at_b[3];
+  Real stiffness, damping, length;
+};
+
 template <class Real>
 struct ModelView {
   int bodies;
@@ -151,6 +176,11 @@ struct ModelView {
   int loops, rows;  ///< loops, and the rows of all constraints
   const Loop* loop;
   const LoopConstants<Real>* loop_constants;
+  int relations;
+  const Relation<Real>* relation;
+  const Term<Real>* term;
+  int springs;
+  const Spring<Real>* spring;
   const ModelView<Real>* closure;  ///< the joints that close the loops, a forest of their own
 
   /// Numbers in φ, the coordinates of the loops' joints.

@@ -135,7 +135,7 @@ def loop_wrenches(
     wrenches = forces[..., None] * constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
     begins = np.cumsum([0, *model.loop_rows])[:-1]
     of_loops = wrenches[..., : sum(model.loop_rows), :]
-    total: Array = np.add.reduceat(of_loops, begins, axis=-2) if model.loops else of_loops
+    total: Array = np.add.reduceat(of_loops, begins, axis=-2) if model.loop_names else of_loops
     return total
 
 

@@ -92,6 +92,33 @@ class LoopSpec:
 
 
 @dataclass(frozen=True)
+class CouplingSpec:
+    """Σ ratio · q − offset − f(x) = 0 between coordinates; a coordinate is a joint's name, or "joint.coordinate"."""
+
+    name: str
+    terms: Mapping[str, float]  # ratio by coordinate
+    offset: float = 0.0
+    function: str | None = None  # f, by its name among the relations
+    inputs: tuple[str, ...] = ()  # coordinates x
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class SpringSpec:
+    """A spring and damper between points of two bodies."""
+
+    name: str
+    a: str
+    b: str
+    at_a: Array  # point in body a (3,) [m]
+    at_b: Array  # point in body b (3,) [m]
+    stiffness: float  # [N/m]
+    damping: float  # [N·s/m]
+    length: float  # natural [m]
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class FrameSpec:
     """A named frame on a body or the world."""
 
@@ -126,6 +153,8 @@ class ModelSpec:
     frames: tuple[FrameSpec, ...] = ()
     where: str = ""
     loops: tuple[LoopSpec, ...] = ()
+    couplings: tuple[CouplingSpec, ...] = ()
+    springs: tuple[SpringSpec, ...] = ()
 
 
 @dataclass(frozen=True)

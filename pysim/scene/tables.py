@@ -28,7 +28,7 @@ from pysim.scene.keys import (
     complaint,
     key,
 )
-from pysim.scene.loop_tables import Assembly, Loop
+from pysim.scene.tie_tables import Assembly, Coupling, Force, Loop
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -281,6 +281,8 @@ class Scene(Table):
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
     loop: list[Loop] = key([], "", "joints that close loops")
+    coupling: list[Coupling] = key([], "", "gears, differentials and cams")
+    force: list[Force] = key([], "", "springs between bodies")
     assembly: Assembly = key(Assembly(), "", "how the start is moved so that loops close")
     frame: list[Frame] = key([], "", "named frames")
     actuator: list[Actuator] = key([], "", "forces of time on joints")

@@ -27,9 +27,9 @@ from pysim.scene.stops import with_stops
 from pysim.scene.tables import Scene
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_joints import JointReader, resolve_mimics
-from pysim.scene.toml_loops import LoopReader
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
+from pysim.scene.toml_ties import TieReader
 from pysim.scene.tree import check_connections
 from pysim.scene.wording import Problems, shown
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
 
-_ARRAYS = ("body", "joint", "loop", "frame", "actuator", "model")
+_ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "model")
 _OUTPUTS = 1000
 _LARGEST = 1e30
 
@@ -129,7 +129,8 @@ class _Mechanism:
         check_names(self.scene, self.problems, taken, all_joints)
         names = {body.name for body in all_bodies}
         taken_names = {joint.name for joint in all_joints}
-        loops = LoopReader(self.problems, joints, names, taken_names).read_all(self.scene.loop)
+        frames = {frame.name: frame for frame in self._frames()}
+        ties = TieReader(self.problems, joints, names, taken_names, frames)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
@@ -138,10 +139,13 @@ class _Mechanism:
             gravity=np.array(self.scene.gravity),
             bodies=tuple(all_bodies),
             joints=tuple(all_joints),
-            frames=tuple(self._frames()),
+            frames=tuple(frames.values()),
             where=str(self.path),
-            loops=loops,
+            loops=ties.loops(self.scene.loop),
+            couplings=ties.couplings(self.scene.coupling),
+            springs=ties.springs(self.scene.force),
         )
+        self.problems.check()
         check_connections(spec)
         return replace(spec, joints=with_stops(spec.joints, spec.bodies))
 

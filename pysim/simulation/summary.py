@@ -70,6 +70,8 @@ def conserves_energy(scene: Scene) -> bool:
     """Whether nothing drives the scene and nothing brakes it; stops that damp count as brakes."""
     if scene.spec.actuators:
         return False
+    if any(spring.damping for spring in scene.spec.model.springs):
+        return False
     for joint in scene.spec.model.joints:
         stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
         if find_joint(joint.type).has_force:
