@@ -11,6 +11,7 @@ from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta
 from pysim.loops.assembly import assemble
+from pysim.loops.idle_rows import without_idle_rows
 from pysim.model import Body, Model, State
 from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
@@ -62,7 +63,7 @@ def compile_model(spec: ModelSpec) -> Model:
     builder.add_frames()
     model = builder.build()
     _check_inertia(model)
-    return model
+    return without_idle_rows(model)
 
 
 def compile_scene(spec: SceneSpec) -> Scene:

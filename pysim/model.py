@@ -72,7 +72,7 @@ class Model(_engine.Model):
         ties: Ties | None = None,
     ) -> None:
         self._descriptions = tuple(descriptions)
-        self._ties = ties = ties or Ties()
+        self.ties = ties = ties or Ties()
         engine_joints = [
             {**d, "inertia": theta_to_packed(body.theta).tolist()}
             for d, body in zip(descriptions, bodies, strict=True)
@@ -269,9 +269,14 @@ class Model(_engine.Model):
             descriptions.append({**d, "armature": own.tolist()})
         return self._changed(joints=tuple(joints), descriptions=descriptions)
 
+    def with_ties(self, ties: Ties) -> Model:
+        """Return a copy with its loops, couplings and springs in other words of the engine."""
+        return self._changed(ties=ties)
+
     def _changed(
         self,
         *,
+        ties: Ties | None = None,
         gravity: Array | None = None,
         bodies: tuple[Body, ...] | None = None,
         joints: tuple[JointSpec, ...] | None = None,
@@ -285,7 +290,7 @@ class Model(_engine.Model):
             bodies=self.bodies if bodies is None else bodies,
             world_geometries=self.world_geometries,
             frames=self.frames,
-            ties=self._ties,
+            ties=self.ties if ties is None else ties,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -298,7 +303,7 @@ class Model(_engine.Model):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by parts; joint plugins are found again by name where the model is unpickled."""
         parts = (self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
-        return _restored, (*parts, self.world_geometries, self.frames, self._ties)
+        return _restored, (*parts, self.world_geometries, self.frames, self.ties)
 
     def __copy__(self) -> Model:
         return self

@@ -73,6 +73,7 @@ def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[s
         "at_a": (pose_a @ loop.at_a @ motion.at).ravel().tolist(),
         "at_b": (pose_b @ loop.at_b).ravel().tolist(),
         "length": loop.length,
+        "kept": list(range(rows_of(loop))),
         "start": list(joint.neutral if loop.start_q is None else loop.start_q),
         "parent": -1,
         "placement": np.eye(4).ravel().tolist(),
@@ -84,6 +85,13 @@ def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[s
         "armature": [0.0] * joint.nv,
         "passive": [[0.0] * 8] * joint.nv,
     }
+
+
+def rows_of(loop: LoopSpec) -> int:
+    """How many rows a loop asks for."""
+    if loop.type in ENGINE_KIND:
+        return 2 if loop.type == "point_on_line" else 1
+    return 6 - find_joint(closing_joint(find_closing(loop.type))).nv
 
 
 def _spring(spring: SpringSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[str, object]:

@@ -21,6 +21,7 @@ from pysim.compile import Scene
 from pysim.simulation import conserves_energy
 from pysim.trajectory import Trajectory
 from pysim.trajectory.interpolation import rotation_matrices
+from tests import closed_scenes
 
 Array = NDArray[np.float64]
 SCENES = Path(__file__).parents[1] / "scenes"
@@ -193,6 +194,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "spherical_pendulum": spins_about_the_vertical,
     "spring": spring,
     "t_handle": t_handle,
+    **closed_scenes.CLAIMS,
 }
 
 

@@ -94,6 +94,7 @@ tree::LoopDescription describe_loop(const py::dict& d) {
   pack_pose(d["at_a"].cast<Numbers>(), loop.at_a);
   pack_pose(d["at_b"].cast<Numbers>(), loop.at_b);
   loop.length = d["length"].cast<double>();
+  loop.kept = d["kept"].cast<std::vector<int>>();
   loop.start = d["start"].cast<Numbers>();
   return loop;
 }

@@ -30,15 +30,30 @@ struct ConstraintInertia {
 
   void factorise(InertiaFactor<S>& factor, const S* J) {
     for (int i = 0; i < rows * nv; ++i) Y[i] = J[i];
-    for (int i = 0; i < rows; ++i) factor.forward(Y + i * nv);
+    for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
     for (int i = 0; i < rows; ++i) {
       for (int j = 0; j <= i; ++j) {
-        S sum = all<S>(0);
-        for (int k = 0; k < nv; ++k) sum = fma(Y[i * nv + k] * factor.inv_D[k], Y[j * nv + k], sum);
-        Lambda.A[i * rows + j] = Lambda.A[j * rows + i] = sum;
+        Lambda.A[i * rows + j] = Lambda.A[j * rows + i] = product(factor, i, j);
       }
     }
     Lambda.factorise();
+  }
+
+  /// Yᵢ D⁻¹ Yⱼᵀ, along the way of row i.
+  S product(const InertiaFactor<S>& factor, int i, int j) const {
+    const auto& model = factor.model;
+    const S *y = Y + i * nv, *z = Y + j * nv;
+    S sum = all<S>(0);
+    if (model.coupled) {
+      for (int k = 0; k < nv; ++k) sum = fma(y[k] * factor.inv_D[k], z[k], sum);
+      return sum;
+    }
+    const tree::Way& way = model.row_way[i];
+    for (int n = 0; n < way.count; ++n) {
+      const Joint& joint = model.joint[model.way[way.first + n]];
+      for (int k = joint.v; k < joint.v + joint.nv; ++k) sum = fma(y[k] * factor.inv_D[k], z[k], sum);
+    }
+    return sum;
   }
 
   /// x = M⁻¹ Jᵀ λ.

@@ -57,7 +57,7 @@ struct InertiaFactor {
     const S* rest = tree::own_forces(model, static_cast<const S*>(h), w);
     for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
     factorise_dense(q, w);
-    forward(a);
+    forward({}, a);
     backward(a);
     place_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
   }
@@ -68,8 +68,8 @@ struct InertiaFactor {
     place_accelerations(nullptr);
   }
 
-  /// y = L⁻¹ τ in place, on the user's coordinates.
-  void forward(S* tau) {
+  /// y = L⁻¹ τ in place, on the user's coordinates; τ is zero but for the coordinates of `way`.
+  void forward(const tree::Way& way, S* tau) {
     if (model.coupled) {
       const int n = model.own_nv;
       for (int i = 0; i < n; ++i) {
@@ -77,8 +77,10 @@ struct InertiaFactor {
       }
       return;
     }
-    for (int b = 0; b < model.bodies; ++b) p[b] = spatial::zero_force<S>();
-    for (int b = model.bodies - 1; b >= 0; --b) {
+    const int* bodies = model.way + way.first;
+    for (int n = 0; n < way.count; ++n) p[bodies[n]] = spatial::zero_force<S>();
+    for (int n = 0; n < way.count; ++n) {
+      const int b = bodies[n];
       const Joint& joint = model.joint[b];
       Force<S> push = p[b];
       for (int i = joint.nv - 1; i >= 0; --i) {

@@ -35,7 +35,6 @@ struct RelativeMotion {
 /// The rows of one loop: residual g, wrenches W in frame B, and the part of g̈ that no acceleration gives.
 template <class S>
 struct LoopRows {
-  int rows;
   S g[6], bias[6];
   Force<S> W[6];
 };
@@ -125,7 +124,7 @@ void joint_rows(const ModelView<typename S::Real>& closure,
   }
   S held[6];
   f.split.split(c, held);
-  for (int i = 0; i < out.rows; ++i) {
+  for (int i = 0; joint.nv + i < 6; ++i) {
     out.W[i] = f.split.held(i);
     out.g[i] = f.parts[joint.nv + i];
     out.bias[i] = -held[joint.nv + i];
@@ -165,7 +164,6 @@ void loop_rows(const ModelView<typename S::Real>& model,
   const Loop& loop = model.loop[k];
   const S o = all<S>(0), e = all<S>(1);
   const Vec3<S>& p = motion.X_AB.p;
-  out.rows = loop.rows;
   switch (loop.kind) {
     case LoopKind::joint:
       return joint_rows(*model.closure, k, motion, phi, out, w);

@@ -102,11 +102,11 @@ void evaluate_rows(const ModelView<typename S::Real>& model,
     const auto at_a = stored_pose<S>(model.loop_constants[k].at_a);
     const auto at_b = stored_pose<S>(model.loop_constants[k].at_b);
     const auto turn = spatial::all33<S>(model.closure->constants[k].turn);
-    for (int i = 0; i < rows.rows; ++i) {
-      const int at = loop.row + i;
-      const Force<S>& F = rows.W[i];
-      r.g[at] = rows.g[i];
-      r.gdd[at] = dot(motion.A, F) + rows.bias[i];
+    for (int i = 0; i < loop.rows; ++i) {
+      const int at = loop.row + i, kept = loop.kept[i];
+      const Force<S>& F = rows.W[kept];
+      r.g[at] = rows.g[kept];
+      r.gdd[at] = dot(motion.A, F) + rows.bias[kept];
       r.W[at] = {turn * F.f, turn * F.t};
       for (int j = 0; j < model.nv; ++j) row[j] = all<S>(0);
       push_through(model,

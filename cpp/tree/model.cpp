@@ -385,8 +385,15 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
       throw std::invalid_argument("loop '" + d.joint.name + "': it needs two bodies of the model");
     }
-    Loop loop = {loop_kind(d), d.a, d.b, rows_, 6 - closure_->model.joints()[k].nv};
-    if (loop.kind != LoopKind::joint) loop.rows = loop.kind == LoopKind::line ? 2 : 1;
+    Loop loop = {loop_kind(d), d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
+    int all = 6 - closure_->model.joints()[k].nv;
+    if (loop.kind != LoopKind::joint) all = loop.kind == LoopKind::line ? 2 : 1;
+    if (loop.rows > all || std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
+      throw std::invalid_argument("loop '" + d.joint.name + "': it has " + std::to_string(all) + " rows");
+    }
+    std::copy(d.kept.begin(), d.kept.end(), loop.kept);
+    row_ways_.insert(
+        row_ways_.end(), d.kept.size(), coupled_ ? everything() : way_to_world(d.a, d.b));
     rows_ += loop.rows;
     loops_.push_back(loop);
 
@@ -413,6 +420,25 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
   }
 }
 
+/// The ancestors of a and b, themselves among them.
+Way Model::way_to_world(int a, int b) {
+  const auto first = static_cast<int>(ways_.size());
+  while (a >= 0 || b >= 0) {
+    const int next = std::max(a, b);
+    ways_.push_back(next);
+    const int parent = joints_[static_cast<std::size_t>(next)].parent;
+    if (a == next) a = parent;
+    if (b == next) b = parent;
+  }
+  return {first, static_cast<int>(ways_.size()) - first};
+}
+
+Way Model::everything() {
+  const auto first = static_cast<int>(ways_.size());
+  for (int b = nbodies() - 1; b >= 0; --b) ways_.push_back(b);
+  return {first, nbodies()};
+}
+
 void Model::relate(const std::vector<RelationDescription>& relations) {
   const auto keep = [this](const RelationDescription& d, const std::vector<Term<double>>& terms) {
     for (const auto& t : terms) {
@@ -425,6 +451,7 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
   };
   for (const auto& d : relations) {
     Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, 0, 0, d.offset};
+    row_ways_.push_back(everything());
     r.first_term = keep(d, d.terms);
     r.inputs = static_cast<int>(d.inputs.size());
     r.first_input = keep(d, d.inputs);
@@ -516,6 +543,8 @@ ModelView<Real> Model::view() const {
   view.loops = static_cast<int>(loops_.size());
   view.rows = rows_;
   view.loop = loops_.data();
+  view.row_way = row_ways_.data();
+  view.way = ways_.data();
   view.loop_constants = n.loop_constants.data();
   view.relations = static_cast<int>(n.relations.size());
   view.relation = n.relations.data();

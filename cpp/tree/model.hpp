@@ -47,6 +47,7 @@ struct LoopDescription {
   int a = -1, b = -1;      ///< bodies, −1 for the world
   double at_a[12] = {}, at_b[12] = {};
   double length = 0;
+  std::vector<int> kept;      ///< which of its rows the engine takes
   std::vector<double> start;  ///< the joint's coordinates where their fit begins [nq]
 };
 
@@ -132,6 +133,8 @@ class Model {
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
   void close_loops(const std::vector<LoopDescription>& loops);
+  Way way_to_world(int a, int b);
+  Way everything();
   void relate(const std::vector<RelationDescription>& relations);
   void hang_springs(const std::vector<Spring<double>>& springs);
   std::size_t constraint_packs() const;
@@ -149,6 +152,8 @@ class Model {
   std::vector<Loop> loops_;
   int rows_ = 0;
   std::vector<double> loop_start_;
+  std::vector<Way> row_ways_;
+  std::vector<int> ways_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
   int force_registers_ = 0;                 ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;

@@ -116,11 +116,17 @@ enum class LoopKind : int {
   distance  ///< |p| = length
 };
 
+/// Bodies that the force of a row reaches, leaves first: a run of `way`.
+struct Way {
+  int first, count;
+};
+
 /// Loop k is closed by joint k of the closure.
 struct Loop {
   LoopKind kind;
   int a, b;       ///< bodies, −1 for the world
   int row, rows;  ///< its place among the rows of the constraints
+  int kept[6];    ///< which of the rows the joint asks for: those that some motion of the tree can break
 };
 
 template <class Real>
@@ -175,6 +181,8 @@ struct ModelView {
 
   int loops, rows;  ///< loops, and the rows of all constraints
   const Loop* loop;
+  const Way* row_way;  ///< [rows] the bodies that the force of a row reaches
+  const int* way;      ///< bodies, way after way
   const LoopConstants<Real>* loop_constants;
   int relations;
   const Relation<Real>* relation;

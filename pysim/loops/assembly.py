@@ -150,8 +150,9 @@ def _where(model: Model) -> str:
 
 
 def _not_closed(model: Model, at: Constraints) -> str:
-    names = np.array(model.row_names)
-    left = {name: np.abs(at.residual[names == name]).max() for name in dict.fromkeys(names)}
+    left: dict[str, float] = {}
+    for name, g in zip(model.row_names, np.abs(at.residual).tolist(), strict=True):
+        left[name] = max(g, left.get(name, 0.0))
     open_loops = sorted((n for n in left if left[n] > REQUIRED), key=lambda n: -left[n])
     told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in open_loops[:5])
     if len(open_loops) == 1:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pysim.algorithms import crba
 from pysim.loops.constraints import constraints, project
+from pysim.ties import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ class Mobility:
     """Freedoms and redundant rows at a configuration."""
 
     degrees: int  # nv − rank, at configurations around this one
-    rows: int
+    rows: int  # that loops and couplings ask for
     rank: int  # at configurations around this one
     rank_here: int
     redundant: Mapping[str, int] = field(default_factory=dict)  # rows by loop or coupling
@@ -68,7 +69,12 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
             around.append(_rank(moved))
             rows = moved if around[-1] == max(around) else rows
     rank = max(around)
-    return Mobility(model.nv - rank, model.rows, rank, rank_here, _redundant(model, rows))
+    idle = {
+        loop.name: rows_of(loop) - kept
+        for loop, kept in zip(model.spec.loops, model.loop_rows, strict=True)
+    }
+    redundant = _redundant(model, rows, idle)
+    return Mobility(model.nv - rank, model.rows + sum(idle.values()), rank, rank_here, redundant)
 
 
 def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:
@@ -103,15 +109,15 @@ def _moved(
     return scaled_rows(model, there.q, there.loop_q)
 
 
-def _redundant(model: Model, rows: Array) -> dict[str, int]:
-    """How many rows of each loop the loops before it and its own other rows already say."""
+def _redundant(model: Model, rows: Array, idle: Mapping[str, int]) -> dict[str, int]:
+    """How many rows of each loop the loops before it and its own other rows already say, or nothing can break."""
     names = model.row_names
     found: dict[str, int] = {}
     done, rank = 0, 0
-    for name in dict.fromkeys(names):
+    for name in (*model.loop_names, *model.coupling_names):
         done += names.count(name)
         new = _rank(rows[:done])
-        extra = names.count(name) - (new - rank)
+        extra = names.count(name) - (new - rank) + idle.get(name, 0)
         if extra:
             found[name] = extra
         rank = new
