@@ -16,36 +16,38 @@ using simd::select;
 using spatial::Force;
 using spatial::Motion;
 
+/// Where every column of S is a unit twist, Q only reorders them: `order` says how, and R = 1.
 template <class S>
 struct Annihilator {
   int nv;
+  bool unit;
+  int order[6];
   S R[6][6];  ///< column j of R in R[j]
   S Q[6][6];  ///< column j of Q in Q[j]
 
-  explicit Annihilator(int columns) : nv(columns) {
-    for (int j = 0; j < 6; ++j) {
-      for (int i = 0; i < 6; ++i) Q[j][i] = all<S>(i == j ? 1 : 0);
-    }
-  }
-
-  /// Row `nv + k` of Qᵀ: what the joint holds, as a wrench in frame B.
+  /// What the joint holds: column `nv + k` of Q, as a wrench in frame B.
   Force<S> held(int k) const {
-    const S* w = Q[nv + k];
+    S w[6];
+    for (int i = 0; i < 6; ++i) w[i] = unit ? all<S>(i == order[nv + k] ? 1 : 0) : Q[nv + k][i];
     return {{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
   }
 
   /// Qᵀ V.
   void split(const Motion<S>& V, S* parts) const {
+    const S x[6] = {V.v.x, V.v.y, V.v.z, V.w.x, V.w.y, V.w.z};
     for (int j = 0; j < 6; ++j) {
-      const S* c = Q[j];
-      parts[j] = fma(
-          c[5], V.w.z, fma(c[4], V.w.y, fma(c[3], V.w.x, fma(c[2], V.v.z, fma(c[1], V.v.y, c[0] * V.v.x)))));
+      if (unit) {
+        parts[j] = x[order[j]];
+        continue;
+      }
+      parts[j] = Q[j][0] * x[0];
+      for (int i = 1; i < 6; ++i) parts[j] = fma(Q[j][i], x[i], parts[j]);
     }
   }
 
   /// S⁺ V from the first nv parts of Qᵀ V, in place:  R x = Q₁ᵀ V.
   void coordinates(S* parts) const {
-    for (int i = nv - 1; i >= 0; --i) {
+    for (int i = nv - 1; i >= 0 && !unit; --i) {
       for (int j = i + 1; j < nv; ++j) parts[i] = fnma(R[j][i], parts[j], parts[i]);
       parts[i] = parts[i] / R[i][i];
     }
@@ -80,17 +82,38 @@ struct Annihilator {
   }
 };
 
+/// Splits along unit twists: the joint's own first, in its order, then the others.
+template <class S>
+void order_units(const tree::Joint& joint, Annihilator<S>& split) {
+  bool taken[6] = {};
+  for (int j = 0; j < joint.nv; ++j) {
+    split.order[j] = joint.column[j];
+    taken[joint.column[j]] = true;
+  }
+  int next = joint.nv;
+  for (int i = 0; i < 6; ++i) {
+    if (!taken[i]) split.order[next++] = i;
+  }
+}
+
 /// Splits along the columns of a joint, already evaluated.
 template <class S>
-Annihilator<S> annihilator(const tree::Joint& joint, const Motion<S>* columns) {
-  Annihilator<S> split(joint.nv);
+void split_along(const tree::Joint& joint, const Motion<S>* columns, Annihilator<S>& split) {
+  split.nv = joint.nv;
+  split.unit = joint.stored_count == 0;
+  if (split.unit) {
+    order_units(joint, split);
+    return;
+  }
+  for (int j = 0; j < 6; ++j) {
+    for (int i = 0; i < 6; ++i) split.Q[j][i] = all<S>(i == j ? 1 : 0);
+  }
   for (int j = 0; j < joint.nv; ++j) {
     const Motion<S> s = plus(spatial::zero_motion<S>(), tree::axis(joint, columns, j), all<S>(1));
     S* const x = split.R[j];
     x[0] = s.v.x, x[1] = s.v.y, x[2] = s.v.z, x[3] = s.w.x, x[4] = s.w.y, x[5] = s.w.z;
   }
   for (int j = 0; j < joint.nv; ++j) split.reflect(j);
-  return split;
 }
 
 }  // namespace pysim::constraints

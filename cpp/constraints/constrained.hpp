@@ -33,7 +33,7 @@ struct ConstraintInertia {
     for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
     for (int i = 0; i < rows; ++i) {
       for (int j = 0; j <= i; ++j) {
-        Lambda.A[i * rows + j] = Lambda.A[j * rows + i] = product(factor, i, j);
+        Lambda.A[i * rows + j] = product(factor, i, j);
       }
     }
     Lambda.factorise();
@@ -89,7 +89,7 @@ void constrained_acceleration(const ModelView<typename S::Real>& model,
   InertiaFactor<S> factor(model, w);
   factor.at(q, v, tau, force, f_ext, a, w);
   const Rows<S> rows = take_rows(model, w);
-  evaluate_rows(model, factor, phi, rows, w);
+  evaluate_rows(model, factor, phi, rows, true, w);
   evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
 
   ConstraintInertia<S> inertia(model, w);

@@ -62,7 +62,21 @@ struct InertiaFactor {
     place_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
   }
 
-  /// The bodies' motion alone, at v̇ = 0.
+  /// Factors M(q); leaves the bodies' motion at v̇ = 0.
+  void factorise(const S* q, const S* v, Workspace<S> w) {
+    dynamics::spread_velocity(model, q, v, static_cast<const Force<S>*>(nullptr), body, columns);
+    if (model.coupled) {
+      factorise_dense(q, w);
+    } else {
+      S* const none = w.template take<S>(model.nv);
+      for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
+      dynamics::reduce_to_root(model, static_cast<const S*>(none), body, columns, elimination);
+      for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
+    }
+    place_accelerations(nullptr);
+  }
+
+  /// The bodies' motion alone, at v̇ = 0; keeps the factors.
   void kinematics(const S* q, const S* v) {
     dynamics::spread_velocity(model, q, v, static_cast<const Force<S>*>(nullptr), body, columns);
     place_accelerations(nullptr);

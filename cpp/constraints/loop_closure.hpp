@@ -17,6 +17,8 @@
 
 namespace pysim::constraints {
 
+using simd::fms;
+using spatial::Mat3;
 using spatial::Pose;
 using spatial::Vec3;
 using tree::Joint;
@@ -54,15 +56,15 @@ struct LoopFit {
 };
 
 template <class S>
-LoopFit<S> fit(const ModelView<typename S::Real>& closure,
-               int k,
-               const Pose<S>& X_AB,
-               const S* phi,
-               Motion<S>* columns) {
+void fit(const ModelView<typename S::Real>& closure,
+         int k,
+         const Pose<S>& X_AB,
+         const S* phi,
+         Motion<S>* columns,
+         LoopFit<S>& f) {
   const Pose<S> X_J = tree::evaluate(closure, k, phi, columns);
-  LoopFit<S> f = {annihilator(closure.joint[k], static_cast<const Motion<S>*>(columns)), {}};
+  split_along(closure.joint[k], static_cast<const Motion<S>*>(columns), f.split);
   f.split.split(spatial::log(inverse(X_J) * X_AB), f.parts);
-  return f;
 }
 
 /// A screw's travel says how often it has turned, which its pose does not.
@@ -73,20 +75,46 @@ void count_turns(const ModelView<typename S::Real>& closure, int k, const Pose<S
   phi[closure.joint[k].q] = dot(axis, X_AB.p) / all<S>(constants.pitch);
 }
 
+/// How far the angle of a hinge is from where it fits best:  the z turn of Rz(φ)ᵀ R.
+template <class S>
+S turn_left(const ModelView<typename S::Real>& closure, int k, const Pose<S>& X_AB, S angle) {
+  const Mat3<S> T = tree::placement<S>(closure.constants[k]).R;
+  const Vec3<S> x = transpose_times(T, X_AB.R.x), y = transpose_times(T, X_AB.R.y);
+  S s, c;
+  simd::sincos(angle, s, c);
+  const S cosine = x.x + y.y, sine = x.y - y.x;
+  return simd::atan2(fms(c, sine, s * cosine), fma(s, sine, c * cosine));
+}
+
+/// Size of what a fit compares, for its tolerance.
+template <class S>
+S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
+  S size = dot(X_AB.p, X_AB.p) + all<S>(1);
+  for (int i = 0; i < joint.nq; ++i) size = fma(phi[joint.q + i], phi[joint.q + i], size);
+  return sqrt(size);
+}
+
 /// Moves the φ of loop k to where the joint fits X_AB best, starting from where it is.
 ///
 /// A world whose φ fits already is left as it is to the last bit.
 template <class S>
-LoopFit<S> fit_coordinates(
-    const ModelView<typename S::Real>& closure, int k, const Pose<S>& X_AB, S* phi, Motion<S>* columns) {
+void fit_coordinates(const ModelView<typename S::Real>& closure,
+                     int k,
+                     const Pose<S>& X_AB,
+                     S* phi,
+                     Motion<S>* columns,
+                     LoopFit<S>& f) {
   using Tolerance = FitTolerance<typename S::Real>;
   const Joint& joint = closure.joint[k];
-  S size = fma(X_AB.p.x, X_AB.p.x, fma(X_AB.p.y, X_AB.p.y, X_AB.p.z * X_AB.p.z)) + all<S>(1);
-  for (int i = 0; i < joint.nq; ++i) size = fma(phi[joint.q + i], phi[joint.q + i], size);
-  const S o = all<S>(0), tolerance = all<S>(Tolerance::step) * sqrt(size);
-  if (joint.shape == tree::Shape::helical && closure.constants[k].pitch != 0)
+  const S o = all<S>(0);
+  const S tolerance = all<S>(Tolerance::step) * fit_size(joint, X_AB, static_cast<const S*>(phi));
+  if (joint.shape == tree::Shape::helical && closure.constants[k].pitch != 0) {
     count_turns(closure, k, X_AB, phi);
-  LoopFit<S> f = fit(closure, k, X_AB, static_cast<const S*>(phi), columns);
+  } else if (joint.shape == tree::Shape::revolute) {
+    const S step = turn_left(closure, k, X_AB, phi[joint.q]);
+    phi[joint.q] += select(abs(step) > tolerance, step, o);
+  }
+  fit(closure, k, X_AB, static_cast<const S*>(phi), columns, f);
   for (int n = 0; n < Tolerance::tries; ++n) {
     S step[6], largest = o;
     for (int i = 0; i < 6; ++i) step[i] = f.parts[i];
@@ -97,9 +125,8 @@ LoopFit<S> fit_coordinates(
     S moved[7];
     dynamics::retract_joint(joint, static_cast<const S*>(phi + joint.q), static_cast<const S*>(step), moved);
     for (int i = 0; i < joint.nq; ++i) phi[joint.q + i] = select(moves, moved[i], phi[joint.q + i]);
-    f = fit(closure, k, X_AB, static_cast<const S*>(phi), columns);
+    fit(closure, k, X_AB, static_cast<const S*>(phi), columns, f);
   }
-  return f;
 }
 
 /// Rows of loop k closed by a joint.
@@ -112,7 +139,8 @@ void joint_rows(const ModelView<typename S::Real>& closure,
                 Workspace<S> w) {
   const Joint& joint = closure.joint[k];
   Motion<S>* const columns = w.template take<Motion<S>>(closure.stored_columns);
-  const LoopFit<S> f = fit_coordinates(closure, k, motion.X_AB, phi, columns);
+  LoopFit<S> f;
+  fit_coordinates(closure, k, motion.X_AB, phi, columns, f);
   Motion<S> c = spatial::zero_motion<S>();
   if (joint.biased) {
     S parts[6];

@@ -16,7 +16,7 @@ template <class Real>
 struct ProjectionTolerance {
   static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
   static constexpr Real required = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4);
-  static constexpr int tries = 8;
+  static constexpr int tries = 12;
 };
 
 template <class S>
@@ -33,46 +33,49 @@ struct Projected {
   S rank;      ///< independent rows of J
 };
 
-/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already
-/// keeps its q to the last bit.
+/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already keeps
+/// its q to the last bit.
+///
+/// M and Λ are factored once, where the state is found: after one step of a scheme that is near enough.
 template <class S>
 Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_v, S* phi, Workspace<S> w) {
   using Tolerance = ProjectionTolerance<typename S::Real>;
   const int nv = model.own_nv;
-  S *const none = w.template take<S>(nv), *const a = w.template take<S>(nv);
   S *const step = w.template take<S>(nv), *const lambda = w.template take<S>(model.rows);
   S* const moved = w.template take<S>(model.own_nq);
-  for (int i = 0; i < nv; ++i) none[i] = all<S>(0);
   InertiaFactor<S> factor(model, w);
   const Rows<S> rows = take_rows(model, w);
   ConstraintInertia<S> inertia(model, w);
 
-  const auto evaluate = [&] {
+  const auto evaluate = [&](bool first) {
     Workspace<S> inner = w;
     const S* q = tree::tree_q(model, static_cast<const S*>(own_q), inner);
     const S* v = tree::tree_v(model, static_cast<const S*>(own_v), inner);
-    factor.at(q, v, none, static_cast<const S*>(nullptr), nullptr, a, inner);
-    evaluate_rows(model, factor, phi, rows, inner);
+    if (first) {
+      factor.factorise(q, v, inner);
+    } else {
+      factor.kinematics(q, v);
+    }
+    evaluate_rows(model, factor, phi, rows, first, inner);
     evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);
-    inertia.factorise(factor, rows.J);
   };
-  evaluate();
+  const auto correction = [&](const S* off) {  // −M⁻¹Jᵀ Λ⁺ off
+    for (int i = 0; i < model.rows; ++i) lambda[i] = -off[i];
+    inertia.Lambda.solve(lambda);
+    inertia.push(factor, lambda, step);
+  };
+
+  evaluate(true);
+  inertia.factorise(factor, rows.J);
   for (int n = 0; n < Tolerance::tries; ++n) {
     const auto off = largest(rows.g, model.rows) > all<S>(Tolerance::residual);
     if (!simd::any<S>(off)) break;
-    for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.g[i];
-    inertia.Lambda.solve(lambda);
-    inertia.push(factor, lambda, step);
+    correction(rows.g);
     dynamics::retract(model, static_cast<const S*>(own_q), static_cast<const S*>(step), moved);
     for (int i = 0; i < model.own_nq; ++i) own_q[i] = select(off, moved[i], own_q[i]);
-    evaluate();
+    evaluate(false);
   }
-  for (int i = 0; i < model.rows; ++i) {
-    lambda[i] = all<S>(0);
-    for (int k = 0; k < nv; ++k) lambda[i] = fnma(rows.J[i * nv + k], own_v[k], lambda[i]);
-  }
-  inertia.Lambda.solve(lambda);
-  inertia.push(factor, lambda, step);
+  correction(rows.gd);
   for (int i = 0; i < nv; ++i) own_v[i] += step[i];
   return {largest(rows.g, model.rows), inertia.Lambda.rank};
 }

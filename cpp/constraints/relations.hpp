@@ -40,7 +40,7 @@ void evaluate_relations(const ModelView<typename S::Real>& model,
   for (int k = 0; k < model.relations; ++k) {
     const auto& relation = model.relation[k];
     S* const J = rows.J + relation.row * model.own_nv;
-    S g = -all<S>(relation.offset), gdd = all<S>(0);
+    S g = -all<S>(relation.offset), gd = all<S>(0), gdd = all<S>(0);
     for (int i = 0; i < model.own_nv; ++i) J[i] = all<S>(0);
     for (int i = 0; i < relation.terms; ++i) {
       const auto& term = model.term[relation.first_term + i];
@@ -57,8 +57,10 @@ void evaluate_relations(const ModelView<typename S::Real>& model,
       }
       gdd -= r[outputs[1 + relation.inputs]];
     }
+    for (int i = 0; i < model.own_nv; ++i) gd = fma(J[i], own_v[i], gd);
     for (int i = 0; a != nullptr && i < model.own_nv; ++i) gdd = fma(J[i], a[i], gdd);
     rows.g[relation.row] = g;
+    rows.gd[relation.row] = gd;
     rows.gdd[relation.row] = gdd;
     rows.W[relation.row] = spatial::zero_force<S>();
   }

@@ -11,7 +11,8 @@ namespace pysim::constraints {
 template <class S>
 struct Rows {
   S* g;         ///< [rows] [m, rad]
-  S* gdd;       ///< [rows] g̈ under the accelerations of the bodies
+  S* gd;  ///< [rows] ġ
+  S* gdd;  ///< [rows] g̈ under the accelerations of the bodies
   S* J;         ///< (rows, own_nv), row-major
   Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in frame B as the user named it
 };
@@ -21,6 +22,7 @@ Rows<S> take_rows(const ModelView<typename S::Real>& model, Workspace<S>& w) {
   const std::ptrdiff_t rows = model.rows;
   Rows<S> r;
   r.g = w.template take<S>(rows);
+  r.gd = w.template take<S>(rows);
   r.gdd = w.template take<S>(rows);
   r.J = w.template take<S>(rows * model.own_nv);
   r.W = w.template take<Force<S>>(rows);
@@ -81,12 +83,13 @@ void push_through(const ModelView<typename S::Real>& model,
   }
 }
 
-/// The rows of every loop, given the bodies' motion in `factor`. φ follows.
+/// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows.
 template <class S>
 void evaluate_rows(const ModelView<typename S::Real>& model,
                    const InertiaFactor<S>& factor,
                    S* phi,
                    const Rows<S>& r,
+                   bool with_jacobian,
                    Workspace<S> w) {
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   for (int b = 0; b < model.bodies; ++b) {
@@ -106,8 +109,10 @@ void evaluate_rows(const ModelView<typename S::Real>& model,
       const int at = loop.row + i, kept = loop.kept[i];
       const Force<S>& F = rows.W[kept];
       r.g[at] = rows.g[kept];
+      r.gd[at] = dot(motion.V, F);
       r.gdd[at] = dot(motion.A, F) + rows.bias[kept];
       r.W[at] = {turn * F.f, turn * F.t};
+      if (!with_jacobian) continue;
       for (int j = 0; j < model.nv; ++j) row[j] = all<S>(0);
       push_through(model,
                    factor,

@@ -32,15 +32,12 @@ PYSIM_INLINE void swap_where(typename S::Mask mask, S& a, S& b) {
   b = select(mask, kept, b);
 }
 
-/// A (n × n, row-major) as P A Pᵀ = L D Lᵀ: below the diagonal L, `inv_D` 1/D or 0, `pivot` the swaps.
+/// A (n × n, row-major, its lower triangle) as P A Pᵀ = L D Lᵀ: below the diagonal L, `inv_D` 1/D or 0, `pivot` the swaps.
 template <class S>
 struct Semidefinite {
   int n;
   S *A, *inv_D, *scale, *pivot;
   S rank;
-
-  /// Numbers of scratch beside A.
-  static constexpr int extra = 3;
 
   void factorise() {
     using Tolerance = RankTolerance<typename S::Real>;
@@ -50,7 +47,7 @@ struct Semidefinite {
     const S least = largest * all<S>(Tolerance::diagonal);
     for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, one / sqrt(A[i * n + i]), o);
     for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) A[i * n + j] *= scale[i] * scale[j];
+      for (int j = 0; j <= i; ++j) A[i * n + j] *= scale[i] * scale[j];
     }
     rank = o;
     for (int k = 0; k < n; ++k) {
@@ -98,15 +95,17 @@ struct Semidefinite {
     for (int i = k + 1; i < n; ++i) {
       const auto here = pivot[k] == index(i);
       if (!simd::any<S>(here)) continue;
-      for (int j = 0; j < n; ++j) swap_where<S>(here, A[k * n + j], A[i * n + j]);
-      for (int j = k; j < n; ++j) swap_where<S>(here, A[j * n + k], A[j * n + i]);
+      for (int j = 0; j < k; ++j) swap_where<S>(here, A[k * n + j], A[i * n + j]);
+      for (int j = k + 1; j < i; ++j) swap_where<S>(here, A[j * n + k], A[i * n + j]);
+      for (int j = i + 1; j < n; ++j) swap_where<S>(here, A[j * n + k], A[j * n + i]);
+      swap_where<S>(here, A[k * n + k], A[i * n + i]);
     }
   }
 
   void eliminate(int k) {
     for (int i = k + 1; i < n; ++i) {
       const S L = A[i * n + k] * inv_D[k];
-      for (int j = k + 1; j <= i; ++j) A[i * n + j] = A[j * n + i] = fnma(L, A[j * n + k], A[i * n + j]);
+      for (int j = k + 1; j <= i; ++j) A[i * n + j] = fnma(L, A[j * n + k], A[i * n + j]);
     }
     for (int i = k + 1; i < n; ++i) A[i * n + k] *= inv_D[k];
   }

@@ -42,7 +42,7 @@ struct ConstraintRows {
     const auto r = constraints::take_rows(model, at.w);
     constraints::InertiaFactor<S> factor(model, at.w);
     factor.kinematics(q, v);
-    constraints::evaluate_rows(model, factor, loop_q, r, at.w);
+    constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
     const int rows = model.rows;
     Joined<S> out = {at.w.next};
@@ -61,6 +61,7 @@ struct Project {
   static void at(States<S> at) {
     const auto& model = at.model;
     S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
+    constraints::project(model, q, v, loop_q, at.w);  // from afar the velocity needs the factors of the end
     const auto projected = constraints::project(model, q, v, loop_q, at.w);
     Joined<S> out = {at.w.next};
     out.add(q, model.own_nq);

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,16 +12,18 @@ from pysim import _engine
 from pysim.algorithms import kinetic_energy, potential_energy
 from pysim.compile import compile_model, start_state
 from pysim.loops import (
+    assemble,
     constrained_aba,
     constraint_forces,
     constraint_residual,
     constraints,
     project,
 )
+from tests.joints import plugins  # noqa: F401, registers its joints
 from tests.loops.mechanisms import closed_tree, four_bar
 from tests.oracles.loops import Loops
 
-LOOPS: dict[str, dict[str, object]] = {
+LOOPS: dict[str, dict[str, Any]] = {
     "weld": {},
     "revolute": {},
     "prismatic": {},
@@ -73,6 +78,34 @@ def test_a_disturbed_loop_closes_again_where_the_definition_says(
 
     assert back.residual < 1e-12
     assert np.abs(oracle.residual(back.q)).max() < 1e-12
+
+
+PLUGINS: dict[str, dict[str, Any]] = {
+    "screw_slot": {"parameters": {"lift": 0.3}},
+    "test_swing": {},
+    "test_ellipsoid": {},
+}
+
+
+@pytest.mark.parametrize("kind", [*LOOPS, *PLUGINS])
+def test_rows_are_the_slopes_of_their_residual_and_bias_the_slope_of_the_rows(
+    kind: str, rng: np.random.Generator
+) -> None:
+    """By central differences, where the loop is closed."""
+    changes = {**LOOPS, **PLUGINS}[kind]
+    spec, q = closed_tree(rng, "point_on_line", TREE)
+    loop = replace(spec.loops[0], type=kind, **changes)
+    model = compile_model(replace(spec, loops=(loop,)))
+    q = assemble(model, q).q
+    v = project(model, q, rng.normal(size=model.nv)).v
+    at, h = constraints(model, q, v), 1e-5
+    direction = rng.normal(size=model.nv)
+
+    ahead, behind = (constraints(model, model.integrate(q, s * direction)) for s in (h, -h))
+    slope = (ahead.residual - behind.residual) / (2 * h)
+    np.testing.assert_allclose(slope, at.jacobian @ direction, atol=1e-8)
+    along, back = (constraints(model, model.integrate(q, s * v)).jacobian for s in (h, -h))
+    np.testing.assert_allclose((along - back) @ v / (2 * h), at.bias, atol=1e-7)
 
 
 def test_a_four_bar_keeps_its_loop_and_its_energy() -> None:
