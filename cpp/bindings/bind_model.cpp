@@ -158,7 +158,12 @@ std::vector<int> per_joint(const Model& model, Select select) {
 
 void bind_model(py::module_& m) {
   py::class_<Model>(m, "Model", "Frozen mechanism; build it with pysim.compile.")
-      .def(py::init(&make_model), "joints"_a, "gravity"_a, "loops"_a = std::vector<py::dict>(), "relations"_a = std::vector<py::dict>(), "springs"_a = std::vector<py::dict>())
+      .def(py::init(&make_model),
+           "joints"_a,
+           "gravity"_a,
+           "loops"_a = std::vector<py::dict>(),
+           "relations"_a = std::vector<py::dict>(),
+           "springs"_a = std::vector<py::dict>())
       .def_property_readonly("nq", &Model::nq, "Numbers in q.")
       .def_property_readonly("nv", &Model::nv, "Numbers in v.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")

@@ -33,8 +33,8 @@ struct Projected {
   S rank;      ///< independent rows of J
 };
 
-/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already keeps
-/// its q to the last bit.
+/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already
+/// keeps its q to the last bit.
 ///
 /// M and Λ are factored once, where the state is found: after one step of a scheme that is near enough.
 template <class S>

@@ -11,8 +11,8 @@ namespace pysim::constraints {
 template <class S>
 struct Rows {
   S* g;         ///< [rows] [m, rad]
-  S* gd;  ///< [rows] ġ
-  S* gdd;  ///< [rows] g̈ under the accelerations of the bodies
+  S* gd;        ///< [rows] ġ
+  S* gdd;       ///< [rows] g̈ under the accelerations of the bodies
   S* J;         ///< (rows, own_nv), row-major
   Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in frame B as the user named it
 };

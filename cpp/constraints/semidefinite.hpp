@@ -32,7 +32,8 @@ PYSIM_INLINE void swap_where(typename S::Mask mask, S& a, S& b) {
   b = select(mask, kept, b);
 }
 
-/// A (n × n, row-major, its lower triangle) as P A Pᵀ = L D Lᵀ: below the diagonal L, `inv_D` 1/D or 0, `pivot` the swaps.
+/// A (n × n, row-major, its lower triangle) as P A Pᵀ = L D Lᵀ: below the diagonal L, `inv_D` 1/D or 0,
+/// `pivot` the swaps.
 template <class S>
 struct Semidefinite {
   int n;

@@ -1,7 +1,7 @@
 // Springs and dampers between points of two bodies.
 //
-//     n = (p_B − p_A)/|p_B − p_A|,  f = −k (|p_B − p_A| − length) − c n·(v_B − v_A)       on b along n, on a against
-//     τ = Jᵀ f,  E = ½ k (|p_B − p_A| − length)²
+//     n = (p_B − p_A)/|p_B − p_A|,  f = −k (|p_B − p_A| − length) − c n·(v_B − v_A)       on b along n, on a
+//     against τ = Jᵀ f,  E = ½ k (|p_B − p_A| − length)²
 #pragma once
 
 #include "dynamics/kinematics.hpp"
@@ -19,11 +19,8 @@ struct Carrier {
 
 /// X_PB, X_WB and V of every body, and the joints' columns. v may be null (zero).
 template <class S>
-void spread_carriers(const ModelView<typename S::Real>& model,
-                     const S* q,
-                     const S* v,
-                     Carrier<S>* body,
-                     Motion<S>* columns) {
+void spread_carriers(
+    const ModelView<typename S::Real>& model, const S* q, const S* v, Carrier<S>* body, Motion<S>* columns) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Carrier<S>& B = body[b];
@@ -31,7 +28,8 @@ void spread_carriers(const ModelView<typename S::Real>& model,
     B.X_PB = tree::evaluate(model, b, q, columns);
     B.X_WB = root ? B.X_PB : body[joint.parent].X_WB * B.X_PB;
     B.V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
-    for (int i = 0; v != nullptr && i < joint.nv; ++i) B.V = plus(B.V, tree::axis(joint, columns, i), v[joint.v + i]);
+    for (int i = 0; v != nullptr && i < joint.nv; ++i)
+      B.V = plus(B.V, tree::axis(joint, columns, i), v[joint.v + i]);
   }
 }
 
@@ -81,9 +79,8 @@ void add_spring_forces(
     const Vec3<S> d = B.p - A.p;
     const S reach = sqrt(dot(d, d)), o = all<S>(0);
     const Vec3<S> n = select(reach > o, all<S>(1) / reach, o) * d;  // ends that meet have no direction
-    const S pull = fma(all<S>(spring.stiffness),
-                       reach - all<S>(spring.length),
-                       all<S>(spring.damping) * dot(n, B.v - A.v));
+    const S pull = fma(
+        all<S>(spring.stiffness), reach - all<S>(spring.length), all<S>(spring.damping) * dot(n, B.v - A.v));
     const Vec3<S> f = pull * n;
     push_at(model, body, static_cast<const Motion<S>*>(columns), spring.b, at_b, -f, tau);
     push_at(model, body, static_cast<const Motion<S>*>(columns), spring.a, at_a, f, tau);

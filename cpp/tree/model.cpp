@@ -123,7 +123,8 @@ std::vector<Record<float>> rounded(const std::vector<Record<double>>& from) {
 std::vector<Relation<float>> rounded(const std::vector<Relation<double>>& from) {
   std::vector<Relation<float>> to;
   for (const auto& r : from) {
-    to.push_back({r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs, static_cast<float>(r.offset)});
+    to.push_back(
+        {r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs, static_cast<float>(r.offset)});
   }
   return to;
 }
@@ -193,9 +194,7 @@ int quaternion_offset(const Block& block) {
   return block.group == Group::pose ? block.q + 3 : -1;
 }
 
-Model::Model(const std::vector<JointDescription>& joints,
-             const double gravity[3],
-             const Ties& ties) {
+Model::Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
@@ -388,12 +387,12 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     Loop loop = {loop_kind(d), d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
     int all = 6 - closure_->model.joints()[k].nv;
     if (loop.kind != LoopKind::joint) all = loop.kind == LoopKind::line ? 2 : 1;
-    if (loop.rows > all || std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
+    if (loop.rows > all ||
+        std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
       throw std::invalid_argument("loop '" + d.joint.name + "': it has " + std::to_string(all) + " rows");
     }
     std::copy(d.kept.begin(), d.kept.end(), loop.kept);
-    row_ways_.insert(
-        row_ways_.end(), d.kept.size(), coupled_ ? everything() : way_to_world(d.a, d.b));
+    row_ways_.insert(row_ways_.end(), d.kept.size(), coupled_ ? everything() : way_to_world(d.a, d.b));
     rows_ += loop.rows;
     loops_.push_back(loop);
 
@@ -563,7 +562,8 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
   // coordinate; M on both sets of coordinates
-  const std::size_t carriers = double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
+  const std::size_t carriers =
+      double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
   const std::size_t packs = carriers + 96 * bodies + 48 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;

@@ -87,9 +87,7 @@ struct Closure;
 class Model {
  public:
   /// Throws std::invalid_argument where the description is no tree in that order.
-  Model(const std::vector<JointDescription>& joints,
-        const double gravity[3],
-        const Ties& ties = {});
+  Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties = {});
   Model(const Model&) = delete;  // views point into it
   Model& operator=(const Model&) = delete;
   Model(Model&&) = default;

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.inertia import theta_from_com
+from pysim.joints import find_joint
+from pysim.joints.closing import ENGINE_KIND
+from pysim.joints.plugin import build
+from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
 from tests.oracles.mechanisms import make_joint, random_pose, random_tree
 from tests.oracles.spatial import inverse, pose
@@ -56,15 +60,20 @@ def four_bar(
 def closed_tree(
     rng: np.random.Generator, loop_type: str, kinds: tuple[str, ...], **changes: Any
 ) -> tuple[ModelSpec, npt.NDArray[np.float64]]:
-    """A random tree and a configuration at which a loop from its third to its last body is closed."""
-    spec = random_tree(rng, kinds)
+    """A random tree and a configuration at which a loop from its second to its last body is closed."""
+    return closed(random_tree(rng, kinds), rng, loop_type, **changes)
+
+
+def closed(
+    spec: ModelSpec, rng: np.random.Generator, loop_type: str, **changes: Any
+) -> tuple[ModelSpec, npt.NDArray[np.float64]]:
+    """A tree and a configuration at which a loop from its second to its last body is closed."""
     tree = Tree(spec)
     q = tree.integrate(_neutral(tree), rng.normal(size=tree.own_nv))
     names = [link.joint.child for link in tree.links]
     loop = LoopSpec("loop", loop_type, names[1], names[-1], random_pose(rng), np.eye(4), **changes)
     X = tree.poses(q)
-    X_AB = closed_pose(loop, rng)
-    at_b = inverse(X[-1]) @ X[1] @ loop.at_a @ X_AB
+    at_b = inverse(X[-1]) @ X[1] @ loop.at_a @ closed_pose(loop, rng)
     return replace(spec, loops=(replace(loop, at_b=at_b),)), q
 
 
@@ -74,6 +83,10 @@ def _neutral(tree: Tree) -> npt.NDArray[np.float64]:
         if link.joint.type in ("ball", "free") and link.own_q is not None:
             q[link.own_q.stop - 1] = 1
     return q
+
+
+def _plugin(name: str) -> Any:
+    return find_joint(name).plugin
 
 
 def closed_pose(loop: LoopSpec, rng: np.random.Generator) -> npt.NDArray[np.float64]:
@@ -87,6 +100,14 @@ def closed_pose(loop: LoopSpec, rng: np.random.Generator) -> npt.NDArray[np.floa
             q[-4:] /= np.linalg.norm(q[-4:])
         joint = make_joint("x", loop.type, "world", "x", axis=loop.axis, parameters=loop.parameters)
         return np.asarray(joint_pose(joint, q))
+    if loop.type not in ENGINE_KIND:
+        plugin = build(_plugin(loop.type), loop.parameters, "test")
+        q = plugin.neutral() + 0.3 * rng.normal(size=plugin.coordinates.nq)
+        for part, at, _ in plugin.coordinates.offsets():
+            if part.group != "real":
+                end = at + part.nq
+                q[end - 4 : end] /= np.linalg.norm(q[end - 4 : end])
+        return np.asarray(trace(plugin).evaluate(q.tolist(), [0.0] * plugin.coordinates.nv)[0])
     X = random_pose(rng)
     axis = np.asarray(loop.axis)
     if loop.type == "point_on_plane":

@@ -19,7 +19,7 @@ from pysim.joints.relation import arguments_of, find_relation
 from pysim.loops import assemble, constrained_aba, constraints, mobility, project
 from pysim.scene.spec import BodySpec, CouplingSpec, LoopSpec, ModelSpec, SpringSpec
 from tests.joints import plugins  # noqa: F401, registers the twins
-from tests.loops.mechanisms import closed_tree
+from tests.loops.mechanisms import closed, closed_tree
 from tests.oracles.mechanisms import make_joint, random_tree
 
 CHAIN = ("revolute", "cylindrical", "prismatic", "revolute", "revolute")
@@ -78,11 +78,9 @@ def test_a_traced_function_couples_with_its_exact_slopes_and_curvature(rng):
 
 def test_a_follower_and_a_loop_hold_together(rng):
     """Followers are eliminated, loops are rows: M on the independent coordinates is dense."""
-    spec, _ = closed_tree(rng, "ball", ("revolute", "revolute", "ball", "ball", "revolute"))
-    spec = replace(spec, joints=random_tree(rng, ("revolute",) * 5, mimic=True, chain=True).joints)
-    loop = replace(spec.loops[0], type="point_on_plane", at_b=np.eye(4))
-    model = compile_model(replace(spec, loops=(loop,)))
-    q = assemble(model, rng.uniform(-1, 1, model.nq)).q
+    tree = random_tree(rng, ("revolute",) * 6, mimic=True, chain=True)
+    spec, q = closed(tree, rng, "point_on_line")
+    model = compile_model(spec)
     v = project(model, q, rng.normal(size=model.nv)).v
     tau = rng.normal(size=model.nv)
     at, M = constraints(model, q, v), pysim.crba(model, q)
