@@ -94,6 +94,23 @@ def elastic_energy(model: Model, q: ArrayLike, *, threads: int = 1) -> Array | f
 def center_of_mass(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
 def integrate(model: Model, q: ArrayLike, dq: ArrayLike, *, threads: int = 1) -> Array: ...
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike, *, threads: int = 1) -> Array: ...
+def integrators() -> list[str]: ...
+def advance_adaptive(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    flight: ArrayLike,
+    times: ArrayLike,
+    rtol: ArrayLike,
+    atol_q: ArrayLike,
+    atol_v: ArrayLike,
+    actuation: Actuation,
+    *,
+    longest: float = ...,
+    attempts: int = 10000,
+    loop_q: Array | None = None,
+    threads: int = 1,
+) -> tuple[Array, Array, Array, Array, Array, NDArray[np.int64]]: ...
 def advance(
     model: Model,
     q: ArrayLike,

@@ -5,7 +5,8 @@ leading shape. float64 runs the double kernels; float32 arrays run the single-pr
 processor. Derivatives and accelerations are components in the bodies' own frames, linear part first.
 
 Every function raises ValueError, naming the argument, for a wrong shape or dtype, a NaN or infinity, and a quaternion
-that is not of unit length.
+that is not of unit length. A state at which a joint plugin is not finite is NaN in its own rows of the result and
+leaves every other row as it is; a callback joint whose code raises ends the call, with a JointError.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError
+from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
+from pysim.motion import runs_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,8 +91,8 @@ class Model(_engine.Model):
         self.world_geometries = world_geometries
         self.frames = dict(frames)
         self._types = tuple(find_joint(joint.type) for joint in joints)
-        self._callbacks: tuple[tuple[Any, int, int], ...] = tuple(
-            (d["callback"], at_q, at_v)
+        self._callbacks: tuple[tuple[Any, object, int, int], ...] = tuple(
+            (d["callback"], d["name"], at_q, at_v)
             for d, at_q, at_v in zip(descriptions, self.q_offsets, self.v_offsets, strict=True)
             if "callback" in d
         )
@@ -107,6 +108,11 @@ class Model(_engine.Model):
     def joint_names(self) -> tuple[str, ...]:
         """Moving joints, in the order of bodies."""
         return tuple(joint.name for joint in self.joints)
+
+    @property
+    def joint_motions(self) -> tuple[str, ...]:
+        """How the engine runs each joint, in words: a built-in shape, a program of so many instructions."""
+        return tuple(runs_as(description) for description in self._descriptions)
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -216,15 +222,23 @@ class Model(_engine.Model):
         return q
 
     def callback_rows(self, q: Array, v: Array | None) -> Array:
-        """Numbers of the callback joints for n states (n, callback_numbers); the engine asks."""
+        """Numbers of the callback joints for n states (n, callback_numbers); the engine asks.
+
+        Raises:
+            JointError: the author's code raises or returns another shape; the text names the line and the joint.
+        """
         start = perf_counter()
         rows = []
-        for joint, at_q, at_v in self._callbacks:
+        for joint, name, at_q, at_v in self._callbacks:
             own_q = np.asarray(q, float)[:, at_q : at_q + joint.coordinates.nq]
             own_v = (
                 None if v is None else np.asarray(v, float)[:, at_v : at_v + joint.coordinates.nv]
             )
-            rows.append(joint.numbers(own_q, own_v))
+            try:
+                rows.append(joint.numbers(own_q, own_v))
+            except JointError as error:
+                problem = f"{error.problem} (joint {name!r})"
+                raise JointError(error.where, problem) from error
         self.callback_time[0] += perf_counter() - start
         return np.concatenate(rows, axis=1)
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
+from pysim.joints.closing import closing_joint, find_closing
+from pysim.joints.laws import check_at_load
 from pysim.joints.lower import lower
 from pysim.joints.plugin import build
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,23 +37,75 @@ class Motion:
     at: NDArray[np.float64]
 
 
-def motion_of(joint: JointSpec | LoopSpec) -> Motion:
+def motion_of(joint: JointSpec) -> Motion:
     """What the engine needs to know of a joint's motion.
 
     Raises:
-        JointError: a plugin's keys or placement are wrong.
+        JointError: a plugin's keys or placement are wrong, or its motion breaks a law of joints.
     """
-    plugin = find_joint(joint.type).plugin
-    if plugin is None:
-        return _shape(joint.type, joint.axis, float(joint.parameters.get("pitch", 0.0)), np.eye(4))
-    return traced_motion(build(plugin, joint.parameters, joint.where))
+    kind = find_joint(joint.type).plugin
+    if kind is None:
+        return shape_motion(joint.type, joint)
+    plugin = build(kind, joint.parameters, joint.where)
+    what = f"joint {joint.name!r} of type {joint.type!r}"
+    follows = joint.mimic is not None
+    return _checked(plugin, joint, what, _limits(joint, plugin), joint.start_q, follows=follows)
 
 
-def traced_motion(joint: Joint) -> Motion:
+def closing_motion(loop: LoopSpec) -> Motion:
+    """What the engine needs to know of the joint that closes a loop.
+
+    Raises:
+        JointError: as of `motion_of`.
+    """
+    name = closing_joint(find_closing(loop.type))
+    kind = find_joint(name).plugin
+    if kind is None:
+        return shape_motion(name, loop)
+    plugin = build(kind, loop.parameters, loop.where)
+    what = f"loop {loop.name!r} of type {loop.type!r}"
+    start = plugin.neutral() if loop.start_q is None else loop.start_q
+    return _checked(plugin, loop, what, plugin.limits(), start, follows=False)
+
+
+def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:
+    """The motion of a built-in shape."""
+    return _shape(shape, joint.axis, float(joint.parameters.get("pitch", 0.0)), np.eye(4))
+
+
+def _checked(
+    plugin: Joint,
+    joint: JointSpec | LoopSpec,
+    what: str,
+    limits: Mapping[str, tuple[float, float]],
+    start: NDArray[np.float64],
+    *,
+    follows: bool,
+) -> Motion:
+    """A plugin's motion, once it keeps the laws of joints at its start."""
+    where = f"{joint.where}: {what}"
+    try:
+        traced = None if isinstance(plugin, CallbackJoint) else trace(plugin)
+        check_at_load(plugin, traced, dict(limits), start, where, follows=follows)
+    except JointError as error:
+        if error.where == where:
+            raise
+        problem = f"{error.problem} ({what.split(' of type', maxsplit=1)[0]} of {joint.where})"
+        raise JointError(error.where, problem) from error
+    return traced_motion(plugin, traced)
+
+
+def _limits(joint: JointSpec, plugin: Joint) -> dict[str, tuple[float, float]]:
+    """The limits of a joint in its scene, by coordinate."""
+    parts = plugin.coordinates.offsets()
+    return {part.name: (joint.lower[at], joint.upper[at]) for part, _, at in parts}
+
+
+def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
     """A plugin's motion: the built-in shape it is in disguise, else its program."""
     if isinstance(joint, CallbackJoint):
         return _callback(joint)
-    traced = trace(joint)
+    traced = trace(joint) if traced is None else traced
     lowered = lower(traced)
     if lowered is None:
         motion = _shape("program", (0, 0, 1), 0.0, np.eye(4))
@@ -62,6 +117,21 @@ def traced_motion(joint: Joint) -> Motion:
     if force is not None:
         motion.description["force"] = words(force)
     return motion
+
+
+def runs_as(description: Mapping[str, Any]) -> str:
+    """How the engine runs a joint of this description, in words."""
+    shape = description["shape"]
+    if shape == "callback":
+        return "runs in Python for every evaluation"
+    force = len(description["force"]["code"]) if "force" in description else 0
+    own = f", and a force of {force} instructions" if force else ""
+    if shape != "program":
+        return f"runs as the built-in {shape}{own}"
+    program = description["program"]
+    total, pose = len(program["code"]), program["pose_end"]
+    split = f"{pose} for pose and subspace, {total - pose} for the bias"
+    return f"runs as a program of {total} instructions, {split}{own}"
 
 
 def _callback(joint: CallbackJoint) -> Motion:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -12,7 +11,7 @@ from pysim.joints import find_joint
 from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
 from pysim.joints.relation import find_relation, trace_relation
 from pysim.model import Ties
-from pysim.motion import motion_of, words
+from pysim.motion import closing_motion, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +56,7 @@ def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[s
         )
         raise ModelError(loop.where, problem)
     joint = find_joint(closing_joint(find_closing(loop.type)))
-    motion = motion_of(replace(loop, type=joint.name))
+    motion = closing_motion(loop)
     if "callback" in motion.description:
         problem = (
             f"loop {loop.name!r} is closed by {loop.type!r}, whose motion is computed by Python; "

@@ -12,6 +12,10 @@ import pysim
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+collect_ignore = [
+    "plugin_example"
+]  # a package of its own; test_plugin_example.py installs and tests it
+
 
 @pytest.fixture
 def rng() -> np.random.Generator:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PYTHON_LAYERS = [
     {"errors", "_source_tree"},
     {"spatial", "inertia"},
-    {"joints", "shapes", "meshes"},
+    {"joints", "shapes", "meshes", "integrators"},
     {"scene"},
     {"motion", "model", "algorithms", "compile", "ties", "loops"},
     {"trajectory"},

@@ -235,7 +235,7 @@ def test_joints_explains_one_with_units(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["joints", "helical"]) == 0
     out = capsys.readouterr().out
     assert "  q       angle [rad]\n" in out
-    assert "  pitch  [m/rad]  required   travel along the axis a radian of turn\n" in out
+    assert "  pitch  float      [m/rad]  required   travel along the axis a radian of turn\n" in out
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +245,18 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert main([]) == 0
     assert capsys.readouterr().out == shown
-    words = ["check", "joints", "plot", "view", "--output", "-o", "--movie", "--still", "--set"]
+    words = [
+        "check",
+        "joints",
+        "new-joint",
+        "plot",
+        "view",
+        "--output",
+        "-o",
+        "--movie",
+        "--still",
+        "--set",
+    ]
     for word in [*words, "--duration", "--overwrite", "--quiet", "--allow-code", "--debug"]:
         assert word in shown
 

@@ -6,58 +6,25 @@ that it carries, in its child frame and about its origin.
 
 from __future__ import annotations
 
+import os
 import re
-import warnings
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import pysim
-from pysim.compile import Scene
 from pysim.simulation import conserves_energy
-from pysim.trajectory import Trajectory
 from pysim.trajectory.interpolation import rotation_matrices
 from tests import closed_scenes
+from tests.joints.claims import PLUGIN_CLAIMS
+from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
-Array = NDArray[np.float64]
-SCENES = Path(__file__).parents[1] / "scenes"
 README = (SCENES.parent / "README.md").read_text("utf-8")
-G = 9.81  # [m/s²]
-
-
-@dataclass(frozen=True)
-class Run:
-    """A scene, its model and what came of it."""
-
-    scene: Scene
-    model: pysim.Model
-    trajectory: Trajectory
-
-    @property
-    def momenta(self) -> Array:
-        """M v (n, nv)."""
-        M = pysim.crba(self.model, self.trajectory.q)
-        momenta: Array = np.einsum("nij,nj->ni", M, self.trajectory.v)
-        return momenta
-
-
-def run_scene(name: str) -> Run:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pysim.PysimWarning)  # ANYmal has a weightless link
-        scene = pysim.load_scene(SCENES / f"{name}.toml")
-    return Run(scene, scene.model, pysim.simulate(scene))
-
-
-def constant(values: Array, tolerance: float) -> None:
-    """Hold that rows do not change by more than `tolerance` times the largest entry."""
-    scale = np.abs(values).max()
-    np.testing.assert_allclose(
-        values, np.broadcast_to(values[0], values.shape), atol=tolerance * scale
-    )
 
 
 def momentum_about_centre(run: Run) -> Array:
@@ -195,6 +162,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "spring": spring,
     "t_handle": t_handle,
     **closed_scenes.CLAIMS,
+    **PLUGIN_CLAIMS,
 }
 
 
@@ -213,6 +181,23 @@ def test_the_readme_explains_a_scene_that_runs(tmp_path: Path) -> None:
     trajectory = pysim.simulate(pysim.load_scene(path))
     early, late = np.abs(trajectory.q[trajectory.t < 2]), np.abs(trajectory.q[trajectory.t > 2])
     assert late.max() > 1.1 * early.max()  # the swing grows
+
+
+@pytest.mark.render
+def test_the_readme_teaches_a_joint_that_runs_and_passes_its_tests(tmp_path: Path) -> None:
+    """Its files and its commands, word for word, in an empty folder."""
+    chapter = README.partition("## A joint of your own")[2].partition("\n## ")[0]
+    files = dict(re.findall(r"```\w+\n# (\S+)\n(.*?)```", chapter, re.DOTALL))
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    lines = chapter.partition("```sh\n")[2].partition("```")[0].splitlines()
+    commands = [shlex.split(line, comments=True)[1:] for line in lines]
+    python = [sys.executable, "-m"]
+    for command in (*(["pysim", *words] for words in commands), ["pytest", "-q"]):
+        environment = os.environ | {"PYTHONPATH": str(Path(pysim.__file__).parents[1])}
+        subprocess.run([*python, *command], cwd=tmp_path, env=environment, check=True)
+    assert set(files) == {"track.py", "coaster.toml", "test_track.py"}
+    assert {path.name for path in tmp_path.glob("*.png")} == {"track.png", "coaster.png"}
 
 
 @pytest.mark.parametrize("name", CLAIMS)

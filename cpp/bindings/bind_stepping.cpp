@@ -25,21 +25,38 @@ struct Actuation {
 };
 
 engine::Integrator integrator_named(const std::string& name) {
-  if (name == "semi_implicit") return engine::Integrator::semi_implicit;
-  if (name == "rk4") return engine::Integrator::rk4;
-  throw std::invalid_argument("integrator '" + name + "' is unknown; choose semi_implicit or rk4");
-}
-
-/// Coordinates that are read and written in place.
-using Carried = py::array_t<double, py::array::c_style>;
-
-const double* carried_loop_q(const Model& model, const Carried& loop_q, py::ssize_t states) {
-  if (loop_q.size() != states * model.loop_nq() || !loop_q.writeable()) {
-    throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(model.loop_nq()) +
-                                " numbers a state");
+  std::string known;
+  int index = 0;
+  for (const char* other : engine::integrator_names) {
+    if (name == other) return engine::Integrator{index};
+    known += (index++ > 0 ? ", " : "") + std::string(other);
   }
-  return loop_q.data();
+  throw std::invalid_argument("integrator '" + name + "' is unknown; choose one of " + known);
 }
+
+/// Coordinates of the loops' joints, moved along in place; where the caller gives none, nobody sees them.
+class LoopCoordinates {
+ public:
+  using Array = py::array_t<double, py::array::c_style>;
+
+  LoopCoordinates(const Model& model, std::optional<Array>& given, py::ssize_t states) : given_(given) {
+    const py::ssize_t count = states * model.loop_nq();
+    if (!given_) {
+      for (py::ssize_t k = 0; k < states; ++k) {
+        own_.insert(own_.end(), model.loop_start().begin(), model.loop_start().end());
+      }
+    } else if (given_->size() != count || !given_->writeable()) {
+      throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(model.loop_nq()) +
+                                  " numbers a state");
+    }
+  }
+
+  double* data() { return given_ ? given_->mutable_data() : own_.data(); }
+
+ private:
+  std::optional<Array>& given_;
+  std::vector<double> own_;
+};
 
 py::tuple advance(const Model& model,
                   py::handle q,
@@ -49,7 +66,7 @@ py::tuple advance(const Model& model,
                   py::ssize_t steps,
                   const std::string& integrator,
                   const Actuation& actuation,
-                  std::optional<Carried> loop_q,
+                  std::optional<LoopCoordinates::Array> loop_q,
                   int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
@@ -62,10 +79,7 @@ py::tuple advance(const Model& model,
   if (steps < 0) throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(steps));
   Call<double> call(model, q);
   call.set_v(v);
-  call.set_loop_q(py::none());
-  if (loop_q) call.batch().loop_q = carried_loop_q(model, *loop_q, call.leading().states);
-  std::vector<double> lost;
-  if (!loop_q) lost.resize(static_cast<std::size_t>(call.leading().states * model.loop_nq()));
+  LoopCoordinates carried(model, loop_q, call.leading().states);
   const auto forces = actuation.view(model);
   auto q1 = make_output<double>(call.leading(), {model.nq()});
   auto v1 = make_output<double>(call.leading(), {model.nv()});
@@ -74,7 +88,7 @@ py::tuple advance(const Model& model,
   engine::Batch<double>& batch = call.batch();
   batch.out = numbers<double>(q1);
   batch.out_v = numbers<double>(v1);
-  batch.out_loop_q = loop_q ? loop_q->mutable_data() : lost.data();
+  batch.loop_q = batch.out_loop_q = carried.data();
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
   batch.time = time;
@@ -88,6 +102,81 @@ py::tuple advance(const Model& model,
   }
   if (!call.leading().batched) return py::make_tuple(q1, v1, done.front());
   return py::make_tuple(q1, v1, py::array_t<std::ptrdiff_t>(call.leading().states, done.data()));
+}
+
+/// Numbers of one coordinate of v each.
+const double* tolerance(const Numbers& x, const Model& model, const char* name) {
+  if (x.ndim() != 1 || x.shape(0) != model.nv()) {
+    throw std::invalid_argument(std::string(name) + " must have shape (" + std::to_string(model.nv()) + ",)");
+  }
+  for (py::ssize_t i = 0; i < x.size(); ++i) {
+    if (!(x.data()[i] > 0)) {
+      throw std::invalid_argument(std::string(name) + " must be positive, got " +
+                                  std::to_string(x.data()[i]));
+    }
+  }
+  return x.data();
+}
+
+py::tuple advance_adaptive(const Model& model,
+                           py::handle q,
+                           py::handle v,
+                           const Numbers& flight,
+                           const Numbers& times,
+                           const Numbers& rtol,
+                           const Numbers& atol_q,
+                           const Numbers& atol_v,
+                           const Actuation& actuation,
+                           double longest,
+                           py::ssize_t attempts,
+                           std::optional<LoopCoordinates::Array> loop_q,
+                           int threads) {
+  if (model.callback_numbers() > 0) {
+    throw std::invalid_argument("a model with callback joints takes steps of fixed size only");
+  }
+  if (!(longest > 0))
+    throw std::invalid_argument("longest must be positive [s], got " + std::to_string(longest));
+  if (threads < 0)
+    throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+  if (times.ndim() != 1) throw std::invalid_argument("times must have shape (count,)");
+  Call<double> call(model, q);
+  call.set_v(v);
+  const auto worlds = call.leading().states;
+  if (flight.ndim() != 2 || flight.shape(0) != worlds || flight.shape(1) != 4) {
+    throw std::invalid_argument("flight must have shape (" + std::to_string(worlds) + ", 4)");
+  }
+  const auto forces = actuation.view(model);
+  auto q_t = make_output<double>(call.leading(), {static_cast<int>(times.size()), model.nq()});
+  auto v_t = make_output<double>(call.leading(), {static_cast<int>(times.size()), model.nv()});
+  auto q1 = make_output<double>(call.leading(), {model.nq()});
+  auto v1 = make_output<double>(call.leading(), {model.nv()});
+  py::array_t<double> flown({worlds, py::ssize_t{4}}, flight.data());
+  LoopCoordinates loop_coordinates(model, loop_q, worlds);
+  py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{5}});
+
+  engine::AdaptiveCall adaptive = {};
+  adaptive.tolerances = {
+      tolerance(rtol, model, "rtol"), tolerance(atol_q, model, "atol_q"), tolerance(atol_v, model, "atol_v")};
+  adaptive.times = times.data();
+  adaptive.count = times.size();
+  adaptive.attempts = attempts;
+  adaptive.longest = longest;
+  adaptive.flight = flown.mutable_data();
+  adaptive.q = numbers<double>(q1);
+  adaptive.v = numbers<double>(v1);
+  adaptive.record = record.mutable_data();
+  engine::Batch<double>& batch = call.batch();
+  batch.out = numbers<double>(q_t);
+  batch.out_v = numbers<double>(v_t);
+  batch.actuation = &forces;
+  batch.adaptive = &adaptive;
+  batch.loop_q = batch.out_loop_q = loop_coordinates.data();
+  {
+    const py::gil_scoped_release nogil;
+    const auto& table = engine::kernels();
+    engine::run_batch<double>(table.advance_adaptive, table.float64.width, model, batch, threads);
+  }
+  return py::make_tuple(q_t, v_t, q1, v1, flown, record);
 }
 
 }  // namespace
@@ -121,6 +210,32 @@ void bind_stepping(py::module_& m) {
         "constraints, and a state that did not is returned as it last was. loop_q, the coordinates of the "
         "joints "
         "that close loops, are moved along in place; they are found anew where none are given.");
+  m.def(
+      "advance_adaptive",
+      &advance_adaptive,
+      "model"_a,
+      "q"_a,
+      "v"_a,
+      "flight"_a,
+      "times"_a,
+      "rtol"_a,
+      "atol_q"_a,
+      "atol_v"_a,
+      "actuation"_a,
+      py::kw_only(),
+      "longest"_a = std::numeric_limits<double>::infinity(),
+      "attempts"_a = 10000,
+      "loop_q"_a.noconvert() = py::none(),
+      "threads"_a = 1,
+      "Steps of Dormand and Prince through `times`. Returns (q, v) at the times, (q, v, flight) for the next "
+      "call and the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "
+      "step grew too short) of each state. A flight is (time, step, last error, growth); (t, 0, 1e-4, 10) "
+      "begins.");
+  m.def("integrators", [] {
+    py::list names;
+    for (const char* name : engine::integrator_names) names.append(name);
+    return names;
+  });
 }
 
 }  // namespace pysim::bindings

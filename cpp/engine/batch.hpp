@@ -1,7 +1,7 @@
 // The caller's arrays: one row a state, and how packs of states are read from and written to them.
 #pragma once
 
-#include "stepping/system.hpp"
+#include "stepping/error.hpp"
 
 namespace pysim::engine {
 
@@ -14,7 +14,20 @@ using spatial::Vec3;
 using tree::ModelView;
 using tree::Workspace;
 
-enum class Integrator : int { semi_implicit, rk4 };
+/// Schemes of fixed step, in the order of `integrator_names`.
+enum class Integrator : int { semi_implicit, rk2, rk4, variational, variational4 };
+constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4", "variational", "variational4"};
+
+/// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
+struct AdaptiveCall {
+  stepping::Tolerances tolerances;
+  const double* times;  ///< (count), ascending [s]
+  std::ptrdiff_t count, attempts;
+  double longest;          ///< step [s]
+  double* flight;          ///< (worlds, 4): time, h, last error, growth; in and out
+  double *q, *v;           ///< (worlds, nq), (worlds, nv): where the next call begins
+  std::ptrdiff_t* record;  ///< (worlds, 5): reached, accepted, rejected, worst, status
+};
 
 /// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm
 /// does not use is null.
@@ -38,6 +51,7 @@ struct Batch {
   double time, step;
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< advance: good steps of each state
+  const AdaptiveCall* adaptive;
 };
 
 /// W consecutive states of a batch: what one run of a kernel reads and writes.

@@ -28,7 +28,7 @@ struct Kernels {
   const char* isa;
   DynamicsKernels<double> float64;
   DynamicsKernels<float> float32;
-  Kernel<double> advance;
+  Kernel<double> advance, advance_adaptive;
   SpatialKernels<double> spatial;
   SpatialKernels<float> spatial_float;
 };
@@ -78,6 +78,7 @@ constexpr Kernels make_kernels(const char* isa) noexcept {
           make_dynamics_kernels<Isa, double, W>(),
           make_dynamics_kernels<Isa, float, 2 * W>(),
           &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
+          &run<AdvanceAdaptive, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           make_spatial_kernels<Isa, double, W>(),
           make_spatial_kernels<Isa, float, 2 * W>()};
 }

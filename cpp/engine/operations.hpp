@@ -3,9 +3,12 @@
 
 #include "dynamics/energy.hpp"
 #include "engine/constraint_operations.hpp"
+#include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
-#include "stepping/rk4.hpp"
+#include "stepping/composition.hpp"
+#include "stepping/runge_kutta.hpp"
 #include "stepping/semi_implicit.hpp"
+#include "stepping/variational.hpp"
 
 namespace pysim::engine {
 
@@ -150,12 +153,24 @@ struct Advance {
     S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
     S done;
     const stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
+    const auto advance = [&](auto scheme) {
+      stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
+    };
     switch (batch.integrator) {
       case Integrator::semi_implicit:
-        stepping::advance<stepping::SemiImplicit>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        advance(stepping::SemiImplicit{});
+        break;
+      case Integrator::rk2:
+        advance(stepping::Rk2{});
         break;
       case Integrator::rk4:
-        stepping::advance<stepping::Rk4>(system, batch.time, batch.step, batch.steps, q, v, &done);
+        advance(stepping::Rk4{});
+        break;
+      case Integrator::variational:
+        advance(stepping::Variational{});
+        break;
+      case Integrator::variational4:
+        advance(stepping::Fourth<stepping::Variational>{});
         break;
     }
     at.save(q, batch.out, at.model.own_nq);
@@ -163,6 +178,50 @@ struct Advance {
     at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
+    }
+  }
+};
+
+/// Puts the states a world passes at the call's times into its rows of `out` (count, nq) and `out_v`.
+template <class S>
+struct RowsOfTime {
+  const States<S>& at;
+
+  void operator()(int k, std::ptrdiff_t index, const S* q, const S* v) const {
+    const std::ptrdiff_t row = (at.first + k) * at.batch.adaptive->count + index;
+    const int nq = at.model.own_nq, nv = at.model.own_nv;
+    for (int i = 0; i < nq; ++i) at.batch.out[row * nq + i] = simd::lane(q[i], k);
+    for (int i = 0; i < nv; ++i) at.batch.out_v[row * nv + i] = simd::lane(v[i], k);
+  }
+};
+
+struct AdvanceAdaptive {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& call = *at.batch.adaptive;
+    const auto* numbers = call.flight + 4 * at.first;
+    const auto number = [&](int i) { return gather<S>(numbers + i, 4); };
+    stepping::Flight<S> flight = {at.own_q(), at.own_v(), number(0), number(1), number(2), number(3)};
+    S* const loop_q = at.loop_q();
+    const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
+    const auto record = stepping::advance_adaptive(system,
+                                                   call.tolerances,
+                                                   call.times,
+                                                   call.count,
+                                                   call.longest,
+                                                   call.attempts,
+                                                   flight,
+                                                   RowsOfTime<S>{at});
+    at.save(flight.q, call.q, at.model.own_nq);
+    at.save(flight.v, call.v, at.model.own_nv);
+    at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
+    const S carried[] = {flight.time, flight.h, flight.last_error, flight.growth};
+    at.save(carried, call.flight, 4);
+    const S counts[] = {record.reached, record.accepted, record.rejected, record.worst, record.status};
+    for (int k = 0; k < S::width; ++k) {
+      for (int i = 0; i < 5; ++i) {
+        call.record[5 * (at.first + k) + i] = static_cast<std::ptrdiff_t>(simd::lane(counts[i], k));
+      }
     }
   }
 };

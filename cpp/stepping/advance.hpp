@@ -28,7 +28,7 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   for (std::ptrdiff_t n = 0; n < steps; ++n) {
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
-    Scheme::step(inner, time + static_cast<double>(n) * h, h, next_q, next_v);
+    Scheme::step(inner, all<S>(time + static_cast<double>(n) * h), all<S>(h), next_q, next_v);
     alive = select(inner.project(next_q, next_v), alive, none);
     alive = select(finite(system.model, next_q, next_v), alive, none);
     const auto good = alive == one;

@@ -9,17 +9,16 @@ namespace pysim::stepping {
 
 struct SemiImplicit {
   template <class S>
-  static void step(const System<S>& system, double time, double h, S* q, S* v) {
+  static void step(const System<S>& system, S time, S h, S* q, S* v) {
     System<S> inner = system;
     const int nv = system.model.own_nv;
     S* const a = inner.workspace.template take<S>(nv);
     S* const dq = inner.workspace.template take<S>(nv);
-    const S step = all<S>(static_cast<typename S::Real>(h));
 
     inner.acceleration(time, q, v, a);
     for (int i = 0; i < nv; ++i) {
-      v[i] = fma(step, a[i], v[i]);
-      dq[i] = step * v[i];
+      v[i] = fma(h, a[i], v[i]);
+      dq[i] = h * v[i];
     }
     retract(system.model, q, dq, q);
   }

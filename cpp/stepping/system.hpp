@@ -28,30 +28,54 @@ struct System {
   Workspace<S> workspace;
   S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
 
-  /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)), constraints included.
-  void acceleration(double time, const S* q, const S* v, S* a) const {
-    using Clock = simd::Pack<double, 1, typename S::Isa>;
-    Workspace<S> w = workspace;
-    S* const tau = w.template take<S>(model.own_nv);
+  /// τ(t).
+  void actuate(S time, S* tau) const {
     for (int i = 0; i < model.own_nv; ++i) {
-      double force = actuation.offset[i];
-      if (actuation.amplitude[i] != 0) {
-        Clock sin, cos;
-        simd::sincos(Clock{actuation.frequency[i] * time + actuation.phase[i]}, sin, cos);
-        force += actuation.amplitude[i] * sin.lanes;
-      }
-      tau[i] = all<S>(static_cast<typename S::Real>(force));
-    }
-    const spatial::Force<S>* none = nullptr;
-    if (model.rows == 0) {
-      constraints::acceleration(model, q, v, tau, none, true, a, w);
-    } else {
-      S* const lambda = w.template take<S>(model.rows);
-      constraints::constrained_acceleration(model, q, v, tau, none, true, loop_q, a, lambda, w);
+      tau[i] = all<S>(actuation.offset[i]);
+      if (actuation.amplitude[i] == 0) continue;
+      S sin, cos;
+      simd::sincos(fma(all<S>(actuation.frequency[i]), time, all<S>(actuation.phase[i])), sin, cos);
+      tau[i] = fma(all<S>(actuation.amplitude[i]), sin, tau[i]);
     }
   }
 
-  /// Brings a state that a scheme has reached back onto the constraints; 1 in every lane where that succeeds.
+  /// τ(t) and the joints' own forces.
+  void generalized_force(S time, const S* own_q, const S* own_v, S* force) const {
+    actuate(time, force);
+    if (!model.has_passive) return;
+    Workspace<S> w = workspace;
+    const S* q = tree::tree_q(model, own_q, w);
+    const S* v = tree::tree_v(model, own_v, w);
+    S* const passive = w.template take<S>(model.nv);
+    dynamics::passive_forces(model, q, v, passive, w);
+    const S* own = tree::own_forces(model, static_cast<const S*>(passive), w);
+    for (int i = 0; i < model.own_nv; ++i) force[i] += own[i];
+  }
+
+  /// Linear damping of each coordinate.
+  void damping(S* d) const {
+    for (int i = 0; i < model.own_nv; ++i) d[i] = all<S>(0);
+    for (int i = 0; i < model.nv; ++i) {
+      const auto c = model.coupled ? model.coupling_v[i] : tree::Coupling<typename S::Real>{i, 1, 0};
+      d[c.own] += all<S>(c.ratio * c.ratio * model.passive[i].damping);
+    }
+  }
+
+  /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)), constraints included.
+  void acceleration(S time, const S* q, const S* v, S* a) const {
+    Workspace<S> w = workspace;
+    S* const tau = w.template take<S>(model.own_nv);
+    actuate(time, tau);
+    const spatial::Force<S>* none = nullptr;
+    if (model.rows == 0) {
+      constraints::acceleration(model, q, v, tau, none, true, a, w);
+      return;
+    }
+    S* const lambda = w.template take<S>(model.rows);
+    constraints::constrained_acceleration(model, q, v, tau, none, true, loop_q, a, lambda, w);
+  }
+
+  /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that succeeds.
   typename S::Mask project(S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (model.rows == 0) return all<S>(0) == all<S>(0);

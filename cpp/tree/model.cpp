@@ -560,11 +560,11 @@ template ModelView<float> Model::view() const;
 std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
-  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations and states a
-  // coordinate; M on both sets of coordinates
+  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
+  // stages a coordinate; M on both sets of coordinates
   const std::size_t carriers =
       double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
-  const std::size_t packs = carriers + 96 * bodies + 48 * nv + 2 * nv * nv +
+  const std::size_t packs = carriers + 96 * bodies + 80 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return (packs + constraint_packs()) * width * size;

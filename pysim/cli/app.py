@@ -20,7 +20,7 @@ from pysim.errors import PysimError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("check", "joints", "plot", "view")
+COMMANDS = ("check", "joints", "new-joint", "plot", "view")
 INTERRUPTED = 130
 
 app = App(
@@ -163,17 +163,45 @@ def plot(trajectory: Path, /, *, output: Output = None) -> None:
 
 
 @app.command
-def joints(name: str | None = None, /) -> None:
+def joints(
+    name: str | None = None,
+    /,
+    *,
+    still: Picture = None,
+    set_: Overrides = (),
+    plugin: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+) -> None:
     """List the joint types, or explain one: coordinates, keys, units.
 
     Parameters
     ----------
     name
         A joint type, as `revolute`.
+    still
+        Draw its motion over the range of its coordinates, .png.
+    set_
+        Set a key of the joint, as lift=0.1; may be repeated.
+    plugin
+        Run a Python file that defines joints first.
     """
-    from pysim.cli.joints import describe_joints  # noqa: PLC0415
+    from pysim.cli.joints import JointOptions, describe_joints  # noqa: PLC0415
 
-    describe_joints(name)
+    options = JointOptions(still, set_, existing(plugin) if plugin else None)
+    describe_joints(name, options)
+
+
+@app.command(name="new-joint")
+def new_joint(name: str, /) -> None:
+    """Write a joint plugin to start from, NAME.py, and its test, test_NAME.py.
+
+    Parameters
+    ----------
+    name
+        The joint type, as `screw_slot`.
+    """
+    from pysim.cli.new_joint import write_joint  # noqa: PLC0415
+
+    write_joint(name)
 
 
 def existing(path: Path) -> Path:

@@ -9,6 +9,7 @@ import numpy as np
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError
+from pysim.joints import find_joint
 from pysim.simulation import load_scene
 
 if TYPE_CHECKING:
@@ -63,6 +64,15 @@ def say_model(model: Model) -> None:
         for body, parent, joint in zip(model.bodies, parents, model.joints, strict=True)
     ]
     say_columns(("body", "mass [kg]", "parent", "joint", "type", "with"), rows)
+    plugins = [
+        (joint.name, joint.type, runs)
+        for joint, runs in zip(model.joints, model.joint_motions, strict=True)
+        if find_joint(joint.type).plugin is not None
+    ]
+    if plugins:
+        say()
+    for name, kind, runs in plugins:
+        say(f"  plugin      {name}: {kind} {runs}")
 
 
 def say_settings(scene: Scene) -> None:

@@ -2,53 +2,162 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pysim.cli.messages import say, say_columns
+from pysim.cli.motion import draw_builtin, draw_plugin
+from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, did_you_mean
-from pysim.joints import joint_types
+from pysim.joints import CallbackJoint, joint_types
+from pysim.joints.documentation import documented
+from pysim.joints.plugin import build
+from pysim.joints.ranges import limits_of
+from pysim.joints.trace import trace
+from pysim.motion import runs_as, traced_motion
+from pysim.render.output import check_picture
+from pysim.render.still import IMAGES
+from pysim.scene.plugins import run_plugin
 
 if TYPE_CHECKING:
-    from pysim.joints import JointType
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pysim.joints import Joint, JointType
+    from pysim.joints.trace import Traced
 
 
-def describe_joints(name: str | None = None) -> None:
+@dataclass(frozen=True)
+class JointOptions:
+    """Options of `pysim joints NAME`."""
+
+    still: Path | None = None
+    values: tuple[str, ...] = ()
+    plugin: Path | None = None
+
+
+def describe_joints(name: str | None, options: JointOptions) -> None:
     """List the joint types, or explain the one of that name."""
+    if options.plugin is not None:
+        run_plugin(options.plugin, "--plugin")
     types = joint_types()
     if name is None:
-        rows = [
-            (
-                kind.name,
-                coordinates(kind),
-                ", ".join(key.name for key in kind.keys),
-                first_line(kind.doc),
-            )
-            for kind in types.values()
-        ]
-        say_columns(("type", "q", "keys", "motion"), rows)
-        say()
-        say("`pysim joints NAME` explains one; keys for every joint are in the README.")
+        if options.still is not None or options.values:
+            raise PysimError("joints", "--still and --set are for one joint type; name it")
+        list_types(types)
     elif name in types:
-        describe(types[name])
+        describe(types[name], options)
     else:
         raise PysimError("joints", f"unknown joint type {name!r}{did_you_mean(name, types)}")
 
 
-def describe(kind: JointType) -> None:
-    """Explain one joint type."""
+def list_types(types: Mapping[str, JointType]) -> None:
+    """Print a line a joint type."""
+    rows = [
+        (
+            kind.name,
+            coordinates(kind),
+            ", ".join(key.name for key in kind.keys),
+            first_line(kind.doc),
+        )
+        for kind in types.values()
+    ]
+    say_columns(("type", "q", "keys", "motion"), rows)
+    say()
+    say("`pysim joints NAME` explains one; keys for every joint are in the README.")
+
+
+def describe(kind: JointType, options: JointOptions) -> None:
+    """Explain one joint type, and draw it if asked to."""
+    if options.still is not None:
+        check_picture(options.still, IMAGES)
+    values = {key: toml_value(text) for key, text in parse_overrides(options.values).items()}
+    for key in values:
+        own = [known.name for known in kind.keys]
+        if key not in own:
+            problem = f"a {kind.name} joint has no such key{did_you_mean(key, own)}"
+            raise PysimError(f"--set {key}", problem)
+    joint = None if kind.plugin is None else made(kind, values)
+    traced = None if joint is None or isinstance(joint, CallbackJoint) else trace(joint)
     say(kind.name, style="bold")
     for line in kind.doc.splitlines():
-        say(f"  {line.strip()}")
+        say(f"  {line.strip()}".rstrip())
     say()
     say(f"  motion  {kind.motion}")
+    if joint is not None:
+        say(f"          {runs_as(traced_motion(joint, traced).description)}")
+    elif kind.plugin is not None:
+        say(f"          {UNSET} {', '.join(f'--set {key}=…' for key in required(kind))}")
     say(f"  q       {coordinates(kind)}")
     say(f"  v       {', '.join(map(with_unit, kind.v_names, kind.v_units)) or 'none'}")
-    if kind.keys:
+    for line in limits(joint):
+        say(f"  limits  {line}")
+    say_keys(kind)
+    if options.still is not None:
+        draw(kind, joint, traced, values, options.still)
+        say()
+        say(f"  still   {options.still}")
+
+
+UNSET = "how it runs depends on its keys:"
+
+
+def made(kind: JointType, values: dict[str, Any]) -> Joint | None:
+    """The plugin with its keys set, None while required ones are missing."""
+    assert kind.plugin is not None
+    if set(required(kind)) - set(values):
+        return None
+    return build(kind.plugin, values, "--set")
+
+
+def required(kind: JointType) -> list[str]:
+    """Keys that have no default."""
+    return [key.name for key in kind.keys if key.default == "required"]
+
+
+def toml_value(text: str) -> Any:  # noqa: ANN401, whatever TOML holds
+    """What a TOML value says; plain text is text."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def draw(
+    kind: JointType, joint: Joint | None, traced: Traced | None, values: dict[str, Any], path: Path
+) -> None:
+    """Draw the motion over its range."""
+    if joint is not None:
+        draw_plugin(kind, joint, traced, path)
+    elif kind.plugin is None:
+        draw_builtin(kind, values, path)
+    else:
+        missing = ", ".join(f"--set {key}=…" for key in required(kind))
+        raise PysimError(
+            str(path), f"{kind.name} cannot be drawn before its keys are set; add {missing}"
+        )
+
+
+def limits(joint: Joint | None) -> list[str]:
+    """A line a coordinate that its author limits."""
+    if joint is None:
+        return []
+    units = {part.name: part.unit for part in joint.coordinates.parts}
+    found = limits_of(joint).items()
+    return [f"{name} {low:g} … {high:g} {units[name]}" for name, (low, high) in found]
+
+
+def say_keys(kind: JointType) -> None:
+    """Print the keys of a joint type with their types, units and meaning."""
+    keys = kind.keys if kind.plugin is None else documented(kind.keys, kind.plugin)
+    if keys:
         say()
         rows = [
-            (key.name, f"[{key.unit}]" * bool(key.unit), key.default, key.doc) for key in kind.keys
+            (key.name, key.type, f"[{key.unit}]" * bool(key.unit), key.default, key.doc)
+            for key in keys
         ]
-        say_columns(("key", "unit", "default", "meaning"), rows)
+        say_columns(("key", "type", "unit", "default", "meaning"), rows)
 
 
 def coordinates(kind: JointType) -> str:

@@ -13,6 +13,7 @@ from pysim.joints.plugin import Joint
 from pysim.joints.registry import find_joint, joint, joint_types
 from pysim.joints.relation import relation
 from pysim.joints.spline import spline
+from pysim.joints.verification import Report, check
 
 __all__ = [
     "BUILTIN",
@@ -21,6 +22,8 @@ __all__ = [
     "JointType",
     "Key",
     "Pose",
+    "Report",
+    "check",
     "find_joint",
     "joint",
     "joint_types",

@@ -17,6 +17,7 @@ class Key:
     unit: str
     doc: str
     default: str
+    type: str = "float"
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ class JointType:
         return any(key.name == "axis" for key in self.keys)
 
 
-_AXIS = Key("axis", "", "direction in the joint frame, any length but zero", "[0, 0, 1]")
+_AXIS = Key(
+    "axis", "", "direction in the joint frame, any length but zero", "[0, 0, 1]", "[x, y, z]"
+)
 _PITCH = Key("pitch", "m/rad", "travel along the axis a radian of turn", "required")
 _XYZ = ("x", "y", "z")
 _QUATERNION = ("quat_x", "quat_y", "quat_z", "quat_w")

@@ -6,12 +6,14 @@ central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.author import author_line, call, method_place
 from pysim.joints.plugin import Joint
+from pysim.joints.ranges import told
 from pysim.spatial import exp, rotation_from_quaternion
 
 if TYPE_CHECKING:
@@ -32,6 +34,14 @@ class CallbackJoint(Joint):
     engine is. The summary of a run says how much of the time it took.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for method in ("placement", "force"):
+            if method in vars(cls):
+                problem = f"{method} is traced, and a CallbackJoint is not; "
+                remedy = "write `poses`" if method == "placement" else "derive it from Joint"
+                raise JointError(f"{author_line()}: {cls.__qualname__}", problem + remedy)
+
     def poses(self, q: Array) -> Array:  # noqa: ARG002, the author's argument
         """X_PC (n, 4, 4) of n configurations q (n, nq): the one method an author must give."""
         raise JointError(
@@ -42,9 +52,9 @@ class CallbackJoint(Joint):
     def subspace(self, q: Array) -> Array:
         """S (n, 6, nv), the body twist of each unit velocity; by differences of the pose."""
         n, nv = len(q), self.coordinates.nv
-        X = self._checked_poses(q)
+        X = self._asked_poses(q)
         units = np.repeat(np.eye(nv), n, axis=0)  # every direction in one call
-        rates = self._along(np.tile(q, (nv, 1)), units, self._checked_poses)
+        rates = self._along(np.tile(q, (nv, 1)), units, self._asked_poses)
         twists = _body_twist(np.tile(X, (nv, 1, 1)), rates)
         return np.moveaxis(twists.reshape(nv, n, 6), 0, -1)
 
@@ -55,19 +65,49 @@ class CallbackJoint(Joint):
         return c
 
     def numbers(self, q: Array, v: Array | None) -> Array:
-        """What the engine reads of n states (n, 18 + 6 nv): pose, columns of S, bias."""
-        X, S = self._checked_poses(q), np.asarray(self.subspace(q), float)
-        c = np.zeros((len(q), 6)) if v is None else np.asarray(self.bias(q, v), float)
-        rotation = np.swapaxes(X[:, :3, :3], 1, 2).reshape(len(q), 9)
-        columns = np.swapaxes(S, 1, 2).reshape(len(q), -1)
+        """What the engine reads of n states (n, 18 + 6 nv): pose, columns of S, bias.
+
+        A state at which the author's code gives NaN is NaN here, and harms no other.
+
+        Raises:
+            JointError: the author's code raises, or returns another shape or kind of numbers.
+        """
+        n = len(q)
+        X = self._asked_poses(q)
+        S = self.asked("subspace", (n, 6, self.coordinates.nv), q)
+        c = np.zeros((n, 6)) if v is None else self.asked("bias", (n, 6), q, v)
+        rotation = np.swapaxes(X[:, :3, :3], 1, 2).reshape(n, 9)
+        columns = np.swapaxes(S, 1, 2).reshape(n, -1)
         return np.concatenate([rotation, X[:, :3, 3], columns, c], axis=1)
 
-    def _checked_poses(self, q: Array) -> Array:
-        X = np.asarray(self.poses(q), float)
-        if X.shape != (len(q), 4, 4):
-            where = f"{type(self).__module__}.{type(self).__qualname__}.poses"
-            raise JointError(where, f"must return shape ({len(q)}, 4, 4), got {X.shape}")
-        return X
+    def asked(self, method: str, shape: tuple[int, ...], *states: Array) -> Array:
+        """What a method of the author returns for states (n, …), its shape and kind checked."""
+        try:
+            given = np.asarray(call(self, method, *(x.copy() for x in states)))
+        except JointError as error:
+            if len(states[0]) > 1 and error.__cause__ is not None:
+                problem = f"{error.problem}; it fails at {self._failing(method, states)}"
+                raise JointError(error.where, problem) from error.__cause__
+            raise
+        if given.dtype.kind not in "fiu":
+            problem = f"must return real numbers, got {given.dtype}"
+            raise JointError(method_place(self, method), problem)
+        if given.shape != shape:
+            problem = f"must return shape {shape}, got {given.shape}"
+            raise JointError(method_place(self, method), problem)
+        return given.astype(float, copy=False)
+
+    def _failing(self, method: str, states: tuple[Array, ...]) -> str:
+        """The first state that fails alone."""
+        for k in range(len(states[0])):
+            try:
+                call(self, method, *(x[k : k + 1].copy() for x in states))
+            except JointError:
+                return told(self.coordinates, states[0][k])
+        return "none of the states alone, only at all together"
+
+    def _asked_poses(self, q: Array) -> Array:
+        return self.asked("poses", (len(q), 4, 4), q)
 
     def _along(self, q: Array, v: Array, of: Callable[[Array], Array]) -> Array:
         """d/dt of a function of q that moves with velocity v (n, nv)."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pysim.errors import JointError, did_you_mean
+from pysim.joints.author import author_line
 from pysim.joints.displacement import Pose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+UNITS = ("rad", "m")
 SIZES = {"real": (1, 1), "rotation": (4, 3), "pose": (7, 6)}  # numbers in q and v
 
 
@@ -38,10 +41,22 @@ class Coordinates:
 
     parts: tuple[Coordinate, ...]
 
-    def __mul__(self, other: Coordinates) -> Coordinates:
-        names = [part.name for part in self.parts + other.parts]
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        if not names:
+            raise JointError(author_line(), 'a joint needs a coordinate; write real("angle")')
+        for part in self.parts:
+            if not str(part.name).isidentifier():
+                problem = f"coordinate {part.name!r} is no name; use letters, digits and _"
+                raise JointError(author_line(), problem)
+            if part.unit not in UNITS:
+                problem = f"unknown unit {part.unit!r} of coordinate {part.name!r}{did_you_mean(part.unit, UNITS)}"
+                raise JointError(author_line(), problem)
         if len(set(names)) < len(names):
-            raise ValueError(f"two coordinates have one name: {', '.join(names)}")
+            problem = f"two coordinates have one name: {', '.join(names)}; rename one"
+            raise JointError(author_line(), problem)
+
+    def __mul__(self, other: Coordinates) -> Coordinates:
         return Coordinates(self.parts + other.parts)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,20 +31,51 @@ def _is_plain(x: Any, value: float) -> bool:
     return isinstance(x, (int, float)) and x == value
 
 
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A displacement that was not chained of others: R, p, and the axis and angle [rad] where it is a turn."""
+
+    rotation: tuple[tuple[Any, ...], ...]
+    p: tuple[Any, ...]
+    turn: tuple[tuple[float, ...], Any] | None = None
+
+
 class Pose:
     """X_AB: maps B coordinates to A, p_A = R p_B + p. `@` chains displacements, left to right.
 
     `Pose.rotate_z(q.angle) @ Pose.translate(0, 0, h)` turns first, then moves along the turned axes.
-    Angles are in [rad], lengths in [m].
+    Angles are in [rad], lengths in [m]. A pose is not changed once it is made.
     """
 
-    __slots__ = ("p", "rotation")
+    __slots__ = ("_factors", "_p", "_rotation")
 
     def __init__(self, rotation: Sequence[Sequence[Number]], p: Sequence[Number]) -> None:
-        self.rotation: Entries = [list(row) for row in rotation]
-        self.p: list[Any] = list(p)
-        if [len(row) for row in self.rotation] != [3, 3, 3] or len(self.p) != 3:
+        self._rotation: tuple[tuple[Any, ...], ...] = tuple(tuple(row) for row in rotation)
+        self._p: tuple[Any, ...] = tuple(p)
+        if [len(row) for row in self._rotation] != [3, 3, 3] or len(self._p) != 3:
             raise ValueError("a pose needs a 3×3 rotation and 3 numbers of position")
+        self._factors: tuple[Factor, ...] = (Factor(self._rotation, self._p),)
+
+    @property
+    def rotation(self) -> tuple[tuple[Any, ...], ...]:
+        """R, row by row."""
+        return self._rotation
+
+    @property
+    def p(self) -> tuple[Any, ...]:
+        """Where the origin of B is in A [m]."""
+        return self._p
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """What was chained to make this displacement, left to right."""
+        return self._factors
+
+    @classmethod
+    def _turn(cls, axis: tuple[float, ...], angle: Number, rotation: Entries) -> Pose:
+        made = cls(rotation, [0.0, 0.0, 0.0])
+        made._factors = (Factor(made.rotation, made.p, (axis, angle)),)
+        return made
 
     @classmethod
     def identity(cls) -> Pose:
@@ -59,19 +91,19 @@ class Pose:
     def rotate_x(cls, angle: Number) -> Pose:
         """Turn about x [rad]."""
         s, c = record("sin", angle), record("cos", angle)
-        return cls([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]], [0.0, 0.0, 0.0])
+        return cls._turn((1.0, 0.0, 0.0), angle, [[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
     @classmethod
     def rotate_y(cls, angle: Number) -> Pose:
         """Turn about y [rad]."""
         s, c = record("sin", angle), record("cos", angle)
-        return cls([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]], [0.0, 0.0, 0.0])
+        return cls._turn((0.0, 1.0, 0.0), angle, [[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
     @classmethod
     def rotate_z(cls, angle: Number) -> Pose:
         """Turn about z [rad]."""
         s, c = record("sin", angle), record("cos", angle)
-        return cls([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0, 0.0])
+        return cls._turn((0.0, 0.0, 1.0), angle, [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
     @classmethod
     def rotate(cls, axis: Sequence[Number], angle: Number) -> Pose:
@@ -84,7 +116,8 @@ class Pose:
             [(1.0 if i == j else 0.0) + s * K[i][j] + (1 - c) * KK[i][j] for j in range(3)]
             for i in range(3)
         ]
-        return cls(R, [0.0, 0.0, 0.0])
+        fixed = tuple(float(a) for a in axis if isinstance(a, (int, float, np.number)))
+        return cls._turn(fixed, angle, R) if len(fixed) == 3 else cls(R, [0.0, 0.0, 0.0])
 
     @classmethod
     def rotate_quaternion(cls, quaternion: Sequence[Number]) -> Pose:
@@ -106,7 +139,9 @@ class Pose:
     def __matmul__(self, other: Pose) -> Pose:
         if not isinstance(other, Pose):
             return NotImplemented
-        return Pose(_product(self.rotation, other.rotation), self.act(other.p))
+        made = Pose(_product(self.rotation, other.rotation), self.act(other.p))
+        made._factors = (*self.factors, *other.factors)
+        return made
 
     def act(self, point: Sequence[Number]) -> list[Any]:
         """R point + p: where a point of B lies in A."""

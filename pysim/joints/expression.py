@@ -7,20 +7,18 @@ arise, and operations on constants are carried out at once. A `Scalar` is a node
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.author import author_line, author_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Number = Union["Scalar", float, int]
-PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,7 @@ class Tape:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.tables: list[float] = []
+        self._table_starts: dict[tuple[float, ...], int] = {}
         self._known: dict[Node, int] = {}
 
     def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
@@ -97,6 +96,13 @@ class Tape:
     def input(self, index: int) -> int:
         """Index of the input number `index`: q, then v."""
         return self._keep(Node("input", (), 0.0, (index,)))
+
+    def table(self, numbers: Sequence[float]) -> int:
+        """Where these numbers stand in `tables`: equal ones once, so that what is read of them is shared."""
+        if tuple(numbers) not in self._table_starts:
+            self._table_starts[tuple(numbers)] = len(self.tables)
+            self.tables += numbers
+        return self._table_starts[tuple(numbers)]
 
     def _keep(self, node: Node) -> int:
         if node not in self._known:
@@ -177,18 +183,11 @@ class Tape:
             return math.nan
 
 
-def author_line() -> str:
-    """`file:line` of the innermost line that is not pysim's own: the author's."""
-    frame = sys._getframe(1)  # noqa: SLF001, the documented way to the stack
-    while str(Path(frame.f_code.co_filename).resolve()).startswith(PACKAGE):
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
 def _refuse(what: str, remedy: str) -> JointError:
-    return JointError(author_line(), f"{what} while the joint is traced; {remedy}")
+    text = author_text()
+    return JointError(
+        author_line(), f"{what} while the joint is traced{text and f', in {text}'}; {remedy}"
+    )
 
 
 class Scalar:
@@ -292,15 +291,34 @@ class Scalar:
         what = "a symbolic number is turned into a float"
         raise _refuse(what, "use NumPy's functions instead of math's, and keep the number symbolic")
 
-    __int__ = __index__ = __float__
+    def __index__(self) -> int:
+        what = "a symbolic number is used as an index or a count"
+        remedy = "use spline(x, knots, values) for a table, np.where for a choice"
+        raise _refuse(what, f"{remedy}, plain numbers for a count")
+
+    def _rounded(self, *_: Any) -> Any:
+        remedy = "joints move smoothly; leave the rounding out"
+        raise _refuse("a symbolic number is rounded", remedy)
+
+    __int__ = __round__ = __trunc__ = __floor__ = __ceil__ = _rounded
+    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _rounded
+
+    def __format__(self, how: str) -> str:
+        if how:
+            raise _refuse("a symbolic number is formatted", "it has no digits yet; print it plain")
+        return repr(self)
 
     def __iter__(self) -> Any:
         raise _refuse("a symbolic number is iterated over", "it is one number, not an array")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Record a NumPy function of this number."""
-        if method != "__call__" or options:
-            raise _refuse(f"np.{ufunc.__name__}.{method} is called", "use it without options")
+        if method != "__call__":
+            name = f"np.{ufunc.__name__}.{method}"
+            raise _refuse(f"{name} is called", "write a loop over the numbers")
+        if options:
+            what = f"np.{ufunc.__name__} is called with {', '.join(options)}"
+            raise _refuse(what, "use it without options")
         if any(_is_array(x) for x in inputs):
             return _broadcast(ufunc, *inputs)
         if ufunc.__name__ not in UFUNCS:
@@ -323,7 +341,7 @@ class Scalar:
         """Offer the methods that NumPy calls on the numbers of an object array, as sin and sqrt."""
         if name in UFUNCS and not name.startswith("__"):
             return lambda *others: UFUNCS[name](self, *others)
-        raise AttributeError(name)
+        raise AttributeError(f"a symbolic number has no {name!r}")
 
     def __repr__(self) -> str:
         return f"<symbolic {self.tape.nodes[self.index].op}>"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import sys
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import numpy as np
 
-from pysim.errors import JointError
+from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.joints.author import told_of
+from pysim.joints.definition import checked, define, field_type
+from pysim.joints.ranges import limits_of, start_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ class Joint:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        dataclasses.dataclass(cls)
+        define(cls)
 
     def placement(self, q: NamedNumbers) -> Pose:  # noqa: ARG002, the author's argument
         """X_PC(q): maps the child joint frame to the parent joint frame; q by name."""
@@ -58,19 +59,12 @@ class Joint:
 
     def neutral(self) -> NDArray[np.float64]:
         """Where the joint starts (nq,): `start`, else zeros (clipped to the limits) and identity rotations."""
-        q = np.array(self.coordinates.neutral())
-        start, limits = self.start(), self.limits()
-        for part, at, _ in self.coordinates.offsets():
-            if part.name in start:
-                q[at : at + part.nq] = start[part.name]
-            elif part.name in limits:
-                q[at] = np.clip(q[at], *limits[part.name])
-        return q
+        return start_of(self)
 
     def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw a configuration (nq,) within the limits, ±1 where there are none."""
         q = np.array(self.coordinates.neutral())
-        limits = self.limits()
+        limits = limits_of(self)
         for part, at, _ in self.coordinates.offsets():
             if part.group == "real":
                 lower, upper = limits.get(part.name, (-1.0, 1.0))
@@ -98,11 +92,9 @@ def build(plugin: type[Joint], keys: Mapping[str, Any], where: str) -> Joint:
     values = {}
     for name, value in keys.items():
         if name not in fields:
-            known = ", ".join(fields) or "none"
-            raise JointError(
-                where, f"unknown key {name!r} of {plugin.__qualname__}; known: {known}"
-            )
-        values[name] = _checked(value, _type_of(plugin, fields[name]), f"{where}.{name}")
+            hint = did_you_mean(name, fields)
+            raise JointError(where, f"unknown key {name!r} of {plugin.__qualname__}{hint}")
+        values[name] = checked(value, field_type(plugin, fields[name]), f"{where}.{name}")
     missing = [
         name
         for name, field in fields.items()
@@ -112,24 +104,9 @@ def build(plugin: type[Joint], keys: Mapping[str, Any], where: str) -> Joint:
     ]
     if missing:
         raise JointError(where, f"{plugin.__qualname__} needs the keys {', '.join(missing)}")
-    return plugin(**values)
-
-
-def _type_of(plugin: type[Joint], field: dataclasses.Field[Any]) -> Any:
-    """A field's annotation; `from __future__ import annotations` leaves it as text."""
-    if not isinstance(field.type, str):
-        return field.type
-    owner = next(c for c in plugin.__mro__ if field.name in inspect.get_annotations(c))
-    return eval(field.type, vars(sys.modules[owner.__module__]))  # the author's own words
-
-
-def _checked(value: Any, wanted: Any, where: str) -> Any:
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    origin = getattr(wanted, "__origin__", wanted)
-    if origin in (tuple, list) and isinstance(value, (tuple, list)):
-        return origin(float(x) if isinstance(x, int) else x for x in value)
-    if isinstance(origin, type) and not isinstance(value, origin):
-        problem = f"must be {getattr(wanted, '__name__', wanted)}, got {value!r}"
-        raise JointError(where, problem)
-    return value
+    try:
+        return plugin(**values)
+    except PysimError:
+        raise
+    except Exception as error:
+        raise told_of(error, plugin.__init__, plugin.__qualname__) from error

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
+from pysim.joints.author import author_line
 from pysim.joints.builtin import BUILTIN, JointType, Key
+from pysim.joints.callback import CallbackJoint
+from pysim.joints.definition import check_complete, spelled
 from pysim.joints.plugin import Joint, fields_of
 
 if TYPE_CHECKING:
@@ -31,12 +36,24 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
     Raises:
         JointError: the name is taken; the text names both owners.
     """
+    named: object = kind  # forgotten parentheses give the class itself
+    if not isinstance(named, str) or not named:
+        problem = f"a joint type needs a name, got {kind!r}"
+        raise JointError(author_line(), f'{problem}; write @joint("name") above the class')
 
     def register(plugin: Plugin) -> Plugin:
+        given: object = plugin
+        if not (isinstance(given, type) and issubclass(given, Joint)):
+            problem = f"{given!r} is no subclass of pysim.joints.Joint"
+            raise JointError(f"{author_line()}: joint type {kind!r}", problem)
+        motion, base = (
+            ("poses", CallbackJoint) if issubclass(plugin, CallbackJoint) else ("placement", Joint)
+        )
+        check_complete(plugin, motion, base)
         if kind in BUILTIN:
             raise JointError(owner(plugin), f"joint type {kind!r} is built in; choose another name")
         taken = _plugins.setdefault(kind, plugin)
-        if taken is not plugin and owner(taken) != owner(plugin):
+        if taken is not plugin and _source(taken) != _source(plugin):
             problem = f"joint type {kind!r} is already taken by {owner(taken)}; choose another name"
             raise JointError(owner(plugin), problem)
         _plugins[kind] = plugin
@@ -48,6 +65,12 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
 def owner(plugin: type[Joint]) -> str:
     """Where a plugin comes from."""
     return f"{plugin.__module__}.{plugin.__qualname__}"
+
+
+def _source(plugin: type[Joint]) -> tuple[str, str]:
+    """File and name of a plugin: a test may import the file that a scene names."""
+    file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or plugin.__module__
+    return str(Path(file).resolve()), plugin.__qualname__
 
 
 def find_joint(kind: str) -> JointType:
@@ -81,8 +104,9 @@ def _installed() -> dict[str, EntryPoint]:
     for entry in entry_points(group="pysim.joints"):
         if entry.name in found and found[entry.name].value != entry.value:
             problem = (
-                f"joint type {entry.name!r} is offered by {found[entry.name].value} "
-                f"and by {entry.value}; uninstall one"
+                f"joint type {entry.name!r} is offered by {found[entry.name].value} of "
+                f"{_distribution(found[entry.name])} and by {entry.value} of "
+                f"{_distribution(entry)}; uninstall one"
             )
             raise JointError("entry points pysim.joints", problem)
         found[entry.name] = entry
@@ -90,10 +114,21 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _load(kind: str, entry: EntryPoint) -> None:
-    plugin = entry.load()
+    where = f"entry point {entry.name} = {entry.value!r} of {_distribution(entry)}"
+    try:
+        plugin = entry.load()
+    except Exception as error:
+        problem = f"cannot be loaded, {type(error).__name__}: {error}; mend or uninstall it"
+        raise JointError(where, problem) from error
     if not (isinstance(plugin, type) and issubclass(plugin, Joint)):
-        raise JointError(entry.value, f"joint type {kind!r} is no subclass of pysim.joints.Joint")
+        problem = f"joint type {kind!r} is no subclass of pysim.joints.Joint, got {plugin!r}"
+        raise JointError(where, problem)
     joint(kind)(plugin)
+
+
+def _distribution(entry: EntryPoint) -> str:
+    """The installed package that offers an entry point."""
+    return entry.dist.name if entry.dist is not None else "an unnamed package"
 
 
 def joint_type(kind: str, plugin: type[Joint]) -> JointType:
@@ -118,7 +153,9 @@ def joint_type(kind: str, plugin: type[Joint]) -> JointType:
     return JointType(
         kind,
         (plugin.__doc__ or "").strip(),
-        f"traced from {owner(plugin)}.placement",
+        f"computed in Python by {owner(plugin)}.poses"
+        if issubclass(plugin, CallbackJoint)
+        else f"traced from {owner(plugin)}.placement",
         tuple(q_names),
         tuple(q_units),
         tuple(v_names),
@@ -130,10 +167,10 @@ def joint_type(kind: str, plugin: type[Joint]) -> JointType:
 
 
 def _key(field: dataclasses.Field[Any]) -> Key:
-    missing = field.default is dataclasses.MISSING
-    return Key(
-        field.name,
-        field.metadata.get("unit", ""),
-        field.metadata.get("doc", str(field.type)),
-        "required" if missing else repr(field.default),
-    )
+    default = "required"
+    if field.default is not dataclasses.MISSING:
+        default = repr(field.default)
+    elif field.default_factory is not dataclasses.MISSING:
+        default = repr(field.default_factory())
+    unit, doc = field.metadata.get("unit", ""), field.metadata.get("doc", "")
+    return Key(field.name, unit, doc, default, spelled(field.type))

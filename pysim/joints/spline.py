@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.expression import Scalar, author_line, where
+from pysim.joints.author import author_line
+from pysim.joints.expression import Scalar, where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,18 +39,17 @@ def spline(x: Any, knots: Sequence[float], values: Sequence[float], *, ends: str
         i = int(np.searchsorted(k[1:-1], inside, side="right"))
         return float(np.polyval(pieces[i], inside - _origin(k, i, ends)))
     tape = x.tape
-    start = len(tape.tables)
-    origins = [_origin(k, i, ends) for i in range(len(k) - 1)]
-    table = np.column_stack([origins, pieces])
-    tape.tables += [*k.tolist(), *table.ravel().tolist()]
+    knots_at = tape.table([*k.tolist(), *(_origin(k, i, ends) for i in range(len(k) - 1))])
+    pieces_at = tape.table(pieces.ravel().tolist())
     held: Any = where(x < k[0], k[0], where(x > k[-1], k[-1], x)) if ends == "constant" else x
-    index = tape.node("segment", held.index, data=(start, len(k)))
+    index = tape.node("segment", held.index, data=(knots_at, len(k)))
 
-    def column(c: int) -> Scalar:
-        return Scalar(tape, tape.node("lookup", index, data=(start + len(k) + c, 5)))
+    def entry(start: int, stride: int) -> Scalar:
+        return Scalar(tape, tape.node("lookup", index, data=(start, stride)))
 
-    t = held - column(0)
-    return ((column(1) * t + column(2)) * t + column(3)) * t + column(4)
+    a, b, c, d = (entry(pieces_at + power, 4) for power in range(4))
+    t = held - entry(knots_at + len(k), 1)
+    return ((a * t + b) * t + c) * t + d
 
 
 def _check(k: np.ndarray, y: np.ndarray, ends: str) -> None:

@@ -1,6 +1,6 @@
 """Tracing: a joint's `placement` is called once with symbolic numbers, and its motion is derived from what it did.
 
-    S_k = [Rᵀ ∂p/∂v_k; (Rᵀ ∂R/∂v_k)∨]        c = Σ_k (dS_k/dt) v_k
+    S_k = (X⁻¹ ∂X/∂v_k)∨        c = Σ_k (dS_k/dt) v_k
 
 ∂/∂v_k is the derivative along the k-th velocity: of a real coordinate, or of a quaternion x in the body frame,
 ẋ = ½ x ⊗ (ω, 0) [Featherstone 2008, ch. 4].
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.author import call, method_place
+from pysim.joints.chain import chain_twist
 from pysim.joints.derivative import Derivative
 from pysim.joints.displacement import Pose
 from pysim.joints.expression import PIECEWISE, Scalar, Tape
@@ -79,16 +81,17 @@ def trace(joint: Joint) -> Traced:
     coordinates = joint.coordinates
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(coordinates.nq)]
-    placed: object = joint.placement(coordinates.named(q))
+    placed: object = call(joint, "placement", coordinates.named(q))
     if not isinstance(placed, Pose):
-        where = f"{type(joint).__module__}.{type(joint).__qualname__}.placement"
-        raise JointError(where, f"must return a Pose, got {type(placed).__name__}")
-    pose = _nodes(tape, [placed.rotation[i][j] for j in range(3) for i in range(3)] + placed.p)
+        problem = f"must return a Pose, got {_kind(placed)}"
+        raise JointError(method_place(joint, "placement"), problem)
+    columns = [placed.rotation[i][j] for j in range(3) for i in range(3)]
+    pose = _given(joint, "placement", tape, [*columns, *placed.p])
     fold = _Folding(tape, coordinates, joint)
     subspace = [
         fold(n)
         for k in range(coordinates.nv)
-        for n in _twist(tape, pose, _along(tape, coordinates, k))
+        for n in _nodes(tape, chain_twist(placed.factors, _derivative(tape, coordinates, k)))
     ]
     bias = [fold(n) for n in _bias(tape, coordinates, subspace)]
     force = _force(joint, tape, q)
@@ -99,25 +102,41 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
     """Nodes of the joint's passive force (nv), if its class gives one."""
     coordinates = joint.coordinates
     v = [Scalar(tape, tape.input(coordinates.nq + i)) for i in range(coordinates.nv)]
-    given = joint.force(coordinates.named(q), coordinates.named_velocities(v))
+    given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
     if given is None:
         return None
     numbers = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if len(numbers) != coordinates.nv:
-        where = f"{type(joint).__module__}.{type(joint).__qualname__}.force"
         problem = f"must return {coordinates.nv} numbers, one a velocity; got {len(numbers)}"
-        raise JointError(where, problem)
+        raise JointError(method_place(joint, "force"), problem)
+    return _given(joint, "force", tape, numbers)
+
+
+def _given(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> list[int]:
+    """Nodes of the numbers that an author returns."""
+    for x in numbers:
+        if isinstance(x, Scalar) and x.tape is not tape:
+            problem = "returns a symbolic number of another call; keep none between calls"
+            raise JointError(method_place(joint, method), problem)
+        if not isinstance(x, (Scalar, int, float, np.integer, np.floating)):
+            problem = f"returns {_kind(x)} where a number belongs"
+            raise JointError(method_place(joint, method), problem)
     return _nodes(tape, numbers)
+
+
+def _kind(x: object) -> str:
+    """What a thing is, for an error."""
+    return "None; end it with `return`" if x is None else f"a {type(x).__name__}"
 
 
 def _nodes(tape: Tape, numbers: Sequence[Any]) -> list[int]:
     return [x.index if isinstance(x, Scalar) else tape.const(float(x)) for x in numbers]
 
 
-def _along(tape: Tape, coordinates: Coordinates, k: int) -> dict[int, int]:
-    """Rates of the numbers of q when velocity k is one and the others are zero."""
+def _derivative(tape: Tape, coordinates: Coordinates, k: int) -> Derivative:
+    """d/dt when velocity k is one and the others are zero."""
     unit = [tape.const(1.0 if i == k else 0.0) for i in range(coordinates.nv)]
-    return _rates(tape, coordinates, unit)
+    return Derivative(tape, _rates(tape, coordinates, unit))
 
 
 def _rates(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> dict[int, int]:
@@ -143,22 +162,6 @@ def _rates(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> dict[int, 
             linear = R.act([Scalar(tape, n) for n in v[at_v : at_v + 3]])
             rates |= {at_q + i: n for i, n in enumerate(_nodes(tape, linear))}
     return rates
-
-
-def _twist(tape: Tape, pose: Sequence[int], rates: dict[int, int]) -> list[int]:
-    """The body twist [v; ω] of the pose when q moves at these rates."""
-    derivative = Derivative(tape, rates)
-    R = [[Scalar(tape, pose[3 * j + i]) for j in range(3)] for i in range(3)]
-    dR = [[Scalar(tape, derivative.of(pose[3 * j + i])) for j in range(3)] for i in range(3)]
-    dp = [Scalar(tape, derivative.of(n)) for n in pose[9:]]
-
-    def column(j: int, of: Sequence[Any]) -> Any:
-        return R[0][j] * of[0] + R[1][j] * of[1] + R[2][j] * of[2]
-
-    columns = [[row[j] for row in dR] for j in range(3)]
-    linear = [column(j, dp) for j in range(3)]
-    angular = [column(2, columns[1]), column(0, columns[2]), column(1, columns[0])]
-    return _nodes(tape, linear + angular)
 
 
 def _bias(tape: Tape, coordinates: Coordinates, subspace: Sequence[int]) -> list[int]:

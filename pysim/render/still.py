@@ -11,11 +11,14 @@ from pysim.render.player import Player
 from pysim.render.window import capture, offscreen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from pysim.render.options import RenderOptions
+    from pysim.render.untyped import Plotter
     from pysim.trajectory import Trajectory
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
@@ -31,11 +34,23 @@ def still(
 
     Options are those of `RenderOptions`. The pixels are (height, width, 3).
     """
-    chosen = render_options(trajectory, **options)
-    with replacing(path, IMAGES) as draft, offscreen(chosen) as plotter:
-        player = Player(plotter, trajectory, chosen)
+    return draw(trajectory, path, render_options(trajectory, **options), time)
+
+
+def draw(
+    trajectory: Trajectory,
+    path: str | PathLike[str] | None,
+    options: RenderOptions,
+    time: float | None = None,
+    caption: Callable[[Plotter], None] | None = None,
+) -> NDArray[np.uint8]:
+    """Draw one instant [s] (None: the end), and what `caption` adds to it."""
+    with replacing(path, IMAGES) as draft, offscreen(options) as plotter:
+        player = Player(plotter, trajectory, options)
         player.show(trajectory.t[-1] if time is None else time)
-        image = capture(plotter, chosen)
+        if caption is not None:
+            caption(plotter)
+        image = capture(plotter, options)
         if draft is not None:
             from PIL import Image  # noqa: PLC0415, heavy
 

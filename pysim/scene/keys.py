@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SHORTEST_AXIS = 1e-9  # a shorter one has no direction
+ALL_JOINTS = ""  # what holds for the joints that a table does not name
 
 
 def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN401, as pydantic
@@ -55,6 +56,10 @@ def boxed(names: str) -> BeforeValidator:
     return BeforeValidator(opened)
 
 
+def _of_all(value: object) -> object:
+    return value if isinstance(value, dict) else {ALL_JOINTS: value}
+
+
 def _as_q(value: object) -> object:
     return value if isinstance(value, dict) else {"q": _listed(value)}
 
@@ -82,6 +87,10 @@ NotNegativeNumbers = Annotated[
 Bounds = Annotated[
     list[Annotated[float, Field(allow_inf_nan=True), AfterValidator(_not_nan)]],
     BeforeValidator(_listed, json_schema_input_type=float | list[float]),
+]
+Tolerance = Annotated[
+    dict[str, Positive],
+    BeforeValidator(_of_all, json_schema_input_type=float | dict[str, float]),
 ]
 ListOf = Annotated[list[T], BeforeValidator(_listed)]
 Rgba = Annotated[

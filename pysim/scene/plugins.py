@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.joints import find_joint
+from pysim.joints.closing import find_closing
 from pysim.joints.plugin import build, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from pysim.joints import Joint
@@ -46,10 +47,10 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
         if not file.is_file():
             problem = f"there is no file {str(file)!r}; paths are relative to the scene"
             raise SceneError(source.where(("plugins", k)), problem)
-        _run(file, source.where(("plugins", k)))
+        run_plugin(file, source.where(("plugins", k)))
 
 
-def _run(file: Path, where: str) -> None:
+def run_plugin(file: Path, where: str) -> None:
     """Import a file under a name of its own; one that is already imported and unchanged is left."""
     path = file.resolve()
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
@@ -77,23 +78,54 @@ def _run(file: Path, where: str) -> None:
         raise SceneError(f"{path}:{line}", problem) from error
 
 
-def gather_parameters(values: Mapping[str, Any]) -> None:
-    """Move the keys that belong to a plugin, of a joint or a loop, from its table into a table of their own."""
-    tables = [values.get(name, []) for name in ("joint", "loop")]
-    for table in [table for array in tables if isinstance(array, list) for table in array]:
-        plugin = _plugin_of(table)
-        if plugin is not None:
-            names = [name for name in fields_of(plugin) if name in table]
-            table[PARAMETERS] = {name: table.pop(name) for name in names}
+def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection[str]]) -> None:
+    """Move the keys that belong to a plugin from the tables of joints and loops into a table of their own.
+
+    Of a type that is not known, these are all that such tables do not share: the type is what is wrong, not the keys.
+    """
+    for name, keys in shared.items():
+        tables = values.get(name, [])
+        for table in tables if isinstance(tables, list) else []:
+            if isinstance(table, dict) and isinstance(table.get("type"), str):
+                _gather(table, keys)
+
+
+def _gather(table: dict[str, Any], shared: Collection[str]) -> None:
+    plugin = _plugin_of(table)
+    if plugin is not None:
+        names = [name for name in fields_of(plugin) if name in table]
+    elif not _is_known(table["type"]):
+        names = [name for name in table if name not in shared]
+    else:
+        return
+    table[PARAMETERS] = {name: table.pop(name) for name in names}
+
+
+def _is_known(kind: str) -> bool:
+    try:
+        find_closing(kind)
+    except JointError:
+        return False
+    return True
 
 
 def _plugin_of(table: object) -> type[Joint] | None:
     if not isinstance(table, dict) or not isinstance(table.get("type"), str):
         return None
-    try:
-        return find_joint(table["type"]).plugin
-    except JointError:
-        return None
+    return find_closing(table["type"]).plugin if _is_known(table["type"]) else None
+
+
+def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
+    """The keys that the plugin of the joint table at `path` has of its own.
+
+    Raises:
+        JointError: the table's type is unknown, so that nobody knows its keys.
+    """
+    if len(path) != 2 or path[0] != "joint":
+        return ()
+    kind = values["joint"][path[1]].get("type")
+    plugin = find_joint(kind).plugin if isinstance(kind, str) else None
+    return () if plugin is None else tuple(fields_of(plugin))
 
 
 def check_parameters(

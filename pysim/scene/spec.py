@@ -162,9 +162,15 @@ class Settings:
     """How to run: the `[simulation]` and `[output]` tables."""
 
     duration: float = 10.0  # [s]
-    step: float = 1e-3  # [s]
+    step: float = 1e-3  # longest [s]
     integrator: str = "rk4"
     every: float = 0.01  # [s] between outputs
+    rtol: Mapping[str, float] = field(
+        default_factory=lambda: {"": 1e-8}
+    )  # by joint, "" for the rest
+    atol: Mapping[str, float] = field(
+        default_factory=lambda: {"": 1e-10}
+    )  # [m, rad and per second]
 
 
 @dataclass(frozen=True)

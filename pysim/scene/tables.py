@@ -5,7 +5,7 @@ What a table means together with others (names, joint types, masses) is checked 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,7 @@ from pysim.scene.keys import (
     PositiveNumbers,
     Rgba,
     Table,
+    Tolerance,
     Vector3,
     boxed,
     complaint,
@@ -238,8 +239,18 @@ class Simulation(Table):
     """How to run."""
 
     duration: Positive = key(10.0, "s", "simulated time")
-    step: Positive = key(1e-3, "s", "longest time step")
-    integrator: Literal["rk4", "semi_implicit"] = key("rk4", "", "scheme")
+    step: Positive | None = key(
+        None, "s", "longest time step; 1e-3 by default, without bound where steps adapt"
+    )
+    integrator: Name = key("rk4", "", "scheme: semi_implicit, rk2, rk4, dopri5 or a plugin")
+    rtol: Tolerance | None = key(
+        None, "", "dopri5: relative error of a step, 1e-8 by default; or by joint, { NAME = … }"
+    )
+    atol: Tolerance | None = key(
+        None,
+        "m, rad, m/s or rad/s",
+        "dopri5: absolute error of a step, 1e-10 by default; or by joint",
+    )
 
 
 class Output(Table):

@@ -21,14 +21,14 @@ from pysim.scene.spec import (
     ModelSpec,
     RenderSpec,
     SceneSpec,
-    Settings,
 )
 from pysim.scene.stops import with_stops
-from pysim.scene.tables import Scene
+from pysim.scene.tables import Joint, Loop, Scene
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_joints import JointReader, resolve_mimics
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
+from pysim.scene.toml_settings import read_settings
 from pysim.scene.toml_ties import TieReader
 from pysim.scene.tree import check_connections
 from pysim.scene.wording import Problems, shown
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from pysim.scene.tables import Actuator
 
 _ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "model")
-_OUTPUTS = 1000
 _LARGEST = 1e30
 
 
@@ -65,7 +64,7 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    gather_parameters(values)
+    gather_parameters(values, {"joint": Joint.model_fields, "loop": Loop.model_fields})
     problems = Problems(source)
     _refuse_huge(values, (), problems)
     try:
@@ -80,7 +79,7 @@ def read_toml(
     actuators = tuple(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )
-    settings, render = _settings(scene, problems), _render(scene, model, problems)
+    settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
     hold = _held(scene, model, problems)
     problems.check()
     return SceneSpec(
@@ -222,25 +221,6 @@ def _actuator(table: Actuator, path: Steps, model: ModelSpec, problems: Problems
         table.phase,
         problems.source.where(path),
     )
-
-
-def _settings(scene: Scene, problems: Problems) -> Settings:
-    duration, step = scene.simulation.duration, scene.simulation.step
-    if step > duration:
-        problem = f"{step:g} [s] is longer than the duration {duration:g} [s]; take a smaller step"
-        problems.add(("simulation", "step"), problem)
-    every = scene.output.every
-    if every is None:
-        every = max(step, duration / _OUTPUTS)
-    elif every < step:
-        problem = (
-            f"{every:g} [s] is shorter than simulation.step {step:g} [s]; take {step:g} or more"
-        )
-        problems.add(("output", "every"), problem)
-    elif every > duration:
-        problem = f"{every:g} [s] is longer than the duration {duration:g} [s]; take less"
-        problems.add(("output", "every"), problem)
-    return Settings(duration, step, scene.simulation.integrator, every)
 
 
 def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:

@@ -45,7 +45,8 @@ class JointReader:
         try:
             kind = find_joint(table.type)
         except JointError as error:
-            self.problems.add((*path, "type"), error.problem)
+            problem = error.problem if error.where == "joint" else str(error)
+            self.problems.add((*path, "type"), problem)
             return None
         self._refuse_keys(table, kind, path)
         where = self.problems.source.where(path)

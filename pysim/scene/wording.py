@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from pysim.errors import SceneError, did_you_mean
-from pysim.scene.keys import Table
+from pysim.errors import JointError, SceneError, did_you_mean
+from pysim.scene.keys import ALL_JOINTS, Table
+from pysim.scene.plugins import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,9 +50,14 @@ class Problems:
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Note what the tables refuse."""
         for details in error.errors(include_url=False):
-            path = details["loc"]
+            path = tuple(step for step in details["loc"] if step != ALL_JOINTS)
             of_key = details["type"] == "extra_forbidden"
-            self.add(path, _problem(details, table), of_key=of_key)
+            try:
+                own = keys_of(self.source.values, path[:-1]) if of_key else ()
+            except JointError as unknown:
+                self.add((*path[:-1], "type"), unknown.problem)
+                continue
+            self.add(path, _problem(details, table, own), of_key=of_key)
 
     def check(self) -> None:
         """Raise what was noted, in the order of the file.
@@ -79,12 +85,12 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _problem(error: ErrorDetails, table: type[Table]) -> str:
+def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] = ()) -> str:
     kind, got, context = error["type"], error["input"], error.get("ctx", {})
     path = error["loc"]
     if kind == "extra_forbidden":
         owner, _ = _field(table, path[:-1])
-        known = owner.model_fields if owner else ()
+        known = (*own_keys, *(owner.model_fields if owner else ()))
         return f"unknown key{did_you_mean(str(path[-1]), known)}"
     _, info = _field(table, path)
     unit = _unit(info)

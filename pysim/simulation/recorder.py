@@ -20,7 +20,9 @@ from pysim.algorithms import (
     kinetic_energy,
     potential_energy,
 )
+from pysim.errors import PysimError, SimulationError
 from pysim.loops import constrained_aba
+from pysim.simulation.blame import plugin_fault
 from pysim.spatial import quaternion_from_rotation
 from pysim.trajectory import Trajectory, TrajectoryHeader, TrajectoryWriter, header_visuals
 
@@ -88,20 +90,47 @@ class Recorder:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            self._flush()
+            if error is None:
+                self._flush()
+            else:
+                self._salvage()
         finally:
             if self._writer is not None:
-                self._writer.close()
+                self._writer.close(_reason(error))
 
     def _flush(self) -> None:
+        """Complete and record what is waiting; it stays waiting if that fails."""
         if self._waiting:
             t, q, v, loop_q = (np.array(column) for column in zip(*self._waiting, strict=True))
+            self._keep(complete_rows(self.scene, t, q, v, loop_q))
             self._waiting = []
-            rows = complete_rows(self.scene, t, q, v, loop_q)
-            self._chunks.append(rows)
-            if self._writer is not None:
-                self._writer.append(*rows)
         self._flushed = time.monotonic()
+
+    def _salvage(self) -> None:
+        """Record what is waiting, up to the first state that cannot be completed: what stopped the run."""
+        waiting, self._waiting = self._waiting, []
+        for state in waiting:
+            try:
+                self._keep(complete_rows(self.scene, *(np.array([x]) for x in state)))
+            except PysimError:
+                return
+
+    def _keep(self, rows: tuple[Array, ...]) -> None:
+        t, q, v, poses = *rows[:3], rows[-1]
+        if not np.isfinite(poses).all():
+            k = int(np.argmin(np.isfinite(poses).all(axis=(1, 2))))
+            fault = plugin_fault(self.scene.model, q[k], v[k], 0.0) or "a pose is not finite"
+            raise SimulationError(str(self.scene.spec.path), f"at t = {t[k]:g} s {fault}")
+        self._chunks.append(rows)
+        if self._writer is not None:
+            self._writer.append(*rows)
+
+
+def _reason(error: BaseException | None) -> str:
+    """Why a run ended, for its file; "" where it ended well."""
+    if error is None:
+        return ""
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
 
 
 def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> tuple[Array, ...]:

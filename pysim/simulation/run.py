@@ -3,8 +3,9 @@
     t_k = k · every, and last `duration`        n_k = ⌈(t_k+1 − t_k) / step⌉
 
 Each output interval is n_k equal steps, none longer than `simulation.step`, made in C++ without
-coming back to Python. The rows are completed (accelerations, energies, poses) in batches and
-streamed to the trajectory file. A state that is no longer finite stops the run within its step.
+coming back to Python; an integrator that adapts its steps interpolates the outputs. The rows are
+completed (accelerations, energies, poses) in batches and streamed to the trajectory file. A state
+that is no longer finite stops the run within its step.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,12 +22,16 @@ from pysim import _engine
 from pysim.algorithms import aba
 from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
-from pysim.loops import constraint_residual, mobility
-from pysim.simulation import callback_stepping
+from pysim.integrators import find_integrator
+from pysim.loops import constraints, mobility
+from pysim.model import State
+from pysim.simulation.adaptive import fly
+from pysim.simulation.blame import plugin_fault
+from pysim.simulation.python_stepping import ModelSystem, advance, builtin_in_python
 from pysim.simulation.recorder import Recorder, effort
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
+    Steps = Callable[[Array, Array, float, float, int], tuple[Array, Array, int]]
 
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
@@ -108,43 +113,69 @@ def steps_between(start: float, end: float, step: float) -> int:
 
 
 def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
-    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
     times = output_times(scene.settings.duration, scene.settings.every)
-    recorder.add(0.0, q, v, loop_q.copy())
-    for start, end in pairwise(times):
-        q, v = _advance(scene, q, v, loop_q, start, end, clock)
-        recorder.add(end, q, v, loop_q.copy())
+    recorder.add(0.0, scene.state.q, scene.state.v, scene.state.loop_q)
+    if find_integrator(scene.settings.integrator).adaptive:
+        _fly(scene, times, recorder, clock)
+    else:
+        _march(scene, times, recorder, clock)
     clock.report()
 
 
-def _advance(
-    scene: Scene, q: Array, v: Array, loop_q: Array, start: float, end: float, clock: _Clock
-) -> tuple[Array, Array]:
-    """Step from `start` to `end` [s]; the state there. `loop_q` is moved along in place."""
-    settings = scene.settings
-    steps = steps_between(start, end, settings.step)
-    step = (end - start) / steps
-    make_steps = partial(_engine.advance, loop_q=loop_q)
-    if scene.model.callback_numbers:
-        make_steps = callback_stepping.advance  # type: ignore[assignment]
-    made = 0
-    while made < steps:
-        wanted = min(steps - made, STEPS_A_CALL)
-        now = start + made * step
-        q, v, done = make_steps(
-            scene.model, q, v, now, step, wanted, settings.integrator, scene.actuation
+def _fly(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
+    """Run with steps of adapted size."""
+    for t, q, v, loop_q, steps in fly(scene, islice(times, 1, None)):
+        for row in zip(t, q, v, strict=True):
+            recorder.add(*row, loop_q)
+        clock.tick(float(t[-1]) if t.size else clock.time, steps)
+
+
+def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
+    """Run with equal steps between outputs."""
+    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
+    make_steps = _stepper(scene, loop_q)
+    for start, end in pairwise(times):
+        steps = steps_between(start, end, scene.settings.step)
+        step = (end - start) / steps
+        made = 0
+        while made < steps:
+            wanted = min(steps - made, STEPS_A_CALL)
+            now = start + made * step
+            q, v, done = make_steps(q, v, now, step, wanted)
+            if done < wanted:
+                raise _stopped(scene, State(q, v, loop_q), now + done * step, step)
+            made += wanted
+            clock.tick(start + made * step, wanted)
+        recorder.add(end, q, v, loop_q.copy())
+
+
+def _stepper(scene: Scene, loop_q: Array) -> Steps:
+    """Return what makes steps: the engine, or Python where a plugin or a joint needs it.
+
+    The coordinates of joints that close loops are moved along in place.
+    """
+    name, model, drive = scene.settings.integrator, scene.model, scene.actuation
+    scheme = find_integrator(name).plugin
+    if scheme is None and not model.callback_numbers:
+        return lambda q, v, t, h, n: _engine.advance(
+            model, q, v, t, h, n, name, drive, loop_q=loop_q
         )
-        if done < wanted:
-            if scene.model.rows:
-                raise _opened(scene, q, v, loop_q, now + done * step, step)
-            raise _diverged(scene, q, v, now + done * step, step)
-        made += wanted
-        clock.tick(start + made * step, wanted)
-    return q, v
+    own = builtin_in_python(name, str(scene.spec.path)) if scheme is None else scheme()
+    system = ModelSystem(model, drive, loop_q)
+    return lambda q, v, t, h, n: advance(own, system, q, v, t, h, n)
 
 
-def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> SimulationError:
+def _stopped(scene: Scene, state: State, last: float, step: float) -> SimulationError:
+    """Say what ended a run after the last good state, at `last` [s]."""
+    fault = plugin_fault(scene.model, state.q, state.v, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
+    return (_opened if scene.model.rows else _diverged)(scene, state, last, step)
+
+
+def _diverged(scene: Scene, state: State, last: float, step: float) -> SimulationError:
     """Say which joint left the finite numbers, when, and how large the last good state was."""
+    q, v = state.q, state.v
     tau = effort(scene, np.array([last]))[0]
     with np.errstate(all="ignore"):
         a = aba(scene.model, q, v, tau, passive=True)
@@ -160,18 +191,16 @@ def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> Sim
     return SimulationError(str(scene.spec.path), problem)
 
 
-def _opened(
-    scene: Scene, q: Array, v: Array, loop_q: Array, last: float, step: float
-) -> SimulationError:
+def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationError:
     """Say which loop could not be kept closed, when, and how the mechanism stood."""
-    model = scene.model
+    model, (q, v) = scene.model, (state.q, state.v)
     with np.errstate(all="ignore"):
         ahead = model.integrate(q, np.nan_to_num(step * v))
-        residual = np.abs(constraint_residual(model, ahead))
+        residual = np.abs(constraints(model, ahead, loop_q=state.loop_q).residual)
     name = model.row_names[int(np.nan_to_num(residual, nan=np.inf).argmax())]
     problem = (
         f"{name!r} cannot be kept closed at t = {last + step:g} s; the last good state, at {last:g} s, has"
-        f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, loop_q)};"
+        f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, state.loop_q)};"
         f" reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     return SimulationError(str(scene.spec.path), problem)
@@ -185,11 +214,11 @@ class _Clock:
         self._progress = progress
         self._begin = self._reported = time.perf_counter()
         self._steps = 0
-        self._time = 0.0
+        self.time = 0.0
 
     def tick(self, now: float, steps: int) -> None:
         self._steps += steps
-        self._time = now
+        self.time = now
         if time.perf_counter() - self._reported > REPORT_INTERVAL:
             self.report()
 
@@ -197,4 +226,4 @@ class _Clock:
         self._reported = time.perf_counter()
         if self._progress is not None:
             wall = self._reported - self._begin
-            self._progress(Update(self._time, self._duration, wall, self._steps))
+            self._progress(Update(self.time, self._duration, wall, self._steps))

@@ -27,8 +27,8 @@ Layout, version 1; n output instants, every number a double, every dataset has t
 Attributes of the file: `format` "pysim-trajectory", `format_version`, `complete`, `pysim_version`,
 `name`, `scene_sha256`, `integrator`, `step` [s], `gravity` [m/s²].
 
-`complete` stays false until the run has ended well. Rows are flushed in chunks, so a killed run
-leaves a readable file that says it is not whole.
+`complete` stays false until the run has ended well; `reason` tells why it did not, unless the run was killed. Rows
+are flushed in chunks, so a killed run leaves a readable file that says it is not whole.
 """
 
 from __future__ import annotations

@@ -33,13 +33,15 @@ def load_trajectory(path: str | PathLike[str]) -> Trajectory:
         try:
             _check_format(path, file)
             trajectory = _read(path, file)
+            reason = str(file.attrs.get("reason", ""))
         except (KeyError, AttributeError, TypeError, IndexError) as error:
             raise TrajectoryError(str(path), f"is damaged, {_plain(error)}; run again") from error
         except (OSError, RuntimeError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise failure(path, "cannot read", error) from error
     if not trajectory.complete:
         end = f"its last time is {trajectory.t[-1]:g} s" if len(trajectory) else "it has no rows"
-        text = f"{path}: incomplete, the run was cut short; {end}"
+        why = f", {reason}" if reason else ""
+        text = f"{path}: incomplete, the run was cut short; {end}{why}"
         warnings.warn(text, PysimWarning, stacklevel=2)
     return trajectory
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 16  # of one dataset
 METADATA_BYTES = 1 << 15  # HDF5's own records, more than one flush adds
+LONGEST_REASON = 2000  # characters
 FLUSH_INTERVAL = 1.0  # [s] of wall time
 UNITS = {"time": "s", "energy": "J", "poses": "m (x y z), quaternion (x y z w)"}
 
@@ -120,10 +121,12 @@ class TrajectoryWriter:
             raise failure(self.path, "cannot write", error) from error
         self._shut(file)
 
-    def close(self) -> None:
-        """Write what is pending and close; without `finish()` the file stays incomplete."""
+    def close(self, reason: str = "") -> None:
+        """Write what is pending and close; without `finish()` the file stays incomplete, for this reason."""
         if self._file is not None:
             self.flush()
+            if reason:
+                self._opened().attrs["reason"] = reason[:LONGEST_REASON]
             self._shut(self._opened())
 
     def __enter__(self) -> Self:

@@ -1,1 +1,1 @@
-"""Speed beside Pinocchio and MuJoCo: `python -m tests.benchmarks` (needs the `bench` extra)."""
+"""Speed beside Pinocchio, MuJoCo and Exudyn: `python -m tests.benchmarks` (needs the `bench` extra)."""

@@ -1,7 +1,7 @@
 """One table.
 
-Pysim beside Pinocchio and MuJoCo, in one run, on one thread. Ratios above 1 are in pysim's
-favour.
+Pysim beside Pinocchio and MuJoCo, and joint plugins beside built-in joints, in one run, on one thread. Ratios above
+1 are in pysim's favour; what plugins cost stands in brackets.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pinocchio
 
 import pysim
 from pysim import _engine
+from tests.benchmarks import plugins
 from tests.benchmarks.peers import Pair, check_same_acceleration, drive, mujoco_robot
 from tests.benchmarks.timing import take_turns
 
@@ -41,6 +42,7 @@ def main() -> None:
     for name in ("panda", "ur5"):
         step_rows(name)
     scene_row(Path(__file__).parents[2] / "scenes" / "robot_arm.toml")
+    plugins.main(say)
 
 
 def batch_rows(pair: Pair) -> None:

@@ -246,7 +246,7 @@ CASES = [
     ),
     (
         '[simulation]\nintegrator = "rk5"',
-        "s.toml:2:14: simulation.integrator: unknown value 'rk5'; did you mean 'rk4'?",
+        "s.toml:2:14: simulation.integrator: unknown integrator 'rk5'; did you mean 'rk4'?",
     ),
     ("[simulation]\nstep = inf", "s.toml:2:8: simulation.step: must be finite [s], got inf"),
     (

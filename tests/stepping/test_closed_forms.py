@@ -15,11 +15,13 @@ import pytest
 from pysim import _engine
 from pysim.compile import compile_model
 from pysim.inertia import theta_from_com
+from pysim.integrators import BUILTIN
 from pysim.scene.spec import BodySpec, ModelSpec
 from tests.oracles.mechanisms import make_joint, one_body
 from tests.robots import REFERENCE
 
 CLOSED = json.loads((REFERENCE / "closed_form.json").read_text("utf-8"))
+BUILTIN_FIXED = [kind.name for kind in BUILTIN.values() if not kind.adaptive]
 NO_GRAVITY = np.zeros(3)
 DOWN_Y = np.array([0, -9.81, 0])
 
@@ -92,7 +94,7 @@ def spherical_pendulum(steps, scheme):
     return np.array([*r, *v]) - row("spherical_pendulum", 1.0)[1:]
 
 
-def babyboot(steps, scheme):
+def babyboot_model():
     """Two plates on crossed hinges, chaotic; published by MotionGenesis."""
     theta_a = theta_from_com(0.01, [0, 0, -0.075], np.diag([50e-7, 0, 0]))
     theta_b = theta_from_com(0.1, [0, 0, -0.2], np.diag([2500e-7, 500e-7, 2000e-7]))
@@ -100,13 +102,12 @@ def babyboot(steps, scheme):
         make_joint("A", "revolute", "world", "A", axis=[1, 0, 0]),
         make_joint("B", "revolute", "A", "B", axis=[0, 0, 1]),
     )
-    spec = ModelSpec(
-        "babyboot",
-        np.array([0, 0, -9.81]),
-        (BodySpec("A", theta_a), BodySpec("B", theta_b)),
-        joints,
-    )
-    q, v = run(compile_model(spec), np.radians([90, 1]), [0, 0], 2.0, steps, scheme)
+    bodies = (BodySpec("A", theta_a), BodySpec("B", theta_b))
+    return compile_model(ModelSpec("babyboot", np.array([0, 0, -9.81]), bodies, joints))
+
+
+def babyboot(steps, scheme):
+    q, v = run(babyboot_model(), np.radians([90, 1]), [0, 0], 2.0, steps, scheme)
     return np.array([*q, *v]) - row("babyboot", 2.0)[1:]
 
 
@@ -156,6 +157,13 @@ def test_halving_the_step_of_rk4_divides_the_error_by_sixteen(problem, steps):
     assert errors[1] < 1e-5
     for coarse, fine in itertools.pairwise(errors):
         assert coarse / fine == pytest.approx(16, rel=0.15)
+
+
+@pytest.mark.parametrize(("problem", "steps"), PROBLEMS)
+def test_halving_the_step_of_rk2_divides_the_error_by_four(problem, steps):
+    errors = [np.abs(problem(2 * steps * k, "rk2")).max() for k in (1, 2, 4)]
+    for coarse, fine in itertools.pairwise(errors):
+        assert coarse / fine == pytest.approx(4, rel=0.05)
 
 
 @pytest.mark.parametrize(("problem", "steps"), [p for p in PROBLEMS if p[0] is not babyboot])
@@ -255,7 +263,10 @@ def test_a_batch_of_runs_gives_the_bits_of_each_run_alone(isa, rng):
     [
         ({"step": 0.0}, "step must be positive [s], got 0.000000"),
         ({"steps": -1}, "steps must be 0 or more, got -1"),
-        ({"scheme": "rk5"}, "integrator 'rk5' is unknown; choose semi_implicit or rk4"),
+        (
+            {"scheme": "rk5"},
+            "integrator 'rk5' is unknown; choose one of " + ", ".join(BUILTIN_FIXED),
+        ),
     ],
 )
 def test_senseless_runs_are_refused(changes, message):

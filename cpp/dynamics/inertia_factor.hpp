@@ -1,0 +1,85 @@
+// M⁻¹ without M: the eliminations of the articulated-body algorithm, made once for a configuration and then
+// applied to any right-hand side, each in O(n) [Featherstone 2008, section 7.3].
+//
+//   factor   leaves to root     U = IA S    D = SᵀU + armature    IA −= U D⁻¹ Uᵀ    IA_P += X_PB* IA X_BP
+//   solve    leaves to root     u = τ − Sᵀ pA                     pA += U D⁻¹ u     pA_P += X_PB* pA
+//            root to leaves     A = X_BP A_P    x = D⁻¹ (u − Uᵀ A)    A += S x
+#pragma once
+
+#include "dynamics/aba.hpp"
+
+namespace pysim::dynamics {
+
+template <class S>
+struct InertiaFactor {
+  Pose<S>* X_PB;
+  Motion<S>* columns;
+  Elimination<S>* elimination;
+};
+
+/// Factors M(q); `extra` (nv), if it is not null, is added to the diagonal.
+template <class S>
+InertiaFactor<S> factor_inertia(const ModelView<typename S::Real>& model,
+                                const S* q,
+                                const S* extra,
+                                Workspace<S>& w) {
+  const InertiaFactor<S> factor = {w.template take<Pose<S>>(model.bodies),
+                                   w.template take<Motion<S>>(model.stored_columns),
+                                   w.template take<Elimination<S>>(model.nv)};
+  Workspace<S> scratch = w;
+  auto* const articulated_inertia = scratch.template take<ArticulatedInertia<S>>(model.bodies);
+  for (int b = 0; b < model.bodies; ++b) {
+    factor.X_PB[b] = tree::evaluate(model, b, q, factor.columns);
+    articulated_inertia[b] = articulated(body_inertia<S>(model, b));
+  }
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const Joint& joint = model.joint[b];
+    ArticulatedInertia<S> IA = articulated_inertia[b];
+    for (int i = joint.nv - 1; i >= 0; --i) {
+      const int k = joint.v + i;
+      const auto Sj = tree::axis(joint, factor.columns, i);
+      Elimination<S>& E = factor.elimination[k];
+      E.U = IA * Sj;
+      S D = dot(Sj, E.U) + all<S>(model.armature[k]);
+      if (extra != nullptr) D += extra[k];
+      E.inv_D = all<S>(1) / D;
+      IA = plus_outer(IA, E.U, -E.inv_D);
+    }
+    if (joint.parent < 0) continue;
+    ArticulatedInertia<S>& P = articulated_inertia[joint.parent];
+    P = P + to_parent(factor.X_PB[b], IA);
+  }
+  return factor;
+}
+
+/// x = M⁻¹ τ. Uses the `u` of the factor's eliminations; x may be τ.
+template <class S>
+void solve_inertia(const ModelView<typename S::Real>& model,
+                   const InertiaFactor<S>& factor,
+                   const S* tau,
+                   S* x,
+                   Workspace<S> w) {
+  Force<S>* const pA = w.template take<Force<S>>(model.bodies);
+  Motion<S>* const A = w.template take<Motion<S>>(model.bodies);
+  for (int b = 0; b < model.bodies; ++b) pA[b] = spatial::zero_force<S>();
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const Joint& joint = model.joint[b];
+    for (int i = joint.nv - 1; i >= 0; --i) {
+      Elimination<S>& E = factor.elimination[joint.v + i];
+      E.u = tau[joint.v + i] - dot(tree::axis(joint, factor.columns, i), pA[b]);
+      pA[b] = fma(E.inv_D * E.u, E.U, pA[b]);
+    }
+    if (joint.parent >= 0) pA[joint.parent] += to_parent(factor.X_PB[b], pA[b]);
+  }
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    A[b] = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(factor.X_PB[b], A[joint.parent]);
+    for (int i = 0; i < joint.nv; ++i) {
+      const Elimination<S>& E = factor.elimination[joint.v + i];
+      x[joint.v + i] = E.inv_D * (E.u - dot(A[b], E.U));
+      A[b] = plus(A[b], tree::axis(joint, factor.columns, i), x[joint.v + i]);
+    }
+  }
+}
+
+}  // namespace pysim::dynamics

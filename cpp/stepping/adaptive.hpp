@@ -1,0 +1,195 @@
+// Steps of adapted size: each as long as its estimated error allows [Hairer, Norsett, Wanner 1993, II.4].
+//
+//     accepted if |e| ≤ 1        h ← h · clamp(0.9 |e|^(0.75·0.04 − 0.2) |e_last|^0.04)        PI control
+//
+// Outputs are interpolated and change no step. A call ends within the step that holds its last output; that
+// step is not kept but made again by the next call, so that any split of the outputs gives the same bits.
+#pragma once
+
+#include "simd/math.hpp"
+#include "stepping/dopri5.hpp"
+#include "stepping/error.hpp"
+
+namespace pysim::stepping {
+
+enum class Status : int { running, reached, underflow };
+
+/// What a world carries from call to call. `h` of 0 asks for a first step to be chosen.
+template <class S>
+struct Flight {
+  S *q, *v;
+  S time, h;
+  S last_error;  ///< of the last accepted step, at least 1e-4
+  S growth;      ///< how much longer the next step may be: 10, after a rejection 1
+};
+
+/// What happened during a call, in every world.
+template <class S>
+struct Record {
+  S reached, accepted, rejected;
+  S worst;   ///< coordinate of v with the largest error of the last step tried
+  S status;  ///< a Status
+};
+
+template <class S>
+PYSIM_INLINE S power(S x, double exponent) {
+  return simd::exp(all<S>(exponent) * simd::log(x));
+}
+
+template <class S>
+PYSIM_INLINE S clamp(S x, double low, double high) {
+  return min(max(x, all<S>(low)), all<S>(high));
+}
+
+/// A first step from the sizes of the state, its rate and the rate's change [II.4, algorithm 4.14].
+template <class S>
+S first_step(const System<S>& system, const Tolerances& tolerances, const Flight<S>& flight, const S* a) {
+  Workspace<S> w = system.workspace;
+  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  const auto take = [&](int count) { return w.template take<S>(count); };
+  const auto allowed = allowance(system, tolerances, flight.q, flight.v, flight.q, flight.v, w);
+  S *const size = take(nv), *const xi = take(nv), *const q = take(nq), *const v = take(nv),
+           *const a1 = take(nv);
+  S worst;
+  configuration_size(system.model, flight.q, size);
+  const S d0 = error_norm(nv, allowed, size, flight.v, &worst);
+  const S d1 = error_norm(nv, allowed, flight.v, a, &worst);
+  const S tiny = all<S>(1e-5);
+  const S h0 = select(min(d0, d1) < tiny, all<S>(1e-6), all<S>(0.01) * d0 / d1);
+
+  for (int i = 0; i < nv; ++i) {
+    xi[i] = h0 * flight.v[i];
+    v[i] = fma(h0, a[i], flight.v[i]);
+  }
+  retract(system.model, static_cast<const S*>(flight.q), xi, q);
+  const System<S> inner = {system.model, system.actuation, w, system.loop_q};
+  inner.acceleration(flight.time + h0, q, v, a1);
+  for (int i = 0; i < nv; ++i) {
+    xi[i] = v[i] - flight.v[i];
+    a1[i] = a1[i] - a[i];
+  }
+  const S d2 = error_norm(nv, allowed, xi, a1, &worst) / h0;
+  const S steepest = max(d1, d2);
+  const S h1 = select(steepest < all<S>(1e-15),
+                      max(all<S>(1e-6), all<S>(1e-3) * h0),
+                      power(all<S>(0.01) / max(steepest, all<S>(1e-15)), 0.2));
+  return min(all<S>(100) * h0, h1);
+}
+
+template <class S>
+S* copy_loop_q(const System<S>& system, Workspace<S>& w) {
+  S* const copy = w.template take<S>(system.model.loop_nq());
+  for (int i = 0; i < system.model.loop_nq(); ++i) copy[i] = system.loop_q[i];
+  return copy;
+}
+
+/// Hands out the states at those times that lie in the step just accepted by the `good` worlds.
+template <class S, class Sink>
+void hand_out(const System<S>& system,
+              const Flight<S>& flight,
+              const Stages<S>& stages,
+              const double* times,
+              std::ptrdiff_t count,
+              S good,
+              Record<S>* record,
+              const Sink& sink) {
+  Workspace<S> w = system.workspace;
+  S* const q = w.template take<S>(system.model.own_nq);
+  S* const v = w.template take<S>(system.model.own_nv);
+  S* const loop_q = copy_loop_q(system, w);  // outputs leave no trace in the steps
+  const System<S> inner = {system.model, system.actuation, w, loop_q};
+  const S stop = flight.time + flight.h;
+  for (;;) {
+    S next = all<S>(__builtin_inf());
+    for (int k = 0; k < S::width; ++k) {
+      const auto index = static_cast<std::ptrdiff_t>(simd::lane(record->reached, k));
+      if (simd::lane(good, k) == 1 && index < count) simd::set_lane(next, k, times[index]);
+    }
+    const S due = select(next <= stop, all<S>(1), all<S>(0));
+    if (!simd::any<S>(due == all<S>(1))) return;
+    const S theta = select(due == all<S>(1), (next - flight.time) / flight.h, all<S>(0));
+    interpolate(inner, flight.h, theta, flight.q, flight.v, stages, q, v);
+    inner.project(q, v);
+    for (int k = 0; k < S::width; ++k) {
+      if (simd::lane(due, k) == 1) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v);
+    }
+    record->reached += due;
+    const auto last = record->reached == all<S>(static_cast<double>(count));
+    record->status = select(last, all<S>(static_cast<int>(Status::reached)), record->status);
+  }
+}
+
+/// Advances every world through `times` (ascending, `count` of them), with at most `attempts` steps tried.
+/// `sink(k, index, q, v)` takes world k's state at times[index].
+template <class S, class Sink>
+Record<S> advance_adaptive(const System<S>& system,
+                           const Tolerances& tolerances,
+                           const double* times,
+                           std::ptrdiff_t count,
+                           double longest,
+                           std::ptrdiff_t attempts,
+                           Flight<S>& flight,
+                           const Sink& sink) {
+  System<S> inner = system;
+  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  const auto take = [&](int numbers) { return inner.workspace.template take<S>(numbers); };
+  const Stages<S> stages = take_stages<DormandPrince>(system, inner.workspace);
+  S *const xi = take(nv), *const q1 = take(nq), *const v1 = take(nv), *const e_v = take(nv);
+  inner.loop_q = copy_loop_q(system, inner.workspace);
+  const S one = all<S>(1), none = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
+
+  inner.acceleration(flight.time, flight.q, flight.v, stages.a);
+  for (int i = 0; i < nv; ++i) stages.k[i] = flight.v[i];
+  flight.h = select(flight.h > none, flight.h, first_step(inner, tolerances, flight, stages.a));
+  flight.h = min(flight.h, all<S>(longest));
+
+  Record<S> record = {
+      none, none, none, none, all<S>(static_cast<int>(count > 0 ? Status::running : Status::reached))};
+  for (std::ptrdiff_t n = 0; n < attempts; ++n) {
+    S alive = select(record.status == none, one, none);
+    const S shortest = all<S>(1e-15) * max(abs(flight.time), abs(end));
+    const S stuck = select(flight.h > shortest, none, alive);
+    record.status = select(stuck == one, all<S>(static_cast<int>(Status::underflow)), record.status);
+    alive = alive - stuck;
+    if (!simd::any<S>(alive == one)) break;
+
+    for (int i = 0; i < system.model.loop_nq(); ++i) inner.loop_q[i] = system.loop_q[i];
+    evaluate_stages<DormandPrince>(inner, flight.time, flight.h, flight.q, flight.v, 1, stages, xi, q1, v1);
+    combine(DormandPrince::e, DormandPrince::stages, flight.h, stages.k, nv, xi);
+    combine(DormandPrince::e, DormandPrince::stages, flight.h, stages.a, nv, e_v);
+    Workspace<S> w = inner.workspace;
+    const auto allowed = allowance(inner, tolerances, flight.q, flight.v, q1, v1, w);
+    S error = error_norm(nv, allowed, xi, e_v, &record.worst);
+    const S closed = select(inner.project(q1, v1), one, none);
+    error = select(closed == one, error, all<S>(1e10));
+    error = select(error * none == none, min(error, all<S>(1e10)), all<S>(1e10));  // no number: far too long
+    if (system.model.rows > 0) inner.acceleration(flight.time + flight.h, q1, v1, stages.a + 6 * nv);
+    const S good = select(error <= one, alive, none);
+    record.accepted += good;
+    record.rejected += alive - good;
+
+    hand_out(inner, flight, stages, times, count, good, &record, sink);
+    const S kept = select(record.status == none, good, none);
+    const S lost = alive - good;
+    const S floor = max(error, all<S>(1e-10));
+    const S wish = all<S>(0.9) * power(floor, 0.75 * 0.04 - 0.2);
+    const S longer = min(clamp(wish * power(flight.last_error, 0.04), 0.2, 10), flight.growth);
+    const S factor = select(kept == one, longer, select(lost == one, clamp(wish, 0.1, 1), one));
+    for (int i = 0; i < nv; ++i) {
+      flight.v[i] = select(kept == one, v1[i], flight.v[i]);
+      stages.k[i] = flight.v[i];
+      stages.a[i] = select(kept == one, stages.a[6 * nv + i], stages.a[i]);
+    }
+    for (int i = 0; i < nq; ++i) flight.q[i] = select(kept == one, q1[i], flight.q[i]);
+    for (int i = 0; i < system.model.loop_nq(); ++i) {
+      system.loop_q[i] = select(kept == one, inner.loop_q[i], system.loop_q[i]);
+    }
+    flight.time = select(kept == one, flight.time + flight.h, flight.time);
+    flight.last_error = select(kept == one, max(error, all<S>(1e-4)), flight.last_error);
+    flight.growth = select(kept == one, all<S>(10), select(lost == one, one, flight.growth));
+    flight.h = min(flight.h * factor, all<S>(longest));
+  }
+  return record;
+}
+
+}  // namespace pysim::stepping

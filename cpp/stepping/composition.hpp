@@ -1,0 +1,26 @@
+// Order 4 from a symmetric scheme of order 2, by five steps of it [Suzuki 1990].
+//
+//     Φ_h = φ_ph φ_ph φ_(1−4p)h φ_ph φ_ph,        p = 1 / (4 − 4^(1/3))
+//
+// The composition is symmetric, and symplectic where φ is.
+#pragma once
+
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+template <class Scheme>
+struct Fourth {
+  template <class S>
+  static void step(const System<S>& system, S time, S h, S* q, S* v) {
+    constexpr double p = 0.41449077179437573714;
+    constexpr double share[5] = {p, p, 1 - 4 * p, p, p};
+    for (const double part : share) {
+      const S along = all<S>(part) * h;
+      Scheme::step(system, time, along, q, v);
+      time += along;
+    }
+  }
+};
+
+}  // namespace pysim::stepping

@@ -1,0 +1,77 @@
+// How large an error of a step is, measured in the tangent by what the user allows.
+//
+//     |e| = √ mean_i (e_i / (atol_i + rtol_i · size_i))²        over the coordinates of ξ and of v
+//
+// The size of a real coordinate is its own, that of a displacement's position its largest number, that of a
+// rotation 1 rad.
+#pragma once
+
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+/// One number a coordinate of v each.
+struct Tolerances {
+  const double* relative;
+  const double* position;  ///< [m] or [rad]
+  const double* velocity;  ///< [m/s] or [rad/s]
+};
+
+/// Sizes of the coordinates of q, one a coordinate of v.
+template <class S>
+void configuration_size(const ModelView<typename S::Real>& model, const S* q, S* size) {
+  using tree::Group;
+  for (int b = 0; b < model.bodies; ++b) {
+    const tree::Joint& joint = model.joint[b];
+    for (int k = 0; joint.own_q >= 0 && k < joint.blocks; ++k) {
+      const tree::Block& block = joint.block[k];
+      const S* p = q + joint.own_q + block.q;
+      S* s = size + joint.own_v + block.v;
+      for (int i = 0; i < block.nv; ++i) s[i] = block.group == Group::real ? abs(p[i]) : all<S>(1);
+      if (block.group != Group::pose) continue;
+      s[0] = s[1] = s[2] = max(abs(p[0]), max(abs(p[1]), abs(p[2])));
+    }
+  }
+}
+
+/// What is allowed of each coordinate of ξ and of v, between a step's ends.
+template <class S>
+struct Allowance {
+  S *xi, *v;
+};
+
+template <class S>
+Allowance<S> allowance(const System<S>& system,
+                       const Tolerances& tolerances,
+                       const S* q0,
+                       const S* v0,
+                       const S* q1,
+                       const S* v1,
+                       Workspace<S>& w) {
+  const int nv = system.model.own_nv;
+  S *const xi = w.template take<S>(nv), *const v = w.template take<S>(nv), *const end = w.next;
+  configuration_size(system.model, q0, xi);
+  configuration_size(system.model, q1, end);
+  for (int i = 0; i < nv; ++i) {
+    const S relative = all<S>(tolerances.relative[i]);
+    xi[i] = fma(relative, max(xi[i], end[i]), all<S>(tolerances.position[i]));
+    v[i] = fma(relative, max(abs(v0[i]), abs(v1[i])), all<S>(tolerances.velocity[i]));
+  }
+  return {xi, v};
+}
+
+/// The norm above; `worst` receives the coordinate of v that holds the largest part of it.
+template <class S>
+S error_norm(int nv, const Allowance<S>& allowed, const S* xi, const S* v, S* worst) {
+  S sum = all<S>(0), largest = all<S>(-1);
+  for (int i = 0; i < nv; ++i) {
+    const S x = xi[i] / allowed.xi[i], y = v[i] / allowed.v[i];
+    const S square = fma(x, x, y * y);
+    sum += square;
+    *worst = select(square > largest, all<S>(i), *worst);
+    largest = max(largest, square);
+  }
+  return sqrt(sum / all<S>(nv > 0 ? 2 * nv : 1));
+}
+
+}  // namespace pysim::stepping

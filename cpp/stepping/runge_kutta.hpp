@@ -1,0 +1,107 @@
+// Explicit Runge-Kutta-Munthe-Kaas schemes on the configuration's Lie group [Munthe-Kaas 1998].
+//
+// The motion during a step is written q(t) = q₀ ⊕ ξ(t); ξ lives in a vector space, where a classical scheme
+// with nodes c, matrix A and weights b applies to  ξ̇ = J_r⁻¹(ξ) v,  v̇ = v̇(t, q₀ ⊕ ξ, v):
+//
+//     ξ_s = h Σ A_sj k_j        v_s = v₀ + h Σ A_sj a_j
+//     k_s = J_r⁻¹(ξ_s) v_s      a_s = v̇(t + c_s h, q₀ ⊕ ξ_s, v_s)
+//     q₁ = q₀ ⊕ h Σ b_s k_s     v₁ = v₀ + h Σ b_s a_s
+#pragma once
+
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+/// The explicit midpoint rule, of order 2.
+struct Midpoint {
+  static constexpr int stages = 2;
+  static constexpr double A[2][2] = {{0, 0}, {0.5, 0}};
+  static constexpr double b[2] = {0, 1};
+  static constexpr double c[2] = {0, 0.5};
+};
+
+/// The classical scheme of order 4 [Kutta 1901].
+struct Classical {
+  static constexpr int stages = 4;
+  static constexpr double A[4][4] = {{0, 0, 0, 0}, {0.5, 0, 0, 0}, {0, 0.5, 0, 0}, {0, 0, 1, 0}};
+  static constexpr double b[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  static constexpr double c[4] = {0, 0.5, 0.5, 1};
+};
+
+/// h Σ w_j row_j of the first `count` rows (each of nv packs); rows of weight 0 are not read.
+template <class S>
+void combine(const double* w, int count, S h, const S* rows, int nv, S* sum) {
+  for (int i = 0; i < nv; ++i) sum[i] = all<S>(0);
+  for (int j = 0; j < count; ++j) {
+    if (w[j] == 0) continue;
+    const S weight = all<S>(w[j]) * h;
+    for (int i = 0; i < nv; ++i) sum[i] = fma(weight, rows[j * nv + i], sum[i]);
+  }
+}
+
+/// Rates of every stage of one step: k (stages × nv) of ξ, a (stages × nv) of v.
+template <class S>
+struct Stages {
+  S *k, *a;
+};
+
+template <class Tableau, class S>
+Stages<S> take_stages(const System<S>& system, Workspace<S>& w) {
+  const int numbers = Tableau::stages * system.model.own_nv;
+  return {w.template take<S>(numbers), w.template take<S>(numbers)};
+}
+
+/// ξ_s and v_s from the stages before s.
+template <class Tableau, class S>
+void stage_state(const System<S>& system, S h, const S* v, int s, const Stages<S>& stages, S* xi, S* v_s) {
+  const int nv = system.model.own_nv;
+  combine(Tableau::A[s], s, h, stages.k, nv, xi);
+  combine(Tableau::A[s], s, h, stages.a, nv, v_s);
+  for (int i = 0; i < nv; ++i) v_s[i] += v[i];
+}
+
+/// Fills the rates of stages [first, stages). The state of the last stage is left in `q_s` and `v_s`, its ξ
+/// in `xi`.
+template <class Tableau, class S>
+void evaluate_stages(const System<S>& system,
+                     S time,
+                     S h,
+                     const S* q,
+                     const S* v,
+                     int first,
+                     const Stages<S>& stages,
+                     S* xi,
+                     S* q_s,
+                     S* v_s) {
+  const int nv = system.model.own_nv;
+  for (int s = first; s < Tableau::stages; ++s) {
+    stage_state<Tableau>(system, h, v, s, stages, xi, v_s);
+    retract(system.model, q, xi, q_s);
+    system.acceleration(fma(all<S>(Tableau::c[s]), h, time), q_s, v_s, stages.a + s * nv);
+    lift(system.model, xi, v_s, stages.k + s * nv);
+  }
+}
+
+/// One scheme of fixed step.
+template <class Tableau>
+struct RungeKutta {
+  template <class S>
+  static void step(const System<S>& system, S time, S h, S* q, S* v) {
+    System<S> inner = system;
+    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    const auto take = [&](int count) { return inner.workspace.template take<S>(count); };
+    const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
+    S *const xi = take(nv), *const v_s = take(nv), *const q_s = take(nq);
+
+    evaluate_stages<Tableau>(inner, time, h, q, v, 0, stages, xi, q_s, v_s);
+    combine(Tableau::b, Tableau::stages, h, stages.k, nv, xi);
+    combine(Tableau::b, Tableau::stages, h, stages.a, nv, v_s);
+    retract(system.model, q, xi, q);
+    for (int i = 0; i < nv; ++i) v[i] += v_s[i];
+  }
+};
+
+using Rk2 = RungeKutta<Midpoint>;
+using Rk4 = RungeKutta<Classical>;
+
+}  // namespace pysim::stepping

@@ -1,0 +1,151 @@
+"""Integrators by name: the engine's, those a decorator registered, those an installed package offers.
+
+    from pysim.integrators import Integrator, integrator
+
+    @integrator("heun")
+    class Heun(Integrator):
+        \"\"\"Heun's scheme, of order 2.\"\"\"
+
+        def step(self, system, t, h, q, v):
+            a = system.acceleration(t, q, v)
+            end = system.integrate(q, h * v + h**2 / 2 * a)
+            return end, v + h / 2 * (a + system.acceleration(t + h, end, v + h * a))
+
+A plugin's annotated fields are keys of a scene's [simulation] table. Its steps run in Python, one call a step: to
+try a scheme, not to race it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Protocol, TypeVar, dataclass_transform
+
+from pysim.errors import PysimError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class System(Protocol):
+    """What a scheme asks of a mechanism."""
+
+    def acceleration(self, t: float, q: Array, v: Array) -> Array:
+        """Return v̇ (nv,) at time t [s], under actuators, passive forces, gravity and constraints."""
+
+    def integrate(self, q: Array, dq: Array) -> Array:
+        """Return q ⊕ dq (nq,), dq (nv,) in the tangent at q."""
+
+    def lift(self, xi: Array, v: Array) -> Array:
+        """Return ξ̇ = J_r⁻¹(ξ) v (nv,), the rate of ξ where q ⊕ ξ(t) moves with velocity v."""
+
+
+@dataclass_transform()
+class Integrator:
+    """Base of integrator plugins."""
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(cls)
+
+    def step(
+        self,
+        system: System,  # noqa: ARG002, for those who write one
+        t: float,  # noqa: ARG002
+        h: float,  # noqa: ARG002
+        q: Array,  # noqa: ARG002
+        v: Array,  # noqa: ARG002
+    ) -> tuple[Array, Array]:
+        """Return (q, v) at t + h [s]."""
+        raise PysimError(
+            _owner(type(self)), "has no step; write `def step(self, system, t, h, q, v)` -> (q, v)"
+        )
+
+
+@dataclass(frozen=True)
+class IntegratorType:
+    """What is known of a scheme before it runs."""
+
+    name: str
+    doc: str
+    adaptive: bool = False  # chooses its steps by tolerances
+    loops: bool = True  # can close loops and hold couplings
+    plugin: type[Integrator] | None = None
+
+
+BUILTIN = {
+    kind.name: kind
+    for kind in (
+        IntegratorType("semi_implicit", "symplectic Euler, order 1"),
+        IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2"),
+        IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4"),
+        IntegratorType(
+            "variational", "symplectic, keeps momenta to rounding, order 2, implicit", loops=False
+        ),
+        IntegratorType("variational4", "five variational steps, order 4", loops=False),
+        IntegratorType(
+            "dopri5", "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps", adaptive=True
+        ),
+    )
+}
+Plugin = TypeVar("Plugin", bound=type[Integrator])
+_plugins: dict[str, type[Integrator]] = {}
+_GROUP = "pysim.integrators"
+
+
+def integrator(name: str) -> Callable[[Plugin], Plugin]:
+    """Class decorator: make this scheme available as `integrator = "<name>"` in scenes.
+
+    Raises:
+        PysimError: the name is taken; the text names both owners.
+    """
+
+    def register(plugin: Plugin) -> Plugin:
+        if name in BUILTIN:
+            raise PysimError(
+                _owner(plugin), f"integrator {name!r} is built in; choose another name"
+            )
+        taken = _plugins.get(name, plugin)
+        if _owner(taken) != _owner(plugin):
+            problem = (
+                f"integrator {name!r} is already taken by {_owner(taken)}; choose another name"
+            )
+            raise PysimError(_owner(plugin), problem)
+        _plugins[name] = plugin
+        return plugin
+
+    return register
+
+
+def find_integrator(name: str) -> IntegratorType:
+    """Return the scheme of a name, importing its package if need be.
+
+    Raises:
+        PysimError: there is none; the text suggests one.
+    """
+    if name in BUILTIN:
+        return BUILTIN[name]
+    if name not in _plugins:
+        installed = {entry.name: entry for entry in entry_points(group=_GROUP)}
+        if name not in installed:
+            known = {*BUILTIN, *_plugins, *installed}
+            raise PysimError(
+                "integrator", f"unknown integrator {name!r}{did_you_mean(name, known)}"
+            )
+        plugin = installed[name].load()
+        if not (isinstance(plugin, type) and issubclass(plugin, Integrator)):
+            problem = f"integrator {name!r} is no subclass of pysim.integrators.Integrator"
+            raise PysimError(installed[name].value, problem)
+        integrator(name)(plugin)
+    plugin = _plugins[name]
+    return IntegratorType(name, (plugin.__doc__ or "").strip(), plugin=plugin)
+
+
+def _owner(plugin: type[Integrator]) -> str:
+    return f"{plugin.__module__}.{plugin.__qualname__}"

@@ -1,0 +1,115 @@
+"""The author's code, called so that what it raises is told by the author's file, line and text."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import JointError, PysimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PACKAGE = str(Path(__file__).resolve().parents[1])
+NOT_THE_AUTHORS = (
+    PACKAGE,
+    str(Path(np.__file__).resolve().parent),
+    "<frozen",
+    "<__array_",
+    "<string>",
+)
+
+
+def author_line() -> str:
+    """`file:line` of the innermost line that is neither pysim's nor NumPy's: the author's."""
+    file, line = _innermost()
+    return f"{file}:{line}"
+
+
+def author_text() -> str:
+    """Return that line itself, in backquotes, "" where there is no source."""
+    return quoted(*_innermost())
+
+
+def quoted(file: str, line: int) -> str:
+    """A line of source in backquotes, "" where there is none."""
+    text = linecache.getline(file, line).strip()
+    return f"`{text}`" if text else ""
+
+
+def call(joint: object, method: str, *arguments: Any) -> Any:
+    """Call a method that an author wrote.
+
+    Raises:
+        JointError: whatever it raises, with the author's line.
+    """
+    try:
+        return getattr(joint, method)(*arguments)
+    except PysimError:  # knows its place
+        raise
+    except Exception as error:
+        owner = f"{type(joint).__qualname__}.{method}"
+        raise told_of(error, getattr(joint, method), owner) from error
+
+
+def told_of(error: Exception, function: Callable[..., Any], owner: str) -> JointError:
+    """Return an error of the author's code in pysim's words."""
+    where, text = place_of(error, function)
+    problem = f"{type(error).__name__}: {error}{text and f', in {text}'}"
+    return JointError(where, f"{problem}; mend {owner}")
+
+
+def place_of(error: BaseException, method: Callable[..., Any]) -> tuple[str, str]:
+    """`file:line` and text of the author's line that an error came through, else of the method."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not _is_foreign(frame.filename)
+    ]
+    if not frames:  # wrong arguments: the method did not start
+        return defined_at(method), ""
+    file, line = frames[-1].filename, frames[-1].lineno or 1
+    return f"{file}:{line}", quoted(file, line)
+
+
+def defined_at(method: Callable[..., Any]) -> str:
+    """`file:line` where a method begins."""
+    function = getattr(method, "__func__", method)
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(function)
+
+
+def method_place(joint: object, method: str) -> str:
+    """`file:line: Class.method`, where a fault of what a method returns is told."""
+    return f"{defined_at(getattr(joint, method))}: {type(joint).__qualname__}.{method}"
+
+
+def breaking_line(joint: object, method: str, *arguments: Any) -> str:
+    """Return "file:line, `text`, complaint" where plain arithmetic first leaves the finite numbers.
+
+    The method's own place where it does not complain.
+    """
+    function = getattr(joint, method)
+    try:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            function(*arguments)
+    except (ArithmeticError, ValueError) as error:
+        where, text = place_of(error, function)
+        return ", ".join(part for part in (where, text, str(error)) if part)
+    return defined_at(function)
+
+
+def _innermost() -> tuple[str, int]:
+    frame = sys._getframe(1)  # noqa: SLF001, the documented way to the stack
+    while _is_foreign(frame.f_code.co_filename) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _is_foreign(file: str) -> bool:
+    return file.startswith(NOT_THE_AUTHORS) or str(Path(file).resolve()).startswith(NOT_THE_AUTHORS)

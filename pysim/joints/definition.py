@@ -1,0 +1,210 @@
+"""What a plugin's class must say, judged when it is defined: fields that are scene keys, coordinates, methods."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import types
+import typing
+from typing import Any, ClassVar
+
+from pysim.errors import JointError
+from pysim.joints.author import author_line
+from pysim.joints.coordinates import Coordinates
+
+SCENE_KEYS = frozenset(
+    {
+        "name",
+        "type",
+        "parent",
+        "child",
+        "at",
+        "mimic",
+        "start",
+        "parameters",
+        "armature",
+        "damping",
+        "stiffness",
+        "rest",
+        "friction",
+        "friction_width",
+        "limits",
+        "effort_limit",
+        "velocity_limit",
+    }
+)  # of every joint, whatever its type (pysim/scene/tables.py)
+
+
+def define(cls: type[Any]) -> None:
+    """Make a dataclass of a plugin's class.
+
+    Raises:
+        JointError: what its author must mend, at the author's line.
+    """
+    where = f"{author_line()}: {cls.__qualname__}"
+    own = inspect.get_annotations(cls)
+    for name, annotation in own.items():
+        if not _is_class_variable(annotation):
+            _check_name(cls, name, where)
+    for name, value in vars(cls).items():
+        if name not in own and _is_forgotten(name, value):
+            kind = type(value).__name__
+            problem = f"the field {name!r} has no type, so scenes cannot set it"
+            remedy = f"write `{name}: {kind} = …`, or {name.upper()} for a constant"
+            raise JointError(where, f"{problem}; {remedy}")
+    if "coordinates" in vars(cls) and not isinstance(cls.coordinates, Coordinates):
+        problem = f"coordinates must be made by real, rotation or pose, got {cls.coordinates!r}"
+        raise JointError(where, f'{problem}; as `coordinates = real("angle")`')
+    try:
+        dataclasses.dataclass(cls)
+    except (TypeError, ValueError) as error:
+        raise JointError(where, _dataclass_problem(str(error))) from None
+    _check_defaults(cls, where)
+
+
+def _check_name(cls: type[Any], name: str, where: str) -> None:
+    if name == "coordinates":
+        problem = "coordinates are no field; leave their annotation out"
+    elif name in SCENE_KEYS:
+        problem = f"the field {name!r} is a key that every joint has; choose another name"
+    elif name in dir(cls.__mro__[1]) and name not in _fields_of_bases(cls):
+        problem = f"the field {name!r} hides a method of joints; choose another name"
+    elif name.startswith("_"):
+        problem = f"the field {name!r} cannot be a scene key; begin its name with a letter"
+    else:
+        return
+    raise JointError(where, problem)
+
+
+def _fields_of_bases(cls: type[Any]) -> set[str]:
+    return {
+        name
+        for base in cls.__mro__[1:]
+        if dataclasses.is_dataclass(base)
+        for name in (field.name for field in dataclasses.fields(base))
+    }
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return annotation.split("[")[0].split(".")[-1] == "ClassVar"
+    return annotation is ClassVar or typing.get_origin(annotation) is ClassVar
+
+
+def _is_forgotten(name: str, value: Any) -> bool:
+    """Whether a class attribute looks like a field whose annotation was forgotten."""
+    if name.startswith("_") or name.isupper() or name == "coordinates":
+        return False
+    return not (callable(value) or hasattr(value, "__get__"))
+
+
+def _dataclass_problem(text: str) -> str:
+    if "mutable default" in text:
+        name = text.partition(" for field ")[2].partition(" ")[0]
+        remedy = "write a tuple, or dataclasses.field(default_factory=…)"
+        return f"the default of {name!r} would be shared by all joints; {remedy}"
+    if "non-default argument" in text:
+        name = text.split("'")[1]
+        return f"the field {name!r} has no default but follows one that has; put it first"
+    return f"{text}; mend the fields"
+
+
+def _check_defaults(cls: type[Any], where: str) -> None:
+    for field in dataclasses.fields(cls):
+        if field.default is not dataclasses.MISSING and field.name in inspect.get_annotations(cls):
+            try:
+                wanted = field_type(cls, field)
+            except JointError:
+                continue  # told when the joint is registered; its module may not be complete yet
+            try:
+                checked(field.default, wanted, "")
+            except JointError as error:
+                raise JointError(where, f"the default of {field.name!r} {error.problem}") from None
+
+
+def check_complete(plugin: type[Any], motion: str, base: type[Any]) -> None:
+    """Refuse a class that cannot be a joint yet: no coordinates, no motion, an unknown type of a field.
+
+    Raises:
+        JointError: what is missing, at the author's line.
+    """
+    where = f"{author_line()}: {plugin.__qualname__}"
+    if not hasattr(plugin, "coordinates"):
+        raise JointError(where, 'has no coordinates; write `coordinates = real("angle")`')
+    if getattr(plugin, motion) is getattr(base, motion):
+        result = "a Pose" if motion == "placement" else "poses (n, 4, 4)"
+        raise JointError(
+            where, f"has no {motion}; write `def {motion}(self, q)` that returns {result}"
+        )
+    for field in dataclasses.fields(plugin):
+        field_type(plugin, field)
+
+
+def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:
+    """A field's annotation; `from __future__ import annotations` leaves it as text.
+
+    Raises:
+        JointError: the annotation cannot be understood.
+    """
+    if not isinstance(field.type, str):
+        return field.type
+    owner = next(c for c in plugin.__mro__ if field.name in inspect.get_annotations(c))
+    module = sys.modules.get(owner.__module__)
+    try:
+        return eval(field.type, vars(module) if module else {})  # the author's own words
+    except Exception as error:
+        problem = f"the type {field.type!r} of the field {field.name!r} cannot be understood"
+        where = f"{owner.__module__}.{owner.__qualname__}"
+        raise JointError(
+            where, f"{problem}, {error}; use float, int, bool, str or tuples"
+        ) from error
+
+
+def checked(value: Any, wanted: Any, where: str) -> Any:
+    """A value as a field of that type takes it: whole numbers become floats, lists tuples.
+
+    Raises:
+        JointError: it is of another type.
+    """
+    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin in (typing.Union, types.UnionType):
+        return _checked_union(value, wanted, where)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    kind = wanted if origin is None else origin
+    if kind in (tuple, list) and isinstance(value, (tuple, list)):
+        return kind(_checked_elements(value, wanted, inner, where))
+    refused = isinstance(kind, type) and not isinstance(value, kind)
+    if refused or (kind is int and isinstance(value, bool)):
+        raise JointError(where, f"must be {spelled(wanted)}, got {value!r}")
+    return value
+
+
+def _checked_union(value: Any, wanted: Any, where: str) -> Any:
+    for option in typing.get_args(wanted):
+        try:
+            return checked(value, option, where)
+        except JointError:
+            continue
+    raise JointError(where, f"must be {spelled(wanted)}, got {value!r}")
+
+
+def _checked_elements(value: Any, wanted: Any, inner: tuple[Any, ...], where: str) -> list[Any]:
+    if not inner:
+        return [float(x) if type(x) is int else x for x in value]
+    open_ended = len(inner) == 1 or inner[-1] is Ellipsis
+    if not open_ended and len(value) != len(inner):
+        raise JointError(where, f"must have {len(inner)} elements, got {len(value)}")
+    kinds = [inner[0]] * len(value) if open_ended else inner
+    try:
+        return [checked(x, kind, where) for x, kind in zip(value, kinds, strict=True)]
+    except JointError:
+        raise JointError(where, f"must be {spelled(wanted)}, got {value!r}") from None
+
+
+def spelled(wanted: Any) -> str:
+    """A type as its author writes it."""
+    if typing.get_origin(wanted) is None and isinstance(wanted, type):
+        return wanted.__name__
+    return str(wanted).replace("typing.", "")

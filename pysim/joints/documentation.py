@@ -1,0 +1,46 @@
+"""What an author says of a plugin's fields in the comment behind each, as `lift: float  # [m] how far it rises`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pysim.joints.builtin import Key
+    from pysim.joints.plugin import Joint
+
+_COMMENT = re.compile(r"#\s*(?:\[(?P<unit>[^\]]*)\])?\s*(?P<doc>.*)$")
+
+
+def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:
+    """The keys, unit and meaning taken from comments where the fields' metadata has none."""
+    comments = _comments(plugin)
+    found = []
+    for key in keys:
+        unit, doc = comments.get(key.name, ("", ""))
+        found.append(replace(key, unit=key.unit or unit, doc=key.doc or doc))
+    return tuple(found)
+
+
+def _comments(plugin: type[Joint]) -> dict[str, tuple[str, str]]:
+    """(unit, meaning) of fields, from the comments behind them."""
+    found: dict[str, tuple[str, str]] = {}
+    for owner in reversed(plugin.__mro__):
+        if owner.__module__ in ("builtins", "pysim.joints.plugin", "pysim.joints.callback"):
+            continue
+        try:
+            text = textwrap.dedent(inspect.getsource(owner))
+        except (OSError, TypeError):  # made without a file
+            continue
+        lines = text.splitlines()
+        for node in ast.parse(text).body[0].body:  # type: ignore[attr-defined]
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                behind = lines[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode()
+                match = _COMMENT.search(behind)
+                if match:
+                    found[node.target.id] = match["unit"] or "", match["doc"].strip()
+    return found

@@ -1,0 +1,57 @@
+"""Jumps of a pose: intervals over which it changes are halved until a continuous change would have vanished."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.joints.ranges import told
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.joints.motion_numbers import MotionNumbers
+
+    Array = NDArray[np.float64]
+
+POINTS = 257  # along each coordinate
+STEEPEST = 4  # intervals of each coordinate that are halved
+HALVINGS = 44  # until 257 points of π are 1e-15 apart
+JUMP = 1e-6  # what is left of a continuous change is far below
+
+
+def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str, float] | None:
+    """The state, in words, and the size of the largest jump along any real coordinate; None without one."""
+    coordinates = numbers.joint.coordinates
+    low, high = [], []
+    for part, at, at_v in coordinates.offsets():
+        if part.group != "real":
+            continue
+        walk = np.tile(start, (POINTS, 1))
+        walk[:, at] = np.linspace(ends[0, at_v], ends[1, at_v], POINTS)
+        change = _distance(numbers.poses(walk[:-1]), numbers.poses(walk[1:]))
+        steepest = np.argsort(change)[-STEEPEST:]
+        low.append(walk[:-1][steepest])
+        high.append(walk[1:][steepest])
+    if not low:
+        return None
+    a, b = _halved(numbers, np.concatenate(low), np.concatenate(high))
+    size = _distance(numbers.poses(a), numbers.poses(b))
+    worst = int(np.argmax(size))
+    return (told(coordinates, a[worst]), float(size[worst])) if size[worst] > JUMP else None
+
+
+def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array]:
+    """The half over which the pose changes more, again and again."""
+    for _ in range(HALVINGS):
+        middle = (a + b) / 2
+        X = numbers.poses(middle)
+        first = _distance(numbers.poses(a), X) >= _distance(X, numbers.poses(b))
+        a, b = np.where(first[:, None], a, middle), np.where(first[:, None], middle, b)
+    return a, b
+
+
+def _distance(X: Array, Y: Array) -> Array:
+    """Largest difference of two poses' numbers (n,); 0 where one is not finite."""
+    return np.asarray(np.nan_to_num(np.abs(X - Y).max(axis=(1, 2)), nan=0.0, posinf=0.0))

@@ -1,0 +1,281 @@
+"""The laws that every joint keeps, at probed states: what a load and an author's test check.
+
+finite   pose, S, c and force are finite             rigid   RᵀR = 1, det R = 1
+subspace S = (X⁻¹ ∂X/∂v)∨                            bias    c = Ṡ v
+rank     S has full rank at the start                alone   a state gives alone what it gives among others
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import JointError
+from pysim.joints.author import breaking_line
+from pysim.joints.callback import CallbackJoint
+from pysim.joints.motion_numbers import CallbackNumbers, TracedNumbers, place
+from pysim.joints.ranges import ANYWHERE, bounds, probes, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.joints.motion_numbers import MotionNumbers
+    from pysim.joints.plugin import Joint
+    from pysim.joints.trace import Traced
+
+    Array = NDArray[np.float64]
+
+RIGID = 1e-8  # |RᵀR − 1| of a rotation written with nine digits or more
+FULL_RANK = 1e-7  # least singular value of S, its columns of unit length
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A law that a joint breaks, and what to do."""
+
+    law: str
+    problem: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A joint's numbers at some states q (n, nq), v (n, nv); the first is its start."""
+
+    numbers: MotionNumbers
+    q: Array
+    v: Array
+    X: Array  # (n, 4, 4)
+    S: Array  # (n, 6, nv)
+    c: Array  # (n, 6)
+
+    @property
+    def at_finite(self) -> NDArray[np.intp]:
+        """Indices of the states whose pose and S are finite."""
+        good = np.isfinite(self.X).all(axis=(1, 2)) & np.isfinite(self.S).all(axis=(1, 2))
+        return np.flatnonzero(good & np.isfinite(self.c).all(axis=1))
+
+    def told(self, k: int) -> str:
+        """State k in words."""
+        return told(self.numbers.joint.coordinates, self.q[k])
+
+
+def numbers_of(joint: Joint, traced: Traced | None) -> MotionNumbers:
+    """The numbers of a joint; a callback joint has no trace."""
+    if isinstance(joint, CallbackJoint):
+        return CallbackNumbers(joint)
+    assert traced is not None
+    return TracedNumbers(joint, traced)
+
+
+def probe(
+    numbers: MotionNumbers,
+    limits: Mapping[str, tuple[float, float]],
+    start: Array,
+    anywhere: int = ANYWHERE,
+    seed: int = 0,
+) -> Probe:
+    """Ask a joint for its numbers over the range of its limits."""
+    rng = np.random.default_rng(seed)
+    coordinates = numbers.joint.coordinates
+    q = probes(coordinates, bounds(coordinates, limits), start, rng, anywhere)
+    return _asked(numbers, q, rng.normal(size=(len(q), coordinates.nv)))
+
+
+def _asked(numbers: MotionNumbers, q: Array, v: Array) -> Probe:
+    with np.errstate(all="ignore"):
+        return Probe(numbers, q, v, numbers.poses(q), numbers.subspace(q), numbers.bias(q, v))
+
+
+def not_finite(numbers: MotionNumbers, q: Array, v: Array) -> Fault | None:
+    """The first of the states q (n, nq), v (n, nv) at which a joint's numbers are not finite."""
+    found = _asked(numbers, q, v)
+    return _finite(found) or _force(found)
+
+
+def faults(found: Probe) -> list[Fault]:
+    """Every law that a joint breaks."""
+    with np.errstate(all="ignore"):
+        return [fault for law in LAWS.values() if (fault := law(found)) is not None]
+
+
+def check_at_load(
+    joint: Joint,
+    traced: Traced | None,
+    limits: Mapping[str, tuple[float, float]],
+    start: Array,
+    where: str,
+    *,
+    follows: bool = False,
+) -> None:
+    """Refuse a joint of a model that breaks a law.
+
+    A joint that follows another may start where it stands still, as a roller on the top of its cam.
+
+    Raises:
+        JointError: the first law broken, at which state and by how much.
+    """
+    broken = faults(probe(numbers_of(joint, traced), limits, start))
+    broken = [fault for fault in broken if not (follows and fault.law == "rank")]
+    if broken:
+        raise JointError(where, f"{broken[0].problem}; {broken[0].remedy}")
+
+
+def _finite(found: Probe) -> Fault | None:
+    """Pose, S and c are finite wherever the limits let the joint go."""
+    bad = np.setdiff1d(np.arange(len(found.q)), found.at_finite)
+    if not len(bad):
+        return None
+    k, numbers = int(bad[0]), found.numbers
+    what = next(
+        name
+        for name, values in (("pose", found.X), ("subspace S", found.S), ("bias c", found.c))
+        if not np.isfinite(values[k]).all()
+    )
+    problem = f"its {what} is not finite at {found.told(k)} ({_line(numbers, found.q[k])})"
+    return Fault("finite", problem, "give limits within which it is, or mend the formula")
+
+
+def _line(numbers: MotionNumbers, q: Array) -> str:
+    """The author's line where plain arithmetic leaves the finite numbers, as far as it tells."""
+    argument = q[None] if numbers.method == "poses" else numbers.joint.coordinates.named(list(q))
+    return breaking_line(numbers.joint, numbers.method, argument)
+
+
+def _rigid(found: Probe) -> Fault | None:
+    """RᵀR = 1, det R = 1, and the last row is (0, 0, 0, 1)."""
+    X = found.X[found.at_finite]
+    if not len(X):
+        return None
+    R = X[:, :3, :3]
+    error = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
+    worst = int(np.argmax(error))
+    at = f"at {found.told(int(found.at_finite[worst]))} ({place(found.numbers)})"
+    if error[worst] > RIGID:
+        problem = f"its rotation is not orthonormal, |RᵀR − 1| = {error[worst]:.3g} {at}"
+        return Fault("rigid", problem, "make it of Pose.rotate_x, rotate_y, rotate_z and rotate")
+    mirrored = np.flatnonzero(np.linalg.det(R) < 0)
+    if len(mirrored):
+        at = f"at {found.told(int(found.at_finite[mirrored[0]]))} ({place(found.numbers)})"
+        problem = f"its rotation is a reflection, det R = −1 {at}"
+        return Fault("rigid", problem, "turn the sign of one axis")
+    below = np.abs(X[:, 3] - [0, 0, 0, 1]).max(axis=1)
+    if below.max() > 0:
+        row = X[int(np.argmax(below)), 3].tolist()
+        problem = (
+            f"the last row of its poses must be 0, 0, 0, 1, got {row} ({place(found.numbers)})"
+        )
+        return Fault("rigid", problem, "start from np.tile(np.eye(4), (len(q), 1, 1))")
+    return None
+
+
+def _subspace(found: Probe) -> Fault | None:
+    """S is the derivative of the pose."""
+    at = found.at_finite
+    other = found.numbers.other_subspace(found.q[at])
+    remedy = (
+        "mend `subspace`, or leave it out" if _is_authors(found, "subspace") else FAULT_OF_PYSIM
+    )
+    return _compared(
+        found, "subspace", "S", "the derivative of the pose", (found.S[at], other), remedy
+    )
+
+
+def _bias(found: Probe) -> Fault | None:
+    """Bias: c is the derivative of S along v, times v."""
+    at = found.at_finite
+    other = found.numbers.other_bias(found.q[at], found.v[at])
+    remedy = "mend `bias`, or leave it out" if _is_authors(found, "bias") else FAULT_OF_PYSIM
+    return _compared(found, "bias", "c", "the rate of S, times v,", (found.c[at], other), remedy)
+
+
+FAULT_OF_PYSIM = "the motion is not smooth there, or this is a fault of pysim; please report it"
+
+
+def _is_authors(found: Probe, method: str) -> bool:
+    joint = found.numbers.joint
+    return isinstance(joint, CallbackJoint) and getattr(type(joint), method) is not getattr(
+        CallbackJoint, method
+    )
+
+
+def _compared(
+    found: Probe, law: str, symbol: str, what: str, pair: tuple[Array, Array], remedy: str
+) -> Fault | None:
+    if not pair[0].size:
+        return None  # no finite state, told by `finite`
+    given, other = (x.reshape(len(x), -1) for x in pair)
+    error = np.abs(given - other).max(axis=1) / np.maximum(1.0, np.abs(other).max(axis=1))
+    worst = int(np.argmax(np.nan_to_num(error, nan=np.inf)))
+    if error[worst] <= found.numbers.tolerance:
+        return None
+    state = found.told(int(found.at_finite[worst]))
+    problem = f"its {symbol} differs from {what} by {error[worst]:.3g} at {state} ({place(found.numbers)})"
+    return Fault(law, problem, remedy)
+
+
+def _rank(found: Probe) -> Fault | None:
+    """Every velocity moves the child at the start, and no two move it alike."""
+    coordinates, S = found.numbers.joint.coordinates, found.S[0]
+    if not np.isfinite(S).all():
+        return None  # told by `finite`
+    size = np.linalg.norm(S, axis=0)
+    idle = np.flatnonzero(size < FULL_RANK)
+    at = f"at the start, {found.told(0)} ({place(found.numbers)})"
+    remedy = "let the joint start elsewhere, or leave the coordinate out"
+    if len(idle):
+        name = next(p.name for p, _, at_v in coordinates.offsets() if at_v <= idle[0] < at_v + p.nv)
+        problem = f"S has rank {np.linalg.matrix_rank(S)}, not {coordinates.nv}: {name!r} moves nothing {at}"
+        return Fault("rank", problem, remedy)
+    singular = np.linalg.svd(S / size, compute_uv=False)
+    rank = int(np.sum(singular > FULL_RANK))
+    if rank == coordinates.nv:
+        return None
+    names = ", ".join(part.name for part in coordinates.parts)
+    problem = f"S has rank {rank}, not {coordinates.nv}: some of {names} move the child alike {at}"
+    return Fault("rank", problem, remedy)
+
+
+def _force(found: Probe) -> Fault | None:
+    """The passive force is finite."""
+    tau = found.numbers.force(found.q, found.v)
+    if tau is None or np.isfinite(tau).all():
+        return None
+    k = int(np.argmin(np.isfinite(tau).all(axis=1)))
+    joint = found.numbers.joint
+    coordinates = joint.coordinates
+    q, v = coordinates.named(list(found.q[k])), coordinates.named_velocities(list(found.v[k]))
+    line = breaking_line(joint, "force", q, v)
+    problem = f"its force is not finite at {found.told(k)} ({line})"
+    return Fault("force", problem, "give limits within which it is, or mend the formula")
+
+
+def _alone(found: Probe) -> Fault | None:
+    """A callback's row depends on its own state only."""
+    if not isinstance(found.numbers.joint, CallbackJoint):
+        return None
+    for k in (0, len(found.q) - 1):
+        alone = found.numbers.poses(found.q[k : k + 1])[0]
+        error = np.abs(alone - found.X[k]).max()
+        if error > RIGID:
+            problem = (
+                f"its pose at {found.told(k)} differs by {error:.3g} when that state is asked alone "
+                f"({place(found.numbers)})"
+            )
+            return Fault("alone", problem, "compute row k from q[k] only, as with q[:, 0]")
+    return None
+
+
+LAWS: dict[str, Callable[[Probe], Fault | None]] = {
+    "finite": _finite,
+    "rigid": _rigid,
+    "alone": _alone,
+    "subspace": _subspace,
+    "bias": _bias,
+    "rank": _rank,
+    "force": _force,
+}

@@ -1,0 +1,168 @@
+"""Pose, subspace, bias and force of a joint for many states, and the same derivatives found another way.
+
+Checks compare the two: a traced joint's S comes from differentiating its program, the other from complex steps of the
+pose; a callback joint's S may be its author's, the other comes from differences of the poses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pysim.joints.author import method_place
+from pysim.joints.callback import CallbackJoint
+from pysim.joints.evaluation import evaluate, rate
+from pysim.spatial import rotation_from_quaternion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.joints.coordinates import Coordinates
+    from pysim.joints.plugin import Joint
+    from pysim.joints.trace import Traced
+
+    Array = NDArray[np.float64]
+
+
+class MotionNumbers(Protocol):
+    """What the laws of a joint (laws.py) speak about; q (n, nq), v (n, nv)."""
+
+    method: str  # where the author says the motion
+    tolerance: float  # of derivatives, for numbers of about 1
+
+    @property
+    def joint(self) -> Joint:
+        """The joint itself."""
+
+    def poses(self, q: Array) -> Array:
+        """X_PC (n, 4, 4)."""
+
+    def subspace(self, q: Array) -> Array:
+        """S (n, 6, nv)."""
+
+    def bias(self, q: Array, v: Array) -> Array:
+        """Return c = Ṡ v (n, 6)."""
+
+    def force(self, q: Array, v: Array) -> Array | None:
+        """Passive force (n, nv), None without one."""
+
+    def other_subspace(self, q: Array) -> Array:
+        """S from the poses."""
+
+    def other_bias(self, q: Array, v: Array) -> Array:
+        """Return c from the subspace."""
+
+
+class TracedNumbers:
+    """Of a joint that was traced, from its tape."""
+
+    method = "placement"
+    tolerance = 1e-9
+
+    def __init__(self, joint: Joint, traced: Traced) -> None:
+        self._joint, self.traced = joint, traced
+        self.nv = traced.coordinates.nv
+
+    @property
+    def joint(self) -> Joint:
+        return self._joint
+
+    def poses(self, q: Array) -> Array:
+        X = np.tile(np.eye(4), (len(q), 1, 1))
+        numbers = evaluate(self.traced.tape, self._inputs(q), self.traced.pose)
+        X[:, :3, :3] = numbers[:9].reshape(3, 3, -1).transpose(2, 1, 0)
+        X[:, :3, 3] = numbers[9:].T
+        return X
+
+    def subspace(self, q: Array) -> Array:
+        numbers = evaluate(self.traced.tape, self._inputs(q), self.traced.subspace)
+        return numbers.reshape(self.nv, 6, -1).transpose(2, 1, 0)
+
+    def bias(self, q: Array, v: Array) -> Array:
+        return np.asarray(evaluate(self.traced.tape, self._inputs(q, v), self.traced.bias).T)
+
+    def force(self, q: Array, v: Array) -> Array | None:
+        if self.traced.force is None:
+            return None
+        return np.asarray(evaluate(self.traced.tape, self._inputs(q, v), self.traced.force).T)
+
+    def other_subspace(self, q: Array) -> Array:
+        n, nv = len(q), self.nv
+        many = np.tile(q, (nv, 1))
+        directions = np.repeat(np.eye(nv), n, axis=0)
+        moved = self._inputs(rates(self.traced.coordinates, many, directions))
+        numbers = rate(self.traced.tape, self._inputs(many), moved, self.traced.pose)
+        dR = numbers[:9].reshape(3, 3, nv * n).transpose(2, 1, 0)
+        X = np.tile(self.poses(q), (nv, 1, 1))
+        W = np.swapaxes(X[:, :3, :3], 1, 2) @ dR
+        angular = [W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]]
+        linear = np.einsum("nji,jn->ni", X[:, :3, :3], numbers[9:])
+        twists = np.concatenate([linear, 0.5 * np.stack(angular, axis=1)], axis=1)
+        return np.moveaxis(twists.reshape(nv, n, 6), 0, -1)
+
+    def other_bias(self, q: Array, v: Array) -> Array:
+        moved = self._inputs(rates(self.traced.coordinates, q, v))
+        numbers = rate(self.traced.tape, self._inputs(q), moved, self.traced.subspace)
+        return np.asarray(np.einsum("kin,nk->ni", numbers.reshape(self.nv, 6, len(q)), v))
+
+    def _inputs(self, q: Array, v: Array | None = None) -> Array:
+        """Columns of q and v, as a tape reads them."""
+        v = np.zeros((len(q), self.nv)) if v is None else v
+        return np.concatenate([q, v], axis=1).T
+
+
+class CallbackNumbers:
+    """Of a callback joint, from its author's NumPy code."""
+
+    method = "poses"
+    tolerance = 1e-6
+
+    def __init__(self, joint: CallbackJoint) -> None:
+        self._joint = joint
+
+    @property
+    def joint(self) -> Joint:
+        return self._joint
+
+    def poses(self, q: Array) -> Array:
+        return self._joint.asked("poses", (len(q), 4, 4), q)
+
+    def subspace(self, q: Array) -> Array:
+        return self._joint.asked("subspace", (len(q), 6, self._joint.coordinates.nv), q)
+
+    def bias(self, q: Array, v: Array) -> Array:
+        return self._joint.asked("bias", (len(q), 6), q, v)
+
+    def force(self, q: Array, v: Array) -> Array | None:  # noqa: ARG002, callback joints have none
+        return None
+
+    def other_subspace(self, q: Array) -> Array:
+        return CallbackJoint.subspace(self._joint, q)
+
+    def other_bias(self, q: Array, v: Array) -> Array:
+        return CallbackJoint.bias(self._joint, q, v)
+
+
+def rates(coordinates: Coordinates, q: Array, v: Array) -> Array:
+    """q̇ (n, nq) of states that move with v (n, nv): ẋ = ½ x ⊗ (ω, 0), ṗ = R v."""
+    found = np.zeros_like(q)
+    for part, at, at_v in coordinates.offsets():
+        own = v[:, at_v : at_v + part.nv]
+        if part.group == "real":
+            found[:, at] = own[:, 0]
+            continue
+        turn = slice(at + part.nq - 4, at + part.nq)
+        vector, w, omega = q[:, turn][:, :3], q[:, turn][:, 3:], own[:, -3:]
+        found[:, turn] = 0.5 * np.column_stack(
+            [w * omega + np.cross(vector, omega), -np.sum(vector * omega, axis=1)]
+        )
+        if part.group == "pose":
+            R = rotation_from_quaternion(np.ascontiguousarray(q[:, turn]))
+            found[:, at : at + 3] = np.einsum("nij,nj->ni", R, own[:, :3])
+    return found
+
+
+def place(numbers: MotionNumbers) -> str:
+    """Where the author says the motion."""
+    return method_place(numbers.joint, numbers.method)

@@ -1,0 +1,196 @@
+"""`pysim.joints.check`: every law of a joint at random states, for its author's own tests.
+
+Beside the laws that a load checks (laws.py):
+
+    jumps    the pose has none                       cover    a quaternion and its negative give one pose
+    plain    the trace is `placement` in NumPy       repeats  tracing twice records the same
+    engine   the engine runs what was traced         lowered  the built-in shape moves as the program does
+    group    q ⊕ 0 = q,  (q ⊕ d) ⊖ q = d,  q ⊕ (q' ⊖ q) = q'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import JointError
+from pysim.joints import engine_twin
+from pysim.joints.author import call, defined_at
+from pysim.joints.callback import CallbackJoint
+from pysim.joints.jumps import largest_jump
+from pysim.joints.laws import LAWS, Fault, Probe, faults, numbers_of, probe
+from pysim.joints.lower import Lowered, lower
+from pysim.joints.motion_numbers import TracedNumbers, place
+from pysim.joints.plugin import Joint
+from pysim.joints.ranges import bounds, limits_of, start_of
+from pysim.joints.trace import trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pysim.joints.displacement import Pose
+    from pysim.joints.trace import Traced
+
+    Array = NDArray[np.float64]
+
+EXACT = 1e-10  # of numbers of about 1, between two ways to the same
+MORE_LAWS = ("jumps", "cover", "group")
+TRACED_LAWS = ("plain", "repeats", "engine", "lowered")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a joint that keeps the laws is."""
+
+    joint: str
+    states: int  # probed
+    laws: tuple[str, ...]  # kept
+    lowered: str | None  # built-in shape that runs in its place
+    instructions: int  # of its program; none where it is lowered or a callback
+
+    def __str__(self) -> str:
+        if self.lowered:
+            runs = f"runs as the built-in {self.lowered}"
+        elif self.instructions:
+            runs = f"runs as a program of {self.instructions} instructions"
+        else:
+            runs = "runs in Python"
+        return f"{self.joint} keeps {len(self.laws)} laws at {self.states} states and {runs}"
+
+
+def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
+    """Hold a joint to the laws at its start, along its limits, and at random states within them.
+
+    Args:
+        joint: with its fields set, as `MyJoint(lift=0.1)`.
+        seed: of the random states.
+        states: how many of them.
+
+    Raises:
+        JointError: it cannot be traced, or breaks laws: which, where and by how much.
+    """
+    given: object = joint
+    if not isinstance(given, Joint):
+        raise JointError(
+            "pysim.joints.check", f"needs a joint, as MyJoint(lift=0.1), got {given!r}"
+        )
+    traced = None if isinstance(joint, CallbackJoint) else trace(joint)
+    numbers = numbers_of(joint, traced)
+    found = probe(numbers, limits_of(joint), start_of(joint), states, seed)
+    laws = (*LAWS, *MORE_LAWS, *(TRACED_LAWS if traced else ()))
+    broken = [*faults(found), *_more_faults(found, seed)]
+    lowered = None if traced is None else lower(traced)
+    if traced is not None:
+        broken += _traced_faults(found, traced, lowered)
+    if broken:
+        lines = "".join(f"\n  {fault.law}: {fault.problem}; {fault.remedy}" for fault in broken)
+        cls = type(joint)
+        count = f"{len(broken)} of {len(laws)} laws"
+        where = defined_at(getattr(joint, numbers.method))
+        raise JointError(where, f"{cls.__qualname__} breaks {count}{lines}")
+    instructions = 0 if traced is None or lowered else len(traced.program().code)
+    shape = lowered.shape if lowered else None
+    return Report(type(joint).__qualname__, len(found.q), laws, shape, instructions)
+
+
+def _more_faults(found: Probe, seed: int) -> Iterator[Fault]:
+    joint = found.numbers.joint
+    ends = bounds(joint.coordinates, limits_of(joint))
+    jump = largest_jump(found.numbers, ends, found.q[0])
+    if jump is not None:
+        state, size = jump
+        problem = f"its pose jumps by {size:.3g} at {state} ({place(found.numbers)})"
+        yield Fault("jumps", problem, "let the pieces meet, or give limits that leave the jump out")
+    yield from _cover(found)
+    yield from _group(found, np.random.default_rng(seed))
+
+
+def _cover(found: Probe) -> Iterator[Fault]:
+    """A rotation is a quaternion or its negative; the pose may not tell them apart."""
+    for part, at, _ in found.numbers.joint.coordinates.offsets():
+        if part.group == "real":
+            continue
+        q = found.q.copy()
+        q[:, at + part.nq - 4 : at + part.nq] *= -1
+        error = np.abs(found.numbers.poses(q) - found.X).max(axis=(1, 2))
+        worst = int(np.argmax(error))
+        if error[worst] > EXACT:
+            problem = (
+                f"its pose differs by {error[worst]:.3g} between {part.name!r} and its negative, "
+                f"which are one rotation, at {found.told(worst)} ({place(found.numbers)})"
+            )
+            yield Fault("cover", problem, "use Pose.rotate_quaternion, or products of two elements")
+
+
+def _group(found: Probe, rng: np.random.Generator) -> Iterator[Fault]:
+    coordinates = found.numbers.joint.coordinates
+    model = engine_twin.of_coordinates(coordinates)
+    q, other = found.q, rng.permutation(found.q)
+    d = rng.uniform(-1, 1, (len(q), coordinates.nv))
+    there = _engine.integrate(model, q, d)
+    onwards = _engine.integrate(model, q, _engine.difference(model, q, other))
+    laws = (
+        ("q ⊕ 0 = q", _engine.integrate(model, q, 0 * d), q),
+        ("(q ⊕ d) ⊖ q = d", _engine.difference(model, q, there), d),
+        ("q ⊕ (q' ⊖ q) = q'", found.numbers.poses(onwards), found.numbers.poses(other)),
+    )
+    for law, left, right in laws:
+        error = float(np.nanmax(np.abs(left - right), initial=0))
+        if error > 1e-8:
+            problem = f"{law} fails by {error:.3g}"
+            yield Fault("group", problem, "this is a fault of pysim; please report it")
+
+
+def _traced_faults(found: Probe, traced: Traced, lowered: Lowered | None) -> Iterator[Fault]:
+    yield from _plain(found)
+    again = trace(found.numbers.joint).program()
+    if again != traced.program():
+        problem = f"tracing it twice records two programs ({place(found.numbers)})"
+        remedy = (
+            "let placement depend on q and the fields only, not on time, chance or what it kept"
+        )
+        yield Fault("repeats", problem, remedy)
+    at = found.at_finite
+    q, v = found.q[at], found.v[at]
+    if not len(q):
+        return
+    tau = found.numbers.force(q, v)
+    wanted = engine_twin.expected(found.X[at], found.S[at], found.c[at], v, tau)
+    yield from _engine_faults("engine", engine_twin.as_program(traced), wanted, q, v)
+    if lowered is not None:
+        yield from _engine_faults("lowered", engine_twin.as_shape(traced, lowered), wanted, q, v)
+
+
+def _engine_faults(
+    law: str, model: _engine.Model, wanted: dict[str, Array], q: Array, v: Array
+) -> Iterator[Fault]:
+    for name, given in engine_twin.numbers(model, q, v).items():
+        scale = max(1.0, float(np.abs(wanted[name]).max()))
+        error = np.abs(given - wanted[name]).max() / scale
+        if not error <= EXACT:
+            problem = f"the engine's {name} differs by {error:.3g}"
+            yield Fault(law, problem, "this is a fault of pysim; please report it")
+
+
+def _plain(found: Probe) -> Iterator[Fault]:
+    """The trace computes what `placement` computes of plain numbers."""
+    numbers = found.numbers
+    assert isinstance(numbers, TracedNumbers)
+    for k in found.at_finite:
+        q = numbers.joint.coordinates.named(list(found.q[k]))
+        with np.errstate(all="ignore"):
+            pose: Pose = call(numbers.joint, "placement", q)
+        X = np.column_stack([np.array(pose.rotation, float), np.array(pose.p, float)])
+        error = np.abs(X - found.X[k, :3]).max() / max(1.0, np.abs(X).max())
+        if not error <= EXACT:
+            problem = (
+                f"its trace differs from placement of plain numbers by {error:.3g} "
+                f"at {found.told(int(k))} ({place(numbers)})"
+            )
+            yield Fault("plain", problem, "compute the same of symbolic and of plain numbers")
+            return

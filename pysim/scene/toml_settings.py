@@ -1,0 +1,97 @@
+"""How to run a scene: the `[simulation]` and `[output]` tables together."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pysim.errors import PysimError, did_you_mean
+from pysim.integrators import BUILTIN, find_integrator
+from pysim.scene.keys import ALL_JOINTS
+from pysim.scene.spec import Settings
+
+if TYPE_CHECKING:
+    from pysim.integrators import IntegratorType
+    from pysim.scene.source import Steps
+    from pysim.scene.spec import ModelSpec
+    from pysim.scene.tables import Scene
+    from pysim.scene.wording import Problems
+
+STEP = 1e-3  # [s]
+RTOL = 1e-8
+ATOL = 1e-10  # [m, rad and per second]
+OUTPUTS = 1000
+
+
+def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
+    """Return how to run; what is wrong goes to `problems`."""
+    table = scene.simulation
+    kind = _integrator(scene, model, problems)
+    step = table.step or (math.inf if kind.adaptive else STEP)
+    if table.step is not None and step > table.duration:
+        problem = (
+            f"{step:g} [s] is longer than the duration {table.duration:g} [s]; take a smaller step"
+        )
+        problems.add(("simulation", "step"), problem)
+    return Settings(
+        table.duration,
+        step,
+        kind.name,
+        _every(scene, 0.0 if kind.adaptive else step, problems),
+        _tolerance(scene, "rtol", RTOL, kind, model, problems),
+        _tolerance(scene, "atol", ATOL, kind, model, problems),
+    )
+
+
+def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> IntegratorType:
+    try:
+        kind = find_integrator(scene.simulation.integrator)
+    except PysimError as error:
+        problems.add(("simulation", "integrator"), error.problem)
+        return BUILTIN["rk4"]
+    if (model.loops or model.couplings) and not kind.loops:
+        able = ", ".join(other.name for other in BUILTIN.values() if other.loops)
+        problem = f"{kind.name!r} closes no loops and holds no couplings; choose one of {able}"
+        problems.add(("simulation", "integrator"), problem)
+    return kind
+
+
+def _every(scene: Scene, step: float, problems: Problems) -> float:
+    duration, every = scene.simulation.duration, scene.output.every
+    if every is None:
+        return max(step, duration / OUTPUTS)
+    if every < step:
+        problem = (
+            f"{every:g} [s] is shorter than simulation.step {step:g} [s]; take {step:g} or more"
+        )
+        problems.add(("output", "every"), problem)
+    elif every > duration:
+        problem = f"{every:g} [s] is longer than the duration {duration:g} [s]; take less"
+        problems.add(("output", "every"), problem)
+    return every
+
+
+def _tolerance(
+    scene: Scene,
+    name: str,
+    default: float,
+    kind: IntegratorType,
+    model: ModelSpec,
+    problems: Problems,
+) -> dict[str, float]:
+    """Return a tolerance by joint, that of all others under ALL_JOINTS."""
+    given = getattr(scene.simulation, name) or {}
+    path: Steps = ("simulation", name)
+    if given and not kind.adaptive:
+        adaptive = ", ".join(other.name for other in BUILTIN.values() if other.adaptive)
+        problem = (
+            f"{kind.name!r} takes steps of one size and estimates no error; remove {name} or take "
+            f"one that adapts: {adaptive}"
+        )
+        problems.add(path, problem, of_key=True)
+    known = [joint.name for joint in model.joints]
+    for joint in given:
+        if joint not in {ALL_JOINTS, *known}:
+            problem = f"unknown joint {joint!r}{did_you_mean(joint, known)}"
+            problems.add((*path, joint), problem, of_key=True)
+    return {ALL_JOINTS: default} | given

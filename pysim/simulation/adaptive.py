@@ -1,0 +1,84 @@
+"""Runs with steps of adapted size: the engine flies from output to output, however long its steps are."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import SimulationError
+from pysim.simulation.blame import plugin_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.compile import Scene
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+FIRST = (0.0, 0.0, 1e-4, 10.0)  # time, step (0: to be chosen), last error, growth
+OUTPUTS_A_CALL = 256
+ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
+UNDERFLOW = 2
+
+
+def fly(scene: Scene, times: Iterator[float]) -> Iterator[tuple[Array, Array, Array, Array, int]]:
+    """Yield (t, q, v, loop_q near them, steps made since the last yield) for runs of output times [s], ascending.
+
+    Raises:
+        SimulationError: a step grew shorter than the numbers can tell.
+    """
+    model, settings = scene.model, scene.settings
+    q, v, flight = scene.state.q, scene.state.v, np.array([FIRST])
+    loop_q = scene.state.loop_q.copy()
+    rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
+    wanted = np.empty(0)
+    while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
+        q_t, v_t, q, v, flight, record = _engine.advance_adaptive(
+            model,
+            q,
+            v,
+            flight,
+            wanted,
+            rtol,
+            atol,
+            atol,
+            scene.actuation,
+            longest=settings.step,
+            attempts=ATTEMPTS_A_CALL,
+            loop_q=loop_q,
+        )
+        reached, accepted, _, worst, status = record[0]
+        yield wanted[:reached], q_t[:reached], v_t[:reached], loop_q.copy(), int(accepted)
+        if status == UNDERFLOW:
+            raise _too_short(scene, q, v, flight[0], model.velocity_names[worst])
+        wanted = wanted[reached:]
+
+
+def per_coordinate(model: Model, tolerance: Mapping[str, float]) -> Array:
+    """Spread a tolerance by joint, "" for the rest, over the coordinates of v (nv,)."""
+    own = np.full(model.nv, tolerance[""])
+    for joint, at in zip(model.joints, model.v_offsets, strict=True):
+        if joint.name in tolerance and at >= 0:
+            own[at : at + len(joint.damping)] = tolerance[joint.name]
+    return own
+
+
+def _too_short(scene: Scene, q: Array, v: Array, flight: Array, worst: str) -> SimulationError:
+    time, step = flight[:2]
+    fault = plugin_fault(scene.model, q, v, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
+    fastest = scene.model.velocity_names[int(np.argmax(np.abs(v)))]
+    problem = (
+        f"at t = {time:.9g} s the step shrank to {step:.2g} s; the error of {worst!r} is the largest,"
+        f" {fastest!r} is the fastest at {np.abs(v).max():.3g}: look there for a stop or friction too"
+        " sharp to follow, a singular configuration or a force without bound, or raise simulation.rtol"
+        " and atol"
+    )
+    return SimulationError(str(scene.spec.path), problem)

@@ -1,0 +1,46 @@
+"""Which joint plugin left the finite numbers in a run, at which state, and in which line of its author's code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.joints import find_joint
+from pysim.joints.callback import CallbackJoint
+from pysim.joints.laws import not_finite, numbers_of
+from pysim.joints.plugin import build
+from pysim.joints.trace import trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+ASTRAY = 1e12  # a coordinate or speed beyond it has diverged before: the plugin is not to blame
+WITHIN = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a step, where a scheme may look
+
+
+def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
+    """Say what is not finite of a plugin within `step` [s] after q (nq,), v (nv,).
+
+    None if nothing is, or if the run had diverged before.
+    """
+    if max(np.abs(q).max(initial=0), np.abs(v).max(initial=0)) > ASTRAY:
+        return None
+    reached = model.integrate(np.tile(q, (len(WITHIN), 1)), np.outer(WITHIN, step * v))
+    for joint, at, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
+        kind = find_joint(joint.type).plugin
+        if kind is None or at < 0:
+            continue
+        plugin = build(kind, joint.parameters, joint.where)
+        numbers = numbers_of(plugin, None if isinstance(plugin, CallbackJoint) else trace(plugin))
+        own_q = reached[:, at : at + plugin.coordinates.nq]
+        own_v = np.tile(v[at_v : at_v + plugin.coordinates.nv], (len(WITHIN), 1))
+        fault = not_finite(numbers, own_q, own_v)
+        if fault is not None:
+            text = f"joint {joint.name!r} of type {joint.type!r}: {fault.problem}"
+            return f"{text}; {fault.remedy}"
+    return None

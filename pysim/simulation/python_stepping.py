@@ -1,0 +1,137 @@
+"""Steps of fixed size made in Python: for models with callback joints, and for integrator plugins.
+
+The built-in schemes are those of cpp/stepping/semi_implicit.hpp and runge_kutta.hpp; one state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import aba
+from pysim.errors import JointError, SimulationError
+from pysim.integrators import BUILTIN, Integrator
+from pysim.joints import find_joint
+from pysim.loops import constrained_aba, project
+from pysim.loops.assembly import REQUIRED
+from pysim.spatial import right_jacobian_inverse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim import _engine
+    from pysim.integrators import System
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ModelSystem:
+    """A model with its actuators, as a scheme sees it (pysim.integrators.System)."""
+
+    model: Model
+    actuation: _engine.Actuation
+    loop_q: Array  # coordinates of joints that close loops, moved along in place
+
+    def acceleration(self, t: float, q: Array, v: Array) -> Array:
+        drive = self.actuation
+        tau = drive.offset + drive.amplitude * np.sin(drive.frequency * t + drive.phase)
+        if self.model.rows:
+            return constrained_aba(self.model, q, v, tau, loop_q=self.loop_q, passive=True)
+        return aba(self.model, q, v, tau, passive=True)
+
+    def close(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Bring a state back onto the constraints; one that does not come is returned as no numbers."""
+        if not self.model.rows:
+            return q, v
+        projected = project(self.model, q, v, loop_q=self.loop_q)
+        if not projected.residual <= REQUIRED:
+            return q * np.nan, v
+        self.loop_q[:] = projected.loop_q
+        return projected.q, projected.v
+
+    def integrate(self, q: Array, dq: Array) -> Array:
+        return self.model.integrate(q, dq)
+
+    def lift(self, xi: Array, v: Array) -> Array:
+        """Rotation by rotation and displacement by displacement."""
+        rate = v.copy()
+        for joint, at in zip(self.model.joints, self.model.v_offsets, strict=True):
+            for first, nv in find_joint(joint.type).turning if at >= 0 else ():
+                own = slice(at + first, at + first + nv)
+                rate[own] = right_jacobian_inverse(xi[own]) @ v[own]
+        return rate
+
+
+class SemiImplicit(Integrator):
+    """Velocity first, then the pose along the new velocity."""
+
+    def step(self, system: System, t: float, h: float, q: Array, v: Array) -> tuple[Array, Array]:
+        v1 = v + h * system.acceleration(t, q, v)
+        return system.integrate(q, h * v1), v1
+
+
+class RungeKutta(Integrator):
+    """Munthe-Kaas with stages that each build on the one before."""
+
+    nodes: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def step(self, system: System, t: float, h: float, q: Array, v: Array) -> tuple[Array, Array]:
+        rate, a = np.zeros_like(v), np.zeros_like(v)
+        sum_rate, sum_a = np.zeros_like(v), np.zeros_like(v)
+        for node, weight in zip(self.nodes, self.weights, strict=True):
+            xi, stage_v = node * h * rate, v + node * h * a
+            a = system.acceleration(t + node * h, system.integrate(q, xi), stage_v)
+            rate = system.lift(xi, stage_v)
+            sum_rate, sum_a = sum_rate + weight * h * rate, sum_a + weight * h * a
+        return system.integrate(q, sum_rate), v + sum_a
+
+
+IN_PYTHON: dict[str, Integrator] = {
+    "semi_implicit": SemiImplicit(),
+    "rk2": RungeKutta((0.0, 0.5), (0.0, 1.0)),
+    "rk4": RungeKutta((0.0, 0.5, 0.5, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
+}
+
+
+def builtin_in_python(name: str, where: str) -> Integrator:
+    """Return a built-in scheme written in Python.
+
+    Raises:
+        SimulationError: the scheme is the engine's alone.
+    """
+    if name not in IN_PYTHON and name in BUILTIN:
+        problem = (
+            f"integrator {name!r} runs in the engine, which the model's callback joints do not; "
+            f"choose one of {', '.join(IN_PYTHON)}"
+        )
+        raise SimulationError(where, problem)
+    return IN_PYTHON[name]
+
+
+def advance(
+    scheme: Integrator,
+    system: ModelSystem,
+    q: Array,
+    v: Array,
+    time: float,
+    step: float,
+    steps: int,
+) -> tuple[Array, Array, int]:
+    """As `_engine.advance` for one state: (q, v, steps made before the numbers left the finite)."""
+    for n in range(steps):
+        with np.errstate(all="ignore"):
+            try:
+                q1, v1 = system.close(*scheme.step(system, time + n * step, step, q, v))
+            except JointError:  # of a callback's author
+                raise
+            except ValueError:  # a stage left the finite numbers, which the engine refuses
+                return q, v, n
+        if not (np.isfinite(q1).all() and np.isfinite(v1).all()):
+            return q, v, n
+        q, v = q1, v1
+    return q, v, steps

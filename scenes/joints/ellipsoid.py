@@ -1,0 +1,21 @@
+"""A shoulder blade on the chest: a body that turns every way while its origin stays on an ellipsoid.
+
+Source: Seth, Sherman, Eastman, Delp 2010, "Minimal formulation of joint motion for biomechanisms", Nonlinear Dyn. 62.
+"""
+
+from pysim.joints import Joint, Pose, joint, real
+
+
+@joint("ellipsoid")
+class Ellipsoid(Joint):
+    """Turns about x, the turned y and the turned z; the direction of z says where on the ellipsoid."""
+
+    a: float  # [m] semi-axis along x
+    b: float  # [m] semi-axis along y
+    c: float  # [m] semi-axis along z
+    coordinates = real("x", "y", "z")
+
+    def placement(self, q):
+        turn = Pose.rotate_x(q.x) @ Pose.rotate_y(q.y) @ Pose.rotate_z(q.z)
+        nx, ny, nz = (row[2] for row in turn.rotation)  # z of the child
+        return Pose.translate(self.a * nx, self.b * ny, self.c * nz) @ turn

@@ -1,0 +1,55 @@
+"""Example joints in closed scenes over 100 000 steps. Oracles: the energy, the order of `rk4`."""
+
+from __future__ import annotations
+
+import pytest
+
+import pysim
+from pysim import _engine
+from tests.joints.claims import ligament_energy
+from tests.scene_runs import load_own_scene
+
+STEPS = 100_000
+SCENES = {  # step [s]: as long as shows the scheme's error above rounding
+    "cam": 1e-3,
+    "constant_velocity": 1e-3,
+    "ellipsoid_joint": 2e-3,
+    "knee": 5e-4,
+    "rolling": 2e-3,
+}
+
+
+def drift(name: str, steps: int, duration: float, rests: int = 20) -> float:
+    """Largest change of energy at `rests` instants, of the energy that moves at the start."""
+    scene = load_own_scene(name)
+    model, q, v = scene.model, scene.state.q, scene.state.v
+
+    def energy() -> float:
+        own = ligament_energy(q).sum() if name == "knee" else 0.0
+        return float(pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q) + own)
+
+    step, start, worst, most = duration / steps, energy(), 0.0, 0.0
+    for _ in range(rests):
+        q, v, _ = _engine.advance(model, q, v, 0.0, step, steps // rests, "rk4", scene.actuation)
+        worst = max(worst, abs(energy() - start))
+        most = max(most, float(pysim.kinetic_energy(model, q, v)))
+    return worst / most
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_energy_is_conserved_to_the_order_of_the_scheme_over_100_000_steps(name):
+    duration = STEPS * SCENES[name]
+    fine, coarse = drift(name, STEPS, duration), drift(name, STEPS // 2, duration)
+    assert fine < 1e-5
+    assert (
+        coarse / fine > 16
+    )  # RK4 loses energy with the fifth power of the step, 32, but for chance
+
+
+def test_energy_of_even_accelerations_is_exact():
+    """RK4 integrates a polynomial of time without error."""
+    assert drift("screw_spline", STEPS, 10.0) < 1e-9
+
+
+def test_joints_by_hand_keep_their_energy_through_chaos():
+    assert drift("by_hand", STEPS, 20.0) < 1e-6

@@ -1,0 +1,58 @@
+"""Complex steps through a tape. Oracles: the same formula in NumPy and its central differences."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pysim.joints.evaluation import evaluate, rate
+from pysim.joints.expression import Scalar, Tape
+
+CASES = {
+    "sqrt": lambda x: np.sqrt(2 + x),
+    "tan": np.tan,
+    "arcsin": lambda x: np.arcsin(x / 2),
+    "arccos": lambda x: np.arccos(x / 2),
+    "arctan": np.arctan,
+    "exp": np.exp,
+    "log": lambda x: np.log(x + 2),
+    "tanh": np.tanh,
+    "sinh": np.sinh,
+    "power": lambda x: (x + 2) ** 2.5,
+    "negative power": lambda x: np.power(x - 3.0, 17.0),
+    "exponent": lambda x: np.power(2.5, x),
+    "absolute": np.abs,
+    "minimum": lambda x: np.minimum(x, x**2),
+    "maximum": lambda x: np.maximum(x, 0.2),
+    "hypot": lambda x: np.hypot(x, 0.3),
+    "where": lambda x: np.where(x > 0.1, x**3, -x),
+    "division": lambda x: 1 / (3 + x),
+}
+ANGLES = {"first": (1, 1), "second": (1, -1), "third": (-1, -1), "fourth": (-1, 1)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_complex_steps_are_central_differences(name, rng):
+    tape = Tape()
+    y = CASES[name](Scalar(tape, tape.input(0)))
+    x, h = rng.uniform(-0.9, 0.9, 20), 1e-6
+    value = evaluate(tape, x[None], [y.index])[0]
+    np.testing.assert_allclose(value, CASES[name](x), rtol=1e-13)
+    slope = rate(tape, x[None], np.ones((1, 20)), [y.index])[0]
+    difference = (CASES[name](x + h) - CASES[name](x - h)) / (2 * h)
+    np.testing.assert_allclose(slope, difference, rtol=1e-7, atol=1e-8 * abs(value).max())
+
+
+@pytest.mark.parametrize("quadrant", ANGLES)
+def test_complex_steps_of_an_angle_hold_in_every_quadrant(quadrant, rng):
+    tape = Tape()
+    y, x = (Scalar(tape, tape.input(i)) for i in (0, 1))
+    node = np.arctan2(y, x).index
+    radius, turn = rng.uniform(0.5, 2, 20), rng.uniform(0.1, math.pi / 2 - 0.1, 20)
+    sx, sy = ANGLES[quadrant]
+    inputs = np.array([sy * radius * np.sin(turn), sx * radius * np.cos(turn)])
+    np.testing.assert_allclose(evaluate(tape, inputs, [node])[0], np.arctan2(*inputs), rtol=1e-15)
+    spin = np.array([inputs[1], -inputs[0]])  # turning at 1 rad/s
+    np.testing.assert_allclose(rate(tape, inputs, spin, [node])[0], 1, rtol=1e-14)

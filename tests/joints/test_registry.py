@@ -1,0 +1,263 @@
+"""Where joint types come from: decorators, installed packages, files that a scene names. The oracle is the text."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import EntryPoint, PathDistribution
+from pathlib import Path
+
+import pytest
+
+import pysim
+from pysim.cli import main
+from pysim.joints import Joint, Pose, find_joint, joint_types, real, registry
+
+MODULE = """
+from pysim.joints import Joint, Pose, real
+
+class Hinge(Joint):
+    \"\"\"A hinge of a package.\"\"\"
+    coordinates = real("angle")
+
+    def placement(self, q):
+        return Pose.rotate_x(q.angle)
+
+class NoJoint:
+    pass
+"""
+
+
+def offer(monkeypatch, tmp_path, *offers):
+    """Let installed packages offer entry points (distribution, name, value)."""
+    entries = []
+    for distribution, name, value in offers:
+        folder = tmp_path / f"{distribution}-1.0.dist-info"
+        folder.mkdir(exist_ok=True)
+        (folder / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n", "utf-8"
+        )
+        entry = EntryPoint(name, value, "pysim.joints")
+        entries.append(entry._for(PathDistribution(folder)))
+    monkeypatch.setattr(registry, "entry_points", lambda **_: entries)
+    monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A module that an entry point may name."""
+    (tmp_path / "hinges_of_a_package.py").write_text(MODULE, "utf-8")
+    return "hinges_of_a_package"
+
+
+def refusal(kind):
+    with pytest.raises(pysim.JointError) as caught:
+        find_joint(kind)
+    return str(caught.value)
+
+
+def test_a_joint_of_an_installed_package_is_found_by_name(monkeypatch, tmp_path, package):
+    offer(monkeypatch, tmp_path, ("hinges", "packed_hinge", f"{package}:Hinge"))
+    assert "packed_hinge" in joint_types()
+    kind = find_joint("packed_hinge")
+    assert kind.doc == "A hinge of a package."
+    assert kind.motion == f"traced from {package}.Hinge.placement"
+
+
+BROKEN = [
+    (
+        "nowhere_at_all:Hinge",
+        "cannot be loaded, ModuleNotFoundError: No module named 'nowhere_at_all'; mend or uninstall it",
+    ),
+    (
+        "hinges_of_a_package:Henge",
+        (
+            "cannot be loaded, AttributeError: module 'hinges_of_a_package' has no attribute 'Henge'; "
+            "mend or uninstall it"
+        ),
+    ),
+    (
+        "hinges_of_a_package:NoJoint",
+        (
+            "joint type 'packed_hinge' is no subclass of pysim.joints.Joint, got "
+            "<class 'hinges_of_a_package.NoJoint'>"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "problem"), BROKEN)
+@pytest.mark.usefixtures("package")
+def test_a_broken_entry_point_names_its_distribution(monkeypatch, tmp_path, value, problem):
+    offer(monkeypatch, tmp_path, ("bad-hinges", "packed_hinge", value))
+    expected = f"entry point packed_hinge = {value!r} of bad-hinges: {problem}"
+    assert refusal("packed_hinge") == expected
+    scene = tmp_path / "s.toml"
+    scene.write_text(SCENE.replace("TYPE", "packed_hinge").replace("PLUGINS", ""), "utf-8")
+    with pytest.raises(pysim.SceneError) as caught:
+        pysim.load_scene(scene)
+    assert str(caught.value) == f"{scene}:8:8: joint[0].type: {expected}"
+
+
+def test_two_packages_that_offer_one_name_are_both_named(monkeypatch, tmp_path, package):
+    offer(
+        monkeypatch,
+        tmp_path,
+        ("hinges", "packed_hinge", f"{package}:Hinge"),
+        ("other-hinges", "packed_hinge", "others:Hinge"),
+    )
+    assert refusal("packed_hinge") == (
+        f"entry points pysim.joints: joint type 'packed_hinge' is offered by {package}:Hinge of "
+        "hinges and by others:Hinge of other-hinges; uninstall one"
+    )
+
+
+def test_an_unknown_type_is_likened_to_those_of_packages(monkeypatch, tmp_path, package):
+    offer(monkeypatch, tmp_path, ("hinges", "packed_hinge", f"{package}:Hinge"))
+    text = "joint: unknown joint type 'packd_hinge'; did you mean 'packed_hinge'?"
+    assert refusal("packd_hinge") == text
+
+
+SCENE = """PLUGINS
+[[body]]
+name = "b"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "j"
+type = "TYPE"
+child = "b"
+"""
+PLUGIN = """from pysim.joints import Joint, Pose, joint, real
+
+@joint("registry_screw")
+class Screw(Joint):
+    travel: float  # [m/rad] along the axis
+    coordinates = real("angle")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.angle) @ Pose.translate(0, 0, self.travel * q.angle)
+"""
+
+
+@pytest.fixture
+def scene(tmp_path, monkeypatch):
+    """A scene that names a plugin, as the working directory's only file of its kind."""
+    monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
+    monkeypatch.chdir(tmp_path)
+    Path("screw.py").write_text(PLUGIN, "utf-8")
+    text = SCENE.replace("TYPE", "registry_screw").replace("PLUGINS", 'plugins = ["screw.py"]')
+    Path("s.toml").write_text(text + "travel = 0.1\n", "utf-8")
+    return Path("s.toml")
+
+
+def test_code_that_a_scene_names_is_refused_and_named(scene, capsys):
+    assert main(["check", "s.toml"]) == 2
+    assert capsys.readouterr().err == (
+        "error: s.toml:1:11: plugins: would run the Python code of screw.py; read it, then allow it "
+        "by --allow-code, or allow_code=True from Python\n"
+    )
+    assert main(["s.toml"]) == 2
+    assert "would run the Python code of screw.py" in capsys.readouterr().err
+    assert "registry_screw" not in registry._plugins
+
+
+def test_code_that_is_allowed_runs_and_check_says_what_became_of_it(scene, capsys):
+    assert main(["check", "s.toml", "--allow-code"]) == 0
+    out = capsys.readouterr().out
+    assert "  plugin      j: registry_screw runs as the built-in helical\n" in out
+
+
+def test_check_counts_the_instructions_of_a_program(scene, capsys):
+    code = PLUGIN.replace("self.travel * q.angle)", "self.travel * q.angle**2)")
+    Path("screw.py").write_text(code, "utf-8")
+    text = scene.read_text("utf-8") + "start = { q = 0.1 }\n"
+    scene.write_text(text, "utf-8")
+    assert main(["check", "s.toml", "--allow-code"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(
+        r"  plugin      j: registry_screw runs as a program of \d+ instructions, \d+ for pose and "
+        r"subspace, \d+ for the bias\n",
+        out,
+    )
+
+
+WRONG = [
+    ("travl = 0.1", "s.toml:10:1: joint[0].travl: unknown key; did you mean 'travel'?"),
+    ('travel = "far"', "s.toml:10:10: joint[0].travel: must be float, got 'far'"),
+    ("", "s.toml:6:1: joint[0]: Screw needs the keys travel"),
+]
+
+
+@pytest.mark.parametrize(("line", "problem"), WRONG)
+def test_a_wrong_key_of_a_plugin_is_told_where_it_stands(scene, line, problem, capsys):
+    text = scene.read_text("utf-8").replace("travel = 0.1", line)
+    scene.write_text(text, "utf-8")
+    assert main(["check", "s.toml", "--allow-code"]) == 2
+    assert capsys.readouterr().err == f"error: {problem}\n"
+
+
+FILES = [
+    (
+        "def f(:\n",
+        r"error: \S+/screw\.py:1: SyntaxError: invalid syntax .*; mend the plugin s\.toml:1",
+    ),
+    (
+        "\n1 / 0\n",
+        r"error: \S+/screw\.py:2: ZeroDivisionError: division by zero; mend the plugin s\.toml:1",
+    ),
+    (
+        PLUGIN.replace("travel: float", "damping: float"),
+        r"error: \S+/screw\.py:4: Screw: the field 'damping' is a key that every joint has; ",
+    ),
+    (
+        PLUGIN.replace("registry_screw", "registry_scrw"),
+        (
+            r"s\.toml:8:8: joint\[0\]\.type: unknown joint type 'registry_screw'; did you mean "
+            r"'registry_scrw'\?\n$"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "problem"), FILES)
+def test_a_plugin_file_that_fails_names_its_line(scene, code, problem, capsys):
+    Path("screw.py").write_text(code, "utf-8")
+    assert main(["check", "s.toml", "--allow-code"]) == 2
+    assert re.search(problem, capsys.readouterr().err)
+
+
+def test_a_plugin_file_that_is_missing_is_named(scene, capsys):
+    Path("screw.py").unlink()
+    assert main(["check", "s.toml", "--allow-code"]) == 2
+    assert capsys.readouterr().err == (
+        "error: s.toml:1:12: plugins[0]: there is no file 'screw.py'; paths are relative to the "
+        "scene\n"
+    )
+
+
+def test_two_files_that_define_one_name_are_both_named(scene, capsys):
+    Path("copy.py").write_text(PLUGIN, "utf-8")
+    text = scene.read_text("utf-8").replace('["screw.py"]', '["screw.py", "copy.py"]')
+    scene.write_text(text, "utf-8")
+    assert main(["check", "s.toml", "--allow-code"]) == 2
+    assert re.fullmatch(
+        r"error: pysim_plugin_copy_\w+\.Screw: joint type 'registry_screw' is already taken by "
+        r"pysim_plugin_screw_\w+\.Screw; choose another name\n",
+        capsys.readouterr().err,
+    )
+
+
+def test_a_class_defined_by_hand_can_be_registered(monkeypatch):
+    monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
+
+    class ByHand(Joint):
+        """By hand."""
+
+        coordinates = real("angle")
+
+        def placement(self, q):
+            return Pose.rotate_x(q.angle)
+
+    registry.joint("by_hand")(ByHand)
+    assert find_joint("by_hand").plugin is ByHand

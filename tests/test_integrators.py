@@ -1,0 +1,175 @@
+"""Integrators by name: those of the engine, plugins, and the keys of a scene that go with them.
+
+Oracles: closed forms, the engine's own schemes, and the words of the errors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim import _engine
+from pysim.errors import PysimError, SceneError, SimulationError
+from pysim.integrators import BUILTIN, Integrator, find_integrator, integrator
+from pysim.scene import read_scene
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+PENDULUM = """
+[[body]]
+name = "rod"
+mass = 1.0
+com = [0, 0, -1]
+inertia = { xx = 1e-3, yy = 1e-3, zz = 1e-3 }
+
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+axis = [0, 1, 0]
+start = 1.0
+
+[simulation]
+duration = 2.0
+"""
+
+
+@integrator("test_heun")
+class Heun(Integrator):
+    """Heun's scheme, of order 2."""
+
+    def step(self, system: Any, t: float, h: float, q: Array, v: Array) -> tuple[Array, Array]:
+        a = system.acceleration(t, q, v)
+        end = system.integrate(q, h * v + h**2 / 2 * a)
+        return end, v + h / 2 * (a + system.acceleration(t + h, end, v + h * a))
+
+
+def scene(tmp_path: Path, lines: str, text: str = PENDULUM) -> Path:
+    path = tmp_path / "s.toml"
+    path.write_text(text + lines, "utf-8")
+    return path
+
+
+def final(path: Path) -> float:
+    return float(pysim.simulate(pysim.load_scene(path)).q[-1, 0])
+
+
+def test_the_names_are_those_of_the_engine() -> None:
+    fixed = [kind.name for kind in BUILTIN.values() if not kind.adaptive]
+    assert fixed == _engine.integrators()
+
+
+@pytest.mark.parametrize("name", [*BUILTIN, "test_heun"])
+def test_every_scheme_runs_a_scene(tmp_path: Path, name: str) -> None:
+    exact = final(scene(tmp_path, 'integrator = "dopri5"\nrtol = 1e-12\natol = 1e-13'))
+    angle = final(scene(tmp_path, f'integrator = "{name}"'))
+    assert angle == pytest.approx(exact, abs=5e-3 if name == "semi_implicit" else 1e-5)
+
+
+def test_a_plugin_has_the_order_it_claims(tmp_path: Path) -> None:
+    exact = final(scene(tmp_path, 'integrator = "dopri5"\nrtol = 1e-12\natol = 1e-13'))
+    errors = [
+        abs(final(scene(tmp_path, f'integrator = "test_heun"\nstep = {h}')) - exact)
+        for h in (4e-3, 2e-3)
+    ]
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.05)
+
+
+def test_adapted_steps_take_fewer_and_count_them(tmp_path: Path) -> None:
+    updates: list[Any] = []
+    path = scene(tmp_path, 'integrator = "dopri5"\nrtol = 1e-6\natol = 1e-6')
+    trajectory = pysim.simulate(pysim.load_scene(path), progress=updates.append)
+    assert updates[-1].steps < 60
+    assert len(trajectory) == 1001  # outputs are interpolated
+    energy = trajectory.energy
+    assert np.abs(energy - energy[0]).max() < 1e-4
+
+
+def test_tolerances_may_be_given_by_joint(tmp_path: Path) -> None:
+    settings = read_scene(
+        scene(tmp_path, 'integrator = "dopri5"\nrtol = { hinge = 1e-4 }\natol = 1e-7')
+    ).settings
+    assert settings.rtol == {"": 1e-8, "hinge": 1e-4}
+    assert settings.atol == {"": 1e-7}
+    assert settings.step == np.inf
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            'integrator = "dopri"',
+            "17:14: simulation.integrator: unknown integrator 'dopri'; did you mean 'dopri5'?",
+        ),
+        (
+            "rtol = 1e-6",
+            "17:1: simulation.rtol: 'rk4' takes steps of one size and estimates no error; "  # noqa: ISC004
+            "remove rtol or take one that adapts: dopri5",
+        ),
+        (
+            'integrator = "dopri5"\nrtol = { hing = 1e-6 }',
+            "18:10: simulation.rtol.hing: unknown joint 'hing'; did you mean 'hinge'?",
+        ),
+        (
+            'integrator = "dopri5"\natol = 0.0',
+            "18:8: simulation.atol: must be positive [m, rad, m/s or rad/s], got 0.0",
+        ),
+        (
+            'integrator = "dopri5"\natol = { hinge = -1 }',
+            "18:18: simulation.atol.hinge: must be positive [m, rad, m/s or rad/s], got -1",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_place(tmp_path: Path, lines: str, message: str) -> None:
+    path = scene(tmp_path, lines)
+    with pytest.raises(SceneError) as caught:
+        read_scene(path)
+    assert str(caught.value) == f"{path}:{message}"
+
+
+def test_a_step_that_shrinks_to_nothing_names_time_joint_and_causes(tmp_path: Path) -> None:
+    lines = """step = 0.1
+integrator = "dopri5"
+
+[[actuator]]
+joint = "hinge"
+amplitude = 1e30
+frequency = 1e30
+"""
+    with pytest.raises(SimulationError) as caught:
+        pysim.simulate(pysim.load_scene(scene(tmp_path, lines)))
+    text = str(caught.value)
+    assert "at t = 0 s the step shrank to" in text
+    assert "the error of 'hinge' is the largest" in text
+    assert "raise simulation.rtol and atol" in text
+
+
+def test_names_that_are_taken_are_refused_by_both_owners() -> None:
+    with pytest.raises(PysimError, match="integrator 'rk4' is built in; choose another name"):
+        integrator("rk4")(Heun)
+
+    class Other(Integrator):
+        pass
+
+    taken = r"integrator 'test_heun' is already taken by .*\.Heun; choose another name"
+    with pytest.raises(PysimError, match=taken):
+        integrator("test_heun")(Other)
+
+
+def test_a_plugin_without_a_step_says_so() -> None:
+    class Empty(Integrator):
+        pass
+
+    integrator("test_empty")(Empty)
+    kind = find_integrator("test_empty")
+    assert kind.plugin is Empty
+    with pytest.raises(PysimError, match=r"Empty: has no step; write `def step"):
+        Empty().step(None, 0.0, 0.1, np.zeros(1), np.zeros(1))  # type: ignore[arg-type]
