@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/calls.hpp"
+#include "bindings/integrators.hpp"
 
 namespace pysim::bindings {
 
@@ -24,27 +25,16 @@ struct Actuation {
   }
 };
 
-engine::Integrator integrator_named(const std::string& name) {
-  std::string known;
-  int index = 0;
-  for (const char* other : engine::integrator_names) {
-    if (name == other) return engine::Integrator{index};
-    known += (index++ > 0 ? ", " : "") + std::string(other);
-  }
-  throw std::invalid_argument("integrator '" + name + "' is unknown; choose one of " + known);
-}
-
 /// Coordinates of the loops' joints, moved along in place; where the caller gives none, nobody sees them.
 class LoopCoordinates {
  public:
   using Array = py::array_t<double, py::array::c_style>;
 
-  LoopCoordinates(const Model& model, std::optional<Array>& given, py::ssize_t states) : given_(given) {
-    const py::ssize_t count = states * model.loop_nq();
+  LoopCoordinates(const Model& model, std::optional<Array>& given, const Call<double>& call)
+      : given_(given) {
+    const py::ssize_t count = call.leading().states * model.loop_nq();
     if (!given_) {
-      for (py::ssize_t k = 0; k < states; ++k) {
-        own_.insert(own_.end(), model.loop_start().begin(), model.loop_start().end());
-      }
+      own_ = call.loop_start();
     } else if (given_->size() != count || !given_->writeable()) {
       throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(model.loop_nq()) +
                                   " numbers a state");
@@ -79,7 +69,7 @@ py::tuple advance(const Model& model,
   if (steps < 0) throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(steps));
   Call<double> call(model, q);
   call.set_v(v);
-  LoopCoordinates carried(model, loop_q, call.leading().states);
+  LoopCoordinates carried(model, loop_q, call);
   const auto forces = actuation.view(model);
   auto q1 = make_output<double>(call.leading(), {model.nq()});
   auto v1 = make_output<double>(call.leading(), {model.nv()});
@@ -91,6 +81,7 @@ py::tuple advance(const Model& model,
   batch.loop_q = batch.out_loop_q = carried.data();
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
+  check_constraints(model, batch.integrator);
   batch.time = time;
   batch.step = step;
   batch.steps = steps;
@@ -151,7 +142,7 @@ py::tuple advance_adaptive(const Model& model,
   auto q1 = make_output<double>(call.leading(), {model.nq()});
   auto v1 = make_output<double>(call.leading(), {model.nv()});
   py::array_t<double> flown({worlds, py::ssize_t{4}}, flight.data());
-  LoopCoordinates loop_coordinates(model, loop_q, worlds);
+  LoopCoordinates loop_coordinates(model, loop_q, call);
   py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{5}});
 
   engine::AdaptiveCall adaptive = {};

@@ -76,13 +76,6 @@ S first_step(const System<S>& system, const Tolerances& tolerances, const Flight
   return min(all<S>(100) * h0, h1);
 }
 
-template <class S>
-S* copy_loop_q(const System<S>& system, Workspace<S>& w) {
-  S* const copy = w.template take<S>(system.model.loop_nq());
-  for (int i = 0; i < system.model.loop_nq(); ++i) copy[i] = system.loop_q[i];
-  return copy;
-}
-
 /// Hands out the states at those times that lie in the step just accepted by the `good` worlds.
 template <class S, class Sink>
 void hand_out(const System<S>& system,
@@ -96,7 +89,7 @@ void hand_out(const System<S>& system,
   Workspace<S> w = system.workspace;
   S* const q = w.template take<S>(system.model.own_nq);
   S* const v = w.template take<S>(system.model.own_nv);
-  S* const loop_q = copy_loop_q(system, w);  // outputs leave no trace in the steps
+  S* const loop_q = system.copy_loop_q(w);  // outputs leave no trace in the steps
   const System<S> inner = {system.model, system.actuation, w, loop_q};
   const S stop = flight.time + flight.h;
   for (;;) {
@@ -135,7 +128,7 @@ Record<S> advance_adaptive(const System<S>& system,
   const auto take = [&](int numbers) { return inner.workspace.template take<S>(numbers); };
   const Stages<S> stages = take_stages<DormandPrince>(system, inner.workspace);
   S *const xi = take(nv), *const q1 = take(nq), *const v1 = take(nv), *const e_v = take(nv);
-  inner.loop_q = copy_loop_q(system, inner.workspace);
+  inner.loop_q = system.copy_loop_q(inner.workspace);
   const S one = all<S>(1), none = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
 
   inner.acceleration(flight.time, flight.q, flight.v, stages.a);
@@ -181,9 +174,7 @@ Record<S> advance_adaptive(const System<S>& system,
       stages.a[i] = select(kept == one, stages.a[6 * nv + i], stages.a[i]);
     }
     for (int i = 0; i < nq; ++i) flight.q[i] = select(kept == one, q1[i], flight.q[i]);
-    for (int i = 0; i < system.model.loop_nq(); ++i) {
-      system.loop_q[i] = select(kept == one, inner.loop_q[i], system.loop_q[i]);
-    }
+    system.keep_loop_q(kept == one, inner.loop_q);
     flight.time = select(kept == one, flight.time + flight.h, flight.time);
     flight.last_error = select(kept == one, max(error, all<S>(1e-4)), flight.last_error);
     flight.growth = select(kept == one, all<S>(10), select(lost == one, one, flight.growth));

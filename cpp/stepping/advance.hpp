@@ -22,6 +22,7 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   const int nq = system.model.own_nq, nv = system.model.own_nv;
   S* const next_q = inner.workspace.template take<S>(nq);
   S* const next_v = inner.workspace.template take<S>(nv);
+  inner.loop_q = system.copy_loop_q(inner.workspace);
   const S one = all<S>(1), none = all<S>(0);
   S alive = one;
   *done = none;
@@ -35,6 +36,7 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
     if (!simd::any<S>(good)) return;
     for (int i = 0; i < nq; ++i) q[i] = select(good, next_q[i], q[i]);
     for (int i = 0; i < nv; ++i) v[i] = select(good, next_v[i], v[i]);
+    system.keep_loop_q(good, inner.loop_q);
     *done += select(good, one, none);
   }
 }

@@ -27,11 +27,13 @@ struct System {
   const Actuation& actuation;
   Workspace<S> workspace;
   S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
+  const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
 
   /// τ(t).
   void actuate(S time, S* tau) const {
     for (int i = 0; i < model.own_nv; ++i) {
       tau[i] = all<S>(actuation.offset[i]);
+      if (control != nullptr) tau[i] += control[i];
       if (actuation.amplitude[i] == 0) continue;
       S sin, cos;
       simd::sincos(fma(all<S>(actuation.frequency[i]), time, all<S>(actuation.phase[i])), sin, cos);
@@ -73,6 +75,17 @@ struct System {
     }
     S* const lambda = w.template take<S>(model.rows);
     constraints::constrained_acceleration(model, q, v, tau, none, true, loop_q, a, lambda, w);
+  }
+
+  /// A scheme tries a step with φ of its own, and keeps it where the step is good.
+  S* copy_loop_q(Workspace<S>& w) const {
+    S* const copy = w.template take<S>(model.loop_nq());
+    for (int i = 0; i < model.loop_nq(); ++i) copy[i] = loop_q[i];
+    return copy;
+  }
+
+  void keep_loop_q(typename S::Mask good, const S* tried) const {
+    for (int i = 0; i < model.loop_nq(); ++i) loop_q[i] = select(good, tried[i], loop_q[i]);
   }
 
   /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that succeeds.

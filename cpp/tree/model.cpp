@@ -166,6 +166,12 @@ std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) 
   return to;
 }
 
+/// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
+int quaternion_offset(const Block& block) {
+  if (block.group == Group::rotation) return block.q;
+  return block.group == Group::pose ? block.q + 3 : -1;
+}
+
 }  // namespace
 
 /// The joints that close the loops of a model, as a forest on the world, and how kernels see them.
@@ -189,16 +195,12 @@ struct Closure {
   static constexpr double no_gravity[3] = {0, 0, 0};
 };
 
-int quaternion_offset(const Block& block) {
-  if (block.group == Group::rotation) return block.q;
-  return block.group == Group::pose ? block.q + 3 : -1;
-}
-
 Model::Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  find_quaternions();
   close_loops(ties.loops);
   relate(ties.relations);
   hang_springs(ties.springs);
@@ -355,6 +357,16 @@ void Model::view_programs(ModelNumbers<Real>& numbers) {
                                 numbers.program_constants[k].data(),
                                 numbers.program_tables[k].data(),
                                 p.outputs.data()});
+  }
+}
+
+void Model::find_quaternions() {
+  for (int b = 0; b < nbodies(); ++b) {
+    const Joint& joint = joints_[static_cast<std::size_t>(b)];
+    for (int k = 0; k < joint.blocks && joint.own_q >= 0; ++k) {
+      const int at = quaternion_offset(joint.block[k]);
+      if (at >= 0) quaternions_.push_back({joint.own_q + at, b});
+    }
   }
 }
 
@@ -564,7 +576,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   // stages a coordinate; M on both sets of coordinates
   const std::size_t carriers =
       double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
-  const std::size_t packs = carriers + 96 * bodies + 80 * nv + 2 * nv * nv +
+  const std::size_t packs = carriers + 96 * bodies + 96 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return (packs + constraint_packs()) * width * size;
@@ -583,12 +595,7 @@ int Model::loop_nq() const {
 
 std::vector<double> Model::neutral() const {
   std::vector<double> q(static_cast<std::size_t>(own_nq_), 0.0);
-  for (const auto& joint : joints_) {
-    for (int k = 0; k < joint.blocks; ++k) {
-      const int at = quaternion_offset(joint.block[k]);
-      if (joint.own_q >= 0 && at >= 0) q[static_cast<std::size_t>(joint.own_q + at + 3)] = 1;
-    }
-  }
+  for (const auto& place : quaternions_) q[static_cast<std::size_t>(place.at + 3)] = 1;
   return q;
 }
 

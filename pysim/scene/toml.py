@@ -23,7 +23,8 @@ from pysim.scene.spec import (
     SceneSpec,
 )
 from pysim.scene.stops import with_stops
-from pysim.scene.tables import Joint, Loop, Scene
+from pysim.scene.tables import Joint, Scene
+from pysim.scene.tie_tables import Loop
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_joints import JointReader, resolve_mimics
 from pysim.scene.toml_models import ModelReader
