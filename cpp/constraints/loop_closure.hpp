@@ -174,7 +174,8 @@ void point_row(const RelativeMotion<S>& motion, const Vec3<S>& n, S g, int i, Lo
 template <class S>
 void distance_row(const RelativeMotion<S>& motion, S length, LoopRows<S>& out) {
   const Vec3<S>& p = motion.X_AB.p;
-  const S reach = sqrt(dot(p, p)), inverse = all<S>(1) / reach;
+  const S reach = sqrt(dot(p, p)), o = all<S>(0);
+  const S inverse = select(reach > o, all<S>(1) / reach, o);
   const Vec3<S> n = inverse * p;
   point_row(motion, n, reach - length, 0, out);
   const S along = dot(out.W[0].f, motion.V.v);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pysim.loops.actuation import ActuationMap, actuation_map
 from pysim.loops.assembly import Assembled, assemble
 from pysim.loops.constraints import (
     Constraints,
@@ -14,19 +15,22 @@ from pysim.loops.constraints import (
     loop_wrenches,
     project,
 )
-from pysim.loops.mobility import Mobility, mobility
+from pysim.loops.mobility import Mobility, independence, mobility
 
 __all__ = [
+    "ActuationMap",
     "Assembled",
     "Constraints",
     "Mobility",
     "Projected",
+    "actuation_map",
     "assemble",
     "constrained_aba",
     "constraint_forces",
     "constraint_jacobian",
     "constraint_residual",
     "constraints",
+    "independence",
     "loop_wrenches",
     "mobility",
     "project",

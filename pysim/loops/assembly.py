@@ -33,6 +33,7 @@ _TRIES = 200
 _LONGEST = 0.3  # [m or rad] of one step of a coordinate
 _LEAST_GAIN = 1e-3  # of the residual, in _PATIENCE steps; with less it stands still
 _PATIENCE = 10
+_KICKS = (1e-3, 1e-2, 0.1, 0.5)  # [m or rad] aside of a start from which nothing is gained
 _DEPENDENT = 1e-9  # singular values below this times the largest are none
 
 
@@ -71,21 +72,28 @@ def assemble(
     rate = np.zeros(model.nv) if v is None else np.array(v, float)
     free = _free(model, hold)
     best, at = _closed(model, start, loop_q, free)
+    for kick in _KICKS:  # a start at a dead point has no direction of its own
+        if _largest(at) <= REQUIRED or not len(free):
+            break
+        other = np.zeros(model.nv)
+        other[free] = kick * np.random.default_rng(5).uniform(-1, 1, len(free))
+        found, there = _closed(model, model.integrate(start, other), loop_q, free)
+        best, at = (found, there) if _size(there) < 0.9 * _size(at) else (best, at)
     worst = _largest(at)
     if worst > REQUIRED:
-        raise ModelError(_where(model), _not_closed(model, at))
+        raise ModelError(*_not_closed(model, at))
     M = crba(model, best)
     A, L = _reduced(at.jacobian, M, free)
     correction = np.linalg.solve(L.T, np.linalg.pinv(A, _DEPENDENT) @ (at.jacobian @ rate))
     rate[free] -= correction
     slip = at.jacobian @ rate
     if model.rows and np.abs(slip).max() > REQUIRED * max(1.0, np.abs(rate).max()):
-        name = model.row_names[int(np.abs(slip).argmax())]
+        name = _worst(model, slip)
         problem = (
             f"loop {name!r} cannot move as the held start velocities say, {np.abs(slip).max():.3g} [m/s, rad/s] "
             "is left; hold fewer joints, or change their start velocities"
         )
-        raise ModelError(_where(model), problem)
+        raise ModelError(_where(model, name), problem)
     moved = float(np.abs(model.difference(start, best)).max(initial=0.0))
     return Assembled(best, rate, at.loop_q, worst, moved)
 
@@ -145,22 +153,29 @@ def _largest(at: Constraints) -> float:
     return float(np.abs(at.residual).max(initial=0.0))
 
 
-def _where(model: Model) -> str:
-    return model.spec.where or model.name
+def _worst(model: Model, rows: Array) -> str:
+    return model.row_names[int(np.abs(rows).argmax())]
 
 
-def _not_closed(model: Model, at: Constraints) -> str:
+def _where(model: Model, name: str) -> str:
+    """The place of a loop or coupling in its file."""
+    places = {loop.name: loop.where for loop in model.spec.loops}
+    places |= {coupling.name: coupling.where for coupling in model.spec.couplings}
+    return places[name]
+
+
+def _not_closed(model: Model, at: Constraints) -> tuple[str, str]:
+    """Where and what is open."""
     left: dict[str, float] = {}
     for name, g in zip(model.row_names, np.abs(at.residual).tolist(), strict=True):
         left[name] = max(g, left.get(name, 0.0))
     open_loops = sorted((n for n in left if left[n] > REQUIRED), key=lambda n: -left[n])
     told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in open_loops[:5])
-    if len(open_loops) == 1:
-        return (
-            f"loop {told} cannot be closed, so much is left [m, rad]; start nearer to a closed configuration, "
-            "hold fewer joints, or change lengths"
+    remedy = "start nearer to a closed configuration, hold fewer joints, or change lengths"
+    problem = f"loop {told} cannot be closed, so much is left [m, rad]; {remedy}"
+    if len(open_loops) > 1:
+        problem = (
+            f"loops {told} cannot be closed together, so much is left [m, rad]: they contradict each other, or the "
+            f"start is too far away; {remedy}"
         )
-    return (
-        f"loops {told} cannot be closed together, so much is left [m, rad]; they contradict each other, or the start "
-        "is too far away: start nearer, hold fewer joints, or change lengths"
-    )
+    return _where(model, open_loops[0]), problem

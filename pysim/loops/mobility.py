@@ -77,6 +77,21 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     return Mobility(model.nv - rank, model.rows + sum(idle.values()), rank, rank_here, redundant)
 
 
+def independence(model: Model, q: ArrayLike, rank: int) -> Array:
+    """Return how independent the rows of J are at n configurations q (n, nq): 0 where one is singular.
+
+    The `rank`-th singular value of J L⁻ᵀ over its largest value among all configurations.
+    """
+    q = np.asarray(q, float)
+    J = constraints(model, q).jacobian
+    A = np.swapaxes(np.linalg.solve(np.linalg.cholesky(crba(model, q)), np.swapaxes(J, 1, 2)), 1, 2)
+    length = np.linalg.norm(A, axis=2, keepdims=True).max(axis=0)
+    moves = length > _NOTHING * length.max(initial=0.0)
+    rows = np.divide(A, length, out=np.zeros_like(A), where=moves)
+    values: Array = np.linalg.svd(rows, compute_uv=False)[:, rank - 1]
+    return np.asarray(values / values.max())
+
+
 def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:
     """J L⁻ᵀ (rows, nv) at one configuration, every row of unit length; zero where it moves nothing."""
     J = constraints(model, q, loop_q=loop_q).jacobian

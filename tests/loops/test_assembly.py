@@ -13,7 +13,7 @@ import pytest
 from pysim.algorithms import crba
 from pysim.compile import compile_model, start_state
 from pysim.errors import ModelError
-from pysim.loops import assemble, constraint_residual, mobility
+from pysim.loops import assemble, constraint_residual, independence, mobility
 from pysim.scene.spec import LoopSpec, ModelSpec
 from tests.loops.mechanisms import bar, four_bar, shifted
 from tests.oracles.mechanisms import make_joint
@@ -92,6 +92,15 @@ def test_a_flat_parallelogram_is_singular() -> None:
     found = mobility(compile_model(spec), q)
     assert found.singular
     assert (found.rank_here, found.rank) == (1, 2)
+
+
+def test_independence_vanishes_towards_a_flat_parallelogram() -> None:
+    model = compile_model(four_bar())
+    angle = np.array([1e-6, 1e-3, 0.1, np.pi / 2])
+    q = np.column_stack([angle, -angle, angle])
+    found = independence(model, q, 2)
+    assert found[3] == 1
+    np.testing.assert_allclose(found[:2] / angle[:2], found[0] / 1e-6, rtol=1e-3)
 
 
 def test_a_loop_open_across_the_plane_of_its_linkage_is_refused() -> None:
