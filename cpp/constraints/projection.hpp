@@ -11,10 +11,12 @@
 
 namespace pysim::constraints {
 
-/// Residual [m, rad] at which projection stops, the one it must reach, and how many steps it may take.
+/// Residual [m, rad] at which projection stops, the one below which it stops where nothing is gained any more,
+/// the one it must reach, and how many steps it may take.
 template <class Real>
 struct ProjectionTolerance {
-  static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
+  static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-15) : Real(2e-7);
+  static constexpr Real enough = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
   static constexpr Real required = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4);
   static constexpr int tries = 12;
 };
@@ -67,8 +69,14 @@ Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_
 
   evaluate(true);
   inertia.factorise(factor, rows.J);
+  const S one = all<S>(1), none = all<S>(0);
+  S last = all<S>(__builtin_inf()), active = one;
   for (int n = 0; n < Tolerance::tries; ++n) {
-    const auto off = largest(rows.g, model.rows) > all<S>(Tolerance::residual);
+    const S size = largest(rows.g, model.rows);
+    const S gains = select(size > all<S>(Tolerance::enough), one, select(size + size < last, one, none));
+    active = select(size > all<S>(Tolerance::residual), active * gains, none);
+    last = size;
+    const auto off = active == one;
     if (!simd::any<S>(off)) break;
     correction(rows.g);
     dynamics::retract(model, static_cast<const S*>(own_q), static_cast<const S*>(step), moved);

@@ -19,9 +19,14 @@ using simd::select;
 
 /// Least pivot of an independent row, and least diagonal of a row that moves anything, relative to the
 /// largest.
+///
+/// Pivots near `blur` fade out:  1/D becomes D/(D² + blur²). Where a mechanism passes a singular position, the
+/// forces along what vanishes would be errors divided by its distance; for that moment inertia carries it
+/// instead, and no step can be drawn onto the other branch.
 template <class Real>
 struct RankTolerance {
   static constexpr Real pivot = sizeof(Real) == 8 ? Real(1e-12) : Real(3e-5);
+  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-8) : Real(3e-4);
   static constexpr Real diagonal = sizeof(Real) == 8 ? Real(1e-22) : Real(1e-11);
 };
 
@@ -55,7 +60,8 @@ struct Semidefinite {
       choose_pivot(k);
       const S D = A[k * n + k];
       const auto independent = D > all<S>(Tolerance::pivot);
-      inv_D[k] = select(independent, one / D, o);
+      const S blur = all<S>(Tolerance::blur);
+      inv_D[k] = select(independent, D / fma(D, D, blur * blur), o);
       rank += select(independent, one, o);
       eliminate(k);
     }

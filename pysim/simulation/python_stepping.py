@@ -5,7 +5,7 @@ The built-in schemes are those of cpp/stepping/semi_implicit.hpp and runge_kutta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +34,9 @@ class ModelSystem:
 
     model: Model
     actuation: _engine.Actuation
-    loop_q: Array  # coordinates of joints that close loops, moved along in place
+    loop_q: Array = field(
+        default_factory=lambda: np.zeros(0)
+    )  # of joints that close loops, moved along in place
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         drive = self.actuation
