@@ -12,7 +12,7 @@ from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta
 from pysim.loops.assembly import assemble
 from pysim.loops.idle_rows import without_idle_rows
-from pysim.model import Body, Model, State
+from pysim.model import Body, Model, State, Ties
 from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
 from pysim.ties import describe_ties
@@ -179,8 +179,20 @@ class _Builder:
             bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
             world_geometries=tuple(self.world.geometries),
             frames=self.frames,
-            ties=describe_ties(self.spec, self._placed, self.joints),
+            ties=self._ties(),
         )
+
+    def _ties(self) -> Ties:
+        """Loops, couplings and springs; joints that Python computes cannot be projected onto them."""
+        spec = self.spec
+        for joint, description in zip(self.joints, self.descriptions, strict=True):
+            if "callback" in description and (spec.loops or spec.couplings):
+                problem = (
+                    f"joint {joint.name!r} is computed by Python, which loops and couplings cannot wait for; "
+                    "write it so that it can be traced"
+                )
+                raise ModelError(joint.where, problem)
+        return describe_ties(spec, self._placed, self.joints)
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""

@@ -9,6 +9,7 @@ import pysim
 from pysim import _engine
 from pysim.compile import compile_model, start_state
 from pysim.loops import constrained_aba, constraint_forces, constraints, loop_wrenches, project
+from pysim.simulation.python_stepping import IN_PYTHON, ModelSystem, advance
 from tests.loops.mechanisms import closed_tree, four_bar
 
 BIG = ("revolute", "ball", "free", "cylindrical", "universal", "revolute", "prismatic")
@@ -109,3 +110,23 @@ def test_the_wrench_of_a_loop_holds_its_body_as_the_forces_of_its_rows_do(rng):
     np.testing.assert_allclose(
         np.linalg.norm(wrenches, axis=(1, 2)), np.linalg.norm(forces, axis=1), rtol=1e-12
     )
+
+
+def test_rollouts_and_steps_in_python_are_the_steps_of_a_run(rng):
+    model, q, v, tau = states("revolute", rng, 3)
+    drive = _engine.Actuation(tau[0], *np.zeros((3, model.nv)))
+    expected = _engine.advance(model, q, v, 0.0, 1e-3, 20, "rk4", drive)
+    controls = np.broadcast_to(tau[0], (3, 20, model.nv))
+    rolled = pysim.rollout(model, q, v, controls, 1e-3)
+    system = ModelSystem(model, drive, np.array(project(model, q[0], v[0]).loop_q))
+    slow = advance(IN_PYTHON["rk4"], system, q[0], v[0], 0.0, 1e-3, 20)
+    for k in range(2):
+        np.testing.assert_allclose(rolled[k][:, -1], expected[k], atol=1e-12)
+        np.testing.assert_allclose(slow[k], expected[k][0], atol=1e-10)
+
+
+def test_integrators_without_constraints_are_refused(rng):
+    model, q, v, tau = states("revolute", rng, 1)
+    drive = _engine.Actuation(tau[0], *np.zeros((3, model.nv)))
+    with pytest.raises(ValueError, match="'variational' closes no loops and holds no couplings"):
+        _engine.advance(model, q, v, 0.0, 1e-3, 1, "variational", drive)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pysim
@@ -150,3 +151,20 @@ def test_loops_and_forces_may_stand_on_frames(tmp_path: Path) -> None:
     end = pysim.frame_placement(scene.model, scene.state.q, "b")[:3, 3]
     assert ((tip - end) ** 2).sum() == pytest.approx(0.9**2, abs=1e-11)
     assert pysim.elastic_energy(scene.model, scene.state.q) == pytest.approx(0.9**2, abs=1e-11)
+
+
+def test_a_scene_couples_by_a_function_of_its_own_file(tmp_path: Path) -> None:
+    (tmp_path / "cams.py").write_text(
+        "import numpy as np\nfrom pysim.joints import relation\n\n\n@relation('bump')\ndef bump(angle):\n"
+        "    return 0.3 * (1 - np.cos(angle))\n",
+        "utf-8",
+    )
+    path = tmp_path / "scene.toml"
+    coupling = '[[coupling]]\nname = "cam"\njoint = "r"\nfunction = "bump"\ninputs = ["p"]\n'
+    run = '[simulation]\nduration = 0.5\n[assembly]\nhold = ["p"]\n'
+    drive = '[[actuator]]\njoint = "p"\noffset = 2.0\n'
+    path.write_text('plugins = ["cams.py"]\n' + TREE + coupling + run + drive, "utf-8")
+    trajectory = pysim.simulate(pysim.load_scene(path, allow_code=True))
+    turned, lifted = trajectory.q.T
+    assert turned[-1] > 0.3
+    assert abs(lifted - 0.3 * (1 - np.cos(turned))).max() < 1e-12
