@@ -30,8 +30,7 @@ class LoopCoordinates {
  public:
   using Array = py::array_t<double, py::array::c_style>;
 
-  LoopCoordinates(const Model& model, std::optional<Array>& given, const Call<double>& call)
-      : given_(given) {
+  LoopCoordinates(const Model& model, std::optional<Array>& given, const Call<double>& call) : given_(given) {
     const py::ssize_t count = call.leading().states * model.loop_nq();
     if (!given_) {
       own_ = call.loop_start();

@@ -15,20 +15,23 @@ namespace pysim::constraints {
 template <class S>
 struct ConstraintInertia {
   int rows, nv;
-  S* Y;  ///< (rows, nv)
+  S* Y;          ///< (rows, nv)
+  S* reference;  ///< [rows]
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelView<typename S::Real>& model, Workspace<S>& w)
       : rows(model.rows), nv(model.own_nv) {
     Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
     Lambda.n = rows;
+    Lambda.reference = reference = w.template take<S>(rows);
     Lambda.A = w.template take<S>(std::ptrdiff_t{1} * rows * rows);
     Lambda.inv_D = w.template take<S>(rows);
     Lambda.scale = w.template take<S>(rows);
     Lambda.pivot = w.template take<S>(rows);
   }
 
-  void factorise(InertiaFactor<S>& factor, const S* J) {
+  void factorise(InertiaFactor<S>& factor, const Rows<S>& r) {
+    const S* J = r.J;
     for (int i = 0; i < rows * nv; ++i) Y[i] = J[i];
     for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
     for (int i = 0; i < rows; ++i) {
@@ -36,7 +39,27 @@ struct ConstraintInertia {
         Lambda.A[i * rows + j] = product(factor, i, j);
       }
     }
+    refer(factor.model, r);
     Lambda.factorise();
+  }
+
+  /// The largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
+  void refer(const ModelView<typename S::Real>& model, const Rows<S>& r) {
+    const S half = all<S>(typename S::Real(0.5)), o = all<S>(0);
+    for (int i = 0; i < rows; ++i) reference[i] = Lambda.A[i * rows + i];
+    for (int k = 0; k < model.loops; ++k) {
+      const Loop& loop = model.loop[k];
+      S of_positions = o, of_turns = o;
+      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+        const S size = Lambda.A[i * rows + i];
+        const auto holds_position = dot(r.W[i].f, r.W[i].f) > half;
+        of_positions = max(of_positions, select(holds_position, size, o));
+        of_turns = max(of_turns, select(holds_position, o, size));
+      }
+      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+        reference[i] = select(dot(r.W[i].f, r.W[i].f) > half, of_positions, of_turns);
+      }
+    }
   }
 
   /// Yᵢ D⁻¹ Yⱼᵀ, along the way of row i.
@@ -93,7 +116,7 @@ void constrained_acceleration(const ModelView<typename S::Real>& model,
   evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
 
   ConstraintInertia<S> inertia(model, w);
-  inertia.factorise(factor, rows.J);
+  inertia.factorise(factor, rows);
   for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.gdd[i];
   inertia.Lambda.solve(lambda);
   S* const push = w.template take<S>(model.own_nv);

@@ -11,8 +11,8 @@
 
 namespace pysim::constraints {
 
-/// Residual [m, rad] at which projection stops, the one below which it stops where nothing is gained any more,
-/// the one it must reach, and how many steps it may take.
+/// Residual [m, rad] at which projection stops, the one below which it stops where nothing is gained any
+/// more, the one it must reach, and how many steps it may take.
 template <class Real>
 struct ProjectionTolerance {
   static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-15) : Real(2e-7);
@@ -68,7 +68,7 @@ Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_
   };
 
   evaluate(true);
-  inertia.factorise(factor, rows.J);
+  inertia.factorise(factor, rows);
   const S one = all<S>(1), none = all<S>(0);
   S last = all<S>(__builtin_inf()), active = one;
   for (int n = 0; n < Tolerance::tries; ++n) {

@@ -20,8 +20,8 @@ using simd::select;
 /// Least pivot of an independent row, and least diagonal of a row that moves anything, relative to the
 /// largest.
 ///
-/// Pivots near `blur` fade out:  1/D becomes D/(D² + blur²). Where a mechanism passes a singular position, the
-/// forces along what vanishes would be errors divided by its distance; for that moment inertia carries it
+/// Pivots near `blur` fade out:  1/D becomes D/(D² + blur²). Where a mechanism passes a singular position,
+/// the forces along what vanishes would be errors divided by its distance; for that moment inertia carries it
 /// instead, and no step can be drawn onto the other branch.
 template <class Real>
 struct RankTolerance {
@@ -43,6 +43,7 @@ template <class S>
 struct Semidefinite {
   int n;
   S *A, *inv_D, *scale, *pivot;
+  const S* reference;  ///< [n] what the diagonal is scaled by: its own size, or that of its kin
   S rank;
 
   void factorise() {
@@ -51,7 +52,7 @@ struct Semidefinite {
     S largest = o;
     for (int i = 0; i < n; ++i) largest = max(largest, A[i * n + i]);
     const S least = largest * all<S>(Tolerance::diagonal);
-    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, one / sqrt(A[i * n + i]), o);
+    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, one / sqrt(reference[i]), o);
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j <= i; ++j) A[i * n + j] *= scale[i] * scale[j];
     }

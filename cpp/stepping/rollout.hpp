@@ -2,7 +2,8 @@
 //
 //     x₀ = start        x_n+1 = step(x_n, u_n)        row k = x_{k · every}
 //
-// A world whose state stops being finite, or leaves its constraints, is out: its rows from there on are NaN, and the others never see it.
+// A world whose state stops being finite, or leaves its constraints, is out: its rows from there on are NaN,
+// and the others never see it.
 #pragma once
 
 #include "stepping/advance.hpp"

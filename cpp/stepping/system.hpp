@@ -88,7 +88,8 @@ struct System {
     for (int i = 0; i < model.loop_nq(); ++i) loop_q[i] = select(good, tried[i], loop_q[i]);
   }
 
-  /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that succeeds.
+  /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that
+  /// succeeds.
   typename S::Mask project(S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (model.rows == 0) return all<S>(0) == all<S>(0);

@@ -158,7 +158,7 @@ def test_projection_leaves_a_scheme_its_order(scheme, order):
         q, v, _ = _engine.advance(model, start.q, start.v, 0.0, 1 / steps, steps, scheme, drive)
         return np.concatenate([q, v])
 
-    counts = np.array([3200, 6400, 12800, 25600]) if order == 1 else np.array([50, 100, 200, 400])
+    counts = {1: 3200, 2: 800, 4: 400}[order] * np.array([1, 2, 4, 8])
     ends = [end(n) for n in (*counts, 2 * counts[-1])]
     errors = [np.linalg.norm(b - a) for a, b in pairwise(ends)]
     slope = np.polyfit(np.log(1 / counts), np.log(errors), 1)[0]
