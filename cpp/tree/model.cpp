@@ -5,6 +5,10 @@
 #include <map>
 #include <stdexcept>
 
+#include "tree/closure.hpp"
+#include "tree/rounding.hpp"
+#include "tree/turning.hpp"
+
 namespace pysim::tree {
 namespace {
 
@@ -41,44 +45,6 @@ const ShapeEntry& shape_entry(const JointDescription& d) {
   return entry->second;
 }
 
-/// Columns of the rotation that takes z to the unit vector `a` the shorter way (about x where a = −z).
-void turn_to(const double a[3], double R[9]) {
-  if (a[2] < -1 + 1e-12 && std::hypot(a[0], a[1]) < 1e-9) {
-    const double flip[9] = {1, 0, 0, 0, -1, 0, 0, 0, -1};
-    std::copy(flip, flip + 9, R);
-    return;
-  }
-  const double k = 1 / (1 + a[2]);
-  const double turn[9] = {1 - k * a[0] * a[0],
-                          -k * a[0] * a[1],
-                          -a[0],  //
-                          -k * a[0] * a[1],
-                          1 - k * a[1] * a[1],
-                          -a[1],  //
-                          a[0],
-                          a[1],
-                          a[2]};
-  std::copy(turn, turn + 9, R);
-}
-
-/// C = Aᵀ B, column-major.
-void transpose_times(const double A[9], const double* B, int columns, double* C) {
-  for (int j = 0; j < columns; ++j) {
-    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
-    for (int i = 0; i < 3; ++i) {
-      C[3 * j + i] = A[3 * i] * b[0] + A[3 * i + 1] * b[1] + A[3 * i + 2] * b[2];
-    }
-  }
-}
-
-/// C = A B, column-major.
-void times(const double A[9], const double* B, int columns, double* C) {
-  for (int j = 0; j < columns; ++j) {
-    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
-    for (int i = 0; i < 3; ++i) C[3 * j + i] = A[i] * b[0] + A[3 + i] * b[1] + A[6 + i] * b[2];
-  }
-}
-
 /// Tᵀ I T of the packed record.
 void turn_inertia(const double T[9], const double in[10], double out[10]) {
   const double I[9] = {in[4], in[7], in[9], in[7], in[5], in[8], in[9], in[8], in[6]};
@@ -96,76 +62,6 @@ bool is_active(const Passive<double>& p) {
          std::isfinite(p.upper);
 }
 
-template <class To, class From>
-void copy_numbers(const From* from, std::size_t n, To* to) {
-  std::transform(from, from + n, to, [](From x) { return static_cast<To>(x); });
-}
-
-template <class Record>
-struct NumbersIn;
-template <template <class> class Record, class Real>
-struct NumbersIn<Record<Real>> {
-  static constexpr std::size_t value = sizeof(Record<Real>) / sizeof(Real);
-};
-
-/// A record of doubles as a record of floats; both hold nothing but numbers.
-template <template <class> class Record>
-std::vector<Record<float>> rounded(const std::vector<Record<double>>& from) {
-  std::vector<Record<float>> to(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    copy_numbers(reinterpret_cast<const double*>(&from[i]),
-                 NumbersIn<Record<double>>::value,
-                 reinterpret_cast<float*>(&to[i]));
-  }
-  return to;
-}
-
-std::vector<Relation<float>> rounded(const std::vector<Relation<double>>& from) {
-  std::vector<Relation<float>> to;
-  for (const auto& r : from) {
-    to.push_back(
-        {r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs, static_cast<float>(r.offset)});
-  }
-  return to;
-}
-
-std::vector<Term<float>> rounded(const std::vector<Term<double>>& from) {
-  std::vector<Term<float>> to;
-  for (const auto& t : from) to.push_back({t.q, t.v, static_cast<float>(t.factor)});
-  return to;
-}
-
-std::vector<Spring<float>> rounded(const std::vector<Spring<double>>& from) {
-  std::vector<Spring<float>> to;
-  for (const auto& s : from) {
-    Spring<float> spring = {s.a, s.b, {}, {}, float(s.stiffness), float(s.damping), float(s.length)};
-    copy_numbers(s.at_a, 3, spring.at_a);
-    copy_numbers(s.at_b, 3, spring.at_b);
-    to.push_back(spring);
-  }
-  return to;
-}
-
-LoopKind loop_kind(const LoopDescription& d) {
-  static const std::map<std::string, LoopKind> kinds = {{"joint", LoopKind::joint},
-                                                        {"plane", LoopKind::plane},
-                                                        {"line", LoopKind::line},
-                                                        {"distance", LoopKind::distance}};
-  const auto kind = kinds.find(d.kind);
-  if (kind == kinds.end()) {
-    throw std::invalid_argument("loop '" + d.joint.name + "': unknown kind '" + d.kind + "'");
-  }
-  return kind->second;
-}
-
-std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) {
-  std::vector<Coupling<float>> to;
-  for (const auto& c : from) {
-    to.push_back({c.own, static_cast<float>(c.ratio), static_cast<float>(c.offset)});
-  }
-  return to;
-}
-
 /// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
 int quaternion_offset(const Block& block) {
   if (block.group == Group::rotation) return block.q;
@@ -173,27 +69,6 @@ int quaternion_offset(const Block& block) {
 }
 
 }  // namespace
-
-/// The joints that close the loops of a model, as a forest on the world, and how kernels see them.
-struct Closure {
-  Model model;
-  ModelView<double> double_view;
-  ModelView<float> float_view;
-
-  explicit Closure(const std::vector<JointDescription>& joints)
-      : model(joints, no_gravity), double_view(model.view<double>()), float_view(model.view<float>()) {}
-
-  template <class Real>
-  const ModelView<Real>& view() const {
-    if constexpr (sizeof(Real) == 8) {
-      return double_view;
-    } else {
-      return float_view;
-    }
-  }
-
-  static constexpr double no_gravity[3] = {0, 0, 0};
-};
 
 Model::Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties) {
   std::copy(gravity, gravity + 3, gravity_);
@@ -382,114 +257,6 @@ void Model::mark_children() {
   }
 }
 
-/// Frames A and B into the engine's frames of their bodies, B turned as the joint that closes the loop.
-void Model::close_loops(const std::vector<LoopDescription>& loops) {
-  if (loops.empty()) return;
-  std::vector<JointDescription> joints;
-  for (const auto& d : loops) {
-    joints.push_back(d.joint);
-    joints.back().parent = -1;
-  }
-  closure_ = std::make_shared<const Closure>(joints);
-  for (std::size_t k = 0; k < loops.size(); ++k) {
-    const LoopDescription& d = loops[k];
-    if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
-      throw std::invalid_argument("loop '" + d.joint.name + "': it needs two bodies of the model");
-    }
-    Loop loop = {loop_kind(d), d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
-    int all = 6 - closure_->model.joints()[k].nv;
-    if (loop.kind != LoopKind::joint) all = loop.kind == LoopKind::line ? 2 : 1;
-    if (loop.rows > all ||
-        std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
-      throw std::invalid_argument("loop '" + d.joint.name + "': it has " + std::to_string(all) + " rows");
-    }
-    std::copy(d.kept.begin(), d.kept.end(), loop.kept);
-    row_ways_.insert(row_ways_.end(), d.kept.size(), coupled_ ? everything() : way_to_world(d.a, d.b));
-    rows_ += loop.rows;
-    loops_.push_back(loop);
-
-    LoopConstants<double> c = {};
-    std::copy(d.at_a, d.at_a + 12, c.at_a);
-    std::copy(d.at_b, d.at_b + 12, c.at_b);
-    to_engine_frame(d.a, c.at_a);
-    to_engine_frame(d.b, c.at_b);
-    double turned[9];
-    times(c.at_b, closure_->view<double>().constants[k].turn, 3, turned);
-    std::copy(turned, turned + 9, c.at_b);
-    if (loop.kind == LoopKind::plane || loop.kind == LoopKind::line) {
-      double axis[9];
-      turn_to(d.joint.axis, axis);
-      times(c.at_a, axis, 3, turned);
-      std::copy(turned, turned + 9, c.at_a);
-    }
-    c.length = d.length;
-    loop_start_.insert(loop_start_.end(), d.start.begin(), d.start.end());
-    double_.loop_constants.push_back(c);
-  }
-  if (loop_start_.size() != static_cast<std::size_t>(loop_nq())) {
-    throw std::invalid_argument("loops need a start for every coordinate of their joints");
-  }
-}
-
-/// The ancestors of a and b, themselves among them.
-Way Model::way_to_world(int a, int b) {
-  const auto first = static_cast<int>(ways_.size());
-  while (a >= 0 || b >= 0) {
-    const int next = std::max(a, b);
-    ways_.push_back(next);
-    const int parent = joints_[static_cast<std::size_t>(next)].parent;
-    if (a == next) a = parent;
-    if (b == next) b = parent;
-  }
-  return {first, static_cast<int>(ways_.size()) - first};
-}
-
-Way Model::everything() {
-  const auto first = static_cast<int>(ways_.size());
-  for (int b = nbodies() - 1; b >= 0; --b) ways_.push_back(b);
-  return {first, nbodies()};
-}
-
-void Model::relate(const std::vector<RelationDescription>& relations) {
-  const auto keep = [this](const RelationDescription& d, const std::vector<Term<double>>& terms) {
-    for (const auto& t : terms) {
-      if (t.q < 0 || t.q >= own_nq_ || t.v < 0 || t.v >= own_nv_) {
-        throw std::invalid_argument("coupling '" + d.name + "': no such coordinate");
-      }
-      double_.terms.push_back(t);
-    }
-    return static_cast<int>(double_.terms.size() - terms.size());
-  };
-  for (const auto& d : relations) {
-    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, 0, 0, d.offset};
-    row_ways_.push_back(everything());
-    r.first_term = keep(d, d.terms);
-    r.inputs = static_cast<int>(d.inputs.size());
-    r.first_input = keep(d, d.inputs);
-    if (r.inputs > 0) {
-      r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
-      force_registers_ = std::max(force_registers_, d.function.registers);
-    }
-    double_.relations.push_back(r);
-  }
-}
-
-void Model::hang_springs(const std::vector<Spring<double>>& springs) {
-  for (Spring<double> s : springs) {
-    if (std::min(s.a, s.b) < -1 || std::max(s.a, s.b) >= nbodies()) {
-      throw std::invalid_argument("a spring hangs on a body that is not there");
-    }
-    for (auto [body, point] : {std::pair{s.a, s.at_a}, std::pair{s.b, s.at_b}}) {
-      if (body < 0) continue;
-      double turned[3];
-      transpose_times(double_.constants[static_cast<std::size_t>(body)].turn, point, 1, turned);
-      std::copy(turned, turned + 3, point);
-    }
-    double_.springs.push_back(s);
-    has_passive_ = true;
-  }
-}
-
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
   if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
@@ -580,17 +347,6 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return (packs + constraint_packs()) * width * size;
-}
-
-std::size_t Model::constraint_packs() const {
-  if (rows_ == 0) return 0;
-  const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
-  const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
-  return rows * (2 * nv + rows + 32) + 48 * joints_.size() + 16 * nv + 2 * nv * nv + closure + 64;
-}
-
-int Model::loop_nq() const {
-  return closure_ ? closure_->model.nq() : 0;
 }
 
 std::vector<double> Model::neutral() const {
