@@ -51,7 +51,9 @@ class Mobility:
         degrees = f"{self.degrees} degree{'s' * (self.degrees != 1)} of freedom"
         text = f"{degrees}; {self.rows} rows of rank {self.rank}"
         if self.redundant:
-            text += ", redundant: " + ", ".join(f"{n} of {k!r}" for k, n in self.redundant.items())
+            named = [f"{n} of {k!r}" for k, n in self.redundant.items()]
+            more = f" and {len(named) - 4} more" if len(named) > 4 else ""
+            text += ", redundant: " + ", ".join(named[:4]) + more
         if self.singular:
             text += f"; singular here, the rank drops to {self.rank_here}"
         return text
