@@ -25,7 +25,14 @@ def surface_faults(faces: NDArray[np.int64], vertices: int) -> dict[str, Any]: .
 def vertex_bounds(vertices: Array) -> tuple[Array, Array, int]: ...
 
 class Model:
-    def __init__(self, joints: Sequence[Mapping[str, Any]], gravity: Sequence[float]) -> None: ...
+    def __init__(
+        self,
+        joints: Sequence[Mapping[str, Any]],
+        gravity: Sequence[float],
+        loops: Sequence[Mapping[str, Any]] = ...,
+        relations: Sequence[Mapping[str, Any]] = ...,
+        springs: Sequence[Mapping[str, Any]] = ...,
+    ) -> None: ...
     @property
     def nq(self) -> int: ...
     @property
@@ -34,6 +41,12 @@ class Model:
     def nbodies(self) -> int: ...
     @property
     def tree_nv(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def loop_rows(self) -> list[int]: ...
+    @property
+    def loop_nq(self) -> int: ...
     @property
     def callback_numbers(self) -> int: ...
     @property
@@ -148,6 +161,7 @@ def advance_adaptive(
     *,
     longest: float = ...,
     attempts: int = 10000,
+    loop_q: Array | None = None,
     threads: int = 1,
 ) -> tuple[Array, Array, Array, Array, Array, NDArray[np.int64]]: ...
 def advance(
@@ -160,6 +174,7 @@ def advance(
     integrator: str,
     actuation: Actuation,
     *,
+    loop_q: Array | None = None,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
 def joint_torque_regressor(
@@ -271,4 +286,26 @@ def joint_reactions(
     *,
     threads: int = 1,
     out: Array | None = None,
+) -> Array: ...
+def constrained_aba(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+) -> Array: ...
+def constraint_rows(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def project(
+    model: Model, q: ArrayLike, v: ArrayLike, loop_q: ArrayLike | None, *, threads: int = 1
 ) -> Array: ...

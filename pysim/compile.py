@@ -16,10 +16,13 @@ from pysim.inertia import (
     nearest_physical,
     unphysical_reason,
 )
-from pysim.model import Body, Model, State
+from pysim.loops.assembly import assemble
+from pysim.loops.idle_rows import without_idle_rows
+from pysim.model import Body, Model, State, Ties
 from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
 from pysim.scene.written import urdf_inertial
+from pysim.ties import describe_ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,17 +73,25 @@ def compile_model(spec: ModelSpec) -> Model:
         _check_energy(carrier, spec, builder)
     model = builder.build()
     _check_inertia(model)
-    return model
+    return without_idle_rows(model)
 
 
 def compile_scene(spec: SceneSpec) -> Scene:
-    """Freeze a scene: its model, start state and prescribed forces."""
+    """Freeze a scene: its model, start state and prescribed forces. Loops are closed.
+
+    Raises:
+        ModelError: no such mechanism, or no start near the given one in which every loop is closed.
+    """
     model = compile_model(spec.model)
-    return Scene(model, start_state(model), spec.settings, spec, _actuation(model, spec))
+    state = start_state(model)
+    if model.rows:
+        closed = assemble(model, state.q, state.v, hold=spec.hold)
+        state = State(closed.q, closed.v, closed.loop_q)
+    return Scene(model, state, spec.settings, spec, _actuation(model, spec))
 
 
 def start_state(model: Model) -> State:
-    """Return the state the joints' `start` keys name."""
+    """Return the state the joints' `start` keys name; its loops may be open."""
     q, v = model.neutral(), np.zeros(model.nv)
     for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
         if at_q >= 0:
@@ -181,7 +192,20 @@ class _Builder:
             bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
             world_geometries=tuple(self.world.geometries),
             frames=self.frames,
+            ties=self._ties(),
         )
+
+    def _ties(self) -> Ties:
+        """Loops, couplings and springs; joints that Python computes cannot be projected onto them."""
+        spec = self.spec
+        for joint, description in zip(self.joints, self.descriptions, strict=True):
+            if "callback" in description and (spec.loops or spec.couplings):
+                problem = (
+                    f"joint {joint.name!r} is computed by Python, which loops and couplings cannot wait for; "
+                    "write it so that it can be traced"
+                )
+                raise ModelError(joint.where, problem)
+        return describe_ties(spec, self._placed, self.joints)
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""

@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     {"spatial", "inertia"},
     {"joints", "shapes", "meshes", "integrators"},
     {"scene"},
-    {"motion", "model", "algorithms", "compile", "rollouts"},
+    {"motion", "model", "algorithms", "compile", "ties", "loops", "rollouts"},
     {"trajectory"},
     {"simulation"},
     {"identify"},

@@ -20,6 +20,7 @@ import pytest
 import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
+from tests import closed_scenes
 from tests.joints.claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
@@ -160,6 +161,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "spherical_pendulum": spins_about_the_vertical,
     "spring": spring,
     "t_handle": t_handle,
+    **closed_scenes.CLAIMS,
     **PLUGIN_CLAIMS,
 }
 

@@ -51,9 +51,11 @@ struct Batch {
   const Real *q, *v;
   const Real* x;         ///< third argument: a, tau, dq or q1
   const Real* callback;  ///< (states, callback_numbers) of joints that Python computes
+  const Real* loop_q;    ///< (states, closure nq) where the fit of the loops' joints begins
   const Real* f_ext;     ///< (states, bodies, 6) in the user's body frames
   Real* out;
   Real* out_v;            ///< advance: the new velocity
+  Real* out_loop_q;       ///< advance: the new coordinates of the loops' joints
   bool passive;           ///< include the joints' own forces
   int body;               ///< of a frame: the body that carries it, −1 the world
   const Real* placement;  ///< of a frame: its pose in the engine's body frame, as 12 numbers
@@ -105,6 +107,9 @@ struct States {
     if (model.callback_numbers > 0) load(batch.callback, model.callback_numbers);
     return q;
   }
+
+  /// Coordinates of the loops' joints.
+  S* loop_q() { return load(batch.loop_q, model.loop_nq()); }
 
   S* own_v() { return load(batch.v, model.own_nv); }
   const S* tree_q() { return tree::tree_q(model, static_cast<const S*>(own_q()), w); }

@@ -3,10 +3,10 @@
 
 #include "engine/frame_operations.hpp"
 #include "engine/inertia_operations.hpp"
-#include "engine/operations.hpp"
-#include "engine/regressor_operations.hpp"
 #include "engine/mesh_kernels.hpp"
+#include "engine/operations.hpp"
 #include "engine/pair_kernels.hpp"
+#include "engine/regressor_operations.hpp"
 #include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
@@ -33,6 +33,7 @@ struct DynamicsKernels {
   Kernel<Real> minverse, coriolis_matrix, frame_mobility;
   Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
   Kernel<Real> joint_reactions;
+  Kernel<Real> constrained_aba, constraint_rows, project;
 };
 
 struct Kernels {
@@ -97,7 +98,10 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<CentroidalMomentumRate, S, Tail>,
           &run<CentroidalMap, S, Tail>,
           &run<CentroidalMapRate, S, Tail>,
-          &run<JointReactions, S, Tail>};
+          &run<JointReactions, S, Tail>,
+          &run<ConstrainedAba, S, Tail>,
+          &run<ConstraintRows, S, Tail>,
+          &run<Project, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynamics/energy.hpp"
-#include "engine/batch.hpp"
+#include "engine/constraint_operations.hpp"
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
@@ -112,7 +112,8 @@ struct PotentialEnergy {
 struct ElasticEnergy {
   template <class S>
   static void at(States<S> at) {
-    at.save_number(dynamics::elastic_energy(at.model, at.tree_q()));
+    const S* q = at.tree_q();
+    at.save_number(dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w));
   }
 };
 
@@ -167,14 +168,15 @@ struct Advance {
   template <class S>
   static void at(States<S> at) {
     const auto& batch = at.batch;
-    S *const q = at.own_q(), *const v = at.own_v();
+    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
     S done;
-    const stepping::System<S> system = {at.model, *batch.actuation, at.w};
+    const stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
     with_scheme(batch.integrator, [&](auto scheme) {
       stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
     });
     at.save(q, batch.out, at.model.own_nq);
     at.save(v, batch.out_v, at.model.own_nv);
+    at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }
@@ -201,7 +203,8 @@ struct AdvanceAdaptive {
     const auto* numbers = call.flight + 4 * at.first;
     const auto number = [&](int i) { return gather<S>(numbers + i, 4); };
     stepping::Flight<S> flight = {at.own_q(), at.own_v(), number(0), number(1), number(2), number(3)};
-    const stepping::System<S> system = {at.model, *at.batch.actuation, at.w};
+    S* const loop_q = at.loop_q();
+    const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
     const auto record = stepping::advance_adaptive(system,
                                                    call.tolerances,
                                                    call.times,
@@ -212,6 +215,7 @@ struct AdvanceAdaptive {
                                                    RowsOfTime<S>{at});
     at.save(flight.q, call.q, at.model.own_nq);
     at.save(flight.v, call.v, at.model.own_nv);
+    at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
     const S carried[] = {flight.time, flight.h, flight.last_error, flight.growth};
     at.save(carried, call.flight, 4);
     const S counts[] = {record.reached, record.accepted, record.rejected, record.worst, record.status};

@@ -125,6 +125,9 @@ PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
       return {X.R * spatial::rotation(spatial::Quaternion<S>{q[3], q[4], q[5], q[6]}),
               X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
     }
+    case Shape::fixed: {
+      return X;
+    }
     case Shape::program: {
       return X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
     }

@@ -5,6 +5,10 @@
 #include <map>
 #include <stdexcept>
 
+#include "tree/closure.hpp"
+#include "tree/rounding.hpp"
+#include "tree/turning.hpp"
+
 namespace pysim::tree {
 namespace {
 
@@ -27,6 +31,7 @@ const std::map<std::string, ShapeEntry>& shapes() {
       {"ball", {Shape::ball, Group::rotation, 4, 3, false, false, {wx, wy, wz}}},
       {"planar", {Shape::planar, Group::real, 3, 3, false, true, {stored, stored, wz}}},
       {"translation", {Shape::translation, Group::real, 3, 3, false, false, {vx, vy, vz}}},
+      {"fixed", {Shape::fixed, Group::real, 0, 0, false, false, {}}},
       {"free", {Shape::free, Group::pose, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}}},
   };
   return table;
@@ -38,44 +43,6 @@ const ShapeEntry& shape_entry(const JointDescription& d) {
     throw std::invalid_argument("joint '" + d.name + "': unknown joint shape '" + d.shape + "'");
   }
   return entry->second;
-}
-
-/// Columns of the rotation that takes z to the unit vector `a` the shorter way (about x where a = −z).
-void turn_to(const double a[3], double R[9]) {
-  if (a[2] < -1 + 1e-12 && std::hypot(a[0], a[1]) < 1e-9) {
-    const double flip[9] = {1, 0, 0, 0, -1, 0, 0, 0, -1};
-    std::copy(flip, flip + 9, R);
-    return;
-  }
-  const double k = 1 / (1 + a[2]);
-  const double turn[9] = {1 - k * a[0] * a[0],
-                          -k * a[0] * a[1],
-                          -a[0],  //
-                          -k * a[0] * a[1],
-                          1 - k * a[1] * a[1],
-                          -a[1],  //
-                          a[0],
-                          a[1],
-                          a[2]};
-  std::copy(turn, turn + 9, R);
-}
-
-/// C = Aᵀ B, column-major.
-void transpose_times(const double A[9], const double* B, int columns, double* C) {
-  for (int j = 0; j < columns; ++j) {
-    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
-    for (int i = 0; i < 3; ++i) {
-      C[3 * j + i] = A[3 * i] * b[0] + A[3 * i + 1] * b[1] + A[3 * i + 2] * b[2];
-    }
-  }
-}
-
-/// C = A B, column-major.
-void times(const double A[9], const double* B, int columns, double* C) {
-  for (int j = 0; j < columns; ++j) {
-    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
-    for (int i = 0; i < 3; ++i) C[3 * j + i] = A[i] * b[0] + A[3 + i] * b[1] + A[6 + i] * b[2];
-  }
 }
 
 /// Tᵀ I T of the packed record.
@@ -95,38 +62,6 @@ bool is_active(const Passive<double>& p) {
          std::isfinite(p.upper);
 }
 
-template <class To, class From>
-void copy_numbers(const From* from, std::size_t n, To* to) {
-  std::transform(from, from + n, to, [](From x) { return static_cast<To>(x); });
-}
-
-template <class Record>
-struct NumbersIn;
-template <template <class> class Record, class Real>
-struct NumbersIn<Record<Real>> {
-  static constexpr std::size_t value = sizeof(Record<Real>) / sizeof(Real);
-};
-
-/// A record of doubles as a record of floats; both hold nothing but numbers.
-template <template <class> class Record>
-std::vector<Record<float>> rounded(const std::vector<Record<double>>& from) {
-  std::vector<Record<float>> to(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    copy_numbers(reinterpret_cast<const double*>(&from[i]),
-                 NumbersIn<Record<double>>::value,
-                 reinterpret_cast<float*>(&to[i]));
-  }
-  return to;
-}
-
-std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) {
-  std::vector<Coupling<float>> to;
-  for (const auto& c : from) {
-    to.push_back({c.own, static_cast<float>(c.ratio), static_cast<float>(c.offset)});
-  }
-  return to;
-}
-
 /// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
 int quaternion_offset(const Block& block) {
   if (block.group == Group::rotation) return block.q;
@@ -135,13 +70,16 @@ int quaternion_offset(const Block& block) {
 
 }  // namespace
 
-Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
+Model::Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
   number_forks();
   find_quaternions();
+  close_loops(ties.loops);
+  relate(ties.relations);
+  hang_springs(ties.springs);
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -152,6 +90,10 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   view_programs(double_);
   view_programs(float_);
   float_.constants = rounded(double_.constants);
+  float_.loop_constants = rounded(double_.loop_constants);
+  float_.relations = rounded(double_.relations);
+  float_.terms = rounded(double_.terms);
+  float_.springs = rounded(double_.springs);
   float_.armature.assign(double_.armature.begin(), double_.armature.end());
   float_.passive = rounded(double_.passive);
   float_.coupling_q = rounded(double_.coupling_q);
@@ -399,6 +341,18 @@ ModelView<Real> Model::view() const {
   view.coupling_q = n.coupling_q.data();
   view.coupling_v = n.coupling_v.data();
   view.program = n.programs.data();
+  view.loops = static_cast<int>(loops_.size());
+  view.rows = rows_;
+  view.loop = loops_.data();
+  view.row_way = row_ways_.data();
+  view.way = ways_.data();
+  view.loop_constants = n.loop_constants.data();
+  view.relations = static_cast<int>(n.relations.size());
+  view.relation = n.relations.data();
+  view.term = n.terms.data();
+  view.springs = static_cast<int>(n.springs.size());
+  view.spring = n.springs.data();
+  if (closure_) view.closure = &closure_->view<Real>();
   return view;
 }
 
@@ -410,11 +364,13 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
   // stages a coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
-  const std::size_t packs = 156 * bodies + 96 * nv + 2 * nv * nv +
+  const std::size_t carriers =
+      double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
+  const std::size_t packs = carriers + 156 * bodies + 96 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(fork_columns_) +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
-  return packs * width * size;
+  return (packs + constraint_packs()) * width * size;
 }
 
 std::vector<double> Model::neutral() const {

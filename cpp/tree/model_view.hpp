@@ -19,6 +19,7 @@ enum class Shape : int {
   planar,       ///< x q₀ + y q₁, Rz(q₂)
   translation,  ///< x q₀ + y q₁ + z q₂
   free,         ///< position, quaternion
+  fixed,        ///< nothing; closes a loop as a weld, never moves a body of the tree
   program,      ///< as a traced plugin says
   callback      ///< as numbers say that Python computed for this state
 };
@@ -110,6 +111,58 @@ struct Coupling {
   Real ratio, offset;
 };
 
+/// What a loop holds: a joint's motion, or a point of frame B (its origin) in frame A.
+enum class LoopKind : int {
+  joint,    ///< X_AB is a pose of the joint
+  plane,    ///< z = 0
+  line,     ///< x = y = 0
+  distance  ///< |p| = length
+};
+
+/// Bodies that the force of a row reaches, leaves first: a run of `way`.
+struct Way {
+  int first, count;
+};
+
+/// Loop k is closed by joint k of the closure.
+struct Loop {
+  LoopKind kind;
+  int a, b;       ///< bodies, −1 for the world
+  int row, rows;  ///< its place among the rows of the constraints
+  int kept[6];    ///< which of the rows the joint asks for: those that some motion of the tree can break
+};
+
+template <class Real>
+struct LoopConstants {
+  Real at_a[12], at_b[12];  ///< frames A and B in the engine's frames of their bodies; B turned as its joint
+  Real length;              ///< [m]
+};
+
+/// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
+template <class Real>
+struct Relation {
+  int row;
+  int first_term, terms;  ///< Σ factor q
+  int program;            ///< f and its slopes, see relations.hpp; −1 for none
+  int first_input, inputs;
+  Real offset;
+};
+
+/// factor · q of a relation, or an input of its function.
+template <class Real>
+struct Term {
+  int q, v;  ///< of the user's coordinates
+  Real factor;
+};
+
+/// A spring and damper between a point of body a and one of body b.
+template <class Real>
+struct Spring {
+  int a, b;  ///< bodies, −1 for the world
+  Real at_a[3], at_b[3];
+  Real stiffness, damping, length;
+};
+
 template <class Real>
 struct ModelView {
   int bodies;
@@ -129,6 +182,21 @@ struct ModelView {
   const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
   const Coupling<Real>* coupling_v;  ///< [nv]
   const ProgramView<Real>* program;  ///< joint programs
+
+  int loops, rows;  ///< loops, and the rows of all constraints
+  const Loop* loop;
+  const Way* row_way;  ///< [rows] the bodies that the force of a row reaches
+  const int* way;      ///< bodies, way after way
+  const LoopConstants<Real>* loop_constants;
+  int relations;
+  const Relation<Real>* relation;
+  const Term<Real>* term;
+  int springs;
+  const Spring<Real>* spring;
+  const ModelView<Real>* closure;  ///< the joints that close the loops, a forest of their own
+
+  /// Numbers in φ, the coordinates of the loops' joints.
+  int loop_nq() const { return loops == 0 ? 0 : closure->nq; }
 };
 
 }  // namespace pysim::tree

@@ -11,6 +11,7 @@ from pysim.cli.messages import say
 if TYPE_CHECKING:
     from pysim.compile import Scene
     from pysim.simulation import RunSummary
+    from pysim.simulation.summary import LoopSummary
 
 
 def say_summary(scene: Scene, summary: RunSummary) -> None:
@@ -24,6 +25,8 @@ def say_summary(scene: Scene, summary: RunSummary) -> None:
             f"  callbacks   {share:.0%} of the time in joints that Python computes; trace them if you can"
         )
     say(f"  energy      {energy_line(summary)}")
+    if summary.loops is not None:
+        say(f"  loops       {loops_line(summary.loops)}")
     if summary.tool is not None:
         say(f"  tool        {summary.tool} at {pose_line(summary)}")
 
@@ -35,6 +38,12 @@ def energy_line(summary: RunSummary) -> str:
         return f"drift {summary.energy_drift:.1e} J, {share}"
     first, last = summary.energy
     return f"{first:.4g} J at the start, {last:.4g} J at the end (driven or damped)"
+
+
+def loops_line(loops: LoopSummary) -> str:
+    """How far they opened, and how near the mechanism came to a position where it could fold."""
+    kept = f"closed to {loops.residual:.1e} m, rad and {loops.slip:.1e} a second"
+    return f"{kept}; independence at least {loops.independence:.2g}, at t = {loops.nearest:.4g} s"
 
 
 def pose_line(summary: RunSummary) -> str:

@@ -30,6 +30,7 @@ from pysim.scene.keys import (
     key,
 )
 from pysim.scene.possible import InertiaRule
+from pysim.scene.tie_tables import Assembly, Coupling, Force, Loop
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -310,6 +311,10 @@ class Scene(Table):
     plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
+    loop: list[Loop] = key([], "", "joints that close loops")
+    coupling: list[Coupling] = key([], "", "gears, differentials and cams")
+    force: list[Force] = key([], "", "springs between bodies")
+    assembly: Assembly = key(Assembly(), "", "how the start is moved so that loops close")
     frame: list[Frame] = key([], "", "named frames")
     actuator: list[Actuator] = key([], "", "forces of time on joints")
     model: list[Model] = key([], "", "robots from other files")

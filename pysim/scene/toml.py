@@ -24,11 +24,13 @@ from pysim.scene.spec import (
 )
 from pysim.scene.stops import with_stops
 from pysim.scene.tables import Joint, Scene
+from pysim.scene.tie_tables import Loop
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_joints import JointReader, resolve_mimics
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
 from pysim.scene.toml_settings import read_settings
+from pysim.scene.toml_ties import TieReader
 from pysim.scene.tree import check_connections
 from pysim.scene.wording import Problems, shown
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
 
-_ARRAYS = ("body", "joint", "frame", "actuator", "model")
+_ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "model")
 _LARGEST = 1e30
 
 
@@ -64,7 +66,7 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    gather_parameters(values, Joint.model_fields)
+    gather_parameters(values, {"joint": Joint.model_fields, "loop": Loop.model_fields})
     problems = Problems(source)
     _refuse_huge(values, (), problems)
     try:
@@ -80,6 +82,7 @@ def read_toml(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )
     settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
+    hold = _held(scene, model, problems)
     problems.check()
     return SceneSpec(
         name=model.name,
@@ -90,6 +93,7 @@ def read_toml(
         text=source.text,
         path=path,
         overrides=dict(overrides),
+        hold=hold,
     )
 
 
@@ -131,6 +135,10 @@ class _Mechanism:
         read = [joint for joint in own_joints if joint is not None]
         all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
         check_names(self.scene, self.problems, taken, all_joints)
+        names = {body.name for body in all_bodies}
+        taken_names = {joint.name for joint in all_joints}
+        frames = {frame.name: frame for frame in self._frames()}
+        ties = TieReader(self.problems, joints, names, taken_names, frames)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
@@ -139,9 +147,13 @@ class _Mechanism:
             gravity=np.array(self.scene.gravity),
             bodies=tuple(all_bodies),
             joints=tuple(all_joints),
-            frames=tuple(self._frames()),
+            frames=tuple(frames.values()),
             where=str(self.path),
+            loops=ties.loops(self.scene.loop),
+            couplings=ties.couplings(self.scene.coupling),
+            springs=ties.springs(self.scene.force),
         )
+        self.problems.check()
         check_connections(spec)
         return replace(spec, joints=with_stops(spec.joints, spec.bodies))
 
@@ -151,6 +163,19 @@ class _Mechanism:
             FrameSpec(frame.name, frame.body, frame.at.matrix, where(("frame", k)))
             for k, frame in enumerate(self.scene.frame)
         ]
+
+
+def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]:
+    """The joints, or joint.coordinate, that keep their start."""
+    known = [joint.name for joint in model.joints if joint.type != "fixed"]
+    for joint in model.joints:
+        names = find_joint(joint.type).v_names
+        known += [f"{joint.name}.{name}" for name in names if len(names) > 1]
+    for k, name in enumerate(scene.assembly.hold):
+        if name not in known:
+            problem = f"unknown joint {name!r}{did_you_mean(name, known)}"
+            problems.add(("assembly", "hold", k), problem)
+    return tuple(scene.assembly.hold)
 
 
 def _refuse_huge(value: object, path: Steps, problems: Problems) -> None:

@@ -27,14 +27,15 @@ ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 UNDERFLOW = 2
 
 
-def fly(scene: Scene, times: Iterator[float]) -> Iterator[tuple[Array, Array, Array, int]]:
-    """Yield (t, q, v, steps made since the last yield) for runs of output times [s], ascending.
+def fly(scene: Scene, times: Iterator[float]) -> Iterator[tuple[Array, Array, Array, Array, int]]:
+    """Yield (t, q, v, loop_q near them, steps made since the last yield) for runs of output times [s], ascending.
 
     Raises:
         SimulationError: a step grew shorter than the numbers can tell.
     """
     model, settings = scene.model, scene.settings
     q, v, flight = scene.state.q, scene.state.v, np.array([FIRST])
+    loop_q = scene.state.loop_q.copy()
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted = np.empty(0)
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
@@ -50,9 +51,10 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[tuple[Array, Array, Ar
             scene.actuation,
             longest=settings.step,
             attempts=ATTEMPTS_A_CALL,
+            loop_q=loop_q,
         )
         reached, accepted, _, worst, status = record[0]
-        yield wanted[:reached], q_t[:reached], v_t[:reached], int(accepted)
+        yield wanted[:reached], q_t[:reached], v_t[:reached], loop_q.copy(), int(accepted)
         if status == UNDERFLOW:
             raise _too_short(scene, q, v, flight[0], model.velocity_names[worst])
         wanted = wanted[reached:]
