@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from pysim.compile import Scene, load_model
     from pysim.model import Model, State
+    from pysim.rollouts import rollout
     from pysim.simulation import load_scene, simulate
     from pysim.trajectory import Trajectory, load_trajectory
 
@@ -78,6 +79,7 @@ __all__ = [
     "passive_forces",
     "potential_energy",
     "rnea",
+    "rollout",
     "simulate",
     "use_isa",
 ]
@@ -103,6 +105,7 @@ _HOME = {
     "Scene": "pysim.compile",
     "load_model": "pysim.compile",
     "load_scene": "pysim.simulation",
+    "rollout": "pysim.rollouts",
     "simulate": "pysim.simulation",
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",

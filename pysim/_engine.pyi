@@ -50,12 +50,19 @@ class Actuation:
 def rnea(
     model: Model,
     q: ArrayLike,
-    v: ArrayLike | None,
-    a: ArrayLike | None,
+    v: ArrayLike,
+    a: ArrayLike,
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
     passive: bool = False,
+    out: Array | None = None,
+) -> Array: ...
+def nonlinear_effects(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def generalized_gravity(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
 def aba(
     model: Model,
@@ -66,21 +73,55 @@ def aba(
     *,
     threads: int = 1,
     passive: bool = False,
+    out: Array | None = None,
 ) -> Array: ...
-def crba(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def forward_kinematics(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def frame_placement(
-    model: Model, q: ArrayLike, body: int, placement: Sequence[float], *, threads: int = 1
+def crba(model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None) -> Array: ...
+def passive_forces(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
-def passive_forces(model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1) -> Array: ...
+def forward_kinematics(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def center_of_mass(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
 def kinetic_energy(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array | float: ...
-def potential_energy(model: Model, q: ArrayLike, *, threads: int = 1) -> Array | float: ...
-def elastic_energy(model: Model, q: ArrayLike, *, threads: int = 1) -> Array | float: ...
-def center_of_mass(model: Model, q: ArrayLike, *, threads: int = 1) -> Array: ...
-def integrate(model: Model, q: ArrayLike, dq: ArrayLike, *, threads: int = 1) -> Array: ...
-def difference(model: Model, q0: ArrayLike, q1: ArrayLike, *, threads: int = 1) -> Array: ...
+def potential_energy(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array | float: ...
+def elastic_energy(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array | float: ...
+def integrate(
+    model: Model, q: ArrayLike, dq: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def difference(
+    model: Model, q0: ArrayLike, q1: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def frame_placement(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def rollout(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: ArrayLike | None,
+    step: float,
+    steps: int,
+    every: int,
+    integrator: str,
+    threads: int,
+    out_q: Array | None,
+    out_v: Array | None,
+) -> tuple[Array, Array]: ...
 def integrators() -> list[str]: ...
 def advance_adaptive(
     model: Model,

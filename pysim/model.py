@@ -205,7 +205,9 @@ class Model(_engine.Model):
         self.callback_time[0] += perf_counter() - start
         return np.concatenate(rows, axis=1)
 
-    def integrate(self, q: ArrayLike, dq: ArrayLike, threads: int = 1) -> Array:
+    def integrate(
+        self, q: ArrayLike, dq: ArrayLike, threads: int = 1, *, out: Array | None = None
+    ) -> Array:
         """Return q ⊕ dq (…, nq): q moved along the tangent vector dq (…, nv) of the child frames.
 
         Real coordinates are added to; a ball is R exp(dq×), a free joint X exp([dq]).
@@ -213,11 +215,13 @@ class Model(_engine.Model):
         Raises:
             ValueError: a wrong shape or dtype, a NaN, a quaternion that is not unit, named.
         """
-        return _engine.integrate(self, q, dq, threads=threads)
+        return _engine.integrate(self, q, dq, threads=threads, out=out)
 
-    def difference(self, q0: ArrayLike, q1: ArrayLike, threads: int = 1) -> Array:
+    def difference(
+        self, q0: ArrayLike, q1: ArrayLike, threads: int = 1, *, out: Array | None = None
+    ) -> Array:
         """Return dq (…, nv) with q0 ⊕ dq = q1, the shorter way round; the inverse of `integrate`."""
-        return _engine.difference(self, q0, q1, threads=threads)
+        return _engine.difference(self, q0, q1, threads=threads, out=out)
 
     def with_parameters(self, theta: ArrayLike) -> Model:
         """Return a copy whose bodies have the parameters θ (nbodies, 10) [kg, kg·m, kg·m²]."""

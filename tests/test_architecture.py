@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     {"spatial", "inertia"},
     {"joints", "shapes", "meshes", "integrators"},
     {"scene"},
-    {"motion", "model", "algorithms", "compile"},
+    {"motion", "model", "algorithms", "compile", "rollouts"},
     {"trajectory"},
     {"simulation"},
     {"render"},

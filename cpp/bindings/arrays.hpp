@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cmath>
+#include <cstring>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -32,10 +33,15 @@ inline std::string describe(const Shape& row) {
 }
 
 /// "(9,)", "(2, 6)".
-inline std::string describe(const py::array& a) {
+template <class Size>
+std::string describe(py::ssize_t ndim, const Size* size) {
   std::string inner;
-  for (py::ssize_t i = 0; i < a.ndim(); ++i) inner += (i > 0 ? ", " : "") + std::to_string(a.shape(i));
-  return "(" + inner + (a.ndim() == 1 ? ",)" : ")");
+  for (py::ssize_t i = 0; i < ndim; ++i) inner += (i > 0 ? ", " : "") + std::to_string(size[i]);
+  return "(" + inner + (ndim == 1 ? ",)" : ")");
+}
+
+inline std::string describe(const py::array& a) {
+  return describe(a.ndim(), a.shape());
 }
 
 /// The leading axis that all arguments of a call share, set by the first.
@@ -72,6 +78,36 @@ inline bool is_single(py::handle x) {
   return py::isinstance<py::array>(x) && type_number(x) == py::detail::npy_api::NPY_FLOAT_;
 }
 
+/// Memory that a call reads or writes, by the argument's name.
+struct Extent {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  const char* name = nullptr;
+
+  bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
+};
+
+/// True if x[0 … size) are finite. Four vectors of sums, for one sum would wait for itself at every number.
+template <class Real>
+bool all_finite(const Real* x, py::ssize_t size) {
+  typedef Real Lanes __attribute__((vector_size(16)));
+  constexpr int W = 16 / sizeof(Real), stride = 4 * W;
+  Lanes zero[4] = {};  // stay 0 while every number is finite: inf − inf and nan − nan are nan
+  py::ssize_t i = 0;
+  for (; i + stride <= size; i += stride) {
+    for (int k = 0; k < 4; ++k) {
+      Lanes a;
+      std::memcpy(&a, x + i + k * W, sizeof a);
+      zero[k] += a - a;
+    }
+  }
+  Real sum = 0;
+  for (; i < size; ++i) sum += x[i] - x[i];
+  const Lanes lanes = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+  for (int k = 0; k < W; ++k) sum += lanes[k];
+  return sum == 0;
+}
+
 /// One argument of a call: C-contiguous rows of Real of the shape `row`, finite. Borrows the caller's array.
 template <class Real>
 class Rows {
@@ -95,6 +131,12 @@ class Rows {
   }
 
   const Real* data() const { return reinterpret_cast<const Real*>(record(array_).data); }
+
+  /// Empty for an array that was converted: the call reads a copy.
+  Extent extent() const {
+    if (converted_) return {};
+    return {record(array_).data, record(array_).data + size_ * py::ssize_t{sizeof(Real)}, name_};
+  }
 
  private:
   [[noreturn]] void fail_dtype() const {
@@ -128,9 +170,7 @@ class Rows {
 
   void check_finite() const {
     const Real* x = data();
-    Real zero = 0;  // inf·0 and nan·0 are nan
-    for (py::ssize_t i = 0; i < size_; ++i) zero += x[i] * 0;
-    if (zero == 0) return;
+    if (all_finite(x, size_)) return;
     py::ssize_t i = 0;
     while (std::isfinite(x[i])) ++i;
     const auto& a = record(array_);
@@ -153,24 +193,62 @@ class Rows {
   py::ssize_t size_ = 0;
 };
 
+/// The shape of the call's result: its leading axis before `row`.
+struct Axes {
+  int ndim = 0;
+  Py_intptr_t size[4];
+
+  Axes(const Leading& leading, const Shape& row) {
+    if (leading.batched) size[ndim++] = leading.states;
+    for (int i = 0; i < row.ndim; ++i) size[ndim++] = row.size[i];
+  }
+};
+
 /// A new array with the call's leading axis before `row`.
 template <class Real>
 py::array make_output(const Leading& leading, const Shape& row) {
-  Py_intptr_t shape[4];
-  int ndim = 0;
-  if (leading.batched) shape[ndim++] = leading.states;
-  for (int i = 0; i < row.ndim; ++i) shape[ndim++] = row.size[i];
+  const Axes axes(leading, row);
   const auto& numpy = py::detail::npy_api::get();
-  PyObject* made = numpy.PyArray_NewFromDescr_(
-      numpy.PyArray_Type_, py::dtype::of<Real>().release().ptr(), ndim, shape, nullptr, nullptr, 0, nullptr);
+  PyObject* made = numpy.PyArray_NewFromDescr_(numpy.PyArray_Type_,
+                                               py::dtype::of<Real>().release().ptr(),
+                                               axes.ndim,
+                                               axes.size,
+                                               nullptr,
+                                               nullptr,
+                                               0,
+                                               nullptr);
   if (made == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::array>(made);
 }
 
-/// The numbers of an array that make_output made.
+/// The numbers of an output.
 template <class Real>
-Real* numbers(py::array& out) {
-  return reinterpret_cast<Real*>(py::detail::array_proxy(out.ptr())->data);
+Real* numbers(const py::array& out) {
+  return reinterpret_cast<Real*>(record(out).data);
+}
+
+/// The caller's array for a result, refused by name unless the kernel can write it as it is.
+template <class Real>
+py::array accept_output(py::handle out, const char* name, const Leading& leading, const Shape& row) {
+  constexpr int wanted =
+      sizeof(Real) == 8 ? py::detail::npy_api::NPY_DOUBLE_ : py::detail::npy_api::NPY_FLOAT_;
+  const auto refuse = [name](const std::string& problem) {
+    throw std::invalid_argument(std::string(name) + " must " + problem);
+  };
+  if (!py::isinstance<py::array>(out)) refuse(std::string("be an array of ") + dtype_name<Real>());
+  auto array = py::reinterpret_borrow<py::array>(out);
+  if (type_number(out) != wanted) {
+    refuse(std::string("have dtype ") + dtype_name<Real>() + ", got " + std::string(py::str(array.dtype())));
+  }
+  const Axes axes(leading, row);
+  bool fits = array.ndim() == axes.ndim;
+  for (int i = 0; fits && i < axes.ndim; ++i) fits = array.shape(i) == axes.size[i];
+  if (!fits) {
+    refuse("have shape " + describe(axes.ndim, axes.size) + ", got " + describe(array));
+  }
+  if (!is_plain(out)) refuse("be C-contiguous, aligned and in this processor's byte order");
+  if (!array.writeable()) refuse("be writeable");
+  return array;
 }
 
 }  // namespace pysim::bindings

@@ -1,4 +1,5 @@
 #include "bindings/calls.hpp"
+#include "bindings/integrators.hpp"
 
 namespace pysim::bindings {
 
@@ -21,16 +22,6 @@ struct Actuation {
     return {offset.data(), amplitude.data(), frequency.data(), phase.data()};
   }
 };
-
-engine::Integrator integrator_named(const std::string& name) {
-  std::string known;
-  int index = 0;
-  for (const char* other : engine::integrator_names) {
-    if (name == other) return engine::Integrator{index};
-    known += (index++ > 0 ? ", " : "") + std::string(other);
-  }
-  throw std::invalid_argument("integrator '" + name + "' is unknown; choose one of " + known);
-}
 
 py::tuple advance(const Model& model,
                   py::handle q,

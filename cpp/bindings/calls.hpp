@@ -33,8 +33,9 @@ class Call {
   engine::Batch<Real>& batch() { return batch_; }
   const Leading& leading() const { return leading_; }
 
-  void set_v(py::handle v) { batch_.v = keep(v, "v", {model_.nv()}); }
-  void set_x(py::handle x, const char* name, int count) { batch_.x = keep(x, name, {count}); }
+  void set_v(py::handle v, const char* name = "v") { batch_.v = keep(v, name, {model_.nv()}); }
+  void set_x(py::handle x, const char* name, int count) { set_x(x, name, Shape{count}); }
+  void set_x(py::handle x, const char* name, const Shape& row) { batch_.x = keep(x, name, row); }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
   /// Velocities of zero, for statics.
@@ -45,42 +46,65 @@ class Call {
 
   /// Refuses quaternions that are not of unit length, by joint.
   void check_quaternions(const Real* q, const char* name) const {
-    for (const auto& joint : model_.joints()) {
-      for (int i = 0; i < joint.blocks && joint.own_q >= 0; ++i) {
-        const int at = tree::quaternion_offset(joint.block[i]);
-        if (at >= 0) check_quaternion(q + joint.own_q + at, name, joint);
-      }
+    for (const auto& quaternion : model_.quaternions()) check_quaternion(q + quaternion.at, name, quaternion);
+  }
+
+  /// An array for a result: the caller's if `out` is one, else new. The caller's may share no memory with the
+  /// arguments, nor with the results before it.
+  py::array output(py::handle out, const Shape& row, const char* name = "out") {
+    if (out.ptr() == nullptr || out.is_none()) return make_output<Real>(leading_, row);
+    py::array array = accept_output<Real>(out, name, leading_, row);
+    const char* begin = record(array).data;
+    const Extent extent = {begin, begin + array.nbytes(), name};
+    check_apart(extent, q_.extent());
+    for (int i = 0; i < count_; ++i) check_apart(extent, kept_[i]->extent());
+    for (int i = 0; i < outputs_; ++i) check_apart(extent, output_[i]);
+    output_[outputs_++] = extent;
+    return array;
+  }
+
+  /// Runs the kernel on the arguments and results that were set.
+  void execute(engine::Kernel<Real> kernel, int threads) {
+    if (threads < 0)
+      throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+    if (model_.callback_numbers() > 0) compute_callbacks();
+    const int width = dynamics_kernels<Real>().width;
+    if (leading_.states == 1 && batch_.rollout == nullptr) {  // keeps the GIL: giving it back costs more
+      engine::run_batch<Real>(kernel, width, model_, batch_, 1);
+    } else {
+      const py::gil_scoped_release nogil;
+      engine::run_batch<Real>(kernel, width, model_, batch_, threads);
     }
   }
 
-  /// Runs the kernel into a new array of rows. A single state keeps the GIL: giving it back costs more.
-  py::array run(engine::Kernel<Real> engine::DynamicsKernels<Real>::* kernel, const Shape& row, int threads) {
-    if (threads < 0)
-      throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
-    py::array out = make_output<Real>(leading_, row);
-    batch_.out = numbers<Real>(out);
-    if (model_.callback_numbers() > 0) compute_callbacks();
-    const auto& table = dynamics_kernels<Real>();
-    if (leading_.states == 1) {
-      engine::run_batch<Real>(table.*kernel, table.width, model_, batch_, 1);
-    } else {
-      const py::gil_scoped_release nogil;
-      engine::run_batch<Real>(table.*kernel, table.width, model_, batch_, threads);
-    }
-    return out;
+  /// Runs the kernel into rows: those of `out`, or of a new array.
+  py::array run(engine::Kernel<Real> engine::DynamicsKernels<Real>::* kernel,
+                const Shape& row,
+                int threads,
+                py::handle out = {}) {
+    py::array result = output(out, row);
+    batch_.out = numbers<Real>(result);
+    execute(dynamics_kernels<Real>().*kernel, threads);
+    return result;
   }
 
  private:
+  static void check_apart(const Extent& out, const Extent& other) {
+    if (!out.overlaps(other)) return;
+    throw std::invalid_argument(std::string(out.name) + " shares memory with " + other.name +
+                                "; give it memory of its own");
+  }
+
   /// One quaternion of every state, the first at x.
-  void check_quaternion(const Real* x, const char* name, const tree::Joint& joint) const {
+  void check_quaternion(const Real* x, const char* name, const tree::QuaternionPlace& place) const {
     constexpr double tolerance = sizeof(Real) == 8 ? 1e-6 : 1e-4;
     for (py::ssize_t k = 0; k < leading_.states; ++k, x += model_.nq()) {
       const double norm =
           std::sqrt(double(x[0]) * x[0] + double(x[1]) * x[1] + double(x[2]) * x[2] + double(x[3]) * x[3]);
       if (std::abs(norm - 1) <= tolerance) continue;
-      const auto index = static_cast<std::size_t>(&joint - model_.joints().data());
       throw std::invalid_argument(std::string(name) + " holds a quaternion (x, y, z, w) of length " +
-                                  std::to_string(norm) + " for joint '" + model_.names()[index] +
+                                  std::to_string(norm) + " for joint '" +
+                                  model_.names()[static_cast<std::size_t>(place.joint)] +
                                   "', it must be 1; divide it by its length");
     }
   }
@@ -93,12 +117,13 @@ class Call {
     const py::object model = py::cast(&model_);
     const py::object v =
         batch_.v == nullptr ? py::object(py::none()) : py::object(rows(batch_.v, model_.nv()));
-    callback_ = py::array_t<Real, py::array::c_style | py::array::forcecast>::ensure(
+    const auto given = py::array_t<Real, py::array::c_style | py::array::forcecast>::ensure(
         model.attr("callback_rows")(rows(batch_.q, model_.nq()), v));
-    if (!callback_ || callback_.size() != leading_.states * model_.callback_numbers()) {
+    if (!given || given.size() != leading_.states * model_.callback_numbers()) {
       throw std::invalid_argument("callback joints must give numbers for every state");
     }
-    batch_.callback = callback_.data();
+    batch_.callback = given.data();
+    callback_ = given;
   }
 
   const Real* keep(py::handle x, const char* name, const Shape& row) {
@@ -111,7 +136,9 @@ class Call {
   std::optional<Rows<Real>> kept_[3];
   int count_ = 0;
   std::vector<Real> zeros_;
-  py::array_t<Real, py::array::c_style | py::array::forcecast> callback_;
+  py::object callback_;  ///< keeps the numbers that Python computed
+  Extent output_[4];
+  int outputs_ = 0;
   engine::Batch<Real> batch_ = {};
 };
 

@@ -6,7 +6,9 @@
 namespace pysim::bindings {
 void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
+void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
+void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 }  // namespace pysim::bindings
 
@@ -20,6 +22,8 @@ PYBIND11_MODULE(_engine, m) {
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
   bind_model(m);
   bind_dynamics(m);
+  bind_kinematics(m);
   bind_stepping(m);
+  bind_rollout(m);
   bind_spatial(m);
 }

@@ -1,6 +1,7 @@
 // The caller's arrays: one row a state, and how packs of states are read from and written to them.
 #pragma once
 
+#include "simd/load_rows.hpp"
 #include "stepping/error.hpp"
 
 namespace pysim::engine {
@@ -29,6 +30,18 @@ struct AdaptiveCall {
   std::ptrdiff_t* record;  ///< (worlds, 5): reached, accepted, rejected, worst, status
 };
 
+/// What a rollout reads and writes: row 0 of a world is where it starts, row k its state after k · every
+/// steps.
+template <class Real>
+struct RolloutCall {
+  const Real* controls;  ///< (worlds, rows · every, nv) [N or N·m]; null for none
+  std::ptrdiff_t rows;   ///< of a world beside its start
+  std::ptrdiff_t every;  ///< steps a row
+  std::ptrdiff_t begin;  ///< the row that this run starts from …
+  std::ptrdiff_t end;    ///< … and the last it makes
+  Real *q, *v;           ///< (worlds, 1 + rows, nq), (worlds, 1 + rows, nv)
+};
+
 /// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm
 /// does not use is null.
 template <class Real>
@@ -50,6 +63,7 @@ struct Batch {
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< advance: good steps of each state
   const AdaptiveCall* adaptive;
+  const RolloutCall<Real>* rollout;
 };
 
 /// W consecutive states of a batch: what one run of a kernel reads and writes.
@@ -65,12 +79,12 @@ struct States {
   /// `count` numbers of each row.
   S* load(const Real* rows, int count) {
     S* const packs = w.template take<S>(count);
-    for (int i = 0; i < count; ++i) packs[i] = gather<S>(rows + first * count + i, count);
+    simd::load_rows(rows + first * count, count, count, packs);
     return packs;
   }
 
   void save(const S* packs, Real* rows, int count) const {
-    for (int i = 0; i < count; ++i) scatter(packs[i], rows + first * count + i, count);
+    simd::store_rows(packs, count, rows + first * count, count);
   }
 
   /// The user's q, and behind it what Python computed.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/operations.hpp"
+#include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
 namespace pysim::engine {
@@ -20,7 +21,7 @@ struct DynamicsKernels {
   Kernel<Real> forward_kinematics, frame_placement;
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
-  Kernel<Real> integrate, difference;
+  Kernel<Real> integrate, difference, rollout;
 };
 
 struct Kernels {
@@ -64,7 +65,8 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<ElasticEnergy, S, Tail>,
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
-          &run<Difference, S, Tail>};
+          &run<Difference, S, Tail>,
+          &run<Rollout, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

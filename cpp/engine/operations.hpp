@@ -21,7 +21,8 @@ struct ForwardKinematics {
     dynamics::forward_kinematics(model, q, X_WB, at.w);
     for (int b = 0; b < model.bodies; ++b) {
       Pose<S> X = X_WB[b];
-      if (model.turned) X.R = X.R * transpose(spatial::all33<S>(model.constants[b].turn));
+      const auto& turn = model.constants[b].turn;
+      if (turn[8] < 1) X.R = X.R * transpose(spatial::all33<S>(turn));  // else the two frames are one
       at.save_pose(X, b, model.bodies);
     }
   }
@@ -145,6 +146,23 @@ struct Difference {
   }
 };
 
+/// Calls f(scheme) with the scheme of fixed step that is asked for.
+template <class F>
+PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
+  switch (integrator) {
+    case Integrator::semi_implicit:
+      return f(stepping::SemiImplicit{});
+    case Integrator::rk2:
+      return f(stepping::Rk2{});
+    case Integrator::rk4:
+      return f(stepping::Rk4{});
+    case Integrator::variational:
+      return f(stepping::Variational{});
+    case Integrator::variational4:
+      return f(stepping::Fourth<stepping::Variational>{});
+  }
+}
+
 struct Advance {
   template <class S>
   static void at(States<S> at) {
@@ -152,26 +170,9 @@ struct Advance {
     S *const q = at.own_q(), *const v = at.own_v();
     S done;
     const stepping::System<S> system = {at.model, *batch.actuation, at.w};
-    const auto advance = [&](auto scheme) {
+    with_scheme(batch.integrator, [&](auto scheme) {
       stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
-    };
-    switch (batch.integrator) {
-      case Integrator::semi_implicit:
-        advance(stepping::SemiImplicit{});
-        break;
-      case Integrator::rk2:
-        advance(stepping::Rk2{});
-        break;
-      case Integrator::rk4:
-        advance(stepping::Rk4{});
-        break;
-      case Integrator::variational:
-        advance(stepping::Variational{});
-        break;
-      case Integrator::variational4:
-        advance(stepping::Fourth<stepping::Variational>{});
-        break;
-    }
+    });
     at.save(q, batch.out, at.model.own_nq);
     at.save(v, batch.out_v, at.model.own_nv);
     for (int i = 0; i < S::width; ++i) {

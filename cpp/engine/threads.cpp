@@ -1,9 +1,11 @@
 #include "engine/threads.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
@@ -12,9 +14,11 @@
 namespace pysim::engine {
 namespace {
 
-/// Threads that take tasks from a queue. Grown on demand, never shrunk; a forked child starts its own.
+/// Threads that take tasks from a queue. Grown on demand, never shrunk.
 class Pool {
  public:
+  const pid_t owner = getpid();
+
   void submit(std::function<void()> task, std::size_t wanted) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -42,17 +46,16 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
-/// Deliberately never destroyed: its threads wait until the process ends.
+/// Deliberately never destroyed: its threads wait until the process ends. A forked child has none of them and
+/// starts its own; no lock is taken here, for another thread may have held it when the process forked.
 Pool& pool() {
-  static std::mutex mutex;
-  static Pool* instance = nullptr;
-  static pid_t owner = 0;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (instance == nullptr || owner != getpid()) {
-    instance = new Pool;
-    owner = getpid();
+  static std::atomic<Pool*> instance{nullptr};
+  Pool* current = instance.load();
+  while (current == nullptr || current->owner != getpid()) {
+    auto fresh = std::make_unique<Pool>();
+    if (instance.compare_exchange_strong(current, fresh.get())) return *fresh.release();
   }
-  return *instance;
+  return *current;
 }
 
 /// Counts finished parts and keeps the first exception.

@@ -26,11 +26,13 @@ struct System {
   const ModelView<typename S::Real>& model;
   const Actuation& actuation;
   Workspace<S> workspace;
+  const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
 
   /// τ(t).
   void actuate(S time, S* tau) const {
     for (int i = 0; i < model.own_nv; ++i) {
       tau[i] = all<S>(actuation.offset[i]);
+      if (control != nullptr) tau[i] += control[i];
       if (actuation.amplitude[i] == 0) continue;
       S sin, cos;
       simd::sincos(fma(all<S>(actuation.frequency[i]), time, all<S>(actuation.phase[i])), sin, cos);

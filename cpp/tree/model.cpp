@@ -127,18 +127,20 @@ std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) 
   return to;
 }
 
-}  // namespace
-
+/// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
 int quaternion_offset(const Block& block) {
   if (block.group == Group::rotation) return block.q;
   return block.group == Group::pose ? block.q + 3 : -1;
 }
+
+}  // namespace
 
 Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  find_quaternions();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -291,6 +293,16 @@ void Model::view_programs(ModelNumbers<Real>& numbers) {
   }
 }
 
+void Model::find_quaternions() {
+  for (int b = 0; b < nbodies(); ++b) {
+    const Joint& joint = joints_[static_cast<std::size_t>(b)];
+    for (int k = 0; k < joint.blocks && joint.own_q >= 0; ++k) {
+      const int at = quaternion_offset(joint.block[k]);
+      if (at >= 0) quaternions_.push_back({joint.own_q + at, b});
+    }
+  }
+}
+
 void Model::mark_children() {
   std::vector<bool> seen(joints_.size(), false);
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
@@ -375,7 +387,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
   // stages a coordinate; M on both sets of coordinates
-  const std::size_t packs = 96 * bodies + 80 * nv + 2 * nv * nv +
+  const std::size_t packs = 96 * bodies + 96 * nv + 2 * nv * nv +
                             6 * static_cast<std::size_t>(stored_columns_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;
@@ -383,12 +395,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
 
 std::vector<double> Model::neutral() const {
   std::vector<double> q(static_cast<std::size_t>(own_nq_), 0.0);
-  for (const auto& joint : joints_) {
-    for (int k = 0; k < joint.blocks; ++k) {
-      const int at = quaternion_offset(joint.block[k]);
-      if (joint.own_q >= 0 && at >= 0) q[static_cast<std::size_t>(joint.own_q + at + 3)] = 1;
-    }
-  }
+  for (const auto& place : quaternions_) q[static_cast<std::size_t>(place.at + 3)] = 1;
   return q;
 }
 

@@ -50,6 +50,12 @@ struct ModelNumbers {
   std::vector<Coupling<Real>> coupling_q, coupling_v;
 };
 
+/// A quaternion among the user's coordinates.
+struct QuaternionPlace {
+  int at;     ///< its first number in q
+  int joint;  ///< whose it is
+};
+
 /// Built once, never changed. Body k moves with joint k; a parent comes before its children.
 class Model {
  public:
@@ -75,6 +81,7 @@ class Model {
   const std::vector<Joint>& joints() const { return joints_; }
   const std::vector<std::string>& names() const { return names_; }
   const double* gravity() const { return gravity_; }
+  const std::vector<QuaternionPlace>& quaternions() const { return quaternions_; }
 
   /// Bytes of scratch that any kernel may take for one pack of `width` numbers of `size` bytes.
   std::size_t scratch_bytes(std::size_t width, std::size_t size) const;
@@ -91,12 +98,14 @@ class Model {
   int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
+  void find_quaternions();
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
   std::vector<Joint> joints_;
   std::vector<ProgramDescription> programs_;
   std::vector<std::string> names_;
+  std::vector<QuaternionPlace> quaternions_;
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;
   double gravity_[3];
@@ -105,8 +114,5 @@ class Model {
   int force_registers_ = 0;  ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;
 };
-
-/// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
-int quaternion_offset(const Block& block);
 
 }  // namespace pysim::tree

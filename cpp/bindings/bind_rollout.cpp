@@ -1,0 +1,121 @@
+// Rollouts. Documented in pysim.rollouts.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "bindings/functions.hpp"
+#include "bindings/integrators.hpp"
+
+namespace pysim::bindings {
+
+using namespace pybind11::literals;
+
+namespace {
+
+/// What is asked for besides the arrays.
+struct Plan {
+  double step;
+  py::ssize_t steps, every;
+  engine::Integrator integrator;
+  int threads;
+};
+
+void check(const Model& model, const Plan& plan) {
+  if (model.callback_numbers() > 0) {
+    throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
+  }
+  if (!(plan.step > 0) || !std::isfinite(plan.step))
+    throw std::invalid_argument("step must be positive [s], got " + std::to_string(plan.step));
+  if (plan.steps < 0)
+    throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(plan.steps));
+  if (plan.every < 1 || plan.steps % plan.every != 0) {
+    throw std::invalid_argument("every must divide the number of steps, " + std::to_string(plan.steps) +
+                                ", got " + std::to_string(plan.every));
+  }
+}
+
+/// Runs the rows in pieces of about a twentieth of a second, so that Ctrl-C is heard. Any pieces give the
+/// same bits.
+template <class Real>
+void run_in_pieces(Call<Real>& call, engine::RolloutCall<Real>& rollout, int threads) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double wanted = 0.05;  // [s]
+  call.batch().rollout = &rollout;
+  std::ptrdiff_t piece = 1;
+  do {
+    rollout.end = std::min(rollout.rows, rollout.begin + piece);
+    const auto start = Clock::now();
+    call.execute(dynamics_kernels<Real>().rollout, threads);
+    const double took = std::chrono::duration<double>(Clock::now() - start).count();
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    rollout.begin = rollout.end;
+    piece = std::max(std::ptrdiff_t{1}, took < wanted / 2 ? 2 * piece : took > wanted ? piece / 2 : piece);
+  } while (rollout.begin < rollout.rows);
+}
+
+template <class Real>
+py::tuple rollout(const Model& model,
+                  py::handle q0,
+                  py::handle v0,
+                  py::handle controls,
+                  const Plan& plan,
+                  py::handle out_q,
+                  py::handle out_v) {
+  check(model, plan);
+  Call<Real> call(model, q0, "q0");
+  call.set_v(v0, "v0");
+  if (is_given(controls)) call.set_x(controls, "controls", Shape{plan.steps, model.nv()});
+  const py::ssize_t rows = plan.steps / plan.every;
+  const py::array q = call.output(out_q, {1 + rows, model.nq()}, "out[0]");
+  const py::array v = call.output(out_v, {1 + rows, model.nv()}, "out[1]");
+
+  const std::vector<double> zeros(static_cast<std::size_t>(model.nv()), 0.0);
+  const stepping::Actuation none = {zeros.data(), zeros.data(), zeros.data(), zeros.data()};
+  engine::RolloutCall<Real> request = {};
+  request.controls = call.batch().x;
+  request.rows = rows;
+  request.every = plan.every;
+  request.q = numbers<Real>(q);
+  request.v = numbers<Real>(v);
+  call.batch().actuation = &none;
+  call.batch().integrator = plan.integrator;
+  call.batch().step = plan.step;
+  run_in_pieces(call, request, plan.threads);
+  return py::make_tuple(q, v);
+}
+
+}  // namespace
+
+void bind_rollout(py::module_& m) {
+  m.def(
+      "rollout",
+      [](const Model& model,
+         py::handle q0,
+         py::handle v0,
+         py::handle controls,
+         double step,
+         py::ssize_t steps,
+         py::ssize_t every,
+         const std::string& integrator,
+         int threads,
+         py::handle out_q,
+         py::handle out_v) {
+        const Plan plan = {step, steps, every, integrator_named(integrator), threads};
+        return is_single(q0) ? rollout<float>(model, q0, v0, controls, plan, out_q, out_v)
+                             : rollout<double>(model, q0, v0, controls, plan, out_q, out_v);
+      },
+      "model"_a,
+      "q0"_a,
+      "v0"_a,
+      "controls"_a,
+      "step"_a,
+      "steps"_a,
+      "every"_a,
+      "integrator"_a,
+      "threads"_a,
+      "out_q"_a,
+      "out_v"_a);
+}
+
+}  // namespace pysim::bindings

@@ -1,0 +1,213 @@
+// Functions of a model and arrays as Python sees them: f(model, arrays…, *, threads=1, [passive=False,]
+// out=None).
+//
+// A control loop calls them thousands of times a second, so they are C functions of Python (METH_FASTCALL),
+// not pybind11's: a call of one state spends its time in the kernel. A function is a Signature, a body, and a
+// line in its module:
+//
+//     constexpr Signature crba_signature = {"crba", {"q"}, 1, "Return …"};
+//     define<crba_signature, crba>(m);
+#pragma once
+
+#include <cstring>
+
+#include "bindings/calls.hpp"
+
+namespace pysim::bindings {
+
+constexpr int max_arrays = 4;
+
+/// What a function is called with; arrays beyond the first `required` may be left out.
+struct Signature {
+  const char* name;
+  const char* array[max_arrays];
+  int required;
+  const char* doc;
+  bool takes_passive = false;
+
+  constexpr int arrays() const {
+    int n = 0;
+    while (n < max_arrays && array[n] != nullptr) ++n;
+    return n;
+  }
+};
+
+/// One call. An array that was left out is None.
+struct Arguments {
+  const Model* model = nullptr;
+  py::handle array[max_arrays] = {Py_None, Py_None, Py_None, Py_None};
+  py::handle out = Py_None;
+  int threads = 1;
+  bool passive = false;
+};
+
+/// A kernel in both precisions.
+struct KernelPair {
+  engine::Kernel<double> engine::DynamicsKernels<double>::* float64;
+  engine::Kernel<float> engine::DynamicsKernels<float>::* float32;
+
+  template <class Real>
+  auto of() const {
+    if constexpr (sizeof(Real) == 8) {
+      return float64;
+    } else {
+      return float32;
+    }
+  }
+};
+
+#define PYSIM_KERNELS(name)                                                       \
+  ::pysim::bindings::KernelPair {                                                 \
+    &engine::DynamicsKernels<double>::name, &engine::DynamicsKernels<float>::name \
+  }
+
+/// Calls body<Real>(given) in the precision of the first array.
+#define PYSIM_IN_PRECISION(body, given) \
+  (is_single((given).array[0]) ? body<float>(given) : body<double>(given))
+
+inline bool is_given(py::handle x) {
+  return !x.is_none();
+}
+
+inline const Model& model_of(PyObject* x) {
+  static const py::detail::type_info* const info = py::detail::get_type_info(typeid(Model));
+  py::detail::type_caster_generic caster(info);
+  if (!caster.load(x, false)) {
+    throw py::type_error("model must be a pysim.Model, got " +
+                         std::string(py::str(py::type::handle_of(x).attr("__name__"))));
+  }
+  return *static_cast<const Model*>(caster.value);
+}
+
+inline int threads_of(PyObject* x) {
+  const long threads = PyLong_AsLong(x);
+  if (threads == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  if (threads < 0 || threads > 1 << 20)
+    throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+  return static_cast<int>(threads);
+}
+
+/// Sorts what Python passed into the places of a signature.
+class Reader {
+ public:
+  explicit Reader(const Signature& signature) : signature_(signature), arrays_(signature.arrays()) {}
+
+  Arguments read(PyObject* const* values, Py_ssize_t positional, PyObject* names) {
+    if (positional > arrays_ + 1) {
+      fail("takes " + std::to_string(arrays_ + 1) + " positional arguments, got " +
+           std::to_string(positional));
+    }
+    for (Py_ssize_t i = 0; i < positional; ++i) put(static_cast<int>(i), values[i]);
+    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t i = 0; i < named; ++i) {
+      put_named(PyTuple_GET_ITEM(names, i), values[positional + i]);
+    }
+    for (int i = 0; i <= signature_.required; ++i) {
+      if (!seen_[i]) fail("needs the argument " + quoted(name_of(i)));
+    }
+    return given_;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw py::type_error(std::string(signature_.name) + "() " + problem);
+  }
+
+  static std::string quoted(const char* name) { return "'" + std::string(name) + "'"; }
+
+  const char* name_of(int place) const { return place == 0 ? "model" : signature_.array[place - 1]; }
+
+  void put(int place, PyObject* value) {
+    if (seen_[place]) fail("got two values for " + quoted(name_of(place)));
+    seen_[place] = true;
+    if (place == 0) {
+      given_.model = &model_of(value);
+    } else {
+      given_.array[place - 1] = value;
+    }
+  }
+
+  void put_named(PyObject* key, PyObject* value) {
+    const char* name = PyUnicode_AsUTF8(key);
+    if (name == nullptr) throw py::error_already_set();
+    const auto is = [name](const char* other) { return std::strcmp(name, other) == 0; };
+    if (is("threads")) {
+      given_.threads = threads_of(value);
+    } else if (is("out")) {
+      given_.out = value;
+    } else if (signature_.takes_passive && is("passive")) {
+      const int truth = PyObject_IsTrue(value);
+      if (truth < 0) throw py::error_already_set();
+      given_.passive = truth != 0;
+    } else {
+      for (int i = 0; i <= arrays_; ++i) {
+        if (is(name_of(i))) return put(i, value);
+      }
+      fail("takes no argument " + quoted(name));
+    }
+  }
+
+  const Signature& signature_;
+  const int arrays_;
+  Arguments given_;
+  bool seen_[max_arrays + 1] = {};
+};
+
+/// Turns the exception being handled into Python's.
+inline void raise_in_python() noexcept {
+  try {
+    throw;
+  } catch (py::error_already_set& e) {
+    e.restore();
+  } catch (const py::builtin_exception& e) {
+    e.set_error();
+  } catch (const std::invalid_argument& e) {
+    PyErr_SetString(PyExc_ValueError, e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+}
+
+using Body = py::object (*)(const Arguments&);
+
+template <const Signature& signature, Body body>
+PyObject* enter(PyObject* /*module*/,
+                PyObject* const* values,
+                Py_ssize_t positional,
+                PyObject* names) noexcept {
+  try {
+    return body(Reader(signature).read(values, positional, names)).release().ptr();
+  } catch (...) {
+    raise_in_python();
+    return nullptr;
+  }
+}
+
+/// "aba($module, model, q, v, tau, f_ext=None, *, threads=1, …)", which inspect reads, before the docstring.
+inline std::string documented(const Signature& signature) {
+  std::string text = std::string(signature.name) + "($module, model";
+  for (int i = 0; i < signature.arrays(); ++i) {
+    text += std::string(", ") + signature.array[i] + (i < signature.required ? "" : "=None");
+  }
+  text += ", *, threads=1";
+  if (signature.takes_passive) text += ", passive=False";
+  return text + ", out=None)\n--\n\n" + signature.doc;
+}
+
+/// Adds the function to a module; like every function of a module it can be pickled by name.
+template <const Signature& signature, Body body>
+void define(py::module_& m) {
+  static const std::string doc = documented(signature);
+  static PyMethodDef method = {
+      signature.name,
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&enter<signature, body>)),
+      METH_FASTCALL | METH_KEYWORDS,
+      doc.c_str()};
+  PyObject* function = PyCFunction_NewEx(&method, m.ptr(), py::object(m.attr("__name__")).ptr());
+  if (function == nullptr) throw py::error_already_set();
+  m.add_object(signature.name, py::reinterpret_steal<py::object>(function));
+}
+
+}  // namespace pysim::bindings

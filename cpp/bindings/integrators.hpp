@@ -1,0 +1,21 @@
+// Integrators by their names in Python.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "engine/batch.hpp"
+
+namespace pysim::bindings {
+
+inline engine::Integrator integrator_named(const std::string& name) {
+  std::string known;
+  int index = 0;
+  for (const char* other : engine::integrator_names) {
+    if (name == other) return engine::Integrator{index};
+    known += (index++ > 0 ? ", " : "") + std::string(other);
+  }
+  throw std::invalid_argument("integrator '" + name + "' is unknown; choose one of " + known);
+}
+
+}  // namespace pysim::bindings

@@ -1,0 +1,78 @@
+// Rows of W worlds from packs: what a kernel computed lane by lane, stored world by world.
+//
+// W packs are a W × W matrix with one world a column; its transpose has one world a row, which is stored
+// whole. Blocks of 1, 2, 4, … lanes change places between packs that lie as far apart: log₂ W rounds.
+#pragma once
+
+#include "simd/pack.hpp"
+
+namespace pysim::simd {
+
+template <int... k>
+struct LaneNumbers {};
+
+template <int W>
+struct LanesUpTo;
+template <>
+struct LanesUpTo<2> : LaneNumbers<0, 1> {};
+template <>
+struct LanesUpTo<4> : LaneNumbers<0, 1, 2, 3> {};
+template <>
+struct LanesUpTo<8> : LaneNumbers<0, 1, 2, 3, 4, 5, 6, 7> {};
+template <>
+struct LanesUpTo<16> : LaneNumbers<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15> {};
+
+/// Blocks of h lanes: the odd ones of a change places with the even ones of b.
+template <int h, class S, int... k>
+PYSIM_INLINE void exchange(S& a, S& b, LaneNumbers<k...>) {
+  constexpr int W = S::width;  // lane W + k of a shuffle is lane k of b
+  const auto even = __builtin_shufflevector(a.lanes, b.lanes, ((k & h) != 0 ? W + k - h : k)...);
+  b.lanes = __builtin_shufflevector(a.lanes, b.lanes, ((k & h) != 0 ? W + k : k + h)...);
+  a.lanes = even;
+}
+
+/// One round.
+template <int h, class S>
+PYSIM_INLINE void exchange_blocks(S (&r)[S::width]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < S::width; ++i) {
+    if ((i & h) == 0) exchange<h>(r[i], r[i + h], LanesUpTo<S::width>{});
+  }
+}
+
+/// Lane k of pack i to lane i of pack k.
+template <class S>
+PYSIM_INLINE void transpose(S (&r)[S::width]) {
+  if constexpr (S::width >= 2) exchange_blocks<1>(r);
+  if constexpr (S::width >= 4) exchange_blocks<2>(r);
+  if constexpr (S::width >= 8) exchange_blocks<4>(r);
+  if constexpr (S::width >= 16) exchange_blocks<8>(r);
+}
+
+/// Lane k of packs[0 … count) to the `count` numbers at rows + k·stride.
+template <class S>
+void store_rows(const S* packs, std::ptrdiff_t count, typename S::Real* rows, std::ptrdiff_t stride) {
+  constexpr int W = S::width;
+  std::ptrdiff_t i = 0;
+  if constexpr (W > 1) {
+    for (; i + W <= count; i += W) {
+      S block[W];
+#pragma GCC unroll 16
+      for (int k = 0; k < W; ++k) block[k] = packs[i + k];
+      transpose(block);
+#pragma GCC unroll 16
+      for (int k = 0; k < W; ++k) __builtin_memcpy(rows + k * stride + i, &block[k].lanes, sizeof(S));
+    }
+  }
+  for (; i < count; ++i) scatter(packs[i], rows + i, stride);
+}
+
+/// Zeros in the `count` numbers at rows + k·stride, for every lane k.
+template <class S>
+void clear_rows(std::ptrdiff_t count, typename S::Real* rows, std::ptrdiff_t stride) {
+  for (int k = 0; k < S::width; ++k) {
+    for (std::ptrdiff_t i = 0; i < count; ++i) rows[k * stride + i] = 0;
+  }
+}
+
+}  // namespace pysim::simd

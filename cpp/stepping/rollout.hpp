@@ -1,0 +1,57 @@
+// Many steps of many worlds, each under forces of its own, with the states on the way handed out row by row.
+//
+//     x₀ = start        x_n+1 = step(x_n, u_n)        row k = x_{k · every}
+//
+// A world whose state stops being finite is out: its rows from there on are NaN, and the others never see it.
+#pragma once
+
+#include "stepping/advance.hpp"
+
+namespace pysim::stepping {
+
+/// One world a lane. A world that is out keeps its last good state, so that no kernel meets a NaN.
+template <class S>
+struct Riders {
+  S *q, *v;
+  S alive;  ///< 1, or 0 once out
+};
+
+/// One step; `next_q` and `next_v` are scratch.
+template <class Scheme, class S>
+void ride(const System<S>& system, S h, Riders<S>& riders, S* next_q, S* next_v) {
+  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  const S one = all<S>(1);
+  for (int i = 0; i < nq; ++i) next_q[i] = riders.q[i];
+  for (int i = 0; i < nv; ++i) next_v[i] = riders.v[i];
+  Scheme::step(system, all<S>(0), h, next_q, next_v);
+  riders.alive = select(finite(system.model, next_q, next_v), riders.alive, all<S>(0));
+  const auto good = riders.alive == one;
+  for (int i = 0; i < nq; ++i) riders.q[i] = select(good, next_q[i], riders.q[i]);
+  for (int i = 0; i < nv; ++i) riders.v[i] = select(good, next_v[i], riders.v[i]);
+}
+
+/// Makes rows begin + 1 … end of `every` steps each. `controls(n)` gives the forces (nv) of step n, or null;
+/// `row(k, riders)` receives row k.
+template <class Scheme, class S, class Controls, class Row>
+void rollout(const System<S>& system,
+             S h,
+             std::ptrdiff_t every,
+             std::ptrdiff_t begin,
+             std::ptrdiff_t end,
+             Riders<S> riders,
+             const Controls& controls,
+             const Row& row) {
+  System<S> inner = system;
+  S* const next_q = inner.workspace.template take<S>(system.model.own_nq);
+  S* const next_v = inner.workspace.template take<S>(system.model.own_nv);
+  for (std::ptrdiff_t k = begin; k < end; ++k) {
+    for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {
+      if (!simd::any<S>(riders.alive > all<S>(0))) break;
+      inner.control = controls(n);
+      ride<Scheme>(inner, h, riders, next_q, next_v);
+    }
+    row(k + 1, riders);
+  }
+}
+
+}  // namespace pysim::stepping

@@ -1,0 +1,98 @@
+"""Rollouts: many trajectories of one model in one call, from end to end in C++.
+
+    q, v = pysim.rollout(model, q0, v0, controls, step=1e-3, integrator="rk4", threads=0)
+
+The worlds of a batch run side by side in SIMD packs, packs on threads; whatever the batch and the threads, a world
+gets the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import SimulationError
+from pysim.integrators import BUILTIN, find_integrator
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+
+def rollout(
+    model: Model,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: ArrayLike | None,
+    step: float,
+    integrator: str = "rk4",
+    threads: int = 1,
+    *,
+    steps: int | None = None,
+    every: int = 1,
+    out: tuple[Array, Array] | None = None,
+) -> tuple[Array, Array]:
+    """Return the trajectories (q, v) of many worlds under given forces.
+
+    Every world makes equal steps; during step n its generalised forces are `controls[n]`, to which the joints' own
+    (damping, springs, friction, stops, plugins' forces) are added. Row 0 is the start, row k the state after k · every
+    steps. A world whose state stops being finite has NaN in its rows from there on; the others go on.
+
+    Args:
+        model: the mechanism.
+        q0: configurations at the start, (batch, nq) or (nq,). float32 runs everything in single precision.
+        v0: velocities at the start, (batch, nv) or (nv,).
+        controls: generalised forces (batch, steps, nv) [N or N·m], or (steps, nv) where q0 is one state; None for
+            none. One start (nq,), (nv,) with a batch of controls is the start of every world.
+        step: length of a step [s].
+        integrator: a scheme of fixed step of the engine: see `pysim.integrators.BUILTIN`.
+        threads: threads that share the batch; 0 uses every processor.
+        steps: number of steps; needed where there are no controls.
+        every: steps from one row to the next; it divides `steps`.
+        out: arrays for q and v, C-contiguous, filled and returned.
+
+    Returns:
+        q (batch, 1 + steps / every, nq) and v (batch, 1 + steps / every, nv), without the first axis for one world.
+
+    Raises:
+        ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
+        SimulationError: the integrator is no scheme that a rollout can run.
+    """
+    _check_scheme(integrator)
+    if controls is not None:
+        controls = np.asarray(controls)
+        if controls.ndim < 2:
+            problem = f"must have shape (batch, steps, nv) or (steps, nv), got {controls.shape}"
+            raise ValueError(f"controls {problem}")
+        if steps is not None and steps != controls.shape[-2]:
+            problem = f"is {steps}, but controls hold {controls.shape[-2]} steps; leave steps out"
+            raise ValueError(f"steps {problem}")
+        steps = controls.shape[-2]
+        if controls.ndim == 3:
+            q0, v0 = (_of_every_world(x, controls.shape[0]) for x in (q0, v0))
+    elif steps is None:
+        raise ValueError("steps must be given where there are no controls")
+    out_q, out_v = (None, None) if out is None else out
+    return _engine.rollout(
+        model, q0, v0, controls, step, steps, every, integrator, threads, out_q, out_v
+    )
+
+
+def _of_every_world(x: ArrayLike, worlds: int) -> NDArray[np.float64]:
+    """One state, (n,), as (worlds, n); a batch as it is."""
+    states = np.asarray(x)
+    return np.tile(states, (worlds, 1)) if states.ndim == 1 else states
+
+
+def _check_scheme(name: str) -> None:
+    """Refuse plugins and schemes that choose their steps: a rollout's steps are equal and made in C++."""
+    kind = find_integrator(name)
+    if kind.adaptive or kind.plugin is not None:
+        why = "adapts its steps" if kind.adaptive else "runs in Python"
+        known = ", ".join(k.name for k in BUILTIN.values() if not k.adaptive)
+        raise SimulationError("integrator", f"{name!r} {why}; choose one of {known}")

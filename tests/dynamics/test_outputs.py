@@ -1,0 +1,148 @@
+"""`out=` takes the result where the caller wants it, or is refused by name. Oracle: the call without it."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.compile import compile_model
+from tests.oracles.mechanisms import random_tree
+
+
+@pytest.fixture
+def model(rng):
+    return compile_model(random_tree(rng, ["free", "revolute"], chain=True))  # nq 8, nv 7
+
+
+def every_call(model, q, v):
+    """Name and call of every function that takes `out`."""
+    link = model.frame_names[-1]
+    two, three = (model, q, v), (model, q, v, v)
+    arguments = {
+        pysim.forward_kinematics: (model, q),
+        pysim.frame_placement: (model, q, link),
+        pysim.rnea: three,
+        pysim.aba: three,
+        pysim.crba: (model, q),
+        pysim.nonlinear_effects: two,
+        pysim.generalized_gravity: (model, q),
+        pysim.passive_forces: two,
+        pysim.kinetic_energy: two,
+        pysim.potential_energy: (model, q),
+        pysim.elastic_energy: (model, q),
+        pysim.center_of_mass: (model, q),
+        model.integrate: (q, v),
+        model.difference: (q, q),
+    }
+    return list(arguments.items())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("batch", [None, 1, 19])
+def test_every_function_fills_and_returns_the_array_it_is_given(model, rng, dtype, batch):
+    n = batch or 1
+    q = np.array([model.random_configuration(rng) for _ in range(n)], dtype)
+    v = rng.normal(size=(n, model.nv)).astype(dtype)
+    if batch is None:
+        q, v = q[0], v[0]
+    for function, arguments in every_call(model, q, v):
+        expected = np.asarray(function(*arguments), dtype)
+        out = np.full_like(expected, np.nan)
+
+        assert function(*arguments, out=out) is out
+
+        np.testing.assert_array_equal(out, expected, err_msg=str(function))
+
+
+def refused(call, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is asserted below
+        call()
+    assert str(caught.value) == message
+
+
+def test_an_output_that_cannot_take_the_result_is_refused_by_name(model):
+    q, v = model.neutral(), np.zeros(7)
+    plain = "out must be C-contiguous, aligned and in this processor's byte order"
+    frozen = np.zeros(7)
+    frozen.flags.writeable = False
+    for out, message in (
+        ([0.0] * 7, "out must be an array of float64"),
+        (np.zeros(7, np.float32), "out must have dtype float64, got float32"),
+        (np.zeros(6), "out must have shape (7,), got (6,)"),
+        (np.zeros((1, 7)), "out must have shape (7,), got (1, 7)"),
+        (np.zeros(14)[::2], plain),
+        (np.zeros(7, ">f8"), plain),
+        (frozen, "out must be writeable"),
+    ):
+        refused(lambda out=out: pysim.aba(model, q, v, v, out=out), message)
+    many = np.tile(q, (3, 1))
+    refused(
+        lambda: pysim.crba(model, many, out=np.zeros((7, 7))),
+        "out must have shape (3, 7, 7), got (7, 7)",
+    )
+    refused(lambda: pysim.crba(model, many, out=np.zeros((3, 7, 7)).transpose(0, 2, 1)), plain)
+
+
+def test_an_output_that_lies_over_an_argument_is_refused_by_name(model):
+    memory = np.zeros(40)
+    q, v, tau = memory[:8], memory[8:15], memory[15:22]
+    q[:] = model.neutral()
+    message = "out shares memory with {}; give it memory of its own"
+    refused(lambda: pysim.aba(model, q, v, tau, out=tau), message.format("tau"))
+    refused(lambda: pysim.aba(model, q, v, tau, out=memory[14:21]), message.format("v"))
+    refused(lambda: pysim.generalized_gravity(model, q, out=memory[7:14]), message.format("q"))
+    np.testing.assert_array_equal(memory, [0] * 6 + [1] + [0] * 33)
+    pysim.aba(model, q, v, tau, out=memory[22:29])
+
+
+def test_an_output_may_lie_over_an_argument_that_was_copied(model):
+    """An array that is not contiguous is copied before the kernel runs."""
+    q, memory = model.neutral(), np.zeros((7, 2))
+    tau = memory[:, 0]
+    tau[:] = np.arange(7.0)
+    expected = pysim.aba(model, q, np.zeros(7), tau.copy())
+    out = memory.reshape(14)[:7]
+    np.testing.assert_array_equal(pysim.aba(model, q, np.zeros(7), tau, out=out), expected)
+
+
+def called_wrongly(call, message):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_a_wrong_call_is_said_by_name(model):
+    q = model.neutral()
+    called_wrongly(lambda: pysim.crba(model), "crba() needs the argument 'q'")
+    called_wrongly(pysim.crba, "crba() needs the argument 'model'")
+    called_wrongly(lambda: pysim.crba(model, q, 1), "crba() takes 2 positional arguments, got 3")
+    called_wrongly(lambda: pysim.crba(model, q, q=q), "crba() got two values for 'q'")
+    called_wrongly(lambda: pysim.crba(model, q, speed=3), "crba() takes no argument 'speed'")
+    called_wrongly(lambda: pysim.crba(model, q, passive=True), "crba() takes no argument 'passive'")
+    called_wrongly(lambda: pysim.crba("panda", q), "model must be a pysim.Model, got str")
+    called_wrongly(
+        lambda: pysim.crba(model, q, threads="all"),
+        "'str' object cannot be interpreted as an integer",
+    )
+    refused(lambda: pysim.crba(model, q, threads=-1), "threads must be 0 (all) or more, got -1")
+
+
+def test_arguments_may_be_named_in_any_order(model):
+    q, v, tau = model.neutral(), np.ones(7), np.arange(7.0)
+    np.testing.assert_array_equal(
+        pysim.aba(tau=tau, v=v, model=model, q=q), pysim.aba(model, q, v, tau)
+    )
+
+
+def test_functions_tell_their_signature_and_survive_pickling():
+    assert str(inspect.signature(pysim.aba)) == (
+        "(model, q, v, tau, f_ext=None, *, threads=1, passive=False, out=None)"
+    )
+    assert pickle.loads(pickle.dumps(pysim.aba)) is pysim.aba
+    assert copy.deepcopy(pysim.crba) is pysim.crba
+    assert "Featherstone" in (pysim.crba.__doc__ or "")

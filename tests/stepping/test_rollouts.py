@@ -1,0 +1,245 @@
+"""Many trajectories in one call.
+
+Oracles: the schemes on the dense tree (tests/oracles/stepping.py), a run of pysim.simulate, and the rollout itself
+cut into other batches.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim import _engine
+from pysim.compile import compile_model
+from pysim.errors import SimulationError
+from tests.oracles import stepping
+from tests.oracles import tree as oracle
+from tests.oracles.mechanisms import random_tree
+
+SCHEMES = {"semi_implicit": stepping.semi_implicit, "rk4": stepping.rk4}
+STEP = 2e-3  # [s]
+
+
+def starts(model, rng, n, dtype=np.float64):
+    q = np.array([model.random_configuration(rng) for _ in range(n)])
+    return q.astype(dtype), rng.normal(size=(n, model.nv)).astype(dtype)
+
+
+@pytest.fixture
+def model(rng):
+    return compile_model(random_tree(rng, passive=True))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("mimic", [False, True])
+def test_every_row_is_what_the_dense_tree_steps_to(rng, scheme, mimic):
+    spec = random_tree(rng, passive=True, mimic=mimic)
+    model, tree = compile_model(spec), oracle.Tree(spec)
+    q0, v0 = starts(model, rng, 3)
+    controls = rng.normal(size=(3, 6, model.nv))
+
+    q, v = pysim.rollout(model, q0, v0, controls, STEP, scheme)
+
+    for world in range(3):
+        now = q0[world], v0[world]
+        for n, control in enumerate(controls[world]):
+
+            def force(_t, x, u, control=control):
+                return control + tree.passive(x, u)
+
+            now = SCHEMES[scheme](tree, *now, force, 0.0, STEP)
+            np.testing.assert_allclose(q[world, n + 1], now[0], rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(v[world, n + 1], now[1], rtol=1e-9, atol=1e-8)
+    np.testing.assert_array_equal(q[:, 0], q0)
+    np.testing.assert_array_equal(v[:, 0], v0)
+
+
+@pytest.mark.parametrize("scheme", _engine.integrators())
+def test_without_controls_it_is_a_run_of_simulate(scheme):
+    scene = pysim.load_scene(
+        Path(__file__).parents[2] / "scenes" / "pendulum.toml",
+        overrides={"simulation.integrator": scheme, "actuator": []},
+    )
+    step, every = scene.settings.step, scene.settings.every
+    a_row = round(every / step)
+    run = pysim.simulate(scene)
+
+    q, v = pysim.rollout(
+        scene.model, scene.state.q, scene.state.v, None, step, scheme, steps=40 * a_row, every=a_row
+    )
+
+    np.testing.assert_allclose(q, run.q[:41], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(v, run.v[:41], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_world_gets_the_same_bits_alone_in_any_order_and_on_any_threads(model, rng, isa, dtype):
+    q0, v0 = starts(model, rng, 19, dtype)
+    controls = rng.normal(size=(19, 8, model.nv)).astype(dtype)
+    q, v = pysim.rollout(model, q0, v0, controls, STEP)
+    assert q.dtype == v.dtype == dtype
+    assert q.shape == (19, 9, model.nq)
+    for k in (0, 7, 18):
+        alone = pysim.rollout(model, q0[k], v0[k], controls[k], STEP)
+        np.testing.assert_array_equal(alone[0], q[k])
+        np.testing.assert_array_equal(alone[1], v[k])
+    order = rng.permutation(19)
+    for threads in (0, 2, 3):
+        shuffled = pysim.rollout(
+            model, q0[order], v0[order], controls[order], STEP, threads=threads
+        )
+        np.testing.assert_array_equal(shuffled[0], q[order])
+        np.testing.assert_array_equal(shuffled[1], v[order])
+
+
+def test_single_precision_stays_near_double(model, rng):
+    q0, v0 = starts(model, rng, 16)
+    controls = rng.normal(size=(16, 20, model.nv))
+    q, v = pysim.rollout(model, q0, v0, controls, 1e-3)
+    single = pysim.rollout(model, *(x.astype(np.float32) for x in (q0, v0, controls)), 1e-3)
+    np.testing.assert_allclose(single[0], q, rtol=0, atol=1e-4 * np.abs(q).max())
+    np.testing.assert_allclose(single[1], v, rtol=0, atol=1e-3 * np.abs(v).max())
+
+
+def test_fewer_rows_are_rows_of_the_full_trajectory(model, rng):
+    q0, v0 = starts(model, rng, 5)
+    controls = rng.normal(size=(5, 12, model.nv))
+    q, v = pysim.rollout(model, q0, v0, controls, STEP)
+    for every in (2, 3, 12):
+        some = pysim.rollout(model, q0, v0, controls, STEP, every=every)
+        np.testing.assert_array_equal(some[0], q[:, ::every])
+        np.testing.assert_array_equal(some[1], v[:, ::every])
+
+
+def test_one_start_serves_a_batch_of_controls(model, rng):
+    q0, v0 = starts(model, rng, 1)
+    controls = rng.normal(size=(5, 3, model.nv))
+    q, v = pysim.rollout(model, q0[0], v0[0], controls, STEP)
+    full = pysim.rollout(model, np.repeat(q0, 5, 0), np.repeat(v0, 5, 0), controls, STEP)
+    np.testing.assert_array_equal(q, full[0])
+    np.testing.assert_array_equal(v, full[1])
+
+
+@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4"])
+def test_a_world_that_leaves_the_finite_numbers_is_nan_from_there_and_alone(rng, isa, scheme):
+    model = compile_model(random_tree(rng, ["revolute", "prismatic", "revolute"], chain=True))
+    q0, v0 = starts(model, rng, 11)
+    controls = np.zeros((11, 30, 3))
+    calm = pysim.rollout(model, q0, v0, controls, STEP, scheme)
+    controls[4, 9:] = 1e300
+    q, v = pysim.rollout(model, q0, v0, controls, STEP, scheme)
+
+    others = np.arange(11) != 4
+    np.testing.assert_array_equal(q[others], calm[0][others])
+    np.testing.assert_array_equal(v[others], calm[1][others])
+    np.testing.assert_array_equal(q[4, :10], calm[0][4, :10])
+    lost = np.isnan(q[4]).any(1)
+    assert lost[-1]
+    assert not lost[:10].any()
+    assert (np.diff(lost.astype(int)) >= 0).all()
+    assert np.isnan(v[4, lost]).all()
+    assert np.isfinite(v[4, ~lost]).all()
+
+
+def test_results_go_where_the_caller_wants_them(model, rng):
+    q0, v0 = starts(model, rng, 4)
+    expected = pysim.rollout(model, q0, v0, None, STEP, steps=6, every=2)
+    out = np.full((4, 4, model.nq), np.nan), np.full((4, 4, model.nv), np.nan)
+    result = pysim.rollout(model, q0, v0, None, STEP, steps=6, every=2, out=out)
+    assert result[0] is out[0]
+    assert result[1] is out[1]
+    np.testing.assert_array_equal(out[0], expected[0])
+    np.testing.assert_array_equal(out[1], expected[1])
+
+
+def test_no_steps_is_the_start(model, rng):
+    q0, v0 = starts(model, rng, 2)
+    q, v = pysim.rollout(model, q0, v0, None, STEP, steps=0)
+    np.testing.assert_array_equal(q, q0[:, None])
+    np.testing.assert_array_equal(v, v0[:, None])
+
+
+def refused(call, message, kind=ValueError):
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_what_is_wrong_is_said_by_name(rng):
+    model = compile_model(random_tree(rng, ["revolute", "revolute"], chain=True))
+    q0, v0, u = np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((3, 4, 2))
+    run = pysim.rollout
+    refused(
+        lambda: run(model, q0, v0, u[:, :, :1], STEP),
+        "controls must have shape (4, 2) or (batch, 4, 2), got (3, 4, 1)",
+    )
+    refused(
+        lambda: run(model, q0, v0, u[0, 0], STEP),
+        "controls must have shape (batch, steps, nv) or (steps, nv), got (2,)",
+    )
+    refused(
+        lambda: run(model, q0, v0, u[:2], STEP), "controls is a batch of 2, but q0 is a batch of 3"
+    )
+    refused(lambda: run(model, q0, v0[:2], u, STEP), "v0 is a batch of 2, but q0 is a batch of 3")
+    refused(
+        lambda: run(model, q0, v0, None, STEP), "steps must be given where there are no controls"
+    )
+    refused(
+        lambda: run(model, q0, v0, u, STEP, steps=5),
+        "steps is 5, but controls hold 4 steps; leave steps out",
+    )
+    refused(
+        lambda: run(model, q0, v0, u, STEP, every=3),
+        "every must divide the number of steps, 4, got 3",
+    )
+    refused(lambda: run(model, q0, v0, u, 0.0), "step must be positive [s], got 0.000000")
+    q = np.zeros((3, 5, 2))
+    refused(
+        lambda: run(model, q0, v0, u, STEP, out=(q, q)),
+        "out[1] shares memory with out[0]; give it memory of its own",
+    )
+    u[1, 2, 0] = np.nan
+    refused(lambda: run(model, q0, v0, u, STEP), "controls must be finite, got nan at [1, 2, 0]")
+    refused(
+        lambda: run(model, q0, v0, None, STEP, "dopri5", steps=1),
+        "integrator: 'dopri5' adapts its steps; choose one of "
+        "semi_implicit, rk2, rk4, variational, variational4",
+        SimulationError,
+    )
+
+
+def test_a_long_rollout_hears_ctrl_c():
+    code = """
+import signal, time
+import numpy as np
+import pysim
+from pysim.compile import compile_model
+from tests.oracles.mechanisms import random_tree
+
+model = compile_model(random_tree(np.random.default_rng(0)))
+q0, v0 = np.tile(model.neutral(), (64, 1)), np.zeros((64, model.nv))
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+start = time.perf_counter()
+try:
+    pysim.rollout(model, q0, v0, None, 1e-6, steps=2_000_000, every=100, threads=2)
+except KeyboardInterrupt:
+    print("heard", time.perf_counter() - start < 5)
+"""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(root), *sys.path])},
+    )
+    assert done.stdout.split() == ["heard", "True"]
