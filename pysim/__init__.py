@@ -79,6 +79,7 @@ __all__ = [
     "passive_forces",
     "potential_energy",
     "rnea",
+    "rnea_derivatives",
     "rollout",
     "simulate",
     "use_isa",
@@ -97,6 +98,7 @@ _ALGORITHMS = (
     "passive_forces",
     "potential_energy",
     "rnea",
+    "rnea_derivatives",
 )
 _HOME = {
     **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),

@@ -44,6 +44,7 @@ nonlinear_effects = _engine.nonlinear_effects
 passive_forces = _engine.passive_forces
 potential_energy = _engine.potential_energy
 rnea = _engine.rnea
+rnea_derivatives = _engine.rnea_derivatives
 
 
 def frame_placement(

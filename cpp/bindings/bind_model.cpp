@@ -64,6 +64,7 @@ tree::ProgramDescription describe_motion(const py::dict& d) {
 JointDescription describe(const py::dict& d) {
   JointDescription joint;
   if (d.contains("program")) joint.program = describe_motion(d["program"]);
+  if (d.contains("derivative")) joint.derivative = describe_program(d["derivative"]);
   if (d.contains("force")) joint.force = describe_program(d["force"]);
   joint.name = d["name"].cast<std::string>();
   joint.shape = d["shape"].cast<std::string>();

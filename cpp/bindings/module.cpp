@@ -6,6 +6,7 @@
 namespace pysim::bindings {
 void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
+void bind_derivatives(pybind11::module_&);
 void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
@@ -22,6 +23,7 @@ PYBIND11_MODULE(_engine, m) {
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
   bind_model(m);
   bind_dynamics(m);
+  bind_derivatives(m);
   bind_kinematics(m);
   bind_stepping(m);
   bind_rollout(m);

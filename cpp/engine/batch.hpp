@@ -53,6 +53,7 @@ struct Batch {
   const Real* f_ext;     ///< (states, bodies, 6) in the user's body frames
   Real* out;
   Real* out_v;            ///< advance: the new velocity
+  Real* derivative[3];    ///< derivatives: with respect to q, v and the third argument
   bool passive;           ///< include the joints' own forces
   int body;               ///< frame_placement: the body that carries the frame, −1 the world
   const Real* placement;  ///< frame_placement: the frame in the engine's body frame, as 12 numbers

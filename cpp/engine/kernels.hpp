@@ -1,6 +1,7 @@
 // The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
 #pragma once
 
+#include "engine/derivative_operations.hpp"
 #include "engine/operations.hpp"
 #include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
@@ -22,6 +23,7 @@ struct DynamicsKernels {
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
   Kernel<Real> integrate, difference, rollout;
+  Kernel<Real> rnea_derivatives;
 };
 
 struct Kernels {
@@ -66,7 +68,8 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
           &run<Difference, S, Tail>,
-          &run<Rollout, S, Tail>};
+          &run<Rollout, S, Tail>,
+          &run<RneaDerivatives, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

@@ -163,7 +163,8 @@ void Model::add_joint(const JointDescription& d) {
   }
   Joint joint = {};
   joint.parent = d.parent;
-  joint.first_stored = joint.program = joint.force = joint.callback = -1;
+  joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative = joint.first_slope =
+      -1;
   const bool is_shape = d.shape != "program" && d.shape != "callback";
   const bool has_axis = is_shape && shape_entry(d).has_axis;
   if (d.shape == "program") {
@@ -186,6 +187,7 @@ void Model::add_joint(const JointDescription& d) {
     stored_columns_ += joint.stored_count;
     if (joint.program >= 0) stored_columns_ += (programs_.back().registers + 5) / 6;
   }
+  add_slopes(d, joint);
   if (!d.force.outputs.empty()) {
     joint.force = keep_program(d.force, static_cast<std::size_t>(joint.nv), d.name);
     force_registers_ = std::max(force_registers_, d.force.registers);
@@ -253,6 +255,17 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
+/// A place for ∂S/∂q and ∂c/∂q, of a traced joint with its program and that program's registers.
+void Model::add_slopes(const JointDescription& d, Joint& joint) {
+  if (!joint.biased && d.derivative.outputs.empty()) return;
+  const int twists = joint.nv * joint.nv + joint.nv;
+  joint.first_slope = slopes_;
+  slopes_ += twists;
+  if (joint.shape != Shape::program) return;
+  joint.derivative = keep_program(d.derivative, 6 * static_cast<std::size_t>(twists), d.name);
+  slopes_ += (d.derivative.registers + 5) / 6;
+}
+
 /// Python hands over pose, columns and bias; the bias waits behind the columns until it is asked for.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
@@ -305,12 +318,14 @@ void Model::find_quaternions() {
 
 void Model::mark_children() {
   std::vector<bool> seen(joints_.size(), false);
+  for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].end = static_cast<int>(k) + 1;
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
     const auto body = joints_.size() - 1 - static_cast<std::size_t>(joint - joints_.rbegin());
     joint->leaf = !seen[body];
     if (joint->parent < 0) continue;
     const auto parent = static_cast<std::size_t>(joint->parent);
     joint->last_child = !seen[parent];
+    joints_[parent].end = std::max(joints_[parent].end, joint->end);
     seen[parent] = true;
   }
 }
@@ -364,6 +379,7 @@ ModelView<Real> Model::view() const {
   view.own_nq = own_nq_;
   view.own_nv = own_nv_;
   view.stored_columns = stored_columns_;
+  view.slopes = slopes_;
   view.callback_numbers = callback_numbers_;
   view.coupled = coupled_;
   view.turned = turned_;
@@ -388,7 +404,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
   // stages a coordinate; M on both sets of coordinates
   const std::size_t packs = 96 * bodies + 96 * nv + 2 * nv * nv +
-                            6 * static_cast<std::size_t>(stored_columns_) +
+                            6 * static_cast<std::size_t>(stored_columns_ + slopes_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;
 }

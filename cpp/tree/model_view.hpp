@@ -43,6 +43,7 @@ struct Block {
 struct Joint {
   Shape shape;
   int parent;        ///< body, or −1 for the world
+  int end;           ///< bodies k … end − 1 are those that move with joint k
   int nq, nv;        ///< numbers in q and v
   int q, v;          ///< where they begin, in tree coordinates
   int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
@@ -54,9 +55,11 @@ struct Joint {
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
-  int program;   ///< which joint program moves it; −1 for the shapes above
-  int force;     ///< which program gives its passive force (outputs: nv); −1 for none
-  int callback;  ///< where its numbers begin among those Python computed; −1 for none
+  int program;      ///< which joint program moves it; −1 for the shapes above
+  int force;        ///< which program gives its passive force (outputs: nv); −1 for none
+  int derivative;   ///< which program differentiates its columns and bias; −1 for none
+  int first_slope;  ///< where the derivatives of its columns and bias begin; −1 if S is constant
+  int callback;     ///< where its numbers begin among those Python computed; −1 for none
 };
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).
@@ -113,6 +116,7 @@ struct ModelView {
   int nq, nv;            ///< of the tree
   int own_nq, own_nv;    ///< of the user
   int stored_columns;    ///< twists to keep for all joints, registers of programs among them
+  int slopes;            ///< twists to keep for derivatives of columns and biases, registers among them
   int callback_numbers;  ///< numbers a state that Python computes; they stand behind q
   bool coupled;          ///< some joint follows another
   bool turned;           ///< some body frame was turned
