@@ -31,6 +31,7 @@ from pysim.errors import (
 if TYPE_CHECKING:
     from pysim.algorithms import (
         aba,
+        aba_derivatives,
         center_of_mass,
         crba,
         elastic_energy,
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
         generalized_gravity,
         kinetic_energy,
         nonlinear_effects,
+        passive_force_derivatives,
         passive_forces,
+        placement_derivatives,
         potential_energy,
         rnea,
     )
@@ -64,6 +67,7 @@ __all__ = [
     "Trajectory",
     "TrajectoryError",
     "aba",
+    "aba_derivatives",
     "available_isas",
     "center_of_mass",
     "crba",
@@ -76,10 +80,13 @@ __all__ = [
     "load_scene",
     "load_trajectory",
     "nonlinear_effects",
+    "passive_force_derivatives",
     "passive_forces",
+    "placement_derivatives",
     "potential_energy",
     "rnea",
     "rnea_derivatives",
+    "twist_derivatives",
     "rollout",
     "simulate",
     "use_isa",
@@ -87,6 +94,7 @@ __all__ = [
 
 _ALGORITHMS = (
     "aba",
+    "aba_derivatives",
     "center_of_mass",
     "crba",
     "elastic_energy",
@@ -95,10 +103,13 @@ _ALGORITHMS = (
     "generalized_gravity",
     "kinetic_energy",
     "nonlinear_effects",
+    "passive_force_derivatives",
     "passive_forces",
+    "placement_derivatives",
     "potential_energy",
     "rnea",
     "rnea_derivatives",
+    "twist_derivatives",
 )
 _HOME = {
     **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),

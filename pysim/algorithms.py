@@ -34,6 +34,7 @@ use_isa = _engine.use_isa
 
 # Control loops feel every layer of a call: these are the engine's functions as they are.
 aba = _engine.aba
+aba_derivatives = _engine.aba_derivatives
 center_of_mass = _engine.center_of_mass
 crba = _engine.crba
 elastic_energy = _engine.elastic_energy
@@ -41,10 +42,13 @@ forward_kinematics = _engine.forward_kinematics
 generalized_gravity = _engine.generalized_gravity
 kinetic_energy = _engine.kinetic_energy
 nonlinear_effects = _engine.nonlinear_effects
+passive_force_derivatives = _engine.passive_force_derivatives
 passive_forces = _engine.passive_forces
+placement_derivatives = _engine.placement_derivatives
 potential_energy = _engine.potential_energy
 rnea = _engine.rnea
 rnea_derivatives = _engine.rnea_derivatives
+twist_derivatives = _engine.twist_derivatives
 
 
 def frame_placement(

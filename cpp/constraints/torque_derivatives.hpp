@@ -3,6 +3,7 @@
 // Where joints follow others, q_tree = E q + offset:  ∂τ/∂q = Eᵀ ∂τ_tree/∂q_tree E, and alike for v and v̇.
 #pragma once
 
+#include "dynamics/passive_derivatives.hpp"
 #include "dynamics/rnea_derivatives.hpp"
 #include "tree/coordinates.hpp"
 
@@ -15,45 +16,30 @@ using spatial::Force;
 using tree::ModelView;
 using tree::Workspace;
 
-/// Takes rows into three n × n matrices, row-major: derivatives with respect to q, v and v̇.
+/// Three n × n matrices, row-major: derivatives with respect to q, v and v̇. Rows are made in their place.
 template <class S>
-struct ToMatrices {
+struct DerivativeMatrices {
   int n;
-  S* matrix[3];
+  S *q, *v, *a;
 
-  PYSIM_INLINE TorqueRow<S> row(int i) const {
-    return {matrix[0] + i * n, matrix[1] + i * n, matrix[2] + i * n};
-  }
+  PYSIM_INLINE TorqueRow<S> row(int i) const { return {q + i * n, v + i * n, a + i * n}; }
+  PYSIM_INLINE void put(int, const TorqueRow<S>&) const {}
 };
 
-/// Every row of the tree's derivatives, through one buffer to `sink.put(i, row)`.
-template <class S, class Sink>
-void torque_derivatives(const ModelView<typename S::Real>& model,
-                        const S* q,
-                        const S* v,
-                        const S* a,
-                        const Force<S>* f_ext,
-                        bool /*passive*/,
-                        const Sink& sink,
-                        Workspace<S> w) {
-  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, w);
-  S* const buffer = w.template take<S>(std::ptrdiff_t{3} * model.nv);
-  const TorqueRow<S> row = {buffer, buffer + model.nv, buffer + 2 * model.nv};
-  for (int b = 0; b < model.bodies; ++b) {
-    const tree::Joint& joint = model.joint[b];
-    for (int i = joint.v; i < joint.v + joint.nv; ++i) {
-      dynamics::torque_row(model, d, b, i, row);
-      sink.put(i, row);
-    }
-  }
+template <class S>
+DerivativeMatrices<S> take_matrices(int n, Workspace<S>& w) {
+  const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
+  return {n, w.template take<S>(size), w.template take<S>(size), w.template take<S>(size)};
 }
 
-/// Adds rows of the tree to those of the user's coordinates.
+/// Where a tree's rows are made and added to those of the user's coordinates.
 template <class S>
-struct ToOwn {
+struct OwnRows {
   const ModelView<typename S::Real>& model;
-  const ToMatrices<S>& own;
+  DerivativeMatrices<S> own;
+  TorqueRow<S> buffer;
 
+  TorqueRow<S> row(int) const { return buffer; }
   void put(int i, const TorqueRow<S>& row) const {
     const auto& at = model.coupling_v[i];
     const TorqueRow<S> sum = own.row(at.own);
@@ -67,7 +53,55 @@ struct ToOwn {
   }
 };
 
-/// The derivatives on the user's coordinates, as matrices; q, v and a are the tree's.
+/// The tree's derivatives: row i is made in `rows.row(i)` and handed to `rows.put`. `a` and `f_ext` may be
+/// null; `passive` subtracts the joints' own forces.
+template <class S, class Rows>
+void torque_derivatives(const ModelView<typename S::Real>& model,
+                        const S* q,
+                        const S* v,
+                        const S* a,
+                        const Force<S>* f_ext,
+                        bool passive,
+                        const Rows& rows,
+                        Workspace<S> w) {
+  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, w);
+  const bool passes = passive && model.has_passive;
+  dynamics::PassiveDerivatives<S> own;
+  for (int b = 0; b < model.bodies; ++b) {
+    const tree::Joint& joint = model.joint[b];
+    if (passes) own = dynamics::passive_derivatives(model, b, q, v, w);
+    for (int i = 0; i < joint.nv; ++i) {
+      const TorqueRow<S> row = rows.row(joint.v + i);
+      dynamics::torque_row(model, d, b, joint.v + i, row);
+      for (int k = 0; passes && k < joint.nv; ++k) {
+        row.q[joint.v + k] -= own.q[i * joint.nv + k];
+        row.v[joint.v + k] -= own.v[i * joint.nv + k];
+      }
+      rows.put(joint.v + i, row);
+    }
+  }
+}
+
+/// Adds one joint's passive block to the matrices of the user's coordinates, Eᵀ D E.
+template <class S>
+void add_passive_block(const ModelView<typename S::Real>& model,
+                       int b,
+                       const dynamics::PassiveDerivatives<S>& D,
+                       const DerivativeMatrices<S>& own) {
+  const tree::Joint& joint = model.joint[b];
+  for (int i = 0; i < joint.nv; ++i) {
+    const auto& row = model.coupling_v[joint.v + i];
+    for (int k = 0; k < joint.nv; ++k) {
+      const auto& column = model.coupling_v[joint.v + k];
+      const S ratio = all<S>(row.ratio * column.ratio);
+      const int at = row.own * own.n + column.own;
+      own.q[at] = fma(ratio, D.q[i * joint.nv + k], own.q[at]);
+      own.v[at] = fma(ratio, D.v[i * joint.nv + k], own.v[at]);
+    }
+  }
+}
+
+/// The derivatives on the user's coordinates; q, v and a are the tree's.
 template <class S>
 void own_torque_derivatives(const ModelView<typename S::Real>& model,
                             const S* q,
@@ -75,12 +109,16 @@ void own_torque_derivatives(const ModelView<typename S::Real>& model,
                             const S* a,
                             const Force<S>* f_ext,
                             bool passive,
-                            const ToMatrices<S>& own,
+                            const DerivativeMatrices<S>& own,
                             Workspace<S> w) {
-  for (S* matrix : own.matrix) {
-    for (int i = 0; i < own.n * own.n; ++i) matrix[i] = all<S>(0);
+  if (!model.coupled) {
+    torque_derivatives(model, q, v, a, f_ext, passive, own, w);
+    return;
   }
-  torque_derivatives(model, q, v, a, f_ext, passive, ToOwn<S>{model, own}, w);
+  for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = own.a[i] = all<S>(0);
+  S* const buffer = w.template take<S>(std::ptrdiff_t{3} * model.nv);
+  const OwnRows<S> rows = {model, own, {buffer, buffer + model.nv, buffer + 2 * model.nv}};
+  torque_derivatives(model, q, v, a, f_ext, passive, rows, w);
 }
 
 }  // namespace pysim::constraints

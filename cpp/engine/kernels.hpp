@@ -23,7 +23,8 @@ struct DynamicsKernels {
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
   Kernel<Real> integrate, difference, rollout;
-  Kernel<Real> rnea_derivatives;
+  Kernel<Real> rnea_derivatives, aba_derivatives, passive_force_derivatives;
+  Kernel<Real> twist_derivatives, placement_derivatives;
 };
 
 struct Kernels {
@@ -69,7 +70,11 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<Integrate, S, Tail>,
           &run<Difference, S, Tail>,
           &run<Rollout, S, Tail>,
-          &run<RneaDerivatives, S, Tail>};
+          &run<RneaDerivatives, S, Tail>,
+          &run<AbaDerivatives, S, Tail>,
+          &run<PassiveForceDerivatives, S, Tail>,
+          &run<DesignDerivatives<true>, S, Tail>,
+          &run<DesignDerivatives<false>, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

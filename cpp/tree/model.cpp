@@ -140,6 +140,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  mark_branches();
   find_quaternions();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
@@ -163,7 +164,7 @@ void Model::add_joint(const JointDescription& d) {
   }
   Joint joint = {};
   joint.parent = d.parent;
-  joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative = joint.first_slope =
+  joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative = joint.force_derivative = joint.first_slope =
       -1;
   const bool is_shape = d.shape != "program" && d.shape != "callback";
   const bool has_axis = is_shape && shape_entry(d).has_axis;
@@ -189,8 +190,10 @@ void Model::add_joint(const JointDescription& d) {
   }
   add_slopes(d, joint);
   if (!d.force.outputs.empty()) {
-    joint.force = keep_program(d.force, static_cast<std::size_t>(joint.nv), d.name);
-    force_registers_ = std::max(force_registers_, d.force.registers);
+    const auto nv = static_cast<std::size_t>(joint.nv);
+    joint.force = keep_program(d.force, nv, d.name);
+    joint.force_derivative = keep_program(d.force_derivative, 2 * nv * nv, d.name);
+    force_registers_ = std::max({force_registers_, d.force.registers, d.force_derivative.registers});
     has_passive_ = true;
   }
 
@@ -330,6 +333,22 @@ void Model::mark_children() {
   }
 }
 
+/// Which of the user's coordinates move which. Couplings tie branches together: then all count as one.
+void Model::mark_branches() {
+  for (int k = 0; k < own_nv_; ++k) above_.push_back(k - 1);
+  below_end_.assign(static_cast<std::size_t>(own_nv_), own_nv_);
+  if (coupled_) return;
+  for (const auto& joint : joints_) {
+    const bool is_root = joint.parent < 0;
+    const Joint* parent = is_root ? nullptr : &joints_[static_cast<std::size_t>(joint.parent)];
+    const auto first = static_cast<std::size_t>(joint.v);
+    above_[first] = is_root ? -1 : parent->v + parent->nv - 1;
+    const bool is_last = joint.end == nbodies();
+    const int end = is_last ? nv_ : joints_[static_cast<std::size_t>(joint.end)].v;
+    std::fill_n(below_end_.begin() + joint.v, joint.nv, end);
+  }
+}
+
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
   if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
@@ -391,6 +410,8 @@ ModelView<Real> Model::view() const {
   view.passive = n.passive.data();
   view.coupling_q = n.coupling_q.data();
   view.coupling_v = n.coupling_v.data();
+  view.above = above_.data();
+  view.below_end = below_end_.data();
   view.program = n.programs.data();
   return view;
 }
@@ -402,8 +423,9 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
-  // stages a coordinate; M on both sets of coordinates
-  const std::size_t packs = 96 * bodies + 96 * nv + 2 * nv * nv +
+  // stages a coordinate; M on both sets of coordinates; derivatives: 160 numbers a body and 64 a coordinate,
+  // six matrices, and a joint's place against every coordinate
+  const std::size_t packs = 256 * bodies + 160 * nv + 8 * nv * nv + 6 * nv * bodies +
                             6 * static_cast<std::size_t>(stored_columns_ + slopes_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return packs * width * size;

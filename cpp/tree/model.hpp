@@ -27,6 +27,7 @@ struct JointDescription {
   std::string shape;              ///< as in Shape
   ProgramDescription program;     ///< of shape "program"
   ProgramDescription derivative;  ///< of shape "program" where S depends on q, outputs 6 nv² + 6 nv
+  ProgramDescription force_derivative;  ///< of that force, outputs nv² for q and nv² for v
   ProgramDescription force;       ///< passive force of a plugin, outputs nv; no code for none
   int parent = -1;                ///< body, −1 for the world
   double placement[12] = {};
@@ -100,12 +101,14 @@ class Model {
   int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
+  void mark_branches();
   void find_quaternions();
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
   std::vector<Joint> joints_;
   std::vector<ProgramDescription> programs_;
+  std::vector<int> above_, below_end_;
   std::vector<std::string> names_;
   std::vector<QuaternionPlace> quaternions_;
   ModelNumbers<double> double_;

@@ -57,6 +57,7 @@ struct Joint {
   Block block[max_joint_nv];
   int program;      ///< which joint program moves it; −1 for the shapes above
   int force;        ///< which program gives its passive force (outputs: nv); −1 for none
+  int force_derivative;  ///< which program differentiates that force (outputs: 2 nv²); −1 for none
   int derivative;   ///< which program differentiates its columns and bias; −1 for none
   int first_slope;  ///< where the derivatives of its columns and bias begin; −1 if S is constant
   int callback;     ///< where its numbers begin among those Python computed; −1 for none
@@ -128,6 +129,8 @@ struct ModelView {
   const Passive<Real>* passive;      ///< [nv], of the tree
   const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
   const Coupling<Real>* coupling_v;  ///< [nv]
+  const int* above;                  ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
+  const int* below_end;              ///< [own_nv], where the coordinates that k moves end
   const ProgramView<Real>* program;  ///< joint programs
 };
 
