@@ -121,10 +121,11 @@ Record<S> advance_adaptive(const System<S>& system,
                            std::ptrdiff_t attempts,
                            Flight<S>& flight,
                            const Sink& sink) {
+  using Tableau = DormandPrince<typename S::Isa>;
   System<S> inner = system;
   const int nq = system.model.own_nq, nv = system.model.own_nv;
   const auto take = [&](int numbers) { return inner.workspace.template take<S>(numbers); };
-  const Stages<S> stages = take_stages<DormandPrince>(system, inner.workspace);
+  const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
   S *const xi = take(nv), *const q1 = take(nq), *const v1 = take(nv), *const e_v = take(nv);
   const S one = all<S>(1), none = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
 
@@ -143,9 +144,9 @@ Record<S> advance_adaptive(const System<S>& system,
     alive = alive - stuck;
     if (!simd::any<S>(alive == one)) break;
 
-    evaluate_stages<DormandPrince>(inner, flight.time, flight.h, flight.q, flight.v, 1, stages, xi, q1, v1);
-    combine(DormandPrince::e, DormandPrince::stages, flight.h, stages.k, nv, xi);
-    combine(DormandPrince::e, DormandPrince::stages, flight.h, stages.a, nv, e_v);
+    evaluate_stages<Tableau>(inner, flight.time, flight.h, flight.q, flight.v, 1, stages, xi, q1, v1);
+    combine(Tableau::e, Tableau::stages, flight.h, stages.k, nv, xi);
+    combine(Tableau::e, Tableau::stages, flight.h, stages.a, nv, e_v);
     Workspace<S> w = inner.workspace;
     const auto allowed = allowance(inner, tolerances, flight.q, flight.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);

@@ -9,6 +9,7 @@
 
 namespace pysim::stepping {
 
+template <class Isa>
 struct DormandPrince {
   static constexpr int stages = 7;
   static constexpr double A[7][7] = {
@@ -38,12 +39,13 @@ struct DormandPrince {
 template <class S>
 void interpolate(
     const System<S>& system, S h, S theta, const S* q, const S* v, const Stages<S>& stages, S* q_t, S* v_t) {
+  using Tableau = DormandPrince<typename S::Isa>;
   Workspace<S> w = system.workspace;
   const int nv = system.model.own_nv;
   S* const xi = w.template take<S>(nv);
   for (int i = 0; i < nv; ++i) xi[i] = v_t[i] = all<S>(0);
-  for (int s = 0; s < DormandPrince::stages; ++s) {
-    const double* d = DormandPrince::dense[s];
+  for (int s = 0; s < Tableau::stages; ++s) {
+    const double* d = Tableau::dense[s];
     if (d[0] == 0 && d[1] == 0) continue;
     const S inner = fma(theta, fma(theta, all<S>(d[3]), all<S>(d[2])), all<S>(d[1]));
     const S weight = h * theta * fma(theta, inner, all<S>(d[0]));

@@ -12,7 +12,10 @@
 
 namespace pysim::stepping {
 
+// Tableaus are templates over the instruction set, so that each set has constants of its own.
+
 /// The explicit midpoint rule, of order 2.
+template <class Isa>
 struct Midpoint {
   static constexpr int stages = 2;
   static constexpr double A[2][2] = {{0, 0}, {0.5, 0}};
@@ -21,6 +24,7 @@ struct Midpoint {
 };
 
 /// The classical scheme of order 4 [Kutta 1901].
+template <class Isa>
 struct Classical {
   static constexpr int stages = 4;
   static constexpr double A[4][4] = {{0, 0, 0, 0}, {0.5, 0, 0, 0}, {0, 0.5, 0, 0}, {0, 0, 1, 0}};
@@ -83,10 +87,11 @@ void evaluate_stages(const System<S>& system,
 }
 
 /// One scheme of fixed step.
-template <class Tableau>
+template <template <class> class SchemeTableau>
 struct RungeKutta {
   template <class S>
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
+    using Tableau = SchemeTableau<typename S::Isa>;
     System<S> inner = system;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
     const auto take = [&](int count) { return inner.workspace.template take<S>(count); };
