@@ -86,9 +86,9 @@ __all__ = [
     "potential_energy",
     "rnea",
     "rnea_derivatives",
-    "twist_derivatives",
     "rollout",
     "simulate",
+    "twist_derivatives",
     "use_isa",
 ]
 

@@ -9,9 +9,10 @@ namespace {
 void refuse_callbacks(const Model& model) {
   for (std::size_t k = 0; k < model.joints().size(); ++k) {
     if (model.joints()[k].callback < 0) continue;
-    throw std::invalid_argument("joint '" + model.names()[k] +
-                                "' is a CallbackJoint, which has no analytical derivatives; trace it (derive it "
-                                "from Joint) or take finite differences");
+    throw std::invalid_argument(
+        "joint '" + model.names()[k] +
+        "' is a CallbackJoint, which has no analytical derivatives; trace it (derive it "
+        "from Joint) or take finite differences");
   }
 }
 

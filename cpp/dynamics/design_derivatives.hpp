@@ -1,7 +1,8 @@
 // Derivatives of inverse dynamics with respect to where a joint sits and how its axes lie [Kwon, eqs. 5-10].
 //
-//     placement   X_PJ ← X_PJ e^[ε]                 a joint is moved in its parent: one virtual joint before it
-//     twist       X_J(q) ← e^[η] X_J(q) e^[−η]      A ← Ad(e^η) A: one before it (η) and one behind it (−η)
+//     placement   X_PJ ← X_PJ e^[ε]                 a joint is moved in its parent: one virtual joint before
+//     it twist       X_J(q) ← e^[η] X_J(q) e^[−η]      A ← Ad(e^η) A: one before it (η) and one behind it
+//     (−η)
 //
 // A virtual joint with the unit twist s between bodies P and B has the derivatives of a real one:
 //
@@ -64,7 +65,8 @@ Motion<S> user_unit(const ModelView<typename S::Real>& model, int b, int k) {
   return k < 3 ? Motion<S>{e, zero3<S>()} : Motion<S>{zero3<S>(), e};
 }
 
-/// The six columns of every body; `twists` moves the joints' axes, else the joints are moved in their parents.
+/// The six columns of every body; `twists` moves the joints' axes, else the joints are moved in their
+/// parents.
 template <class S>
 void design_columns(const ModelView<typename S::Real>& model,
                     const S* q,

@@ -1,8 +1,9 @@
 // Derivatives of the joints' passive forces: a block a joint, for no such force reaches beyond its joint.
 //
-//     real coordinate   ∂τ/∂q = −k − k_stop      ∂τ/∂v = −d − d_stop − f/w (1 − tanh²(v/w))     stop where it pushes
-//     rotation          τ = −J_l⁻¹(φ) K φ        dφ = J_r⁻¹(φ) δ        φ = log(R_restᵀ R)
-//                       dτ = −J_l⁻¹ K dφ + dφ × Kφ / 2 − κ (dφ × (φ × Kφ) + φ × (dφ × Kφ)) − κ' (φ·dφ) φ × (φ × Kφ)
+//     real coordinate   ∂τ/∂q = −k − k_stop      ∂τ/∂v = −d − d_stop − f/w (1 − tanh²(v/w))     stop where it
+//     pushes rotation          τ = −J_l⁻¹(φ) K φ        dφ = J_r⁻¹(φ) δ        φ = log(R_restᵀ R)
+//                       dτ = −J_l⁻¹ K dφ + dφ × Kφ / 2 − κ (dφ × (φ × Kφ) + φ × (dφ × Kφ)) − κ' (φ·dφ) φ × (φ
+//                       × Kφ)
 //     position          τ = −Rᵀ K p              dτ = τ × δω − Rᵀ K R δv
 //
 // with κ(θ²) of so3.hpp and κ' = (dκ/dθ) / θ. A plugin's own force has a program for its derivatives.
@@ -100,8 +101,7 @@ void spring_derivatives(const Joint& joint,
     turn_spring_derivatives(p + turn, phi, joint.nv, D.q + diagonal + turn * (joint.nv + 1));
     if (turn == 0) continue;
     const Vec3<S> d = load3(q) - spatial::all3<S>(c.rest + block.q);
-    position_spring_derivatives(
-        p, spatial::rotation(load_quaternion(q + turn)), d, joint.nv, D.q + diagonal);
+    position_spring_derivatives(p, spatial::rotation(load_quaternion(q + turn)), d, joint.nv, D.q + diagonal);
   }
 }
 

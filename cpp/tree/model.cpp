@@ -164,8 +164,8 @@ void Model::add_joint(const JointDescription& d) {
   }
   Joint joint = {};
   joint.parent = d.parent;
-  joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative = joint.force_derivative = joint.first_slope =
-      -1;
+  joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative =
+      joint.force_derivative = joint.first_slope = -1;
   const bool is_shape = d.shape != "program" && d.shape != "callback";
   const bool has_axis = is_shape && shape_entry(d).has_axis;
   if (d.shape == "program") {

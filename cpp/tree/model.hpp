@@ -24,12 +24,12 @@ struct ProgramDescription {
 /// A joint and the body it moves, in the frames the user named.
 struct JointDescription {
   std::string name;
-  std::string shape;              ///< as in Shape
-  ProgramDescription program;     ///< of shape "program"
-  ProgramDescription derivative;  ///< of shape "program" where S depends on q, outputs 6 nv² + 6 nv
+  std::string shape;                    ///< as in Shape
+  ProgramDescription program;           ///< of shape "program"
+  ProgramDescription derivative;        ///< of shape "program" where S depends on q, outputs 6 nv² + 6 nv
   ProgramDescription force_derivative;  ///< of that force, outputs nv² for q and nv² for v
-  ProgramDescription force;       ///< passive force of a plugin, outputs nv; no code for none
-  int parent = -1;                ///< body, −1 for the world
+  ProgramDescription force;             ///< passive force of a plugin, outputs nv; no code for none
+  int parent = -1;                      ///< body, −1 for the world
   double placement[12] = {};
   double axis[3] = {0, 0, 1};
   double pitch = 0;

@@ -55,12 +55,12 @@ struct Joint {
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
-  int program;      ///< which joint program moves it; −1 for the shapes above
-  int force;        ///< which program gives its passive force (outputs: nv); −1 for none
+  int program;           ///< which joint program moves it; −1 for the shapes above
+  int force;             ///< which program gives its passive force (outputs: nv); −1 for none
   int force_derivative;  ///< which program differentiates that force (outputs: 2 nv²); −1 for none
-  int derivative;   ///< which program differentiates its columns and bias; −1 for none
-  int first_slope;  ///< where the derivatives of its columns and bias begin; −1 if S is constant
-  int callback;     ///< where its numbers begin among those Python computed; −1 for none
+  int derivative;        ///< which program differentiates its columns and bias; −1 for none
+  int first_slope;       ///< where the derivatives of its columns and bias begin; −1 if S is constant
+  int callback;          ///< where its numbers begin among those Python computed; −1 for none
 };
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).

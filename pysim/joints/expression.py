@@ -81,7 +81,7 @@ class Tape:
         """A tape with the same nodes, to go on with apart."""
         other = Tape()
         other.nodes, other.tables = list(self.nodes), self.tables
-        other._known = dict(self._known)  # noqa: SLF001, its own kind
+        other._known = dict(self._known)
         return other
 
     def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:

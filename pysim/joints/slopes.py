@@ -35,9 +35,7 @@ def force_slopes(traced: Traced) -> Program | None:
     if traced.force is None:
         return None
     tape, coordinates = traced.tape.copy(), traced.coordinates
-    along_v = [
-        Derivative(tape, {coordinates.nq + k: tape.const(1)}) for k in range(coordinates.nv)
-    ]
+    along_v = [Derivative(tape, {coordinates.nq + k: tape.const(1)}) for k in range(coordinates.nv)]
     nodes = [
         d.of(n)
         for along in (_configuration_derivatives(tape, traced), along_v)

@@ -1,7 +1,7 @@
 """Derivatives of torques with respect to where joints sit and how their axes lie.
 
-Oracle: sixth-order differences of the torques of a mechanism that is built again with the joint moved. Moving an axis by
-η is the joint moved by η in its parent, and all that it carries moved by −η behind it.
+Oracle: sixth-order differences of the torques of a mechanism that is built again with the joint moved. Moving an axis
+by η is the joint moved by η in its parent, and all that it carries moved by −η behind it.
 """
 
 from __future__ import annotations
