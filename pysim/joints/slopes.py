@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pysim.joints.trace import Traced
 
 
-def motion_slopes(traced: Traced) -> Program | None:
-    """The program of ∂S_i/∂q_k (k by k, i by i, six numbers) and ∂c/∂q_k; None where all are zero."""
+def motion_slopes(traced: Traced) -> Program:
+    """The program of ∂S_i/∂q_k (k by k, i by i, six numbers) and ∂c/∂q_k."""
     tape = traced.tape.copy()
     along = _configuration_derivatives(tape, traced)
     nodes = [d.of(n) for d in along for n in traced.subspace]
     nodes += [d.of(n) for d in along for n in traced.bias]
-    return None if all(tape.is_value(n, 0) for n in nodes) else _emit(tape, nodes, traced)
+    return _emit(tape, nodes, traced)
 
 
 def force_slopes(traced: Traced) -> Program | None:
