@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio
 
 import pysim
-from tests.benchmarks.peers import Pair
+from tests.benchmarks.peers import Array, Pair
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 def derivative_rows(name: str, batch: int) -> None:
     """Three matrices a state into arrays that exist. Pinocchio offers no batch: a loop of calls."""
     pair = Pair(name, batch)
-    for what, mine, peer in (
+    pairs: tuple[tuple[str, Callable[..., object], str], ...] = (
         ("RNEA derivatives", pysim.rnea_derivatives, "computeRNEADerivatives"),
         ("ABA derivatives", pysim.aba_derivatives, "computeABADerivatives"),
-    ):
+    )
+    for what, mine, peer in pairs:
         times = take_turns(
             {
                 "mine": _batch(pair, mine, np.float64),
@@ -37,10 +38,10 @@ def derivative_rows(name: str, batch: int) -> None:
         row(name, f"{what} f32", ns["single"], ns["mine"], "pysim in float64")
 
 
-def _batch(pair: Pair, function: Callable[..., object], dtype: type) -> Work:
+def _batch(pair: Pair, function: Callable[..., object], dtype: type[np.floating[Any]]) -> Work:
     n = pair.model.nv
     arrays = [x.astype(dtype) for x in (pair.q, pair.v, pair.x)]
-    out = tuple(np.empty((3, len(pair.q), n, n), dtype))
+    out: tuple[Array, ...] = tuple(np.empty((3, len(pair.q), n, n), dtype))
     return lambda: function(pair.model, *arrays, out=out)
 
 

@@ -17,7 +17,7 @@ from pysim.compile import compile_model
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
 from tests.oracles import tree as oracle
 from tests.oracles.differences import derivatives
-from tests.oracles.mechanisms import MOVING, SIZES, random_tree
+from tests.oracles.mechanisms import MOVING, random_tree
 
 TOLERANCE = 1e-10  # what the differences allow
 
@@ -40,8 +40,8 @@ def spec(request, rng):
     smooth = [  # friction that a difference can follow, springs on rotations too
         replace(
             joint,
-            friction_width=np.full(SIZES[joint.type][1], 2.0),
-            stiffness=rng.uniform(1, 5, SIZES[joint.type][1]),
+            friction_width=np.full(oracle.SIZES[joint.type][1], 2.0),
+            stiffness=rng.uniform(1, 5, oracle.SIZES[joint.type][1]),
         )
         for joint in spec.joints
     ]
