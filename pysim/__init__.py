@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         placement_derivatives,
         potential_energy,
         rnea,
+        rnea_derivatives,
+        twist_derivatives,
     )
     from pysim.compile import Scene, load_model
     from pysim.model import Model, State
