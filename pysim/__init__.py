@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pysim.algorithms import (
         JointReactions,
         aba,
+        aba_derivatives,
         body_regressor,
         center_of_mass,
         centroidal_map,
@@ -59,10 +60,14 @@ if TYPE_CHECKING:
         nonlinear_effects,
         operational_space_inertia,
         operational_space_mobility,
+        passive_force_derivatives,
         passive_forces,
+        placement_derivatives,
         potential_energy,
         potential_energy_regressor,
         rnea,
+        rnea_derivatives,
+        twist_derivatives,
     )
     from pysim.compile import Scene, load_model
     from pysim.model import Model, State
@@ -87,6 +92,7 @@ __all__ = [
     "Trajectory",
     "TrajectoryError",
     "aba",
+    "aba_derivatives",
     "available_isas",
     "body_regressor",
     "center_of_mass",
@@ -117,12 +123,16 @@ __all__ = [
     "nonlinear_effects",
     "operational_space_inertia",
     "operational_space_mobility",
+    "passive_force_derivatives",
     "passive_forces",
+    "placement_derivatives",
     "potential_energy",
     "potential_energy_regressor",
     "rnea",
+    "rnea_derivatives",
     "rollout",
     "simulate",
+    "twist_derivatives",
     "use_isa",
 ]
 
@@ -130,6 +140,7 @@ _ALGORITHMS = (
     "JointReactions",
     "aba",
     "body_regressor",
+    "aba_derivatives",
     "center_of_mass",
     "centroidal_map",
     "centroidal_map_time_derivative",
@@ -155,10 +166,14 @@ _ALGORITHMS = (
     "nonlinear_effects",
     "operational_space_inertia",
     "operational_space_mobility",
+    "passive_force_derivatives",
     "passive_forces",
+    "placement_derivatives",
     "potential_energy",
     "potential_energy_regressor",
     "rnea",
+    "rnea_derivatives",
+    "twist_derivatives",
 )
 _HOME = {
     **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),

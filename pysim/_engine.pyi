@@ -104,6 +104,56 @@ def crba(model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = No
 def passive_forces(
     model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
+def rnea_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+    out: tuple[Array, Array, Array] | None = None,
+) -> tuple[Array, Array, Array]: ...
+def aba_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+    out: tuple[Array, Array, Array] | None = None,
+) -> tuple[Array, Array, Array]: ...
+def passive_force_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    threads: int = 1,
+    out: tuple[Array, Array] | None = None,
+) -> tuple[Array, Array]: ...
+def twist_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def placement_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
 def forward_kinematics(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...

@@ -14,6 +14,7 @@ from pysim.joints.closing import closing_joint, find_closing
 from pysim.joints.laws import check_at_load
 from pysim.joints.lower import lower
 from pysim.joints.plugin import build
+from pysim.joints.slopes import force_slopes, motion_slopes
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:
@@ -110,12 +111,14 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
     if lowered is None:
         motion = _shape("program", (0, 0, 1), 0.0, np.eye(4))
         motion.description["program"] = _program(traced)
+        motion.description["derivative"] = _words(motion_slopes(traced))
     else:
         pitch = lowered.parameters.get("pitch", 0.0)
         motion = _shape(lowered.shape, lowered.axis, pitch, lowered.at)
-    force = traced.force_program()
-    if force is not None:
+    force, slopes = traced.force_program(), force_slopes(traced)
+    if force is not None and slopes is not None:
         motion.description["force"] = words(force)
+        motion.description["force_derivative"] = words(slopes)
     return motion
 
 

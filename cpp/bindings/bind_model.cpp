@@ -64,7 +64,11 @@ tree::ProgramDescription describe_motion(const py::dict& d) {
 JointDescription describe(const py::dict& d) {
   JointDescription joint;
   if (d.contains("program")) joint.program = describe_motion(d["program"]);
-  if (d.contains("force")) joint.force = describe_program(d["force"]);
+  if (d.contains("derivative")) joint.derivative = describe_program(d["derivative"]);
+  if (d.contains("force")) {
+    joint.force = describe_program(d["force"]);
+    joint.force_derivative = describe_program(d["force_derivative"]);
+  }
   joint.name = d["name"].cast<std::string>();
   joint.shape = d["shape"].cast<std::string>();
   joint.parent = d["parent"].cast<int>();

@@ -7,6 +7,7 @@ namespace pysim::bindings {
 void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
 void bind_constraints(pybind11::module_&);
+void bind_derivatives(pybind11::module_&);
 void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
@@ -29,6 +30,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_model(m);
   bind_dynamics(m);
   bind_constraints(m);
+  bind_derivatives(m);
   bind_kinematics(m);
   bind_stepping(m);
   bind_rollout(m);

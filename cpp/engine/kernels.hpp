@@ -1,6 +1,7 @@
 // The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
 #pragma once
 
+#include "engine/derivative_operations.hpp"
 #include "engine/frame_operations.hpp"
 #include "engine/inertia_operations.hpp"
 #include "engine/mesh_kernels.hpp"
@@ -34,6 +35,8 @@ struct DynamicsKernels {
   Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
   Kernel<Real> joint_reactions;
   Kernel<Real> constrained_aba, constraint_rows, project;
+  Kernel<Real> rnea_derivatives, aba_derivatives, passive_force_derivatives;
+  Kernel<Real> twist_derivatives, placement_derivatives;
 };
 
 struct Kernels {
@@ -101,7 +104,12 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<JointReactions, S, Tail>,
           &run<ConstrainedAba, S, Tail>,
           &run<ConstraintRows, S, Tail>,
-          &run<Project, S, Tail>};
+          &run<Project, S, Tail>,
+          &run<RneaDerivatives, S, Tail>,
+          &run<AbaDerivatives, S, Tail>,
+          &run<PassiveForceDerivatives, S, Tail>,
+          &run<DesignDerivatives<true>, S, Tail>,
+          &run<DesignDerivatives<false>, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

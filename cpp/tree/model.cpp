@@ -76,6 +76,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   couple(joints);
   mark_children();
   number_forks();
+  mark_branches();
   find_quaternions();
   close_loops(ties.loops);
   relate(ties.relations);
@@ -111,7 +112,8 @@ void Model::add_joint(const JointDescription& d) {
   }
   Joint joint = {};
   joint.parent = d.parent;
-  joint.first_stored = joint.program = joint.force = joint.callback = -1;
+  joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative =
+      joint.force_derivative = joint.first_slope = -1;
   const bool is_shape = d.shape != "program" && d.shape != "callback";
   const bool has_axis = is_shape && shape_entry(d).has_axis;
   if (d.shape == "program") {
@@ -134,9 +136,12 @@ void Model::add_joint(const JointDescription& d) {
     stored_columns_ += joint.stored_count;
     if (joint.program >= 0) stored_columns_ += (programs_.back().registers + 5) / 6;
   }
+  add_slopes(d, joint);
   if (!d.force.outputs.empty()) {
-    joint.force = keep_program(d.force, static_cast<std::size_t>(joint.nv), d.name);
-    force_registers_ = std::max(force_registers_, d.force.registers);
+    const auto nv = static_cast<std::size_t>(joint.nv);
+    joint.force = keep_program(d.force, nv, d.name);
+    joint.force_derivative = keep_program(d.force_derivative, 2 * nv * nv, d.name);
+    force_registers_ = std::max({force_registers_, d.force.registers, d.force_derivative.registers});
     has_passive_ = true;
   }
 
@@ -201,6 +206,17 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
+/// A place for ∂S/∂q and ∂c/∂q, of a traced joint with its program and that program's registers.
+void Model::add_slopes(const JointDescription& d, Joint& joint) {
+  if (!joint.biased && d.derivative.outputs.empty()) return;
+  const int twists = joint.nv * joint.nv + joint.nv;
+  joint.first_slope = slopes_;
+  slopes_ += twists;
+  if (joint.shape != Shape::program) return;
+  joint.derivative = keep_program(d.derivative, 6 * static_cast<std::size_t>(twists), d.name);
+  slopes_ += (d.derivative.registers + 5) / 6;
+}
+
 /// Python hands over pose, columns, bias and the columns' rates; the latter wait behind the columns until
 /// they are asked for.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
@@ -262,6 +278,7 @@ void Model::mark_children() {
     const auto parent = static_cast<std::size_t>(joint->parent);
     joints_[parent].end = std::max(joints_[parent].end, joint->end);
     joint->last_child = !seen[parent];
+    joints_[parent].end = std::max(joints_[parent].end, joint->end);
     seen[parent] = true;
   }
 }
@@ -276,6 +293,22 @@ void Model::number_forks() {
     const bool to_the_end = parent.end == nbodies();
     const int end = to_the_end ? nv_ : joints_[static_cast<std::size_t>(parent.end)].v;
     fork_columns_ += end - parent.v - parent.nv;
+  }
+}
+
+/// Which of the user's coordinates move which. Couplings tie branches together: then all count as one.
+void Model::mark_branches() {
+  for (int k = 0; k < own_nv_; ++k) above_.push_back(k - 1);
+  below_end_.assign(static_cast<std::size_t>(own_nv_), own_nv_);
+  if (coupled_) return;
+  for (const auto& joint : joints_) {
+    const bool is_root = joint.parent < 0;
+    const Joint* parent = is_root ? nullptr : &joints_[static_cast<std::size_t>(joint.parent)];
+    const auto first = static_cast<std::size_t>(joint.v);
+    above_[first] = is_root ? -1 : parent->v + parent->nv - 1;
+    const bool is_last = joint.end == nbodies();
+    const int end = is_last ? nv_ : joints_[static_cast<std::size_t>(joint.end)].v;
+    std::fill_n(below_end_.begin() + joint.v, joint.nv, end);
   }
 }
 
@@ -329,6 +362,7 @@ ModelView<Real> Model::view() const {
   view.own_nq = own_nq_;
   view.own_nv = own_nv_;
   view.stored_columns = stored_columns_;
+  view.slopes = slopes_;
   view.callback_numbers = callback_numbers_;
   view.coupled = coupled_;
   view.turned = turned_;
@@ -340,6 +374,8 @@ ModelView<Real> Model::view() const {
   view.passive = n.passive.data();
   view.coupling_q = n.coupling_q.data();
   view.coupling_v = n.coupling_v.data();
+  view.above = above_.data();
+  view.below_end = below_end_.data();
   view.program = n.programs.data();
   view.loops = static_cast<int>(loops_.size());
   view.rows = rows_;
@@ -363,12 +399,12 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
-  // stages a coordinate; M on both sets of coordinates; 60 numbers a body of a regressor
+  // stages a coordinate; M on both sets of coordinates; derivatives: 160 numbers a body and 64 a coordinate,
+  // six matrices, and a joint's place against every coordinate; 60 numbers a body of a regressor
   const std::size_t carriers =
       double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
-  const std::size_t packs = carriers + 156 * bodies + 96 * nv + 2 * nv * nv +
-                            6 * static_cast<std::size_t>(fork_columns_) +
-                            6 * static_cast<std::size_t>(stored_columns_) +
+  const std::size_t packs = carriers + 316 * bodies + 160 * nv + 8 * nv * nv + 6 * nv * bodies +
+                            6 * static_cast<std::size_t>(fork_columns_ + stored_columns_ + slopes_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
   return (packs + constraint_packs()) * width * size;
 }

@@ -25,10 +25,12 @@ struct ProgramDescription {
 /// A joint and the body it moves, in the frames the user named.
 struct JointDescription {
   std::string name;
-  std::string shape;           ///< as in Shape
-  ProgramDescription program;  ///< of shape "program"
-  ProgramDescription force;    ///< passive force of a plugin, outputs nv; no code for none
-  int parent = -1;             ///< body, −1 for the world
+  std::string shape;                    ///< as in Shape
+  ProgramDescription program;           ///< of shape "program"
+  ProgramDescription derivative;        ///< of shape "program" where S depends on q, outputs 6 nv² + 6 nv
+  ProgramDescription force_derivative;  ///< of that force, outputs nv² for q and nv² for v
+  ProgramDescription force;             ///< passive force of a plugin, outputs nv; no code for none
+  int parent = -1;                      ///< body, −1 for the world
   double placement[12] = {};
   double axis[3] = {0, 0, 1};
   double pitch = 0;
@@ -133,11 +135,13 @@ class Model {
   void add_coordinates(const JointDescription& d, Joint& joint);
   void add_blocks(const JointDescription& d, Joint& joint);
   void add_program(const JointDescription& d, Joint& joint);
+  void add_slopes(const JointDescription& d, Joint& joint);
   void add_callback(const JointDescription& d, Joint& joint);
   int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
   void number_forks();
+  void mark_branches();
   void find_quaternions();
   void close_loops(const std::vector<LoopDescription>& loops);
   Way way_to_world(int a, int b);
@@ -150,12 +154,13 @@ class Model {
 
   std::vector<Joint> joints_;
   std::vector<ProgramDescription> programs_;
+  std::vector<int> above_, below_end_;
   std::vector<std::string> names_;
   std::vector<QuaternionPlace> quaternions_;
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;
   double gravity_[3];
-  int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0;
+  int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0, slopes_ = 0;
   int callback_numbers_ = 0;
   int fork_columns_ = 0;
   std::vector<Loop> loops_;

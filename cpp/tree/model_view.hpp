@@ -58,9 +58,12 @@ struct Joint {
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
-  int program;   ///< which joint program moves it; −1 for the shapes above
-  int force;     ///< which program gives its passive force (outputs: nv); −1 for none
-  int callback;  ///< where its numbers begin among those Python computed; −1 for none
+  int program;           ///< which joint program moves it; −1 for the shapes above
+  int force;             ///< which program gives its passive force (outputs: nv); −1 for none
+  int force_derivative;  ///< which program differentiates that force (outputs: 2 nv²); −1 for none
+  int derivative;        ///< which program differentiates its columns and bias; −1 for none
+  int first_slope;       ///< where the derivatives of its columns and bias begin; −1 if S is constant
+  int callback;          ///< where its numbers begin among those Python computed; −1 for none
 };
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).
@@ -170,6 +173,7 @@ struct ModelView {
   int nq, nv;            ///< of the tree
   int own_nq, own_nv;    ///< of the user
   int stored_columns;    ///< twists to keep for all joints, registers of programs among them
+  int slopes;            ///< twists to keep for derivatives of columns and biases, registers among them
   int callback_numbers;  ///< numbers a state that Python computes; they stand behind q
   bool coupled;          ///< some joint follows another
   bool turned;           ///< some body frame was turned
@@ -181,6 +185,8 @@ struct ModelView {
   const Passive<Real>* passive;      ///< [nv], of the tree
   const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
   const Coupling<Real>* coupling_v;  ///< [nv]
+  const int* above;                  ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
+  const int* below_end;              ///< [own_nv], where the coordinates that k moves end
   const ProgramView<Real>* program;  ///< joint programs
 
   int loops, rows;  ///< loops, and the rows of all constraints

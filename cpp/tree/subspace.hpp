@@ -133,6 +133,29 @@ PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Axis<S>& Sj) {
   return M * *Sj.twist;
 }
 
+/// X_AB S_i, of a unit vector no more than its turned axis and its moment.
+template <class S>
+PYSIM_INLINE Motion<S> to_parent(const Pose<S>& X_AB, const Axis<S>& Sj) {
+  const auto turning = [&](const Vec3<S>& axis) { return Motion<S>{cross(X_AB.p, axis), axis}; };
+  switch (Sj.column) {
+    case wz:
+      return turning(X_AB.R.z);
+    case vz:
+      return {X_AB.R.z, zero3<S>()};
+    case vx:
+      return {X_AB.R.x, zero3<S>()};
+    case vy:
+      return {X_AB.R.y, zero3<S>()};
+    case wx:
+      return turning(X_AB.R.x);
+    case wy:
+      return turning(X_AB.R.y);
+    case stored:
+      break;
+  }
+  return to_parent(X_AB, *Sj.twist);
+}
+
 /// Σ S_i v_i, the joint's own twist.
 template <class S>
 PYSIM_INLINE Motion<S> joint_twist(const Joint& joint, const Motion<S>* stored_columns, const S* v) {

@@ -23,6 +23,13 @@ from pysim.algorithms.centroidal import (
     centroidal_momentum,
     centroidal_momentum_rate,
 )
+from pysim.algorithms.derivatives import (
+    aba_derivatives,
+    passive_force_derivatives,
+    placement_derivatives,
+    rnea_derivatives,
+    twist_derivatives,
+)
 from pysim.algorithms.dynamics import (
     aba,
     available_isas,
@@ -67,6 +74,7 @@ from pysim.algorithms.regressors import (
 __all__ = [
     "JointReactions",
     "aba",
+    "aba_derivatives",
     "available_isas",
     "body_regressor",
     "center_of_mass",
@@ -94,9 +102,13 @@ __all__ = [
     "nonlinear_effects",
     "operational_space_inertia",
     "operational_space_mobility",
+    "passive_force_derivatives",
     "passive_forces",
+    "placement_derivatives",
     "potential_energy",
     "potential_energy_regressor",
     "rnea",
+    "rnea_derivatives",
+    "twist_derivatives",
     "use_isa",
 ]

@@ -16,6 +16,7 @@ import pysim
 from pysim import _engine
 from tests.benchmarks import matrices, operations, plugins
 from tests.benchmarks.algorithms import batch_rows, growth_rows, single_rows
+from tests.benchmarks.derivatives import derivative_rows
 from tests.benchmarks.meshes import mesh_rows
 from tests.benchmarks.report import cpu_name, heading, say
 from tests.benchmarks.stepping import rollout_rows, scene_row, step_rows
@@ -37,6 +38,9 @@ def main() -> None:
         heading(f"batch of {batch}", "ns a state")
         for name in names:
             batch_rows(name, batch, peak)
+    heading(f"derivatives, batch of {IN_CACHE}", "ns a state")
+    for name in (*ROBOTS, *CHAINS[:2]):
+        derivative_rows(name, IN_CACHE)
     heading(f"growth with the number of joints, batch of {IN_CACHE}", "ns a joint and state")
     growth_rows(CHAINS, IN_CACHE)
     heading("one state from Python", "µs a call")

@@ -11,6 +11,12 @@ import pysim
 from pysim.compile import compile_model
 from tests.oracles.mechanisms import random_tree
 
+
+def joined(derivatives, *arguments, **options):
+    """The matrices of a function that returns several, side by side."""
+    return np.concatenate(derivatives(*arguments, **options), axis=-1)
+
+
 ALGORITHMS = {
     "rnea": pysim.rnea,
     "aba": partial(pysim.aba, passive=True),
@@ -46,8 +52,13 @@ ALGORITHMS = {
     "joint_reactions": lambda m, q, v, a, **o: np.stack(
         pysim.joint_reactions(m, q, v, a, **o), axis=-3
     ),
+    "rnea_derivatives": partial(joined, pysim.rnea_derivatives, passive=True),
+    "aba_derivatives": partial(joined, pysim.aba_derivatives, passive=True),
+    "passive_force_derivatives": partial(joined, pysim.passive_force_derivatives),
+    "twist_derivatives": pysim.twist_derivatives,
+    "placement_derivatives": pysim.placement_derivatives,
 }
-TAKES = {
+TAKES = {  # of (q, v, x); others q alone
     "rnea": 3,
     "aba": 3,
     "kinetic_energy": 2,
@@ -63,7 +74,12 @@ TAKES = {
     "centroidal_momentum_rate": 3,
     "centroidal_map_time_derivative": 2,
     "joint_reactions": 3,
-}  # of (q, v, x); others q alone
+    "rnea_derivatives": 3,
+    "aba_derivatives": 3,
+    "passive_force_derivatives": 2,
+    "twist_derivatives": 3,
+    "placement_derivatives": 3,
+}
 
 
 def run(algorithm, model, *arguments, **options):
