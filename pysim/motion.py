@@ -111,7 +111,7 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
     if lowered is None:
         motion = _shape("program", (0, 0, 1), 0.0, np.eye(4))
         motion.description["program"] = _program(traced)
-        motion.description["derivative"] = _words(motion_slopes(traced))
+        motion.description["derivative"] = words(motion_slopes(traced))
     else:
         pitch = lowered.parameters.get("pitch", 0.0)
         motion = _shape(lowered.shape, lowered.axis, pitch, lowered.at)

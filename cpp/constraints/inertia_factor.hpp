@@ -42,7 +42,7 @@ struct InertiaFactor {
   /// Factors M(q); leaves a = M⁻¹ (tau − h(q, v)), and the bodies' motion with it. `tau` is on the user's
   /// coordinates, `force` (may be null) on the tree's.
   void at(const S* q, const S* v, const S* tau, const S* force, const Force<S>* f_ext, S* a, Workspace<S> w) {
-    dynamics::spread_velocity(model, q, v, f_ext, body, columns);
+    spread_velocity(q, v, f_ext, w);
     if (!model.coupled) {
       S* const sum = w.template take<S>(model.nv);
       for (int i = 0; i < model.nv; ++i) sum[i] = force == nullptr ? tau[i] : tau[i] + force[i];
@@ -64,7 +64,7 @@ struct InertiaFactor {
 
   /// Factors M(q); leaves the bodies' motion at v̇ = 0.
   void factorise(const S* q, const S* v, Workspace<S> w) {
-    dynamics::spread_velocity(model, q, v, static_cast<const Force<S>*>(nullptr), body, columns);
+    spread_velocity(q, v, nullptr, w);
     if (model.coupled) {
       factorise_dense(q, w);
     } else {
@@ -77,8 +77,8 @@ struct InertiaFactor {
   }
 
   /// The bodies' motion alone, at v̇ = 0; keeps the factors.
-  void kinematics(const S* q, const S* v) {
-    dynamics::spread_velocity(model, q, v, static_cast<const Force<S>*>(nullptr), body, columns);
+  void kinematics(const S* q, const S* v, Workspace<S> w) {
+    spread_velocity(q, v, nullptr, w);
     place_accelerations(nullptr);
   }
 
@@ -130,6 +130,11 @@ struct InertiaFactor {
   }
 
  private:
+  void spread_velocity(const S* q, const S* v, const Force<S>* f_ext, Workspace<S> w) {
+    const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+    dynamics::spread_velocity(model, q, v, f_ext, body, columns, turns);
+  }
+
   void factorise_dense(const S* q, Workspace<S> w) {
     const int n = model.own_nv;
     S* const M = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);

@@ -56,7 +56,7 @@ Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_
     if (first) {
       factor.factorise(q, v, inner);
     } else {
-      factor.kinematics(q, v);
+      factor.kinematics(q, v, inner);
     }
     evaluate_rows(model, factor, phi, rows, first, inner);
     evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);

@@ -16,7 +16,7 @@
 // ∂/∂q_k is along q ⊕ e_k. A joint whose S depends on q adds (∂S_i/∂q_k)·F to its own rows.
 #pragma once
 
-#include "dynamics/kinematics.hpp"
+#include "dynamics/minverse.hpp"
 #include "spatial/gyroscopic.hpp"
 #include "tree/subspace_derivative.hpp"
 
@@ -24,13 +24,6 @@ namespace pysim::dynamics {
 
 using spatial::Gyroscopic;
 using tree::SubspaceDerivative;
-
-/// Where the coordinates below joint b end.
-template <class Real>
-PYSIM_INLINE int velocities_end(const ModelView<Real>& model, int b) {
-  const int end = model.joint[b].end;
-  return end == model.bodies ? model.nv : model.joint[end].v;
-}
 
 /// What pass 3 reads of one coordinate; G is a pure moment.
 template <class S>

@@ -41,7 +41,7 @@ struct ConstraintRows {
     S* const loop_q = at.loop_q();
     const auto r = constraints::take_rows(model, at.w);
     constraints::InertiaFactor<S> factor(model, at.w);
-    factor.kinematics(q, v);
+    factor.kinematics(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
     const int rows = model.rows;

@@ -302,6 +302,7 @@ void Model::mark_branches() {
   below_end_.assign(static_cast<std::size_t>(own_nv_), own_nv_);
   if (coupled_) return;
   for (const auto& joint : joints_) {
+    if (joint.nv == 0) continue;  // a weld, which closes a loop
     const bool is_root = joint.parent < 0;
     const Joint* parent = is_root ? nullptr : &joints_[static_cast<std::size_t>(joint.parent)];
     const auto first = static_cast<std::size_t>(joint.v);
