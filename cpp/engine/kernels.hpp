@@ -3,10 +3,10 @@
 
 #include "engine/frame_operations.hpp"
 #include "engine/inertia_operations.hpp"
-#include "engine/operations.hpp"
-#include "engine/regressor_operations.hpp"
 #include "engine/mesh_kernels.hpp"
+#include "engine/operations.hpp"
 #include "engine/pair_kernels.hpp"
+#include "engine/regressor_operations.hpp"
 #include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
