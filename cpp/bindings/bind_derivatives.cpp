@@ -1,20 +1,9 @@
 // Derivatives of the dynamics. These are the public functions of pysim: their docstrings are what a user
 // reads.
-#include "bindings/functions.hpp"
+#include "bindings/derivative_functions.hpp"
 
 namespace pysim::bindings {
 namespace {
-
-/// A joint that Python computes has no second derivatives.
-void refuse_callbacks(const Model& model) {
-  for (std::size_t k = 0; k < model.joints().size(); ++k) {
-    if (model.joints()[k].callback < 0) continue;
-    throw std::invalid_argument(
-        "joint '" + model.names()[k] +
-        "' is a CallbackJoint, which has no analytical derivatives; trace it (derive it "
-        "from Joint) or take finite differences");
-  }
-}
 
 /// `count` matrices (nv, nv) a state, with respect to q, v and the third argument; `out` may be a tuple of as
 /// many arrays.
@@ -22,14 +11,10 @@ template <class Real>
 py::object matrices(Call<Real>& call, KernelPair kernel, const Arguments& given, int count = 3) {
   constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
   const py::ssize_t n = given.model->nv();
-  const bool fits = py::isinstance<py::tuple>(given.out) && py::len(given.out) == std::size_t(count);
-  if (is_given(given.out) && !fits) {
-    throw std::invalid_argument("out must be a tuple of " + std::to_string(count) + " arrays");
-  }
   refuse_callbacks(*given.model);
   py::tuple results(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    const py::object place = is_given(given.out) ? py::object(given.out.cast<py::tuple>()[i]) : py::none();
+    const py::object place = place_of(given, std::size_t(i), std::size_t(count));
     py::array result = call.output(place, {n, n}, names[i]);
     call.batch().derivative[i] = numbers<Real>(result);
     results[static_cast<std::size_t>(i)] = result;

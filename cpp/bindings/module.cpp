@@ -8,6 +8,7 @@ void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
 void bind_constraints(pybind11::module_&);
 void bind_derivatives(pybind11::module_&);
+void bind_differential(pybind11::module_&);
 void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
@@ -31,6 +32,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_dynamics(m);
   bind_constraints(m);
   bind_derivatives(m);
+  bind_differential(m);
   bind_kinematics(m);
   bind_stepping(m);
   bind_rollout(m);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/derivative_operations.hpp"
+#include "engine/differential_operation.hpp"
 #include "engine/frame_operations.hpp"
 #include "engine/inertia_operations.hpp"
 #include "engine/mesh_kernels.hpp"
@@ -37,6 +38,7 @@ struct DynamicsKernels {
   Kernel<Real> constrained_aba, constraint_rows, project;
   Kernel<Real> rnea_derivatives, aba_derivatives, passive_force_derivatives;
   Kernel<Real> twist_derivatives, placement_derivatives;
+  Kernel<Real> differential_dynamics;
 };
 
 struct Kernels {
@@ -109,7 +111,8 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<AbaDerivatives, S, Tail>,
           &run<PassiveForceDerivatives, S, Tail>,
           &run<DesignDerivatives<true>, S, Tail>,
-          &run<DesignDerivatives<false>, S, Tail>};
+          &run<DesignDerivatives<false>, S, Tail>,
+          &run<DifferentialDynamics, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.

@@ -1,0 +1,44 @@
+// Differential dynamics; documented in pysim/algorithms/differential.py.
+#include "bindings/derivative_functions.hpp"
+
+namespace pysim::bindings {
+namespace {
+
+constexpr Signature differential_dynamics = {
+    "differential_dynamics", {"q", "v", "a", "f_ext"}, 3, "See the function of this name in pysim."};
+
+template <class Real>
+py::object matrices(const Arguments& given) {
+  const Model& model = *given.model;
+  refuse_callbacks(model);
+  Call<Real> call(model, given.array[0]);
+  call.set_v(given.array[1]);
+  call.set_x(given.array[2], "a", model.nv());
+  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+
+  const py::ssize_t width = 6 * model.nbodies() + 3 * model.nv();
+  constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
+  py::tuple results(4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    py::array result = call.output(place_of(given, i, 4), {model.nbodies(), 6, width}, names[i]);
+    call.batch().derivative[i] = numbers<Real>(result);
+    results[i] = result;
+  }
+  py::array torques = call.output(place_of(given, 3, 4), {model.nv(), width}, "out[3]");
+  call.batch().out = numbers<Real>(torques);
+  results[3] = torques;
+  call.execute(dynamics_kernels<Real>().differential_dynamics, given.threads);
+  return results;
+}
+
+py::object differential(const Arguments& given) {
+  return PYSIM_IN_PRECISION(matrices, given);
+}
+
+}  // namespace
+
+void bind_differential(py::module_& m) {
+  define<differential_dynamics, differential>(m);
+}
+
+}  // namespace pysim::bindings

@@ -1,0 +1,29 @@
+// What functions that return derivatives share: several results at once, and whom they refuse.
+#pragma once
+
+#include "bindings/functions.hpp"
+
+namespace pysim::bindings {
+
+/// A joint that Python computes has no second derivatives.
+inline void refuse_callbacks(const Model& model) {
+  for (std::size_t k = 0; k < model.joints().size(); ++k) {
+    if (model.joints()[k].callback < 0) continue;
+    throw std::invalid_argument(
+        "joint '" + model.names()[k] +
+        "' is a CallbackJoint, which has no analytical derivatives; trace it (derive it "
+        "from Joint) or take finite differences");
+  }
+}
+
+/// The caller's place for result i of `count`, None where `out` was left out; else `out` must be a tuple of
+/// as many.
+inline py::object place_of(const Arguments& given, std::size_t i, std::size_t count) {
+  if (!is_given(given.out)) return py::none();
+  if (!py::isinstance<py::tuple>(given.out) || py::len(given.out) != count) {
+    throw std::invalid_argument("out must be a tuple of " + std::to_string(count) + " arrays");
+  }
+  return given.out.cast<py::tuple>()[i];
+}
+
+}  // namespace pysim::bindings
