@@ -31,6 +31,7 @@ from pysim.errors import (
 
 if TYPE_CHECKING:
     from pysim.algorithms import (
+        DifferentialDynamics,
         JointReactions,
         aba,
         aba_derivatives,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         centroidal_momentum_rate,
         coriolis_matrix,
         crba,
+        differential_dynamics,
         elastic_energy,
         forward_kinematics,
         frame_acceleration,
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
         joint_torque_regressor,
         kinetic_energy,
         kinetic_energy_regressor,
+        link_length_derivatives,
+        mesh_vertex_derivatives,
         minverse,
         momentum_regressor,
         nonlinear_effects,
@@ -78,6 +82,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DifferentialDynamics",
     "IdentificationError",
     "JointError",
     "JointReactions",
@@ -102,6 +107,7 @@ __all__ = [
     "centroidal_momentum_rate",
     "coriolis_matrix",
     "crba",
+    "differential_dynamics",
     "elastic_energy",
     "forward_kinematics",
     "frame_acceleration",
@@ -115,9 +121,11 @@ __all__ = [
     "joint_torque_regressor",
     "kinetic_energy",
     "kinetic_energy_regressor",
+    "link_length_derivatives",
     "load_model",
     "load_scene",
     "load_trajectory",
+    "mesh_vertex_derivatives",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",
@@ -137,6 +145,7 @@ __all__ = [
 ]
 
 _ALGORITHMS = (
+    "DifferentialDynamics",
     "JointReactions",
     "aba",
     "body_regressor",
@@ -148,6 +157,7 @@ _ALGORITHMS = (
     "centroidal_momentum_rate",
     "coriolis_matrix",
     "crba",
+    "differential_dynamics",
     "elastic_energy",
     "forward_kinematics",
     "frame_acceleration",
@@ -161,6 +171,8 @@ _ALGORITHMS = (
     "joint_torque_regressor",
     "kinetic_energy",
     "kinetic_energy_regressor",
+    "link_length_derivatives",
+    "mesh_vertex_derivatives",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",

@@ -187,6 +187,11 @@ class Model(_engine.Model):
         return np.array([body.theta for body in self.bodies]).reshape(-1, 10)
 
     @property
+    def placements(self) -> Array:
+        """Joint frames in their parent bodies (nbodies, 4, 4) [m]."""
+        return np.array([d["placement"] for d in self._descriptions], float).reshape(-1, 4, 4)
+
+    @property
     def armature(self) -> Array:
         """Rotor inertia on every velocity coordinate (nv,) [kg or kg·m²]."""
         armature = np.zeros(self.nv)

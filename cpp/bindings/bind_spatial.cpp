@@ -1,10 +1,8 @@
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
-#include <stdexcept>
 #include <string>
 
+#include "bindings/arrays.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/threads.hpp"
 
 namespace pysim::bindings {
 
@@ -21,19 +19,34 @@ const engine::RowMap<Real>& find_map(const engine::SpatialKernels<Real>& kernels
   throw std::invalid_argument("name '" + name + "' is not a row map");
 }
 
+/// The caller's array for the rows, or a new one.
 template <class Real>
-py::array_t<Real> map_rows(const engine::RowMap<Real>& map, const py::array_t<Real, py::array::c_style>& x) {
+py::array rows_for(const py::object& out, py::ssize_t rows, py::ssize_t columns) {
+  Leading leading;
+  leading.batched = true;
+  leading.states = rows;
+  if (out.is_none()) return make_output<Real>(leading, {columns});
+  return accept_output<Real>(out, "out", leading, {columns});
+}
+
+template <class Real>
+py::array map_rows(const engine::RowMap<Real>& map,
+                   const py::array_t<Real, py::array::c_style>& x,
+                   int threads,
+                   const py::object& out) {
   if (x.ndim() != 2 || x.shape(1) != map.in) {
     throw std::invalid_argument("x must have shape (rows, " + std::to_string(map.in) + ")");
   }
-  py::array_t<Real> y({x.shape(0), py::ssize_t{map.out}});
-  const Real* in = x.data();
-  Real* out = y.mutable_data();
-  const py::ssize_t rows = x.shape(0);
-  {
-    const py::gil_scoped_release nogil;
-    map.run(in, out, rows);
-  }
+  if (threads < 0)
+    throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+  py::array y = rows_for<Real>(out, x.shape(0), map.out);
+  const Real* const from = x.data();
+  Real* const to = numbers<Real>(y);
+  constexpr py::ssize_t grain = 64;  // rows: whole packs of every instruction set
+  const py::gil_scoped_release nogil;
+  engine::parallel_for(x.shape(0), grain, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    map.run(from + begin * map.in, to + begin * map.out, end - begin);
+  });
   return y;
 }
 
@@ -42,19 +55,29 @@ py::array_t<Real> map_rows(const engine::RowMap<Real>& map, const py::array_t<Re
 void bind_spatial(py::module_& m) {
   m.def(
       "map_rows",
-      [](const std::string& name, const py::array_t<float, py::array::c_style>& x) {
-        return map_rows(find_map(engine::kernels().spatial_float, name), x);
+      [](const std::string& name,
+         const py::array_t<float, py::array::c_style>& x,
+         int threads,
+         const py::object& out) {
+        return map_rows(find_map(engine::kernels().spatial_float, name), x, threads, out);
       },
       "name"_a,
       py::arg("x").noconvert(),
+      "threads"_a = 1,
+      "out"_a = py::none(),
       "Applies a named function to each row of x (rows, in) and returns (rows, out), in single precision.");
   m.def(
       "map_rows",
-      [](const std::string& name, const py::array_t<double, py::array::c_style>& x) {
-        return map_rows(find_map(engine::kernels().spatial, name), x);
+      [](const std::string& name,
+         const py::array_t<double, py::array::c_style>& x,
+         int threads,
+         const py::object& out) {
+        return map_rows(find_map(engine::kernels().spatial, name), x, threads, out);
       },
       "name"_a,
       "x"_a,
+      "threads"_a = 1,
+      "out"_a = py::none(),
       "Applies a named function to each row of x (rows, in) and returns (rows, out), in double precision.");
   m.def(
       "row_maps",

@@ -30,6 +30,8 @@ from pysim.algorithms.derivatives import (
     rnea_derivatives,
     twist_derivatives,
 )
+from pysim.algorithms.design import link_length_derivatives, mesh_vertex_derivatives
+from pysim.algorithms.differential import DifferentialDynamics, differential_dynamics
 from pysim.algorithms.dynamics import (
     aba,
     available_isas,
@@ -72,6 +74,7 @@ from pysim.algorithms.regressors import (
 )
 
 __all__ = [
+    "DifferentialDynamics",
     "JointReactions",
     "aba",
     "aba_derivatives",
@@ -84,6 +87,7 @@ __all__ = [
     "centroidal_momentum_rate",
     "coriolis_matrix",
     "crba",
+    "differential_dynamics",
     "elastic_energy",
     "forward_kinematics",
     "frame_acceleration",
@@ -97,6 +101,8 @@ __all__ = [
     "joint_torque_regressor",
     "kinetic_energy",
     "kinetic_energy_regressor",
+    "link_length_derivatives",
+    "mesh_vertex_derivatives",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",

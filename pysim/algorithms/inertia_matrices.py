@@ -9,6 +9,7 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms.frames import carried
 from pysim.errors import ModelError
+from pysim.spatial.arrays import checked_out
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -62,7 +63,13 @@ def operational_space_mobility(
 
 
 def operational_space_inertia(
-    model: Model, q: ArrayLike, frame: str, expressed: Expressed = "local", *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    frame: str,
+    expressed: Expressed = "local",
+    *,
+    threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return Λ = (J M⁻¹ Jᵀ)⁻¹ (…, 6, 6), the inertia that a wrench on a frame feels [kg, kg·m, kg·m²].
 
@@ -71,6 +78,7 @@ def operational_space_inertia(
     Raises:
         ModelError: the model has no such frame, or the frame cannot move in all six directions in some state (fewer
             than six coordinates before it, or a singular posture).
+        ValueError: `out` cannot take the result.
     """
     mobility = operational_space_mobility(model, q, frame, expressed, threads=threads)
     scale = np.sqrt(np.einsum("...ii->...i", mobility))
@@ -86,4 +94,6 @@ def operational_space_inertia(
             f"cannot move in all six directions{state}, its inertia is infinite; "
             "use operational_space_mobility",
         )
-    return np.linalg.inv(mobility).astype(mobility.dtype, copy=False)
+    inertia = checked_out(out, mobility.shape, mobility.dtype)
+    inertia[...] = np.linalg.inv(mobility)
+    return inertia

@@ -52,20 +52,24 @@ def joint_torque_regressor(
     return _engine.joint_torque_regressor(model, q, v, a, threads=threads, out=out)
 
 
-def body_regressor(v: ArrayLike, a_g: ArrayLike) -> Array:
+def body_regressor(
+    v: ArrayLike, a_g: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return Y (…, 6, 10) with M a_g + v ×* M v = Y θ, the wrench [N, N·m] that moves a body, in its frame.
 
     Args:
         v: twist of the body (…, 6) [m/s, rad/s] in its frame.
         a_g: its spatial acceleration less gravity (…, 6) [m/s², rad/s²]: dv/dt − [Rᵀg; 0].
+        threads: threads that share a batch; 0 uses every processor.
+        out: an array for the result.
 
     Raises:
-        PysimError: a wrong shape, a NaN or infinity, named.
+        PysimError: a wrong shape, a NaN or infinity, named; an `out` that cannot take the result.
     """
     twist, acceleration = checked(v, "v", (6,)), checked(a_g, "a_g", (6,))
     leading(twist, 1, "v", acceleration, 1, "a_g")
     rows = np.concatenate(np.broadcast_arrays(twist, acceleration), axis=-1)
-    return map_rows("body_regressor", rows, 1, (6, 10))
+    return map_rows("body_regressor", rows, 1, (6, 10), threads=threads, out=out)
 
 
 def kinetic_energy_regressor(

@@ -115,12 +115,46 @@ def leading(A: Array, a_rank: int, a_name: str, B: Array, b_rank: int, b_name: s
         raise PysimError(b_name, f"leading axes {second} do not fit {first} of {a_name}") from error
 
 
-def map_rows(function: str, x: Array, rank: int, row: tuple[int, ...]) -> Array:
-    """Apply one of the engine's row maps to the last `rank` axes of x; the result's last axes are `row`."""
+def checked_out(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return the caller's array for a result, or a new one.
+
+    Raises:
+        PysimError: it is no array, or its shape, dtype or place in memory cannot take the result.
+    """
+    if out is None:
+        return np.empty(shape, dtype)
+    given: object = out
+    if not isinstance(given, np.ndarray):
+        raise PysimError("out", f"must be an array of {dtype}, got {type(given).__name__}")
+    if given.dtype != dtype:
+        raise PysimError("out", f"must have dtype {dtype}, got {given.dtype}")
+    if given.shape != shape:
+        raise PysimError("out", f"must have shape {shape}, got {given.shape}")
+    if not (given.flags.carray and given.dtype.isnative):
+        raise PysimError("out", "must be C-contiguous, aligned, native and writeable")
+    return out
+
+
+def map_rows(
+    function: str,
+    x: Array,
+    rank: int,
+    row: tuple[int, ...],
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array:
+    """Apply one of the engine's row maps to the last `rank` axes of x; the result's last axes are `row`.
+
+    Raises:
+        PysimError: `out` cannot take the result.
+    """
     batch = x.shape[: x.ndim - rank]
     size = int(np.prod(x.shape[x.ndim - rank :], dtype=int))
-    y: Array = _engine.map_rows(function, np.ascontiguousarray(x).reshape(-1, size))
-    return y.reshape(*batch, *row)
+    y = checked_out(out, (*batch, *row), x.dtype)
+    rows = np.ascontiguousarray(x).reshape(-1, size)
+    _engine.map_rows(function, rows, threads=threads, out=y.reshape(len(rows), -1))
+    return y
 
 
 def map_pairs(function: str, a: Array, b: Array, out: Array | None = None) -> Array:

@@ -1,0 +1,144 @@
+"""Torques as functions of a drawing: the lengths of links and the corners of a body's mesh.
+
+Both are analytical and chain what is there: `placement_derivatives` along the links, and the torque regressor times
+the derivatives of a solid's parameters. More chains of the kind, for a body b whose θ follows some design x:
+
+    ∂τ/∂x = Y[..., 10 b : 10 b + 10] @ ∂θ/∂x        Y = joint_torque_regressor(model, q, v, a)
+    ∂θ/∂x = moved_derivative(θ)                      the body moved in its frame
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.algorithms.derivatives import placement_derivatives
+from pysim.algorithms.frames import carried
+from pysim.errors import ModelError, did_you_mean
+from pysim.inertia import mesh_inertia_derivatives
+from pysim.spatial.arrays import checked_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+
+def link_length_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    joints: Sequence[str],
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array:
+    """Return ∂τ/∂l (…, nv, len(joints)) [N/m or N] of τ = rnea(model, q, v, a, f_ext).
+
+    l [m] is the length of the link before a joint: how far the joint sits from its parent's frame. It grows along its
+    own direction, p ← p + dl p/|p|, and takes all that the joint carries along; bodies keep their parameters and
+    external wrenches in their own frames. What the link itself gains in mass is ∂θ/∂l of its drawing, see above.
+
+    Args:
+        model: the mechanism.
+        q: configuration (…, nq).
+        v: velocity (…, nv).
+        a: dv/dt (…, nv) [m/s² or rad/s²].
+        joints: names of the joints at the links' ends.
+        f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
+        threads: threads that share a batch; 0 uses every processor.
+        out: an array for the result.
+
+    Raises:
+        ModelError: no such joint; it sits at its parent's origin, so that its link has no direction.
+        ValueError: as of `placement_derivatives`.
+    """
+    towards = np.zeros((6 * model.nbodies, len(joints)))
+    for column, name in enumerate(joints):
+        b = _joint(model, name)
+        towards[6 * b : 6 * b + 3, column] = _direction(model, b)
+    along = placement_derivatives(model, q, v, a, f_ext, threads=threads)
+    shape = (*along.shape[:-1], len(joints))
+    return np.matmul(along, towards.astype(along.dtype), out=checked_out(out, shape, along.dtype))
+
+
+def mesh_vertex_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    frame: str,
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    density: float,
+    *,
+    check: bool = True,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array:
+    """Return ∂τ/∂vertices (…, nv, n, 3) [N/m or N] of the torques of a motion, as the corners of a solid move.
+
+    The solid fills a closed mesh fixed to a frame, and is part of the body that carries the frame: the body's θ is that
+    of the mesh plus whatever else it has, which plays no role. Kwon, sections 2 and 4, in one chain.
+
+    Args:
+        model: the mechanism.
+        q: configuration (…, nq).
+        v: velocity (…, nv).
+        a: dv/dt (…, nv) [m/s² or rad/s²].
+        frame: a body or a frame of the model.
+        vertices: (n, 3) [m] in the frame.
+        faces: (m, 3) indices from 0, counter-clockwise from outside.
+        density: uniform [kg/m³].
+        check: refuse what encloses no solid.
+        threads: threads that share a batch; 0 uses every processor.
+        out: an array for the result.
+
+    Raises:
+        ModelError: no such frame, or one that is fixed to the world.
+        PysimError: as of `mesh_inertia_derivatives`.
+        ValueError: as of `joint_torque_regressor`.
+    """
+    body, numbers = carried(model, frame)
+    if body < 0:
+        raise ModelError(f"frame {frame!r}", "is fixed to the world, its mass moves no joint")
+    R, p = np.reshape(numbers[:9], (3, 3)).T, np.array(numbers[9:])
+    corners = np.asarray(vertices, float) @ R.T + p
+    slopes = mesh_inertia_derivatives(corners, faces, density, check=check) @ R
+    regressor = _engine.joint_torque_regressor(model, q, v, a, threads=threads)
+    Y = regressor[..., 10 * body : 10 * body + 10]
+    shape = (*Y.shape[:-1], *slopes.shape[1:])
+    result = checked_out(out, shape, Y.dtype)
+    flat = slopes.reshape(10, -1).astype(Y.dtype)
+    np.matmul(Y, flat, out=result.reshape(*Y.shape[:-1], flat.shape[1]))
+    return result
+
+
+def _joint(model: Model, name: str) -> int:
+    if name not in model.joint_names:
+        problem = f"no such joint{did_you_mean(name, model.joint_names)}"
+        raise ModelError(f"joint {name!r}", problem)
+    return model.joint_names.index(name)
+
+
+def _direction(model: Model, b: int) -> Array:
+    """The unit vector from the parent's frame to joint b, in the joint's axes."""
+    joint = model.joints[b]
+    length = float(np.linalg.norm(joint.at[:3, 3]))
+    if length == 0:
+        problem = (
+            f"sits at the origin of {joint.parent!r}, its link has no length to grow along; "
+            "use placement_derivatives"
+        )
+        raise ModelError(f"joint {joint.name!r}", problem)
+    X_BP = model.frames[joint.parent][1] if joint.parent in model.frames else np.eye(4)
+    direction: Array = model.placements[b, :3, :3].T @ X_BP[:3, :3] @ joint.at[:3, 3] / length
+    return direction
