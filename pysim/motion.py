@@ -111,14 +111,14 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
     if lowered is None:
         motion = _shape("program", (0, 0, 1), 0.0, np.eye(4))
         motion.description["program"] = _program(traced)
-        motion.description["derivative"] = words(motion_slopes(traced))
+        motion.description["derivative"] = words(motion_slopes(traced).program(traced))
     else:
         pitch = lowered.parameters.get("pitch", 0.0)
         motion = _shape(lowered.shape, lowered.axis, pitch, lowered.at)
     force, slopes = traced.force_program(), force_slopes(traced)
     if force is not None and slopes is not None:
         motion.description["force"] = words(force)
-        motion.description["force_derivative"] = words(slopes)
+        motion.description["force_derivative"] = words(slopes.program(traced))
     return motion
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.coordinates import pose, real, rotation
+from pysim.joints.directional import DirectionalDerivatives, directional_derivatives
 from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
 from pysim.joints.registry import find_joint, joint, joint_types
@@ -18,12 +19,14 @@ from pysim.joints.verification import Report, check
 __all__ = [
     "BUILTIN",
     "CallbackJoint",
+    "DirectionalDerivatives",
     "Joint",
     "JointType",
     "Key",
     "Pose",
     "Report",
     "check",
+    "directional_derivatives",
     "find_joint",
     "joint",
     "joint_types",

@@ -45,7 +45,7 @@ def as_program(traced: Traced) -> _engine.Model:
     motion = {
         "shape": "program",
         "program": program,
-        "derivative": asdict(motion_slopes(traced)),
+        "derivative": asdict(motion_slopes(traced).program(traced)),
         **_force(traced),
     }
     return _model(traced.coordinates, motion, np.eye(4))
@@ -72,7 +72,7 @@ def _force(traced: Traced) -> dict[str, Any]:
     program, slopes = traced.force_program(), force_slopes(traced)
     if program is None or slopes is None:
         return {}
-    return {"force": asdict(program), "force_derivative": asdict(slopes)}
+    return {"force": asdict(program), "force_derivative": asdict(slopes.program(traced))}
 
 
 def of_coordinates(coordinates: Coordinates) -> _engine.Model:

@@ -8,6 +8,7 @@ pays nothing for them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pysim.joints.derivative import Derivative
@@ -21,34 +22,39 @@ if TYPE_CHECKING:
     from pysim.joints.trace import Traced
 
 
-def motion_slopes(traced: Traced) -> Program:
-    """The program of ∂S_i/∂q_k (k by k, i by i, six numbers) and ∂c/∂q_k."""
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives as nodes of a tape that has the joint's own nodes too."""
+
+    tape: Tape
+    nodes: list[int]
+
+    def program(self, traced: Traced) -> Program:
+        """The program for the engine."""
+        return emit(self.tape, self.nodes, [], traced.coordinates.nq + traced.coordinates.nv)
+
+
+def motion_slopes(traced: Traced) -> Slopes:
+    """∂S_i/∂q_k (k by k, i by i, six numbers), then ∂c/∂q_k (k by k)."""
     tape = traced.tape.copy()
-    along = _configuration_derivatives(tape, traced)
-    nodes = [d.of(n) for d in along for n in traced.subspace]
-    nodes += [d.of(n) for d in along for n in traced.bias]
-    return _emit(tape, nodes, traced)
+    along = _along_configuration(tape, traced)
+    return Slopes(tape, _each(along, traced.subspace) + _each(along, traced.bias))
 
 
-def force_slopes(traced: Traced) -> Program | None:
-    """The program of ∂f_i/∂q_k, then ∂f_i/∂v_k (i by i, k by k); None without a force."""
+def force_slopes(traced: Traced) -> Slopes | None:
+    """∂f_i/∂q_k, then ∂f_i/∂v_k (i by i, k by k); None without a force."""
     if traced.force is None:
         return None
     tape, coordinates = traced.tape.copy(), traced.coordinates
     along_v = [Derivative(tape, {coordinates.nq + k: tape.const(1)}) for k in range(coordinates.nv)]
-    nodes = [
-        d.of(n)
-        for along in (_configuration_derivatives(tape, traced), along_v)
-        for n in traced.force
-        for d in along
-    ]
-    return _emit(tape, nodes, traced)
+    ways = (_along_configuration(tape, traced), along_v)
+    return Slopes(tape, [d.of(n) for along in ways for n in traced.force for d in along])
 
 
-def _configuration_derivatives(tape: Tape, traced: Traced) -> list[Derivative]:
+def _along_configuration(tape: Tape, traced: Traced) -> list[Derivative]:
     coordinates = traced.coordinates
     return [derivative_along(tape, coordinates, k) for k in range(coordinates.nv)]
 
 
-def _emit(tape: Tape, nodes: Sequence[int], traced: Traced) -> Program:
-    return emit(tape, nodes, [], traced.coordinates.nq + traced.coordinates.nv)
+def _each(along: Sequence[Derivative], nodes: Sequence[int]) -> list[int]:
+    return [d.of(n) for d in along for n in nodes]

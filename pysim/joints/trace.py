@@ -136,7 +136,12 @@ def _nodes(tape: Tape, numbers: Sequence[Any]) -> list[int]:
 def derivative_along(tape: Tape, coordinates: Coordinates, k: int) -> Derivative:
     """d/dt when velocity k is one and the others are zero."""
     unit = [tape.const(1.0 if i == k else 0.0) for i in range(coordinates.nv)]
-    return Derivative(tape, _rates(tape, coordinates, unit))
+    return derivative_towards(tape, coordinates, unit)
+
+
+def derivative_towards(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> Derivative:
+    """d/dt while q moves with the velocities v (nodes)."""
+    return Derivative(tape, _rates(tape, coordinates, v))
 
 
 def _rates(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> dict[int, int]:
@@ -166,7 +171,7 @@ def _rates(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> dict[int, 
 
 def _bias(tape: Tape, coordinates: Coordinates, subspace: Sequence[int]) -> list[int]:
     v = [tape.input(coordinates.nq + i) for i in range(coordinates.nv)]
-    derivative = Derivative(tape, _rates(tape, coordinates, v))
+    derivative = derivative_towards(tape, coordinates, v)
     bias = []
     for row in range(6):
         total = tape.const(0)

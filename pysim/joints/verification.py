@@ -5,6 +5,7 @@ Beside the laws that a load checks (laws.py):
     jumps    the pose has none                       cover    a quaternion and its negative give one pose
     plain    the trace is `placement` in NumPy       repeats  tracing twice records the same
     engine   the engine runs what was traced         lowered  the built-in shape moves as the program does
+    derivatives   ∂S/∂q, ∂c/∂q and those of the force are finite, and the rates of S, c and f
     group    q ⊕ 0 = q,  (q ⊕ d) ⊖ q = d,  q ⊕ (q' ⊖ q) = q'
 """
 
@@ -20,6 +21,7 @@ from pysim.errors import JointError
 from pysim.joints import engine_twin
 from pysim.joints.author import call, defined_at
 from pysim.joints.callback import CallbackJoint
+from pysim.joints.derivative_law import derivative_faults
 from pysim.joints.jumps import largest_jump
 from pysim.joints.laws import LAWS, Fault, Probe, faults, numbers_of, probe
 from pysim.joints.lower import Lowered, lower
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 EXACT = 1e-10  # of numbers of about 1, between two ways to the same
 MORE_LAWS = ("jumps", "cover", "group")
-TRACED_LAWS = ("plain", "repeats", "engine", "lowered")
+TRACED_LAWS = ("plain", "repeats", "derivatives", "engine", "lowered")
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,7 @@ def _traced_faults(found: Probe, traced: Traced, lowered: Lowered | None) -> Ite
             "let placement depend on q and the fields only, not on time, chance or what it kept"
         )
         yield Fault("repeats", problem, remedy)
+    yield from derivative_faults(found, traced)
     at = found.at_finite
     q, v = found.q[at], found.v[at]
     if not len(q):

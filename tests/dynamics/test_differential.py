@@ -14,7 +14,6 @@ from pysim.compile import compile_model
 from pysim.spatial import exp
 from tests.dynamics.test_design_derivatives import displaced, placed, state
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
-from tests.oracles import kwon
 from tests.oracles.differences import along
 from tests.oracles.mechanisms import MOVING, random_tree
 from tests.oracles.spatial import adjoint

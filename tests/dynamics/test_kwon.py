@@ -50,7 +50,7 @@ class Mechanism:
         """The oracle, its axes moved by `eta` (n, 6)."""
         eta = np.zeros((len(self.parents), 6)) if eta is None else eta
         A = [
-            kwon.Ad(kwon.exp(e)) @ kwon.Ad(Y) @ UNIT[kind]
+            kwon.adjoint(kwon.exp(e)) @ kwon.adjoint(Y) @ UNIT[kind]
             for e, Y, kind in zip(eta, self.Y[1:], self.kinds, strict=True)
         ]
         G = [kwon.SWAP @ spatial_inertia(t) @ kwon.SWAP for t in self.thetas]
@@ -78,19 +78,19 @@ class Mechanism:
         link = [int(name[1:]) for name in model.joint_names]
         order = np.argsort(link)
         q, v, a = (x[link] for x in self.state)
-        f_ext = np.array([kwon.SWAP @ kwon.Ad(self.Y[i]).T @ self.W[i] for i in link])
+        f_ext = np.array([kwon.SWAP @ kwon.adjoint(self.Y[i]).T @ self.W[i] for i in link])
         P, Q, R, S = (
             np.array(x)[order] for x in pysim.differential_dynamics(model, q, v, a, f_ext)
         )
         n = model.nbodies
         columns = np.zeros((9 * n, 9 * n))  # from λ of pysim to λ of Kwon
         for b, i in enumerate(link):
-            to_axis = kwon.SWAP @ np.linalg.inv(kwon.Ad(self.Y[i]))
+            to_axis = kwon.SWAP @ np.linalg.inv(kwon.adjoint(self.Y[i]))
             columns[6 * b : 6 * b + 6, 6 * i - 6 : 6 * i] = to_axis
             for block in range(3):
                 columns[6 * n + block * n + b, 6 * n + block * n + i - 1] = 1
         for k in range(n):
-            up = kwon.Ad(self.Y[k + 1])
+            up = kwon.adjoint(self.Y[k + 1])
             P[k], Q[k] = up @ kwon.SWAP @ P[k], up @ kwon.SWAP @ Q[k]
             R[k] = np.linalg.inv(up).T @ kwon.SWAP @ R[k]
         return tuple(x @ columns for x in (P, Q, R, S))
@@ -155,7 +155,7 @@ def test_lines_3_and_4_are_the_first_pass_of_the_loop_with_nothing_before_it(rng
     P, Q, _, _ = mechanism.pysim()
     tree = mechanism.kwon()
     A, (th, thd, thdd) = tree.A[1], tree.state[:, 1]
-    E = kwon.Ad(kwon.exp(A * th))
+    E = kwon.adjoint(kwon.exp(A * th))
     close(P[0][:, :6], -kwon.ad(A * thd))
     back = np.linalg.inv(E) @ kwon.ad(tree.base)
     close(Q[0][:, :6], -kwon.ad(A * thdd) + back @ (np.eye(6) - E))

@@ -17,10 +17,11 @@ from pysim.joints import (
     engine_twin,
     real,
     rotation,
+    slopes,
     verification,
 )
 from pysim.joints.lower import Lowered, lower
-from pysim.joints.trace import trace
+from pysim.joints.trace import derivative_towards, trace
 from tests.joints import plugins
 from tests.joints.test_callbacks import CallbackSlot, CallbackSwing
 from tests.joints.test_forces import Ligament, SprungHinge
@@ -54,11 +55,11 @@ def test_joints_that_keep_the_laws_pass(plugin):
 
 def test_the_report_says_what_the_joint_runs_as():
     assert re.fullmatch(
-        r"TwinRevolute keeps 14 laws at 82 states and runs as the built-in revolute",
+        r"TwinRevolute keeps 15 laws at 82 states and runs as the built-in revolute",
         str(check(plugins.TwinRevolute())),
     )
     assert re.fullmatch(
-        r"TwinPlanar keeps 14 laws at \d+ states and runs as a program of \d+ instructions",
+        r"TwinPlanar keeps 15 laws at \d+ states and runs as a program of \d+ instructions",
         str(check(plugins.TwinPlanar())),
     )
     slot = check(CallbackSlot(0.1), states=5)
@@ -114,6 +115,18 @@ class Typed(Joint):
         return Pose.rotate_z(q.angle) @ Pose.translate(shift, 0, 0)
 
 
+class Kinked(Joint):
+    """Rides up a curve whose third derivative is infinite where it starts."""
+
+    coordinates = real("slide", unit="m")
+
+    def limits(self):
+        return {"slide": (0.0, 1.0)}
+
+    def placement(self, q):
+        return Pose.translate(q.slide, 0, q.slide**2.5)
+
+
 class CallbackJump(CallbackJoint):
     """Jumps at 0.2."""
 
@@ -141,6 +154,11 @@ BAD = [
         r"differs by \S+ between 'turn' and its negative, which are one rotation",
     ),
     (Fickle(), ["plain", "repeats"], r"tracing it twice records two programs"),
+    (
+        Kinked(),
+        ["derivatives"],
+        r"its ∂c/∂q is not finite at slide = 0 m \(\S+: Kinked\.placement",
+    ),
     (Typed(), ["plain"], r"its trace differs from placement of plain numbers by 0\.\d+ at angle"),
     (
         CallbackJump(),
@@ -156,7 +174,7 @@ def test_a_broken_law_is_told_with_its_size_and_place(plugin, laws, text):
     assert set(laws) <= set(found)
     assert re.search(text, told)
     assert re.match(
-        rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[04] laws\n", told
+        rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[05] laws\n", told
     )
 
 
@@ -171,6 +189,19 @@ def test_laws_of_the_engine_fail_where_the_engine_does_something_else(monkeypatc
 
 
 HINGE = lower(trace(plugins.TwinRevolute()))
+
+
+def test_the_law_of_derivatives_fails_where_a_rule_of_differentiation_is_wrong(monkeypatch):
+    monkeypatch.setattr(slopes, "derivative_along", wrong_derivative)
+    found, text = broken(plugins.Knee())
+    assert found[0] == "derivatives"
+    assert re.search(r"its ∂S/∂q differs from the rate of S by \S+ at ", text)
+
+
+def wrong_derivative(tape, coordinates, k):
+    """Twice as fast as it is."""
+    unit = [tape.const(2.0 if i == k else 0.0) for i in range(coordinates.nv)]
+    return derivative_towards(tape, coordinates, unit)
 
 
 def test_group_laws_fail_where_the_coordinates_do(monkeypatch):

@@ -17,7 +17,7 @@ Z, ONE = np.zeros((3, 3)), np.eye(6)
 SWAP = np.block([[Z, np.eye(3)], [np.eye(3), Z]])  # [ω; v] and [v; ω]
 
 
-def Ad(T):
+def adjoint(T):
     R, p = T[:3, :3], T[:3, 3]
     return np.block([[R, Z], [skew(p) @ R, R]])
 
@@ -65,24 +65,24 @@ class Tree:
         for i in self.links:
             A, p = self.A[i], self.parent[i]
             T[i] = self.M[i] @ exp(A * th[i])
-            X = Ad(np.linalg.inv(T[i]))
+            X = adjoint(np.linalg.inv(T[i]))
             V[i] = A * thd[i] + X @ V[p]
             Vd[i] = A * thdd[i] + X @ Vd[p] + ad(V[i]) @ A * thd[i]
         for i in reversed(self.links):
             F[i] = self.G[i] @ Vd[i] - ad(V[i]).T @ self.G[i] @ V[i] - self.W[i]
             for j in self.children(i):
-                F[i] = F[i] + Ad(np.linalg.inv(T[j])).T @ F[j]
+                F[i] = F[i] + adjoint(np.linalg.inv(T[j])).T @ F[j]
         return T, V, Vd, F
 
     def local(self, i, T):
         """Ad_i: of joint i alone; as printed, of all joints before it."""
         A, th = self.A, self.state[0]
         if "cumulative Ad" not in self.misprints:
-            return Ad(exp(A[i] * th[i]))
+            return adjoint(exp(A[i] * th[i]))
         product = np.eye(4)
         for k in range(1, i + 1):
             product = product @ exp(A[k] * th[k])
-        return Ad(product)
+        return adjoint(product)
 
     def differential(self):
         """P, Q, R (n, 6, 9 n) and S (n, 9 n), columns (η, θ, θ̇, θ̈)."""
@@ -92,8 +92,12 @@ class Tree:
         S = np.zeros((n, 9 * n))
         for i in self.links:
             A, p = self.A[i], self.parent[i]
-            E, up = self.local(i, T), Ad(np.linalg.inv(self.M[i]))
-            X = np.linalg.inv(E) if "cumulative Ad" in self.misprints else Ad(np.linalg.inv(T[i]))
+            E, up = self.local(i, T), adjoint(np.linalg.inv(self.M[i]))
+            X = (
+                np.linalg.inv(E)
+                if "cumulative Ad" in self.misprints
+                else adjoint(np.linalg.inv(T[i]))
+            )
             back, vp, ap = np.linalg.inv(E), up @ V[p], up @ Vd[p]
             eta, at = slice(6 * (i - 1), 6 * i), 6 * n + i - 1
             Pb, Qb = np.zeros((2, 6, 9 * n))
@@ -111,7 +115,7 @@ class Tree:
             S[i - 1] = self.A[i] @ R[i]
             if "no ad in S" not in self.misprints:
                 S[i - 1, 6 * (i - 1) : 6 * i] -= F[i] @ ad(self.A[i])
-            p, Xt = self.parent[i], Ad(np.linalg.inv(T[i])).T
+            p, Xt = self.parent[i], adjoint(np.linalg.inv(T[i])).T
             back = np.linalg.inv(self.local(i, T))
             R[p] += Xt @ R[i]
             R[p][:, 6 * (i - 1) : 6 * i] -= Xt @ ad_star(F[i]) @ (back - ONE)

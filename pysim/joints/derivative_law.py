@@ -1,0 +1,88 @@
+"""The law of derivatives: what derivatives of the dynamics ask of a traced joint is finite and right.
+
+∂S/∂q, ∂c/∂q, ∂f/∂q and ∂f/∂v are programs made by rules of differentiation (slopes.py); complex steps of S, c and f
+find them again without a rule. A simulation needs none of them, so that a load does not ask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.joints.evaluation import evaluate, rate
+from pysim.joints.laws import FAULT_OF_PYSIM, Fault
+from pysim.joints.motion_numbers import place, rates
+from pysim.joints.slopes import force_slopes, motion_slopes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.joints.laws import Probe
+    from pysim.joints.trace import Traced
+
+    Array = NDArray[np.float64]
+
+TOLERANCE = 1e-9  # of numbers of about 1
+
+
+def derivative_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
+    """The first state at which one of the derivatives is not finite, or not the rate of what it is of."""
+    at = found.at_finite
+    if not len(at):
+        return  # told by `finite`
+    q, v = found.q[at], found.v[at]
+    for name, given, other in _pairs(traced, q, v):
+        error = np.abs(given - other).max(axis=0) / np.maximum(1.0, np.abs(other).max(axis=0))
+        bad = ~np.isfinite(given).all(axis=0)
+        worst = int(np.argmax(np.where(bad, np.inf, np.nan_to_num(error))))
+        where = f"at {found.told(int(at[worst]))} ({place(found.numbers)})"
+        if bad[worst]:
+            problem = f"its {name} is not finite {where}"
+            yield Fault(
+                "derivatives", problem, "give limits that leave it out, or smooth the formula"
+            )
+            return
+        if not error[worst] <= TOLERANCE:
+            what = name[1:].split("/")[0]
+            problem = f"its {name} differs from the rate of {what} by {error[worst]:.3g} {where}"
+            yield Fault("derivatives", problem, FAULT_OF_PYSIM)
+            return
+
+
+def _pairs(traced: Traced, q: Array, v: Array) -> Iterator[tuple[str, Array, Array]]:
+    """Each derivative by its rule and by complex steps (numbers, n)."""
+    nv, inputs = traced.coordinates.nv, np.concatenate([q, v], axis=1).T
+    along_q, along_v = _directions(traced, q)
+    slopes = motion_slopes(traced)
+    given = evaluate(slopes.tape, inputs, slopes.nodes)
+    columns = 6 * nv * nv
+    yield "∂S/∂q", given[:columns], _stepped(traced, inputs, along_q, traced.subspace)
+    yield "∂c/∂q", given[columns:], _stepped(traced, inputs, along_q, traced.bias)
+    force = force_slopes(traced)
+    if force is None or traced.force is None:
+        return
+    given = evaluate(force.tape, inputs, force.nodes)
+    for name, part, along in (
+        ("∂f/∂q", given[: nv * nv], along_q),
+        ("∂f/∂v", given[nv * nv :], along_v),
+    ):
+        other = _stepped(traced, inputs, along, traced.force).reshape(nv, nv, -1)
+        yield name, part, other.swapaxes(0, 1).reshape(nv * nv, -1)  # i by i, k by k
+
+
+def _directions(traced: Traced, q: Array) -> tuple[list[Array], list[Array]]:
+    """Rates of the inputs along every coordinate of q, and along every number of v."""
+    coordinates, none = traced.coordinates, np.zeros((len(q), traced.coordinates.nv))
+    along_q, along_v = [], []
+    for unit in np.eye(coordinates.nv):
+        ones = np.tile(unit, (len(q), 1))
+        along_q.append(np.concatenate([rates(coordinates, q, ones), none], axis=1).T)
+        along_v.append(np.concatenate([np.zeros_like(q), ones], axis=1).T)
+    return along_q, along_v
+
+
+def _stepped(traced: Traced, inputs: Array, along: Sequence[Array], nodes: Sequence[int]) -> Array:
+    return np.concatenate([rate(traced.tape, inputs, moved, nodes) for moved in along])
