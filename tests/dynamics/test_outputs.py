@@ -19,62 +19,6 @@ def model(rng):
     return compile_model(random_tree(rng, ["free", "revolute"], chain=True))  # nq 8, nv 7
 
 
-def every_call(model, q, v):
-    """Name and call of every function that takes `out`."""
-    link = model.frame_names[-1]
-    two, three = (model, q, v), (model, q, v, v)
-    arguments = {
-        pysim.forward_kinematics: (model, q),
-        pysim.frame_placement: (model, q, link),
-        pysim.rnea: three,
-        pysim.aba: three,
-        pysim.crba: (model, q),
-        pysim.nonlinear_effects: two,
-        pysim.generalized_gravity: (model, q),
-        pysim.passive_forces: two,
-        pysim.kinetic_energy: two,
-        pysim.potential_energy: (model, q),
-        pysim.elastic_energy: (model, q),
-        pysim.center_of_mass: (model, q),
-        pysim.jacobian: (model, q, link),
-        pysim.jacobian_time_derivative: (*two, link),
-        pysim.frame_velocity: (*two, link),
-        pysim.frame_acceleration: (*three, link),
-        pysim.influence_coefficients: (model, q),
-        pysim.minverse: (model, q),
-        pysim.coriolis_matrix: two,
-        pysim.operational_space_mobility: (model, q, link),
-        pysim.joint_torque_regressor: three,
-        pysim.kinetic_energy_regressor: two,
-        pysim.potential_energy_regressor: (model, q),
-        pysim.momentum_regressor: two,
-        pysim.centroidal_momentum: two,
-        pysim.centroidal_momentum_rate: three,
-        pysim.centroidal_map: (model, q),
-        pysim.centroidal_map_time_derivative: two,
-        model.integrate: (q, v),
-        model.difference: (q, q),
-    }
-    return list(arguments.items())
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("batch", [None, 1, 19])
-def test_every_function_fills_and_returns_the_array_it_is_given(model, rng, dtype, batch):
-    n = batch or 1
-    q = np.array([model.random_configuration(rng) for _ in range(n)], dtype)
-    v = rng.normal(size=(n, model.nv)).astype(dtype)
-    if batch is None:
-        q, v = q[0], v[0]
-    for function, arguments in every_call(model, q, v):
-        expected = np.asarray(function(*arguments), dtype)
-        out = np.full_like(expected, np.nan)
-
-        assert function(*arguments, out=out) is out
-
-        np.testing.assert_array_equal(out, expected, err_msg=str(function))
-
-
 def refused(call, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is asserted below
         call()

@@ -86,7 +86,7 @@ class Tree:
 
     def differential(self):
         """P, Q, R (n, 6, 9 n) and S (n, 9 n), columns (η, θ, θ̇, θ̈)."""
-        n, (th, thd, thdd) = len(self.parent) - 1, self.state
+        n, (_, thd, thdd) = len(self.parent) - 1, self.state
         T, V, Vd, F = self.dynamics()
         P, Q, R = (np.zeros((n + 1, 6, 9 * n)) for _ in range(3))
         S = np.zeros((n, 9 * n))
