@@ -36,7 +36,7 @@ def derivative_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
     q, v = found.q[at], found.v[at]
     for name, given, other in _pairs(traced, q, v):
         error = np.abs(given - other).max(axis=0) / np.maximum(1.0, np.abs(other).max(axis=0))
-        bad = ~np.isfinite(given).all(axis=0)
+        bad = np.asarray(~np.isfinite(given).all(axis=0))
         worst = int(np.argmax(np.where(bad, np.inf, np.nan_to_num(error))))
         where = f"at {found.told(int(at[worst]))} ({place(found.numbers)})"
         if bad[worst]:

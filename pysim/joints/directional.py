@@ -66,8 +66,8 @@ def directional_derivatives(
         rows.append(u)
     tape, nodes = traced.tape.copy(), [*traced.pose, *traced.subspace]
     for k in reversed(range(len(directions))):
-        u = [tape.input(nq + k * nv + i) for i in range(nv)]
-        towards = derivative_towards(tape, traced.coordinates, u)
+        along = [tape.input(nq + k * nv + i) for i in range(nv)]
+        towards = derivative_towards(tape, traced.coordinates, along)
         nodes = [towards.of(node) for node in nodes]
     inputs = np.concatenate(rows, axis=-1).reshape(-1, nq + nv * len(directions)).T
     numbers = evaluate(tape, inputs, nodes)

@@ -37,12 +37,14 @@ class States:
     f_ext: Array | None = None
 
     def __getitem__(self, k: Any) -> States:
-        return States(*(None if x is None else x[k] for x in (self.q, self.v, self.a, self.f_ext)))
+        return self.each(lambda x: x[k])
 
     def astype(self, dtype: Any) -> States:
-        return States(
-            *(None if x is None else x.astype(dtype) for x in (self.q, self.v, self.a, self.f_ext))
-        )
+        return self.each(lambda x: x.astype(dtype))
+
+    def each(self, change: Callable[[Array], Array]) -> States:
+        f_ext = None if self.f_ext is None else change(self.f_ext)
+        return States(change(self.q), change(self.v), change(self.a), f_ext)
 
 
 def random_states(model: pysim.Model, rng: np.random.Generator, n: int) -> States:
@@ -63,7 +65,7 @@ def links(model: pysim.Model) -> list[str]:
 
 
 def body_regressor(model: pysim.Model, s: States, **o: Any) -> Array:
-    """Of the mechanism's first joint, as twists: the numbers do not matter here."""
+    """Of six velocities and accelerations as if they were twists."""
     twists = np.concatenate([s.v, s.a], axis=-1)
     return pysim.body_regressor(twists[..., :6], twists[..., -6:], **o)
 

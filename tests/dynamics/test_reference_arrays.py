@@ -6,7 +6,7 @@ conventions). 1e-10 of an array's largest entry, derivatives 1e-9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ROBOTS = ["panda", "ur5", "double_pendulum", "anymal"]
 GIVEN = {"q", "v", "a", "tau_in", "fext", "phi"}
 SLOPES = {"dtau_dq", "dtau_dv", "ddq_dq", "ddq_dv", "ddq_dtau"}
+MATRICES = {"M", "Ccor", *SLOPES}
+VECTORS = {"nle", "g", "tau", "tau_ext", "qdd", "qdd_ext", "qdd_arm"}
 PROJECTED = {"Y_P"}  # by a matrix that the files do not have; Y itself is in other states
 
 
@@ -45,15 +47,15 @@ class Robot:
     def expected(self, key: str, states: Any) -> Array:
         """An array as the file has it, its axes in the model's order."""
         stack = np.array([self.file[f"s{k}/{key}"] for k in states])
-        n, columns = len(self.v), (10 * self.bodies[:, None] + np.arange(10)).ravel()
         if key == "Y":
-            return stack[:, self.v][:, :, columns]
-        if key.startswith("joint_"):
-            return stack[:, self.bodies]
-        for axis, size in enumerate(stack.shape[1:], start=1):
-            if size == n and not (key == "Ag" and axis == 1) and not ("_J_" in key and axis == 1):
-                stack = np.take(stack, self.v, axis=axis)
-        return stack
+            return stack[:, self.v][:, :, (10 * self.bodies[:, None] + np.arange(10)).ravel()]
+        if key in MATRICES:
+            return stack[:, self.v][:, :, self.v]
+        if key == "Ag" or "_J_" in key:
+            return stack[:, :, self.v]
+        if key in VECTORS:
+            return stack[:, self.v]
+        return stack[:, self.bodies] if key.startswith("joint_") else stack
 
 
 def rotations(quaternions: Array) -> Array:
@@ -68,48 +70,54 @@ def armed(m: pysim.Model) -> pysim.Model:
     return m.with_armature(armature)
 
 
-# Of a model, q, v, a, tau and f_ext.
-NUMBERS: dict[str, Callable[..., Array]] = {
-    "M": lambda m, q, v, a, tau, f: pysim.crba(m, q),
-    "nle": lambda m, q, v, a, tau, f: pysim.nonlinear_effects(m, q, v),
-    "g": lambda m, q, v, a, tau, f: pysim.generalized_gravity(m, q),
-    "Ccor": lambda m, q, v, a, tau, f: pysim.coriolis_matrix(m, q, v),
-    "tau": lambda m, q, v, a, tau, f: pysim.rnea(m, q, v, a),
-    "tau_ext": lambda m, q, v, a, tau, f: pysim.rnea(m, q, v, a, f),
-    "qdd": lambda m, q, v, a, tau, f: pysim.aba(m, q, v, tau),
-    "qdd_ext": lambda m, q, v, a, tau, f: pysim.aba(m, q, v, tau, f),
-    "qdd_arm": lambda m, q, v, a, tau, f: pysim.aba(armed(m), q, v, tau),
-    "ke": lambda m, q, v, a, tau, f: pysim.kinetic_energy(m, q, v),
-    "pe": lambda m, q, v, a, tau, f: pysim.potential_energy(m, q),
-    "com": lambda m, q, v, a, tau, f: pysim.center_of_mass(m, q),
-    "vcom": lambda m, q, v, a, tau, f: (
-        pysim.centroidal_momentum(m, q, v)[..., :3] / m.total_mass
-    ),
-    "acom": lambda m, q, v, a, tau, f: (
-        pysim.centroidal_momentum_rate(m, q, v, a)[..., :3] / m.total_mass
-    ),
-    "hg": lambda m, q, v, a, tau, f: pysim.centroidal_momentum(m, q, v),
-    "dhg": lambda m, q, v, a, tau, f: pysim.centroidal_momentum_rate(m, q, v, a),
-    "Ag": lambda m, q, v, a, tau, f: pysim.centroidal_map(m, q),
-    "dtau_dq": lambda m, q, v, a, tau, f: pysim.rnea_derivatives(m, q, v, a)[0],
-    "dtau_dv": lambda m, q, v, a, tau, f: pysim.rnea_derivatives(m, q, v, a)[1],
-    "ddq_dq": lambda m, q, v, a, tau, f: pysim.aba_derivatives(m, q, v, tau)[0],
-    "ddq_dv": lambda m, q, v, a, tau, f: pysim.aba_derivatives(m, q, v, tau)[1],
-    "ddq_dtau": lambda m, q, v, a, tau, f: pysim.aba_derivatives(m, q, v, tau)[2],
-    "Y": lambda m, q, v, a, tau, f: pysim.joint_torque_regressor(m, q, v, a),
-    "joint_pos": lambda m, q, v, a, tau, f: pysim.forward_kinematics(m, q)[..., :3, 3],
-    "joint_quat": lambda m, q, v, a, tau, f: pysim.forward_kinematics(m, q)[..., :3, :3],
+class At(NamedTuple):
+    """States, or one."""
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    f: Array
+
+
+# Of a model and states.
+NUMBERS: dict[str, Callable[..., Any]] = {
+    "M": lambda m, s: pysim.crba(m, s.q),
+    "nle": lambda m, s: pysim.nonlinear_effects(m, s.q, s.v),
+    "g": lambda m, s: pysim.generalized_gravity(m, s.q),
+    "Ccor": lambda m, s: pysim.coriolis_matrix(m, s.q, s.v),
+    "tau": lambda m, s: pysim.rnea(m, s.q, s.v, s.a),
+    "tau_ext": lambda m, s: pysim.rnea(m, s.q, s.v, s.a, s.f),
+    "qdd": lambda m, s: pysim.aba(m, s.q, s.v, s.tau),
+    "qdd_ext": lambda m, s: pysim.aba(m, s.q, s.v, s.tau, s.f),
+    "qdd_arm": lambda m, s: pysim.aba(armed(m), s.q, s.v, s.tau),
+    "ke": lambda m, s: pysim.kinetic_energy(m, s.q, s.v),
+    "pe": lambda m, s: pysim.potential_energy(m, s.q),
+    "com": lambda m, s: pysim.center_of_mass(m, s.q),
+    "vcom": lambda m, s: pysim.centroidal_momentum(m, s.q, s.v)[..., :3] / m.total_mass,
+    "acom": lambda m, s: pysim.centroidal_momentum_rate(m, s.q, s.v, s.a)[..., :3] / m.total_mass,
+    "hg": lambda m, s: pysim.centroidal_momentum(m, s.q, s.v),
+    "dhg": lambda m, s: pysim.centroidal_momentum_rate(m, s.q, s.v, s.a),
+    "Ag": lambda m, s: pysim.centroidal_map(m, s.q),
+    "dtau_dq": lambda m, s: pysim.rnea_derivatives(m, s.q, s.v, s.a)[0],
+    "dtau_dv": lambda m, s: pysim.rnea_derivatives(m, s.q, s.v, s.a)[1],
+    "ddq_dq": lambda m, s: pysim.aba_derivatives(m, s.q, s.v, s.tau)[0],
+    "ddq_dv": lambda m, s: pysim.aba_derivatives(m, s.q, s.v, s.tau)[1],
+    "ddq_dtau": lambda m, s: pysim.aba_derivatives(m, s.q, s.v, s.tau)[2],
+    "Y": lambda m, s: pysim.joint_torque_regressor(m, s.q, s.v, s.a),
+    "joint_pos": lambda m, s: pysim.forward_kinematics(m, s.q)[..., :3, 3],
+    "joint_quat": lambda m, s: pysim.forward_kinematics(m, s.q)[..., :3, :3],
 }
-# Of a frame.
+# Of a frame as well.
 FRAME_NUMBERS: dict[str, Callable[..., Array]] = {
-    "pos": lambda m, q, v, a, frame: pysim.frame_placement(m, q, frame)[..., :3, 3],
-    "R": lambda m, q, v, a, frame: pysim.frame_placement(m, q, frame)[..., :3, :3],
-    "J_LOCAL": lambda m, q, v, a, frame: pysim.jacobian(m, q, frame, "local"),
-    "J_WORLD": lambda m, q, v, a, frame: pysim.jacobian(m, q, frame, "world"),
-    "J_LWA": lambda m, q, v, a, frame: pysim.jacobian(m, q, frame, "aligned"),
-    "vel_LWA": lambda m, q, v, a, frame: pysim.frame_velocity(m, q, v, frame, "aligned"),
-    "acc_LWA": lambda m, q, v, a, frame: pysim.frame_acceleration(
-        m, q, v, a, frame, "aligned", classical=True
+    "pos": lambda m, s, frame: pysim.frame_placement(m, s.q, frame)[..., :3, 3],
+    "R": lambda m, s, frame: pysim.frame_placement(m, s.q, frame)[..., :3, :3],
+    "J_LOCAL": lambda m, s, frame: pysim.jacobian(m, s.q, frame, "local"),
+    "J_WORLD": lambda m, s, frame: pysim.jacobian(m, s.q, frame, "world"),
+    "J_LWA": lambda m, s, frame: pysim.jacobian(m, s.q, frame, "aligned"),
+    "vel_LWA": lambda m, s, frame: pysim.frame_velocity(m, s.q, s.v, frame, "aligned"),
+    "acc_LWA": lambda m, s, frame: pysim.frame_acceleration(
+        m, s.q, s.v, s.a, frame, "aligned", classical=True
     ),
 }
 
@@ -117,18 +125,14 @@ FRAME_NUMBERS: dict[str, Callable[..., Array]] = {
 def error(robot: Robot, key: str, form: str) -> float:
     """Largest error of an array in `form` over its states, relative to its largest entry."""
     states = [k for k in robot.states if f"s{k}/{key}" in robot.file]
-    arguments = [robot.given(x, states) for x in ("q", "v", "a")]
-    if key in NUMBERS:
-        function: Callable[..., Array] = NUMBERS[key]
-        arguments += [robot.given(x, states) for x in ("tau_in", "fext")]
-        more: tuple[str, ...] = ()
-    else:
-        function, more = FRAME_NUMBERS[key[3:]], (robot.frames[int(key[1])],)
+    batch = At(*(robot.given(x, states) for x in ("q", "v", "a", "tau_in", "fext")))
+    more: tuple[str, ...] = () if key in NUMBERS else (robot.frames[int(key[1])],)
+    function = NUMBERS.get(key) or FRAME_NUMBERS[key[3:]]
     if form == "batch":
-        mine = function(robot.model, *arguments, *more)
+        mine = function(robot.model, batch, *more)
     else:
-        alone = zip(*arguments, strict=True)
-        mine = np.array([function(robot.model, *state, *more) for state in alone])
+        alone = [At(*state) for state in zip(*batch, strict=True)]
+        mine = np.array([function(robot.model, state, *more) for state in alone])
     right = robot.expected(key, states)
     right = rotations(right) if key == "joint_quat" else right
     assert mine.shape == right.shape
