@@ -109,7 +109,10 @@ def test_both_have_the_same_parameters_and_torques(twins):
 def test_derivatives_of_the_torques_are_pinocchios(twins):
     t = twins
     mine = pysim.rnea_derivatives(t.model, t.q, t.v, t.a, t.f_ext)
-    theirs = [pin.computeRNEADerivatives(t.peer, t.data, *state) for state in t.states()]
+    theirs = [
+        [x.copy() for x in pin.computeRNEADerivatives(t.peer, t.data, *state)]  # views of its data
+        for state in t.states()
+    ]
     for k in range(3):
         matrices = [x[k] for x in theirs]
         if k == 2:  # Pinocchio fills the upper half
