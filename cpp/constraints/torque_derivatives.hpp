@@ -5,6 +5,7 @@
 
 #include "dynamics/passive_derivatives.hpp"
 #include "dynamics/rnea_derivatives.hpp"
+#include "dynamics/spring_derivatives.hpp"
 #include "tree/coordinates.hpp"
 
 namespace pysim::constraints {
@@ -113,12 +114,13 @@ void own_torque_derivatives(const ModelView<typename S::Real>& model,
                             Workspace<S> w) {
   if (!model.coupled) {
     torque_derivatives(model, q, v, a, f_ext, passive, own, w);
-    return;
+  } else {
+    for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = own.a[i] = all<S>(0);
+    S* const buffer = w.template take<S>(std::ptrdiff_t{3} * model.nv);
+    const OwnRows<S> rows = {model, own, {buffer, buffer + model.nv, buffer + 2 * model.nv}};
+    torque_derivatives(model, q, v, a, f_ext, passive, rows, w);
   }
-  for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = own.a[i] = all<S>(0);
-  S* const buffer = w.template take<S>(std::ptrdiff_t{3} * model.nv);
-  const OwnRows<S> rows = {model, own, {buffer, buffer + model.nv, buffer + 2 * model.nv}};
-  torque_derivatives(model, q, v, a, f_ext, passive, rows, w);
+  if (passive) dynamics::add_spring_derivatives(model, q, v, all<S>(-1), own.q, own.v, w);
 }
 
 }  // namespace pysim::constraints

@@ -36,7 +36,7 @@ struct RneaDerivatives {
     const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
     const Force<S>* f_ext = at.f_ext();
     const bool passive = at.batch.passive;
-    if (!model.coupled) {
+    if (!model.coupled && !(passive && model.springs > 0)) {
       S* const buffer = at.w.template take<S>(std::ptrdiff_t{3} * model.nv);
       const StoredRows<S> rows = {at, {buffer, buffer + model.nv, buffer + 2 * model.nv}};
       constraints::torque_derivatives(model, q, v, a, f_ext, passive, rows, at.w);
@@ -69,6 +69,7 @@ struct PassiveForceDerivatives {
       const auto D = dynamics::passive_derivatives(model, b, q, v, at.w);
       constraints::add_passive_block(model, b, D, own);
     }
+    dynamics::add_spring_derivatives(model, q, v, all<S>(1), own.q, own.v, at.w);
     at.save(own.q, at.batch.derivative[0], own.n * own.n);
     at.save(own.v, at.batch.derivative[1], own.n * own.n);
   }

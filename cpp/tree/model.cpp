@@ -76,11 +76,11 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   couple(joints);
   mark_children();
   number_forks();
-  mark_branches();
   find_quaternions();
   close_loops(ties.loops);
   relate(ties.relations);
   hang_springs(ties.springs);
+  mark_branches();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -296,11 +296,12 @@ void Model::number_forks() {
   }
 }
 
-/// Which of the user's coordinates move which. Couplings tie branches together: then all count as one.
+/// Which of the user's coordinates move which. Couplings and springs tie branches together: then all count as
+/// one.
 void Model::mark_branches() {
   for (int k = 0; k < own_nv_; ++k) above_.push_back(k - 1);
   below_end_.assign(static_cast<std::size_t>(own_nv_), own_nv_);
-  if (coupled_) return;
+  if (coupled_ || !double_.springs.empty()) return;
   for (const auto& joint : joints_) {
     if (joint.nv == 0) continue;  // a weld, which closes a loop
     const bool is_root = joint.parent < 0;

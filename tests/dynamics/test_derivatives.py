@@ -14,6 +14,7 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
+from pysim.scene.spec import SpringSpec
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
 from tests.oracles import tree as oracle
 from tests.oracles.differences import derivatives
@@ -32,10 +33,20 @@ def all_close(actual, expected, tolerance=TOLERANCE):
         np.testing.assert_allclose(matrix, wanted, rtol=0, atol=tolerance * np.abs(wanted).max())
 
 
-@pytest.fixture(params=["tree", "chain", "mimic"])
+def sprung(spec, rng):
+    """With springs and dampers between its first, a middle and its last body, and the world."""
+    names = [spec.bodies[k].name for k in (0, len(spec.bodies) // 2, -1)]
+    springs = tuple(
+        SpringSpec(f"s{k}", a, b, *rng.normal(size=(2, 3)), *rng.uniform(1, 30, 2), 0.7)
+        for k, (a, b) in enumerate([("world", names[1]), (names[2], names[0]), names[1:]])
+    )
+    return replace(spec, springs=springs)
+
+
+@pytest.fixture(params=["tree", "chain", "mimic", "springs", "springs and mimic"])
 def spec(request, rng):
     kinds = rng.permutation([*MOVING, "fixed", "revolute", "prismatic"])
-    chain, mimic = request.param == "chain", request.param == "mimic"
+    chain, mimic = request.param == "chain", "mimic" in request.param
     spec = random_tree(rng, kinds, chain=chain, mimic=mimic, passive=True)
     smooth = [  # friction that a difference can follow, springs on rotations too
         replace(
@@ -45,7 +56,8 @@ def spec(request, rng):
         )
         for joint in spec.joints
     ]
-    return replace(spec, joints=tuple(smooth))
+    smoothed = replace(spec, joints=tuple(smooth))
+    return sprung(smoothed, rng) if "springs" in request.param else smoothed
 
 
 def test_torque_derivatives_are_those_of_the_oracle(rng):
@@ -90,7 +102,10 @@ def test_a_spring_at_rest_and_near_a_half_turn_keeps_its_digits(rng):
         all_close(pysim.passive_force_derivatives(model, q, np.zeros(3))[:1], [expected])
 
 
-def test_plugins_have_the_derivatives_of_their_programs(plugin_tree, rng):  # noqa: F811
+@pytest.mark.parametrize("springs", [False, True])
+def test_plugins_have_the_derivatives_of_their_programs(plugin_tree, rng, springs):  # noqa: F811
+    if springs:
+        plugin_tree = compile_model(sprung(plugin_tree.spec, rng))  # noqa: F811
     q, v, x, f_ext = state(plugin_tree, rng)
     for analytical, algorithm in (
         (pysim.rnea_derivatives, pysim.rnea),
