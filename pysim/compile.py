@@ -13,6 +13,7 @@ from pysim.inertia import move_theta
 from pysim.model import Body, Model, State
 from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
+from pysim.watch import watch_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +34,7 @@ class Scene:
     settings: Settings
     spec: SceneSpec
     actuation: _engine.Actuation
+    events: _engine.Events | None = None  # those of spec.events, in their order
 
 
 @dataclass
@@ -64,9 +66,10 @@ def compile_model(spec: ModelSpec) -> Model:
 
 
 def compile_scene(spec: SceneSpec) -> Scene:
-    """Freeze a scene: its model, start state and prescribed forces."""
+    """Freeze a scene: its model, start state, prescribed forces and events."""
     model = compile_model(spec.model)
-    return Scene(model, start_state(model), spec.settings, spec, _actuation(model, spec))
+    events = watch_events(model, spec.events)
+    return Scene(model, start_state(model), spec.settings, spec, _actuation(model, spec), events)
 
 
 def start_state(model: Model) -> State:

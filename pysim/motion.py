@@ -79,7 +79,7 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
         motion = _shape(lowered.shape, lowered.axis, pitch, lowered.at)
     force = traced.force_program()
     if force is not None:
-        motion.description["force"] = _words(force)
+        motion.description["force"] = program_words(force)
     return motion
 
 
@@ -114,14 +114,14 @@ def _shape(shape: str, axis: Sequence[float], pitch: float, at: NDArray[np.float
 
 
 def _program(traced: Traced) -> dict[str, Any]:
-    return _words(traced.program()) | {
+    return program_words(traced.program()) | {
         "blocks": traced.coordinates.blocks(),
         "columns": [_column(traced, k) for k in range(traced.coordinates.nv)],
         "biased": any(not traced.tape.is_value(n, 0) for n in traced.bias),
     }
 
 
-def _words(program: Program) -> dict[str, Any]:
+def program_words(program: Program) -> dict[str, Any]:
     """A program as the engine takes it."""
     return {
         "code": [list(instruction) for instruction in program.code],

@@ -122,10 +122,16 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
 
 def _fly(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
     """Run with steps of adapted size."""
-    for t, q, v, steps in fly(scene, islice(times, 1, None)):
+    last = 0.0  # [s] recorded
+    for t, q, v, steps, event in fly(scene, islice(times, 1, None)):
         for row in zip(t, q, v, strict=True):
             recorder.add(*row)
-        clock.tick(float(t[-1]) if t.size else clock.time, steps)
+        last = float(t[-1]) if t.size else last
+        if event is not None:
+            recorder.add_event(event.t, event.index, event.q, event.v)
+            if scene.spec.events[event.index].stop and event.t > last:
+                recorder.add(event.t, event.q, event.v)
+        clock.tick(last if event is None else event.t, steps)
 
 
 def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
