@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms import aba
+from pysim.algorithms import aba, crba
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,10 +117,11 @@ def linearised(scene: Scene) -> Array:
 
 def _carrier(scene: Scene, motion: Array) -> str:
     """The joint of the coordinate that moves most energy: |x_i|² M_ii."""
-    from pysim.algorithms import crba  # noqa: PLC0415
-
     weight = np.abs(motion) ** 2 * np.diag(np.asarray(crba(scene.model, scene.state.q)))
-    return str(scene.model.velocity_names[int(np.argmax(weight))])
+    at = int(np.argmax(weight))
+    firsts = np.array(scene.model.v_offsets)  # -1: follows another joint
+    own = np.flatnonzero((firsts >= 0) & (firsts <= at))
+    return scene.model.joint_names[int(own[-1])]
 
 
 def _polynomial(order: int) -> Callable[[complex], float]:

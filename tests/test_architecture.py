@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     {"spatial", "inertia"},
     {"joints", "shapes", "meshes", "integrators", "events"},
     {"scene"},
-    {"motion", "watch", "model", "algorithms", "compile", "rollouts"},
+    {"motion", "watch", "stability", "model", "algorithms", "compile", "rollouts"},
     {"trajectory"},
     {"simulation"},
     {"render"},

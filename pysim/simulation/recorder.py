@@ -23,8 +23,8 @@ from pysim.algorithms import (
 from pysim.errors import PysimError, SimulationError
 from pysim.simulation.blame import plugin_fault
 from pysim.spatial import quaternion_from_rotation
-from pysim.trajectory.events import joined
 from pysim.trajectory import Events, Trajectory, TrajectoryHeader, TrajectoryWriter, header_visuals
+from pysim.trajectory.events import joined
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -51,7 +51,9 @@ def create_events(file: h5py.File, nq: int, nv: int) -> None:
             dtype="f8",
             fillvalue=np.nan,
         )
-        dataset.attrs["unit"] = unit or ("see units/coordinates" if key == "q" else "see units/velocities")
+        dataset.attrs["unit"] = unit or (
+            "see units/coordinates" if key == "q" else "see units/velocities"
+        )
     file.create_dataset(
         f"{GROUP}/name", shape=(0,), maxshape=(None,), chunks=(CHUNK,), dtype=h5py.string_dtype()
     )
@@ -61,7 +63,12 @@ def append_events(file: h5py.File, events: Events) -> None:
     """Add to the group."""
     group = file[GROUP]
     first = len(group["time"])
-    for key, values in (("time", events.t), ("q", events.q), ("v", events.v), ("name", events.names)):
+    for key, values in (
+        ("time", events.t),
+        ("q", events.q),
+        ("v", events.v),
+        ("name", events.names),
+    ):
         group[key].resize(first + len(events), axis=0)
         group[key][first:] = list(values) if key == "name" else values
 
