@@ -27,6 +27,7 @@ import numpy as np
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.joints.author import author_line, call, method_place
 from pysim.joints.expression import Scalar, Tape
+from pysim.joints.plugin import build
 from pysim.joints.program import Program, emit
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class ByJoint:
         self._values = values
         self._what = what
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401, a number or numbers by name
         if name.startswith("__") or name not in self._values:
             raise AttributeError(f"no {self._what} {name!r}{did_you_mean(name, self._values)}")
         return self._values[name]
@@ -63,7 +64,7 @@ class Event:
         super().__init_subclass__(**options)
         dataclasses.dataclass(cls)
 
-    def value(self, q: ByJoint, v: ByJoint) -> Any:  # noqa: ARG002, for those who write one
+    def value(self, q: ByJoint, v: ByJoint) -> Any:  # noqa: ANN401, ARG002, for those who write one
         """Return what passes through 0 at the event; q [m or rad] and v [m/s or rad/s] by joint."""
         raise JointError(owner(type(self)), "has no value; write `def value(self, q, v)`")
 
@@ -116,6 +117,17 @@ def find_event(name: str) -> type[Event]:
     return _plugins[name]
 
 
+def make_event(name: str, keys: Mapping[str, Any], where: str) -> Event:
+    """Make an event of a type from its keys in a scene.
+
+    Raises:
+        PysimError: the type is unknown, or a key is missing, unknown or of the wrong type.
+    """
+    plugin: Any = find_event(name)
+    made: Event = build(plugin, keys, where)
+    return made
+
+
 def trace_event(
     plugin: Event, joints: Mapping[str, tuple[JointType, int, int]], nq: int, nv: int
 ) -> Program:
@@ -143,7 +155,7 @@ def trace_event(
     return emit(tape, [value.index], [], nq + nv)
 
 
-def _named(kind: JointType, numbers: list[Scalar], *, rate: bool) -> Any:
+def _named(kind: JointType, numbers: list[Scalar], *, rate: bool) -> Any:  # noqa: ANN401
     """A joint's own numbers: the one it has, or all by name."""
     if kind.plugin is not None:
         own = kind.plugin.coordinates

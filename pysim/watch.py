@@ -8,9 +8,8 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import JointError
-from pysim.events import find_event, trace_event
+from pysim.events import make_event, trace_event
 from pysim.joints import find_joint
-from pysim.joints.plugin import build
 from pysim.motion import program_words
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def _program(model: Model, event: EventSpec) -> dict[str, Any]:
     places = zip(model.joints, model.q_offsets, model.v_offsets, strict=True)
     joints = {j.name: (find_joint(j.type), q, v) for j, q, v in places if q >= 0}
     try:
-        plugin: Any = build(find_event(event.type), event.parameters, event.where)  # type: ignore[type-var]
+        plugin = make_event(event.type, event.parameters, event.where)
         return program_words(trace_event(plugin, joints, model.nq, model.nv))
     except JointError as error:
         if error.where.startswith(event.where):

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.events import find_event
+from pysim.events import make_event
 from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
-from pysim.joints.plugin import build
 from pysim.scene.spec import EventSpec
 from pysim.scene.tree import WORLD
 
@@ -58,7 +57,7 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
         _check_body(table.body or "", path, model, problems)
     elif table.type is not None:
         try:
-            build(find_event(table.type), table.parameters, "")  # type: ignore[type-var]
+            make_event(table.type, table.parameters, "")
         except PysimError as error:
             name = error.where.removeprefix(".")
             key = name if name in table.parameters else "type"

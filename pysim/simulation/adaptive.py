@@ -53,7 +53,7 @@ def fly(
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted = np.empty(0)
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
-        q_t, v_t, q, v, flight, record, *passed = _engine.advance_adaptive(
+        q_t, v_t, q, v, flight, record, q_event, v_event = _engine.advance_adaptive(
             model,
             q,
             v,
@@ -68,7 +68,9 @@ def fly(
             attempts=ATTEMPTS_A_CALL,
         )
         reached, accepted, _, worst, status, index = record[0]
-        event = Passed(int(index), float(flight[0, 4]), *passed) if status == EVENT else None
+        event = (
+            Passed(int(index), float(flight[0, 4]), q_event, v_event) if status == EVENT else None
+        )
         yield wanted[:reached], q_t[:reached], v_t[:reached], int(accepted), event
         if event is not None and scene.spec.events[event.index].stop:
             return

@@ -35,6 +35,7 @@ class Events:
 
 
 def no_events(nq: int = 0, nv: int = 0) -> Events:
+    """Return none."""
     return Events(np.zeros(0), (), np.zeros((0, nq)), np.zeros((0, nv)))
 
 
