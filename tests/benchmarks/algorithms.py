@@ -1,0 +1,123 @@
+"""Algorithms on batches and on one state, beside Pinocchio's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio
+
+import pysim
+from tests.benchmarks import operations
+from tests.benchmarks.peers import Pair
+from tests.benchmarks.report import row
+from tests.benchmarks.timing import take_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Work = Callable[[], object]
+IN_LOOP = "a Python loop of pin.{}"
+
+
+def batch_rows(name: str, batch: int, peak: float) -> None:
+    """ABA, RNEA, CRBA and FK of a batch, ns a state, with the share of the peak.
+
+    Results go into arrays that exist, as in Pinocchio. For CRBA and FK Pinocchio offers no batch: there it is a loop
+    of calls, whose cost of some 0.2 µs a call a reader may take off.
+    """
+    pair = Pair(name, batch)
+    counts = operations.counts(pair.model, pair.q[0], pair.v[0], pair.x[0])
+    for what, mine, single, peer, how in _batch_work(pair, batch):
+        times = take_turns({"mine": mine, "single": single, "peer": peer})
+        ns = {key: 1e9 * t / batch for key, t in times.items()}
+        row(name, what, ns["mine"], ns["peer"], how, counts[what] / (1e-9 * ns["mine"]) / peak)
+        row(name, f"{what} float32", ns["single"], ns["mine"], "pysim in float64")
+
+
+def _batch_work(pair: Pair, batch: int) -> list[tuple[str, Work, Work, Work, str]]:
+    """Name, work in double, in single precision, the peer's work and what it is."""
+    m, arrays = pair.model, (pair.q, pair.v, pair.x)
+    singles = tuple(a.astype(np.float32) for a in arrays)
+    pool, result = pinocchio.ModelPool(pair.pin, 1), np.zeros((m.nv, batch), order="F")
+    states = (pair.pin_q, pair.pin_v, pair.pin_x)
+    columns = [column.copy() for column in pair.pin_q.T]
+
+    def on(function: Callable[..., object], used: int, *row_shape: int) -> tuple[Work, Work]:
+        out = np.empty((batch, *row_shape))
+        out32 = np.empty((batch, *row_shape), np.float32)
+        return (
+            lambda: function(m, *arrays[:used], out=out),
+            lambda: function(m, *singles[:used], out=out32),
+        )
+
+    def loop(function: Callable[..., object]) -> Work:
+        def work() -> None:
+            for column in columns:
+                function(pair.pin, pair.data, column)
+
+        return work
+
+    def in_parallel(function: Callable[..., object]) -> Work:
+        return lambda: function(1, pool, *states, result)
+
+    return [
+        ("ABA", *on(pysim.aba, 3, m.nv), in_parallel(pinocchio.abaInParallel), "abaInParallel(1)"),
+        (
+            "RNEA",
+            *on(pysim.rnea, 3, m.nv),
+            in_parallel(pinocchio.rneaInParallel),
+            "rneaInParallel(1)",
+        ),
+        ("CRBA", *on(pysim.crba, 1, m.nv, m.nv), loop(pinocchio.crba), IN_LOOP.format("crba")),
+        (
+            "FK",
+            *on(pysim.forward_kinematics, 1, m.nbodies, 4, 4),
+            loop(pinocchio.forwardKinematics),
+            IN_LOOP.format("forwardKinematics"),
+        ),
+    ]
+
+
+def single_rows(name: str) -> None:
+    """What a control loop pays: one state from Python, µs a call, into an array that exists."""
+    pair = Pair(name, 1)
+    m, q, v, x = pair.model, pair.q[0], pair.v[0], pair.x[0]
+    p, d = pair.pin, pair.data
+    pq, pv, px = (a[:, 0].copy() for a in (pair.pin_q, pair.pin_v, pair.pin_x))
+    force, M, X = np.empty(m.nv), np.empty((m.nv, m.nv)), np.empty((m.nbodies, 4, 4))
+    aba, rnea, crba, poses = pysim.aba, pysim.rnea, pysim.crba, pysim.forward_kinematics
+    for what, mine, peer, how in (
+        ("ABA", lambda: aba(m, q, v, x), lambda: pinocchio.aba(p, d, pq, pv, px), "pin.aba"),
+        ("RNEA", lambda: rnea(m, q, v, x), lambda: pinocchio.rnea(p, d, pq, pv, px), "pin.rnea"),
+        ("CRBA", lambda: crba(m, q), lambda: pinocchio.crba(p, d, pq), "pin.crba"),
+        (
+            "FK",
+            lambda: poses(m, q),
+            lambda: pinocchio.forwardKinematics(p, d, pq),
+            "pin.forwardKinematics, its poses left in C++",
+        ),
+    ):
+        into = {
+            "ABA": lambda: aba(m, q, v, x, out=force),
+            "RNEA": lambda: rnea(m, q, v, x, out=force),
+            "CRBA": lambda: crba(m, q, out=M),
+            "FK": lambda: poses(m, q, out=X),
+        }[what]
+        times = take_turns({"mine": mine, "into": into, "peer": peer})
+        row(name, what, 1e6 * times["mine"], 1e6 * times["peer"], how)
+        row(name, f"{what} out=", 1e6 * times["into"], 1e6 * times["peer"], how)
+
+
+def growth_rows(names: tuple[str, ...], batch: int) -> None:
+    """Cost of a joint as chains grow, ns a joint and state; the ratio is to the shortest chain."""
+    pairs = {name: Pair(name, batch) for name in names}
+    for what, function, used in (("ABA", pysim.aba, 3), ("RNEA", pysim.rnea, 3)):
+        work: dict[str, Work] = {}
+        for name, pair in pairs.items():
+            arrays, out = (pair.q, pair.v, pair.x)[:used], np.empty_like(pair.v)
+            work[name] = lambda f=function, m=pair.model, a=arrays, o=out: f(m, *a, out=o)  # type: ignore[misc]
+        times = take_turns(work)
+        per_joint = {n: 1e9 * times[n] / batch / pairs[n].model.nv for n in names}
+        for name in names:
+            row(name, f"{what} a joint", per_joint[name], per_joint[names[0]], names[0])
