@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
@@ -124,8 +124,7 @@ def make_event(name: str, keys: Mapping[str, Any], where: str) -> Event:
         PysimError: the type is unknown, or a key is missing, unknown or of the wrong type.
     """
     plugin: Any = find_event(name)
-    made: Event = build(plugin, keys, where)
-    return made
+    return cast("Event", build(plugin, keys, where))
 
 
 def trace_event(

@@ -49,7 +49,7 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
     if table.joint is not None:
         offset = _value(table, path, model, problems)
     elif table.plane is not None:
-        length = np.linalg.norm(table.plane.normal)
+        length = float(np.linalg.norm(table.plane.normal))
         if length < 1e-9:
             problems.add((*path, "plane", "normal"), "is zero; give it a direction")
         else:
