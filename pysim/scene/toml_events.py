@@ -14,9 +14,10 @@ from pysim.scene.spec import EventSpec
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
+    from pysim.scene.event_table import Event
     from pysim.scene.source import Steps
     from pysim.scene.spec import ModelSpec, Settings
-    from pysim.scene.tables import Event, Scene
+    from pysim.scene.tables import Scene
     from pysim.scene.wording import Problems
 
 

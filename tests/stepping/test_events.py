@@ -14,12 +14,15 @@ import pysim
 from pysim import _engine
 from pysim.cli import main
 from pysim.compile import compile_model
-from pysim.errors import PysimError, SceneError
-from pysim.events import Event, event
+from pysim.errors import PysimError, PysimWarning, SceneError
+from pysim.events import Event, event, trace_event
 from pysim.inertia import theta_from_com
+from pysim.joints import find_joint
+from pysim.motion import program_words
+from pysim.trajectory import TrajectoryWriter
 from tests.oracles.mechanisms import one_body
 from tests.stepping.test_adaptive import FIRST, fly
-from tests.stepping.test_closed_forms import NO_GRAVITY
+from tests.stepping.test_closed_forms import NO_GRAVITY, pendulums
 
 G = 9.81
 EVENT = 3
@@ -296,3 +299,48 @@ def test_the_summary_tells_events_and_the_stop(tmp_path, capsys):
     told = capsys.readouterr().out
     assert f"event       floor: once, at {np.sqrt(6 / G):.12g} s" in told
     assert f"stopped     by floor at {np.sqrt(6 / G):.12g} s" in told
+
+
+def test_a_file_that_was_cut_short_keeps_its_events_and_one_without_them_loads(tmp_path):
+    made = run(tmp_path, PLANE, output=tmp_path / "whole.h5")
+    with TrajectoryWriter(tmp_path / "cut.h5", made.header) as writer:
+        writer.append_events(made.events)
+    with pytest.warns(PysimWarning, match="incomplete"):
+        cut = pysim.load_trajectory(tmp_path / "cut.h5")
+    assert len(cut) == 0
+    np.testing.assert_array_equal(cut.events.t, made.events.t)
+    assert cut.events.names == made.events.names
+    run(tmp_path, "", output=tmp_path / "plain.h5")
+    assert len(pysim.load_trajectory(tmp_path / "plain.h5").events) == 0
+
+
+def test_saved_again_the_events_stay(tmp_path):
+    made = run(tmp_path, PLANE)
+    made.save(tmp_path / "again.h5")
+    np.testing.assert_array_equal(
+        pysim.load_trajectory(tmp_path / "again.h5").events.q, made.events.q
+    )
+
+
+def test_a_program_gives_the_bits_of_the_coordinate_it_reads(isa):
+    """One event written in two ways, of each of five joints, so that the registers are many."""
+    model = pendulums(5)
+    joints = {name: (find_joint("revolute"), k, k) for k, name in enumerate(model.joint_names)}
+
+    class Angle(Event):
+        name_of: str
+
+        def value(self, q, v):
+            return q[self.name_of] - 0.25 + 0 * v[self.name_of]
+
+    one, other = [], []
+    for k, name in enumerate(model.joint_names):
+        program = program_words(trace_event(Angle(name), joints, 5, 5))
+        one.append(coordinate(k, 0.25))
+        other.append({**coordinate(0), "kind": "program", "program": program})
+    found, _ = passings(model, np.zeros(5), np.zeros(5), [0.4], one)
+    same, _ = passings(model, np.zeros(5), np.zeros(5), [0.4], other)
+    assert len(found) == len(same) > 0
+    for a, b in zip(found, same, strict=True):
+        for x, y in zip(a, b, strict=True):
+            np.testing.assert_array_equal(x, y)
