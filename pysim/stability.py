@@ -84,8 +84,14 @@ def step_bounds(scene: Scene) -> StepBounds:
 
 
 def modes_of(scene: Scene) -> list[Mode]:
-    """Modes at the start, those at rest left out; of a pair the one above the real axis."""
-    values, vectors = np.linalg.eig(linearised(scene))
+    """Modes at the start, those at rest left out; of a pair the one above the real axis.
+
+    None where accelerations about the start are not finite: a run says so, by joint.
+    """
+    A = linearised(scene)
+    if not np.isfinite(A).all():
+        return []
+    values, vectors = np.linalg.eig(A)
     largest = np.abs(values).max(initial=0.0)
     nv = scene.model.nv
     modes = []
