@@ -13,15 +13,40 @@ def use_isa(isa: str) -> None: ...
 def isa() -> str: ...
 def map_rows(name: str, x: NDArray[Any]) -> NDArray[Any]: ...
 def row_maps() -> list[str]: ...
+def map_pairs(name: str, a: NDArray[Any], b: NDArray[Any], y: NDArray[Any]) -> None: ...
+def pair_maps() -> dict[str, tuple[int, int, int]]: ...
+def mesh_moments(
+    vertices: Array, faces: NDArray[np.int64], origin: Array, sheet: bool = False
+) -> Array: ...
+def mesh_derivatives(
+    vertices: Array, faces: NDArray[np.int64], origin: Array, density: float
+) -> Array: ...
+def surface_faults(faces: NDArray[np.int64], vertices: int) -> dict[str, Any]: ...
+def vertex_bounds(vertices: Array) -> tuple[Array, Array, int]: ...
 
 class Model:
-    def __init__(self, joints: Sequence[Mapping[str, Any]], gravity: Sequence[float]) -> None: ...
+    def __init__(
+        self,
+        joints: Sequence[Mapping[str, Any]],
+        gravity: Sequence[float],
+        loops: Sequence[Mapping[str, Any]] = ...,
+        relations: Sequence[Mapping[str, Any]] = ...,
+        springs: Sequence[Mapping[str, Any]] = ...,
+    ) -> None: ...
     @property
     def nq(self) -> int: ...
     @property
     def nv(self) -> int: ...
     @property
     def nbodies(self) -> int: ...
+    @property
+    def tree_nv(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def loop_rows(self) -> list[int]: ...
+    @property
+    def loop_nq(self) -> int: ...
     @property
     def callback_numbers(self) -> int: ...
     @property
@@ -78,6 +103,56 @@ def aba(
 def crba(model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None) -> Array: ...
 def passive_forces(
     model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def rnea_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+    out: tuple[Array, Array, Array] | None = None,
+) -> tuple[Array, Array, Array]: ...
+def aba_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+    out: tuple[Array, Array, Array] | None = None,
+) -> tuple[Array, Array, Array]: ...
+def passive_force_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    threads: int = 1,
+    out: tuple[Array, Array] | None = None,
+) -> tuple[Array, Array]: ...
+def twist_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def placement_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
 ) -> Array: ...
 def forward_kinematics(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
@@ -142,6 +217,7 @@ def advance_adaptive(
     events: Events | None = None,
     longest: float = ...,
     attempts: int = 10000,
+    loop_q: Array | None = None,
     threads: int = 1,
 ) -> tuple[Array, Array, Array, Array, Array, NDArray[np.int64], Array, Array]: ...
 def advance(
@@ -154,5 +230,138 @@ def advance(
     integrator: str,
     actuation: Actuation,
     *,
+    loop_q: Array | None = None,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
+def joint_torque_regressor(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def kinetic_energy_regressor(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def potential_energy_regressor(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def momentum_regressor(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def jacobian(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def jacobian_time_derivative(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def frame_velocity(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def frame_acceleration(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    classical: bool,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def influence_coefficients(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def minverse(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def coriolis_matrix(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def frame_mobility(
+    model: Model,
+    q: ArrayLike,
+    body: int,
+    placement: Sequence[float],
+    expressed: str,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def centroidal_momentum(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def centroidal_momentum_rate(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def centroidal_map(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def centroidal_map_time_derivative(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array: ...
+def joint_reactions(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array: ...
+def constrained_aba(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+) -> Array: ...
+def constraint_rows(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def project(
+    model: Model, q: ArrayLike, v: ArrayLike, loop_q: ArrayLike | None, *, threads: int = 1
+) -> Array: ...

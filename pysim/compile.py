@@ -9,10 +9,20 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
-from pysim.inertia import move_theta
-from pysim.model import Body, Model, State
+from pysim.inertia import (
+    has_positive_energy,
+    is_physical,
+    move_theta,
+    nearest_physical,
+    unphysical_reason,
+)
+from pysim.loops.assembly import assemble
+from pysim.loops.idle_rows import without_idle_rows
+from pysim.model import Body, Model, State, Ties
 from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
+from pysim.scene.written import urdf_inertial
+from pysim.ties import describe_ties
 from pysim.watch import watch_events
 
 if TYPE_CHECKING:
@@ -21,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, SceneSpec, Settings
     from pysim.shapes import Geometry
 
@@ -60,20 +71,30 @@ def compile_model(spec: ModelSpec) -> Model:
     builder = _Builder(spec)
     builder.add_children("world", builder.world, np.eye(4))
     builder.add_frames()
+    for carrier in builder.carriers:
+        _check_energy(carrier, spec, builder)
     model = builder.build()
     _check_inertia(model)
-    return model
+    return without_idle_rows(model)
 
 
 def compile_scene(spec: SceneSpec) -> Scene:
-    """Freeze a scene: its model, start state, prescribed forces and events."""
+    """Freeze a scene: its model, start state, prescribed forces and events. Loops are closed.
+
+    Raises:
+        ModelError: no such mechanism, or no start near the given one in which every loop is closed.
+    """
     model = compile_model(spec.model)
+    state = start_state(model)
+    if model.rows:
+        closed = assemble(model, state.q, state.v, hold=spec.hold)
+        state = State(closed.q, closed.v, closed.loop_q)
     events = watch_events(model, spec.events)
-    return Scene(model, start_state(model), spec.settings, spec, _actuation(model, spec), events)
+    return Scene(model, state, spec.settings, spec, _actuation(model, spec), events)
 
 
 def start_state(model: Model) -> State:
-    """Return the state the joints' `start` keys name."""
+    """Return the state the joints' `start` keys name; its loops may be open."""
     q, v = model.neutral(), np.zeros(model.nv)
     for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
         if at_q >= 0:
@@ -147,6 +168,9 @@ class _Builder:
         )
         return carrier
 
+    def carries(self, carrier: _Carrier, body: BodySpec) -> bool:
+        return self._placed[body.name][0] is carrier
+
     def _weld(self, body: BodySpec, carrier: _Carrier, pose: NDArray[np.float64]) -> None:
         carrier.theta = carrier.theta + move_theta(body.theta, pose)
         carrier.geometries += [g.moved(pose) for g in body.geometries]
@@ -171,7 +195,20 @@ class _Builder:
             bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
             world_geometries=tuple(self.world.geometries),
             frames=self.frames,
+            ties=self._ties(),
         )
+
+    def _ties(self) -> Ties:
+        """Loops, couplings and springs; joints that Python computes cannot be projected onto them."""
+        spec = self.spec
+        for joint, description in zip(self.joints, self.descriptions, strict=True):
+            if "callback" in description and (spec.loops or spec.couplings):
+                problem = (
+                    f"joint {joint.name!r} is computed by Python, which loops and couplings cannot wait for; "
+                    "write it so that it can be traced"
+                )
+                raise ModelError(joint.where, problem)
+        return describe_ties(spec, self._placed, self.joints)
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""
@@ -189,6 +226,21 @@ class _Builder:
             chain.append(link.joint)
             link = self.joints[index[link.joint]].mimic
         return index[chain[-1]], ratio, offset
+
+
+def _check_energy(carrier: _Carrier, spec: ModelSpec, builder: _Builder) -> None:
+    """Refuse a moving body that some twist gives a negative kinetic energy, by the link that brings it about."""
+    if has_positive_energy(carrier.theta):
+        return
+    welded = [body for body in spec.bodies if builder.carries(carrier, body)]
+    body = next((body for body in welded if not is_physical(body.theta)), welded[0])
+    others = f" (with what is welded to it, as {carrier.name!r})" if len(welded) > 1 else ""
+    reason = unphysical_reason(body.theta) or unphysical_reason(carrier.theta)
+    problem = f"body {body.name!r}{others} can have a negative kinetic energy: {reason}"
+    if body.theta[0] > 0:
+        near = urdf_inertial(nearest_physical(body.theta))
+        problem += f'; the nearest is {near}; paste it, or load with inertia = "nearest"'
+    raise ModelError(body.where, problem)
 
 
 def _check_inertia(model: Model) -> None:
@@ -235,6 +287,7 @@ def load_model(
     free_base: bool = False,
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
+    inertia: InertiaRule = "check",
 ) -> Model:
     """Read a mechanism from a `.urdf` or `.toml` file and freeze it.
 
@@ -243,6 +296,8 @@ def load_model(
         free_base: give a URDF's root link a free joint named "root_joint" to the world.
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
         package_dirs: where `package://` is looked up first.
+        inertia: "check" tells of a robot's link whose inertia no body has, and refuses a scene's; "strict" refuses
+            both; "nearest" takes the closest body and logs it.
 
     Raises:
         SceneError: the file cannot be read; the text says where, what and what to do.
@@ -251,5 +306,7 @@ def load_model(
     from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
 
     return compile_model(
-        read_model(path, free_base=free_base, mimic=mimic, package_dirs=package_dirs)
+        read_model(
+            path, free_base=free_base, mimic=mimic, package_dirs=package_dirs, inertia=inertia
+        )
     )

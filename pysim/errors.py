@@ -41,6 +41,10 @@ class TrajectoryError(PysimError):
     """A trajectory file cannot be read or written."""
 
 
+class IdentificationError(PysimError):
+    """A recording cannot tell what is asked of it."""
+
+
 class PysimWarning(UserWarning):
     """Something suspicious that pysim accepts; the text has the form of the errors."""
 

@@ -75,6 +75,7 @@ class IntegratorType:
     name: str
     doc: str
     adaptive: bool = False  # chooses its steps by tolerances
+    loops: bool = True  # can close loops and hold couplings
     plugin: type[Integrator] | None = None
 
 
@@ -84,8 +85,10 @@ BUILTIN = {
         IntegratorType("semi_implicit", "symplectic Euler, order 1"),
         IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2"),
         IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4"),
-        IntegratorType("variational", "symplectic, keeps momenta to rounding, order 2, implicit"),
-        IntegratorType("variational4", "five variational steps, order 4"),
+        IntegratorType(
+            "variational", "symplectic, keeps momenta to rounding, order 2, implicit", loops=False
+        ),
+        IntegratorType("variational4", "five variational steps, order 4", loops=False),
         IntegratorType(
             "dopri5", "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps", adaptive=True
         ),

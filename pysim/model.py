@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +37,21 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Ties:
+    """What ties a tree together, in the engine's words: loops, couplings, springs between bodies."""
+
+    loops: Sequence[Mapping[str, object]] = ()
+    relations: Sequence[Mapping[str, object]] = ()
+    springs: Sequence[Mapping[str, object]] = ()
+
+
+@dataclass(frozen=True)
 class State:
-    """Configuration q (nq,) and velocity v (nv,)."""
+    """Configuration q (nq,) and velocity v (nv,), and the coordinates of joints that close loops (loop_nq,)."""
 
     q: Array
     v: Array
+    loop_q: Array = field(default_factory=lambda: np.zeros(0))
 
 
 class Model(_engine.Model):
@@ -59,13 +70,21 @@ class Model(_engine.Model):
         bodies: tuple[Body, ...],
         world_geometries: tuple[Geometry, ...],
         frames: Mapping[str, tuple[int, Array]],
+        ties: Ties | None = None,
     ) -> None:
         self._descriptions = tuple(descriptions)
+        self.ties = ties = ties or Ties()
         engine_joints = [
             {**d, "inertia": theta_to_packed(body.theta).tolist()}
             for d, body in zip(descriptions, bodies, strict=True)
         ]
-        super().__init__(engine_joints, np.asarray(gravity, float).tolist())
+        super().__init__(
+            engine_joints,
+            np.asarray(gravity, float).tolist(),
+            ties.loops,
+            ties.relations,
+            ties.springs,
+        )
         self.spec = spec
         self.joints = joints
         self.bodies = bodies
@@ -118,6 +137,24 @@ class Model(_engine.Model):
         return tuple(
             t.nv if at >= 0 else 0 for t, at in zip(self._types, self.v_offsets, strict=True)
         )
+
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        """The loops, in the order of their rows."""
+        return tuple(loop.name for loop in self.spec.loops)
+
+    @property
+    def coupling_names(self) -> tuple[str, ...]:
+        """The couplings; each has one row, behind those of the loops."""
+        return tuple(coupling.name for coupling in self.spec.couplings)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """The loop or coupling that every row of the constraints belongs to (rows)."""
+        of_loops = (
+            (name,) * rows for name, rows in zip(self.loop_names, self.loop_rows, strict=True)
+        )
+        return (*chain.from_iterable(of_loops), *self.coupling_names)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -250,9 +287,14 @@ class Model(_engine.Model):
             descriptions.append({**d, "armature": own.tolist()})
         return self._changed(joints=tuple(joints), descriptions=descriptions)
 
+    def with_ties(self, ties: Ties) -> Model:
+        """Return a copy with its loops, couplings and springs in other words of the engine."""
+        return self._changed(ties=ties)
+
     def _changed(
         self,
         *,
+        ties: Ties | None = None,
         gravity: Array | None = None,
         bodies: tuple[Body, ...] | None = None,
         joints: tuple[JointSpec, ...] | None = None,
@@ -266,6 +308,7 @@ class Model(_engine.Model):
             bodies=self.bodies if bodies is None else bodies,
             world_geometries=self.world_geometries,
             frames=self.frames,
+            ties=self.ties if ties is None else ties,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -278,7 +321,7 @@ class Model(_engine.Model):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by parts; joint plugins are found again by name where the model is unpickled."""
         parts = (self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
-        return _restored, (*parts, self.world_geometries, self.frames)
+        return _restored, (*parts, self.world_geometries, self.frames, self.ties)
 
     def __copy__(self) -> Model:
         return self
@@ -298,6 +341,7 @@ def _restored(
     bodies: tuple[Body, ...],
     world_geometries: tuple[Geometry, ...],
     frames: Mapping[str, tuple[int, Array]],
+    ties: Ties,
 ) -> Model:
     return Model(
         descriptions,
@@ -307,6 +351,7 @@ def _restored(
         bodies=bodies,
         world_geometries=world_geometries,
         frames=frames,
+        ties=ties,
     )
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
+from pysim.joints.closing import closing_joint, find_closing
 from pysim.joints.laws import check_at_load
 from pysim.joints.lower import lower
 from pysim.joints.plugin import build
+from pysim.joints.slopes import force_slopes, motion_slopes
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from pysim.joints.plugin import Joint
     from pysim.joints.program import Program
     from pysim.joints.trace import Traced
-    from pysim.scene.spec import JointSpec
+    from pysim.scene.spec import JointSpec, LoopSpec
 
 STORED = 6  # Column::stored in cpp/tree/model_view.hpp; 0 to 5 are the unit twists
 
@@ -44,17 +46,52 @@ def motion_of(joint: JointSpec) -> Motion:
     """
     kind = find_joint(joint.type).plugin
     if kind is None:
-        return _shape(joint.type, joint.axis, float(joint.parameters.get("pitch", 0.0)), np.eye(4))
+        return shape_motion(joint.type, joint)
     plugin = build(kind, joint.parameters, joint.where)
-    where = f"{joint.where}: joint {joint.name!r} of type {joint.type!r}"
+    what = f"joint {joint.name!r} of type {joint.type!r}"
+    follows = joint.mimic is not None
+    return _checked(plugin, joint, what, _limits(joint, plugin), joint.start_q, follows=follows)
+
+
+def closing_motion(loop: LoopSpec) -> Motion:
+    """What the engine needs to know of the joint that closes a loop.
+
+    Raises:
+        JointError: as of `motion_of`.
+    """
+    name = closing_joint(find_closing(loop.type))
+    kind = find_joint(name).plugin
+    if kind is None:
+        return shape_motion(name, loop)
+    plugin = build(kind, loop.parameters, loop.where)
+    what = f"loop {loop.name!r} of type {loop.type!r}"
+    start = plugin.neutral() if loop.start_q is None else loop.start_q
+    return _checked(plugin, loop, what, plugin.limits(), start, follows=False)
+
+
+def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:
+    """The motion of a built-in shape."""
+    return _shape(shape, joint.axis, float(joint.parameters.get("pitch", 0.0)), np.eye(4))
+
+
+def _checked(
+    plugin: Joint,
+    joint: JointSpec | LoopSpec,
+    what: str,
+    limits: Mapping[str, tuple[float, float]],
+    start: NDArray[np.float64],
+    *,
+    follows: bool,
+) -> Motion:
+    """A plugin's motion, once it keeps the laws of joints at its start."""
+    where = f"{joint.where}: {what}"
     try:
         traced = None if isinstance(plugin, CallbackJoint) else trace(plugin)
-        limits, follows = _limits(joint, plugin), joint.mimic is not None
-        check_at_load(plugin, traced, limits, joint.start_q, where, follows=follows)
+        check_at_load(plugin, traced, dict(limits), start, where, follows=follows)
     except JointError as error:
         if error.where == where:
             raise
-        problem = f"{error.problem} (joint {joint.name!r} of {joint.where})"
+        problem = f"{error.problem} ({what.split(' of type', maxsplit=1)[0]} of {joint.where})"
         raise JointError(error.where, problem) from error
     return traced_motion(plugin, traced)
 
@@ -74,12 +111,14 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
     if lowered is None:
         motion = _shape("program", (0, 0, 1), 0.0, np.eye(4))
         motion.description["program"] = _program(traced)
+        motion.description["derivative"] = words(motion_slopes(traced))
     else:
         pitch = lowered.parameters.get("pitch", 0.0)
         motion = _shape(lowered.shape, lowered.axis, pitch, lowered.at)
-    force = traced.force_program()
-    if force is not None:
-        motion.description["force"] = program_words(force)
+    force, slopes = traced.force_program(), force_slopes(traced)
+    if force is not None and slopes is not None:
+        motion.description["force"] = words(force)
+        motion.description["force_derivative"] = words(slopes)
     return motion
 
 
@@ -114,14 +153,14 @@ def _shape(shape: str, axis: Sequence[float], pitch: float, at: NDArray[np.float
 
 
 def _program(traced: Traced) -> dict[str, Any]:
-    return program_words(traced.program()) | {
+    return words(traced.program()) | {
         "blocks": traced.coordinates.blocks(),
         "columns": [_column(traced, k) for k in range(traced.coordinates.nv)],
         "biased": any(not traced.tape.is_value(n, 0) for n in traced.bias),
     }
 
 
-def program_words(program: Program) -> dict[str, Any]:
+def words(program: Program) -> dict[str, Any]:
     """A program as the engine takes it."""
     return {
         "code": [list(instruction) for instruction in program.code],

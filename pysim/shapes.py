@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia import theta_from_com
+from pysim.inertia import primitives
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,56 +58,12 @@ class Geometry:
 
 def primitive_volume(shape: Shape) -> float:
     """Return the volume of a primitive [m³]."""
-    size = shape.size
-    match shape.kind:
-        case "box":
-            return size[0] * size[1] * size[2]
-        case "sphere":
-            return 4 / 3 * np.pi * size[0] ** 3
-        case "cylinder":
-            return np.pi * size[0] ** 2 * size[1]
-        case "capsule":
-            return np.pi * size[0] ** 2 * (size[1] + 4 / 3 * size[0])
-        case "cone":
-            return np.pi * size[0] ** 2 * size[1] / 3
-        case "ellipsoid":
-            return 4 / 3 * np.pi * size[0] * size[1] * size[2]
-    raise ValueError(f"no primitive is called {shape.kind!r}")
+    return float(primitive_theta(shape, 1.0)[0])
 
 
 def primitive_theta(shape: Shape, density: float) -> Array:
     """Return θ (10,) of a primitive of uniform density [kg/m³] about its origin."""
-    mass = density * primitive_volume(shape)
-    com = np.zeros(3)
-    size = shape.size
-    match shape.kind:
-        case "box":
-            x, y, z = np.square(size) / 12
-            moments = (y + z, z + x, x + y)
-        case "sphere":
-            moments = (0.4 * size[0] ** 2,) * 3
-        case "cylinder":
-            across = size[0] ** 2 / 4 + size[1] ** 2 / 12
-            moments = (across, across, size[0] ** 2 / 2)
-        case "capsule":
-            moments = _capsule_moments(*size)
-        case "cone":
-            radius, length = size
-            com[2] = -length / 4
-            across = 3 / 20 * radius**2 + 3 / 80 * length**2
-            moments = (across, across, 0.3 * radius**2)
-        case _:
-            a, b, c = np.square(size) / 5
-            moments = (b + c, c + a, a + b)
-    return theta_from_com(mass, com, mass * np.diag(moments))
-
-
-def _capsule_moments(radius: float, length: float) -> tuple[float, float, float]:
-    """Principal moments over mass [m²] of a cylinder with two half balls."""
-    middle, caps = length, 4 / 3 * radius  # volumes over π r²
-    total = middle + caps
-    along = (middle * radius**2 / 2 + caps * 0.4 * radius**2) / total
-    # a half ball's centroid lies 3/8 r from its face, which lies length/2 from the middle
-    cap = 0.4 * radius**2 + length**2 / 4 + 3 / 8 * length * radius
-    across = (middle * (radius**2 / 4 + length**2 / 12) + caps * cap) / total
-    return across, across, along
+    if shape.kind not in SIZES or shape.kind == "mesh":
+        raise ValueError(f"no primitive is called {shape.kind!r}")
+    theta: Array = getattr(primitives, shape.kind)(*shape.size, density=density)
+    return theta

@@ -10,7 +10,7 @@ from pysim import _engine
 from pysim.errors import JointError
 from pysim.events import make_event, trace_event
 from pysim.joints import find_joint
-from pysim.motion import program_words
+from pysim.motion import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def watch_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | 
 
 
 def _description(model: Model, event: EventSpec) -> dict[str, Any]:
-    words: dict[str, Any] = {
+    described: dict[str, Any] = {
         "kind": "coordinate",
         "direction": DIRECTIONS[event.direction],
         "index": 0,
@@ -43,13 +43,13 @@ def _description(model: Model, event: EventSpec) -> dict[str, Any]:
     }
     if event.joint is not None:
         index = [joint.name for joint in model.joints].index(event.joint)
-        return words | {"index": model.q_offsets[index] + event.coordinate}
+        return described | {"index": model.q_offsets[index] + event.coordinate}
     if event.body is not None:
         body, pose = model.frames.get(event.body) or (model.body_names.index(event.body), np.eye(4))
         point = pose[:3, :3] @ np.array(event.point) + pose[:3, 3]
         plane = {"index": body, "point": point.tolist(), "normal": list(event.normal)}
-        return words | {"kind": "plane"} | plane
-    return words | {"kind": "program", "program": _program(model, event)}
+        return described | {"kind": "plane"} | plane
+    return described | {"kind": "program", "program": _program(model, event)}
 
 
 def _program(model: Model, event: EventSpec) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _program(model: Model, event: EventSpec) -> dict[str, Any]:
     joints = {j.name: (find_joint(j.type), q, v) for j, q, v in places if q >= 0}
     try:
         plugin = make_event(event.type, event.parameters, event.where)
-        return program_words(trace_event(plugin, joints, model.nq, model.nv))
+        return words(trace_event(plugin, joints, model.nq, model.nv))
     except JointError as error:
         if error.where.startswith(event.where):
             raise

@@ -22,9 +22,10 @@ PYTHON_LAYERS = [
     {"spatial", "inertia"},
     {"joints", "shapes", "meshes", "integrators", "events"},
     {"scene"},
-    {"motion", "watch", "stability", "model", "algorithms", "compile", "rollouts"},
+    {"motion", "watch", "stability", "model", "algorithms", "compile", "ties", "loops", "rollouts"},
     {"trajectory"},
     {"simulation"},
+    {"identify"},
     {"render"},
     {"cli"},
 ]
@@ -39,7 +40,18 @@ CPP_LAYERS = [
     {"bindings"},
 ]
 KERNELS = ("simd", "spatial", "dynamics", "constraints", "stepping")
-HEAVY = ("vtk", "vtkmodules", "pyvista", "trimesh", "matplotlib", "pydantic", "h5py", "rich")
+HEAVY = (
+    "vtk",
+    "vtkmodules",
+    "pyvista",
+    "trimesh",
+    "matplotlib",
+    "pydantic",
+    "h5py",
+    "rich",
+    "scipy",
+    "tomlkit",
+)
 OBJECTS = sorted((ROOT / "build").glob("**/isa_*.cpp.o"))
 
 

@@ -132,8 +132,8 @@ def test_a_batch_is_judged_row_by_row() -> None:
         (
             inertia.theta_from_com(1, [0, 0, 0], np.diag([1, 1, 2.5])),
             (
-                "the principal moments 1, 1, 2.5 [kg·m²] violate the triangle inequality: "
-                "the largest exceeds the sum of the others by 20 %"
+                "Ixx + Iyy < Izz by 20 %, against the triangle inequality of the principal moments "
+                "1, 1, 2.5 [kg·m²]"
             ),
         ),
         (

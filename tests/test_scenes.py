@@ -20,6 +20,7 @@ import pytest
 import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
+from tests import closed_scenes
 from tests.joints.claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
@@ -172,6 +173,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "spring": spring,
     "t_handle": t_handle,
     "timed_pendulum": timed_pendulum,
+    **closed_scenes.CLAIMS,
     **PLUGIN_CLAIMS,
 }
 

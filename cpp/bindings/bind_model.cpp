@@ -51,7 +51,11 @@ tree::ProgramDescription describe_motion(const py::dict& d) {
 JointDescription describe(const py::dict& d) {
   JointDescription joint;
   if (d.contains("program")) joint.program = describe_motion(d["program"]);
-  if (d.contains("force")) joint.force = describe_program(d["force"]);
+  if (d.contains("derivative")) joint.derivative = describe_program(d["derivative"]);
+  if (d.contains("force")) {
+    joint.force = describe_program(d["force"]);
+    joint.force_derivative = describe_program(d["force_derivative"]);
+  }
   joint.name = d["name"].cast<std::string>();
   joint.shape = d["shape"].cast<std::string>();
   joint.parent = d["parent"].cast<int>();
@@ -72,13 +76,66 @@ JointDescription describe(const py::dict& d) {
   return joint;
 }
 
-Model make_model(const std::vector<py::dict>& joints, const std::vector<double>& gravity) {
+tree::LoopDescription describe_loop(const py::dict& d) {
+  tree::LoopDescription loop;
+  loop.kind = d["kind"].cast<std::string>();
+  loop.joint = describe(d);
+  loop.a = d["a"].cast<int>();
+  loop.b = d["b"].cast<int>();
+  pack_pose(d["at_a"].cast<Numbers>(), loop.at_a);
+  pack_pose(d["at_b"].cast<Numbers>(), loop.at_b);
+  loop.length = d["length"].cast<double>();
+  loop.kept = d["kept"].cast<std::vector<int>>();
+  loop.start = d["start"].cast<Numbers>();
+  return loop;
+}
+
+std::vector<tree::Term<double>> describe_terms(const py::handle& list) {
+  std::vector<tree::Term<double>> terms;
+  for (const auto& [q, v, factor] : list.cast<std::vector<std::tuple<int, int, double>>>()) {
+    terms.push_back({q, v, factor});
+  }
+  return terms;
+}
+
+tree::RelationDescription describe_relation(const py::dict& d) {
+  tree::RelationDescription relation;
+  relation.name = d["name"].cast<std::string>();
+  relation.terms = describe_terms(d["terms"]);
+  relation.offset = d["offset"].cast<double>();
+  if (!d.contains("function")) return relation;
+  relation.inputs = describe_terms(d["inputs"]);
+  relation.function = describe_program(d["function"]);
+  return relation;
+}
+
+tree::Spring<double> describe_spring(const py::dict& d) {
+  tree::Spring<double> spring = {};
+  spring.a = d["a"].cast<int>();
+  spring.b = d["b"].cast<int>();
+  copy_exactly(d["at_a"].cast<Numbers>(), 3, spring.at_a, "at_a");
+  copy_exactly(d["at_b"].cast<Numbers>(), 3, spring.at_b, "at_b");
+  spring.stiffness = d["stiffness"].cast<double>();
+  spring.damping = d["damping"].cast<double>();
+  spring.length = d["length"].cast<double>();
+  return spring;
+}
+
+Model make_model(const std::vector<py::dict>& joints,
+                 const std::vector<double>& gravity,
+                 const std::vector<py::dict>& loops,
+                 const std::vector<py::dict>& relations,
+                 const std::vector<py::dict>& springs) {
   double g[3];
   copy_exactly(gravity, 3, g, "gravity");
   std::vector<JointDescription> descriptions;
   descriptions.reserve(joints.size());
   for (const auto& d : joints) descriptions.push_back(describe(d));
-  return Model(descriptions, g);
+  tree::Ties ties;
+  for (const auto& d : loops) ties.loops.push_back(describe_loop(d));
+  for (const auto& d : relations) ties.relations.push_back(describe_relation(d));
+  for (const auto& d : springs) ties.springs.push_back(describe_spring(d));
+  return Model(descriptions, g, ties);
 }
 
 template <class Select>
@@ -92,9 +149,16 @@ std::vector<int> per_joint(const Model& model, Select select) {
 
 void bind_model(py::module_& m) {
   py::class_<Model>(m, "Model", "Frozen mechanism; build it with pysim.compile.")
-      .def(py::init(&make_model), "joints"_a, "gravity"_a)
+      .def(py::init(&make_model),
+           "joints"_a,
+           "gravity"_a,
+           "loops"_a = std::vector<py::dict>(),
+           "relations"_a = std::vector<py::dict>(),
+           "springs"_a = std::vector<py::dict>())
       .def_property_readonly("nq", &Model::nq, "Numbers in q.")
       .def_property_readonly("nv", &Model::nv, "Numbers in v.")
+      .def_property_readonly(
+          "tree_nv", &Model::tree_nv, "Numbers in v with those of joints that follow others.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
       .def_property_readonly(
           "gravity",
@@ -112,6 +176,16 @@ void bind_model(py::module_& m) {
           "v_offsets",
           [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_v; }); },
           "Where each joint's numbers begin in v; -1 where it follows another joint.")
+      .def_property_readonly("rows", &Model::rows, "Rows of the constraints: loops and couplings.")
+      .def_property_readonly("loop_nq", &Model::loop_nq, "Coordinates of the joints that close loops.")
+      .def_property_readonly(
+          "loop_rows",
+          [](const Model& model) {
+            std::vector<int> rows;
+            for (const auto& loop : model.loops()) rows.push_back(loop.rows);
+            return rows;
+          },
+          "Rows of every loop.")
       .def_property_readonly(
           "callback_numbers", &Model::callback_numbers, "Numbers a state that Python computes.")
       .def(

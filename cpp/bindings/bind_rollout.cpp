@@ -22,6 +22,7 @@ struct Plan {
 };
 
 void check(const Model& model, const Plan& plan) {
+  check_constraints(model, plan.integrator);
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
   }
@@ -81,6 +82,8 @@ py::tuple rollout(const Model& model,
   call.batch().actuation = &none;
   call.batch().integrator = plan.integrator;
   call.batch().step = plan.step;
+  std::vector<Real> loop_q = call.loop_start();
+  call.batch().loop_q = call.batch().out_loop_q = loop_q.data();
   run_in_pieces(call, request, plan.threads);
   return py::make_tuple(q, v);
 }

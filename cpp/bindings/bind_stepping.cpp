@@ -1,3 +1,5 @@
+#include <pybind11/stl.h>
+
 #include "bindings/calls.hpp"
 #include "bindings/events.hpp"
 #include "bindings/integrators.hpp"
@@ -24,6 +26,28 @@ struct Actuation {
   }
 };
 
+/// Coordinates of the loops' joints, moved along in place; where the caller gives none, nobody sees them.
+class LoopCoordinates {
+ public:
+  using Array = py::array_t<double, py::array::c_style>;
+
+  LoopCoordinates(const Model& model, std::optional<Array>& given, const Call<double>& call) : given_(given) {
+    const py::ssize_t count = call.leading().states * model.loop_nq();
+    if (!given_) {
+      own_ = call.loop_start();
+    } else if (given_->size() != count || !given_->writeable()) {
+      throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(model.loop_nq()) +
+                                  " numbers a state");
+    }
+  }
+
+  double* data() { return given_ ? given_->mutable_data() : own_.data(); }
+
+ private:
+  std::optional<Array>& given_;
+  std::vector<double> own_;
+};
+
 py::tuple advance(const Model& model,
                   py::handle q,
                   py::handle v,
@@ -32,6 +56,7 @@ py::tuple advance(const Model& model,
                   py::ssize_t steps,
                   const std::string& integrator,
                   const Actuation& actuation,
+                  std::optional<LoopCoordinates::Array> loop_q,
                   int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
@@ -44,6 +69,7 @@ py::tuple advance(const Model& model,
   if (steps < 0) throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(steps));
   Call<double> call(model, q);
   call.set_v(v);
+  LoopCoordinates carried(model, loop_q, call);
   const auto forces = actuation.view(model);
   auto q1 = make_output<double>(call.leading(), {model.nq()});
   auto v1 = make_output<double>(call.leading(), {model.nv()});
@@ -52,8 +78,10 @@ py::tuple advance(const Model& model,
   engine::Batch<double>& batch = call.batch();
   batch.out = numbers<double>(q1);
   batch.out_v = numbers<double>(v1);
+  batch.loop_q = batch.out_loop_q = carried.data();
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
+  check_constraints(model, batch.integrator);
   batch.time = time;
   batch.step = step;
   batch.steps = steps;
@@ -93,6 +121,7 @@ py::tuple advance_adaptive(const Model& model,
                            const Events* events,
                            double longest,
                            py::ssize_t attempts,
+                           std::optional<LoopCoordinates::Array> loop_q,
                            int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints takes steps of fixed size only");
@@ -119,7 +148,8 @@ py::tuple advance_adaptive(const Model& model,
   auto v1 = make_output<double>(call.leading(), {model.nv()});
   auto q_event = make_output<double>(call.leading(), {model.nq()});
   auto v_event = make_output<double>(call.leading(), {model.nv()});
-  py::array_t<double> carried({worlds, py::ssize_t{carry}}, flight.data());
+  py::array_t<double> flown({worlds, py::ssize_t{carry}}, flight.data());
+  LoopCoordinates loop_coordinates(model, loop_q, call);
   py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{6}});
 
   adaptive.tolerances = {
@@ -128,7 +158,7 @@ py::tuple advance_adaptive(const Model& model,
   adaptive.count = times.size();
   adaptive.attempts = attempts;
   adaptive.longest = longest;
-  adaptive.flight = carried.mutable_data();
+  adaptive.flight = flown.mutable_data();
   adaptive.q = numbers<double>(q1);
   adaptive.v = numbers<double>(v1);
   adaptive.record = record.mutable_data();
@@ -140,12 +170,13 @@ py::tuple advance_adaptive(const Model& model,
   batch.actuation = &forces;
   batch.adaptive = &adaptive;
   if (events != nullptr) batch.extra_scratch = events->scratch(model);
+  batch.loop_q = batch.out_loop_q = loop_coordinates.data();
   {
     const py::gil_scoped_release nogil;
     const auto& table = engine::kernels();
     engine::run_batch<double>(table.advance_adaptive, table.float64.width, model, batch, threads);
   }
-  return py::make_tuple(q_t, v_t, q1, v1, carried, record, q_event, v_event);
+  return py::make_tuple(q_t, v_t, q1, v1, flown, record, q_event, v_event);
 }
 
 }  // namespace
@@ -178,10 +209,13 @@ void bind_stepping(py::module_& m) {
         "integrator"_a,
         "actuation"_a,
         py::kw_only(),
+        "loop_q"_a.noconvert() = py::none(),
         "threads"_a = 1,
-        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite, and a "
-        "state "
-        "that did not is returned as it last was.");
+        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite and on "
+        "its "
+        "constraints, and a state that did not is returned as it last was. loop_q, the coordinates of the "
+        "joints "
+        "that close loops, are moved along in place; they are found anew where none are given.");
   m.def(
       "advance_adaptive",
       &advance_adaptive,
@@ -198,6 +232,7 @@ void bind_stepping(py::module_& m) {
       "events"_a = nullptr,
       "longest"_a = std::numeric_limits<double>::infinity(),
       "attempts"_a = 10000,
+      "loop_q"_a.noconvert() = py::none(),
       "threads"_a = 1,
       "Steps of Dormand and Prince through `times`. Returns (q, v) at the times, (q, v, flight) for the next "
       "call, the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "

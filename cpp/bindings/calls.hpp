@@ -38,6 +38,25 @@ class Call {
   void set_x(py::handle x, const char* name, const Shape& row) { batch_.x = keep(x, name, row); }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
+  /// Coordinates of the joints that close loops; where they start if none are given.
+  void set_loop_q(py::handle loop_q) {
+    if (!loop_q.is_none()) {
+      batch_.loop_q = keep(loop_q, "loop_q", {model_.loop_nq()});
+      return;
+    }
+    loop_start_ = loop_start();
+    batch_.loop_q = loop_start_.data();
+  }
+
+  /// Where the coordinates of the joints that close loops start, for every state.
+  std::vector<Real> loop_start() const {
+    std::vector<Real> rows;
+    for (py::ssize_t k = 0; k < leading_.states; ++k) {
+      for (const double x : model_.loop_start()) rows.push_back(static_cast<Real>(x));
+    }
+    return rows;
+  }
+
   /// Velocities of zero, for statics.
   void set_v_zero() {
     zeros_.assign(static_cast<std::size_t>(leading_.states * model_.nv()), Real(0));
@@ -133,9 +152,9 @@ class Call {
   const Model& model_;
   Leading leading_;
   Rows<Real> q_;
-  std::optional<Rows<Real>> kept_[3];
+  std::optional<Rows<Real>> kept_[4];
   int count_ = 0;
-  std::vector<Real> zeros_;
+  std::vector<Real> zeros_, loop_start_;
   py::object callback_;  ///< keeps the numbers that Python computed
   Extent output_[4];
   int outputs_ = 0;

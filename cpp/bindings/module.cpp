@@ -6,10 +6,17 @@
 namespace pysim::bindings {
 void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
+void bind_constraints(pybind11::module_&);
+void bind_derivatives(pybind11::module_&);
 void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
+void bind_regressors(pybind11::module_&);
+void bind_frames(pybind11::module_&);
+void bind_inertia(pybind11::module_&);
+void bind_meshes(pybind11::module_&);
+void bind_pairs(pybind11::module_&);
 }  // namespace pysim::bindings
 
 PYBIND11_MODULE(_engine, m) {
@@ -22,8 +29,15 @@ PYBIND11_MODULE(_engine, m) {
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
   bind_model(m);
   bind_dynamics(m);
+  bind_constraints(m);
+  bind_derivatives(m);
   bind_kinematics(m);
   bind_stepping(m);
   bind_rollout(m);
   bind_spatial(m);
+  bind_regressors(m);
+  bind_frames(m);
+  bind_inertia(m);
+  bind_meshes(m);
+  bind_pairs(m);
 }

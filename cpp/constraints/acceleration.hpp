@@ -8,33 +8,15 @@
 #include "dynamics/crba.hpp"
 #include "dynamics/passive.hpp"
 #include "dynamics/rnea.hpp"
+#include "spatial/symmetric.hpp"
 #include "tree/coordinates.hpp"
 
 namespace pysim::constraints {
 
-using simd::all;
-using simd::fnma;
 using spatial::Force;
+using spatial::solve_symmetric;
 using tree::ModelView;
 using tree::Workspace;
-
-/// Solves A x = b in place by A = L D Lᵀ; A (n × n, row-major) is overwritten.
-template <class S>
-void solve_symmetric(int n, S* A, S* x) {
-  for (int j = 0; j < n; ++j) {
-    const S inv_D = all<S>(1) / A[j * n + j];
-    for (int i = j + 1; i < n; ++i) {
-      const S L = A[i * n + j] * inv_D;
-      for (int k = j + 1; k <= i; ++k) A[i * n + k] = fnma(L, A[k * n + j], A[i * n + k]);
-      x[i] = fnma(L, x[j], x[i]);
-    }
-    x[j] *= inv_D;
-  }
-  for (int j = n - 1; j >= 0; --j) {
-    const S inv_D = all<S>(1) / A[j * n + j];
-    for (int i = j + 1; i < n; ++i) x[j] = fnma(A[i * n + j] * inv_D, x[i], x[j]);
-  }
-}
 
 /// v̇ of the user's coordinates under the generalised forces `tau`; `passive` adds the joints' own forces.
 template <class S>

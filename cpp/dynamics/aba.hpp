@@ -42,11 +42,12 @@ void spread_velocity(const ModelView<typename S::Real>& model,
                      const S* v,
                      const Force<S>* f_ext,
                      AbaBody<S>* body,
-                     Motion<S>* columns) {
+                     Motion<S>* columns,
+                     const tree::Turns<S>& turns) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
-    B.X_PB = tree::evaluate(model, b, q, columns);
+    B.X_PB = tree::evaluate(model, b, q, turns, columns);
 
     Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
     for (int i = 0; i < joint.nv; ++i) V = plus(V, tree::axis(joint, columns, i), v[joint.v + i]);
@@ -127,7 +128,8 @@ void aba(const ModelView<typename S::Real>& model,
   AbaBody<S>* const body = w.template take<AbaBody<S>>(model.bodies);
   Elimination<S>* const elimination = w.template take<Elimination<S>>(model.nv);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  spread_velocity(model, q, v, f_ext, body, columns);
+  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+  spread_velocity(model, q, v, f_ext, body, columns, turns);
   reduce_to_root(model, tau, body, columns, elimination);
   spread_acceleration(model, columns, elimination, body, a);
 }

@@ -14,11 +14,12 @@ void crba(const ModelView<typename S::Real>& model, const S* q, S* M, Workspace<
   Pose<S>* const X_PB = w.template take<Pose<S>>(model.bodies);
   Inertia<S>* const composite = w.template take<Inertia<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
   const int nv = model.nv;
 
   for (int k = 0; k < nv * nv; ++k) M[k] = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
-    X_PB[b] = tree::evaluate(model, b, q, columns);
+    X_PB[b] = tree::evaluate(model, b, q, turns, columns);
     composite[b] = spatial::all_inertia<S>(model.constants[b].inertia);
   }
   for (int b = model.bodies - 1; b >= 0; --b) {

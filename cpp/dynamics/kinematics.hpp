@@ -25,9 +25,10 @@ using tree::Workspace;
 template <class S>
 void forward_kinematics(const ModelView<typename S::Real>& model, const S* q, Pose<S>* X_WB, Workspace<S> w) {
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Pose<S> X_PB = tree::evaluate(model, b, q, columns);
+    const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);
     X_WB[b] = joint.parent < 0 ? X_PB : X_WB[joint.parent] * X_PB;
   }
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dynamics/retract.hpp"
+#include "dynamics/springs.hpp"
 #include "simd/math.hpp"
 #include "tree/program.hpp"
 #include "tree/workspace.hpp"
@@ -103,9 +104,10 @@ void passive_forces(
     if (joint.force < 0) continue;
     add_program_force(model.program[joint.force], joint, q + joint.q, v + joint.v, tau + joint.v, w.next);
   }
+  if (model.springs > 0) add_spring_forces(model, q, v, tau, w);
 }
 
-/// Energy stored in springs and stops [J].
+/// Energy stored in the joints' springs and stops [J].
 template <class S>
 S elastic_energy(const ModelView<typename S::Real>& model, const S* tree_q) {
   S twice = all<S>(0);

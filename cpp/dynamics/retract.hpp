@@ -41,35 +41,40 @@ PYSIM_INLINE void store(const Quaternion<S>& a, S* p) {
   p[0] = a.x, p[1] = a.y, p[2] = a.z, p[3] = a.w;
 }
 
-/// q1 = q ⊕ dq. The quaternions of q1 are unit to rounding. q1 may be q.
+/// q1 = q ⊕ dq of one joint's coordinates. The quaternions of q1 are unit to rounding. q1 may be q.
+template <class S>
+void retract_joint(const Joint& joint, const S* q, const S* dq, S* q1) {
+  for (int k = 0; k < joint.blocks; ++k) {
+    const Block& block = joint.block[k];
+    const S *p = q + block.q, *d = dq + block.v;
+    S* p1 = q1 + block.q;
+    switch (block.group) {
+      case Group::real: {
+        for (int i = 0; i < block.nv; ++i) p1[i] = p[i] + d[i];
+        break;
+      }
+      case Group::rotation: {
+        store(normalized(load_quaternion(p) * spatial::exp_quaternion(load3(d))), p1);
+        break;
+      }
+      case Group::pose: {
+        const auto step = spatial::exp_position(Motion<S>{load3(d), load3(d + 3)});
+        const auto turn = load_quaternion(p + 3);
+        store(load3(p) + spatial::rotation(turn) * step, p1);
+        store(normalized(turn * spatial::exp_quaternion(load3(d + 3))), p1 + 3);
+        break;
+      }
+    }
+  }
+}
+
+/// q1 = q ⊕ dq, joint by joint. q1 may be q.
 template <class S>
 void retract(const ModelView<typename S::Real>& model, const S* q, const S* dq, S* q1) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_q < 0) continue;
-    for (int k = 0; k < joint.blocks; ++k) {
-      const Block& block = joint.block[k];
-      const S* p = q + joint.own_q + block.q;
-      const S* d = dq + joint.own_v + block.v;
-      S* p1 = q1 + joint.own_q + block.q;
-      switch (block.group) {
-        case Group::real: {
-          for (int i = 0; i < block.nv; ++i) p1[i] = p[i] + d[i];
-          break;
-        }
-        case Group::rotation: {
-          store(normalized(load_quaternion(p) * spatial::exp_quaternion(load3(d))), p1);
-          break;
-        }
-        case Group::pose: {
-          const auto step = spatial::exp_position(Motion<S>{load3(d), load3(d + 3)});
-          const auto turn = load_quaternion(p + 3);
-          store(load3(p) + spatial::rotation(turn) * step, p1);
-          store(normalized(turn * spatial::exp_quaternion(load3(d + 3))), p1 + 3);
-          break;
-        }
-      }
-    }
+    retract_joint(joint, q + joint.own_q, dq + joint.own_v, q1 + joint.own_q);
   }
 }
 

@@ -24,11 +24,12 @@ void rnea(const ModelView<typename S::Real>& model,
   };
   Body* const body = w.template take<Body>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
 
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Body& B = body[b];
-    B.X_PB = tree::evaluate(model, b, q, columns);
+    B.X_PB = tree::evaluate(model, b, q, turns, columns);
 
     const bool root = joint.parent < 0;
     Motion<S> V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);

@@ -1,6 +1,7 @@
 // The caller's arrays: one row a state, and how packs of states are read from and written to them.
 #pragma once
 
+#include "dynamics/frame.hpp"
 #include "simd/load_rows.hpp"
 #include "stepping/error.hpp"
 #include "stepping/events.hpp"
@@ -56,12 +57,17 @@ struct Batch {
   const Real *q, *v;
   const Real* x;         ///< third argument: a, tau, dq or q1
   const Real* callback;  ///< (states, callback_numbers) of joints that Python computes
+  const Real* loop_q;    ///< (states, closure nq) where the fit of the loops' joints begins
   const Real* f_ext;     ///< (states, bodies, 6) in the user's body frames
   Real* out;
   Real* out_v;            ///< advance: the new velocity
+  Real* out_loop_q;       ///< advance: the new coordinates of the loops' joints
+  Real* derivative[3];    ///< derivatives: with respect to q, v and the third argument
   bool passive;           ///< include the joints' own forces
-  int body;               ///< frame_placement: the body that carries the frame, −1 the world
-  const Real* placement;  ///< frame_placement: the frame in the engine's body frame, as 12 numbers
+  int body;               ///< of a frame: the body that carries it, −1 the world
+  const Real* placement;  ///< of a frame: its pose in the engine's body frame, as 12 numbers
+  dynamics::Expressed expressed;
+  bool classical;  ///< accelerations of points, not of twists' components
 
   const stepping::Actuation* actuation;
   Integrator integrator;
@@ -94,12 +100,24 @@ struct States {
     simd::store_rows(packs, count, rows + first * count, count);
   }
 
+  /// `count` numbers of `out` from `begin` on, where a state's row has `row` numbers.
+  void save_part(const S* packs, std::ptrdiff_t begin, std::ptrdiff_t count, std::ptrdiff_t row) const {
+    simd::store_rows(packs, count, batch.out + first * row + begin, row);
+  }
+
+  void clear_part(std::ptrdiff_t begin, std::ptrdiff_t end, std::ptrdiff_t row) const {
+    simd::clear_rows<S>(end - begin, batch.out + first * row + begin, row);
+  }
+
   /// The user's q, and behind it what Python computed.
   S* own_q() {
     S* const q = load(batch.q, model.own_nq);
     if (model.callback_numbers > 0) load(batch.callback, model.callback_numbers);
     return q;
   }
+
+  /// Coordinates of the loops' joints.
+  S* loop_q() { return load(batch.loop_q, model.loop_nq()); }
 
   S* own_v() { return load(batch.v, model.own_nv); }
   const S* tree_q() { return tree::tree_q(model, static_cast<const S*>(own_q()), w); }
@@ -129,6 +147,11 @@ struct States {
 
   /// Generalised forces of the tree, on the user's coordinates, to `out`.
   void save_forces(const S* tau) { save(tree::own_forces(model, tau, w), batch.out, model.own_nv); }
+
+  void save_twist(const spatial::Motion<S>& V) const {
+    const S entry[6] = {V.v.x, V.v.y, V.v.z, V.w.x, V.w.y, V.w.z};
+    save(entry, batch.out, 6);
+  }
 
   void save_number(S x) const { scatter(x, batch.out + first, 1); }
 

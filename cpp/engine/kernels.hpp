@@ -1,7 +1,13 @@
 // The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
 #pragma once
 
+#include "engine/derivative_operations.hpp"
+#include "engine/frame_operations.hpp"
+#include "engine/inertia_operations.hpp"
+#include "engine/mesh_kernels.hpp"
 #include "engine/operations.hpp"
+#include "engine/pair_kernels.hpp"
+#include "engine/regressor_operations.hpp"
 #include "engine/rollout_operation.hpp"
 #include "engine/spatial_kernels.hpp"
 
@@ -22,6 +28,15 @@ struct DynamicsKernels {
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
   Kernel<Real> integrate, difference, rollout;
+  Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
+  Kernel<Real> momentum_regressor;
+  Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
+  Kernel<Real> minverse, coriolis_matrix, frame_mobility;
+  Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
+  Kernel<Real> joint_reactions;
+  Kernel<Real> constrained_aba, constraint_rows, project;
+  Kernel<Real> rnea_derivatives, aba_derivatives, passive_force_derivatives;
+  Kernel<Real> twist_derivatives, placement_derivatives;
 };
 
 struct Kernels {
@@ -31,6 +46,9 @@ struct Kernels {
   Kernel<double> advance, advance_adaptive;
   SpatialKernels<double> spatial;
   SpatialKernels<float> spatial_float;
+  PairKernels<double> pairs;
+  PairKernels<float> pairs_float;
+  MeshKernels meshes;
 };
 
 /// Whole packs first, then the remaining states one at a time through the same code.
@@ -66,7 +84,32 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
           &run<Difference, S, Tail>,
-          &run<Rollout, S, Tail>};
+          &run<Rollout, S, Tail>,
+          &run<JointTorqueRegressor, S, Tail>,
+          &run<KineticEnergyRegressor, S, Tail>,
+          &run<PotentialEnergyRegressor, S, Tail>,
+          &run<MomentumRegressor, S, Tail>,
+          &run<Jacobian, S, Tail>,
+          &run<JacobianRate, S, Tail>,
+          &run<FrameVelocity, S, Tail>,
+          &run<FrameAcceleration, S, Tail>,
+          &run<InfluenceCoefficients, S, Tail>,
+          &run<Minverse, S, Tail>,
+          &run<CoriolisMatrix, S, Tail>,
+          &run<FrameMobility, S, Tail>,
+          &run<CentroidalMomentum, S, Tail>,
+          &run<CentroidalMomentumRate, S, Tail>,
+          &run<CentroidalMap, S, Tail>,
+          &run<CentroidalMapRate, S, Tail>,
+          &run<JointReactions, S, Tail>,
+          &run<ConstrainedAba, S, Tail>,
+          &run<ConstraintRows, S, Tail>,
+          &run<Project, S, Tail>,
+          &run<RneaDerivatives, S, Tail>,
+          &run<AbaDerivatives, S, Tail>,
+          &run<PassiveForceDerivatives, S, Tail>,
+          &run<DesignDerivatives<true>, S, Tail>,
+          &run<DesignDerivatives<false>, S, Tail>};
 }
 
 /// W doubles or 2 W floats to a register.
@@ -78,7 +121,10 @@ constexpr Kernels make_kernels(const char* isa) noexcept {
           &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           &run<AdvanceAdaptive, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
           make_spatial_kernels<Isa, double, W>(),
-          make_spatial_kernels<Isa, float, 2 * W>()};
+          make_spatial_kernels<Isa, float, 2 * W>(),
+          make_pair_kernels<Isa, double, W>(),
+          make_pair_kernels<Isa, float, 2 * W>(),
+          make_mesh_kernels<Isa, W>()};
 }
 
 }  // namespace pysim::engine

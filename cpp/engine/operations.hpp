@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynamics/energy.hpp"
-#include "engine/batch.hpp"
+#include "engine/constraint_operations.hpp"
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
@@ -112,7 +112,8 @@ struct PotentialEnergy {
 struct ElasticEnergy {
   template <class S>
   static void at(States<S> at) {
-    at.save_number(dynamics::elastic_energy(at.model, at.tree_q()));
+    const S* q = at.tree_q();
+    at.save_number(dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w));
   }
 };
 
@@ -167,14 +168,15 @@ struct Advance {
   template <class S>
   static void at(States<S> at) {
     const auto& batch = at.batch;
-    S *const q = at.own_q(), *const v = at.own_v();
+    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
     S done;
-    const stepping::System<S> system = {at.model, *batch.actuation, at.w};
+    const stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
     with_scheme(batch.integrator, [&](auto scheme) {
       stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
     });
     at.save(q, batch.out, at.model.own_nq);
     at.save(v, batch.out_v, at.model.own_nv);
+    at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }
@@ -207,11 +209,10 @@ struct AdvanceAdaptive {
     const auto& call = *at.batch.adaptive;
     const int numbers = call.flight_numbers();
     S* const carried = at.load(call.flight, numbers);
-    S* const q = at.own_q();
-    S* const v = at.own_v();
+    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
     const stepping::Watch<S> watch = {call.events.count > 0 ? carried[4] : all<S>(0), carried + 5};
     stepping::Flight<S> flight = {q, v, carried[0], carried[1], carried[2], carried[3], watch};
-    const stepping::System<S> system = {at.model, *at.batch.actuation, at.w};
+    const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
     const auto record = stepping::advance_adaptive(system,
                                                    call.tolerances,
                                                    call.events,
@@ -223,6 +224,7 @@ struct AdvanceAdaptive {
                                                    RowsOfTime<S>{at});
     at.save(flight.q, call.q, at.model.own_nq);
     at.save(flight.v, call.v, at.model.own_nv);
+    at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
     const S first[] = {flight.time, flight.h, flight.last_error, flight.growth};
     for (int i = 0; i < 4; ++i) carried[i] = first[i];
     if (call.events.count > 0) carried[4] = flight.watch.seen;

@@ -31,11 +31,13 @@ struct Rollout {
       save_row(at, seen_q, call.q, k, nq);
       save_row(at, seen_v, call.v, k, nv);
     };
-    const stepping::System<S> system = {at.model, *batch.actuation, at.w};
+    S* const loop_q = at.loop_q();
+    const stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
     const S h = all<S>(static_cast<typename S::Real>(batch.step));
     with_scheme(batch.integrator, [&](auto scheme) {
       stepping::rollout<decltype(scheme)>(system, h, call.every, call.begin, call.end, riders, controls, row);
     });
+    at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
   }
 
  private:

@@ -4,6 +4,7 @@
 // map is one struct and one line of the table.
 #pragma once
 
+#include "engine/body_regressor_map.hpp"
 #include "spatial/se3.hpp"
 
 namespace pysim::engine {
@@ -254,7 +255,7 @@ void map_rows(const typename S::Real* x, typename S::Real* y, std::ptrdiff_t row
 
 template <class Real>
 struct SpatialKernels {
-  static constexpr int count = 23;
+  static constexpr int count = 24;
   RowMap<Real> maps[count];
 };
 
@@ -291,6 +292,7 @@ constexpr SpatialKernels<Real> make_spatial_kernels() noexcept {
       row_map<Atan2, S, Tail>("atan2"),
       row_map<Hypot, S, Tail>("hypot"),
       row_map<Pow, S, Tail>("pow"),
+      row_map<BodyRegressor, S, Tail>("body_regressor"),
   }};
 }
 

@@ -284,6 +284,20 @@ PYSIM_INLINE Pack<Real, W, Isa> lookup(const Real* table, Pack<Real, W, Isa> ind
   }
 }
 
+/// Lane k from p[k].
+template <class S>
+PYSIM_INLINE S load(const typename S::Real* p) {
+  S a;
+  __builtin_memcpy(&a.lanes, p, sizeof(a.lanes));
+  return a;
+}
+
+/// Lane k to p[k].
+template <class S>
+PYSIM_INLINE void store(const S& a, typename S::Real* p) {
+  __builtin_memcpy(p, &a.lanes, sizeof(a.lanes));
+}
+
 /// Lane k to p[k·stride].
 template <class S>
 PYSIM_INLINE void scatter(S a, typename S::Real* p, std::ptrdiff_t stride) {

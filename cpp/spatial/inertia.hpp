@@ -38,27 +38,35 @@ PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Motion<S>& V) {
           cross_add(M.mc, V.v, M.I * V.w)};  // τ = I ω + mc × v
 }
 
-/// Inertia of B about the origin of A, in A:  X_AB* M_B X_BA.
-///
-///     mc' = R mc + m p
-///     I'  = R I Rᵀ − p× (R mc)× − (R mc)× p× − m p× p×
-///         = R I Rᵀ + sym(2 p·s 1 − p sᵀ − s pᵀ),   s = R mc + m p / 2
+/// The same inertia on the axes R maps to, about the same point.
 template <class S>
-PYSIM_INLINE Inertia<S> to_parent(const Pose<S>& X_AB, const Inertia<S>& M) {
-  const Vec3<S> Rmc = X_AB.R * M.mc;
-  const Vec3<S>& p = X_AB.p;
-  const Vec3<S> s = fma(all<S>(typename S::Real(0.5)) * M.m, p, Rmc);
-  const Sym3<S> I = rotate(X_AB.R, M.I);
+PYSIM_INLINE Inertia<S> rotate(const Mat3<S>& R, const Inertia<S>& M) {
+  return {M.m, R * M.mc, rotate(R, M.I)};
+}
+
+/// The same inertia about a point from which its old reference point lies at p.
+///
+///     mc' = mc + m p
+///     I'  = I − p× mc× − mc× p× − m p× p×  =  I + sym(2 p·s 1 − p sᵀ − s pᵀ),   s = mc + m p / 2
+template <class S>
+PYSIM_INLINE Inertia<S> translate(const Vec3<S>& p, const Inertia<S>& M) {
+  const Vec3<S> s = fma(all<S>(typename S::Real(0.5)) * M.m, p, M.mc);
   const S xx = p.x * s.x, yy = p.y * s.y, zz = p.z * s.z;
   const S two = all<S>(2);
   return {M.m,
-          fma(M.m, p, Rmc),
-          {fma(two, yy + zz, I.xx),
-           fma(two, zz + xx, I.yy),
-           fma(two, xx + yy, I.zz),
-           I.xy - fma(p.x, s.y, p.y * s.x),
-           I.yz - fma(p.y, s.z, p.z * s.y),
-           I.zx - fma(p.z, s.x, p.x * s.z)}};
+          fma(M.m, p, M.mc),
+          {fma(two, yy + zz, M.I.xx),
+           fma(two, zz + xx, M.I.yy),
+           fma(two, xx + yy, M.I.zz),
+           M.I.xy - fma(p.x, s.y, p.y * s.x),
+           M.I.yz - fma(p.y, s.z, p.z * s.y),
+           M.I.zx - fma(p.z, s.x, p.x * s.z)}};
+}
+
+/// Inertia of B about the origin of A, in A:  X_AB* M_B X_BA.
+template <class S>
+PYSIM_INLINE Inertia<S> to_parent(const Pose<S>& X_AB, const Inertia<S>& M) {
+  return translate(X_AB.p, rotate(X_AB.R, M));
 }
 
 }  // namespace pysim::spatial

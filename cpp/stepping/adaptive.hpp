@@ -66,7 +66,7 @@ S first_step(const System<S>& system, const Tolerances& tolerances, const Flight
     v[i] = fma(h0, a[i], flight.v[i]);
   }
   retract(system.model, static_cast<const S*>(flight.q), xi, q);
-  const System<S> inner = {system.model, system.actuation, w};
+  const System<S> inner = {system.model, system.actuation, w, system.loop_q};
   inner.acceleration(flight.time + h0, q, v, a1);
   for (int i = 0; i < nv; ++i) {
     xi[i] = v[i] - flight.v[i];
@@ -94,7 +94,7 @@ void hand_out(const System<S>& system,
   Workspace<S> w = system.workspace;
   S* const q = w.template take<S>(system.model.own_nq);
   S* const v = w.template take<S>(system.model.own_nv);
-  const System<S> inner = {system.model, system.actuation, w};
+  const System<S> inner = {system.model, system.actuation, w, system.loop_q};
   for (;;) {
     S next = all<S>(__builtin_inf());
     for (int k = 0; k < S::width; ++k) {
@@ -104,7 +104,7 @@ void hand_out(const System<S>& system,
     const S due = select(next <= stop, all<S>(1), all<S>(0));
     if (!simd::any<S>(due == all<S>(1))) return;
     const S theta = select(due == all<S>(1), (next - flight.time) / flight.h, all<S>(0));
-    interpolate(inner, flight.h, theta, flight.q, flight.v, stages, q, v);
+    state_within(inner, flight.h, theta, flight.q, flight.v, stages, q, v);
     for (int k = 0; k < S::width; ++k) {
       if (simd::lane(due, k) == 1) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v);
     }
@@ -174,6 +174,7 @@ Record<S> advance_adaptive(const System<S>& system,
   const auto take = [&](int numbers) { return inner.workspace.template take<S>(numbers); };
   const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
   S *const xi = take(nv), *const q1 = take(nq), *const v1 = take(nv), *const e_v = take(nv);
+  inner.loop_q = system.copy_loop_q(inner.workspace);
   Passing<S> first = take_passing(inner, events, inner.workspace);
   const S one = all<S>(1), none = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
 
@@ -193,13 +194,17 @@ Record<S> advance_adaptive(const System<S>& system,
     alive = alive - stuck;
     if (!simd::any<S>(alive == one)) break;
 
+    for (int i = 0; i < system.model.loop_nq(); ++i) inner.loop_q[i] = system.loop_q[i];
     evaluate_stages<Tableau>(inner, flight.time, flight.h, flight.q, flight.v, 1, stages, xi, q1, v1);
     combine(Tableau::e, Tableau::stages, flight.h, stages.k, nv, xi);
     combine(Tableau::e, Tableau::stages, flight.h, stages.a, nv, e_v);
     Workspace<S> w = inner.workspace;
     const auto allowed = allowance(inner, tolerances, flight.q, flight.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);
+    const S closed = select(inner.project(q1, v1), one, none);
+    error = select(closed == one, error, all<S>(1e10));
     error = select(error * none == none, min(error, all<S>(1e10)), all<S>(1e10));  // no number: far too long
+    if (system.model.rows > 0) inner.acceleration(flight.time + flight.h, q1, v1, stages.a + 6 * nv);
     const S good = select(error <= one, alive, none);
     record.accepted += good;
     record.rejected += alive - good;
@@ -219,6 +224,7 @@ Record<S> advance_adaptive(const System<S>& system,
       stages.a[i] = select(kept == one, stages.a[6 * nv + i], stages.a[i]);
     }
     for (int i = 0; i < nq; ++i) flight.q[i] = select(kept == one, q1[i], flight.q[i]);
+    system.keep_loop_q(kept == one, inner.loop_q);
     flight.time = select(kept == one, flight.time + flight.h, flight.time);
     flight.last_error = select(kept == one, max(error, all<S>(1e-4)), flight.last_error);
     flight.growth = select(kept == one, all<S>(10), select(lost == one, one, flight.growth));

@@ -14,14 +14,15 @@ typename S::Mask finite(const ModelView<typename S::Real>& model, const S* q, co
   return zero == all<S>(0);
 }
 
-/// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite stays at
-/// its last good state; `done` counts the good steps of each world.
+/// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite, or
+/// leaves its constraints, stays at its last good state; `done` counts the good steps of each world.
 template <class Scheme, class S>
 void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
   System<S> inner = system;
   const int nq = system.model.own_nq, nv = system.model.own_nv;
   S* const next_q = inner.workspace.template take<S>(nq);
   S* const next_v = inner.workspace.template take<S>(nv);
+  inner.loop_q = system.copy_loop_q(inner.workspace);
   const S one = all<S>(1), none = all<S>(0);
   S alive = one;
   *done = none;
@@ -29,11 +30,13 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
     Scheme::step(inner, all<S>(time + static_cast<double>(n) * h), all<S>(h), next_q, next_v);
+    alive = select(inner.project(next_q, next_v), alive, none);
     alive = select(finite(system.model, next_q, next_v), alive, none);
     const auto good = alive == one;
     if (!simd::any<S>(good)) return;
     for (int i = 0; i < nq; ++i) q[i] = select(good, next_q[i], q[i]);
     for (int i = 0; i < nv; ++i) v[i] = select(good, next_v[i], v[i]);
+    system.keep_loop_q(good, inner.loop_q);
     *done += select(good, one, none);
   }
 }

@@ -53,7 +53,7 @@ struct Between {
   const Stages<S>& stages;
 
   S sign(const Event& event, S theta, S* q_t, S* v_t) const {
-    interpolate(system, h, theta, q, v, stages, q_t, v_t);
+    state_within(system, h, theta, q, v, stages, q_t, v_t);
     return sign_of(
         event_value(system, events, event, static_cast<const S*>(q_t), static_cast<const S*>(v_t)));
   }
@@ -122,7 +122,7 @@ void find_passing(const Between<S>& step, S time, const Watch<S>& watch, S good,
       first.sign[k] = select(quiet + met == one, now, first.sign[k]);
     }
   }
-  interpolate(step.system, step.h, first.theta, step.q, step.v, step.stages, first.q, first.v);
+  state_within(step.system, step.h, first.theta, step.q, step.v, step.stages, first.q, first.v);
 }
 
 }  // namespace pysim::stepping

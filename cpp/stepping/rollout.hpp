@@ -2,7 +2,8 @@
 //
 //     x₀ = start        x_n+1 = step(x_n, u_n)        row k = x_{k · every}
 //
-// A world whose state stops being finite is out: its rows from there on are NaN, and the others never see it.
+// A world whose state stops being finite, or leaves its constraints, is out: its rows from there on are NaN,
+// and the others never see it.
 #pragma once
 
 #include "stepping/advance.hpp"
@@ -16,18 +17,20 @@ struct Riders {
   S alive;  ///< 1, or 0 once out
 };
 
-/// One step; `next_q` and `next_v` are scratch.
+/// One step; `next_q` and `next_v` are scratch, `trial` is `system` with a φ to try.
 template <class Scheme, class S>
-void ride(const System<S>& system, S h, Riders<S>& riders, S* next_q, S* next_v) {
+void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& riders, S* next_q, S* next_v) {
   const int nq = system.model.own_nq, nv = system.model.own_nv;
   const S one = all<S>(1);
   for (int i = 0; i < nq; ++i) next_q[i] = riders.q[i];
   for (int i = 0; i < nv; ++i) next_v[i] = riders.v[i];
-  Scheme::step(system, all<S>(0), h, next_q, next_v);
+  Scheme::step(trial, all<S>(0), h, next_q, next_v);
+  riders.alive = select(trial.project(next_q, next_v), riders.alive, all<S>(0));
   riders.alive = select(finite(system.model, next_q, next_v), riders.alive, all<S>(0));
   const auto good = riders.alive == one;
   for (int i = 0; i < nq; ++i) riders.q[i] = select(good, next_q[i], riders.q[i]);
   for (int i = 0; i < nv; ++i) riders.v[i] = select(good, next_v[i], riders.v[i]);
+  system.keep_loop_q(good, trial.loop_q);
 }
 
 /// Makes rows begin + 1 … end of `every` steps each. `controls(n)` gives the forces (nv) of step n, or null;
@@ -44,11 +47,12 @@ void rollout(const System<S>& system,
   System<S> inner = system;
   S* const next_q = inner.workspace.template take<S>(system.model.own_nq);
   S* const next_v = inner.workspace.template take<S>(system.model.own_nv);
+  inner.loop_q = system.copy_loop_q(inner.workspace);
   for (std::ptrdiff_t k = begin; k < end; ++k) {
     for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {
       if (!simd::any<S>(riders.alive > all<S>(0))) break;
       inner.control = controls(n);
-      ride<Scheme>(inner, h, riders, next_q, next_v);
+      ride<Scheme>(system, inner, h, riders, next_q, next_v);
     }
     row(k + 1, riders);
   }

@@ -1,7 +1,7 @@
 // What a scheme asks of a mechanism: its acceleration at a time, and q ⊕ dq.
 #pragma once
 
-#include "constraints/acceleration.hpp"
+#include "constraints/projection.hpp"
 
 namespace pysim::stepping {
 
@@ -26,6 +26,7 @@ struct System {
   const ModelView<typename S::Real>& model;
   const Actuation& actuation;
   Workspace<S> workspace;
+  S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
   const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
 
   /// τ(t).
@@ -62,12 +63,38 @@ struct System {
     }
   }
 
-  /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)).
+  /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)), constraints included.
   void acceleration(S time, const S* q, const S* v, S* a) const {
     Workspace<S> w = workspace;
     S* const tau = w.template take<S>(model.own_nv);
     actuate(time, tau);
-    constraints::acceleration(model, q, v, tau, static_cast<const spatial::Force<S>*>(nullptr), true, a, w);
+    const spatial::Force<S>* none = nullptr;
+    if (model.rows == 0) {
+      constraints::acceleration(model, q, v, tau, none, true, a, w);
+      return;
+    }
+    S* const lambda = w.template take<S>(model.rows);
+    constraints::constrained_acceleration(model, q, v, tau, none, true, loop_q, a, lambda, w);
+  }
+
+  /// A scheme tries a step with φ of its own, and keeps it where the step is good.
+  S* copy_loop_q(Workspace<S>& w) const {
+    S* const copy = w.template take<S>(model.loop_nq());
+    for (int i = 0; i < model.loop_nq(); ++i) copy[i] = loop_q[i];
+    return copy;
+  }
+
+  void keep_loop_q(typename S::Mask good, const S* tried) const {
+    for (int i = 0; i < model.loop_nq(); ++i) loop_q[i] = select(good, tried[i], loop_q[i]);
+  }
+
+  /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that
+  /// succeeds.
+  typename S::Mask project(S* q, S* v) const {
+    using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
+    if (model.rows == 0) return all<S>(0) == all<S>(0);
+    const auto projected = constraints::project(model, q, v, loop_q, workspace);
+    return projected.residual <= all<S>(Tolerance::required);
   }
 };
 

@@ -87,8 +87,13 @@ struct Variational {
       const auto end =
           dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q1), scratch), scratch);
       for (int i = 0; i < nv; ++i) rate[i] = xi[i] / h;
-      momentum_between<S>(
-          {model, system.actuation, scratch}, start, end, true, static_cast<const S*>(xi), h, rest);
+      momentum_between<S>({model, system.actuation, scratch, system.loop_q},
+                          start,
+                          end,
+                          true,
+                          static_cast<const S*>(xi),
+                          h,
+                          rest);
       inner.generalized_force(time, q, rate, force);
       for (int i = 0; i < nv; ++i) rest[i] = fma(half, force[i] + weight[i], p[i]) - rest[i];
       constraints::solve(model, solver, static_cast<const S*>(rest), rest, scratch);

@@ -11,6 +11,7 @@
 #include "spatial/so3.hpp"
 #include "tree/program.hpp"
 #include "tree/subspace.hpp"
+#include "tree/turns.hpp"
 
 namespace pysim::tree {
 
@@ -58,11 +59,11 @@ Pose<S> evaluate_program(const Joint& joint,
           {r[o[9]], r[o[10]], r[o[11]]}};
 }
 
-/// Pose, columns and bias as Python computed them for this state.
+/// Pose, columns, bias and columns' rates as Python computed them for this state.
 template <class S>
 Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* stored_columns) {
   const S* n = numbers + 12;
-  for (int i = 0; i <= joint.nv; ++i, n += 6) {
+  for (int i = 0; i < joint.stored_count; ++i, n += 6) {
     stored_columns[joint.first_stored + i] = {{n[0], n[1], n[2]}, {n[3], n[4], n[5]}};
   }
   n = numbers;
@@ -124,6 +125,9 @@ PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
       return {X.R * spatial::rotation(spatial::Quaternion<S>{q[3], q[4], q[5], q[6]}),
               X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
     }
+    case Shape::fixed: {
+      return X;
+    }
     case Shape::program: {
       return X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
     }
@@ -132,6 +136,23 @@ PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
     }
   }
   __builtin_unreachable();
+}
+
+/// The same, where the sines and cosines of a single world are known.
+template <class S>
+PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
+                              int b,
+                              const S* tree_q,
+                              const Turns<S>& turns,
+                              Motion<S>* stored_columns) {
+  if constexpr (S::width == 1) {
+    const Joint& joint = model.joint[b];
+    if (joint.shape == Shape::revolute) {
+      const Pose<S> X = placement<S>(model.constants[b]);
+      return {turn_about_z(X.R, turns.sin[joint.q], turns.cos[joint.q]), X.p};
+    }
+  }
+  return evaluate(model, b, tree_q, stored_columns);
 }
 
 /// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.

@@ -5,6 +5,10 @@
 #include <map>
 #include <stdexcept>
 
+#include "tree/closure.hpp"
+#include "tree/rounding.hpp"
+#include "tree/turning.hpp"
+
 namespace pysim::tree {
 namespace {
 
@@ -27,6 +31,7 @@ const std::map<std::string, ShapeEntry>& shapes() {
       {"ball", {Shape::ball, Group::rotation, 4, 3, false, false, {wx, wy, wz}}},
       {"planar", {Shape::planar, Group::real, 3, 3, false, true, {stored, stored, wz}}},
       {"translation", {Shape::translation, Group::real, 3, 3, false, false, {vx, vy, vz}}},
+      {"fixed", {Shape::fixed, Group::real, 0, 0, false, false, {}}},
       {"free", {Shape::free, Group::pose, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}}},
   };
   return table;
@@ -38,44 +43,6 @@ const ShapeEntry& shape_entry(const JointDescription& d) {
     throw std::invalid_argument("joint '" + d.name + "': unknown joint shape '" + d.shape + "'");
   }
   return entry->second;
-}
-
-/// Columns of the rotation that takes z to the unit vector `a` the shorter way (about x where a = −z).
-void turn_to(const double a[3], double R[9]) {
-  if (a[2] < -1 + 1e-12 && std::hypot(a[0], a[1]) < 1e-9) {
-    const double flip[9] = {1, 0, 0, 0, -1, 0, 0, 0, -1};
-    std::copy(flip, flip + 9, R);
-    return;
-  }
-  const double k = 1 / (1 + a[2]);
-  const double turn[9] = {1 - k * a[0] * a[0],
-                          -k * a[0] * a[1],
-                          -a[0],  //
-                          -k * a[0] * a[1],
-                          1 - k * a[1] * a[1],
-                          -a[1],  //
-                          a[0],
-                          a[1],
-                          a[2]};
-  std::copy(turn, turn + 9, R);
-}
-
-/// C = Aᵀ B, column-major.
-void transpose_times(const double A[9], const double* B, int columns, double* C) {
-  for (int j = 0; j < columns; ++j) {
-    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
-    for (int i = 0; i < 3; ++i) {
-      C[3 * j + i] = A[3 * i] * b[0] + A[3 * i + 1] * b[1] + A[3 * i + 2] * b[2];
-    }
-  }
-}
-
-/// C = A B, column-major.
-void times(const double A[9], const double* B, int columns, double* C) {
-  for (int j = 0; j < columns; ++j) {
-    const double b[3] = {B[3 * j], B[3 * j + 1], B[3 * j + 2]};
-    for (int i = 0; i < 3; ++i) C[3 * j + i] = A[i] * b[0] + A[3 + i] * b[1] + A[6 + i] * b[2];
-  }
 }
 
 /// Tᵀ I T of the packed record.
@@ -95,38 +62,6 @@ bool is_active(const Passive<double>& p) {
          std::isfinite(p.upper);
 }
 
-template <class To, class From>
-void copy_numbers(const From* from, std::size_t n, To* to) {
-  std::transform(from, from + n, to, [](From x) { return static_cast<To>(x); });
-}
-
-template <class Record>
-struct NumbersIn;
-template <template <class> class Record, class Real>
-struct NumbersIn<Record<Real>> {
-  static constexpr std::size_t value = sizeof(Record<Real>) / sizeof(Real);
-};
-
-/// A record of doubles as a record of floats; both hold nothing but numbers.
-template <template <class> class Record>
-std::vector<Record<float>> rounded(const std::vector<Record<double>>& from) {
-  std::vector<Record<float>> to(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    copy_numbers(reinterpret_cast<const double*>(&from[i]),
-                 NumbersIn<Record<double>>::value,
-                 reinterpret_cast<float*>(&to[i]));
-  }
-  return to;
-}
-
-std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) {
-  std::vector<Coupling<float>> to;
-  for (const auto& c : from) {
-    to.push_back({c.own, static_cast<float>(c.ratio), static_cast<float>(c.offset)});
-  }
-  return to;
-}
-
 /// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
 int quaternion_offset(const Block& block) {
   if (block.group == Group::rotation) return block.q;
@@ -135,12 +70,17 @@ int quaternion_offset(const Block& block) {
 
 }  // namespace
 
-Model::Model(const std::vector<JointDescription>& joints, const double gravity[3]) {
+Model::Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties) {
   std::copy(gravity, gravity + 3, gravity_);
   for (const auto& d : joints) add_joint(d);
   couple(joints);
   mark_children();
+  number_forks();
+  mark_branches();
   find_quaternions();
+  close_loops(ties.loops);
+  relate(ties.relations);
+  hang_springs(ties.springs);
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -151,6 +91,10 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   view_programs(double_);
   view_programs(float_);
   float_.constants = rounded(double_.constants);
+  float_.loop_constants = rounded(double_.loop_constants);
+  float_.relations = rounded(double_.relations);
+  float_.terms = rounded(double_.terms);
+  float_.springs = rounded(double_.springs);
   float_.armature.assign(double_.armature.begin(), double_.armature.end());
   float_.passive = rounded(double_.passive);
   float_.coupling_q = rounded(double_.coupling_q);
@@ -161,9 +105,15 @@ void Model::add_joint(const JointDescription& d) {
   if (d.parent < -1 || d.parent >= nbodies()) {
     throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
   }
+  int open = nbodies() - 1;  // depth first: the parent is the last body or above it
+  while (open != d.parent && open >= 0) open = joints_[static_cast<std::size_t>(open)].parent;
+  if (open != d.parent) {
+    throw std::invalid_argument("joint '" + d.name + "': bodies must come depth first");
+  }
   Joint joint = {};
   joint.parent = d.parent;
-  joint.first_stored = joint.program = joint.force = joint.callback = -1;
+  joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative =
+      joint.force_derivative = joint.first_slope = -1;
   const bool is_shape = d.shape != "program" && d.shape != "callback";
   const bool has_axis = is_shape && shape_entry(d).has_axis;
   if (d.shape == "program") {
@@ -186,9 +136,12 @@ void Model::add_joint(const JointDescription& d) {
     stored_columns_ += joint.stored_count;
     if (joint.program >= 0) stored_columns_ += (programs_.back().registers + 5) / 6;
   }
+  add_slopes(d, joint);
   if (!d.force.outputs.empty()) {
-    joint.force = keep_program(d.force, static_cast<std::size_t>(joint.nv), d.name);
-    force_registers_ = std::max(force_registers_, d.force.registers);
+    const auto nv = static_cast<std::size_t>(joint.nv);
+    joint.force = keep_program(d.force, nv, d.name);
+    joint.force_derivative = keep_program(d.force_derivative, 2 * nv * nv, d.name);
+    force_registers_ = std::max({force_registers_, d.force.registers, d.force_derivative.registers});
     has_passive_ = true;
   }
 
@@ -253,13 +206,25 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
-/// Python hands over pose, columns and bias; the bias waits behind the columns until it is asked for.
+/// A place for ∂S/∂q and ∂c/∂q, of a traced joint with its program and that program's registers.
+void Model::add_slopes(const JointDescription& d, Joint& joint) {
+  if (!joint.biased && d.derivative.outputs.empty()) return;
+  const int twists = joint.nv * joint.nv + joint.nv;
+  joint.first_slope = slopes_;
+  slopes_ += twists;
+  if (joint.shape != Shape::program) return;
+  joint.derivative = keep_program(d.derivative, 6 * static_cast<std::size_t>(twists), d.name);
+  slopes_ += (d.derivative.registers + 5) / 6;
+}
+
+/// Python hands over pose, columns, bias and the columns' rates; the latter wait behind the columns until
+/// they are asked for.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
   joint.shape = Shape::callback;
   joint.callback = callback_numbers_;
-  callback_numbers_ += 18 + 6 * joint.nv;
-  ++joint.stored_count;
+  joint.stored_count += 1 + joint.nv;
+  callback_numbers_ += 12 + 6 * joint.stored_count;
 }
 
 /// Index of a program among the model's; refuses one that would touch what is not its own.
@@ -305,13 +270,46 @@ void Model::find_quaternions() {
 
 void Model::mark_children() {
   std::vector<bool> seen(joints_.size(), false);
+  for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].end = static_cast<int>(k) + 1;
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
     const auto body = joints_.size() - 1 - static_cast<std::size_t>(joint - joints_.rbegin());
     joint->leaf = !seen[body];
     if (joint->parent < 0) continue;
     const auto parent = static_cast<std::size_t>(joint->parent);
+    joints_[parent].end = std::max(joints_[parent].end, joint->end);
     joint->last_child = !seen[parent];
+    joints_[parent].end = std::max(joints_[parent].end, joint->end);
     seen[parent] = true;
+  }
+}
+
+void Model::number_forks() {
+  for (auto& joint : joints_) joint.fork = -1;
+  for (const auto& joint : joints_) {
+    if (joint.parent < 0 || joint.last_child) continue;
+    Joint& parent = joints_[static_cast<std::size_t>(joint.parent)];
+    if (parent.fork >= 0) continue;
+    parent.fork = fork_columns_;
+    const bool to_the_end = parent.end == nbodies();
+    const int end = to_the_end ? nv_ : joints_[static_cast<std::size_t>(parent.end)].v;
+    fork_columns_ += end - parent.v - parent.nv;
+  }
+}
+
+/// Which of the user's coordinates move which. Couplings tie branches together: then all count as one.
+void Model::mark_branches() {
+  for (int k = 0; k < own_nv_; ++k) above_.push_back(k - 1);
+  below_end_.assign(static_cast<std::size_t>(own_nv_), own_nv_);
+  if (coupled_) return;
+  for (const auto& joint : joints_) {
+    if (joint.nv == 0) continue;  // a weld, which closes a loop
+    const bool is_root = joint.parent < 0;
+    const Joint* parent = is_root ? nullptr : &joints_[static_cast<std::size_t>(joint.parent)];
+    const auto first = static_cast<std::size_t>(joint.v);
+    above_[first] = is_root ? -1 : parent->v + parent->nv - 1;
+    const bool is_last = joint.end == nbodies();
+    const int end = is_last ? nv_ : joints_[static_cast<std::size_t>(joint.end)].v;
+    std::fill_n(below_end_.begin() + joint.v, joint.nv, end);
   }
 }
 
@@ -359,11 +357,13 @@ ModelView<Real> Model::view() const {
   }();
   ModelView<Real> view = {};
   view.bodies = nbodies();
+  view.fork_columns = fork_columns_;
   view.nq = nq_;
   view.nv = nv_;
   view.own_nq = own_nq_;
   view.own_nv = own_nv_;
   view.stored_columns = stored_columns_;
+  view.slopes = slopes_;
   view.callback_numbers = callback_numbers_;
   view.coupled = coupled_;
   view.turned = turned_;
@@ -375,7 +375,21 @@ ModelView<Real> Model::view() const {
   view.passive = n.passive.data();
   view.coupling_q = n.coupling_q.data();
   view.coupling_v = n.coupling_v.data();
+  view.above = above_.data();
+  view.below_end = below_end_.data();
   view.program = n.programs.data();
+  view.loops = static_cast<int>(loops_.size());
+  view.rows = rows_;
+  view.loop = loops_.data();
+  view.row_way = row_ways_.data();
+  view.way = ways_.data();
+  view.loop_constants = n.loop_constants.data();
+  view.relations = static_cast<int>(n.relations.size());
+  view.relation = n.relations.data();
+  view.term = n.terms.data();
+  view.springs = static_cast<int>(n.springs.size());
+  view.spring = n.springs.data();
+  if (closure_) view.closure = &closure_->view<Real>();
   return view;
 }
 
@@ -386,11 +400,14 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
   const auto bodies = joints_.size();
   const auto nv = static_cast<std::size_t>(nv_);
   // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
-  // stages a coordinate; M on both sets of coordinates
-  const std::size_t packs = 96 * bodies + 96 * nv + 2 * nv * nv +
-                            6 * static_cast<std::size_t>(stored_columns_) +
+  // stages a coordinate; M on both sets of coordinates; derivatives: 160 numbers a body and 64 a coordinate,
+  // six matrices, and a joint's place against every coordinate; 60 numbers a body of a regressor
+  const std::size_t carriers =
+      double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
+  const std::size_t packs = carriers + 316 * bodies + 160 * nv + 8 * nv * nv + 6 * nv * bodies +
+                            6 * static_cast<std::size_t>(fork_columns_ + stored_columns_ + slopes_) +
                             static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 256;
-  return packs * width * size;
+  return (packs + constraint_packs()) * width * size;
 }
 
 std::vector<double> Model::neutral() const {

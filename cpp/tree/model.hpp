@@ -1,6 +1,7 @@
 // The frozen model: owns the numbers that ModelView shows to the kernels.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,12 @@ struct ProgramDescription {
 /// A joint and the body it moves, in the frames the user named.
 struct JointDescription {
   std::string name;
-  std::string shape;           ///< as in Shape
-  ProgramDescription program;  ///< of shape "program"
-  ProgramDescription force;    ///< passive force of a plugin, outputs nv; no code for none
-  int parent = -1;             ///< body, −1 for the world
+  std::string shape;                    ///< as in Shape
+  ProgramDescription program;           ///< of shape "program"
+  ProgramDescription derivative;        ///< of shape "program" where S depends on q, outputs 6 nv² + 6 nv
+  ProgramDescription force_derivative;  ///< of that force, outputs nv² for q and nv² for v
+  ProgramDescription force;             ///< passive force of a plugin, outputs nv; no code for none
+  int parent = -1;                      ///< body, −1 for the world
   double placement[12] = {};
   double axis[3] = {0, 0, 1};
   double pitch = 0;
@@ -39,6 +42,32 @@ struct JointDescription {
   std::vector<Passive<double>> passive;  ///< [nv]
 };
 
+/// A loop between frames A and B, in the frames the user named.
+struct LoopDescription {
+  std::string kind;        ///< as in LoopKind
+  JointDescription joint;  ///< that closes it; of shape "fixed" where a point is held
+  int a = -1, b = -1;      ///< bodies, −1 for the world
+  double at_a[12] = {}, at_b[12] = {};
+  double length = 0;
+  std::vector<int> kept;      ///< which of its rows the engine takes
+  std::vector<double> start;  ///< the joint's coordinates where their fit begins [nq]
+};
+
+/// A coupling between coordinates, see Relation. The function's program comes from pysim/joints/relation.py.
+struct RelationDescription {
+  std::string name;
+  std::vector<Term<double>> terms, inputs;
+  double offset = 0;
+  ProgramDescription function;  ///< outputs 2 + inputs; none without inputs
+};
+
+/// What ties a tree together.
+struct Ties {
+  std::vector<LoopDescription> loops;
+  std::vector<RelationDescription> relations;
+  std::vector<Spring<double>> springs;  ///< points in the frames the user named
+};
+
 /// Numbers of one precision, laid out as the kernels read them.
 template <class Real>
 struct ModelNumbers {
@@ -48,6 +77,10 @@ struct ModelNumbers {
   std::vector<Real> armature;
   std::vector<Passive<Real>> passive;
   std::vector<Coupling<Real>> coupling_q, coupling_v;
+  std::vector<LoopConstants<Real>> loop_constants;
+  std::vector<Relation<Real>> relations;
+  std::vector<Term<Real>> terms;
+  std::vector<Spring<Real>> springs;
 };
 
 /// A quaternion among the user's coordinates.
@@ -56,11 +89,13 @@ struct QuaternionPlace {
   int joint;  ///< whose it is
 };
 
+struct Closure;
+
 /// Built once, never changed. Body k moves with joint k; a parent comes before its children.
 class Model {
  public:
   /// Throws std::invalid_argument where the description is no tree in that order.
-  Model(const std::vector<JointDescription>& joints, const double gravity[3]);
+  Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties = {});
   Model(const Model&) = delete;  // views point into it
   Model& operator=(const Model&) = delete;
   Model(Model&&) = default;
@@ -76,6 +111,12 @@ class Model {
   int nq() const { return own_nq_; }
   int nv() const { return own_nv_; }
   int callback_numbers() const { return callback_numbers_; }
+  int rows() const { return rows_; }
+  const std::vector<Loop>& loops() const { return loops_; }
+  int loop_nq() const;
+
+  /// Coordinates of the loops' joints from which their fit begins.
+  const std::vector<double>& loop_start() const { return loop_start_; }
   int tree_nv() const { return nv_; }
   int nbodies() const { return static_cast<int>(joints_.size()); }
   const std::vector<Joint>& joints() const { return joints_; }
@@ -94,24 +135,41 @@ class Model {
   void add_coordinates(const JointDescription& d, Joint& joint);
   void add_blocks(const JointDescription& d, Joint& joint);
   void add_program(const JointDescription& d, Joint& joint);
+  void add_slopes(const JointDescription& d, Joint& joint);
   void add_callback(const JointDescription& d, Joint& joint);
   int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
+  void number_forks();
+  void mark_branches();
   void find_quaternions();
+  void close_loops(const std::vector<LoopDescription>& loops);
+  Way way_to_world(int a, int b);
+  Way everything();
+  void relate(const std::vector<RelationDescription>& relations);
+  void hang_springs(const std::vector<Spring<double>>& springs);
+  std::size_t constraint_packs() const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
   std::vector<Joint> joints_;
   std::vector<ProgramDescription> programs_;
+  std::vector<int> above_, below_end_;
   std::vector<std::string> names_;
   std::vector<QuaternionPlace> quaternions_;
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;
   double gravity_[3];
-  int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0;
+  int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0, slopes_ = 0;
   int callback_numbers_ = 0;
-  int force_registers_ = 0;  ///< of the longest force program
+  int fork_columns_ = 0;
+  std::vector<Loop> loops_;
+  int rows_ = 0;
+  std::vector<double> loop_start_;
+  std::vector<Way> row_ways_;
+  std::vector<int> ways_;
+  std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
+  int force_registers_ = 0;                 ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;
 };
 

@@ -19,6 +19,7 @@ enum class Shape : int {
   planar,       ///< x q₀ + y q₁, Rz(q₂)
   translation,  ///< x q₀ + y q₁ + z q₂
   free,         ///< position, quaternion
+  fixed,        ///< nothing; closes a loop as a weld, never moves a body of the tree
   program,      ///< as a traced plugin says
   callback      ///< as numbers say that Python computed for this state
 };
@@ -43,20 +44,26 @@ struct Block {
 struct Joint {
   Shape shape;
   int parent;        ///< body, or −1 for the world
+  int end;           ///< bodies k … end − 1 are those that move with joint k
   int nq, nv;        ///< numbers in q and v
   int q, v;          ///< where they begin, in tree coordinates
   int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
   int first_stored;  ///< where its stored columns begin; −1 if it has none
   int stored_count;  ///< how many they are
+  int fork;          ///< of a body with two children or more: where the columns below it begin among those of
+                     ///< all forks; else −1
   bool biased;       ///< c = Ṡ q̇ is not zero
   bool leaf;         ///< no joint hangs on this body
   bool last_child;   ///< no later joint has the same parent: going to the root, it comes first
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
-  int program;   ///< which joint program moves it; −1 for the shapes above
-  int force;     ///< which program gives its passive force (outputs: nv); −1 for none
-  int callback;  ///< where its numbers begin among those Python computed; −1 for none
+  int program;           ///< which joint program moves it; −1 for the shapes above
+  int force;             ///< which program gives its passive force (outputs: nv); −1 for none
+  int force_derivative;  ///< which program differentiates that force (outputs: 2 nv²); −1 for none
+  int derivative;        ///< which program differentiates its columns and bias; −1 for none
+  int first_slope;       ///< where the derivatives of its columns and bias begin; −1 if S is constant
+  int callback;          ///< where its numbers begin among those Python computed; −1 for none
 };
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).
@@ -107,12 +114,66 @@ struct Coupling {
   Real ratio, offset;
 };
 
+/// What a loop holds: a joint's motion, or a point of frame B (its origin) in frame A.
+enum class LoopKind : int {
+  joint,    ///< X_AB is a pose of the joint
+  plane,    ///< z = 0
+  line,     ///< x = y = 0
+  distance  ///< |p| = length
+};
+
+/// Bodies that the force of a row reaches, leaves first: a run of `way`.
+struct Way {
+  int first, count;
+};
+
+/// Loop k is closed by joint k of the closure.
+struct Loop {
+  LoopKind kind;
+  int a, b;       ///< bodies, −1 for the world
+  int row, rows;  ///< its place among the rows of the constraints
+  int kept[6];    ///< which of the rows the joint asks for: those that some motion of the tree can break
+};
+
+template <class Real>
+struct LoopConstants {
+  Real at_a[12], at_b[12];  ///< frames A and B in the engine's frames of their bodies; B turned as its joint
+  Real length;              ///< [m]
+};
+
+/// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
+template <class Real>
+struct Relation {
+  int row;
+  int first_term, terms;  ///< Σ factor q
+  int program;            ///< f and its slopes, see relations.hpp; −1 for none
+  int first_input, inputs;
+  Real offset;
+};
+
+/// factor · q of a relation, or an input of its function.
+template <class Real>
+struct Term {
+  int q, v;  ///< of the user's coordinates
+  Real factor;
+};
+
+/// A spring and damper between a point of body a and one of body b.
+template <class Real>
+struct Spring {
+  int a, b;  ///< bodies, −1 for the world
+  Real at_a[3], at_b[3];
+  Real stiffness, damping, length;
+};
+
 template <class Real>
 struct ModelView {
   int bodies;
+  int fork_columns;      ///< coordinates below forks, counted once a fork
   int nq, nv;            ///< of the tree
   int own_nq, own_nv;    ///< of the user
   int stored_columns;    ///< twists to keep for all joints, registers of programs among them
+  int slopes;            ///< twists to keep for derivatives of columns and biases, registers among them
   int callback_numbers;  ///< numbers a state that Python computes; they stand behind q
   bool coupled;          ///< some joint follows another
   bool turned;           ///< some body frame was turned
@@ -124,7 +185,24 @@ struct ModelView {
   const Passive<Real>* passive;      ///< [nv], of the tree
   const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
   const Coupling<Real>* coupling_v;  ///< [nv]
+  const int* above;                  ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
+  const int* below_end;              ///< [own_nv], where the coordinates that k moves end
   const ProgramView<Real>* program;  ///< joint programs
+
+  int loops, rows;  ///< loops, and the rows of all constraints
+  const Loop* loop;
+  const Way* row_way;  ///< [rows] the bodies that the force of a row reaches
+  const int* way;      ///< bodies, way after way
+  const LoopConstants<Real>* loop_constants;
+  int relations;
+  const Relation<Real>* relation;
+  const Term<Real>* term;
+  int springs;
+  const Spring<Real>* spring;
+  const ModelView<Real>* closure;  ///< the joints that close the loops, a forest of their own
+
+  /// Numbers in φ, the coordinates of the loops' joints.
+  int loop_nq() const { return loops == 0 ? 0 : closure->nq; }
 };
 
 }  // namespace pysim::tree

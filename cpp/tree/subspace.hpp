@@ -59,6 +59,13 @@ PYSIM_INLINE Motion<S> plus(Motion<S> V, const Axis<S>& Sj, S s) {
   return fma(s, *Sj.twist, V);
 }
 
+/// S_i, all six numbers.
+template <class S>
+PYSIM_INLINE Motion<S> column(const Axis<S>& Sj) {
+  if (Sj.column == stored) return *Sj.twist;
+  return plus(spatial::zero_motion<S>(), Sj, all<S>(1));
+}
+
 /// S_iᵀ F.
 template <class S>
 PYSIM_INLINE S dot(const Axis<S>& Sj, const Force<S>& F) {
@@ -124,6 +131,29 @@ PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Axis<S>& Sj) {
       break;
   }
   return M * *Sj.twist;
+}
+
+/// X_AB S_i, of a unit vector no more than its turned axis and its moment.
+template <class S>
+PYSIM_INLINE Motion<S> to_parent(const Pose<S>& X_AB, const Axis<S>& Sj) {
+  const auto turning = [&](const Vec3<S>& axis) { return Motion<S>{cross(X_AB.p, axis), axis}; };
+  switch (Sj.column) {
+    case wz:
+      return turning(X_AB.R.z);
+    case vz:
+      return {X_AB.R.z, zero3<S>()};
+    case vx:
+      return {X_AB.R.x, zero3<S>()};
+    case vy:
+      return {X_AB.R.y, zero3<S>()};
+    case wx:
+      return turning(X_AB.R.x);
+    case wy:
+      return turning(X_AB.R.y);
+    case stored:
+      break;
+  }
+  return to_parent(X_AB, *Sj.twist);
 }
 
 /// Σ S_i v_i, the joint's own twist.

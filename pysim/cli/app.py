@@ -20,7 +20,7 @@ from pysim.errors import PysimError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("check", "joints", "new-joint", "plot", "view")
+COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "view")
 INTERRUPTED = 130
 
 app = App(
@@ -38,6 +38,7 @@ app = App(
 Overrides = Annotated[
     tuple[str, ...], Parameter(name="--set", consume_multiple=False, metavar="KEY=VALUE")
 ]
+Names = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="NAME")]
 Output = Annotated[Path | None, Parameter(alias="-o", metavar="FILE")]
 Picture = Annotated[Path | None, Parameter(metavar="FILE")]
 Seconds = Annotated[float | None, Parameter(metavar="SECONDS")]
@@ -160,6 +161,60 @@ def plot(trajectory: Path, /, *, output: Output = None) -> None:
     from pysim.cli.show import plot_trajectory  # noqa: PLC0415
 
     plot_trajectory(existing(trajectory), output)
+
+
+@app.command
+def identify(
+    scene: Path,
+    data: Path,
+    /,
+    *,
+    output: Output = None,
+    plot: Picture = None,
+    body: Names = (),
+    payload: str | None = None,
+    resistance: Names = (),
+    prior: float = 1.0,
+    using: str = "torque",
+    window: Seconds = 0.2,
+    free_base: bool = False,
+    overwrite: bool = False,
+) -> None:
+    """Find masses, inertias, friction or a payload from a recorded motion.
+
+    Parameters
+    ----------
+    scene
+        Scene (.toml) or robot (.urdf); its parameters are the prior.
+    data
+        Recording (.csv: t, q.NAME, tau.NAME, and v.NAME, a.NAME where measured), or trajectory (.h5) of the scene.
+    output
+        File to write with the parameters found, of the scene's kind.
+    plot
+        Draw measured and explained torques, .png, .pdf or .svg.
+    body
+        Identify this body only; may be repeated.
+    payload
+        Frame that carries an unknown body; all else is known.
+    resistance
+        Identify damping, friction, armature or offset too; may be repeated.
+    prior
+        How far the file is trusted: 0.1 to 10 %, 1 hardly.
+    using
+        Equations of torque or of energy.
+    window
+        Length of the differentiating filter [s].
+    free_base
+        The root link of a URDF floats.
+    overwrite
+        Replace the file at --output.
+    """
+    from pysim.cli.identify import IdentifyOptions, identify_file  # noqa: PLC0415
+
+    options = IdentifyOptions(
+        output, plot, body, payload, resistance, prior, using, window or 0.2, free_base, overwrite
+    )
+    identify_file(existing(scene), existing(data), options)
 
 
 @app.command

@@ -11,6 +11,7 @@ from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
+from pysim.loops import mobility
 from pysim.simulation import load_scene
 from pysim.stability import step_bounds
 
@@ -36,6 +37,7 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         scene = load_scene(path, parse_overrides(overrides), allow_code=allow_code)
         say(f"{path}: {scene.spec.name}", style="bold")
         say_model(scene.model)
+        say_ties(scene)
         say_settings(scene)
         say_step(scene)
     elif overrides:
@@ -76,6 +78,20 @@ def say_model(model: Model) -> None:
         say()
     for name, kind, runs in plugins:
         say(f"  plugin      {name}: {kind} {runs}")
+
+
+def say_ties(scene: Scene) -> None:
+    """Print loops, couplings, springs and what they leave free."""
+    model, spec = scene.model, scene.spec.model
+    if not (spec.loops or spec.couplings or spec.springs):
+        return
+    say()
+    rows = [(loop.name, loop.type, loop.a, loop.b) for loop in spec.loops]
+    rows += [(s.name, "spring", s.a, s.b) for s in spec.springs]
+    rows += [(c.name, "coupling", ", ".join((*c.terms, *c.inputs)), "") for c in spec.couplings]
+    say_columns(("tie", "type", "between", "and"), rows)
+    if model.rows:
+        say(f"  mobility    {mobility(model, scene.state.q, scene.state.loop_q)}")
 
 
 def say_settings(scene: Scene) -> None:

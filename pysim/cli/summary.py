@@ -11,7 +11,7 @@ from pysim.cli.messages import say
 if TYPE_CHECKING:
     from pysim.compile import Scene
     from pysim.simulation import RunSummary
-    from pysim.simulation.summary import EventSummary
+    from pysim.simulation.summary import EventSummary, LoopSummary
 
 
 def say_summary(scene: Scene, summary: RunSummary) -> None:
@@ -25,6 +25,8 @@ def say_summary(scene: Scene, summary: RunSummary) -> None:
             f"  callbacks   {share:.0%} of the time in joints that Python computes; trace them if you can"
         )
     say(f"  energy      {energy_line(summary)}")
+    if summary.loops is not None:
+        say(f"  loops       {loops_line(summary.loops)}")
     for event in summary.events:
         say(f"  event       {event.name}: {event_line(event)}")
     if summary.stopped_by is not None:
@@ -49,6 +51,12 @@ def event_line(event: EventSummary) -> str:
     if event.count == 1:
         return f"once, at {event.first:.12g} s"
     return f"{event.count} times, first at {event.first:.12g} s, last at {event.last:.12g} s"
+
+
+def loops_line(loops: LoopSummary) -> str:
+    """How far they opened, and how near the mechanism came to a position where it could fold."""
+    kept = f"closed to {loops.residual:.1e} m, rad and {loops.slip:.1e} a second"
+    return f"{kept}; independence at least {loops.independence:.2g}, at t = {loops.nearest:.4g} s"
 
 
 def pose_line(summary: RunSummary) -> str:

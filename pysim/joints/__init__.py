@@ -11,6 +11,7 @@ from pysim.joints.coordinates import pose, real, rotation
 from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
 from pysim.joints.registry import find_joint, joint, joint_types
+from pysim.joints.relation import relation
 from pysim.joints.spline import spline
 from pysim.joints.verification import Report, check
 
@@ -28,6 +29,7 @@ __all__ = [
     "joint_types",
     "pose",
     "real",
+    "relation",
     "rotation",
     "spline",
 ]

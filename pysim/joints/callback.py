@@ -1,7 +1,8 @@
 """Joints that cannot be traced: vectorised NumPy, called for every batch. Correct, and slow.
 
 The placement is all an author gives here too. The motion subspace and the bias are differentiated numerically, by
-central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace` and `bias` may give them exactly.
+central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace`, `subspace_rate` and `bias` may give
+them exactly.
 """
 
 from __future__ import annotations
@@ -58,27 +59,35 @@ class CallbackJoint(Joint):
         twists = _body_twist(np.tile(X, (nv, 1, 1)), rates)
         return np.moveaxis(twists.reshape(nv, n, 6), 0, -1)
 
+    def subspace_rate(self, q: Array, v: Array) -> Array:
+        """Return Ṡ (n, 6, nv) along the velocities v (n, nv), by differences of the subspace."""
+        return self._along(q, v, self.subspace)
+
     def bias(self, q: Array, v: Array) -> Array:
-        """Return c = Ṡ v (n, 6), by differences of the subspace."""
-        rate = self._along(q, v, self.subspace)
-        c: Array = np.einsum("nij,nj->ni", rate, v)
+        """Return c = Ṡ v (n, 6), from the subspace's rate."""
+        c: Array = np.einsum("nij,nj->ni", self.subspace_rate(q, v), v)
         return c
 
     def numbers(self, q: Array, v: Array | None) -> Array:
-        """What the engine reads of n states (n, 18 + 6 nv): pose, columns of S, bias.
+        """What the engine reads of n states (n, 18 + 12 nv): pose, columns of S, bias c = Ṡ v, columns of Ṡ.
 
         A state at which the author's code gives NaN is NaN here, and harms no other.
 
         Raises:
             JointError: the author's code raises, or returns another shape or kind of numbers.
         """
-        n = len(q)
+        n, nv = len(q), self.coordinates.nv
         X = self._asked_poses(q)
-        S = self.asked("subspace", (n, 6, self.coordinates.nv), q)
-        c = np.zeros((n, 6)) if v is None else self.asked("bias", (n, 6), q, v)
+        S = self.asked("subspace", (n, 6, nv), q)
+        S_dot, c = np.zeros_like(S), np.zeros((n, 6))
+        if v is not None:
+            S_dot = self.asked("subspace_rate", (n, 6, nv), q, v)
+            c = np.einsum("nij,nj->ni", S_dot, v)
+            if type(self).bias is not CallbackJoint.bias:  # the author's own
+                c = self.asked("bias", (n, 6), q, v)
         rotation = np.swapaxes(X[:, :3, :3], 1, 2).reshape(n, 9)
-        columns = np.swapaxes(S, 1, 2).reshape(n, -1)
-        return np.concatenate([rotation, X[:, :3, 3], columns, c], axis=1)
+        columns, rates = (np.swapaxes(x, 1, 2).reshape(n, -1) for x in (S, S_dot))
+        return np.concatenate([rotation, X[:, :3, 3], columns, c, rates], axis=1)
 
     def asked(self, method: str, shape: tuple[int, ...], *states: Array) -> Array:
         """What a method of the author returns for states (n, …), its shape and kind checked."""

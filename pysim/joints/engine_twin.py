@@ -12,6 +12,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.inertia import theta_to_packed
+from pysim.joints.slopes import force_slopes, motion_slopes
 from pysim.spatial import ad_star
 
 if TYPE_CHECKING:
@@ -41,7 +42,12 @@ def as_program(traced: Traced) -> _engine.Model:
         "columns": [STORED] * traced.coordinates.nv,
         "biased": True,
     }
-    motion = {"shape": "program", "program": program, **_force(traced)}
+    motion = {
+        "shape": "program",
+        "program": program,
+        "derivative": asdict(motion_slopes(traced)),
+        **_force(traced),
+    }
     return _model(traced.coordinates, motion, np.eye(4))
 
 
@@ -63,8 +69,10 @@ def of_shape(coordinates: Coordinates, shape: str, axis: Array, pitch: float) ->
 
 
 def _force(traced: Traced) -> dict[str, Any]:
-    program = traced.force_program()
-    return {} if program is None else {"force": asdict(program)}
+    program, slopes = traced.force_program(), force_slopes(traced)
+    if program is None or slopes is None:
+        return {}
+    return {"force": asdict(program), "force_derivative": asdict(slopes)}
 
 
 def of_coordinates(coordinates: Coordinates) -> _engine.Model:

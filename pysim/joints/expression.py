@@ -77,6 +77,13 @@ class Tape:
         self._table_starts: dict[tuple[float, ...], int] = {}
         self._known: dict[Node, int] = {}
 
+    def copy(self) -> Tape:
+        """A tape with the same nodes, to go on with apart."""
+        other = Tape()
+        other.nodes, other.tables = list(self.nodes), self.tables
+        other._known = dict(self._known)
+        return other
+
     def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
         """Index of a node, found or made; constants are folded and neutral elements fall away."""
         simple = self._simplified(op, args)

@@ -91,7 +91,7 @@ def trace(joint: Joint) -> Traced:
     subspace = [
         fold(n)
         for k in range(coordinates.nv)
-        for n in _nodes(tape, chain_twist(placed.factors, _derivative(tape, coordinates, k)))
+        for n in _nodes(tape, chain_twist(placed.factors, derivative_along(tape, coordinates, k)))
     ]
     bias = [fold(n) for n in _bias(tape, coordinates, subspace)]
     force = _force(joint, tape, q)
@@ -133,7 +133,7 @@ def _nodes(tape: Tape, numbers: Sequence[Any]) -> list[int]:
     return [x.index if isinstance(x, Scalar) else tape.const(float(x)) for x in numbers]
 
 
-def _derivative(tape: Tape, coordinates: Coordinates, k: int) -> Derivative:
+def derivative_along(tape: Tape, coordinates: Coordinates, k: int) -> Derivative:
     """d/dt when velocity k is one and the others are zero."""
     unit = [tape.const(1.0 if i == k else 0.0) for i in range(coordinates.nv)]
     return Derivative(tape, _rates(tape, coordinates, unit))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import SceneError
+from pysim.errors import SceneError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.spec import ModelSpec, SceneSpec
 
 __all__ = ["read_model", "read_scene", "scene_schema"]
@@ -47,6 +48,7 @@ def read_model(
     free_base: bool = False,
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
+    inertia: InertiaRule = "check",
 ) -> ModelSpec:
     """Return the mechanism of a `.urdf` or `.toml` file.
 
@@ -55,23 +57,31 @@ def read_model(
         free_base: give a URDF's root link a free joint to the world.
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
         package_dirs: where `package://` is looked up first.
+        inertia: "check" tells of a robot's link whose inertia no body has, and refuses a scene's; "strict" refuses
+            both; "nearest" takes the closest body and logs it.
 
     Raises:
         SceneError: the file cannot be read.
         ModelError: bodies and joints make no tree.
     """
+    from pysim.scene.possible import INERTIA_RULES
+
+    if inertia not in INERTIA_RULES:
+        raise SceneError(f"inertia {inertia!r}", f"unknown{did_you_mean(inertia, INERTIA_RULES)}")
     suffix = Path(path).suffix.lower()
     if suffix == ".urdf":
         from pysim.scene.urdf import read_urdf
 
-        return read_urdf(path, free_base=free_base, mimic=mimic, package_dirs=package_dirs)
+        return read_urdf(
+            path, free_base=free_base, mimic=mimic, package_dirs=package_dirs, inertia=inertia
+        )
     if suffix == ".toml":
         from pysim.scene.toml import read_mechanism
 
         if free_base:
             problem = 'free_base is for URDF; in a scene give the body a joint of type "free"'
             raise SceneError(str(path), problem)
-        return read_mechanism(Path(path), mimic=mimic, package_dirs=package_dirs)
+        return read_mechanism(Path(path), mimic=mimic, package_dirs=package_dirs, inertia=inertia)
     if suffix == ".xml":
         raise SceneError(str(path), "MJCF is not read yet; convert the model to .urdf or .toml")
     raise SceneError(str(path), f"unknown kind of file {suffix!r}; pysim reads .urdf and .toml")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS
 from pysim.joints import find_joint
+from pysim.joints.closing import find_closing
 from pysim.joints.plugin import build, fields_of
 
 if TYPE_CHECKING:
@@ -78,23 +79,27 @@ def run_plugin(file: Path, where: str) -> None:
         raise SceneError(f"{path}:{line}", problem) from error
 
 
-def gather_parameters(values: Mapping[str, Any], shared: Collection[str]) -> None:
-    """Move the keys that belong to a plugin joint from its table into a table of their own.
+def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection[str]]) -> None:
+    """Move the keys that belong to a plugin from the tables of joints and loops into a table of their own.
 
-    Of a type that is not known, these are all that joints do not share: the type is what is wrong, not the keys.
+    Of a type that is not known, these are all that such tables do not share: the type is what is wrong, not the keys.
     """
-    joints = values.get("joint", [])
-    for table in joints if isinstance(joints, list) else []:
-        if not isinstance(table, dict) or not isinstance(table.get("type"), str):
-            continue
-        plugin = _plugin_of(table)
-        if plugin is not None:
-            names = [name for name in fields_of(plugin) if name in table]
-        elif not _is_known(table["type"]):
-            names = [name for name in table if name not in shared]
-        else:
-            continue
-        table[PARAMETERS] = {name: table.pop(name) for name in names}
+    for name, keys in shared.items():
+        tables = values.get(name, [])
+        for table in tables if isinstance(tables, list) else []:
+            if isinstance(table, dict) and isinstance(table.get("type"), str):
+                _gather(table, keys)
+
+
+def _gather(table: dict[str, Any], shared: Collection[str]) -> None:
+    plugin = _plugin_of(table)
+    if plugin is not None:
+        names = [name for name in fields_of(plugin) if name in table]
+    elif not _is_known(table["type"]):
+        names = [name for name in table if name not in shared]
+    else:
+        return
+    table[PARAMETERS] = {name: table.pop(name) for name in names}
 
 
 def gather_event_parameters(values: Mapping[str, Any]) -> None:
@@ -108,7 +113,7 @@ def gather_event_parameters(values: Mapping[str, Any]) -> None:
 
 def _is_known(kind: str) -> bool:
     try:
-        find_joint(kind)
+        find_closing(kind)
     except JointError:
         return False
     return True
@@ -117,7 +122,7 @@ def _is_known(kind: str) -> bool:
 def _plugin_of(table: object) -> type[Joint] | None:
     if not isinstance(table, dict) or not isinstance(table.get("type"), str):
         return None
-    return find_joint(table["type"]).plugin if _is_known(table["type"]) else None
+    return find_closing(table["type"]).plugin if _is_known(table["type"]) else None
 
 
 def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:

@@ -72,6 +72,53 @@ class JointSpec:
 
 
 @dataclass(frozen=True)
+class LoopSpec:
+    """A joint that closes a loop: frame A on one body and frame B on another move as it lets them.
+
+    `type` is one that `pysim.joints.closing` knows.
+    """
+
+    name: str
+    type: str
+    a: str
+    b: str
+    at_a: Array  # frame A in body a (4, 4)
+    at_b: Array  # frame B in body b (4, 4)
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)  # unit, in both frames as of a joint
+    length: float = 0.0  # [m]
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
+    start_q: Array | None = None  # where the joint's coordinates are sought first
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class CouplingSpec:
+    """Σ ratio · q − offset − f(x) = 0 between coordinates; a coordinate is a joint's name, or "joint.coordinate"."""
+
+    name: str
+    terms: Mapping[str, float]  # ratio by coordinate
+    offset: float = 0.0
+    function: str | None = None  # f, by its name among the relations
+    inputs: tuple[str, ...] = ()  # coordinates x
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class SpringSpec:
+    """A spring and damper between points of two bodies."""
+
+    name: str
+    a: str
+    b: str
+    at_a: Array  # point in body a (3,) [m]
+    at_b: Array  # point in body b (3,) [m]
+    stiffness: float  # [N/m]
+    damping: float  # [N·s/m]
+    length: float  # natural [m]
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class FrameSpec:
     """A named frame on a body or the world."""
 
@@ -123,6 +170,9 @@ class ModelSpec:
     joints: tuple[JointSpec, ...]
     frames: tuple[FrameSpec, ...] = ()
     where: str = ""
+    loops: tuple[LoopSpec, ...] = ()
+    couplings: tuple[CouplingSpec, ...] = ()
+    springs: tuple[SpringSpec, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,3 +226,4 @@ class SceneSpec:
     path: Path
     overrides: Mapping[str, object] = field(default_factory=dict)
     events: tuple[EventSpec, ...] = ()
+    hold: tuple[str, ...] = ()  # joints that keep their start where loops are assembled

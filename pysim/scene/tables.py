@@ -30,6 +30,8 @@ from pysim.scene.keys import (
     complaint,
     key,
 )
+from pysim.scene.possible import InertiaRule
+from pysim.scene.tie_tables import Assembly, Coupling, Force, Loop
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -104,6 +106,18 @@ class Solid(Visual):
     """A shape that is drawn, and weighs something if it has a density."""
 
     density: Positive | None = key(None, "kg/m³", "uniform density")
+    repair: bool = key(default=False, unit="", doc="close small holes of a mesh to weigh it")
+    convex: bool = key(default=False, unit="", doc="weigh the convex hull of a mesh")
+    shell: Positive | None = key(None, "m", "weigh the triangles of a mesh as a sheet this thick")
+
+    @model_validator(mode="after")
+    def _one_way_to_weigh(self) -> Solid:
+        ways = [way for way in ("repair", "convex", "shell") if getattr(self, way)]
+        if ways and self.mesh is None:
+            raise complaint(f"{ways[0]} is for a mesh")
+        if len(ways) > 1:
+            raise complaint(f"{' and '.join(ways)} are alternatives; give one of them")
+        return self
 
 
 class Inertia(Table):
@@ -209,8 +223,11 @@ class Actuator(Table):
 
 
 class Look(Table):
-    """What a scene changes of a model's body."""
+    """What a scene changes of a model's body. A mass replaces the file's mass, centre and inertia together."""
 
+    mass: NotNegative | None = key(None, "kg", "total mass, instead of the file's")
+    com: Vector3 = key([0.0, 0.0, 0.0], "m", "centre of mass in the body frame")
+    inertia: Inertia | None = key(None, "kg·m²", "about the centre of mass, body axes")
     color: Rgba | None = key(None, "", "colour of all its shapes")
 
 
@@ -223,6 +240,7 @@ class Model(Table):
     at: Pose = key(Pose(), "", "root link in the parent")
     free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
     mimic: bool = key(default=True, unit="", doc="let mimic joints follow")
+    inertia: InertiaRule | None = key(None, "", "as the scene's; by default the scene's")
     limits: bool = key(default=True, unit="", doc="use the file's limits")
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
@@ -287,10 +305,17 @@ class Scene(Table):
 
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
+    inertia: InertiaRule = key(
+        "check", "", 'inertias no body has: "check", "strict" or "nearest", the closest body\'s'
+    )
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
     plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
+    loop: list[Loop] = key([], "", "joints that close loops")
+    coupling: list[Coupling] = key([], "", "gears, differentials and cams")
+    force: list[Force] = key([], "", "springs between bodies")
+    assembly: Assembly = key(Assembly(), "", "how the start is moved so that loops close")
     frame: list[Frame] = key([], "", "named frames")
     actuator: list[Actuator] = key([], "", "forces of time on joints")
     event: list[Event] = key([], "", "passings that a run looks for")

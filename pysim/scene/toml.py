@@ -24,12 +24,14 @@ from pysim.scene.spec import (
 )
 from pysim.scene.stops import with_stops
 from pysim.scene.tables import Joint, Scene
+from pysim.scene.tie_tables import Loop
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_events import read_events
 from pysim.scene.toml_joints import JointReader, resolve_mimics
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
 from pysim.scene.toml_settings import read_settings
+from pysim.scene.toml_ties import TieReader
 from pysim.scene.tree import check_connections
 from pysim.scene.wording import Problems, shown
 
@@ -37,10 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
 
-_ARRAYS = ("body", "joint", "frame", "actuator", "event", "model")
+_ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "event", "model")
 _LARGEST = 1e30
 
 
@@ -64,7 +67,7 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    gather_parameters(values, Joint.model_fields)
+    gather_parameters(values, {"joint": Joint.model_fields, "loop": Loop.model_fields})
     gather_event_parameters(values)
     problems = Problems(source)
     _refuse_huge(values, (), problems)
@@ -82,6 +85,7 @@ def read_toml(
     )
     settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
     events = read_events(scene, model, settings, problems)
+    hold = _held(scene, model, problems)
     problems.check()
     return SceneSpec(
         name=model.name,
@@ -93,14 +97,20 @@ def read_toml(
         path=path,
         overrides=dict(overrides),
         events=events,
+        hold=hold,
     )
 
 
 def read_mechanism(
-    path: Path, *, mimic: bool = True, package_dirs: Iterable[str | PathLike[str]] = ()
+    path: Path,
+    *,
+    mimic: bool = True,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+    inertia: InertiaRule = "check",
 ) -> ModelSpec:
-    """Return the mechanism of a scene file."""
-    model = read_toml(path, {}, package_dirs=package_dirs).model
+    """Return the mechanism of a scene file; a rule for its inertias goes before the file's own."""
+    overrides = {} if inertia == "check" else {"inertia": inertia}
+    model = read_toml(path, overrides, package_dirs=package_dirs).model
     if mimic:
         return model
     return replace(model, joints=tuple(replace(joint, mimic=None) for joint in model.joints))
@@ -117,9 +127,11 @@ class _Mechanism:
 
     def build(self) -> ModelSpec:
         """Return the mechanism, its names checked and its stops made."""
-        bodies = BodyReader(self.problems, self.path.parent, self.package_dirs)
+        bodies = BodyReader(self.problems, self.path.parent, self.package_dirs, self.scene.inertia)
         joints = JointReader(self.problems)
-        models = ModelReader(self.problems, joints, self.path.parent, self.package_dirs)
+        models = ModelReader(
+            self.problems, joints, self.path.parent, self.package_dirs, self.scene.inertia
+        )
         own_bodies = [bodies.read(b, ("body", k)) for k, b in enumerate(self.scene.body)]
         own_joints = [joints.read(j, ("joint", k)) for k, j in enumerate(self.scene.joint)]
         taken = [models.read(m, ("model", k)) for k, m in enumerate(self.scene.model)]
@@ -127,6 +139,10 @@ class _Mechanism:
         read = [joint for joint in own_joints if joint is not None]
         all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
         check_names(self.scene, self.problems, taken, all_joints)
+        names = {body.name for body in all_bodies}
+        taken_names = {joint.name for joint in all_joints}
+        frames = {frame.name: frame for frame in self._frames()}
+        ties = TieReader(self.problems, joints, names, taken_names, frames)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
@@ -135,9 +151,13 @@ class _Mechanism:
             gravity=np.array(self.scene.gravity),
             bodies=tuple(all_bodies),
             joints=tuple(all_joints),
-            frames=tuple(self._frames()),
+            frames=tuple(frames.values()),
             where=str(self.path),
+            loops=ties.loops(self.scene.loop),
+            couplings=ties.couplings(self.scene.coupling),
+            springs=ties.springs(self.scene.force),
         )
+        self.problems.check()
         check_connections(spec)
         return replace(spec, joints=with_stops(spec.joints, spec.bodies))
 
@@ -147,6 +167,19 @@ class _Mechanism:
             FrameSpec(frame.name, frame.body, frame.at.matrix, where(("frame", k)))
             for k, frame in enumerate(self.scene.frame)
         ]
+
+
+def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]:
+    """The joints, or joint.coordinate, that keep their start."""
+    known = [joint.name for joint in model.joints if joint.type != "fixed"]
+    for joint in model.joints:
+        names = find_joint(joint.type).v_names
+        known += [f"{joint.name}.{name}" for name in names if len(names) > 1]
+    for k, name in enumerate(scene.assembly.hold):
+        if name not in known:
+            problem = f"unknown joint {name!r}{did_you_mean(name, known)}"
+            problems.add(("assembly", "hold", k), problem)
+    return tuple(scene.assembly.hold)
 
 
 def _refuse_huge(value: object, path: Steps, problems: Problems) -> None:

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError
-from pysim.inertia import move_theta, theta_from_com, unphysical_reason
+from pysim.inertia import (
+    move_theta,
+    nearest_physical,
+    theta_from_com,
+    unphysical_reason,
+)
 from pysim.scene.packages import resolve_uri
+from pysim.scene.possible import log
 from pysim.scene.spec import BodySpec
+from pysim.scene.written import toml_inertia
 from pysim.shapes import SIZES, Geometry, Shape, primitive_theta
 
 if TYPE_CHECKING:
@@ -18,8 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
-    from pysim.scene.tables import Body, Inertia, Solid, Visual
+    from pysim.scene.tables import Body, Inertia, Look, Solid, Visual
     from pysim.scene.wording import Problems
 
     Array = NDArray[np.float64]
@@ -32,6 +40,7 @@ class BodyReader:
     problems: Problems
     folder: Path
     package_dirs: tuple[Path, ...]
+    inertia: InertiaRule
 
     def read(self, body: Body, path: Steps) -> BodySpec:
         """Return what the table at `path` says."""
@@ -132,21 +141,48 @@ class BodyReader:
         from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads where a mesh is named
 
         try:
-            theta = mesh_theta(shape.mesh, shape.scale, density)
+            theta = mesh_theta(
+                shape.mesh,
+                shape.scale,
+                density,
+                repair=solid.repair,
+                convex=solid.convex,
+                shell=solid.shell,
+            )
         except PysimError as error:
             self.problems.add((*path, "mesh"), str(error))
             return np.zeros(10)
         return move_theta(theta, solid.at.matrix)
 
     def _from_numbers(self, body: Body, path: Steps) -> Array:
-        """A body without an inertia is a point."""
-        inertia = np.zeros((3, 3)) if body.inertia is None else _tensor(body.inertia)
-        theta = theta_from_com(body.mass or 0.0, body.com, inertia)
-        reason = unphysical_reason(theta)
-        if reason is not None:
-            key = "inertia" if body.inertia is not None else "mass"
-            self.problems.add((*path, key), f"no body {body.name!r} can have this: {reason}")
+        return theta_of_numbers(body, body.name, path, self.problems, self.inertia)
+
+
+def theta_of_numbers(
+    table: Body | Look, name: str, path: Steps, problems: Problems, rule: InertiaRule
+) -> Array:
+    """Return θ (10,) of a table's mass, com and inertia; without an inertia it is a point.
+
+    Of numbers that no body has, the nearest body's where that is wanted; otherwise what is wrong is noted.
+    """
+    inertia = np.zeros((3, 3)) if table.inertia is None else _tensor(table.inertia)
+    theta = theta_from_com(table.mass or 0.0, table.com, inertia)
+    reason = unphysical_reason(theta)
+    if reason is None:
         return theta
+    at = (*path, "inertia" if table.inertia is not None else "mass")
+    told = f"no body {name!r} can have this: {reason}"
+    if theta[0] <= 0:
+        problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
+        return theta
+    near = nearest_physical(theta)
+    text = f"inertia = {toml_inertia(near)}"
+    if rule != "nearest":
+        remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
+        problems.add(at, f"{told}; {remedy}")
+        return theta
+    log.warning("%s: %s; taken instead: %s", problems.source.where(at), told, text)
+    return near
 
 
 def _tensor(inertia: Inertia) -> Array:

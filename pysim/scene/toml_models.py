@@ -10,12 +10,14 @@ import numpy as np
 from pysim.errors import SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.packages import resolve_uri
+from pysim.scene.toml_bodies import theta_of_numbers
 from pysim.scene.tree import WORLD
 from pysim.scene.urdf import read_urdf
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.scene.tables import Look, Model
@@ -31,6 +33,7 @@ class ModelReader:
     joints: JointReader
     folder: Path
     package_dirs: tuple[Path, ...]
+    inertia: InertiaRule  # of the scene, for the models that have none of their own
 
     def read(self, table: Model, path: Steps) -> tuple[list[BodySpec], list[JointSpec]]:
         """Return the bodies and joints of the file, as the table at `path` has them."""
@@ -58,7 +61,11 @@ class ModelReader:
             self.problems.add((*path, "file"), problem)
             return None
         return read_urdf(
-            file, free_base=table.free_base, mimic=table.mimic, package_dirs=self.package_dirs
+            file,
+            free_base=table.free_base,
+            mimic=table.mimic,
+            package_dirs=self.package_dirs,
+            inertia=table.inertia or self.inertia,
         )
 
     def _replace_passive(self, joints: dict[str, JointSpec], table: Model, path: Steps) -> None:
@@ -96,7 +103,22 @@ class ModelReader:
         names = [body.name for body in bodies]
         for name in table.body:
             self._knows(name, names, "body", (*path, "body", name))
-        return [_painted(body, table.body.get(body.name)) for body in bodies]
+        looks = [(body, table.body.get(body.name)) for body in bodies]
+        return [
+            self._weighed(_painted(body, look), look, (*path, "body", body.name))
+            for body, look in looks
+        ]
+
+    def _weighed(self, body: BodySpec, look: Look | None, path: Steps) -> BodySpec:
+        """Replace the file's mass, centre and inertia where the table has a mass."""
+        given = look.model_fields_set & {"com", "inertia"} if look is not None else set()
+        if look is None or look.mass is None:
+            if given:
+                problem = f"body {body.name!r} has {' and '.join(sorted(given))} but no mass; give mass [kg]"
+                self.problems.add(path, problem)
+            return body
+        theta = theta_of_numbers(look, body.name, path, self.problems, self.inertia)
+        return replace(body, theta=theta)
 
     def _knows(
         self, name: str, known: list[str] | dict[str, JointSpec], what: str, at: Steps

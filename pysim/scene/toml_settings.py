@@ -26,7 +26,7 @@ OUTPUTS = 1000
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
     """Return how to run; what is wrong goes to `problems`."""
     table = scene.simulation
-    kind = _integrator(scene, problems)
+    kind = _integrator(scene, model, problems)
     step = table.step or (math.inf if kind.adaptive else STEP)
     if table.step is not None and step > table.duration:
         problem = (
@@ -43,12 +43,17 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
     )
 
 
-def _integrator(scene: Scene, problems: Problems) -> IntegratorType:
+def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> IntegratorType:
     try:
-        return find_integrator(scene.simulation.integrator)
+        kind = find_integrator(scene.simulation.integrator)
     except PysimError as error:
         problems.add(("simulation", "integrator"), error.problem)
         return BUILTIN["rk4"]
+    if (model.loops or model.couplings) and not kind.loops:
+        able = ", ".join(other.name for other in BUILTIN.values() if other.loops)
+        problem = f"{kind.name!r} closes no loops and holds no couplings; choose one of {able}"
+        problems.add(("simulation", "integrator"), problem)
+    return kind
 
 
 def _every(scene: Scene, step: float, problems: Problems) -> float:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.spec import BodySpec, JointSpec
     from pysim.scene.urdf_xml import Element
 
@@ -38,6 +39,7 @@ def read_urdf(
     free_base: bool = False,
     package_dirs: Iterable[str | PathLike[str]] = (),
     mimic: bool = True,
+    inertia: InertiaRule = "check",
 ) -> ModelSpec:
     """Return the mechanism a URDF file describes, in gravity (0, 0, −9.81) m/s².
 
@@ -49,6 +51,7 @@ def read_urdf(
         free_base: whether the root link floats.
         package_dirs: folders where `package://` is looked up first.
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
+        inertia: "check" tells of a link's inertia that no body has, "strict" refuses it, "nearest" takes the closest.
 
     Raises:
         SceneError: the file cannot be read; the text says `file:line:column`, what, and what to do.
@@ -58,7 +61,7 @@ def read_urdf(
     robot = read_xml(path)
     if robot.tag != "robot":
         robot.fail(f"the root element of a URDF file is <robot>, got <{robot.tag}>")
-    links = Links(robot, path.parent, package_dirs)
+    links = Links(robot, path.parent, package_dirs, inertia)
     bodies = [links.read(element) for element in robot.all("link")]
     elements = robot.all("joint")
     joints = [read_joint(element, mimic=mimic) for element in elements]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import PysimWarning, SceneError, did_you_mean
-from pysim.inertia import move_theta, theta_from_com, unphysical_reason
+from pysim.errors import SceneError, did_you_mean
+from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.packages import resolve_uri
+from pysim.scene.possible import possible_theta
 from pysim.scene.spec import BodySpec
 from pysim.shapes import Geometry, Shape
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.possible import InertiaRule
     from pysim.scene.urdf_xml import Element
 
     Array = NDArray[np.float64]
@@ -32,10 +33,15 @@ class Links:
     """Reads links; knows the robot's colours, and finds each mesh file once."""
 
     def __init__(
-        self, robot: Element, folder: Path, package_dirs: Iterable[str | PathLike[str]]
+        self,
+        robot: Element,
+        folder: Path,
+        package_dirs: Iterable[str | PathLike[str]],
+        inertia: InertiaRule = "check",
     ) -> None:
         self.folder = folder
         self.package_dirs = tuple(package_dirs)
+        self.inertia = inertia
         self.colors = _named_colors(robot)
         self.meshes: dict[str, Path] = {}
 
@@ -47,7 +53,7 @@ class Links:
             for role in ("visual", "collision")
             for element in link.all(role)
         ]
-        return BodySpec(name, _theta(link), tuple(geometries), link.where)
+        return BodySpec(name, _theta(link, self.inertia), tuple(geometries), link.where)
 
     def _geometry(self, element: Element, role: str) -> Geometry:
         shape = self._shape(element.required("geometry"))
@@ -82,7 +88,7 @@ class Links:
         return Shape("mesh", (), self.meshes[uri], (x, y, z))
 
 
-def _theta(link: Element) -> Array:
+def _theta(link: Element, rule: InertiaRule) -> Array:
     """Return θ (10,) about the link's origin; a link without <inertial> has no mass."""
     inertial = link.child("inertial")
     if inertial is None:
@@ -93,10 +99,7 @@ def _theta(link: Element) -> Array:
         tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
     about_com = theta_from_com(mass, np.zeros(3), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    reason = unphysical_reason(about_com)
-    if reason is not None:
-        text = f"{inertial.where}: {link.owner}: no body has this inertia: {reason}"
-        warnings.warn(text, PysimWarning, stacklevel=2)
+    about_com = possible_theta(about_com, inertial, link.owner, rule)
     return move_theta(about_com, inertial.origin())
 
 

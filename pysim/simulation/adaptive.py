@@ -38,18 +38,27 @@ class Passed:
     v: Array
 
 
-def fly(
-    scene: Scene, times: Iterator[float]
-) -> Iterator[tuple[Array, Array, Array, int, Passed | None]]:
-    """Yield (t, q, v, steps made since the last yield, event) for runs of output times [s], ascending.
+@dataclass(frozen=True)
+class Leg:
+    """A part of a run: the outputs reached (n,), (n, nq), (n, nv), and an event after them, if any."""
 
-    The event, if any, comes after the outputs it is yielded with; one that stops the run is the last.
+    t: Array
+    q: Array
+    v: Array
+    loop_q: Array  # near them
+    steps: int  # accepted
+    event: Passed | None
+
+
+def fly(scene: Scene, times: Iterator[float]) -> Iterator[Leg]:
+    """Yield the legs of a run through output times [s], ascending; an event that stops the run ends the last.
 
     Raises:
         SimulationError: a step grew shorter than the numbers can tell.
     """
     model, settings = scene.model, scene.settings
     q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))
+    loop_q = scene.state.loop_q.copy()
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted = np.empty(0)
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
@@ -66,12 +75,14 @@ def fly(
             events=scene.events,
             longest=settings.step,
             attempts=ATTEMPTS_A_CALL,
+            loop_q=loop_q,
         )
         reached, accepted, _, worst, status, index = record[0]
         event = (
             Passed(int(index), float(flight[0, 4]), q_event, v_event) if status == EVENT else None
         )
-        yield wanted[:reached], q_t[:reached], v_t[:reached], int(accepted), event
+        rows = wanted[:reached], q_t[:reached], v_t[:reached]
+        yield Leg(*rows, loop_q.copy(), int(accepted), event)
         if event is not None and scene.spec.events[event.index].stop:
             return
         if status == UNDERFLOW:

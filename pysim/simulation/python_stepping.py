@@ -5,7 +5,7 @@ The built-in schemes are those of cpp/stepping/semi_implicit.hpp and runge_kutta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,8 @@ from pysim.algorithms import aba
 from pysim.errors import JointError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
+from pysim.loops import constrained_aba, project
+from pysim.loops.assembly import REQUIRED
 from pysim.spatial import right_jacobian_inverse
 
 if TYPE_CHECKING:
@@ -32,11 +34,26 @@ class ModelSystem:
 
     model: Model
     actuation: _engine.Actuation
+    loop_q: Array = field(
+        default_factory=lambda: np.zeros(0)
+    )  # of joints that close loops, moved along in place
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         drive = self.actuation
         tau = drive.offset + drive.amplitude * np.sin(drive.frequency * t + drive.phase)
+        if self.model.rows:
+            return constrained_aba(self.model, q, v, tau, loop_q=self.loop_q, passive=True)
         return aba(self.model, q, v, tau, passive=True)
+
+    def close(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Bring a state back onto the constraints; one that does not come is returned as no numbers."""
+        if not self.model.rows:
+            return q, v
+        projected = project(self.model, q, v, loop_q=self.loop_q)
+        if not projected.residual <= REQUIRED:
+            return q * np.nan, v
+        self.loop_q[:] = projected.loop_q
+        return projected.q, projected.v
 
     def integrate(self, q: Array, dq: Array) -> Array:
         return self.model.integrate(q, dq)
@@ -111,7 +128,7 @@ def advance(
     for n in range(steps):
         with np.errstate(all="ignore"):
             try:
-                q1, v1 = scheme.step(system, time + n * step, step, q, v)
+                q1, v1 = system.close(*scheme.step(system, time + n * step, step, q, v))
             except JointError:  # of a callback's author
                 raise
             except ValueError:  # a stage left the finite numbers, which the engine refuses

@@ -21,6 +21,7 @@ from pysim.algorithms import (
     potential_energy,
 )
 from pysim.errors import PysimError, SimulationError
+from pysim.loops import constrained_aba
 from pysim.simulation.blame import plugin_fault
 from pysim.spatial import quaternion_from_rotation
 from pysim.trajectory import Events, Trajectory, TrajectoryHeader, TrajectoryWriter, header_visuals
@@ -49,7 +50,7 @@ class Recorder:
         self.scene = scene
         self.header = header_of(scene)
         self.complete = False
-        self._waiting: list[tuple[float, Array, Array]] = []
+        self._waiting: list[tuple[float, Array, Array, Array]] = []
         self._chunks: list[tuple[Array, ...]] = []
         self._events: list[Events] = []
         self._flushed = time.monotonic()
@@ -57,9 +58,9 @@ class Recorder:
             None if output is None else TrajectoryWriter(output, self.header, overwrite=overwrite)
         )
 
-    def add(self, t: float, q: Array, v: Array) -> None:
+    def add(self, t: float, q: Array, v: Array, loop_q: Array) -> None:
         """Record the state at `t` [s]."""
-        self._waiting.append((t, q, v))
+        self._waiting.append((t, q, v, loop_q))
         late = time.monotonic() - self._flushed > CHUNK_INTERVAL
         if late or len(self._waiting) >= ROWS_A_CHUNK:
             self._flush()
@@ -111,8 +112,8 @@ class Recorder:
     def _flush(self) -> None:
         """Complete and record what is waiting; it stays waiting if that fails."""
         if self._waiting:
-            t, q, v = (np.array(column) for column in zip(*self._waiting, strict=True))
-            self._keep(complete_rows(self.scene, t, q, v))
+            t, q, v, loop_q = (np.array(column) for column in zip(*self._waiting, strict=True))
+            self._keep(complete_rows(self.scene, t, q, v, loop_q))
             self._waiting = []
         self._flushed = time.monotonic()
 
@@ -143,7 +144,7 @@ def _reason(error: BaseException | None) -> str:
     return "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
 
 
-def complete_rows(scene: Scene, t: Array, q: Array, v: Array) -> tuple[Array, ...]:
+def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> tuple[Array, ...]:
     """Rows (t, q, v, a, kinetic, potential, elastic, poses) of n states at t (n,) [s]."""
     model = scene.model
     poses = forward_kinematics(model, q)
@@ -152,12 +153,20 @@ def complete_rows(scene: Scene, t: Array, q: Array, v: Array) -> tuple[Array, ..
         t,
         q,
         v,
-        aba(model, q, v, effort(scene, t), passive=True),
+        acceleration(scene, t, q, v, loop_q),
         np.asarray(kinetic_energy(model, q, v)),
         np.asarray(potential_energy(model, q)),
         np.asarray(elastic_energy(model, q)),
         np.concatenate([poses[..., :3, 3], quaternions], axis=-1),
     )
+
+
+def acceleration(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> Array:
+    """v̇ (n, nv) of n states at t (n,) [s], with actuators, passive forces and constraints."""
+    model, tau = scene.model, effort(scene, t)
+    if model.rows:
+        return constrained_aba(model, q, v, tau, loop_q=loop_q, passive=True)
+    return aba(model, q, v, tau, passive=True)
 
 
 def effort(scene: Scene, t: Array) -> Array:

@@ -23,6 +23,8 @@ from pysim.algorithms import aba
 from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
+from pysim.loops import constraints, mobility
+from pysim.model import State
 from pysim.simulation.adaptive import fly
 from pysim.simulation.blame import plugin_fault
 from pysim.simulation.python_stepping import ModelSystem, advance, builtin_in_python
@@ -112,7 +114,7 @@ def steps_between(start: float, end: float, step: float) -> int:
 
 def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
     times = output_times(scene.settings.duration, scene.settings.every)
-    recorder.add(0.0, scene.state.q, scene.state.v)
+    recorder.add(0.0, scene.state.q, scene.state.v, scene.state.loop_q)
     if find_integrator(scene.settings.integrator).adaptive:
         _fly(scene, times, recorder, clock)
     else:
@@ -123,21 +125,22 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
 def _fly(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
     """Run with steps of adapted size."""
     last = 0.0  # [s] recorded
-    for t, q, v, steps, event in fly(scene, islice(times, 1, None)):
-        for row in zip(t, q, v, strict=True):
-            recorder.add(*row)
-        last = float(t[-1]) if t.size else last
+    for leg in fly(scene, islice(times, 1, None)):
+        for row in zip(leg.t, leg.q, leg.v, strict=True):
+            recorder.add(*row, leg.loop_q)
+        last = float(leg.t[-1]) if leg.t.size else last
+        event = leg.event
         if event is not None:
             recorder.add_event(event.t, event.index, event.q, event.v)
             if scene.spec.events[event.index].stop and event.t > last:
-                recorder.add(event.t, event.q, event.v)
-        clock.tick(last if event is None else event.t, steps)
+                recorder.add(event.t, event.q, event.v, leg.loop_q)
+        clock.tick(last if event is None else event.t, leg.steps)
 
 
 def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
     """Run with equal steps between outputs."""
-    make_steps = _stepper(scene)
-    q, v = scene.state.q, scene.state.v
+    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
+    make_steps = _stepper(scene, loop_q)
     for start, end in pairwise(times):
         steps = steps_between(start, end, scene.settings.step)
         step = (end - start) / steps
@@ -147,28 +150,39 @@ def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clo
             now = start + made * step
             q, v, done = make_steps(q, v, now, step, wanted)
             if done < wanted:
-                raise _diverged(scene, q, v, now + done * step, step)
+                raise _stopped(scene, State(q, v, loop_q), now + done * step, step)
             made += wanted
             clock.tick(start + made * step, wanted)
-        recorder.add(end, q, v)
+        recorder.add(end, q, v, loop_q.copy())
 
 
-def _stepper(scene: Scene) -> Steps:
-    """Return what makes steps: the engine, or Python where a plugin or a joint needs it."""
+def _stepper(scene: Scene, loop_q: Array) -> Steps:
+    """Return what makes steps: the engine, or Python where a plugin or a joint needs it.
+
+    The coordinates of joints that close loops are moved along in place.
+    """
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
     scheme = find_integrator(name).plugin
     if scheme is None and not model.callback_numbers:
-        return lambda q, v, t, h, n: _engine.advance(model, q, v, t, h, n, name, drive)
+        return lambda q, v, t, h, n: _engine.advance(
+            model, q, v, t, h, n, name, drive, loop_q=loop_q
+        )
     own = builtin_in_python(name, str(scene.spec.path)) if scheme is None else scheme()
-    system = ModelSystem(model, drive)
+    system = ModelSystem(model, drive, loop_q)
     return lambda q, v, t, h, n: advance(own, system, q, v, t, h, n)
 
 
-def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> SimulationError:
-    """Say which joint left the finite numbers, when, and how large the last good state was."""
-    fault = plugin_fault(scene.model, q, v, step)
+def _stopped(scene: Scene, state: State, last: float, step: float) -> SimulationError:
+    """Say what ended a run after the last good state, at `last` [s]."""
+    fault = plugin_fault(scene.model, state.q, state.v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
+    return (_opened if scene.model.rows else _diverged)(scene, state, last, step)
+
+
+def _diverged(scene: Scene, state: State, last: float, step: float) -> SimulationError:
+    """Say which joint left the finite numbers, when, and how large the last good state was."""
+    q, v = state.q, state.v
     tau = effort(scene, np.array([last]))[0]
     with np.errstate(all="ignore"):
         a = aba(scene.model, q, v, tau, passive=True)
@@ -179,6 +193,21 @@ def _diverged(scene: Scene, q: Array, v: Array, last: float, step: float) -> Sim
     problem = (
         f"joint {joint!r} is no longer finite at t = {last + step:g} s; the last good state, at"
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
+        f" reduce simulation.step, now {scene.settings.step:g} [s]"
+    )
+    return SimulationError(str(scene.spec.path), problem)
+
+
+def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationError:
+    """Say which loop could not be kept closed, when, and how the mechanism stood."""
+    model, (q, v) = scene.model, (state.q, state.v)
+    with np.errstate(all="ignore"):
+        ahead = model.integrate(q, np.nan_to_num(step * v))
+        residual = np.abs(constraints(model, ahead, loop_q=state.loop_q).residual)
+    name = model.row_names[int(np.nan_to_num(residual, nan=np.inf).argmax())]
+    problem = (
+        f"{name!r} cannot be kept closed at t = {last + step:g} s; the last good state, at {last:g} s, has"
+        f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, state.loop_q)};"
         f" reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     return SimulationError(str(scene.spec.path), problem)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.joints import find_joint
+from pysim.loops import constraints, independence, mobility
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
@@ -31,6 +32,16 @@ class EventSummary:
 
 
 @dataclass(frozen=True)
+class LoopSummary:
+    """How well loops and couplings were kept over a run."""
+
+    residual: float  # largest [m, rad]
+    slip: float  # largest rate of it [m/s, rad/s]
+    independence: float  # least of the rows; 0 where singular, 1 where furthest from it
+    nearest: float  # when that was [s]
+
+
+@dataclass(frozen=True)
 class RunSummary:
     """What `pysim scene.toml` prints at the end."""
 
@@ -47,6 +58,7 @@ class RunSummary:
     tool: str | None  # name of a frame
     tool_position: Array  # (3,) in the world [m]
     tool_rpy: Array  # (3,) roll, pitch, yaw in the world [rad]
+    loops: LoopSummary | None = None
 
     @property
     def steps_per_second(self) -> float:
@@ -77,6 +89,22 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
         tool=tool,
         tool_position=pose[:3, 3],
         tool_rpy=roll_pitch_yaw(pose[:3, :3]),
+        loops=summarize_loops(scene, trajectory) if scene.model.rows else None,
+    )
+
+
+def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
+    """Sum up what the loops of a run did; the outputs alone are looked at."""
+    model, state = scene.model, scene.state
+    at = constraints(model, trajectory.q, trajectory.v)
+    slip = np.einsum("nij,nj->ni", at.jacobian, trajectory.v)
+    rank = mobility(model, state.q, state.loop_q).rank
+    rows = independence(model, trajectory.q, rank)
+    return LoopSummary(
+        residual=float(np.abs(at.residual).max()),
+        slip=float(np.abs(slip).max()),
+        independence=float(rows.min()),
+        nearest=float(trajectory.t[rows.argmin()]),
     )
 
 
@@ -96,6 +124,8 @@ def _stopped_by(scene: Scene, trajectory: Trajectory) -> str | None:
 def conserves_energy(scene: Scene) -> bool:
     """Whether nothing drives the scene and nothing brakes it; stops that damp count as brakes."""
     if scene.spec.actuators:
+        return False
+    if any(spring.damping for spring in scene.spec.model.springs):
         return False
     for joint in scene.spec.model.joints:
         stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)

@@ -42,6 +42,12 @@ def checked(x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "") -> 
     return a
 
 
+def floats(x: ArrayLike) -> Array:
+    """Return x as float32 if it is, as float64 otherwise; the numbers are not looked at."""
+    a = np.asarray(x)
+    return a if a.dtype == np.float32 else a.astype(np.float64, copy=False)
+
+
 def tolerance(a: Array) -> float:
     """What unit lengths and orthogonality may be off by."""
     return 1e-4 if a.dtype == np.float32 else 1e-6
@@ -68,6 +74,16 @@ def checked_element(X: ArrayLike, name: str = "X") -> Array:
     if a.shape[-1] == 4:
         check_last_row(a, name)
     _check_orthonormal(a[..., :3, :3], name)
+    return a
+
+
+def checked_record(X: ArrayLike, name: str = "X") -> Array:
+    """Return the record (…, 12), rotation column-major, then position, of a displacement (…, 4, 4) or of a record."""
+    a = checked(X, name, (4, 4), (12,))
+    if a.shape[-2:] == (4, 4):
+        check_last_row(a, name)
+        a = np.swapaxes(a[..., :3, :], -1, -2).reshape(*a.shape[:-2], 12)
+    _check_orthonormal(a[..., :9].reshape(*a.shape[:-1], 3, 3), name)
     return a
 
 
@@ -105,6 +121,32 @@ def map_rows(function: str, x: Array, rank: int, row: tuple[int, ...]) -> Array:
     size = int(np.prod(x.shape[x.ndim - rank :], dtype=int))
     y: Array = _engine.map_rows(function, np.ascontiguousarray(x).reshape(-1, size))
     return y.reshape(*batch, *row)
+
+
+def map_pairs(function: str, a: Array, b: Array, out: Array | None = None) -> Array:
+    """Apply one of the engine's pair maps to rows a (…, n) and b (…, m) whose leading axes broadcast.
+
+    Args:
+        function: its name.
+        a: first argument.
+        b: second argument.
+        out: where the result (…, k) goes, contiguous; it may be a itself.
+    """
+    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    if out is None:
+        columns = _engine.pair_maps()[function][2]
+        out = np.empty((*batch, columns), np.result_type(a, b))
+    rows = out.reshape(-1, out.shape[-1])
+    _engine.map_pairs(function, _rows(a, batch, rows.dtype), _rows(b, batch, rows.dtype), rows)
+    return out
+
+
+def _rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return x as rows, one for each element of the batch or one that stands for all."""
+    n = x.shape[-1]
+    alone = x.size == n
+    rows = x.reshape(1, n) if alone else np.broadcast_to(x, (*batch, n)).reshape(-1, n)
+    return np.ascontiguousarray(rows, dtype)
 
 
 def _check_orthonormal(R: Array, name: str) -> None:

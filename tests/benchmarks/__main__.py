@@ -14,8 +14,10 @@ import pinocchio
 
 import pysim
 from pysim import _engine
-from tests.benchmarks import operations
+from tests.benchmarks import matrices, operations, plugins
 from tests.benchmarks.algorithms import batch_rows, growth_rows, single_rows
+from tests.benchmarks.derivatives import derivative_rows
+from tests.benchmarks.meshes import mesh_rows
 from tests.benchmarks.report import cpu_name, heading, say
 from tests.benchmarks.stepping import rollout_rows, scene_row, step_rows
 
@@ -36,6 +38,9 @@ def main() -> None:
         heading(f"batch of {batch}", "ns a state")
         for name in names:
             batch_rows(name, batch, peak)
+    heading(f"derivatives, batch of {IN_CACHE}", "ns a state")
+    for name in (*ROBOTS, *CHAINS[:2]):
+        derivative_rows(name, IN_CACHE)
     heading(f"growth with the number of joints, batch of {IN_CACHE}", "ns a joint and state")
     growth_rows(CHAINS, IN_CACHE)
     heading("one state from Python", "µs a call")
@@ -45,9 +50,14 @@ def main() -> None:
     for name in IN_MUJOCO:
         step_rows(name)
     scene_row(Path(__file__).parents[2] / "scenes" / "robot_arm.toml")
+    matrices.main((*ROBOTS, *CHAINS[:2]))
     heading("rollouts of 256 worlds, 100 steps", "µs a step of a world")
-    for name in (*IN_MUJOCO, *CHAINS):
+    for name in (*IN_MUJOCO, *CHAINS[:2]):
         rollout_rows(name, 256, 100)
+    plugins.main(say)
+
+    heading("a mesh of a million triangles", "ms")
+    mesh_rows()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 // Counts the floating-point operations of the kernels, and measures how many the processor can do.
 //
 // Built by tests/benchmarks/operations.py for the machine it runs on. The kernels are the engine's own text,
-// instantiated over a number that counts: + − × ÷ √ are one operation, a·b + c two, negation and selection none.
+// instantiated over a number that counts: + − × ÷ √ are one operation, a·b + c two, negation and selection
+// none.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -79,7 +80,8 @@ template <class Operation>
 long long count(const tree::Model& model, const Numbers& q, const Numbers& v, const Numbers& x) {
   const auto view = model.view<double>();
   const auto bodies = static_cast<std::size_t>(model.nbodies()), nv = static_cast<std::size_t>(model.nv());
-  std::vector<double> out(16 * bodies + nv * nv), scratch(model.scratch_bytes(1, sizeof(double)) / sizeof(double));
+  std::vector<double> out(16 * bodies + nv * nv),
+      scratch(model.scratch_bytes(1, sizeof(double)) / sizeof(double));
   engine::Batch<double> batch = {};
   batch.states = 1;
   batch.q = q.data();

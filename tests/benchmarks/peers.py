@@ -50,7 +50,7 @@ class Pair:
         rng = np.random.default_rng(1)
         self.q = np.array([self.model.random_configuration(rng) for _ in range(n)])
         self.v, self.x = rng.normal(size=(2, n, self.model.nv))
-        q, v = self._order()
+        self.order = q, v = self._order()
         self.pin_q = np.asfortranarray(self.q[:, q].T)
         self.pin_v = np.asfortranarray(self.v[:, v].T)
         self.pin_x = np.asfortranarray(self.x[:, v].T)

@@ -11,6 +11,12 @@ import pysim
 from pysim.compile import compile_model
 from tests.oracles.mechanisms import random_tree
 
+
+def joined(derivatives, *arguments, **options):
+    """The matrices of a function that returns several, side by side."""
+    return np.concatenate(derivatives(*arguments, **options), axis=-1)
+
+
 ALGORITHMS = {
     "rnea": pysim.rnea,
     "aba": partial(pysim.aba, passive=True),
@@ -21,8 +27,59 @@ ALGORITHMS = {
     "elastic_energy": pysim.elastic_energy,
     "center_of_mass": pysim.center_of_mass,
     "integrate": pysim.Model.integrate,
+    "joint_torque_regressor": pysim.joint_torque_regressor,
+    "kinetic_energy_regressor": pysim.kinetic_energy_regressor,
+    "potential_energy_regressor": pysim.potential_energy_regressor,
+    "momentum_regressor": pysim.momentum_regressor,
+    "jacobian": lambda m, q, **o: pysim.jacobian(m, q, "tool", "world", **o),
+    "jacobian_time_derivative": lambda m, q, v, **o: pysim.jacobian_time_derivative(
+        m, q, v, "tool", "aligned", **o
+    ),
+    "frame_velocity": lambda m, q, v, **o: pysim.frame_velocity(m, q, v, "tool", **o),
+    "frame_acceleration": lambda m, q, v, a, **o: pysim.frame_acceleration(
+        m, q, v, a, "tool", "aligned", classical=True, **o
+    ),
+    "influence_coefficients": pysim.influence_coefficients,
+    "minverse": pysim.minverse,
+    "coriolis_matrix": pysim.coriolis_matrix,
+    "operational_space_mobility": lambda m, q, **o: pysim.operational_space_mobility(
+        m, q, "tool", **o
+    ),
+    "centroidal_momentum": pysim.centroidal_momentum,
+    "centroidal_momentum_rate": pysim.centroidal_momentum_rate,
+    "centroidal_map": pysim.centroidal_map,
+    "centroidal_map_time_derivative": pysim.centroidal_map_time_derivative,
+    "joint_reactions": lambda m, q, v, a, **o: np.stack(
+        pysim.joint_reactions(m, q, v, a, **o), axis=-3
+    ),
+    "rnea_derivatives": partial(joined, pysim.rnea_derivatives, passive=True),
+    "aba_derivatives": partial(joined, pysim.aba_derivatives, passive=True),
+    "passive_force_derivatives": partial(joined, pysim.passive_force_derivatives),
+    "twist_derivatives": pysim.twist_derivatives,
+    "placement_derivatives": pysim.placement_derivatives,
 }
-TAKES = {"rnea": 3, "aba": 3, "kinetic_energy": 2, "integrate": 2}  # of (q, v, x); others q alone
+TAKES = {  # of (q, v, x); others q alone
+    "rnea": 3,
+    "aba": 3,
+    "kinetic_energy": 2,
+    "integrate": 2,
+    "joint_torque_regressor": 3,
+    "kinetic_energy_regressor": 2,
+    "momentum_regressor": 2,
+    "jacobian_time_derivative": 2,
+    "frame_velocity": 2,
+    "frame_acceleration": 3,
+    "coriolis_matrix": 2,
+    "centroidal_momentum": 2,
+    "centroidal_momentum_rate": 3,
+    "centroidal_map_time_derivative": 2,
+    "joint_reactions": 3,
+    "rnea_derivatives": 3,
+    "aba_derivatives": 3,
+    "passive_force_derivatives": 2,
+    "twist_derivatives": 3,
+    "placement_derivatives": 3,
+}
 
 
 def run(algorithm, model, *arguments, **options):

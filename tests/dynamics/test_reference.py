@@ -31,7 +31,7 @@ class Numbers:
         stack = np.array([self._data[f"s{k}/{key}"] for k in self._states])
         if key == "q":
             stack = stack[:, q]
-        elif key == "M":
+        elif key == "M" or key.startswith(("dtau_d", "ddq_d")):
             stack = stack[:, v][:, :, v]
         elif key in ("fext", "joint_pos", "joint_quat"):
             stack = stack[:, bodies]
@@ -77,6 +77,19 @@ def test_every_algorithm_gives_the_reference_numbers(name, n, dtype, tolerance, 
     poses = pysim.forward_kinematics(m, q)
     within(poses[..., :3, 3], of["joint_pos"], tolerance)
     within(poses[..., :3, :3], quaternion_matrices(of["joint_quat"]), tolerance)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 1e-3)])
+def test_derivatives_are_the_reference_numbers(name, dtype, tolerance, isa):
+    of = Numbers(name, 19, dtype)
+    m, q, v = of.model, of["q"], of["v"]
+    torques = pysim.rnea_derivatives(m, q, v, of["a"])
+    accelerations = pysim.aba_derivatives(m, q, v, of["tau_in"])
+    for actual, key in zip(torques, ("dtau_dq", "dtau_dv", "M"), strict=True):
+        within(actual, of[key], tolerance)
+    for actual, key in zip(accelerations, ("ddq_dq", "ddq_dv", "ddq_dtau"), strict=True):
+        within(actual, of[key], tolerance)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -188,3 +188,12 @@ def test_a_scene_with_a_callback_runs_and_says_what_it_costs(tmp_path, capfd):
     arguments = [str(tmp_path / "s.toml"), "--allow-code", "-o", str(tmp_path / "s.h5")]
     assert main(arguments) == 0
     assert "of the time in joints that Python computes" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["rnea", "aba", "twist", "placement"])
+def test_derivatives_refuse_callback_joints_by_name(name, rng):
+    model = arm(["revolute", "test_callback_slot"], rng)
+    x = np.zeros(model.nv)
+    message = r"^joint 'j1' is a CallbackJoint, which has no analytical derivatives; trace it \(derive it from Joint\)"
+    with pytest.raises(ValueError, match=message):
+        getattr(pysim, f"{name}_derivatives")(model, model.neutral(), x, x)

@@ -13,6 +13,7 @@ from pysim.joints import Joint, Pose, joint, real, spline
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
 from tests.joints.test_traced import plugin_joint
+from tests.oracles.differences import derivatives
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta
 
 
@@ -90,3 +91,15 @@ def test_a_force_with_the_wrong_count_is_refused():
 
     with pytest.raises(pysim.JointError, match=r"Wrong\.force: must return 2 numbers, .* got 1"):
         trace(Wrong())
+
+
+def test_derivatives_of_a_force_are_those_of_its_differences():
+    model, _, _ = models("test_ligament", Ligament(), np.random.default_rng(1))
+    q, v = np.array([0.7, 0.9]), np.array([0.3, -0.8])  # off the kinks and knots
+    expected = derivatives(
+        lambda q, v, _: pysim.passive_forces(model, q, v), model.integrate, q, v, v
+    )
+    for actual, wanted in zip(
+        pysim.passive_force_derivatives(model, q, v), expected[:2], strict=True
+    ):
+        np.testing.assert_allclose(actual, wanted, rtol=0, atol=1e-10)

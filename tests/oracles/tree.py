@@ -237,6 +237,33 @@ class Tree:
             tau = tau + J.T @ F
         return tau
 
+    def body_motions(self, q, v, a):
+        """(moving body, X_WB, J, V, proper acceleration) of every body that a joint moves, in its frame."""
+        links = zip(
+            self.links, self.poses(q), self.jacobians(q), self.accelerations(q, v, a), strict=True
+        )
+        for link, X, J, acc in links:
+            if link.joint.type != "fixed":
+                proper = acc - np.concatenate([X[:3, :3].T @ self.gravity, np.zeros(3)])
+                yield link.moving, X, J, J @ v, proper
+
+    def torque_regressor(self, q, v, a):
+        """Y (own nv, 10 nbodies): τ of each unit parameter alone."""
+        Y = np.zeros((self.own_nv, self.nbodies, 10))
+        for body, _, J, V, proper in self.body_motions(q, v, a):
+            for i, unit in enumerate(np.eye(10)):
+                M = spatial_inertia(unit)
+                Y[:, body, i] = J.T @ (M @ proper - spatial_cross(V).T @ M @ V)
+        return Y.reshape(self.own_nv, -1)
+
+    def momentum_regressor(self, q, v):
+        """Y (6, 10 nbodies): momentum of each unit parameter alone, about the world's origin."""
+        Y = np.zeros((6, self.nbodies, 10))
+        for body, X, _, V, _ in self.body_motions(q, v, np.zeros(self.own_nv)):
+            for i, unit in enumerate(np.eye(10)):
+                Y[:, body, i] = adjoint(inverse(X)).T @ spatial_inertia(unit) @ V
+        return Y.reshape(6, -1)
+
     def armature(self):
         diagonal = np.concatenate([np.asarray(k.joint.armature, float) for k in self.links])
         return self.E.T @ np.diag(diagonal) @ self.E

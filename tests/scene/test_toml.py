@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pysim.compile import compile_scene
-from pysim.errors import SceneError
+from pysim.errors import PysimWarning, SceneError
 from pysim.inertia import center_of_mass, central_inertia, theta_from_com
 from pysim.scene import read_model, read_scene, scene_schema
 from pysim.scene.poses import from_axis_angle, from_rpy, rotation
@@ -196,6 +196,29 @@ def test_a_mesh_is_found_beside_the_scene_and_weighed() -> None:
     np.testing.assert_allclose(center_of_mass(spec.theta), [0.25, 0.5, 0.75])
     twice = body('mass = 20\nshape = { mesh = "rod.obj", scale = [1, 2, 3] }').model.bodies[0]
     np.testing.assert_allclose(twice.theta, 2 * spec.theta)
+    sheet = body('shape = { mesh = "rod.obj", shell = 0.01, density = 10 }').model.bodies[0]
+    np.testing.assert_allclose(sheet.theta[0], 10 * 0.01 * (1.5 + np.sqrt(3) / 2))
+    Path("rod.obj").write_text("\n".join(lines[:-1]) + "\n", "utf-8")
+    hull = body('shape = { mesh = "rod.obj", convex = true, density = 10 }').model.bodies[0]
+    np.testing.assert_allclose(hull.theta[0], 10 / 6)
+    with pytest.warns(PysimWarning, match="1 triangle is added over holes, the first is face 3$"):
+        closed = body('shape = { mesh = "rod.obj", repair = true, density = 10 }').model.bodies[0]
+    np.testing.assert_allclose(closed.theta, hull.theta)
+
+
+@pytest.mark.parametrize(
+    ("shape", "problem"),
+    [
+        ("{ sphere = { radius = 1 }, shell = 0.1, density = 1 }", "shell is for a mesh"),
+        (
+            '{ mesh = "rod.obj", convex = true, shell = 0.1, density = 1 }',
+            "convex and shell are alternatives; give one of them",
+        ),
+    ],
+)
+def test_ways_to_weigh_are_for_meshes_and_exclude_each_other(shape: str, problem: str) -> None:
+    with pytest.raises(SceneError, match=problem):
+        body(f"shape = {shape}")
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,11 @@ CASES = [
     ),
     (
         BODY + "mass = 1\ninertia = { xx = 1, yy = 1, zz = 3 }\n" + FREE,
-        "s.toml:4:11: body[0].inertia: no body 'b' can have this: the principal moments 1, 1, 3 [kg·m²] violate the triangle inequality: the largest exceeds the sum of the others by 33 %",
+        "s.toml:4:11: body[0].inertia: no body 'b' can have this: Ixx + Iyy < Izz by 33.3 %, against the triangle inequality of the principal moments 1, 1, 3 [kg·m²]; the nearest is inertia = { xx = 1.5, xy = 0, xz = 0, yy = 1.5, yz = 0, zz = 3 }; paste it, or take it by inertia = \"nearest\" on top",
     ),
     (
         BODY + "mass = 0\ninertia = { xx = 1, yy = 1, zz = 1 }\n" + FREE,
-        "s.toml:4:11: body[0].inertia: no body 'b' can have this: the mass is zero but the inertia is not",
+        "s.toml:4:11: body[0].inertia: no body 'b' can have this: the mass is zero but the inertia is not; give it a mass [kg], or remove the inertia",
     ),
     (BODY + "mass = nan\n" + FREE, "s.toml:3:8: body[0].mass: must be finite [kg], got nan"),
     (BODY + 'mass = "1"\n' + FREE, "s.toml:3:8: body[0].mass: must be a number [kg], got '1'"),

@@ -12,15 +12,18 @@ from scipy.special import ellipk
 
 import pysim
 from pysim import _engine
+from pysim.algorithms import kinetic_energy, potential_energy
 from pysim.cli import main
 from pysim.compile import compile_model
 from pysim.errors import PysimError, PysimWarning, SceneError
 from pysim.events import Event, event, trace_event
 from pysim.inertia import theta_from_com
 from pysim.joints import find_joint
-from pysim.motion import program_words
+from pysim.loops import constraints
+from pysim.motion import words
 from pysim.trajectory import TrajectoryWriter
 from tests.oracles.mechanisms import one_body
+from tests.scene_runs import SCENES
 from tests.stepping.test_adaptive import FIRST, fly
 from tests.stepping.test_closed_forms import NO_GRAVITY, pendulums
 
@@ -335,7 +338,7 @@ def test_a_program_gives_the_bits_of_the_coordinate_it_reads(isa):
 
     one, other = [], []
     for k, name in enumerate(model.joint_names):
-        program = program_words(trace_event(Angle(name), joints, 5, 5))
+        program = words(trace_event(Angle(name), joints, 5, 5))
         one.append(coordinate(k, 0.25))
         other.append({**coordinate(0), "kind": "program", "program": program})
     found, _ = passings(model, np.zeros(5), np.zeros(5), [0.4], one)
@@ -344,3 +347,28 @@ def test_a_program_gives_the_bits_of_the_coordinate_it_reads(isa):
     for a, b in zip(found, same, strict=True):
         for x, y in zip(a, b, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+def test_events_of_a_closed_mechanism_stand_on_its_loops(tmp_path):
+    """Of a four-bar, which keeps its energy: the rocker's passings, between outputs far apart."""
+    scene = pysim.load_scene(
+        SCENES / "four_bar.toml",
+        {"simulation.integrator": "dopri5", "simulation.duration": 1.0, "output.every": 0.5}
+        | {"simulation.rtol": 1e-11, "simulation.atol": 1e-11},
+    )
+    text = scene.spec.text.replace(
+        "[simulation]", '[[event]]\nname = "tall"\njoint = "swing"\nat = 1.5\n[simulation]'
+    )
+    path = tmp_path / "scene.toml"
+    path.write_text(text)
+    closed = pysim.load_scene(path, scene.spec.overrides)
+    run = pysim.simulate(closed)
+    model, events = closed.model, run.events
+    swing = model.q_offsets[model.joint_names.index("swing")]
+    assert len(events) == 3
+    np.testing.assert_allclose(events.q[:, swing], 1.5, rtol=0, atol=1e-10)
+    at = constraints(model, events.q, events.v)
+    assert np.abs(at.residual).max() <= 1e-10
+    assert np.abs(np.einsum("nij,nj->ni", at.jacobian, events.v)).max() <= 1e-10
+    energy = kinetic_energy(model, events.q, events.v) + potential_energy(model, events.q)
+    np.testing.assert_allclose(energy, run.energy[0], rtol=1e-8)

@@ -1,0 +1,67 @@
+// Functions of a model and the arrays of its state (q, v, a, f_ext), perhaps of a frame: one way to a kernel.
+#pragma once
+
+#include "bindings/functions.hpp"
+
+namespace pysim::bindings {
+
+/// A frame fixed to a body, and how its motion is expressed.
+struct FrameArgument {
+  int body;                       ///< −1 for the world
+  std::vector<double> placement;  ///< in the user's body frame, as 12 numbers
+  std::string expressed;
+  bool classical = false;
+
+  dynamics::Expressed where() const {
+    if (expressed == "local") return dynamics::Expressed::local;
+    if (expressed == "world") return dynamics::Expressed::world;
+    if (expressed == "aligned") return dynamics::Expressed::aligned;
+    throw std::invalid_argument("expressed must be 'local', 'world' or 'aligned', got '" + expressed + "'");
+  }
+
+  /// The pose in the engine's body frame.
+  template <class Real>
+  std::vector<Real> turned(const Model& model) const {
+    if (body < -1 || body >= model.nbodies() || placement.size() != 12) {
+      throw std::invalid_argument("a frame needs a body of the model and 12 numbers");
+    }
+    double pose[12];
+    std::copy(placement.begin(), placement.end(), pose);
+    model.to_engine_frame(body, pose);
+    std::vector<Real> numbers;
+    for (const double x : pose) numbers.push_back(static_cast<Real>(x));
+    return numbers;
+  }
+};
+
+/// Rows of a kernel; the arrays are q, v, a, f_ext in this order, None where there is none.
+template <class Real>
+py::array run_states(const Arguments& given,
+                     const KernelPair& kernels,
+                     const Shape& row,
+                     const FrameArgument* frame) {
+  Call<Real> call(*given.model, given.array[0]);
+  if (is_given(given.array[1])) call.set_v(given.array[1]);
+  if (is_given(given.array[2])) call.set_x(given.array[2], "a", given.model->nv());
+  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+  std::vector<Real> placement;
+  if (frame != nullptr) {
+    placement = frame->turned<Real>(*given.model);
+    call.batch().body = frame->body;
+    call.batch().placement = placement.data();
+    call.batch().expressed = frame->where();
+    call.batch().classical = frame->classical;
+  }
+  return call.run(kernels.of<Real>(), row, given.threads, given.out);
+}
+
+/// In the precision of q.
+inline py::array run_states(const Arguments& given,
+                            const KernelPair& kernels,
+                            const Shape& row,
+                            const FrameArgument* frame = nullptr) {
+  return is_single(given.array[0]) ? run_states<float>(given, kernels, row, frame)
+                                   : run_states<double>(given, kernels, row, frame);
+}
+
+}  // namespace pysim::bindings

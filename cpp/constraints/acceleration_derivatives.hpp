@@ -1,0 +1,100 @@
+// Derivatives of forward dynamics [Carpentier & Mansard 2018, section III]:
+//
+//     ∂a/∂τ = M⁻¹        ∂a/∂q = −M⁻¹ ∂τ/∂q        ∂a/∂v = −M⁻¹ ∂τ/∂v
+//
+// with the derivatives of inverse dynamics at the acceleration a of (q, v, τ). They bring M along, so M⁻¹ is
+// its inverse by the structure of the tree. Column k of ∂τ has entries only above and below k; coordinates in
+// a row share them, up to four at a time.
+#pragma once
+
+#include "constraints/acceleration.hpp"
+#include "constraints/torque_derivatives.hpp"
+#include "dynamics/tree_inertia.hpp"
+
+namespace pysim::constraints {
+
+/// Σ_k A_ki D_kj over one row k, for R rows i and C columns j.
+template <int R, int C, class S>
+PYSIM_INLINE void add_products(const S* A, const S* D, S (&sum)[R][C]) {
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) sum[r][c] = simd::fnma(A[r], D[c], sum[r][c]);
+  }
+}
+
+/// Rows i … i + R of −A D in columns j … j + C, to out (row after row); A is symmetric.
+template <int R, int C, class S>
+void product_tile(const ModelView<typename S::Real>& model, const S* A, const S* D, int i, int j, S* out) {
+  const int n = model.own_nv;
+  S sum[R][C];
+  for (int r = 0; r < R; ++r) {
+    for (int c = 0; c < C; ++c) sum[r][c] = all<S>(0);
+  }
+  for (int k = model.above[j]; k >= 0; k = model.above[k]) {
+    add_products<R, C>(A + k * n + i, D + k * n + j, sum);
+  }
+  for (int k = j; k < model.below_end[j]; ++k) add_products<R, C>(A + k * n + i, D + k * n + j, sum);
+  for (int r = 0; r < R; ++r) {
+    for (int c = 0; c < C; ++c) out[r * C + c] = sum[r][c];
+  }
+}
+
+/// Columns j … j + C of D ← −A D; `column` has room for C n numbers.
+template <int C, class S>
+void multiply_columns(const ModelView<typename S::Real>& model, const S* A, S* D, int j, S* column) {
+  const int n = model.own_nv;
+  int i = 0;
+  for (; i + 4 <= n; i += 4) product_tile<4, C>(model, A, D, i, j, column + i * C);
+  for (; i < n; ++i) product_tile<1, C>(model, A, D, i, j, column + i * C);
+  for (i = 0; i < n; ++i) {
+    for (int c = 0; c < C; ++c) D[i * n + j + c] = column[i * C + c];
+  }
+}
+
+/// D ← −A D for a D that is zero between branches.
+template <class S>
+void multiply_tree(const ModelView<typename S::Real>& model, const S* A, S* D, Workspace<S> w) {
+  S* const column = w.template take<S>(std::ptrdiff_t{4} * model.own_nv);
+  const auto follows = [&model](int k) { return k < model.own_nv && model.above[k] == k - 1; };
+  for (int j = 0; j < model.own_nv;) {
+    if (follows(j + 1) && follows(j + 2) && follows(j + 3)) {
+      multiply_columns<4>(model, A, D, j, column);
+      j += 4;
+    } else if (follows(j + 1)) {
+      multiply_columns<2>(model, A, D, j, column);
+      j += 2;
+    } else {
+      multiply_columns<1>(model, A, D, j, column);
+      j += 1;
+    }
+  }
+}
+
+/// ∂a/∂q, ∂a/∂v and, in the place of ∂τ/∂a, M⁻¹. Coordinates are the user's.
+template <class S>
+DerivativeMatrices<S> acceleration_derivatives(const ModelView<typename S::Real>& model,
+                                               const S* own_q,
+                                               const S* own_v,
+                                               const S* tau,
+                                               const Force<S>* f_ext,
+                                               bool passive,
+                                               Workspace<S>& w) {
+  const int n = model.own_nv;
+  S* const a = w.template take<S>(n);
+  acceleration(model, own_q, own_v, tau, f_ext, passive, a, w);
+
+  const DerivativeMatrices<S> D = take_matrices(n, w);
+  S* const inverse = w.template take<S>(std::ptrdiff_t{1} * n * n);
+  Workspace<S> scratch = w;
+  const S* q = tree::tree_q(model, own_q, scratch);
+  const S* v = tree::tree_v(model, own_v, scratch);
+  const S* tree_a = tree::tree_v(model, static_cast<const S*>(a), scratch);
+  own_torque_derivatives(model, q, v, tree_a, f_ext, passive, D, scratch);
+  dynamics::invert_tree_inertia(n, model.above, D.a, inverse);
+  multiply_tree(model, inverse, D.q, scratch);
+  multiply_tree(model, inverse, D.v, scratch);
+  return {n, D.q, D.v, inverse};
+}
+
+}  // namespace pysim::constraints

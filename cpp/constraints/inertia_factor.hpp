@@ -1,0 +1,167 @@
+// The inertia of a mechanism at one state, factored, and its motion.
+//
+//     M = Lᵀ-like factors of the articulated-body sweeps:   y = L⁻¹ τ  (leaves to root)
+//                                                        M⁻¹τ = L⁻ᵀ D⁻¹ y  (root to leaves)
+//
+// so that J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ with a row of Y for each row of J, and no nv × nv matrix is formed. Where
+// joints follow others, M on the independent coordinates is dense and L D Lᵀ is taken of that.
+#pragma once
+
+#include "constraints/acceleration.hpp"
+
+namespace pysim::constraints {
+
+using dynamics::AbaBody;
+using dynamics::Elimination;
+using simd::fma;
+using spatial::Motion;
+using spatial::Pose;
+using tree::Joint;
+
+template <class S>
+struct InertiaFactor {
+  const ModelView<typename S::Real>& model;
+  AbaBody<S>* body;    ///< X_PB and V of every body, its acceleration (minus gravity) in c
+  Motion<S>* columns;  ///< of the tree's joints
+  Elimination<S>* elimination;
+  S* dense;                 ///< L D below and on the diagonal (own_nv × own_nv); null without followers
+  S* inv_D;                 ///< [own_nv]
+  Force<S>* p;              ///< of the sweep to the root [bodies]
+  Motion<S>* acceleration;  ///< of the sweep to the leaves [bodies]
+
+  InertiaFactor(const ModelView<typename S::Real>& m, Workspace<S>& w) : model(m) {
+    body = w.template take<AbaBody<S>>(m.bodies);
+    columns = w.template take<Motion<S>>(m.stored_columns);
+    elimination = w.template take<Elimination<S>>(m.nv);
+    dense = m.coupled ? w.template take<S>(std::ptrdiff_t{1} * m.own_nv * m.own_nv) : nullptr;
+    inv_D = w.template take<S>(m.own_nv);
+    p = w.template take<Force<S>>(m.bodies);
+    acceleration = w.template take<Motion<S>>(m.bodies);
+  }
+
+  /// Factors M(q); leaves a = M⁻¹ (tau − h(q, v)), and the bodies' motion with it. `tau` is on the user's
+  /// coordinates, `force` (may be null) on the tree's.
+  void at(const S* q, const S* v, const S* tau, const S* force, const Force<S>* f_ext, S* a, Workspace<S> w) {
+    spread_velocity(q, v, f_ext, w);
+    if (!model.coupled) {
+      S* const sum = w.template take<S>(model.nv);
+      for (int i = 0; i < model.nv; ++i) sum[i] = force == nullptr ? tau[i] : tau[i] + force[i];
+      dynamics::reduce_to_root(model, static_cast<const S*>(sum), body, columns, elimination);
+      dynamics::spread_acceleration(model, columns, elimination, body, a);
+      for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
+      return;
+    }
+    S* const h = w.template take<S>(model.nv);
+    dynamics::rnea(model, q, v, static_cast<const S*>(nullptr), f_ext, h, w);
+    for (int i = 0; i < model.nv; ++i) h[i] = force == nullptr ? -h[i] : force[i] - h[i];
+    const S* rest = tree::own_forces(model, static_cast<const S*>(h), w);
+    for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
+    factorise_dense(q, w);
+    forward({}, a);
+    backward(a);
+    place_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
+  }
+
+  /// Factors M(q); leaves the bodies' motion at v̇ = 0.
+  void factorise(const S* q, const S* v, Workspace<S> w) {
+    spread_velocity(q, v, nullptr, w);
+    if (model.coupled) {
+      factorise_dense(q, w);
+    } else {
+      S* const none = w.template take<S>(model.nv);
+      for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
+      dynamics::reduce_to_root(model, static_cast<const S*>(none), body, columns, elimination);
+      for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
+    }
+    place_accelerations(nullptr);
+  }
+
+  /// The bodies' motion alone, at v̇ = 0; keeps the factors.
+  void kinematics(const S* q, const S* v, Workspace<S> w) {
+    spread_velocity(q, v, nullptr, w);
+    place_accelerations(nullptr);
+  }
+
+  /// y = L⁻¹ τ in place, on the user's coordinates; τ is zero but for the coordinates of `way`.
+  void forward(const tree::Way& way, S* tau) {
+    if (model.coupled) {
+      const int n = model.own_nv;
+      for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < i; ++j) tau[i] = fnma(dense[i * n + j] * inv_D[j], tau[j], tau[i]);
+      }
+      return;
+    }
+    const int* bodies = model.way + way.first;
+    for (int n = 0; n < way.count; ++n) p[bodies[n]] = spatial::zero_force<S>();
+    for (int n = 0; n < way.count; ++n) {
+      const int b = bodies[n];
+      const Joint& joint = model.joint[b];
+      Force<S> push = p[b];
+      for (int i = joint.nv - 1; i >= 0; --i) {
+        const int k = joint.v + i;
+        tau[k] -= dot(tree::axis(joint, columns, i), push);
+        push = fma(inv_D[k] * tau[k], elimination[k].U, push);
+      }
+      if (joint.parent >= 0) p[joint.parent] += to_parent(body[b].X_PB, push);
+    }
+  }
+
+  /// L⁻ᵀ D⁻¹ y in place.
+  void backward(S* y) {
+    if (model.coupled) {
+      const int n = model.own_nv;
+      for (int i = n - 1; i >= 0; --i) {
+        y[i] *= inv_D[i];
+        for (int j = i + 1; j < n; ++j) y[i] = fnma(dense[j * n + i] * inv_D[i], y[j], y[i]);
+      }
+      return;
+    }
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      Motion<S> acc =
+          joint.parent < 0 ? spatial::zero_motion<S>() : to_child(body[b].X_PB, acceleration[joint.parent]);
+      for (int i = 0; i < joint.nv; ++i) {
+        const int k = joint.v + i;
+        y[k] = inv_D[k] * (y[k] - dot(acc, elimination[k].U));
+        acc = plus(acc, tree::axis(joint, columns, i), y[k]);
+      }
+      acceleration[b] = acc;
+    }
+  }
+
+ private:
+  void spread_velocity(const S* q, const S* v, const Force<S>* f_ext, Workspace<S> w) {
+    const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+    dynamics::spread_velocity(model, q, v, f_ext, body, columns, turns);
+  }
+
+  void factorise_dense(const S* q, Workspace<S> w) {
+    const int n = model.own_nv;
+    S* const M = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+    dynamics::crba(model, q, M, w);
+    const S* own = tree::own_inertia(model, M, w);
+    for (int i = 0; i < n * n; ++i) dense[i] = own[i];
+    for (int j = 0; j < n; ++j) {
+      inv_D[j] = all<S>(1) / dense[j * n + j];
+      for (int i = j + 1; i < n; ++i) {
+        const S L = dense[i * n + j] * inv_D[j];
+        for (int k = j + 1; k <= i; ++k) dense[i * n + k] = fnma(L, dense[k * n + j], dense[i * n + k]);
+      }
+    }
+  }
+
+  /// The bodies' accelerations into c, as spread_acceleration leaves them; `a` may be null (zero).
+  void place_accelerations(const S* a) {
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      const Motion<S> a_P = joint.parent < 0 ? dynamics::minus_gravity<S>(model) : body[joint.parent].c;
+      Motion<S> acc = to_child(body[b].X_PB, a_P) + body[b].c;
+      for (int i = 0; a != nullptr && i < joint.nv; ++i) {
+        acc = plus(acc, tree::axis(joint, columns, i), a[joint.v + i]);
+      }
+      body[b].c = acc;
+    }
+  }
+};
+
+}  // namespace pysim::constraints

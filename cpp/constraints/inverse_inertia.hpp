@@ -1,0 +1,61 @@
+// The inverse of the inertia on the user's coordinates, and what a frame feels of it.
+//
+// Without couplings M⁻¹ comes straight from the articulated bodies. Where joints follow others, it is the
+// inverse of the reduced inertia, (Eᵀ M E)⁻¹. The mobility of a frame is Λ⁻¹ = J M⁻¹ Jᵀ [Khatib 1987, eq.
+// 20].
+#pragma once
+
+#include "dynamics/crba.hpp"
+#include "dynamics/jacobian.hpp"
+#include "dynamics/minverse.hpp"
+#include "spatial/symmetric.hpp"
+#include "tree/coordinates.hpp"
+
+namespace pysim::constraints {
+
+using simd::all;
+using simd::fma;
+using tree::ModelView;
+using tree::Workspace;
+
+/// M⁻¹ (own_nv × own_nv), row-major; the result lies in the workspace.
+template <class S>
+const S* inverse_inertia(const ModelView<typename S::Real>& model, const S* q, Workspace<S>& w) {
+  S* const matrix = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+  if (!model.coupled) {
+    dynamics::minverse(model, q, matrix, w);
+    return matrix;
+  }
+  dynamics::crba(model, q, matrix, w);
+  S* const own = tree::own_inertia(model, matrix, w);
+  spatial::invert_symmetric(model.own_nv, own);
+  return own;
+}
+
+/// Λ⁻¹ (6 × 6) of a frame, row-major.
+template <class S>
+void frame_mobility(const ModelView<typename S::Real>& model,
+                    const S* q,
+                    const dynamics::BodyFrame<S>& frame,
+                    dynamics::Expressed where,
+                    S* mobility,
+                    Workspace<S> w) {
+  const int n = model.own_nv;
+  S* const J = w.template take<S>(6 * n);
+  S* const row = w.template take<S>(n);
+  dynamics::jacobian(model, q, frame, where, J, w);
+  const S* Minv = inverse_inertia(model, q, w);
+  for (int r = 0; r < 6; ++r) {
+    for (int j = 0; j < n; ++j) {
+      row[j] = all<S>(0);
+      for (int i = 0; i < n; ++i) row[j] = fma(J[r * n + i], Minv[i * n + j], row[j]);
+    }
+    for (int s = 0; s <= r; ++s) {
+      S sum = all<S>(0);
+      for (int j = 0; j < n; ++j) sum = fma(row[j], J[s * n + j], sum);
+      mobility[6 * r + s] = mobility[6 * s + r] = sum;
+    }
+  }
+}
+
+}  // namespace pysim::constraints

@@ -1,0 +1,67 @@
+// Wrenches that the joints transmit, and the part of them that does work.
+//
+//     F_B = M a + V ×* M V − F_ext + Σ X_BC* F_C      on body B by its joint, about the body's origin
+//     working:  S (SᵀS)⁻¹ Sᵀ F                        non-working:  what is left, reciprocal to S
+//
+// For a hinge or a slide the working part is h* (hᵀ F), the moment about or the force along its axis. Where
+// the columns are no unit vectors (a screw, a plugin), it is the smallest wrench that does the work, in
+// metres.
+#pragma once
+
+#include "dynamics/named_motion.hpp"
+#include "spatial/symmetric.hpp"
+
+namespace pysim::dynamics {
+
+/// S (SᵀS)⁻¹ Sᵀ F.
+template <class S>
+Force<S> working_part(const Joint& joint, const Motion<S>* columns, const Force<S>& F) {
+  Motion<S> column[tree::max_joint_nv];
+  S gram[tree::max_joint_nv * tree::max_joint_nv], x[tree::max_joint_nv];
+  for (int i = 0; i < joint.nv; ++i) {
+    column[i] = tree::column(tree::axis(joint, columns, i));
+    x[i] = dot(column[i], F);
+  }
+  if (joint.first_stored >= 0) {
+    for (int i = 0; i < joint.nv; ++i) {
+      for (int j = 0; j < joint.nv; ++j) {
+        gram[i * joint.nv + j] = dot(column[i], Force<S>{column[j].v, column[j].w});
+      }
+    }
+    spatial::solve_symmetric(joint.nv, gram, x);
+  }
+  Force<S> W = spatial::zero_force<S>();
+  for (int i = 0; i < joint.nv; ++i) W = fma(x[i], Force<S>{column[i].v, column[i].w}, W);
+  return W;
+}
+
+/// Wrench F and its working part W of every joint, in the user's body frames.
+template <class S>
+void joint_reactions(const ModelView<typename S::Real>& model,
+                     const S* q,
+                     const S* v,
+                     const S* a,
+                     const Force<S>* f_ext,
+                     Force<S>* F,
+                     Force<S>* W,
+                     Workspace<S> w) {
+  MovingBody<S>* const body = w.template take<MovingBody<S>>(model.bodies);
+  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  spread_motion(model, q, v, a, minus_gravity<S>(model), body, columns);
+  for (int b = 0; b < model.bodies; ++b) {
+    const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
+    F[b] = M * body[b].a + cross(body[b].V, M * body[b].V);
+    if (f_ext != nullptr) F[b] = F[b] - f_ext[b];
+  }
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const Joint& joint = model.joint[b];
+    if (joint.parent >= 0) F[joint.parent] += to_parent(body[b].X_PB, F[b]);
+    W[b] = working_part(joint, columns, F[b]);
+    if (!model.turned) continue;
+    const auto T = turn<S>(model, b);
+    F[b] = {T * F[b].f, T * F[b].t};
+    W[b] = {T * W[b].f, T * W[b].t};
+  }
+}
+
+}  // namespace pysim::dynamics

@@ -1,0 +1,76 @@
+// What a mechanism's loops and couplings ask and do, as operations on states.
+#pragma once
+
+#include "engine/batch.hpp"
+
+namespace pysim::engine {
+
+/// Arrays one behind the other, to be saved as one row.
+template <class S>
+struct Joined {
+  S* next;
+
+  void add(const S* numbers, int count) {
+    for (int i = 0; i < count; ++i) *next++ = numbers[i];
+  }
+};
+
+/// v̇ (nv), then the force λ of every row (rows).
+struct ConstrainedAba {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.load(at.batch.x, model.own_nv);
+    S* const loop_q = at.loop_q();
+    const Force<S>* f_ext = at.f_ext();
+    const int numbers = model.own_nv + model.rows;
+    S* const out = at.w.template take<S>(numbers);
+    constraints::constrained_acceleration(
+        model, q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
+    at.save(out, at.batch.out, numbers);
+  }
+};
+
+/// The constraints at a state: g (rows), J̇v (rows), J (rows, nv), the wrench of every row (rows, 6), and φ.
+struct ConstraintRows {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *own_q = at.own_q(), *own_v = at.own_v();
+    const S *q = tree::tree_q(model, own_q, at.w), *v = tree::tree_v(model, own_v, at.w);
+    S* const loop_q = at.loop_q();
+    const auto r = constraints::take_rows(model, at.w);
+    constraints::InertiaFactor<S> factor(model, at.w);
+    factor.kinematics(q, v, at.w);
+    constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
+    constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
+    const int rows = model.rows;
+    Joined<S> out = {at.w.next};
+    out.add(r.g, rows);
+    out.add(r.gdd, rows);
+    out.add(r.J, rows * model.own_nv);
+    out.add(&r.W->f.x, rows * 6);
+    out.add(loop_q, model.loop_nq());
+    at.save(at.w.next, at.batch.out, static_cast<int>(out.next - at.w.next));
+  }
+};
+
+/// The state moved onto the constraints: q (nq), v (nv), φ, then the residual left and the rank of J.
+struct Project {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
+    constraints::project(model, q, v, loop_q, at.w);  // from afar the velocity needs the factors of the end
+    const auto projected = constraints::project(model, q, v, loop_q, at.w);
+    Joined<S> out = {at.w.next};
+    out.add(q, model.own_nq);
+    out.add(v, model.own_nv);
+    out.add(loop_q, model.loop_nq());
+    out.add(&projected.residual, 1);
+    out.add(&projected.rank, 1);
+    at.save(at.w.next, at.batch.out, static_cast<int>(out.next - at.w.next));
+  }
+};
+
+}  // namespace pysim::engine

@@ -1,0 +1,105 @@
+// Derivatives of the dynamics as operations on states: matrices leave row by row, as they are made.
+#pragma once
+
+#include "constraints/acceleration_derivatives.hpp"
+#include "dynamics/design_derivatives.hpp"
+#include "engine/batch.hpp"
+
+namespace pysim::engine {
+
+/// Row i of the three matrices: made in a buffer, stored in the caller's arrays.
+template <class S>
+struct StoredRows {
+  const States<S>& at;
+  dynamics::TorqueRow<S> buffer;
+
+  const dynamics::TorqueRow<S>& row(int) const { return buffer; }
+  PYSIM_INLINE void put(int i, const dynamics::TorqueRow<S>& row) const {
+    const std::ptrdiff_t n = at.model.nv, begin = at.first * n * n + i * n;
+    simd::store_rows(row.q, n, at.batch.derivative[0] + begin, n * n);
+    simd::store_rows(row.v, n, at.batch.derivative[1] + begin, n * n);
+    simd::store_rows(row.a, n, at.batch.derivative[2] + begin, n * n);
+  }
+};
+
+template <class S>
+void save_matrices(const States<S>& at, const constraints::DerivativeMatrices<S>& D) {
+  at.save(D.q, at.batch.derivative[0], D.n * D.n);
+  at.save(D.v, at.batch.derivative[1], D.n * D.n);
+  at.save(D.a, at.batch.derivative[2], D.n * D.n);
+}
+
+struct RneaDerivatives {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const Force<S>* f_ext = at.f_ext();
+    const bool passive = at.batch.passive;
+    if (!model.coupled) {
+      S* const buffer = at.w.template take<S>(std::ptrdiff_t{3} * model.nv);
+      const StoredRows<S> rows = {at, {buffer, buffer + model.nv, buffer + 2 * model.nv}};
+      constraints::torque_derivatives(model, q, v, a, f_ext, passive, rows, at.w);
+      return;
+    }
+    const auto own = constraints::take_matrices(model.own_nv, at.w);
+    constraints::own_torque_derivatives(model, q, v, a, f_ext, passive, own, at.w);
+    save_matrices(at, own);
+  }
+};
+
+struct AbaDerivatives {
+  template <class S>
+  static void at(States<S> at) {
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.load(at.batch.x, at.model.own_nv);
+    const Force<S>* f_ext = at.f_ext();
+    save_matrices(at,
+                  constraints::acceleration_derivatives(at.model, q, v, tau, f_ext, at.batch.passive, at.w));
+  }
+};
+
+struct PassiveForceDerivatives {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.tree_q(), *v = at.tree_v();
+    const auto own = constraints::take_matrices(model.own_nv, at.w);
+    for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = all<S>(0);
+    for (int b = 0; b < model.bodies; ++b) {
+      const auto D = dynamics::passive_derivatives(model, b, q, v, at.w);
+      constraints::add_passive_block(model, b, D, own);
+    }
+    at.save(own.q, at.batch.derivative[0], own.n * own.n);
+    at.save(own.v, at.batch.derivative[1], own.n * own.n);
+  }
+};
+
+/// Derivatives with respect to joint twists or, if not `twists`, to joint placements: (own_nv, 6 · bodies).
+template <bool twists>
+struct DesignDerivatives {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const Force<S>* f_ext = at.f_ext();
+    const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, at.w);
+    const int width = 6 * model.bodies;
+    auto* const column = at.w.template take<dynamics::DesignColumn<S>>(width);
+    dynamics::design_columns(model, q, twists, d, column, at.w);
+
+    S* const row = at.w.template take<S>(width);
+    S* const own = at.w.template take<S>(std::ptrdiff_t{1} * model.own_nv * width);
+    for (int i = 0; i < model.own_nv * width; ++i) own[i] = all<S>(0);
+    for (int b = 0; b < model.bodies; ++b) {
+      for (int i = model.joint[b].v; i < model.joint[b].v + model.joint[b].nv; ++i) {
+        dynamics::design_row(model, d, column, b, i, row);
+        const auto& coupling = model.coupling_v[i];
+        S* const sum = own + coupling.own * width;
+        for (int k = 0; k < width; ++k) sum[k] = simd::fma(all<S>(coupling.ratio), row[k], sum[k]);
+      }
+    }
+    at.save(own, at.batch.out, model.own_nv * width);
+  }
+};
+
+}  // namespace pysim::engine

@@ -1,0 +1,65 @@
+// Motion of frames as operations on states: Jacobians, their rates, velocities, accelerations.
+#pragma once
+
+#include "dynamics/frame_motion.hpp"
+#include "dynamics/influence.hpp"
+#include "dynamics/jacobian.hpp"
+#include "engine/batch.hpp"
+
+namespace pysim::engine {
+
+template <class S>
+dynamics::BodyFrame<S> frame_of(const Batch<typename S::Real>& batch) {
+  return {batch.body, {spatial::all33<S>(batch.placement), spatial::all3<S>(batch.placement + 9)}};
+}
+
+struct Jacobian {
+  template <class S>
+  static void at(States<S> at) {
+    const S* q = at.tree_q();
+    S* const J = at.w.template take<S>(6 * at.model.own_nv);
+    dynamics::jacobian(at.model, q, frame_of<S>(at.batch), at.batch.expressed, J, at.w);
+    at.save(J, at.batch.out, 6 * at.model.own_nv);
+  }
+};
+
+struct JacobianRate {
+  template <class S>
+  static void at(States<S> at) {
+    const S *q = at.tree_q(), *v = at.tree_v();
+    S* const J = at.w.template take<S>(6 * at.model.own_nv);
+    dynamics::jacobian_rate(at.model, q, v, frame_of<S>(at.batch), at.batch.expressed, J, at.w);
+    at.save(J, at.batch.out, 6 * at.model.own_nv);
+  }
+};
+
+struct FrameVelocity {
+  template <class S>
+  static void at(States<S> at) {
+    const S *q = at.tree_q(), *v = at.tree_v();
+    const auto V = dynamics::frame_velocity(at.model, q, v, frame_of<S>(at.batch), at.batch.expressed, at.w);
+    at.save_twist(V);
+  }
+};
+
+struct FrameAcceleration {
+  template <class S>
+  static void at(States<S> at) {
+    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const auto& batch = at.batch;
+    at.save_twist(dynamics::frame_acceleration(
+        at.model, q, v, a, frame_of<S>(batch), batch.expressed, batch.classical, at.w));
+  }
+};
+
+struct InfluenceCoefficients {
+  template <class S>
+  static void at(States<S> at) {
+    const S* q = at.tree_q();
+    S* const h = at.w.template take<S>(6 * at.model.nv);
+    dynamics::influence_coefficients(at.model, q, h, at.w);
+    at.save(h, at.batch.out, 6 * at.model.nv);
+  }
+};
+
+}  // namespace pysim::engine

@@ -1,0 +1,37 @@
+// Sums that keep what a sum of floating-point numbers loses.
+//
+//   s = a + b     b' = s − a     lost += (a − (s − b')) + (b − b')      [Knuth, TAOCP 2, 4.2.2, theorem B]
+//
+// The error of a sum of n terms is that of its terms, whatever n and however they cancel.
+#pragma once
+
+#include "simd/pack.hpp"
+
+namespace pysim::simd {
+
+template <class S>
+struct Sum {
+  S sum = all<S>(0), lost = all<S>(0);
+
+  PYSIM_INLINE void add(S b) {
+    const S s = sum + b;
+    const S added = s - sum;
+    lost += (sum - (s - added)) + (b - added);
+    sum = s;
+  }
+};
+
+/// What all lanes of n sums hold together, lane by lane in their order.
+template <class One, class S>
+PYSIM_INLINE typename One::Real total(const Sum<S>* sums, int n) {
+  Sum<One> whole;
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < S::width; ++k) {
+      whole.add(One{lane(sums[i].sum, k)});
+      whole.lost += One{lane(sums[i].lost, k)};
+    }
+  }
+  return (whole.sum + whole.lost).lanes;
+}
+
+}  // namespace pysim::simd

@@ -1,0 +1,145 @@
+// What ties the tree of a model together: loops, couplings, springs between bodies.
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "tree/closure.hpp"
+#include "tree/turning.hpp"
+
+namespace pysim::tree {
+namespace {
+
+LoopKind loop_kind(const LoopDescription& d) {
+  static const std::map<std::string, LoopKind> kinds = {{"joint", LoopKind::joint},
+                                                        {"plane", LoopKind::plane},
+                                                        {"line", LoopKind::line},
+                                                        {"distance", LoopKind::distance}};
+  const auto kind = kinds.find(d.kind);
+  if (kind == kinds.end()) {
+    throw std::invalid_argument("loop '" + d.joint.name + "': unknown kind '" + d.kind + "'");
+  }
+  return kind->second;
+}
+
+}  // namespace
+
+/// Frames A and B into the engine's frames of their bodies, B turned as the joint that closes the loop.
+void Model::close_loops(const std::vector<LoopDescription>& loops) {
+  if (loops.empty()) return;
+  std::vector<JointDescription> joints;
+  for (const auto& d : loops) {
+    joints.push_back(d.joint);
+    joints.back().parent = -1;
+  }
+  closure_ = std::make_shared<const Closure>(joints);
+  for (std::size_t k = 0; k < loops.size(); ++k) {
+    const LoopDescription& d = loops[k];
+    if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
+      throw std::invalid_argument("loop '" + d.joint.name + "': it needs two bodies of the model");
+    }
+    Loop loop = {loop_kind(d), d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
+    int all = 6 - closure_->model.joints()[k].nv;
+    if (loop.kind != LoopKind::joint) all = loop.kind == LoopKind::line ? 2 : 1;
+    if (loop.rows > all ||
+        std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
+      throw std::invalid_argument("loop '" + d.joint.name + "': it has " + std::to_string(all) + " rows");
+    }
+    std::copy(d.kept.begin(), d.kept.end(), loop.kept);
+    row_ways_.insert(row_ways_.end(), d.kept.size(), coupled_ ? everything() : way_to_world(d.a, d.b));
+    rows_ += loop.rows;
+    loops_.push_back(loop);
+
+    LoopConstants<double> c = {};
+    std::copy(d.at_a, d.at_a + 12, c.at_a);
+    std::copy(d.at_b, d.at_b + 12, c.at_b);
+    to_engine_frame(d.a, c.at_a);
+    to_engine_frame(d.b, c.at_b);
+    double turned[9];
+    times(c.at_b, closure_->view<double>().constants[k].turn, 3, turned);
+    std::copy(turned, turned + 9, c.at_b);
+    if (loop.kind == LoopKind::plane || loop.kind == LoopKind::line) {
+      double axis[9];
+      turn_to(d.joint.axis, axis);
+      times(c.at_a, axis, 3, turned);
+      std::copy(turned, turned + 9, c.at_a);
+    }
+    c.length = d.length;
+    loop_start_.insert(loop_start_.end(), d.start.begin(), d.start.end());
+    double_.loop_constants.push_back(c);
+  }
+  if (loop_start_.size() != static_cast<std::size_t>(loop_nq())) {
+    throw std::invalid_argument("loops need a start for every coordinate of their joints");
+  }
+}
+
+/// The ancestors of a and b, themselves among them.
+Way Model::way_to_world(int a, int b) {
+  const auto first = static_cast<int>(ways_.size());
+  while (a >= 0 || b >= 0) {
+    const int next = std::max(a, b);
+    ways_.push_back(next);
+    const int parent = joints_[static_cast<std::size_t>(next)].parent;
+    if (a == next) a = parent;
+    if (b == next) b = parent;
+  }
+  return {first, static_cast<int>(ways_.size()) - first};
+}
+
+Way Model::everything() {
+  const auto first = static_cast<int>(ways_.size());
+  for (int b = nbodies() - 1; b >= 0; --b) ways_.push_back(b);
+  return {first, nbodies()};
+}
+
+void Model::relate(const std::vector<RelationDescription>& relations) {
+  const auto keep = [this](const RelationDescription& d, const std::vector<Term<double>>& terms) {
+    for (const auto& t : terms) {
+      if (t.q < 0 || t.q >= own_nq_ || t.v < 0 || t.v >= own_nv_) {
+        throw std::invalid_argument("coupling '" + d.name + "': no such coordinate");
+      }
+      double_.terms.push_back(t);
+    }
+    return static_cast<int>(double_.terms.size() - terms.size());
+  };
+  for (const auto& d : relations) {
+    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, 0, 0, d.offset};
+    row_ways_.push_back(everything());
+    r.first_term = keep(d, d.terms);
+    r.inputs = static_cast<int>(d.inputs.size());
+    r.first_input = keep(d, d.inputs);
+    if (r.inputs > 0) {
+      r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
+      force_registers_ = std::max(force_registers_, d.function.registers);
+    }
+    double_.relations.push_back(r);
+  }
+}
+
+void Model::hang_springs(const std::vector<Spring<double>>& springs) {
+  for (Spring<double> s : springs) {
+    if (std::min(s.a, s.b) < -1 || std::max(s.a, s.b) >= nbodies()) {
+      throw std::invalid_argument("a spring hangs on a body that is not there");
+    }
+    for (auto [body, point] : {std::pair{s.a, s.at_a}, std::pair{s.b, s.at_b}}) {
+      if (body < 0) continue;
+      double turned[3];
+      transpose_times(double_.constants[static_cast<std::size_t>(body)].turn, point, 1, turned);
+      std::copy(turned, turned + 3, point);
+    }
+    double_.springs.push_back(s);
+    has_passive_ = true;
+  }
+}
+
+std::size_t Model::constraint_packs() const {
+  if (rows_ == 0) return 0;
+  const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
+  const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
+  return rows * (2 * nv + rows + 32) + 48 * joints_.size() + 16 * nv + 2 * nv * nv + closure + 64;
+}
+
+int Model::loop_nq() const {
+  return closure_ ? closure_->model.nq() : 0;
+}
+
+}  // namespace pysim::tree

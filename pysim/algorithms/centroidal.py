@@ -1,0 +1,54 @@
+"""Momentum of the whole mechanism about its centre of mass, in world axes: linear part, then moment.
+
+h = A(q) v = [Σ m ċ; Σ of the moments about the centre of mass]. Rotor inertias (armature) are no part of it. Orin,
+Goswami and Lee 2013, “Centroidal dynamics of a humanoid robot”; `center_of_mass` gives the point.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+
+def centroidal_momentum(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
+    """Return h (…, 6) [N·s, N·m·s]."""
+    return _engine.centroidal_momentum(model, q, v, threads=threads, out=out)
+
+
+def centroidal_momentum_rate(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    threads: int = 1,
+    out: Array | None = None,
+) -> Array:
+    """Return ḣ = A v̇ + Ȧ v (…, 6) [N, N·m]: all forces on the mechanism, gravity and the ground's among them."""
+    return _engine.centroidal_momentum_rate(model, q, v, a, threads=threads, out=out)
+
+
+def centroidal_map(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
+    """Return A (…, 6, nv) with h = A v [kg, kg·m, kg·m²]."""
+    return _engine.centroidal_map(model, q, threads=threads, out=out)
+
+
+def centroidal_map_time_derivative(
+    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
+    """Return Ȧ (…, 6, nv), the rate of the map while q moves with velocity v."""
+    return _engine.centroidal_map_time_derivative(model, q, v, threads=threads, out=out)

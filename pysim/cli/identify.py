@@ -1,0 +1,141 @@
+"""`pysim identify`: parameters from a recording, told as a table and written into a copy of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.cli.messages import complain, say, say_columns
+from pysim.compile import load_model
+from pysim.errors import IdentificationError
+from pysim.identify import identify, read_run, read_samples, write_found
+from pysim.inertia import center_of_mass
+from pysim.simulation import load_scene
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pysim.identify import Identification, Samples
+    from pysim.model import Model
+
+BASE_SHOWN = 12
+PAYLOAD = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]")
+
+
+@dataclass(frozen=True)
+class IdentifyOptions:
+    """What the command line says beside the two files."""
+
+    output: Path | None
+    plot: Path | None
+    bodies: tuple[str, ...]
+    payload: str | None
+    resistances: tuple[str, ...]
+    prior: float
+    using: str
+    window: float
+    free_base: bool
+    overwrite: bool
+
+
+def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
+    """Identify a scene's or robot's parameters, print them, and write what was asked for."""
+    model, samples = _read(path, data, options)
+    found = identify(
+        model,
+        samples,
+        bodies=options.bodies or None,
+        payload=options.payload,
+        resistances=options.resistances,
+        prior=options.prior,
+        using=options.using,
+    )
+    say(f"{path}: {model.name}, {len(samples)} samples of {data}", style="bold")
+    say_fit(found)
+    say_parameters(found)
+    for note in found.notes:
+        complain("warning", note)
+    if options.output is not None:
+        for note in write_found(found.model, path, options.output, overwrite=options.overwrite):
+            complain("warning", note)
+        say(f"  written     {options.output}")
+    if options.plot is not None:
+        from pysim.render.residuals import plot_residuals  # noqa: PLC0415, only where it is drawn
+
+        plot_residuals(found, samples, options.plot)
+        say(f"  drawn       {options.plot}")
+
+
+def _read(path: Path, data: Path, options: IdentifyOptions) -> tuple[Model, Samples]:
+    is_run = data.suffix.lower() in {".h5", ".hdf5"}
+    if path.suffix.lower() != ".toml":
+        if is_run:
+            problem = "a trajectory is identified with the scene that was run; give that scene"
+            raise IdentificationError(str(path), problem)
+        model = load_model(path, free_base=options.free_base)
+        return model, read_samples(model, data, window=options.window)
+    scene = load_scene(path)
+    if is_run:
+        return scene.model, read_run(scene, data)
+    return scene.model, read_samples(scene.model, data, window=options.window)
+
+
+def say_fit(found: Identification) -> None:
+    """Print how well the equations hold, before and after."""
+    names = found.model.velocity_names if len(found.noise) > 1 else ("energy [J]",)
+    left_out = found.cross_validation.mean(axis=0) if len(found.cross_validation) else None
+    rows = [
+        (
+            name,
+            f"{found.residual_before[j]:.4g}",
+            f"{found.residual[j]:.4g}",
+            f"{left_out[j]:.4g}" if left_out is not None else "",
+            f"{found.noise[j]:.4g}",
+        )
+        for j, name in enumerate(names)
+    ]
+    say(
+        f"  base        {found.told} of {len(found.base)} parameters, condition {found.condition:.3g}"
+    )
+    say()
+    say_columns(("rms residual", "model's", "found", "left out", "noise"), rows)
+    say()
+
+
+def say_parameters(found: Identification) -> None:
+    """Print the base parameters, or a payload, and the resistances, with standard deviations."""
+    deviations, values = found.deviations, found.estimate.p
+    if found.unknowns.payload is not None:
+        numbers = [values[0], *center_of_mass(values[:10])]
+        spread = [deviations[0], *deviations[1:4] / values[0]]
+        rows = [
+            (name, f"{x:.5g}", f"{s:.2g}")
+            for name, x, s in zip(PAYLOAD, numbers, spread, strict=True)
+        ]
+    else:
+        doubt = found.base_deviations / np.maximum(np.abs(found.base_values), np.finfo(float).tiny)
+        doubt[found.base.independent >= 10 * found.unknowns.blocks] = np.inf  # told below
+        order = np.argsort(doubt)[: np.isfinite(doubt).sum()]
+        rows = [
+            (
+                _shortened(found.base.names[k]),
+                f"{found.base_values[k]:.5g}",
+                f"{found.base_deviations[k]:.2g}",
+            )
+            for k in sorted(order[:BASE_SHOWN])
+        ]
+    inertial = 10 * found.unknowns.blocks
+    rows += [
+        (name, f"{x:.5g}", f"{s:.2g}")
+        for name, x, s in zip(
+            found.unknowns.names[inertial:], values[inertial:], deviations[inertial:], strict=True
+        )
+    ]
+    say_columns(("parameter", "value", "deviation"), rows)
+    say()
+
+
+def _shortened(name: str, width: int = 60) -> str:
+    return name if len(name) <= width else name[: width - 1] + "…"

@@ -1,0 +1,123 @@
+"""Base parameters: the combinations of unknowns that motions can tell, and what they are called.
+
+    W P = Q [R1 R2; 0 0]      W p = W P1 (p1 + K p2),  K = R1⁻¹ R2
+
+by QR with column pivoting [Gautier 1991]. W here is the mechanism's own: the equations of many random states, so what
+is left out can never be told, however well the motion excites.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.identify.regression import compress_torques, one_thread, reduce_rows
+from pysim.identify.samples import make_samples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.identify.unknowns import Unknowns
+
+    Array = NDArray[np.float64]
+
+_RANK = 1e-9  # of the largest pivot; random states leave a gap of many orders of magnitude
+_NAMED = 1e-6  # smaller factors are rounding
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """β = B p, the combinations (rank, size) of the unknowns that can be told; `independent` are the chosen p1."""
+
+    matrix: Array
+    independent: NDArray[np.intp]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.independent)
+
+
+def base_parameters(unknowns: Unknowns, *, seed: int = 0) -> BaseParameters:
+    """Return the base parameters of a mechanism's unknowns."""
+    model, rng = unknowns.model, np.random.default_rng(seed)
+    count = max(50, 4 * unknowns.size // model.nv)
+    q = np.array([model.random_configuration(rng) for _ in range(count)])
+    v, a = rng.standard_normal((2, count, model.nv))
+    samples = make_samples(model, np.arange(count), q, np.zeros((count, model.nv)), v, a)
+    with one_thread():
+        R, _ = compress_torques(unknowns, samples, 1).weighted(np.ones(model.nv))
+        return _combinations(R, unknowns.names, _preferred(unknowns))
+
+
+def _preferred(unknowns: Unknowns) -> NDArray[np.intp]:
+    """From the root outwards, moments before masses: what a body shares with its parent is said of the parent."""
+    within = [6, 4, 9, 5, 7, 8, 1, 2, 3, 0]  # Iyy, Ixx, Izz, products, mc, m
+    bodies = [10 * block + k for block in range(unknowns.blocks) for k in within]
+    return np.array([*bodies, *range(10 * unknowns.blocks, unknowns.size)], np.intp)
+
+
+def _combinations(R: Array, names: tuple[str, ...], preferred: NDArray[np.intp]) -> BaseParameters:
+    from scipy.linalg import qr, solve_triangular  # noqa: PLC0415, loads when first used
+
+    scale = column_scale(R)
+    pivots = np.abs(np.diag(qr(R / scale, mode="r", pivoting=True)[0]))
+    rank = int((pivots > _RANK * pivots[0]).sum()) if len(pivots) else 0
+    chosen = _first_independent(R / scale, preferred, rank)
+    rest = np.setdiff1d(np.arange(R.shape[1]), chosen)
+    triangle = reduce_rows(None, R[:, [*chosen, *rest]] / scale[[*chosen, *rest]])
+    K = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
+    matrix = np.zeros((rank, R.shape[1]))
+    matrix[np.arange(rank), chosen] = 1.0
+    seen = np.isfinite(scale[rest])
+    matrix[:, rest[seen]] = K[:, seen] * scale[rest[seen]] / scale[chosen, None]
+    matrix[np.abs(matrix) < _NAMED] = 0.0
+    return BaseParameters(
+        matrix, chosen, tuple(_name(row, k, names) for row, k in zip(matrix, chosen, strict=True))
+    )
+
+
+def _first_independent(W: Array, preferred: NDArray[np.intp], rank: int) -> NDArray[np.intp]:
+    """The first `rank` columns, in a preferred order, of which none is a combination of those before it.
+
+    Gram and Schmidt, twice for the digits: a plain QR would spend a direction on every dependent column.
+    """
+    Q = np.zeros((len(W), rank))
+    chosen: list[int] = []
+    for k in preferred:
+        if len(chosen) == rank:
+            break
+        own = Q[:, : len(chosen)]
+        rest = W[:, k] - own @ (own.T @ W[:, k])
+        rest -= own @ (own.T @ rest)
+        length = np.linalg.norm(rest)
+        if length > np.sqrt(_RANK):
+            Q[:, len(chosen)] = rest / length
+            chosen.append(int(k))
+    return np.sort(np.array(chosen, np.intp))
+
+
+def _name(row: Array, own: int, names: tuple[str, ...]) -> str:
+    """A combination in words, its own unknown first: "a.Izz + b.Iyy − 0.333 b.mcz"."""
+    text = names[own]
+    for k in np.flatnonzero(row):
+        if k != own:
+            factor = abs(row[k])
+            shown = "" if abs(factor - 1) < _NAMED else f"{factor:.3g} "
+            text += f" {'−' if row[k] < 0 else '+'} {shown}{names[k]}"
+    return text
+
+
+def column_scale(W: Array) -> Array:
+    """Lengths of the columns; infinite for those that are rounding, which so become zero."""
+    length = np.sqrt((W * W).sum(axis=0))
+    return np.where(length > _RANK * length.max(initial=0.0), length, np.inf)
+
+
+def told_by(base: BaseParameters, R: Array) -> tuple[Array, int]:
+    """The data's columns for β (k, rank), and how many of them the data can tell."""
+    W = R[:, base.independent]
+    scale = column_scale(W)
+    values = np.linalg.svd(W / scale, compute_uv=False)
+    return W, int((values > len(R) * np.finfo(float).eps * values[0]).sum())

@@ -1,0 +1,257 @@
+"""Identification of a mechanism's parameters from a recorded motion, from equations to a new model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import passive_forces, rnea
+from pysim.errors import IdentificationError, did_you_mean
+from pysim.identify.base import BaseParameters, base_parameters, column_scale, told_by
+from pysim.identify.energies import compress_energies
+from pysim.identify.estimate import Estimate, Prior, estimate
+from pysim.identify.found import found_model
+from pysim.identify.regression import Triangles, compress_torques, one_thread
+from pysim.identify.unknowns import Unknowns
+from pysim.inertia import nearest_physical, theta_from_com
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.identify.samples import Samples
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+EQUATIONS = ("torque", "energy")
+_SOLID = 1e-4  # smallest second moment of a prior, relative to its largest
+_REWEIGHTED = 3  # times the noise is estimated anew
+_EXACT = 1e-5  # of its signal: no sensor has less noise
+_PAYLOAD = theta_from_com(1.0, [0, 0, 0], np.diag([1e-3] * 3))  # 1 kg, a ball of 5 cm
+_PAYLOAD_DEVIATION = 3.0
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What a recording tells of a mechanism.
+
+    Arrays over equations have one number a coordinate (nv,) [N or N·m], or one [J] where energies were used.
+    """
+
+    model: Model  # with everything that was found
+    unknowns: Unknowns
+    estimate: Estimate  # p of `unknowns.names`, always of bodies, and its covariance
+    base: BaseParameters
+    base_values: Array  # weighted least squares alone, without prior
+    base_deviations: Array  # their standard deviations
+    told: int  # of the base parameters, how many the motion can tell
+    condition: float  # of the weighted equations for the base parameters, columns of unit length
+    noise: Array  # standard deviation of one equation
+    residual: Array  # root mean square on the recording
+    residual_before: Array  # the same of the model as it was given
+    cross_validation: Array  # (folds, equations) root mean square on what was left out
+    notes: tuple[str, ...]
+
+    @property
+    def theta(self) -> Array:
+        """θ (k, 10) of the bodies that were identified, or of the payload."""
+        return self.estimate.p[: 10 * self.unknowns.blocks].reshape(-1, 10)
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of all unknowns (size,), the prior taken for a measurement."""
+        return np.sqrt(np.maximum(np.diag(self.estimate.covariance), 0.0))
+
+    def resistance(self, name: str) -> Array:
+        """A resistance that was identified (nv,)."""
+        at = 10 * self.unknowns.blocks + self.unknowns.resistances.index(name) * self.model.nv
+        return self.estimate.p[at : at + self.model.nv]
+
+
+def identify(
+    model: Model,
+    samples: Samples,
+    *,
+    bodies: Sequence[str] | None = None,
+    payload: str | None = None,
+    resistances: Sequence[str] = (),
+    prior: float = 1.0,
+    using: str = "torque",
+    interval: float = 0.1,
+    folds: int = 5,
+) -> Identification:
+    """Return the parameters of bodies and joints that explain a motion best.
+
+    First the base parameters by weighted least squares, each coordinate's noise estimated from its residuals; then all
+    parameters, each body possible, with the model's own as the prior.
+
+    Args:
+        model: the mechanism; its parameters are the prior.
+        samples: the motion, `make_samples` or `read_samples`.
+        bodies: names of the bodies to identify; every one that has a mass by default, none with a payload.
+        payload: frame that carries an unknown body; the rest of the mechanism is known then.
+        resistances: which of "damping", "friction" (Coulomb), "armature" and "offset" (of the torque) to identify too.
+        prior: standard deviation of the logarithms by which a body is believed to differ from the model's: 0.1 trusts
+            the model to 10 %, 1 hardly.
+        using: equations of motion, "torque", or of "energy", which need no accelerations.
+        interval: length of an interval of the energy equations [s].
+        folds: parts of the recording, each left out once for cross-validation; 1 for none.
+
+    Raises:
+        IdentificationError: too few samples, or an unknown body, frame or resistance.
+    """
+    if using not in EQUATIONS:
+        hint = did_you_mean(using, EQUATIONS)
+        raise IdentificationError(f"using {using!r}", f"unknown equations{hint}")
+    for name, value in (("prior", prior), ("interval", interval), ("folds", folds)):
+        if not value > 0:
+            raise IdentificationError(name, f"must be positive, got {value:g}")
+    chosen, notes = _bodies(model, bodies, payload)
+    unknowns = Unknowns(model, chosen, tuple(resistances), payload)
+    with one_thread():
+        return _identified(unknowns, samples, prior, using, interval, folds, notes)
+
+
+def _identified(
+    unknowns: Unknowns,
+    samples: Samples,
+    prior: float,
+    using: str,
+    interval: float,
+    folds: int,
+    notes: list[str],
+) -> Identification:
+    base = base_parameters(unknowns)
+    _check_count(samples, unknowns.model, base)
+    folds = max(1, min(folds, len(samples) // 2))
+    if using == "energy":
+        triangles = compress_energies(unknowns, samples, folds, interval)
+    else:
+        triangles = compress_torques(unknowns, samples, folds)
+    noise = _noise(triangles, base, unknowns.start)
+    R, z = triangles.weighted(noise)
+    W, told = told_by(base, R)
+    if told < len(base):
+        notes.append(
+            f"the motion tells {told} of {len(base)} base parameters; the rest is the prior's: excite more"
+        )
+    values, covariance, condition = _least_squares(W, z)
+    believed = _prior(unknowns, prior)
+    found = estimate(R, z, believed, unknowns.start[10 * unknowns.blocks :])
+    if not found.converged:
+        notes.append("the search did not converge; the parameters are those of its last step")
+    count = triangles.count()
+    return Identification(
+        model=found_model(unknowns, found.p),
+        unknowns=unknowns,
+        estimate=found,
+        base=base,
+        base_values=values,
+        base_deviations=np.sqrt(np.diag(covariance)),
+        told=told,
+        condition=condition,
+        noise=noise,
+        residual=np.sqrt(triangles.squares(found.p) / count),
+        residual_before=np.sqrt(triangles.squares(unknowns.start) / count),
+        cross_validation=_cross_validation(triangles, noise, believed, found),
+        notes=tuple(notes),
+    )
+
+
+def predicted_torque(model: Model, samples: Samples) -> Array:
+    """Return the generalised forces (n, nv) [N or N·m] that a model needs for a motion, resistances included."""
+    return rnea(model, samples.q, samples.v, samples.a) - passive_forces(
+        model, samples.q, samples.v
+    )
+
+
+def _bodies(
+    model: Model, names: Sequence[str] | None, payload: str | None
+) -> tuple[tuple[int, ...], list[str]]:
+    if payload is not None:
+        if names:
+            raise IdentificationError(
+                "bodies", "are known where a payload is sought; leave one out"
+            )
+        return (), []
+    notes: list[str] = []
+    if names is None:
+        massive = [k for k, body in enumerate(model.bodies) if body.theta[0] > 0]
+        massless = [body.name for body in model.bodies if body.theta[0] <= 0]
+        if massless:
+            notes.append(f"kept as they are, for they have no mass: {', '.join(massless)}")
+        return tuple(massive), notes
+    for name in names:
+        if name not in model.body_names:
+            hint = did_you_mean(name, model.body_names)
+            raise IdentificationError(f"body {name!r}", f"no such moving body{hint}")
+        if model.bodies[model.body_names.index(name)].theta[0] <= 0:
+            problem = "has no mass in the model, and so no prior; give it one"
+            raise IdentificationError(f"body {name!r}", problem)
+    return tuple(sorted({model.body_names.index(name) for name in names})), notes
+
+
+def _check_count(samples: Samples, model: Model, base: BaseParameters) -> None:
+    equations = len(samples) * model.nv
+    if equations < len(base):
+        least = -(-len(base) // model.nv)
+        problem = (
+            f"{len(samples)} rows give {equations} equations for {len(base)} base parameters; record at least {least} "
+            "rows, better a hundred times as many"
+        )
+        raise IdentificationError(samples.source, problem)
+
+
+def _prior(unknowns: Unknowns, deviation: float) -> Prior:
+    free = {"offset": -np.inf}
+    lower = np.repeat([free.get(name, 0.0) for name in unknowns.resistances], unknowns.model.nv)
+    if unknowns.payload is not None:
+        return Prior(_PAYLOAD[None], _PAYLOAD_DEVIATION, lower)
+    theta = unknowns.model.parameters[list(unknowns.bodies)]
+    return Prior(nearest_physical(theta, margin=_SOLID), deviation, lower)
+
+
+def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
+    """Standard deviation of each equation, from the residuals of weighted least squares.
+
+    The first weights come from the model's own residuals, not from the signal: of a base in flight that is zero, and
+    no bodies at all would explain it.
+    """
+    count = triangles.count()
+    signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
+    floor = np.maximum(_EXACT * signal, _EXACT**1.5 * signal.max()) + np.finfo(float).tiny
+    noise: Array = np.maximum(np.sqrt(triangles.squares(start) / count), floor)
+    spare = max(count - len(base) / triangles.equations, 1.0)
+    for _ in range(_REWEIGHTED):
+        R, z = triangles.weighted(noise)
+        p = np.zeros(triangles.size)
+        p[base.independent] = _least_squares(R[:, base.independent], z)[0]
+        noise = np.maximum(np.sqrt(triangles.squares(p) / spare), floor)
+    return noise
+
+
+def _least_squares(W: Array, z: Array) -> tuple[Array, Array, float]:
+    """β of least W β − z, its covariance for unit noise, and the condition number, columns scaled to unit length."""
+    scale = column_scale(W)
+    U, values, Vt = np.linalg.svd(W / scale, full_matrices=False)
+    kept = values > len(W) * np.finfo(float).eps * values[0]
+    inverse = (Vt[kept].T / values[kept]) / scale[:, None]
+    return inverse @ (U[:, kept].T @ z), inverse @ inverse.T, float(values[0] / values[kept][-1])
+
+
+def _cross_validation(triangles: Triangles, noise: Array, prior: Prior, whole: Estimate) -> Array:
+    """Root mean squares on each fold of what the others tell (folds, equations)."""
+    folds = range(len(triangles.folds))
+    if len(folds) == 1:
+        return np.zeros((0, triangles.equations))
+    rows = []
+    for left_out in folds:
+        R, z = triangles.weighted(noise, [k for k in folds if k != left_out])
+        found = estimate(R, z, prior, whole.x[prior.theta.size :], whole.x)
+        squares = triangles.squares(found.p, [left_out])
+        rows.append(np.sqrt(squares / triangles.count([left_out])))
+    return np.array(rows)

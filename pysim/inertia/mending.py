@@ -1,0 +1,242 @@
+"""From triangles to a solid: joined where they meet, each there once, wound one way, outside out, holes closed.
+
+What can be told without guessing is mended, with a warning that says what and how many; the rest is refused. Holes are
+closed only where that is asked for.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimError, PysimWarning
+from pysim.inertia.surface import FLAT, Surface, counted, edges, read_surface
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.inertia.surface import Faces, Vertices
+
+WELD = 1e-6  # of the mesh's size: nearer vertices are one, if exact equality leaves gaps
+
+
+def mended(
+    vertices: Vertices, faces: Faces, where: str, *, fill: bool = False
+) -> tuple[Vertices, Faces]:
+    """Return vertices (n, 3) and faces (m, 3) of the solid that these are almost.
+
+    Args:
+        vertices: (n, 3).
+        faces: (m, 3), of vertices that exist.
+        where: what warnings and errors call the mesh.
+        fill: close holes of up to four edges.
+
+    Raises:
+        PysimError: the mesh is flat, or open, or has no inside.
+    """
+    _refuse_flat(where, vertices)
+    vertices, faces = _welded(where, vertices, faces, fill=fill)
+    faces = _wound(where, faces)
+    return vertices, _outside_out(where, vertices, faces)
+
+
+def hull(surface: Surface) -> Surface:
+    """Return the convex hull of the vertices."""
+    from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415, loads when it is needed
+
+    try:
+        found = ConvexHull(surface.vertices - surface.middle)
+    except QhullError:
+        raise surface.fail("has no convex hull: its vertices lie in a plane") from None
+    faces = found.simplices.astype(np.int64)
+    a, b, c = (surface.vertices[faces[:, k]] for k in range(3))
+    inwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), found.equations[:, :3]) < 0
+    faces[inwards] = faces[inwards, ::-1]
+    return read_surface(surface.vertices, faces, surface.where)
+
+
+def _refuse_flat(where: str, vertices: Vertices) -> None:
+    extents = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
+    if len(extents) < 3 or extents[2] <= FLAT * extents[0]:
+        problem = "is flat and encloses no volume, so a density gives no mass; give numbers instead"
+        raise PysimError(where, problem)
+
+
+def _welded(where: str, vertices: Vertices, faces: Faces, *, fill: bool) -> tuple[Vertices, Faces]:
+    """Join vertices at one place; near ones, and triangles over holes, only where the mesh has gaps otherwise."""
+    exact = _joined(where, vertices, faces, vertices)
+    if not _open_edges(exact[1]):
+        return exact
+    size = np.ptp(vertices, axis=0).max()
+    near = _joined(where, vertices, faces, np.round(vertices / (WELD * size)))
+    joined = len(exact[0]) - len(near[0])
+    gaps = _open_edges(near[1])
+    if gaps and fill:
+        near = _filled(where, *near)
+        gaps = _open_edges(near[1])
+    if gaps:
+        problem = (
+            f"is not watertight: {counted(gaps, 'edge')} without a triangle on each side; "
+            "close it, or give the body's mass, com and inertia as numbers"
+        )
+        raise PysimError(where, problem)
+    if joined:
+        text = f"{counted(joined, 'vertex', 'vertices')} nearer than {WELD:g} of its size joined"
+        _warn(where, text)
+    return near
+
+
+def _filled(where: str, vertices: Vertices, faces: Faces) -> tuple[Vertices, Faces]:
+    """Close holes of three or four edges, as trimesh does, by triangles wound against their neighbours."""
+    walked = edges(faces)
+    _, index, count = np.unique(
+        np.sort(walked, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    beside, forth = defaultdict(list), set()
+    for a, b in walked[count[index.reshape(-1)] % 2 == 1].tolist():
+        beside[a].append(b)
+        beside[b].append(a)
+        forth.add((a, b))
+    added: list[list[int]] = []
+    while beside:
+        rim = _rim(beside)
+        if 3 <= len(rim) <= 4:
+            turned = (rim[0], rim[1]) in forth
+            added += [[rim[0], c, b] if turned else [rim[0], b, c] for b, c in pairwise(rim[1:])]
+    if not added:
+        return vertices, faces
+    text = f"{counted(len(added), 'triangle')} added over holes, the first is face {len(faces)}"
+    _warn(where, text)
+    return vertices, np.vstack([faces, np.array(added, np.int64)])
+
+
+def _rim(beside: dict[int, list[int]]) -> list[int]:
+    """Take one connected run of open edges away; return it if it is a plain loop, else nothing."""
+    start = next(iter(beside))
+    run, plain = [start], True
+    for vertex in run:  # grows while it is walked
+        neighbours = beside.pop(vertex)
+        plain = plain and len(neighbours) == 2
+        following = [n for n in neighbours if n not in run]
+        run += following[:1] if plain else following
+    return run if plain else []
+
+
+def _joined(
+    where: str, vertices: Vertices, faces: Faces, places: Vertices
+) -> tuple[Vertices, Faces]:
+    """Make vertices of equal `places` one; drop triangles that vanish or are there twice."""
+    _, first, index = np.unique(places + 0.0, axis=0, return_index=True, return_inverse=True)
+    kept = index.reshape(-1)[faces]
+    kept = kept[(kept != np.roll(kept, 1, axis=1)).all(axis=1)]
+    from_least = (kept.argmin(axis=1)[:, None] + np.arange(3)) % 3
+    turned = np.take_along_axis(kept, from_least, axis=1)
+    once = np.sort(np.unique(turned, axis=0, return_index=True)[1])
+    if len(once) < len(kept):
+        text = f"{counted(len(kept) - len(once), 'triangle')} there twice, counted once"
+        _warn(where, text)
+    return vertices[first], kept[once]
+
+
+def _open_edges(faces: Faces) -> int:
+    """Count edges with an odd number of triangles."""
+    walked = np.sort(edges(faces), axis=1)
+    counts = np.unique(walked, axis=0, return_counts=True)[1]
+    return int((counts % 2).sum())
+
+
+def _is_wound(faces: Faces) -> bool:
+    """True if every edge is walked as often forth as back."""
+    forth = edges(faces)
+    back = forth[:, ::-1]
+    return bool((forth[np.lexsort(forth.T)] == back[np.lexsort(back.T)]).all())
+
+
+def _wound(where: str, faces: Faces) -> Faces:
+    """Return the triangles wound one way: neighbours walk their edge against each other."""
+    if _is_wound(faces):
+        return faces
+    neighbours = defaultdict(list)
+    for k, (a, b) in enumerate(edges(faces).tolist()):
+        neighbours[min(a, b), max(a, b)].append((k // 3, a < b))
+    if any(len(sides) != 2 for sides in neighbours.values()):
+        problem = (
+            "has edges with more than two triangles that face different ways; mend its normals"
+        )
+        raise PysimError(where, problem)
+    links = defaultdict(list)
+    for (one, up), (other, other_up) in neighbours.values():
+        links[one].append((other, up == other_up))
+        links[other].append((one, up == other_up))
+    flipped = _spread(where, len(faces), links)
+    text = f"{counted(int(flipped.sum()), 'triangle')} wound against the other"
+    _warn(where, f"{text} {len(faces) - int(flipped.sum())}, turned for the volume")
+    return np.where(flipped[:, None], faces[:, ::-1], faces)
+
+
+def _spread(where: str, count: int, links: dict[int, list[tuple[int, bool]]]) -> NDArray[np.bool_]:
+    """Say which triangles must turn, the fewer of each connected piece."""
+    flipped = np.zeros(count, bool)
+    reached = np.zeros(count, bool)
+    for seed in range(count):
+        if reached[seed]:
+            continue
+        reached[seed] = True
+        piece = [seed]
+        for face in piece:  # grows while it is walked
+            for other, against in links[face]:
+                turn = flipped[face] ^ against
+                if not reached[other]:
+                    reached[other], flipped[other] = True, turn
+                    piece.append(other)
+                elif flipped[other] != turn:
+                    raise PysimError(where, "has no inside: its surface is one-sided; mend it")
+        if 2 * flipped[piece].sum() > len(piece):
+            flipped[piece] ^= True
+    return flipped
+
+
+def _outside_out(where: str, vertices: Vertices, faces: Faces) -> Faces:
+    """Turn shells that are inside out; one inside another is a cavity."""
+    labels, shell = np.unique(_shells(len(vertices), faces), return_inverse=True)
+    a, b, c = (vertices[faces[:, k]] - vertices.mean(axis=0) for k in range(3))
+    volume = np.bincount(shell, np.einsum("ij,ij->i", a, np.cross(b, c)), len(labels))
+    low, high = np.full((len(labels), 3), np.inf), np.full((len(labels), 3), -np.inf)
+    corners = vertices[faces]
+    np.minimum.at(low, shell, corners.min(axis=1))
+    np.maximum.at(high, shell, corners.max(axis=1))
+    solid = volume > 0
+    if not solid.any():  # cavities too
+        _warn(where, "every triangle faces inwards, turned for the volume")
+        return faces[:, ::-1]
+    wrong = [
+        k
+        for k in np.flatnonzero(volume < 0)
+        if not ((low[k] >= low[solid]) & (high[k] <= high[solid])).all(axis=1).any()
+    ]
+    if not wrong:
+        return faces
+    turned = counted(len(wrong), "shell")
+    _warn(where, f"{turned} inside out, of {len(labels)}, turned for the volume")
+    return np.where(np.isin(shell, wrong)[:, None], faces[:, ::-1], faces)
+
+
+def _shells(count: int, faces: Faces) -> NDArray[np.int64]:
+    """Label the triangles (m,) that hang together by the least of their vertices."""
+    label = np.arange(count)
+    while True:
+        least = label[faces].min(axis=1)
+        after = label.copy()
+        np.minimum.at(after, faces, least[:, None])
+        after = after[after]
+        if (after == label).all():
+            return label[faces[:, 0]]
+        label = after
+
+
+def _warn(where: str, text: str) -> None:
+    warnings.warn(f"{where}: {text}", PysimWarning, stacklevel=2)

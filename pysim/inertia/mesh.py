@@ -1,0 +1,143 @@
+"""Inertia of the solid inside a closed surface of triangles, and its derivatives [Kwon, (15)-(34)].
+
+The integrals are exact for the given vertices, summed with compensation and seen from the middle of the mesh
+(cpp/spatial/solid.hpp); float32 vertices are taken as the float64 numbers they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import PysimError
+from pysim.inertia.mending import hull, mended
+from pysim.inertia.parameters import move_theta, theta_from_origin
+from pysim.inertia.surface import (
+    Surface,
+    check_closed,
+    check_density,
+    check_thickness,
+    check_volume,
+    read_surface,
+)
+from pysim.spatial.arrays import checked
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.spatial.arrays import Array
+
+
+def mesh_inertia(
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    density: float,
+    *,
+    check: bool = True,
+    repair: bool = False,
+    convex: bool = False,
+    shell: float | None = None,
+    name: str = "mesh",
+) -> Array:
+    """Return θ (10,) [kg, kg·m, kg·m²] of the solid inside a closed surface, about the vertices' origin.
+
+    Args:
+        vertices: (n, 3) [m].
+        faces: (m, 3) indices from 0, counter-clockwise from outside.
+        density: uniform [kg/m³].
+        check: refuse what encloses no solid; without it the integrals are taken over whatever is there.
+        repair: join, turn, drop and add triangles until there is a solid, and warn of what was done.
+        convex: take the convex hull instead.
+        shell: take the triangles themselves instead, as a thin sheet of this thickness [m] about them; they may be
+            open and wound anyhow.
+        name: what errors call the mesh.
+
+    Raises:
+        PysimError: a vertex is not finite, a face names none, there are fewer than four faces, the surface is open,
+            wound inconsistently or inside out, has a face twice, encloses nothing; the density is negative.
+    """
+    mu, surface = check_density(density), read_surface(vertices, faces, name)
+    if sum((repair, convex, shell is not None)) > 1:
+        raise PysimError(name, "repair, convex and shell are alternatives; give one of them")
+    if shell is not None:
+        return mu * check_thickness(shell) * sheet_theta(surface)
+    if repair:
+        surface = read_surface(*mended(surface.vertices, surface.faces, name, fill=True), name)
+    if convex:
+        surface = hull(surface)
+    elif check:
+        check_closed(surface)
+    theta = solid_theta(surface)
+    if check:
+        check_volume(surface, float(theta[0]))
+    return mu * theta
+
+
+def mesh_inertia_derivatives(
+    vertices: ArrayLike, faces: ArrayLike, density: float, *, check: bool = True, name: str = "mesh"
+) -> Array:
+    """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m] of `mesh_inertia`, with its check and errors.
+
+    Each face adds its normal times three weights, one to the slot of each of its corners. The axis of θ is the last in
+    memory.
+    """
+    mu, surface = check_density(density), read_surface(vertices, faces, name)
+    if check:
+        check_closed(surface)
+    rows: Array = _engine.mesh_derivatives(surface.vertices, surface.faces, np.zeros(3), mu)
+    return np.moveaxis(rows, -1, 0)
+
+
+def mesh_inertia_density_derivative(
+    vertices: ArrayLike, faces: ArrayLike, *, check: bool = True, name: str = "mesh"
+) -> Array:
+    """Return ∂θ/∂density (10,) [m³, m⁴, m⁵]: θ of unit density, for θ is proportional to it."""
+    return mesh_inertia(vertices, faces, 1.0, check=check, name=name)
+
+
+def moved_derivative(theta: ArrayLike) -> Array:
+    """Return ∂θ/∂η (…, 10, 6) of a body moved by exp([η]) X, at η = 0 and with θ (…, 10) where it is now.
+
+    η = [v; ω], in the frame that θ is in, linear part first [Kwon, (29)-(34)]:
+
+        dm = 0    dmc = m v − mc× ω    dI = ω× I − I ω× − v× mc× − mc× v×
+    """
+    t = checked(theta, "theta", (10,))
+    m, x, y, z, xx, xy, yy, xz, yz, zz = np.moveaxis(t, -1, 0)
+    o = np.zeros_like(m)
+    rows = (
+        (o, o, o, o, o, o),
+        (m, o, o, o, z, -y),
+        (o, m, o, -z, o, x),
+        (o, o, m, y, -x, o),
+        (o, 2 * y, 2 * z, o, 2 * xz, -2 * xy),
+        (-y, -x, o, -xz, yz, xx - yy),
+        (2 * x, o, 2 * z, -2 * yz, o, 2 * xy),
+        (-z, o, -x, xy, zz - xx, -yz),
+        (o, -z, -y, yy - zz, -xy, xz),
+        (2 * x, 2 * y, o, 2 * yz, -2 * xz, o),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def solid_theta(surface: Surface) -> NDArray[np.float64]:
+    """θ (10,) of unit density [m³, m⁴, m⁵]."""
+    sums = _engine.mesh_moments(surface.vertices, surface.faces, surface.middle)
+    return _theta(surface, sums / ([6.0] + [24.0] * 3 + [120.0] * 6))
+
+
+def sheet_theta(surface: Surface) -> NDArray[np.float64]:
+    """θ (10,) of unit mass per area [m², m³, m⁴] of the faces themselves."""
+    sums = _engine.mesh_moments(surface.vertices, surface.faces, surface.middle, sheet=True)
+    return _theta(surface, sums / ([2.0] + [6.0] * 3 + [24.0] * 6))
+
+
+def _theta(surface: Surface, moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """θ about the vertices' origin of ∫ 1, ∫ x, ∫ x xᵀ about the middle: I = tr C 1 − C."""
+    xx, yy, zz, xy, yz, zx = moments[4:]
+    I = np.array([[yy + zz, -xy, -zx], [-xy, zz + xx, -yz], [-zx, -yz, xx + yy]])  # noqa: E741
+    X = np.eye(4)
+    X[:3, 3] = surface.middle
+    return move_theta(theta_from_origin(moments[0], moments[1:4], I), X)

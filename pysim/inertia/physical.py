@@ -1,0 +1,146 @@
+"""Whether some body has given parameters θ, why not, and which body comes closest.
+
+About the centre of mass a body's second moments Σ_C = ½ tr(I_C) 1 − I_C are those of a density, so they are positive
+semidefinite; this and m > 0 is all there is to it [Wensing, Kim, Slotine 2018]. In words: no principal moment exceeds
+the sum of the other two. Rods, plates and points lie on the boundary, and files round, hence a tolerance.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
+from pysim.inertia.solid import require_positive_mass
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+_POINT = 1e-8  # [m] what is smaller is a point, whatever the signs of the dust its moments are
+_AXES = "xyz"
+
+
+def physical_margin(theta: ArrayLike) -> Array:
+    """Return how far θ (…, 10) is from what no body has (…): 1 a ball, 0 a plate, negative no body.
+
+    The smallest eigenvalue of Σ_C over the largest in size; −inf without a positive mass, 0 for a point.
+    """
+    values = np.asarray(theta, float)
+    sigma, _ = central_moments(values)
+    size = np.abs(sigma).max(axis=-1)
+    margin = np.divide(sigma[..., 0], size, out=np.zeros_like(size), where=size > 0)
+    return np.where(values[..., 0] > 0, margin, -np.inf)
+
+
+def is_physical(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
+    """Return whether some body has the parameters θ (…, 10); nothing at all, ten zeros, counts as one.
+
+    `unphysical_reason` says why not, `physical_margin` by how much.
+
+    Args:
+        theta: parameters about the frame's origin.
+        tolerance: what the largest principal moment may exceed the sum of the others by, relative to it.
+    """
+    values = np.asarray(theta, float)
+    finite = np.isfinite(values).all(axis=-1)
+    safe = np.where(finite[..., None], values, 0.0)
+    sigma, _ = central_moments(safe)
+    solid = (safe[..., 0] > 0) & (sigma[..., 0] >= -0.5 * _slack(safe, sigma, tolerance))
+    physical: NDArray[np.bool_] = finite & (solid | ~safe.any(axis=-1))
+    return physical
+
+
+def has_positive_energy(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
+    """Return whether no twist gives θ (…, 10) a negative kinetic energy: m ≥ 0 and no principal moment negative.
+
+    Every body has it, and so have some parameters that no body has: what breaks the triangle inequality alone.
+    """
+    values = np.asarray(theta, float)
+    sigma, _ = central_moments(values)
+    moments = sigma.sum(axis=-1) - sigma[..., 2]
+    held = (values[..., 0] > 0) | ~values[..., :4].any(axis=-1)
+    positive: NDArray[np.bool_] = held & (moments >= -_slack(values, sigma, tolerance))
+    return positive
+
+
+def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
+    """Say why no body has the parameters θ (10,), or return None.
+
+    Args:
+        theta: parameters about the frame's origin.
+        tolerance: what the largest principal moment may exceed the sum of the others by, relative to it: thin
+            plates and rods reach it, files round it.
+    """
+    values = np.asarray(theta, float)
+    if is_physical(values, tolerance):
+        return None
+    if not np.isfinite(values).all():
+        return "a number is not finite"
+    if values[0] < 0:
+        return f"the mass is negative, {values[0]:g} [kg]"
+    if values[0] == 0:
+        return "the mass is zero but the inertia is not"
+    sigma, axes = central_moments(values)
+    moments = sigma.sum() - sigma[::-1]  # ascending
+    if not has_positive_energy(values, tolerance):
+        return f"the principal moment {moments[0]:.4g} [kg·m²] is negative"
+    excess = 100 * (moments[2] - moments[0] - moments[1]) / moments[2]
+    listed = ", ".join(f"{moment:.4g}" for moment in moments)
+    across = int(np.argmax(np.abs(axes[:, 0])))  # the axis of the largest moment
+    if abs(axes[across, 0]) > 1 - 1e-9:
+        i, j = (k for k in range(3) if k != across)
+        names = [f"I{_AXES[k]}{_AXES[k]}" for k in (i, j, across)]
+        sum_ = f"{names[0]} + {names[1]} < {names[2]} by {excess:.3g} %"
+        return f"{sum_}, against the triangle inequality of the principal moments {listed} [kg·m²]"
+    return (
+        f"the principal moments {listed} [kg·m²] violate the triangle inequality: "
+        f"the largest exceeds the sum of the others by {excess:.3g} %"
+    )
+
+
+def nearest_physical(theta: ArrayLike, margin: float = 0.0) -> Array:
+    """Return the body closest to θ (…, 10): its mass and centre of mass kept, its second moments made possible.
+
+    Closest in the Frobenius norm of the difference of the pseudo-inertias about θ's centre of mass. There
+    J = diag(Σ_C, m), so the projection on the positive semidefinite matrices is that of Σ_C alone, in closed form:
+    negative eigenvalues become zero [Higham 1988, theorem 2.1]. What a body has already is returned as it is.
+
+    Args:
+        theta: parameters about the frame's origin; ten zeros stay zeros.
+        margin: smallest second moment allowed, relative to the largest; 0 allows plates, 1e-6 makes a solid.
+
+    Raises:
+        PysimError: a mass is not positive: nothing says where such a body would be.
+    """
+    values = np.array(theta, float)
+    massless = np.asarray(~values.any(axis=-1))
+    require_positive_mass(np.where(massless[..., None], np.eye(10)[0], values))
+    sigma, axes = central_moments(values)
+    raised = np.maximum(sigma, margin * np.maximum(sigma[..., 2:], 0))
+    J = pseudo_inertia(values)
+    J[..., :3, :3] += (axes * (raised - sigma)[..., None, :]) @ np.swapaxes(axes, -1, -2)
+    changed = (raised != sigma).any(axis=-1) & ~massless
+    return np.where(changed[..., None], from_pseudo_inertia(J), values)
+
+
+def central_moments(theta: Array) -> tuple[Array, Array]:
+    """Eigenvalues of Σ_C (…, 3), ascending, and their axes (…, 3, 3) in columns; about the origin where m = 0."""
+    J = pseudo_inertia(theta)
+    m, h = theta[..., 0, None, None], theta[..., 1:4]
+    square = h[..., :, None] * h[..., None, :]
+    shift = np.divide(square, m, out=np.zeros_like(square), where=m != 0)
+    eigenvalues, axes = np.linalg.eigh(J[..., :3, :3] - shift)
+    return eigenvalues, axes
+
+
+def _slack(theta: Array, sigma: Array, tolerance: float) -> Array:
+    """What the triangle inequality may be violated by [kg·m²]."""
+    moments = sigma.sum(axis=-1, keepdims=True) - sigma
+    rounding = (
+        32 * np.finfo(float).eps * np.abs(theta[..., 4:]).max(axis=-1)
+    )  # that a point far off leaves
+    slack: Array = tolerance * np.abs(moments).max(axis=-1) + rounding + theta[..., 0] * _POINT**2
+    return slack

@@ -1,0 +1,195 @@
+"""What vertices and faces have to be before they are integrated; what is wrong is said by name, count and first face.
+
+Edges are compared in the engine by the sum of hashes of their ends, so that a mesh of a million faces costs
+milliseconds; only one that fails is looked at again, to say why.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import PysimError, PysimWarning
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Vertices = NDArray[np.float64]
+    Faces = NDArray[np.int64]
+
+FLAT = 1e-9  # of the mesh's size: what is thinner has no volume
+_CLOSE = "repair=True fills small holes, convex=True takes the hull, shell=thickness [m] a sheet"
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Triangles: vertices (n, 3) [m], faces (m, 3) that name them, and the extent (3,), (3,) of the vertices."""
+
+    vertices: Vertices
+    faces: Faces
+    low: Vertices
+    high: Vertices
+    where: str
+
+    @property
+    def middle(self) -> Vertices:
+        """The middle of the extent (3,) [m]: seen from there, the digits of the vertices do not cancel."""
+        return self.low + 0.5 * (self.high - self.low)
+
+    @property
+    def size(self) -> float:
+        """The longest side of the extent [m]."""
+        return float((self.high - self.low).max())
+
+    def fail(self, problem: str) -> PysimError:
+        """Return the error that says it of this mesh."""
+        return PysimError(self.where, problem)
+
+    def warn(self, text: str) -> None:
+        """Warn of this mesh."""
+        warnings.warn(f"{self.where}: {text}", PysimWarning, stacklevel=4)
+
+
+def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
+    """Return what can be integrated at all: finite vertices, and faces that name them.
+
+    Raises:
+        PysimError: naming the vertex or the face.
+    """
+    points, triangles = _numbers(vertices, where), _indices(faces, where)
+    if len(points) == 0:
+        raise PysimError(where, "has no vertices")
+    low, high, bad = _engine.vertex_bounds(points)
+    if bad >= 0:
+        x, y, z = points[bad]
+        raise PysimError(where, f"vertex {bad} is ({x:g}, {y:g}, {z:g}), not finite; mend it")
+    surface = Surface(points, triangles, low, high, where)
+    outside = (triangles < 0) | (triangles >= len(points))
+    if outside.any():
+        count, first = int(outside.any(axis=1).sum()), int(outside.any(axis=1).argmax())
+        index = triangles[first][outside[first]][0]
+        raise surface.fail(
+            f"{counted(count, 'face')} wrong, the first is face {first}: it names vertex {index}, "
+            f"but there are {len(points)}; count from 0"
+        )
+    return surface
+
+
+def check_density(density: float, where: str = "density") -> float:
+    """Return the density [kg/m³]; PysimError if it is negative or not finite."""
+    value = float(density)
+    if not 0 <= value < np.inf:
+        raise PysimError(where, f"must be a number not below 0 [kg/m³], got {density!r}")
+    return value
+
+
+def check_thickness(thickness: float, where: str = "shell") -> float:
+    """Return the thickness [m]; PysimError if it is not positive."""
+    value = float(thickness)
+    if not 0 < value < np.inf:
+        raise PysimError(where, f"must be a positive thickness [m], got {thickness!r}")
+    return value
+
+
+def check_closed(surface: Surface) -> None:
+    """Raise PysimError unless the faces enclose a solid; warn of faces that have no area."""
+    count = len(surface.faces)
+    if count < 4:
+        raise surface.fail(
+            f"has {counted(count, 'face', tell=False)}; a closed surface has at least 4"
+        )
+    faults = _engine.surface_faults(surface.faces, len(surface.vertices))
+    if not faults["closed"] or faults["repeated"][0]:
+        faults = _engine.surface_faults(welded(surface), len(surface.vertices))
+    repeated, first = faults["repeated"]
+    if repeated:
+        raise surface.fail(
+            f"{counted(repeated, 'face')} there twice, the first again is face {first}; "
+            "remove it, or repair=True"
+        )
+    if not faults["closed"]:
+        raise surface.fail(_why_open(surface))
+    pinched, first = faults["pinched"]
+    if pinched:
+        surface.warn(f"{counted(pinched, 'face')} without area, the first is face {first}")
+
+
+def check_volume(surface: Surface, volume: float) -> None:
+    """Raise PysimError if a closed surface encloses no volume [m³], or faces inwards."""
+    least = FLAT * surface.size**3
+    if volume < -least:
+        raise surface.fail(
+            f"is inside out: its {len(surface.faces)} faces run clockwise seen from outside, the "
+            f"volume is {volume:.4g} [m³]; reverse them, faces[:, ::-1], or repair=True"
+        )
+    if volume <= least:
+        problem = f"encloses no volume, {volume:.4g} [m³]; shell=thickness [m] gives a sheet's mass"
+        raise surface.fail(problem)
+
+
+def welded(surface: Surface) -> Faces:
+    """Return faces that name the first of the vertices at one place: STL files repeat them in every triangle."""
+    # NumPy sorts a row of three as one item only as bytes; + 0.0 makes −0 and 0 the same bytes
+    rows = np.ascontiguousarray(surface.vertices + 0.0).view(np.dtype((np.void, 24))).ravel()
+    _, first, index = np.unique(rows, return_index=True, return_inverse=True)
+    return np.ascontiguousarray(first[index.reshape(-1)][surface.faces], np.int64)
+
+
+def edges(faces: Faces) -> Faces:
+    """Return the directed edges (3 m, 2), those of a triangle together."""
+    return faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+
+
+def counted(number: int, one: str, many: str | None = None, *, tell: bool = True) -> str:
+    """Return "1 face is" or "3 faces are"; without the verb if it is not to tell."""
+    if number == 1:
+        return f"1 {one}{' is' if tell else ''}"
+    return f"{number} {many or one + 's'}{' are' if tell else ''}"
+
+
+def _why_open(surface: Surface) -> str:
+    """Say which edges are not walked once each way; the surface is known not to be closed."""
+    walked = edges(welded(surface))
+    walked = np.where((walked[:, :1] == walked[:, 1:]), -1, walked)  # of faces without area
+    forth = walked[:, 0] < walked[:, 1]
+    _, index = np.unique(np.sort(walked, axis=1), axis=0, return_inverse=True)
+    index = index.reshape(-1)
+    total = np.bincount(index)
+    balance = np.bincount(index, np.where(forth, 1, -1) * (walked[:, 0] >= 0)).astype(int)
+    odd = total[index] % 2 == 1
+    if odd.any():
+        first = int(odd.argmax()) // 3
+        number = int((total[np.unique(index[odd])] % 2).sum())
+        return (
+            f"is not watertight: {counted(number, 'edge')} without a triangle on each side, the first "
+            f"is of face {first}; {_CLOSE}"
+        )
+    wrong = balance[index] != 0
+    first, number = int(wrong.argmax()) // 3, int((balance != 0).sum())
+    return (
+        f"is wound inconsistently: {counted(number, 'edge')} walked the same way by both triangles, "
+        f"the first is of face {first}; repair=True turns the fewer"
+    )
+
+
+def _numbers(vertices: ArrayLike, where: str) -> Vertices:
+    try:
+        points = np.ascontiguousarray(vertices, np.float64)
+    except (TypeError, ValueError):
+        raise PysimError(where, "vertices must be numbers [m]") from None
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise PysimError(where, f"vertices must have shape (n, 3) [m], got {points.shape}")
+    return points
+
+
+def _indices(faces: ArrayLike, where: str) -> Faces:
+    triangles = np.asarray(faces)
+    if triangles.ndim != 2 or triangles.shape[1] != 3:
+        raise PysimError(where, f"faces must have shape (m, 3), got {triangles.shape}")
+    if triangles.dtype.kind not in "iu":
+        raise PysimError(where, f"faces must be whole numbers, got dtype {triangles.dtype}")
+    return np.ascontiguousarray(triangles, np.int64)

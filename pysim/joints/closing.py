@@ -1,0 +1,60 @@
+"""What closes a loop: every joint type, a weld, and points held in a plane, on a line or at a distance."""
+
+from __future__ import annotations
+
+from pysim.joints.builtin import BUILTIN, JointType, Key
+from pysim.joints.registry import find_joint, joint_types
+
+_NORMAL = Key("axis", "", "normal of the plane, in frame A", "[0, 0, 1]")
+_DIRECTION = Key("axis", "", "direction of the line, in frame A", "[0, 0, 1]")
+_LENGTH = Key("length", "m", "distance between the origins of A and B", "required")
+
+POINTS: dict[str, JointType] = {
+    kind.name: kind
+    for kind in (
+        JointType(
+            "point_on_plane",
+            "Keeps the origin of B in a plane through the origin of A.",
+            "axis · p = 0",
+            keys=(_NORMAL,),
+        ),
+        JointType(
+            "point_on_line",
+            "Keeps the origin of B on a line through the origin of A.",
+            "axis × p = 0",
+            keys=(_DIRECTION,),
+        ),
+        JointType(
+            "distance",
+            "Keeps the origins of A and B apart, as a massless rod with a ball at each end does.",
+            "|p| = length",
+            keys=(_LENGTH,),
+        ),
+    )
+}
+_WELD = JointType("weld", "Keeps B on A.", "X = 1")
+
+# The engine's word for what a loop holds (LoopKind in cpp/tree/model_view.hpp); "joint" for the others.
+ENGINE_KIND = {"point_on_plane": "plane", "point_on_line": "line", "distance": "distance"}
+
+
+def find_closing(name: str) -> JointType:
+    """Return the type of a loop: a joint type, "weld", "point_on_plane", "point_on_line" or "distance".
+
+    Raises:
+        JointError: there is no such type.
+    """
+    if name == _WELD.name:
+        return _WELD
+    return POINTS[name] if name in POINTS else find_joint(name)
+
+
+def closing_joint(kind: JointType) -> str:
+    """The joint type whose motion a loop of this type has; "fixed" where it is no joint's."""
+    return "fixed" if kind is _WELD or kind.name in POINTS else kind.name
+
+
+def closing_types() -> list[str]:
+    """Every name a loop's `type` may have."""
+    names = [_WELD.name, *POINTS, *(t for t in joint_types() if t not in {"fixed", "free"})]
+    return sorted(names, key=lambda name: (name not in BUILTIN, name))

@@ -1,0 +1,85 @@
+"""Functions of coordinates that a coupling follows, q = f(x): written in Python, traced once.
+
+@relation("cam")
+def lift(angle):
+    return 0.02 * (1 - np.cos(angle))
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pysim.errors import JointError, did_you_mean
+from pysim.joints.derivative import Derivative
+from pysim.joints.expression import Scalar, Tape
+from pysim.joints.program import Program, emit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+_functions: dict[str, Callable[..., Any]] = {}
+
+
+def relation(name: str) -> Callable[[Function], Function]:
+    """Decorator: make a function of coordinates available as `function = "<name>"` of a coupling.
+
+    Raises:
+        JointError: the name is taken.
+    """
+
+    def register(function: Function) -> Function:
+        taken = _functions.get(name)
+        if taken is not None and _owner(taken) != _owner(function):
+            problem = f"relation {name!r} is already taken by {_owner(taken)}; choose another name"
+            raise JointError(_owner(function), problem)
+        _functions[name] = function
+        return function
+
+    return register
+
+
+def find_relation(name: str) -> Callable[..., Any]:
+    """Return a registered function.
+
+    Raises:
+        JointError: there is none; the text suggests one.
+    """
+    if name not in _functions:
+        problem = f"unknown relation{did_you_mean(name, _functions)}"
+        raise JointError(f"relation {name!r}", problem)
+    return _functions[name]
+
+
+def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's arguments, one coordinate each."""
+    return tuple(inspect.signature(function).parameters)
+
+
+def trace_relation(function: Callable[..., Any]) -> Program:
+    """Record f: from x and ẋ (n each) to f, ∂f/∂x (n) and ẋᵀ f″ ẋ.
+
+    Raises:
+        JointError: the function does not return one number that can be recorded.
+    """
+    n = len(arguments_of(function))
+    tape = Tape()
+    x = [Scalar(tape, tape.input(i)) for i in range(n)]
+    given = function(*x)
+    if not isinstance(given, (Scalar, int, float)):
+        problem = f"must return one number, got {type(given).__name__}"
+        raise JointError(_owner(function), problem)
+    f = given.index if isinstance(given, Scalar) else tape.const(float(given))
+    units = ({j: tape.const(float(i == j)) for j in range(n)} for i in range(n))
+    slopes = [Derivative(tape, unit).of(f) for unit in units]
+    along = Derivative(tape, {i: tape.input(n + i) for i in range(n)})
+    curve = tape.const(0)
+    for i, slope in enumerate(slopes):
+        term = tape.node("mul", along.of(slope), tape.input(n + i))
+        curve = tape.node("add", curve, term)
+    return emit(tape, [f, *slopes], [curve], 2 * n)
+
+
+def _owner(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

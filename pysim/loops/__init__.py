@@ -1,0 +1,37 @@
+"""Closed loops and couplings: their rows, the dynamics that obeys them, and how they are assembled."""
+
+from __future__ import annotations
+
+from pysim.loops.actuation import ActuationMap, actuation_map
+from pysim.loops.assembly import Assembled, assemble
+from pysim.loops.constraints import (
+    Constraints,
+    Projected,
+    constrained_aba,
+    constraint_forces,
+    constraint_jacobian,
+    constraint_residual,
+    constraints,
+    loop_wrenches,
+    project,
+)
+from pysim.loops.mobility import Mobility, independence, mobility
+
+__all__ = [
+    "ActuationMap",
+    "Assembled",
+    "Constraints",
+    "Mobility",
+    "Projected",
+    "actuation_map",
+    "assemble",
+    "constrained_aba",
+    "constraint_forces",
+    "constraint_jacobian",
+    "constraint_residual",
+    "constraints",
+    "independence",
+    "loop_wrenches",
+    "mobility",
+    "project",
+]

@@ -1,0 +1,115 @@
+"""From active coordinates to all: what motors on some joints of a closed mechanism move, and what they must push.
+
+    J_a v_a + J_p v_p = 0      v_p = G v_a,   G = −J_p⁺ J_a,   v = E v_a        [Kwon, eq. 12]
+    τ̂ = τ_a + Gᵀ τ_p = Eᵀ τ                                                     [Kwon, eq. 13]
+
+τ is the torque of the tree alone; τ̂ is what the active joints give where the passive ones give nothing. It holds for
+any loops and couplings whose passive coordinates follow from the active ones. After J. Kwon, Differential Dynamics and
+Mesh-Based Inertia, section 3, where it stands for one five-bar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import crba, rnea
+from pysim.errors import ModelError, did_you_mean
+from pysim.loops.constraints import Constraints, constraints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+_DEPENDENT = 1e-9  # singular values below this times the largest are none
+
+
+@dataclass(frozen=True)
+class ActuationMap:
+    """How a closed mechanism follows its active coordinates at one configuration."""
+
+    model: Model
+    q: Array  # (nq,)
+    active: NDArray[np.intp]  # coordinates of v
+    passive: NDArray[np.intp]
+    J_p: Array  # ∂v_p/∂v_a (passive, active)
+    E: Array  # ∂v/∂v_a (nv, active)
+    constraints: Constraints
+
+    def velocity(self, v_a: ArrayLike) -> Array:
+        """Return v (nv,) of the active velocities."""
+        return np.asarray(self.E @ np.asarray(v_a, float))
+
+    def acceleration(self, v_a: ArrayLike, a_a: ArrayLike) -> Array:
+        """Return v̇ (nv,) of the active velocities and accelerations: v̇ = E v̇_a + Ė v_a."""
+        a = self.E @ np.asarray(a_a, float)
+        bias = constraints(self.model, self.q, self.velocity(v_a)).bias
+        columns = self.constraints.jacobian[:, self.passive]
+        a[self.passive] -= np.linalg.pinv(columns, _DEPENDENT) @ bias
+        return np.asarray(a)
+
+    def equivalent_torque(self, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return τ̂ (active,) [N or N·m] that moves the mechanism with v and v̇ (nv,), gravity included."""
+        return np.asarray(self.E.T @ rnea(self.model, self.q, v, a))
+
+    def torque_by_velocity(self, v: ArrayLike) -> Array:
+        """Return ∂τ̂/∂v (active, nv): the tree's torque is quadratic in v, so differences are exact."""
+        v = np.asarray(v, float)
+        size = max(1.0, float(np.abs(v).max(initial=0.0)))
+        step = size * np.eye(self.model.nv)
+        q = np.broadcast_to(self.q, (self.model.nv, self.model.nq))
+        none = np.zeros_like(step)
+        ahead, behind = rnea(self.model, q, v + step, none), rnea(self.model, q, v - step, none)
+        return np.asarray(self.E.T @ (ahead - behind).T / (2 * size))
+
+    def torque_by_acceleration(self) -> Array:
+        """Return ∂τ̂/∂v̇ (active, nv) = Eᵀ M."""
+        return np.asarray(self.E.T @ crba(self.model, self.q))
+
+
+def actuation_map(model: Model, q: ArrayLike, active: Sequence[str]) -> ActuationMap:
+    """Return how the mechanism follows the coordinates `active` at q (nq,), where its loops are closed.
+
+    Args:
+        model: a mechanism with loops or couplings.
+        q: configuration (nq,).
+        active: names among `model.velocity_names`, as many as the mechanism has freedoms.
+
+    Raises:
+        ModelError: an unknown coordinate, or the others do not follow from these.
+    """
+    q = np.asarray(q, float)
+    names = list(model.velocity_names)
+    for name in active:
+        if name not in names:
+            problem = f"no such coordinate{did_you_mean(name, names)}"
+            raise ModelError(f"active {name!r}", problem)
+    own = np.array([names.index(name) for name in active], np.intp)
+    rest = np.setdiff1d(np.arange(model.nv), own)
+    at = constraints(model, q)
+    _check(model, at.jacobian, own, rest)
+    G = -np.linalg.pinv(at.jacobian[:, rest], _DEPENDENT) @ at.jacobian[:, own]
+    E = np.zeros((model.nv, len(own)))
+    E[own, np.arange(len(own))] = 1
+    E[rest] = G
+    return ActuationMap(model, q, own, rest, G, E, at)
+
+
+def _check(model: Model, J: Array, active: NDArray[np.intp], passive: NDArray[np.intp]) -> None:
+    """Refuse active coordinates that do not carry the others, or that are not independent."""
+    rank, follow = (int(np.linalg.matrix_rank(x, _DEPENDENT)) for x in (J, J[:, passive]))
+    degrees = model.nv - rank
+    if len(active) != degrees or follow < len(passive):
+        names = ", ".join(model.velocity_names[k] for k in active)
+        problem = (
+            f"{names or 'nothing'} cannot lead the mechanism, which has {degrees} degrees of freedom here; "
+            f"name {degrees} coordinates from which the others follow, away from where they lock"
+        )
+        raise ModelError("active", problem)

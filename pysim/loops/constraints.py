@@ -1,0 +1,181 @@
+"""What loops and couplings ask of a state, and the dynamics that obeys them.
+
+    g(q) = 0        ġ = J v = 0        g̈ = J v̇ + J̇ v = 0        M v̇ = τ − h + Jᵀ λ
+
+A loop closed by a joint has as many rows as the joint takes freedoms away, orthonormal twists of frame B; their
+residual is how far B is from where the joint would have it, in [m] and [rad]. An array holds one state or a batch of
+them, as everywhere. `loop_q` (…, loop_nq) is where the coordinates of the joints that close loops are sought first; it
+matters to plugins and to multi-turn screws, and is the loops' start by default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """The constraints at a state; rows in the order of `model.row_names`."""
+
+    residual: Array  # g (…, rows) [m, rad]
+    bias: Array  # J̇ v (…, rows) [m/s², rad/s²]
+    jacobian: Array  # J (…, rows, nv)
+    wrenches: Array  # (…, rows, 6) of a unit λ on body b, in frame B; zero for a coupling's row
+    loop_q: Array  # coordinates of the joints that close loops (…, loop_nq)
+
+
+def constraints(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    loop_q: ArrayLike | None = None,
+    threads: int = 1,
+) -> Constraints:
+    """Return residual, Jacobian and bias of every row at q (…, nq) and v (…, nv), zero by default.
+
+    Raises:
+        ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
+    """
+    packed = _engine.constraint_rows(model, q, v, loop_q, threads=threads)
+    rows, nv = model.rows, model.nv
+    g, bias, J, W, phi = np.split(packed, np.cumsum([rows, rows, rows * nv, rows * 6]), axis=-1)
+    leading = packed.shape[:-1]
+    return Constraints(g, bias, J.reshape(*leading, rows, nv), W.reshape(*leading, rows, 6), phi)
+
+
+def constraint_residual(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+    """Return g(q) (…, rows) [m, rad], zero where every loop is closed and every coupling holds."""
+    return constraints(model, q, threads=threads).residual
+
+
+def constraint_jacobian(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+    """Return J(q) (…, rows, nv), ġ = J v; exact where the loops are closed."""
+    return constraints(model, q, threads=threads).jacobian
+
+
+def constrained_aba(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    loop_q: ArrayLike | None = None,
+    threads: int = 1,
+    passive: bool = False,
+) -> Array:
+    """Return the accelerations v̇ (…, nv) [m/s² or rad/s²] with loops closed and couplings held.
+
+    λ = −(J M⁻¹ Jᵀ)⁺ (J v̇₀ + J̇ v),  v̇ = v̇₀ + M⁻¹ Jᵀ λ,  v̇₀ of the tree by ABA [Featherstone 2008, section 8.5].
+
+    Args:
+        model: the mechanism.
+        q: configuration (…, nq), on the constraints.
+        v: velocity (…, nv), on the constraints.
+        tau: generalised forces (…, nv) [N or N·m].
+        f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
+        loop_q: where the loops' joints are sought first (…, loop_nq).
+        threads: threads that share a batch; 0 uses every processor.
+        passive: add the joints' own forces (damping, springs, friction, stops).
+
+    Raises:
+        ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
+    """
+    return _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[0]
+
+
+def constraint_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    loop_q: ArrayLike | None = None,
+    threads: int = 1,
+    passive: bool = False,
+) -> Array:
+    """Return λ (…, rows) [N, N·m], the force along every row; Jᵀλ acts on the coordinates.
+
+    Where rows are redundant the split among them is not determined: the dependent ones carry nothing. Arguments as
+    of `constrained_aba`.
+    """
+    return _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[1]
+
+
+def loop_wrenches(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    loop_q: ArrayLike | None = None,
+    threads: int = 1,
+    passive: bool = False,
+) -> Array:
+    """Return the wrench (…, loops, 6) [N, N·m] of every loop on body b, in frame B about its origin.
+
+    Body a feels the opposite. Arguments as of `constrained_aba`.
+    """
+    forces = _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[1]
+    wrenches = forces[..., None] * constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
+    begins = np.cumsum([0, *model.loop_rows])[:-1]
+    of_loops = wrenches[..., : sum(model.loop_rows), :]
+    total: Array = np.add.reduceat(of_loops, begins, axis=-2) if model.loop_names else of_loops
+    return total
+
+
+def _solve(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    threads: int,
+    *,
+    passive: bool,
+) -> tuple[Array, Array]:
+    """Accelerations (…, nv) and row forces (…, rows)."""
+    packed = _engine.constrained_aba(
+        model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive
+    )
+    return packed[..., : model.nv], packed[..., model.nv :]
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A state moved onto the constraints."""
+
+    q: Array
+    v: Array
+    loop_q: Array
+    residual: Array  # largest |g| that is left (…) [m, rad]
+    rank: Array  # independent rows of J (…)
+
+
+def project(
+    model: Model, q: ArrayLike, v: ArrayLike, *, loop_q: ArrayLike | None = None, threads: int = 1
+) -> Projected:
+    """Return the nearest state on the constraints, in the norm of M; meant for states that are nearly there.
+
+    q ← q ⊕ −M⁻¹Jᵀ Λ⁺ g until g = 0, then v ← v − M⁻¹Jᵀ Λ⁺ J v, Λ = J M⁻¹ Jᵀ [Eich 1993; Blajer 2011].
+    """
+    packed = _engine.project(model, q, v, loop_q, threads=threads)
+    ends = np.cumsum([model.nq, model.nv, model.loop_nq, 1])
+    q1, v1, phi, residual, rank = np.split(packed, ends, axis=-1)
+    return Projected(q1, v1, phi, residual[..., 0], rank[..., 0].astype(int))

@@ -1,0 +1,63 @@
+"""The tables of a scene that tie its tree together: loops, couplings, springs, and how the start is assembled."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pysim.scene.keys import (
+    AnyConfiguration,
+    Name,
+    NotNegative,
+    Pose,
+    Positive,
+    Table,
+    Vector3,
+    key,
+)
+
+
+class Loop(Table):
+    """A joint that closes a loop: frame A on body a and frame B on body b move as it lets them."""
+
+    name: Name = key(..., "", "the name of the loop")
+    type: Name = key(..., "", "a joint type, weld, point_on_plane, point_on_line or distance")
+    a: Name = key("world", "", '"world", a body or a frame')
+    b: Name = key("world", "", '"world", a body or a frame')
+    at_a: Pose = key(Pose(), "", "frame A in body (or frame) a")
+    at_b: Pose = key(Pose(), "", "frame B in body (or frame) b")
+    axis: Vector3 | None = key(None, "", "direction in A and in B; [0, 0, 1] by default")
+    pitch: float | None = key(None, "m/rad", "travel along the axis a radian, for helical joints")
+    length: Positive | None = key(None, "m", "between the origins of A and B, for a distance")
+    start: AnyConfiguration | None = key(None, "", "where the joint's coordinates are sought first")
+    parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
+
+
+class Coupling(Table):
+    """A gear, differential or cam: q of the joint = offset + Σ ratio · q of others + function(inputs)."""
+
+    name: Name = key(..., "", "the name of the coupling")
+    joint: Name = key(..., "", "the coordinate that is coupled: a joint, or joint.coordinate")
+    ratios: dict[str, float] = key({}, "", "by coordinate: what it adds, as { pinion = -0.5 }")
+    offset: float = key(0.0, "m or rad", "constant part")
+    function: Name | None = key(None, "", "a function that a plugin registered as a relation")
+    inputs: list[Name] = key([], "", "coordinates that are the function's arguments, in order")
+
+
+class Force(Table):
+    """A spring and damper between a point of body a and a point of body b."""
+
+    name: Name = key(..., "", "the name of the force")
+    type: Literal["spring"] = key(..., "", "the kind of force: spring")
+    a: Name = key("world", "", '"world", a body or a frame')
+    b: Name = key("world", "", '"world", a body or a frame')
+    at_a: Vector3 = key([0.0, 0.0, 0.0], "m", "point in body (or frame) a")
+    at_b: Vector3 = key([0.0, 0.0, 0.0], "m", "point in body (or frame) b")
+    stiffness: NotNegative = key(0.0, "N/m", "along the line between the points")
+    damping: NotNegative = key(0.0, "N·s/m", "along the line between the points")
+    length: NotNegative = key(0.0, "m", "natural length")
+
+
+class Assembly(Table):
+    """How the start is moved so that loops close and couplings hold."""
+
+    hold: list[Name] = key([], "", "joints (or joint.coordinate) that keep their start")

@@ -1,0 +1,203 @@
+"""What ties a scene's tree together: which keys a loop takes, and between which bodies and coordinates ties may be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import JointError, did_you_mean
+from pysim.joints import find_joint
+from pysim.joints.closing import closing_joint, closing_types, find_closing
+from pysim.joints.plugin import fields_of
+from pysim.joints.relation import arguments_of, find_relation
+from pysim.scene.keys import SHORTEST_AXIS
+from pysim.scene.plugins import check_parameters
+from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.joints import JointType
+    from pysim.scene.source import Steps
+    from pysim.scene.spec import FrameSpec
+    from pysim.scene.tie_tables import Coupling, Force, Loop
+    from pysim.scene.toml_joints import JointReader
+    from pysim.scene.wording import Problems
+
+    Array = NDArray[np.float64]
+
+_ALWAYS = {"name", "type", "a", "b", "at_a", "at_b", "parameters"}
+
+
+@dataclass
+class TieReader:
+    """Turns loop, coupling and force tables into specifications; what is wrong goes to `problems`."""
+
+    problems: Problems
+    joints: JointReader
+    bodies: Collection[str]
+    joint_names: Collection[str]
+    frames: Mapping[str, FrameSpec]
+    _given: dict[str, str] = field(default_factory=dict)  # where a name was given
+
+    def loops(self, tables: Sequence[Loop]) -> tuple[LoopSpec, ...]:
+        """Return what the loop tables say."""
+        read = [self._loop(table, ("loop", k)) for k, table in enumerate(tables)]
+        return tuple(loop for loop in read if loop is not None)
+
+    def couplings(self, tables: Sequence[Coupling]) -> tuple[CouplingSpec, ...]:
+        """Return what the coupling tables say; its coordinates are looked up where the model is compiled."""
+        return tuple(self._coupling(table, ("coupling", k)) for k, table in enumerate(tables))
+
+    def springs(self, tables: Sequence[Force]) -> tuple[SpringSpec, ...]:
+        """Return what the force tables say."""
+        return tuple(self._spring(table, ("force", k)) for k, table in enumerate(tables))
+
+    def _coupling(self, table: Coupling, path: Steps) -> CouplingSpec:
+        self._take_name(table.name, path)
+        if table.joint in {*table.ratios, *table.inputs}:
+            self.problems.add(path, f"couples {table.joint!r} to itself; name another coordinate")
+        if not table.ratios and table.function is None:
+            problem = "couples nothing; give ratios, as { pinion = -0.5 }, or a function"
+            self.problems.add(path, problem)
+        if table.function is not None:
+            self._check_function(table, path)
+        return CouplingSpec(
+            table.name,
+            {table.joint: 1.0} | {name: -ratio for name, ratio in table.ratios.items()},
+            table.offset,
+            table.function,
+            tuple(table.inputs),
+            self.problems.source.where(path),
+        )
+
+    def _check_function(self, table: Coupling, path: Steps) -> None:
+        try:
+            names = arguments_of(find_relation(str(table.function)))
+        except JointError as error:
+            self.problems.add((*path, "function"), error.problem)
+            return
+        if len(names) != len(table.inputs):
+            problem = (
+                f"{table.function!r} takes {len(names)} coordinates ({', '.join(names)}), got "
+                f"{len(table.inputs)}; name one input for each"
+            )
+            self.problems.add((*path, "inputs"), problem)
+
+    def _spring(self, table: Force, path: Steps) -> SpringSpec:
+        self._take_name(table.name, path)
+        self._check_bodies(table, path)
+        return SpringSpec(
+            table.name,
+            self._body(table.a),
+            self._body(table.b),
+            self._point(table.a, table.at_a),
+            self._point(table.b, table.at_b),
+            table.stiffness,
+            table.damping,
+            table.length,
+            self.problems.source.where(path),
+        )
+
+    def _take_name(self, name: str, path: Steps) -> None:
+        if name in self._given or name in self.joint_names:
+            by = self._given.get(name, "a joint")
+            self.problems.add((*path, "name"), f"{name!r} is taken by {by}; rename one")
+        self._given.setdefault(name, self.problems.source.where(path))
+
+    def _loop(self, table: Loop, path: Steps) -> LoopSpec | None:
+        try:
+            kind = find_closing(table.type)
+        except JointError:
+            problem = f"unknown loop type {table.type!r}"
+            hint = did_you_mean(table.type, closing_types())
+            self.problems.add((*path, "type"), problem + hint)
+            return None
+        self._take_name(table.name, path)
+        self._check_bodies(table, path)
+        self._refuse_keys(table, kind, path)
+        return LoopSpec(
+            name=table.name,
+            type=kind.name,
+            a=self._body(table.a),
+            b=self._body(table.b),
+            at_a=self._pose(table.a) @ table.at_a.matrix,
+            at_b=self._pose(table.b) @ table.at_b.matrix,
+            axis=self._axis(table, path),
+            length=table.length or 0.0,
+            parameters=self._parameters(table, kind, path),
+            start_q=self._start(table, kind, path),
+            where=self.problems.source.where(path),
+        )
+
+    def _check_bodies(self, table: Loop | Force, path: Steps) -> None:
+        for role, name in (("a", table.a), ("b", table.b)):
+            if name != WORLD and name not in self.bodies and name not in self.frames:
+                known = sorted({WORLD, *self.bodies, *self.frames})
+                problem = f"unknown body or frame {name!r}{did_you_mean(name, known)}"
+                self.problems.add((*path, role), problem)
+        if self._body(table.a) == self._body(table.b):
+            body = self._body(table.a)
+            what = "the world" if body == WORLD else f"body {body!r}"
+            self.problems.add(path, f"has {what} on both sides; name two bodies that move apart")
+
+    def _body(self, name: str) -> str:
+        """The body that a name stands for: itself, or what carries the frame."""
+        return self.frames[name].body if name in self.frames else name
+
+    def _pose(self, name: str) -> Array:
+        return self.frames[name].pose if name in self.frames else np.eye(4)
+
+    def _point(self, name: str, at: Sequence[float]) -> Array:
+        X = self._pose(name)
+        return np.asarray(X[:3, :3] @ at + X[:3, 3])
+
+    def _refuse_keys(self, table: Loop, kind: JointType, path: Steps) -> None:
+        own = {key.name for key in kind.keys}
+        if find_joint(closing_joint(kind)).nv == 6:
+            problem = f"a {kind.name} joint holds nothing; remove the loop or take another type"
+            self.problems.add((*path, "type"), problem)
+        if kind.plugin is None and kind.nq:
+            own.add("start")
+        for name in [name for name in type(table).model_fields if name in table.model_fields_set]:
+            if name not in _ALWAYS | own and not (name == "start" and kind.plugin is not None):
+                problem = f"a {kind.name} loop has no {name}; remove it"
+                if name == "axis" and kind.nv:
+                    problem = f"a {kind.name} loop has no axis; turn the frames with at_a and at_b"
+                self.problems.add((*path, name), problem, of_key=True)
+        for key in kind.keys:
+            if key.name in {"pitch", "length"} and getattr(table, key.name, 0.0) is None:
+                problem = f"is missing; add it: {key.doc} [{key.unit}]"
+                self.problems.add((*path, key.name), problem)
+
+    def _axis(self, table: Loop, path: Steps) -> tuple[float, float, float]:
+        if table.axis is None:
+            return 0.0, 0.0, 1.0
+        length = math.hypot(*table.axis)
+        if length < SHORTEST_AXIS:
+            problem = f"has no direction, got {table.axis}; give it a length, as in [0, 0, 1]"
+            self.problems.add((*path, "axis"), problem)
+            return 0.0, 0.0, 1.0
+        x, y, z = (value / length for value in table.axis)
+        return x, y, z
+
+    def _parameters(self, table: Loop, kind: JointType, path: Steps) -> dict[str, Any]:
+        if kind.plugin is not None:
+            return check_parameters(kind.name, table.parameters, path, self.problems)
+        return {} if table.pitch is None else {"pitch": table.pitch}
+
+    def _start(self, table: Loop, kind: JointType, path: Steps) -> NDArray[Any] | None:
+        """Where the joint's coordinates begin: the table's word, the plugin's, or None for neutral."""
+        if table.start is not None:
+            return self.joints.q(table.start, kind, (*path, "start"))
+        plugin = kind.plugin
+        keys = self._parameters(table, kind, path)
+        if plugin is None or set(keys) != set(fields_of(plugin)):
+            return None
+        return plugin(**keys).neutral()

@@ -1,0 +1,153 @@
+"""Loops, couplings and springs of a specification, in the engine's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pysim.errors import ModelError, did_you_mean
+from pysim.joints import find_joint
+from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
+from pysim.joints.relation import find_relation, trace_relation
+from pysim.model import Ties
+from pysim.motion import closing_motion, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
+
+    Array = NDArray[np.float64]
+
+
+class Carrier(Protocol):
+    """A moving body, or the world (index -1)."""
+
+    @property
+    def index(self) -> int: ...
+
+
+def describe_ties(
+    spec: ModelSpec, placed: Mapping[str, tuple[Carrier, Array]], joints: Sequence[JointSpec]
+) -> Ties:
+    """What ties the tree of `joints` together.
+
+    Raises:
+        ModelError: a loop within one rigid body, or a coupling of coordinates that are not there.
+    """
+    coordinates = _Coordinates(joints)
+    return Ties(
+        [_loop(loop, placed) for loop in spec.loops],
+        [_relation(coupling, coordinates) for coupling in spec.couplings],
+        [_spring(spring, placed) for spring in spec.springs],
+    )
+
+
+def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[str, object]:
+    """The joint that closes a loop, and its frames on the moving bodies."""
+    (a, pose_a), (b, pose_b) = placed[loop.a], placed[loop.b]
+    if a is b:
+        problem = (
+            f"loop {loop.name!r} joins {loop.a!r} and {loop.b!r}, which are one rigid body already; "
+            "name bodies that move against each other, or remove the loop"
+        )
+        raise ModelError(loop.where, problem)
+    joint = find_joint(closing_joint(find_closing(loop.type)))
+    motion = closing_motion(loop)
+    if "callback" in motion.description:
+        problem = (
+            f"loop {loop.name!r} is closed by {loop.type!r}, whose motion is computed by Python; "
+            "a loop needs a joint that can be traced"
+        )
+        raise ModelError(loop.where, problem)
+    return {
+        **motion.description,
+        "name": loop.name,
+        "kind": ENGINE_KIND.get(loop.type, "joint"),
+        "a": a.index,
+        "b": b.index,
+        "at_a": (pose_a @ loop.at_a @ motion.at).ravel().tolist(),
+        "at_b": (pose_b @ loop.at_b).ravel().tolist(),
+        "length": loop.length,
+        "kept": list(range(rows_of(loop))),
+        "start": list(joint.neutral if loop.start_q is None else loop.start_q),
+        "parent": -1,
+        "placement": np.eye(4).ravel().tolist(),
+        "inertia": [0.0] * 10,
+        "follows": -1,
+        "ratio": 1.0,
+        "offset": 0.0,
+        "rest": [0.0] * joint.nq,
+        "armature": [0.0] * joint.nv,
+        "passive": [[0.0] * 8] * joint.nv,
+    }
+
+
+def rows_of(loop: LoopSpec) -> int:
+    """How many rows a loop asks for."""
+    if loop.type in ENGINE_KIND:
+        return 2 if loop.type == "point_on_line" else 1
+    return 6 - find_joint(closing_joint(find_closing(loop.type))).nv
+
+
+def _spring(spring: SpringSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[str, object]:
+    (a, pose_a), (b, pose_b) = placed[spring.a], placed[spring.b]
+    return {
+        "a": a.index,
+        "b": b.index,
+        "at_a": (pose_a[:3, :3] @ spring.at_a + pose_a[:3, 3]).tolist(),
+        "at_b": (pose_b[:3, :3] @ spring.at_b + pose_b[:3, 3]).tolist(),
+        "stiffness": spring.stiffness,
+        "damping": spring.damping,
+        "length": spring.length,
+    }
+
+
+class _Coordinates:
+    """Where the user's real coordinates stand in q and v, by name."""
+
+    def __init__(self, joints: Sequence[JointSpec]) -> None:
+        self.places: dict[str, tuple[int, int]] = {}
+        self.others: dict[str, str] = {}
+        q = v = 0
+        for joint in joints:
+            kind = find_joint(joint.type)
+            if joint.mimic is not None:
+                self.others[joint.name] = f"follows joint {joint.mimic.joint!r}; couple that joint"
+                continue
+            if kind.is_real and kind.nv == 1:
+                self.places[joint.name] = q, v
+            elif kind.is_real:
+                for i, name in enumerate(kind.q_names):
+                    self.places[f"{joint.name}.{name}"] = q + i, v + i
+                first = f"{joint.name}.{kind.q_names[0]}"
+                self.others[joint.name] = f"has {kind.nv} coordinates; name one, as in {first!r}"
+            else:
+                self.others[joint.name] = (
+                    f"is a {kind.name} joint; its coordinates cannot be coupled"
+                )
+            q, v = q + kind.nq, v + kind.nv
+
+    def term(self, name: str, factor: float, where: str) -> tuple[int, int, float]:
+        if name in self.others:
+            raise ModelError(where, f"joint {name!r} {self.others[name]}")
+        if name not in self.places:
+            problem = f"there is no coordinate {name!r}{did_you_mean(name, self.places)}"
+            raise ModelError(where, problem)
+        return *self.places[name], factor
+
+
+def _relation(coupling: CouplingSpec, coordinates: _Coordinates) -> dict[str, object]:
+    terms = [coordinates.term(n, x, coupling.where) for n, x in coupling.terms.items()]
+    described: dict[str, object] = {
+        "name": coupling.name,
+        "terms": terms,
+        "offset": coupling.offset,
+    }
+    if coupling.function is not None:
+        described["inputs"] = [coordinates.term(n, 1.0, coupling.where) for n in coupling.inputs]
+        described["function"] = words(trace_relation(find_relation(coupling.function)))
+    return described

@@ -1,0 +1,143 @@
+"""What the scenes of closed mechanisms claim.
+
+Oracles: closed forms, published numbers, balances of energy and momentum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pysim
+from pysim.loops import constraints, mobility
+from pysim.trajectory.interpolation import pose_matrices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+Run = Any  # tests.test_scenes.Run, which uses this module
+
+# IFToMM A03 at t = 0.03 s (Hairer and Wanner 1996, section VII.7)
+ANDREWS = {
+    "beta": 15.81077119629904,
+    "theta": -15.75637105984298,
+    "gamma": 0.04082224013273101,
+    "phi": -0.5347301163226948,
+    "delta": 0.5244099658805304,
+    "omega": 0.5347301163226948,
+    "epsilon": 1.048080741042263,
+}
+# IFToMM A02, two four-bars at 10 s: angle of the posts [rad], and their speed [rad/s]
+FOUR_BARS = (-30.17980086018323, -1.5066421808201262)
+
+
+def stays_closed(run: Run, degrees: int) -> None:
+    """Hold the residuals of every output and the freedoms at the start."""
+    state, trajectory = run.scene.state, run.trajectory
+    at = constraints(run.model, trajectory.q, trajectory.v)
+    slip = np.einsum("nij,nj->ni", at.jacobian, trajectory.v)
+    assert np.abs(at.residual).max() < 1e-10
+    assert np.abs(slip).max() < 1e-10
+    assert mobility(run.model, state.q, state.loop_q).degrees == degrees
+
+
+def q_of(run: Run, joint: str) -> Array:
+    index = run.model.joint_names.index(joint)
+    q: Array = run.trajectory.q[:, run.model.q_offsets[index]]
+    return q
+
+
+def work_of(run: Run, force: Array, joint: str) -> float:
+    """∫ τ dq by the trapezoidal rule [J]."""
+    q = q_of(run, joint)
+    return float(np.sum((force[1:] + force[:-1]) / 2 * np.diff(q)))
+
+
+def four_bar(run: Run) -> None:
+    stays_closed(run, 1)
+    assert np.ptp(q_of(run, "drive")) > 10  # the crank turns over
+    assert np.ptp(q_of(run, "swing")) < np.pi  # the rocker does not
+
+
+def four_bars(run: Run) -> None:
+    stays_closed(run, 1)
+    q, v = run.trajectory.q, run.trajectory.v
+    posts = [run.model.joint_names.index(f"pivot{k}") for k in range(3)]
+    np.testing.assert_allclose(q[:, posts[1:]], q[:, :1].repeat(2, 1), atol=1e-9)
+    np.testing.assert_allclose([q[-1, 0], v[-1, 0]], FOUR_BARS, atol=1e-8)
+
+
+def slider_crank(run: Run) -> None:
+    stays_closed(run, 1)
+    start = run.scene.state
+    twist = start.v[1:4] + 6.0 * rotation(start.q[1:5])[0]  # the crank turns about x
+    np.testing.assert_allclose(rotation(start.q[1:5]) @ twist, [1.92, -0.96, 0.48], atol=1e-12)
+    np.testing.assert_allclose(start.v[4], 0.24, atol=1e-12)
+
+
+def rotation(quaternion: Array) -> Array:
+    X = pose_matrices(np.concatenate([np.zeros(3), quaternion]))
+    R: Array = X[:3, :3]
+    return R
+
+
+def bricard(run: Run) -> None:
+    stays_closed(run, 1)
+    found = mobility(run.model, run.scene.state.q)
+    assert (found.rows, found.rank, found.redundant) == (5, 4, {"hinge6": 1})
+    point = pysim.frame_placement(run.model, run.trajectory.q, "P3")[:, :3, 3]
+    np.testing.assert_allclose(point[0], [1, -1, 1], atol=1e-12)
+    assert np.ptp(point, axis=0).min() > 0.5
+
+
+def andrews(run: Run) -> None:
+    stays_closed(run, 1)
+    for joint, expected in ANDREWS.items():
+        assert abs(q_of(run, joint)[-1] - expected) < 1e-8
+    gained = run.trajectory.energy - run.trajectory.energy[0]
+    turned = q_of(run, "beta") - q_of(run, "beta")[0]
+    np.testing.assert_allclose(gained, 0.033 * turned, atol=1e-8)
+
+
+def five_bar(run: Run) -> None:
+    stays_closed(run, 2)
+    pen = pysim.frame_placement(run.model, run.trajectory.q, "pen")[:, :3, 3]
+    late = run.trajectory.t >= 3
+    np.testing.assert_allclose(pen[late][200:], pen[late][:-200], atol=2e-3)  # a second later
+    assert np.ptp(pen[late], axis=0)[[0, 2]].min() > 0.05
+
+
+def governor(run: Run) -> None:
+    momentum = run.momenta[:, 0]
+    np.testing.assert_allclose(momentum, momentum[0], rtol=1e-9)
+    assert run.trajectory.energy[-1] < run.trajectory.energy[0]
+    assert np.ptp(q_of(run, "slide")) > 0.01
+
+
+def stewart_platform(run: Run) -> None:
+    stays_closed(run, 6)
+    platform = run.model.frames["platform"][0]
+    assert np.ptp(run.trajectory.poses[:, platform, :3], axis=0).min() > 0.01
+
+
+def differential(run: Run) -> None:
+    stays_closed(run, 2)
+    left, right = q_of(run, "left"), q_of(run, "right")
+    np.testing.assert_allclose(q_of(run, "carrier"), (left + right) / 2, atol=1e-10)
+    np.testing.assert_allclose(q_of(run, "planet"), 0.8 * (left - right), atol=1e-10)
+    assert right[-1] > 5 * left[-1]
+
+
+CLAIMS = {
+    "andrews": andrews,
+    "bricard": bricard,
+    "differential": differential,
+    "five_bar": five_bar,
+    "four_bar": four_bar,
+    "four_bars": four_bars,
+    "governor": governor,
+    "slider_crank": slider_crank,
+    "stewart_platform": stewart_platform,
+}

@@ -1,0 +1,74 @@
+"""`pysim identify` from the files to the files. The oracle is the scene that made the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.cli import main
+from tests.identify.test_reading import ARM
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of the arm as built, beside the scene as drawn: lighter, without damping."""
+    built = tmp_path / "built.toml"
+    built.write_text(ARM, "utf-8")
+    pysim.simulate(pysim.load_scene(built), output=tmp_path / "run.h5")
+    drawn = ARM.replace("mass = 2.0", "mass = 1.5").replace("damping = 0.3", "damping = 0.0")
+    (tmp_path / "drawn.toml").write_text(drawn, "utf-8")
+    return tmp_path
+
+
+def test_a_run_gives_back_the_scene_that_made_it(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(run / "drawn.toml"), str(run / "run.h5"), "--resistance", "damping"]
+    outputs = ["-o", str(run / "found.toml"), "--plot", str(run / "found.png")]
+    assert main(["identify", *words, *outputs]) == 0
+    told = capsys.readouterr().out
+    assert "shoulder.damping" in told
+    assert "base        " in told
+    found, built = (pysim.load_scene(run / name) for name in ("found.toml", "built.toml"))
+    samples = pysim.load_trajectory(run / "run.h5")
+    expected = pysim.rnea(built.model, samples.q, samples.v, samples.a)
+    expected -= pysim.passive_forces(built.model, samples.q, samples.v)
+    torque = pysim.rnea(found.model, samples.q, samples.v, samples.a)
+    torque -= pysim.passive_forces(found.model, samples.q, samples.v)
+    np.testing.assert_allclose(torque, expected, atol=1e-3)
+    assert found.model.joints[0].damping[0] == pytest.approx(0.3, abs=1e-3)
+    assert (run / "found.png").stat().st_size > 10_000
+    assert main(["identify", *words, *outputs]) == 2  # it is there already
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ["drawn.toml", "data.csv"],
+            "data.csv: row 3: column 'q.elbow' is nan; leave out the rows",
+        ),
+        (
+            ["arm.urdf", "run.h5"],
+            "arm.urdf: a trajectory is identified with the scene that was run; give",
+        ),
+        (
+            ["drawn.toml", "run.h5", "--using", "power"],
+            "using 'power': unknown equations; known: torque, energy",
+        ),
+    ],
+)
+def test_what_cannot_be_identified_is_one_line_and_status_two(
+    run: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
+    (run / "arm.urdf").write_text("<robot/>", "utf-8")
+    table = "t,q.shoulder,q.elbow,tau.shoulder\n0,1,2,3\n0.1,1,nan,3\n"
+    (run / "data.csv").write_text(table, "utf-8")
+    words = [str(run / word) if "." in word else word for word in words]
+    assert main(["identify", *words]) == 2
+    told = capsys.readouterr().err
+    assert text in told
+    assert told.count("\n") == 1

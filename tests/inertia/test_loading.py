@@ -1,0 +1,231 @@
+"""Inertias that no body has, in robots and scenes: told or refused by name, and replaced where that is wanted.
+
+The oracle is what the texts promise: the line they print, pasted into the file, is accepted.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim import inertia
+from pysim.errors import ModelError, PysimWarning, SceneError
+from pysim.scene.packages import robots_folder
+
+TRIANGLE = Path(__file__).parents[1] / "data" / "malformed" / "tri_ineq.urdf"
+ROBOT = """<robot name="r"><link name="arm"><inertial><origin xyz="0 0 0.1" rpy="0.3 0 0"/><mass value="2"/>
+  {}</inertial></link><link name="tip">{}</link>
+<joint name="hinge" type="revolute"><axis xyz="1 0 0"/><parent link="base"/><child link="arm"/></joint>
+<joint name="weld" type="fixed"><parent link="arm"/><child link="tip"/></joint><link name="base"/></robot>"""
+NEGATIVE = '<inertia ixx="1" iyy="0.5" izz="-0.2" ixy="0" ixz="0" iyz="0"/>'
+TRIANGULAR = '<inertia ixx="1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/>'
+NEAREST = re.compile(r"the nearest is (.+?); paste it")
+SCENE = """{}
+[[body]]
+name = "rod"
+mass = 2.0
+com = [0, 0, 0.1]
+inertia = {{ xx = 1, yy = 0.2, zz = 0.3, xy = 0.05 }}
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+"""
+
+
+@pytest.fixture
+def robot(tmp_path: Path):
+    def write(arm: str, tip: str = "") -> Path:
+        path = tmp_path / "r.urdf"
+        path.write_text(ROBOT.format(arm, tip), "utf-8")
+        return path
+
+    return write
+
+
+def test_a_link_that_breaks_the_triangle_is_told_with_the_nearest_values(robot) -> None:
+    path = robot(TRIANGULAR)
+    with pytest.warns(PysimWarning) as caught:
+        pysim.load_model(path)
+    text = str(caught[0].message)
+    assert text == (
+        f"{path}:1:34: link 'arm': no body has this inertia: Iyy + Izz < Ixx by 50 %, against the triangle inequality "
+        'of the principal moments 0.2, 0.3, 1 [kg·m²]; the nearest is <inertia ixx="1" ixy="0" ixz="0" '
+        'iyy="0.45" iyz="0" izz="0.55"/>; paste it, or load with inertia = "nearest"'
+    )
+    pasted = NEAREST.search(text)
+    assert pasted is not None
+    model = pysim.load_model(robot(pasted[1]))  # no warning: warnings are errors here
+    assert inertia.is_physical(model.parameters).all()
+
+
+def test_a_negative_kinetic_energy_is_refused_by_name_and_the_nearest_pasted_is_accepted(
+    robot,
+) -> None:
+    path = robot(NEGATIVE)
+    with pytest.warns(PysimWarning), pytest.raises(ModelError) as caught:
+        pysim.load_model(path)
+    text = str(caught.value)
+    assert text.startswith(
+        f"{path}:1:17: body 'arm' (with what is welded to it, as 'arm') can have a negative kinetic energy: "
+        'the principal moment -0.2 [kg·m²] is negative; the nearest is <inertial><origin xyz="0 0 0.1"'
+    )
+    pasted = NEAREST.search(text)
+    assert pasted is not None
+    whole = path.read_text("utf-8")
+    start, end = whole.index("<inertial>"), whole.index("</inertial>") + len("</inertial>")
+    path.write_text(whole[:start] + pasted[1] + whole[end:], "utf-8")
+    model = pysim.load_model(path)
+    assert inertia.is_physical(model.parameters).all()
+
+
+def test_an_impossible_link_welded_to_a_heavy_one_is_told_only(robot) -> None:
+    heavy = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    path = robot(heavy, f'<inertial><mass value="1e-3"/>{NEGATIVE}</inertial>')
+    with pytest.warns(PysimWarning, match="link 'tip': no body has this inertia"):
+        assert pysim.load_model(path).nv == 1
+
+
+def test_nearest_takes_the_closest_body_and_logs_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "pysim"):
+        model = pysim.load_model(TRIANGLE, inertia="nearest")
+    expected = inertia.nearest_physical(inertia.theta_from_com(1, [0, 0, 0], np.diag([1, 1, 5])))
+    np.testing.assert_allclose(model.parameters[0], expected, rtol=1e-12)
+    assert [record.getMessage() for record in caplog.records] == [
+        (
+            f"{TRIANGLE}:1:72: link 'a': no body has this inertia: Ixx + Iyy < Izz by 60 %, against the triangle "
+            "inequality of the principal moments 1, 1, 5 [kg·m²]; taken instead: "
+            '<inertia ixx="2.5" ixy="0" ixz="0" iyy="2.5" iyz="0" izz="5"/>'
+        )
+    ]
+
+
+def test_strict_refuses_what_check_tells() -> None:
+    with pytest.raises(
+        SceneError, match=r"link 'a': no body has this inertia: .*; the nearest is <"
+    ):
+        pysim.load_model(TRIANGLE, inertia="strict")
+    with pytest.raises(SceneError, match=r"^inertia 'nearset': unknown; did you mean 'nearest'\?$"):
+        pysim.load_model(TRIANGLE, inertia="nearset")  # type: ignore[arg-type]
+
+
+def test_a_scene_is_refused_by_name_and_the_nearest_pasted_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(SCENE.format(""), "utf-8")
+    with pytest.raises(SceneError) as caught:
+        pysim.load_scene(path)
+    text = str(caught.value)
+    assert text.startswith(
+        f"{path}:6:11: body[0].inertia: no body 'rod' can have this: the principal moments"
+    )
+    pasted = NEAREST.search(text)
+    assert pasted is not None
+    lines = path.read_text("utf-8").splitlines()
+    lines[5] = pasted[1]
+    path.write_text("\n".join(lines), "utf-8")
+    assert inertia.is_physical(pysim.load_scene(path).model.parameters).all()
+
+
+@pytest.mark.parametrize("how", ["key", "keyword", "override"])
+def test_a_scene_takes_the_nearest_where_it_is_told_to(
+    how: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(SCENE.format('inertia = "nearest"' if how == "key" else ""), "utf-8")
+    with caplog.at_level(logging.WARNING, "pysim"):
+        if how == "keyword":
+            model = pysim.load_model(path, inertia="nearest")
+        else:
+            overrides = {"inertia": "nearest"} if how == "override" else {}
+            model = pysim.load_scene(path, overrides).model
+    assert inertia.is_physical(model.parameters).all()
+    assert [record.getMessage().split(": ")[1] for record in caplog.records] == ["body[0].inertia"]
+
+
+def test_a_model_of_a_scene_takes_the_nearest_where_its_table_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "r.urdf").write_bytes(TRIANGLE.read_bytes())
+    path = tmp_path / "s.toml"
+    path.write_text('[[model]]\nfile = "r.urdf"\ninertia = "nearest"\n', "utf-8")
+    with caplog.at_level(logging.WARNING, "pysim"):
+        model = pysim.load_scene(path).model
+    assert inertia.is_physical(model.parameters).all()
+    assert len(caplog.records) == 1
+
+
+RANK_ONE = {  # links with one principal moment, none, or a little below zero
+    "anymal": "anymal_b_simple_description/robots/anymal.urdf",
+    "talos": "talos_data/robots/talos_reduced.urdf",
+    "icub": "icub_description/robots/icub.urdf",
+    "tiago": "tiago_description/robots/tiago.urdf",
+    "bolt": "bolt_description/robots/bolt.urdf",
+}
+
+
+@pytest.mark.parametrize("name", RANK_ONE)
+def test_real_robots_with_degenerate_links_have_a_positive_mass_matrix(
+    name: str, rng: np.random.Generator
+) -> None:
+    folder = robots_folder()
+    if folder is None:
+        pytest.skip("needs example-robot-data")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        model = pysim.load_model(folder / "robots" / RANK_ONE[name], free_base=True)
+    M = pysim.crba(model, np.array([model.random_configuration(rng) for _ in range(5)]))
+    size = np.sqrt(np.einsum("kii->ki", M))
+    assert np.linalg.eigvalsh(M / (size[:, :, None] * size[:, None, :])).min() > 1e-9
+
+
+def test_points_with_dust_for_inertia_are_not_told_of() -> None:
+    """iCub's links are points whose inertia, moved to the centre of mass, is ±1e-20 kg·m²."""
+    folder = robots_folder()
+    if folder is None:
+        pytest.skip("needs example-robot-data")
+    pysim.load_model(folder / "robots" / RANK_ONE["icub"])
+
+
+LINE = '<inertia ixx="0" iyy="0" izz="3e-6" ixy="0" ixz="0" iyz="0"/>'  # ANYmal's base, a moment about z alone
+LINKS = """<robot name="r"><link name="base"/><link name="line"><inertial><mass value="1e-6"/>{}</inertial></link>
+<joint name="hinge" type="continuous"><axis xyz="{}"/><parent link="base"/><child link="line"/></joint>{}</robot>"""
+CARRIED = """<link name="tool"><inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="wrist" type="{}"><axis xyz="0 0 1"/>
+<parent link="line"/><child link="tool"/></joint>"""
+
+
+@pytest.mark.parametrize(
+    ("axis", "carried"), [("0 0 1", ""), ("1 0 0", "fixed"), ("1 0 0", "continuous")]
+)
+def test_a_link_of_rank_one_is_allowed_where_its_subtree_has_inertia_along_the_joint(
+    axis: str, carried: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(LINKS.format(LINE, axis, CARRIED.format(carried) if carried else ""), "utf-8")
+    with pytest.warns(PysimWarning, match=r"link 'line': .* by 100 %"):
+        model = pysim.load_model(path)
+    assert np.linalg.eigvalsh(pysim.crba(model, model.neutral()))[0] > 0
+
+
+def test_a_link_of_rank_one_is_named_where_nothing_resists_its_joint(tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    other = LINKS.format(LINE, "1 0 0", "").replace(
+        "base", "arm"
+    )  # beside a joint that has inertia
+    whole = other.replace(
+        '<link name="arm"/>',
+        f'<link name="base"/><link name="arm"><inertial><mass value="2"/>'
+        f"{TRIANGULAR.replace('0.2', '1').replace('0.3', '1')}</inertial></link>"
+        '<joint name="yaw" type="continuous"><axis xyz="0 0 1"/><parent link="base"/>'
+        '<child link="arm"/></joint>',
+    )
+    path.write_text(whole, "utf-8")
+    text = "joint 'hinge' moves no inertia, .* massless along it and the mass matrix is singular; give body 'line'"
+    with pytest.warns(PysimWarning), pytest.raises(ModelError, match=text):
+        pysim.load_model(path)

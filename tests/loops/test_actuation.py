@@ -1,0 +1,109 @@
+"""Active coordinates of closed mechanisms.
+
+Oracles: the closed configuration found again beside it, the constrained dynamics as an inverse, finite differences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.compile import compile_model
+from pysim.errors import ModelError
+from pysim.loops import actuation_map, assemble, constrained_aba
+from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
+from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta
+from tests.oracles.spatial import pose, rotation
+
+ACTIVE = ("joint0", "joint3")
+
+
+def spherical_five_bar(rng: np.random.Generator) -> ModelSpec:
+    """Kwon's: four moving links on hinges through one point, joints 1-3 and 4 in the tree, 5 closes the loop."""
+    turns = [
+        pose(rotation(a / np.linalg.norm(a), 1.0), np.zeros(3)) for a in rng.normal(size=(4, 3))
+    ]
+    bodies = tuple(BodySpec(f"link{k}", random_theta(rng)) for k in range(4))
+    chain = ("world", "link0", "link1", "link2")
+    joints = [
+        make_joint(f"joint{k}", "revolute", a, b, turns[k])
+        for k, (a, b) in enumerate(pairwise(chain))
+    ]
+    joints.append(make_joint("joint3", "revolute", "world", "link3", turns[3]))
+    far = pose(rotation(np.array([1.0, 0, 0]), 0.9), np.zeros(3))
+    loop = LoopSpec("joint4", "revolute", "link2", "link3", far, far.T)
+    return ModelSpec("five-bar", GRAVITY, bodies, tuple(joints), loops=(loop,))
+
+
+@pytest.fixture
+def five_bar(rng):
+    """A model and a configuration at which it is closed."""
+    model = compile_model(spherical_five_bar(rng))
+    return model, assemble(model, rng.uniform(-0.5, 0.5, model.nq)).q
+
+
+def test_the_passive_joints_follow_as_the_closure_has_them(five_bar):
+    model, q = five_bar
+    found, h = actuation_map(model, q, ACTIVE), 1e-5
+    for k, at in enumerate(found.active):
+        ends = []
+        for sign in (1, -1):
+            start = q.copy()
+            start[at] += sign * h
+            ends.append(assemble(model, start, hold=ACTIVE).q)
+        slope = (ends[0] - ends[1]) / (2 * h)
+        np.testing.assert_allclose(found.E[:, k], slope, atol=1e-8)
+    np.testing.assert_array_equal(found.E[found.passive], found.J_p)
+
+
+def test_motors_with_the_equivalent_torque_alone_move_the_mechanism_as_asked(five_bar, rng):
+    model, q = five_bar
+    found = actuation_map(model, q, ACTIVE)
+    v_a, a_a = rng.normal(size=(2, 2))
+    v, a = found.velocity(v_a), found.acceleration(v_a, a_a)
+    tau = np.zeros(model.nv)
+    tau[found.active] = found.equivalent_torque(v, a)
+    reached = constrained_aba(model, q, v, tau)
+    np.testing.assert_allclose(reached, a, atol=1e-9 * np.abs(a).max())
+
+
+def test_derivatives_by_velocity_and_acceleration_are_the_slopes(five_bar, rng):
+    model, q = five_bar
+    found, h = actuation_map(model, q, ACTIVE), 1e-4
+    v, a, d = rng.normal(size=(3, model.nv))
+    by_v = found.equivalent_torque(v + h * d, a) - found.equivalent_torque(v - h * d, a)
+    by_a = found.equivalent_torque(v, a + h * d) - found.equivalent_torque(v, a - h * d)
+    np.testing.assert_allclose(found.torque_by_velocity(v) @ d, by_v / (2 * h), atol=1e-8)
+    np.testing.assert_allclose(found.torque_by_acceleration() @ d, by_a / (2 * h), atol=1e-8)
+
+
+def test_the_power_of_the_motors_is_that_of_the_whole_mechanism(five_bar, rng):
+    model, q = five_bar
+    found = actuation_map(model, q, ACTIVE)
+    v_a, a_a = rng.normal(size=(2, 2))
+    v, a = found.velocity(v_a), found.acceleration(v_a, a_a)
+    power = found.equivalent_torque(v, a) @ v_a
+    assert power == pytest.approx(pysim.rnea(model, q, v, a) @ v, rel=1e-9)
+
+
+def test_coordinates_that_cannot_lead_are_refused(five_bar):
+    model, q = five_bar
+    with pytest.raises(
+        ModelError, match="active: joint0 cannot lead the mechanism, which has 2 degrees"
+    ):
+        actuation_map(model, q, ("joint0",))
+    with pytest.raises(ModelError, match="active 'joint9': no such coordinate; did you mean"):
+        actuation_map(model, q, ("joint9",))
+
+
+def test_a_loop_said_twice_maps_as_one(rng):
+    spec = spherical_five_bar(rng)
+    both = replace(spec, loops=(*spec.loops, replace(spec.loops[0], name="again")))
+    model = compile_model(both)
+    q = assemble(model, rng.uniform(-0.5, 0.5, model.nq)).q
+    one, two = actuation_map(compile_model(spec), q, ACTIVE), actuation_map(model, q, ACTIVE)
+    np.testing.assert_allclose(two.E, one.E, atol=1e-9)

@@ -1,0 +1,129 @@
+"""Closing the loops of a start state, freedoms and redundant rows.
+
+Oracles: circles by hand, counts from the literature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pysim.algorithms import crba
+from pysim.compile import compile_model, start_state
+from pysim.errors import ModelError
+from pysim.loops import assemble, constraint_residual, independence, mobility
+from pysim.scene.spec import LoopSpec, ModelSpec
+from tests.loops.mechanisms import bar, four_bar, shifted
+from tests.oracles.mechanisms import make_joint
+from tests.oracles.spatial import pose
+
+
+def disturbed(spec: ModelSpec, by: float) -> ModelSpec:
+    """The same linkage, its knee and rocker started off the closed position."""
+    joints = tuple(
+        joint if joint.name == "crank" else replace(joint, start_q=joint.start_q + by)
+        for joint in spec.joints
+    )
+    return replace(spec, joints=joints)
+
+
+def test_the_start_is_closed_on_the_nearest_branch_while_the_crank_is_held() -> None:
+    spec = four_bar((1.0, 0.5, 1.2, 0.9), crank=0.8)
+    model = compile_model(disturbed(spec, 0.15))
+    v = np.array([2.0, 0, 0])
+
+    closed = assemble(model, start_state(model).q, v, hold=["crank"])
+
+    np.testing.assert_allclose(closed.q, start_state(compile_model(spec)).q, atol=1e-12)
+    assert closed.v[0] == 2.0
+    assert closed.moved == pytest.approx(0.15, abs=1e-9)
+
+
+def test_without_a_hold_the_motion_is_the_smallest_in_the_norm_of_the_inertia() -> None:
+    model = compile_model(disturbed(four_bar((1.0, 0.5, 1.2, 0.9), crank=0.8), 0.01))
+    start = start_state(model).q
+    free = assemble(model, start)
+    held = assemble(model, start, hold=["crank"])
+    M = crba(model, start)
+    length = [np.sqrt((c.q - start) @ M @ (c.q - start)) for c in (free, held)]
+    assert length[0] < 0.9 * length[1]
+
+
+def test_a_loop_that_is_too_short_is_named_with_what_is_left() -> None:
+    spec = four_bar()
+    short = replace(spec.loops[0], at_a=shifted(0.1), at_b=shifted(0.1))
+    far = replace(spec, loops=(replace(short, a="a", b="c", at_a=shifted(0.1)),))
+    model = compile_model(far)
+    with pytest.raises(
+        ModelError, match=r"loop 'close' \(0\.\d+\) cannot be closed, so much is left"
+    ):
+        assemble(model, start_state(model).q)
+
+
+def test_loops_that_contradict_each_other_are_named_together() -> None:
+    spec = four_bar()
+    other = replace(spec.loops[0], name="again", at_b=shifted(0.6))
+    model = compile_model(replace(spec, loops=(*spec.loops, other)))
+    with pytest.raises(ModelError, match=r"loops .*'(close|again)'.* cannot be closed together"):
+        assemble(model, start_state(model).q)
+
+
+def test_a_start_velocity_that_the_loops_forbid_is_refused() -> None:
+    model = compile_model(four_bar((1.0, 0.5, 1.2, 0.9)))
+    with pytest.raises(ModelError, match="'close' cannot move as the held start velocities say"):
+        assemble(model, start_state(model).q, np.array([1.0, 0, 0]), hold=["crank", "rocker"])
+
+
+def test_a_planar_linkage_in_space_has_three_redundant_rows_and_the_engine_solves_two() -> None:
+    model = compile_model(four_bar((1.0, 0.5, 1.2, 0.9)))
+    found = mobility(model, start_state(model).q)
+    assert (found.degrees, found.rows, found.rank) == (1, 5, 2)
+    assert found.redundant == {"close": 3}
+    assert not found.singular
+    assert model.rows == 2
+    assert str(found) == "1 degree of freedom; 5 rows of rank 2, redundant: 3 of 'close'"
+
+
+def test_a_flat_parallelogram_is_singular() -> None:
+    spec = four_bar()
+    q = np.zeros(3)  # all bars along x
+    found = mobility(compile_model(spec), q)
+    assert found.singular
+    assert (found.rank_here, found.rank) == (1, 2)
+
+
+def test_independence_vanishes_towards_a_flat_parallelogram() -> None:
+    model = compile_model(four_bar())
+    angle = np.array([1e-6, 1e-3, 0.1, np.pi / 2])
+    q = np.column_stack([angle, -angle, angle])
+    found = independence(model, q, 2)
+    assert found[3] == 1
+    np.testing.assert_allclose(found[:2] / angle[:2], found[0] / 1e-6, rtol=1e-3)
+
+
+def test_a_loop_open_across_the_plane_of_its_linkage_is_refused() -> None:
+    spec = four_bar()
+    loop = replace(spec.loops[0], at_a=pose(np.eye(3), np.array([1.0, 0, 0.02])))
+    with pytest.raises(ModelError, match=r"loop 'close' is open by 0\.02 .* cannot move"):
+        compile_model(replace(spec, loops=(loop,)))
+
+
+def test_a_loop_within_one_rigid_body_is_refused() -> None:
+    bodies = (bar("a", 1.0), bar("tip", 0.1))
+    joints = (
+        make_joint("hinge", "revolute", "world", "a"),
+        make_joint("glue", "fixed", "a", "tip", shifted(1.0)),
+    )
+    loop = LoopSpec("knot", "ball", "a", "tip", np.eye(4), np.eye(4), where="file:7")
+    spec = ModelSpec("one", np.zeros(3), bodies, joints, loops=(loop,))
+    problem = "file:7: loop 'knot' joins 'a' and 'tip', which are one rigid body already"
+    with pytest.raises(ModelError, match=problem):
+        compile_model(spec)
+
+
+def test_assembled_states_have_no_residual() -> None:
+    model = compile_model(disturbed(four_bar((1.0, 0.5, 1.2, 0.9), crank=0.8), 0.2))
+    closed = assemble(model, start_state(model).q)
+    assert np.abs(constraint_residual(model, closed.q)).max() < 1e-12

@@ -1,0 +1,170 @@
+"""Loops, couplings and forces in scene files: what is refused, and in which words. Oracle: the text itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimError
+
+TREE = """
+gravity = [0, 0, 0]
+[[body]]
+name = "a"
+mass = 1.0
+shape = { box = [1.0, 0.1, 0.1], at = { xyz = [0.5, 0, 0] } }
+[[body]]
+name = "b"
+mass = 1.0
+shape = { box = [1.0, 0.1, 0.1], at = { xyz = [0.5, 0, 0] } }
+[[joint]]
+name = "p"
+type = "revolute"
+child = "a"
+[[joint]]
+name = "r"
+type = "revolute"
+child = "b"
+at = { xyz = [0.5, 0, 0] }
+[[frame]]
+name = "tip"
+body = "a"
+at = { xyz = [1.0, 0, 0] }
+"""
+LOOP = '[[loop]]\nname = "x"\n'
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "scene.toml"
+    path.write_text(TREE + text, "utf-8")
+    with pytest.raises(PysimError) as caught:
+        pysim.load_scene(path)
+    return str(caught.value).replace(str(path), "scene.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            LOOP + 'type = "ball"\na = "a"\nb = "c"',
+            "loop[0].b: unknown body or frame 'c'; known: a, b",
+        ),
+        (LOOP + 'type = "ball"', "loop[0]: has the world on both sides; name two bodies that move"),
+        (LOOP + 'type = "ball"\na = "a"\nb = "tip"', "loop[0]: has body 'a' on both sides"),
+        (
+            LOOP + 'type = "bal"\na = "a"',
+            "loop[0].type: unknown loop type 'bal'; did you mean 'ball'?",
+        ),
+        (
+            LOOP + 'type = "free"\na = "a"',
+            "loop[0].type: a free joint holds nothing; remove the loop",
+        ),
+        (
+            LOOP + 'type = "ball"\na = "a"\naxis = [0, 0, 1]',
+            "loop[0].axis: a ball loop has no axis",
+        ),
+        (
+            LOOP + 'type = "weld"\na = "a"\nlength = 1.0',
+            "loop[0].length: a weld loop has no length; rem",
+        ),
+        (
+            LOOP + 'type = "distance"\na = "a"',
+            "loop[0].length: is missing; add it: distance between",
+        ),
+        (
+            LOOP + 'type = "helical"\na = "a"',
+            "loop[0].pitch: is missing; add it: travel along the axis",
+        ),
+        (
+            LOOP + 'type = "revolute"\na = "a"\naxis = [0, 0, 0]',
+            "loop[0].axis: has no direction, got",
+        ),
+        (
+            LOOP + 'type = "distance"\na = "a"\nlength = -1.0',
+            "loop[0].length: must be positive [m]",
+        ),
+        (
+            LOOP + 'type = "ball"\na = "a"\nb = "b"\nlenght = 1',
+            "loop[0].lenght: unknown key; did you mean",
+        ),
+        (
+            2 * (LOOP + 'type = "ball"\na = "a"\nb = "b"\n'),
+            "loop[1].name: 'x' is taken by scene.toml:",
+        ),
+        (
+            '[[loop]]\nname = "p"\ntype = "ball"\na = "a"',
+            "loop[0].name: 'p' is taken by a joint; rename",
+        ),
+        ('[assembly]\nhold = ["q"]', "assembly.hold[0]: unknown joint 'q'; known: p, r"),
+        ('[[coupling]]\nname = "g"\njoint = "p"', "coupling[0]: couples nothing; give ratios, as"),
+        (
+            '[[coupling]]\nname = "g"\njoint = "p"\nratios = { p = 1.0 }',
+            "coupling[0]: couples 'p' to itself; name another coordinate",
+        ),
+        (
+            '[[coupling]]\nname = "g"\njoint = "p"\nratios = { s = 1.0 }',
+            "coupling[0]: there is no coordinate 's'; known: p, r",
+        ),
+        (
+            '[[coupling]]\nname = "g"\njoint = "p"\nfunction = "no such"\ninputs = ["r"]',
+            "coupling[0].function: unknown relation",
+        ),
+        (
+            '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nb = "a"',
+            "force[0]: has body 'a' on both sides",
+        ),
+        (
+            '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nstiffness = -1.0',
+            "force[0].stiffness: must not be negative [N/m], got -1.0",
+        ),
+        (
+            LOOP + 'type = "ball"\na = "tip"\nb = "b"\nat_b = { xyz = [5.0, 0, 0] }',
+            "loop[0]: loop 'x' (3.5) cannot be closed, so much is left [m, rad]; start nearer",
+        ),
+        (
+            LOOP + 'type = "ball"\na = "tip"\nb = "b"\nat_b = { xyz = [1.0, 0, 0.2] }',
+            "loop 'x' is open by 0.2 [m, rad] in a direction in which its bodies cannot move",
+        ),
+        (
+            LOOP
+            + 'type = "point_on_plane"\na = "a"\nb = "b"\n[simulation]\nintegrator = "variational"',
+            "simulation.integrator: 'variational' closes no loops and holds no couplings; choose one of",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place_and_a_remedy(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    assert problem in refusal(tmp_path, text)
+
+
+def test_loops_and_forces_may_stand_on_frames(tmp_path: Path) -> None:
+    path = tmp_path / "scene.toml"
+    loop = LOOP + 'type = "distance"\na = "tip"\nb = "b"\nlength = 0.9\n'
+    force = '[[force]]\nname = "f"\ntype = "spring"\na = "tip"\nb = "b"\nstiffness = 2.0\n'
+    path.write_text(TREE + loop + force, "utf-8")
+    scene = pysim.load_scene(path, overrides={"frame.tip.at.xyz": [0.8, 0, 0]})
+    tip = pysim.frame_placement(scene.model, scene.state.q, "tip")[:3, 3]
+    end = pysim.frame_placement(scene.model, scene.state.q, "b")[:3, 3]
+    assert ((tip - end) ** 2).sum() == pytest.approx(0.9**2, abs=1e-11)
+    assert pysim.elastic_energy(scene.model, scene.state.q) == pytest.approx(0.9**2, abs=1e-11)
+
+
+def test_a_scene_couples_by_a_function_of_its_own_file(tmp_path: Path) -> None:
+    (tmp_path / "cams.py").write_text(
+        "import numpy as np\nfrom pysim.joints import relation\n\n\n@relation('bump')\ndef bump(angle):\n"
+        "    return 0.3 * (1 - np.cos(angle))\n",
+        "utf-8",
+    )
+    path = tmp_path / "scene.toml"
+    coupling = '[[coupling]]\nname = "cam"\njoint = "r"\nfunction = "bump"\ninputs = ["p"]\n'
+    run = '[simulation]\nduration = 0.5\n[assembly]\nhold = ["p"]\n'
+    drive = '[[actuator]]\njoint = "p"\noffset = 2.0\n'
+    path.write_text('plugins = ["cams.py"]\n' + TREE + coupling + run + drive, "utf-8")
+    trajectory = pysim.simulate(pysim.load_scene(path, allow_code=True))
+    turned, lifted = trajectory.q.T
+    assert turned[-1] > 0.3
+    assert abs(lifted - 0.3 * (1 - np.cos(turned))).max() < 1e-12
