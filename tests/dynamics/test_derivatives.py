@@ -105,7 +105,7 @@ def test_a_spring_at_rest_and_near_a_half_turn_keeps_its_digits(rng):
 @pytest.mark.parametrize("springs", [False, True])
 def test_plugins_have_the_derivatives_of_their_programs(plugin_tree, rng, springs):  # noqa: F811
     if springs:
-        plugin_tree = compile_model(sprung(plugin_tree.spec, rng))  # noqa: F811
+        plugin_tree = compile_model(sprung(plugin_tree.spec, rng))
     q, v, x, f_ext = state(plugin_tree, rng)
     for analytical, algorithm in (
         (pysim.rnea_derivatives, pysim.rnea),
