@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         potential_energy_regressor,
         rnea,
         rnea_derivatives,
+        second_influence_coefficients,
         twist_derivatives,
     )
     from pysim.compile import Scene, load_model
@@ -139,6 +140,7 @@ __all__ = [
     "rnea",
     "rnea_derivatives",
     "rollout",
+    "second_influence_coefficients",
     "simulate",
     "twist_derivatives",
     "use_isa",
@@ -185,6 +187,7 @@ _ALGORITHMS = (
     "potential_energy_regressor",
     "rnea",
     "rnea_derivatives",
+    "second_influence_coefficients",
     "twist_derivatives",
 )
 _HOME = {

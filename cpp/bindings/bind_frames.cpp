@@ -1,6 +1,7 @@
 // Motion of frames; documented in pysim/algorithms/frames.py and inertia_matrices.py.
 #include <pybind11/stl.h>
 
+#include "bindings/derivative_functions.hpp"
 #include "bindings/state_functions.hpp"
 
 namespace pysim::bindings {
@@ -16,6 +17,15 @@ constexpr Signature influence_coefficients = {
 
 py::object influence_coefficients_of(const Arguments& given) {
   return run_states(given, PYSIM_KERNELS(influence_coefficients), {6, given.model->tree_nv()});
+}
+
+constexpr Signature second_influence_coefficients = {
+    "second_influence_coefficients", {"q"}, 1, "See the function of this name in pysim."};
+
+py::object second_influence_coefficients_of(const Arguments& given) {
+  refuse_callbacks(*given.model);
+  const py::ssize_t n = given.model->tree_nv();
+  return run_states(given, PYSIM_KERNELS(second_influence_coefficients), {6, n, n});
 }
 
 void bind_jacobians(py::module_& m) {
@@ -143,6 +153,7 @@ void bind_frame_motion(py::module_& m) {
 
 void bind_frames(py::module_& m) {
   define<influence_coefficients, influence_coefficients_of>(m);
+  define<second_influence_coefficients, second_influence_coefficients_of>(m);
   bind_jacobians(m);
   bind_frame_motion(m);
 }

@@ -62,4 +62,20 @@ struct InfluenceCoefficients {
   }
 };
 
+/// H (6, nv, nv) of the tree's coordinates.
+struct SecondInfluenceCoefficients {
+  template <class S>
+  static void at(States<S> at) {
+    const S* q = at.tree_q();
+    const std::ptrdiff_t size = std::ptrdiff_t{1} * at.model.nv * at.model.nv;
+    auto* const H = at.w.template take<spatial::Motion<S>>(size);
+    dynamics::second_influence_coefficients(at.model, q, H, at.w);
+    for (std::ptrdiff_t i = 0; i < size; ++i) {
+      const S entry[6] = {H[i].v.x, H[i].v.y, H[i].v.z, H[i].w.x, H[i].w.y, H[i].w.z};
+      for (int r = 0; r < 6; ++r)
+        scatter(entry[r], at.batch.out + 6 * at.first * size + r * size + i, 6 * size);
+    }
+  }
+};
+
 }  // namespace pysim::engine

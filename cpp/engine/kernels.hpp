@@ -32,6 +32,7 @@ struct DynamicsKernels {
   Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
   Kernel<Real> momentum_regressor;
   Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
+  Kernel<Real> second_influence_coefficients;
   Kernel<Real> minverse, coriolis_matrix, frame_mobility;
   Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
   Kernel<Real> joint_reactions;
@@ -96,6 +97,7 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<FrameVelocity, S, Tail>,
           &run<FrameAcceleration, S, Tail>,
           &run<InfluenceCoefficients, S, Tail>,
+          &run<SecondInfluenceCoefficients, S, Tail>,
           &run<Minverse, S, Tail>,
           &run<CoriolisMatrix, S, Tail>,
           &run<FrameMobility, S, Tail>,

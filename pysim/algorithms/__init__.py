@@ -95,6 +95,7 @@ from pysim.algorithms.frames import (
     influence_coefficients,
     jacobian,
     jacobian_time_derivative,
+    second_influence_coefficients,
 )
 from pysim.algorithms.inertia_matrices import (
     coriolis_matrix,
@@ -156,6 +157,7 @@ __all__ = [
     "potential_energy_regressor",
     "rnea",
     "rnea_derivatives",
+    "second_influence_coefficients",
     "twist_derivatives",
     "use_isa",
 ]

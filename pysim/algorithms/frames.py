@@ -147,6 +147,22 @@ def influence_coefficients(
     return _engine.influence_coefficients(model, q, threads=threads, out=out)
 
 
+def second_influence_coefficients(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
+    """Return how the unit twists turn with the coordinates (…, 6, n, n): H[:, i, k] = ∂h_i/∂q_k.
+
+    h are the columns of `influence_coefficients`, q_k is along q ⊕ dq. H_ik = h_k × h_i where joint k is that of i or
+    above it, else an exact zero; a joint whose motion subspace depends on q adds its own. A body's acceleration is
+    Σ h_i v̇_i + Σ H_ik v_i v_k over the joints that carry it. Thomas and Tesar 1982, “Dynamic modeling of serial
+    manipulator arms”.
+
+    Raises:
+        ValueError: as of every algorithm; a callback joint, named.
+    """
+    return _engine.second_influence_coefficients(model, q, threads=threads, out=out)
+
+
 def carried(model: Model, frame: str) -> tuple[int, list[float]]:
     """Return the body that carries a named frame, and its pose there: rotation column-major, position.
 

@@ -82,6 +82,9 @@ EVERY: dict[str, Callable[..., Any]] = {
         m, s.q, s.v, s.a, "tool", "aligned", classical=True, **o
     ),
     "influence_coefficients": lambda m, s, **o: pysim.influence_coefficients(m, s.q, **o),
+    "second_influence_coefficients": lambda m, s, **o: pysim.second_influence_coefficients(
+        m, s.q, **o
+    ),
     "rnea": lambda m, s, **o: pysim.rnea(m, s.q, s.v, s.a, s.f_ext, passive=True, **o),
     "nonlinear_effects": lambda m, s, **o: pysim.nonlinear_effects(m, s.q, s.v, **o),
     "generalized_gravity": lambda m, s, **o: pysim.generalized_gravity(m, s.q, **o),
@@ -154,6 +157,7 @@ TAKES_WRENCHES = (
     "link_length_derivatives",
 )
 SLOPES = (  # need derivatives of S: refuse joints that Python computes
+    "second_influence_coefficients",
     "rnea_derivatives",
     "aba_derivatives",
     "passive_force_derivatives",

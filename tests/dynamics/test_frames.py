@@ -12,8 +12,10 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
+from tests.joints.chains import KINDS as PLUGINS
 from tests.joints.chains import plugin_chain
 from tests.oracles import tree as oracle
+from tests.oracles.differences import along
 from tests.oracles.mechanisms import MOVING, one_body, random_pose, random_theta, random_tree
 from tests.oracles.spatial import adjoint, inverse
 from tests.robots import MANIFEST, REFERENCE, load_robot, reference_order
@@ -193,6 +195,26 @@ def test_influence_coefficients_are_columns_of_the_adjoint(mechanism, rng, isa):
             for link, X in zip(tree.links, tree.poses(row), strict=True)
         ]
         close(twists, np.hstack(columns), 1e-12)
+
+
+def test_second_influence_coefficients_are_the_slopes_of_the_first(mechanism, rng, isa):
+    model, tree = mechanism
+    q = states(model, rng, 1)[0][0]
+    H = pysim.second_influence_coefficients(model, q)
+    slopes = along(lambda d: pysim.influence_coefficients(model, model.integrate(q, d)), model.nv)
+    close(H @ tree.E, slopes, 1e-10)  # followers move with their leaders
+    assert (H[:, np.abs(H).max(axis=0) < 1e-9] == 0).all()
+
+
+def test_plugins_turn_their_twists_as_the_slopes_say(rng, isa):
+    model = plugin_chain(rng, [kind for kind in PLUGINS if kind != "test_called_cam"])
+    q, v, a = (x[0] for x in states(model, rng, 1))
+    H = pysim.second_influence_coefficients(model, q)
+    slopes = along(lambda d: pysim.influence_coefficients(model, model.integrate(q, d)), model.nv)
+    close(H, slopes, 1e-10)
+    h = pysim.influence_coefficients(model, q)
+    acceleration = pysim.frame_acceleration(model, q, v, a, "tool", "world")
+    close(h @ a + np.einsum("rik,i,k->r", H, v, v), acceleration, 1e-11)
 
 
 def test_influence_of_a_hinge_is_the_moment_and_direction_of_its_axis(rng):
