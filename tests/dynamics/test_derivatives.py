@@ -14,7 +14,7 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
-from pysim.scene.spec import SpringSpec
+from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
 from tests.oracles import tree as oracle
 from tests.oracles.differences import derivatives
@@ -67,6 +67,23 @@ def test_torque_derivatives_are_those_of_the_oracle(rng):
     q, v, a, f_ext = state(model, rng)
     expected = derivatives(partial(tree.rnea, f_ext=f_ext), tree.integrate, q, v, a)
     all_close(pysim.rnea_derivatives(model, q, v, a, f_ext), expected)
+
+
+def test_from_rest_the_torque_derivatives_are_complex_steps_of_the_oracle(rng, isa):
+    """The oracle's own J̇ is a complex step in v; at v = 0 its q is free for another, exact to rounding."""
+    kinds = rng.permutation([*MOVING, "fixed", "revolute", "prismatic"])
+    spec = random_tree(rng, kinds, mimic=True)
+    model, tree = compile_model(spec), oracle.Tree(spec)
+    q, _, a, f_ext = state(model, rng)
+    still = np.zeros(model.nv)
+    stepped = [
+        tree.rnea(tree.integrate(q, 1j * oracle.STEP * e), still, a, f_ext)
+        for e in np.eye(model.nv)
+    ]
+    expected = np.stack([tau.imag / oracle.STEP for tau in stepped], axis=1)
+    by_q, by_v, _ = pysim.rnea_derivatives(model, q, still, a, f_ext)
+    all_close([by_q], [expected], 1e-13)
+    assert (by_v == 0).all()
 
 
 @pytest.mark.parametrize("passive", [False, True])
@@ -133,3 +150,18 @@ def test_three_arrays_take_the_results(spec, rng):
     assert all(result is place for result, place in zip(results, out, strict=True))
     with pytest.raises(ValueError, match=r"^out must be a tuple of 3 arrays$"):
         pysim.rnea_derivatives(model, q, v, a, out=out[0])
+
+
+def test_loops_and_couplings_leave_the_derivatives_of_the_tree(rng):
+    """`rnea` and `aba` are the tree's, their derivatives too; `constrained_aba` has none."""
+    tree = random_tree(rng, ["revolute", "universal", "revolute", "prismatic", "revolute"])
+    bodies = [body.name for body in tree.bodies]
+    loop = LoopSpec("loop", "revolute", bodies[2], bodies[4], np.eye(4), np.eye(4))
+    gear = CouplingSpec("gear", {"joint0": 1.0, "joint2": 2.0})
+    model = compile_model(replace(tree, loops=(loop,), couplings=(gear,)))
+    q, v, x, f_ext = state(model, rng)
+    for name in ("rnea_derivatives", "aba_derivatives"):
+        mine, alone = (
+            getattr(pysim, name)(m, q, v, x, f_ext) for m in (model, compile_model(tree))
+        )
+        all_close(mine, alone, 1e-13)

@@ -22,7 +22,9 @@ MODELS = ("panda", "anymal", "simple_humanoid", "every joint shape")
 N = 64
 STATED = {
     name: float(error)
-    for name, error in re.findall(r"^    (\w+) +(\d\.?\d*e-\d+)$", algorithms.__doc__ or "", re.MULTILINE)
+    for name, error in re.findall(
+        r"^    (\w+) +(\d\.?\d*e-\d+)$", algorithms.__doc__ or "", re.MULTILINE
+    )
 }
 
 
