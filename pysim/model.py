@@ -188,7 +188,10 @@ class Model(_engine.Model):
 
     @property
     def placements(self) -> Array:
-        """Joint frames in their parent bodies (nbodies, 4, 4) [m]."""
+        """Joint frames in their parent bodies (nbodies, 4, 4) [m], where derivatives by design express η and ε.
+
+        A plugin that runs as a built-in shape has that shape's frame.
+        """
         return np.array([d["placement"] for d in self._descriptions], float).reshape(-1, 4, 4)
 
     @property

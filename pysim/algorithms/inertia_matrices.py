@@ -9,7 +9,7 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms.frames import carried
 from pysim.errors import ModelError
-from pysim.spatial.arrays import checked_out
+from pysim.spatial.arrays import placed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,6 +94,4 @@ def operational_space_inertia(
             f"cannot move in all six directions{state}, its inertia is infinite; "
             "use operational_space_mobility",
         )
-    inertia = checked_out(out, mobility.shape, mobility.dtype)
-    inertia[...] = np.linalg.inv(mobility)
-    return inertia
+    return placed(np.linalg.inv(mobility).astype(mobility.dtype, copy=False), out)

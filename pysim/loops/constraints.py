@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim.spatial.arrays import placed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -56,14 +57,18 @@ def constraints(
     return Constraints(g, bias, J.reshape(*leading, rows, nv), W.reshape(*leading, rows, 6), phi)
 
 
-def constraint_residual(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def constraint_residual(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return g(q) (…, rows) [m, rad], zero where every loop is closed and every coupling holds."""
-    return constraints(model, q, threads=threads).residual
+    return placed(constraints(model, q, threads=threads).residual, out)
 
 
-def constraint_jacobian(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
+def constraint_jacobian(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
     """Return J(q) (…, rows, nv), ġ = J v; exact where the loops are closed."""
-    return constraints(model, q, threads=threads).jacobian
+    return placed(constraints(model, q, threads=threads).jacobian, out)
 
 
 def constrained_aba(
@@ -76,6 +81,7 @@ def constrained_aba(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    out: Array | None = None,
 ) -> Array:
     """Return the accelerations v̇ (…, nv) [m/s² or rad/s²] with loops closed and couplings held.
 
@@ -90,11 +96,12 @@ def constrained_aba(
         loop_q: where the loops' joints are sought first (…, loop_nq).
         threads: threads that share a batch; 0 uses every processor.
         passive: add the joints' own forces (damping, springs, friction, stops).
+        out: an array for the result.
 
     Raises:
         ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
     """
-    return _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[0]
+    return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[0], out)
 
 
 def constraint_forces(
@@ -107,13 +114,14 @@ def constraint_forces(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    out: Array | None = None,
 ) -> Array:
     """Return λ (…, rows) [N, N·m], the force along every row; Jᵀλ acts on the coordinates.
 
     Where rows are redundant the split among them is not determined: the dependent ones carry nothing. Arguments as
     of `constrained_aba`.
     """
-    return _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[1]
+    return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[1], out)
 
 
 def loop_wrenches(
@@ -126,6 +134,7 @@ def loop_wrenches(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    out: Array | None = None,
 ) -> Array:
     """Return the wrench (…, loops, 6) [N, N·m] of every loop on body b, in frame B about its origin.
 
@@ -136,7 +145,7 @@ def loop_wrenches(
     begins = np.cumsum([0, *model.loop_rows])[:-1]
     of_loops = wrenches[..., : sum(model.loop_rows), :]
     total: Array = np.add.reduceat(of_loops, begins, axis=-2) if model.loop_names else of_loops
-    return total
+    return placed(total, out)
 
 
 def _solve(

@@ -135,6 +135,15 @@ def checked_out(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any])
     return out
 
 
+def placed(result: Array, out: Array | None) -> Array:
+    """Return a result, in the caller's array where there is one; PysimError as of `checked_out`."""
+    if out is None:
+        return result
+    place = checked_out(out, result.shape, result.dtype)
+    place[...] = result
+    return place
+
+
 def map_rows(
     function: str,
     x: Array,

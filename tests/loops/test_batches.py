@@ -8,7 +8,15 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.compile import compile_model, start_state
-from pysim.loops import constrained_aba, constraint_forces, constraints, loop_wrenches, project
+from pysim.loops import (
+    constrained_aba,
+    constraint_forces,
+    constraint_jacobian,
+    constraint_residual,
+    constraints,
+    loop_wrenches,
+    project,
+)
 from pysim.simulation.python_stepping import IN_PYTHON, ModelSystem, advance
 from tests.loops.mechanisms import closed_tree, four_bar
 
@@ -130,3 +138,25 @@ def test_integrators_without_constraints_are_refused(rng):
     drive = _engine.Actuation(tau[0], *np.zeros((3, model.nv)))
     with pytest.raises(ValueError, match="'variational' closes no loops and holds no couplings"):
         _engine.advance(model, q, v, 0.0, 1e-3, 1, "variational", drive)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_results_go_where_the_caller_wants_them_and_threads_change_no_bit(rng, dtype):
+    model, q, v, tau = (
+        x.astype(dtype) if isinstance(x, np.ndarray) else x for x in states("revolute", rng, 21)
+    )
+    f_ext = rng.normal(size=(21, model.nbodies, 6)).astype(dtype)
+    for function, arguments in (
+        (constrained_aba, (q, v, tau, f_ext)),
+        (constraint_forces, (q, v, tau, f_ext)),
+        (loop_wrenches, (q, v, tau, f_ext)),
+        (constraint_residual, (q,)),
+        (constraint_jacobian, (q,)),
+    ):
+        expected = function(model, *arguments)
+        assert expected.dtype == dtype
+        out = np.full_like(expected, np.nan)
+        assert function(model, *arguments, threads=2, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        with pytest.raises(pysim.PysimError, match="out: must have shape"):
+            function(model, *arguments, out=out[:1])
