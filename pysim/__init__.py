@@ -32,6 +32,7 @@ from pysim.errors import (
 if TYPE_CHECKING:
     from pysim.algorithms import (
         JointReactions,
+        WeighedMesh,
         aba,
         aba_derivatives,
         body_regressor,
@@ -67,7 +68,10 @@ if TYPE_CHECKING:
         potential_energy_regressor,
         rnea,
         rnea_derivatives,
+        torque_vertex_derivatives,
+        torque_vertex_gradient,
         twist_derivatives,
+        weighed_mesh,
     )
     from pysim.compile import Scene, load_model
     from pysim.model import Model, State
@@ -91,6 +95,7 @@ __all__ = [
     "State",
     "Trajectory",
     "TrajectoryError",
+    "WeighedMesh",
     "aba",
     "aba_derivatives",
     "available_isas",
@@ -132,12 +137,16 @@ __all__ = [
     "rnea_derivatives",
     "rollout",
     "simulate",
+    "torque_vertex_derivatives",
+    "torque_vertex_gradient",
     "twist_derivatives",
     "use_isa",
+    "weighed_mesh",
 ]
 
 _ALGORITHMS = (
     "JointReactions",
+    "WeighedMesh",
     "aba",
     "body_regressor",
     "aba_derivatives",
@@ -173,7 +182,10 @@ _ALGORITHMS = (
     "potential_energy_regressor",
     "rnea",
     "rnea_derivatives",
+    "torque_vertex_derivatives",
+    "torque_vertex_gradient",
     "twist_derivatives",
+    "weighed_mesh",
 )
 _HOME = {
     **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),

@@ -70,9 +70,12 @@ from pysim.algorithms.regressors import (
     momentum_regressor,
     potential_energy_regressor,
 )
+from pysim.algorithms.vertex_derivatives import torque_vertex_derivatives, torque_vertex_gradient
+from pysim.algorithms.weighed_mesh import WeighedMesh, weighed_mesh
 
 __all__ = [
     "JointReactions",
+    "WeighedMesh",
     "aba",
     "aba_derivatives",
     "available_isas",
@@ -109,6 +112,9 @@ __all__ = [
     "potential_energy_regressor",
     "rnea",
     "rnea_derivatives",
+    "torque_vertex_derivatives",
+    "torque_vertex_gradient",
     "twist_derivatives",
     "use_isa",
+    "weighed_mesh",
 ]

@@ -267,7 +267,7 @@ def test_a_motion_that_tells_too_little_is_told(panda: pysim.Model, recording: R
             "body 'panda_link': no such moving body; did you mean 'panda_link7'?",
         ),
         ({"prior": 0.0}, "prior: must be positive, got 0"),
-        ({"using": "power"}, "using 'power': unknown equations; known: torque, energy"),
+        ({"using": "power"}, "using 'power': unknown equations; known: torque, energy, momentum"),
         (
             {"payload": "panda_hand", "bodies": ["panda_link7"]},
             "bodies: are known where a payload is sought; leave one out",

@@ -108,7 +108,7 @@ def test_the_integrals_are_those_of_trimesh(rng: np.random.Generator) -> None:
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     mesh.density = 7.0
     expected = inertia.theta_from_com(mesh.mass, mesh.center_mass, mesh.moment_inertia)
-    theta = inertia.mesh_inertia(vertices, faces, 7.0)
+    theta = inertia.mesh_inertia(vertices, faces, 7.0, crossings=False)  # a rough ball does
     np.testing.assert_allclose(theta, expected, rtol=1e-11, atol=1e-10)
 
 
