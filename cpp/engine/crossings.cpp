@@ -65,23 +65,55 @@ int side(const Point& a, const Point& b, const Point& c, const Point& d) {
   return det > bound * size ? 1 : (det < -bound * size ? -1 : 0);
 }
 
-/// Whether the segment p q, whose ends lie on different sides of the face, passes through it.
-bool pierces(const Point& p, const Point& q, const Face& face) {
+enum class Passage { none, inside, rim };
+
+/// An edge p q of one face that passes through the rim a b of another, each pair in the order of its
+/// coordinates.
+struct RimPassage {
+  std::array<Point, 4> places;  ///< p, q, a, b
+  bool enters;                  ///< from the front of the face to its back on the way from p to q
+  Index pierced;
+  std::pair<Index, Index> faces;
+  bool counted;  ///< these faces cross elsewhere too
+};
+
+/// How the segment p q, whose ends lie on different sides of the face, passes through it; and through which
+/// edge of its rim.
+Passage passage(const Point& p, const Point& q, const Face& face, int& rim) {
   const auto& [a, b, c] = face.corner;
-  const int ab = side(p, q, a, b), bc = side(p, q, b, c), ca = side(p, q, c, a);
-  return (ab >= 0 && bc >= 0 && ca >= 0) || (ab <= 0 && bc <= 0 && ca <= 0);
+  const int turns[3] = {side(p, q, a, b), side(p, q, b, c), side(p, q, c, a)};
+  int sum = 0, zeros = 0;
+  for (int k = 0; k < 3; ++k) {
+    sum += turns[k];
+    if (turns[k] == 0) ++zeros, rim = k;
+  }
+  if (sum == 3 || sum == -3) return Passage::inside;
+  return zeros == 1 && (sum == 2 || sum == -2) ? Passage::rim : Passage::none;
 }
 
-/// Whether an edge of one face passes through the other.
-bool edge_pierces(const Face& one, const Face& other) {
+/// Whether an edge of one face passes through the other; passages through its rim are added to a list.
+bool edge_pierces(const Face& one, const Face& other, std::vector<RimPassage>& rims) {
   const auto& [a, b, c] = other.corner;
   int sides[3];
   for (int k = 0; k < 3; ++k) sides[k] = side(a, b, c, one.corner[k]);
+  bool inside = false;
   for (int k = 0; k < 3; ++k) {
     const int next = (k + 1) % 3;
-    if (sides[k] * sides[next] < 0 && pierces(one.corner[k], one.corner[next], other)) return true;
+    if (sides[k] * sides[next] >= 0) continue;
+    int rim = 0;
+    const Passage found = passage(one.corner[k], one.corner[next], other, rim);
+    inside = inside || found == Passage::inside;
+    if (found != Passage::rim) continue;
+    const auto edge = std::minmax(one.corner[k], one.corner[next]);
+    const auto border = std::minmax(other.corner[rim], other.corner[(rim + 1) % 3]);
+    const bool enters = (sides[k] < 0) == (edge.first == one.corner[k]);  // det < 0 in front
+    rims.push_back({{edge.first, edge.second, border.first, border.second},
+                    enters,
+                    other.index,
+                    std::minmax({one.index, other.index}),
+                    false});
   }
-  return false;
+  return inside;
 }
 
 /// Two corners at the same places: the faces share an edge and cannot cross but in their plane.
@@ -153,6 +185,7 @@ class Tree {
 
   Crossings crossings() {
     if (!faces_.empty()) within(levels_.size() - 1, 0);
+    settle_rims();
     return found_;
   }
 
@@ -190,13 +223,37 @@ class Tree {
 
   void compare(std::size_t i, std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j) {
-      if (!boxes_[i].meets(boxes_[j]) || share_an_edge(faces_[i], faces_[j])) continue;
-      if (edge_pierces(faces_[i], faces_[j]) || edge_pierces(faces_[j], faces_[i])) note(i, j);
+      const Face &one = faces_[i], &other = faces_[j];
+      if (!boxes_[i].meets(boxes_[j]) || share_an_edge(one, other)) continue;
+      const std::size_t known = rims_.size();
+      const bool inside = edge_pierces(one, other, rims_) | edge_pierces(other, one, rims_);
+      if (inside) note(std::minmax({one.index, other.index}));
+      for (std::size_t k = known; k < rims_.size(); ++k) rims_[k].counted = inside;
     }
   }
 
-  void note(std::size_t i, std::size_t j) {
-    const std::pair<Index, Index> pair = std::minmax(faces_[i].index, faces_[j].index);
+  /// Notes the passages through a rim that pass through both faces behind it, one way.
+  void settle_rims() {
+    const auto before = [](const RimPassage& x, const RimPassage& y) { return x.places < y.places; };
+    std::sort(rims_.begin(), rims_.end(), before);
+    std::vector<std::pair<Index, Index>> crossing;
+    for (auto at = rims_.begin(); at != rims_.end();) {
+      const auto end = std::upper_bound(at, rims_.end(), *at, before);
+      const auto same = [&](const RimPassage& x) { return x.enters == at->enters; };
+      const auto elsewhere = [&](const RimPassage& x) { return x.pierced != at->pierced; };
+      if (std::all_of(at, end, same) && std::any_of(at, end, elsewhere)) {
+        for (auto k = at; k != end; ++k) {
+          if (!k->counted) crossing.push_back(k->faces);
+        }
+      }
+      at = end;
+    }
+    std::sort(crossing.begin(), crossing.end());
+    crossing.erase(std::unique(crossing.begin(), crossing.end()), crossing.end());
+    for (const auto& pair : crossing) note(pair);
+  }
+
+  void note(const std::pair<Index, Index>& pair) {
     if (found_.count++ == 0 || pair < std::make_pair(found_.first, found_.second)) {
       found_.first = pair.first;
       found_.second = pair.second;
@@ -210,6 +267,7 @@ class Tree {
   std::vector<Face> faces_;
   std::vector<Box> boxes_;                ///< of each face
   std::vector<std::vector<Box>> levels_;  ///< of the leaves, of pairs of them, …, of all
+  std::vector<RimPassage> rims_;
   Crossings found_;
 };
 

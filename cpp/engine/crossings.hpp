@@ -12,9 +12,10 @@ struct Crossings {
 
 /// Vertices (n, 3), finite; faces (count, 3) of indices below n.
 ///
-/// Two faces cross if an edge of one passes from one side of the other to its other side through it, its rim
-/// included. Faces that only touch do not, as neighbours do in their common edge, nor do faces in one plane;
-/// what is within the rounding of the coordinates is a touch.
+/// Two faces cross if an edge of one passes from one side of the other to its other side through it; through
+/// its rim if it does so through the neighbour behind the rim too. Faces that only touch do not, as
+/// neighbours do in their common edge, nor do faces in one plane, nor where an edge meets a corner; what is
+/// within the rounding of the coordinates is a touch.
 Crossings find_crossings(const double* vertices, const std::ptrdiff_t* faces, std::ptrdiff_t count);
 
 }  // namespace pysim::engine

@@ -137,6 +137,7 @@ def _identified(
     else:
         compress = compress_energies if using == "energy" else compress_momenta
         triangles = compress(unknowns, samples, folds, interval)
+        _check_intervals(triangles, base, samples, interval)
     names = equation_names(unknowns.model, using)
     if using == "momentum" and triangles.equations > len(names):
         names = (*names, "mass of all [kg]")
@@ -219,6 +220,18 @@ def _check_count(samples: Samples, model: Model, base: BaseParameters) -> None:
         problem = (
             f"{len(samples)} rows give {equations} equations for {len(base)} base parameters; record at least {least} "
             "rows, better a hundred times as many"
+        )
+        raise IdentificationError(samples.source, problem)
+
+
+def _check_intervals(
+    triangles: Triangles, base: BaseParameters, samples: Samples, interval: float
+) -> None:
+    equations = triangles.count() * triangles.equations
+    if equations < len(base):
+        problem = (
+            f"{triangles.count()} intervals of {interval:g} [s] give {equations} equations for {len(base)} base "
+            "parameters; take a shorter interval or record longer"
         )
         raise IdentificationError(samples.source, problem)
 

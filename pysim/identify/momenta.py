@@ -75,7 +75,10 @@ def compress_momenta(
 
 
 def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
-    """[W y] (k, 6, size + 1) of consecutive intervals of `stride` samples."""
+    """[W y] (k, 6, size + 1) of consecutive intervals of `stride` samples.
+
+    Moments are about where the base is in the middle of each: far from the world's origin they would drown in p.
+    """
     model, q, ends = unknowns.model, samples.q, slice(None, None, stride)
     whole = np.diff(momentum_regressor(model, q[ends], samples.v[ends]), axis=0)
     X = forward_kinematics(model, q)
@@ -84,7 +87,10 @@ def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
     pushed = integrals(_in_world(X[:, base], samples.tau[:, :6]), samples.t, stride)
     inertial = unknowns.inertial(whole)
     known = whole @ model.parameters.ravel() - inertial @ unknowns.start
-    return np.concatenate([inertial, (pushed - known)[..., None]], axis=-1)
+    rows = np.concatenate([inertial, (pushed - known)[..., None]], axis=-1)
+    middle = 0.5 * (X[ends][1:, base, :3, 3] + X[ends][:-1, base, :3, 3])
+    rows[:, 3:] -= np.cross(middle[:, None], np.swapaxes(rows[:, :3], 1, 2)).swapaxes(1, 2)
+    return rows
 
 
 def _weights(model: Model, X: Array) -> Array:

@@ -74,14 +74,11 @@ def mesh_inertia(
         surface = read_surface(*mended(surface.vertices, surface.faces, name, fill=True), name)
     if convex:
         surface = hull(surface)
-    faces = check_closed(surface) if check and not convex else surface.faces
-    theta = solid_theta(surface)
-    if check:
-        check_volume(surface, float(theta[0]))
-    if check and not convex:
-        check_shells(surface, faces)
-        if crossings or (crossings is None and len(faces) <= AFFORDABLE):
-            check_crossings(surface)
+    theta = _checked_theta(surface) if check else solid_theta(surface)
+    if crossings is None:
+        crossings = check and not convex and len(surface.faces) <= AFFORDABLE
+    if crossings:
+        check_crossings(surface)
     return mu * theta
 
 
@@ -158,8 +155,17 @@ def _differentiable(
     if convex:
         return hull(surface)
     if check and shell is None:
-        check_closed(surface)
+        _checked_theta(surface)
     return surface
+
+
+def _checked_theta(surface: Surface) -> NDArray[np.float64]:
+    """θ (10,) of unit density of a surface that is closed and outside out."""
+    faces = check_closed(surface)
+    theta = solid_theta(surface)
+    check_volume(surface, float(theta[0]))
+    check_shells(surface, faces)
+    return theta
 
 
 def _check_ways(name: str, *, repair: bool, convex: bool, shell: float | None) -> None:

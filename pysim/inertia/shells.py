@@ -42,6 +42,11 @@ class Shells:
         return (self.volume > 0) & (self.around > 0)
 
 
+def is_one_shell(surface: Surface, faces: Faces) -> bool:
+    """True if the faces hang together; `faces` have one vertex at each place."""
+    return bool(_engine.label_shells(faces, len(surface.vertices))[0] == 1)
+
+
 def shells_of(surface: Surface, faces: Faces) -> Shells:
     """Return the shells of a closed surface; `faces` are its own, with one vertex at each place."""
     count, of_face = _engine.label_shells(faces, len(surface.vertices))
@@ -56,14 +61,14 @@ def shells_of(surface: Surface, faces: Faces) -> Shells:
 
 
 def _windings(corners: Vertices, of_face: Faces, points: Vertices) -> Faces:
-    """How often the other shells wind round a point of each (k,); only those whose extent holds it can."""
+    """How often the other shells wind round a point of each (k,); only those whose extent holds all of it count."""
     order = np.argsort(of_face, kind="stable")
     starts = np.r_[0, np.cumsum(np.bincount(of_face, minlength=len(points)))]
     low = np.minimum.reduceat(corners[order].min(axis=1), starts[:-1])
     high = np.maximum.reduceat(corners[order].max(axis=1), starts[:-1])
     around = np.zeros(len(points), np.int64)
     for k, point in enumerate(points):
-        holds = ((low <= point) & (point <= high)).all(axis=1)
+        holds = ((low <= low[k]) & (high[k] <= high)).all(axis=1)
         holds[k] = False
         for other in np.flatnonzero(holds):
             faces = order[starts[other] : starts[other + 1]]

@@ -14,7 +14,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import PysimError, PysimWarning
-from pysim.inertia.shells import shells_of
+from pysim.inertia.shells import is_one_shell, shells_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -130,6 +130,8 @@ def check_shells(surface: Surface, faces: Faces) -> None:
 
     `faces` are those that `check_closed` returned.
     """
+    if is_one_shell(surface, faces):  # `check_volume` has looked at it
+        return
     shells = shells_of(surface, faces)
     wrong = np.flatnonzero(shells.inside_out)
     if len(wrong):
@@ -150,7 +152,7 @@ def check_crossings(surface: Surface) -> None:
     count, first, second = _engine.find_crossings(surface.vertices, surface.faces)
     if count:
         surface.warn(
-            f"{counted(count, 'pair')} of faces that cross, the first are faces {first} and {second}; space that is "
+            f"{counted(count, 'pair', tell=False)} of faces cross, the first are faces {first} and {second}; space "
             "inside twice is weighed twice"
         )
 
