@@ -12,6 +12,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def example() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def bent(example: ModuleType) -> object:
+def bent(example: ModuleType) -> Any:
     """A design whose axes are not along the coordinates'."""
     start = example.start()
     rng = np.random.default_rng(0)
@@ -45,18 +46,18 @@ def bent(example: ModuleType) -> object:
     return replace(start, axes=axes)
 
 
-def peak(example: ModuleType, design: object) -> float:
+def peak(example: ModuleType, design: Any) -> float:
     model, _ = example.mechanism(design)
     value: float = example.smooth_peak(example.torques(model)[3])[0]
     return value
 
 
-def slope(example: ModuleType, designs: object, h: float) -> float:
+def slope(example: ModuleType, designs: Any, h: float) -> float:
     return (peak(example, designs(h)) - peak(example, designs(-h))) / (2 * h)
 
 
 def test_the_gradient_by_vertices_is_that_of_differences(
-    example: ModuleType, bent: object, rng: np.random.Generator
+    example: ModuleType, bent: Any, rng: np.random.Generator
 ) -> None:
     found = example.gradient(*example.mechanism(bent))[2].vertices
     directions = [rng.normal(size=found.shape), np.zeros_like(found), np.zeros_like(found)]
@@ -70,12 +71,12 @@ def test_the_gradient_by_vertices_is_that_of_differences(
 
 @pytest.mark.parametrize("joint", [0, 1, 2])
 def test_the_gradient_by_axes_is_that_of_differences(
-    example: ModuleType, bent: object, joint: int
+    example: ModuleType, bent: Any, joint: int
 ) -> None:
     found = example.gradient(*example.mechanism(bent))[2].axes[joint]
     for omega in np.eye(3):
 
-        def turned(h: float, omega: Array = omega) -> object:
+        def turned(h: float, omega: Array = omega) -> Any:
             axes = bent.axes.copy()
             axes[joint] = exp(h * omega) @ axes[joint]
             return replace(bent, axes=axes)
@@ -117,7 +118,7 @@ def test_the_script_prints_the_table_of_the_readme(
     assert lines[1] in readme
 
 
-def example_steps(example: ModuleType) -> object:
+def example_steps(example: ModuleType) -> Any:
     design = example.start()
     value, most, _ = example.gradient(*example.mechanism(design))
     yield 0, design, value, most

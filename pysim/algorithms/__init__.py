@@ -71,7 +71,7 @@ from pysim.algorithms.regressors import (
     potential_energy_regressor,
 )
 from pysim.algorithms.vertex_derivatives import torque_vertex_derivatives, torque_vertex_gradient
-from pysim.algorithms.weighed_mesh import WeighedMesh, weighed_mesh
+from pysim.algorithms.weighing import WeighedMesh, weighed_mesh
 
 __all__ = [
     "JointReactions",

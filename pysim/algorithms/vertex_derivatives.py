@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms.regressors import joint_torque_regressor
-from pysim.algorithms.weighed_mesh import WeighedMesh, weighed_mesh
+from pysim.algorithms.weighing import WeighedMesh, weighed_mesh
 from pysim.errors import ModelError
 from pysim.spatial.arrays import checked
 

@@ -141,7 +141,9 @@ def _identified(
     names = equation_names(unknowns.model, using)
     if using == "momentum" and triangles.equations > len(names):
         names = (*names, "mass of all [kg]")
-        notes.append("nothing pushes the base: momentum tells ratios, the mass of all is the model's")
+        notes.append(
+            "nothing pushes the base: momentum tells ratios, the mass of all is the model's"
+        )
     noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)
     W, told = told_by(base, R)

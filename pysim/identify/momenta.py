@@ -1,4 +1,4 @@
-"""Equations of momentum: what gravity and the outside push in over an interval is what a floating mechanism has more of.
+"""Equations of momentum: what gravity and the outside push in is what a floating mechanism has more of.
 
     (Y_h|₁² − ∫ W dt) θ = ∫ X_WB* F dt        Y_h θ = h, momentum about the world's origin, in world axes
                                               W θ = Σ [m g; c × m g], of all bodies, linear in θ too

@@ -104,13 +104,7 @@ def mesh_inertia_derivatives(
     """
     mu, surface = check_density(density), read_surface(vertices, faces, name)
     surface = _differentiable(surface, check=check, repair=repair, convex=convex, shell=shell)
-    if shell is not None:
-        mu *= check_thickness(shell)
-    sheet = shell is not None
-    rows: Array = _engine.mesh_derivatives(
-        surface.vertices, surface.faces, np.zeros(3), mu, sheet=sheet
-    )
-    return np.moveaxis(rows, -1, 0)
+    return np.moveaxis(_derivative_rows(surface, mu, shell), -1, 0)
 
 
 def mesh_inertia_gradient(
@@ -135,13 +129,21 @@ def mesh_inertia_gradient(
     w = np.asarray(checked(weights, "weights", (10,)), float)
     if w.ndim != 1:
         raise PysimError("weights", f"must have shape (10,), got {w.shape}")
-    if shell is not None:
-        ways = {"check": check, "repair": repair, "convex": convex, "shell": shell, "name": name}
-        return np.tensordot(w, mesh_inertia_derivatives(vertices, faces, density, **ways), 1)
     mu, surface = check_density(density), read_surface(vertices, faces, name)
     surface = _differentiable(surface, check=check, repair=repair, convex=convex, shell=shell)
-    gradient: Array = _engine.mesh_gradient(surface.vertices, surface.faces, mu * w)
-    return gradient
+    if shell is not None:
+        return np.asarray(_derivative_rows(surface, mu, shell) @ w)
+    return _engine.mesh_gradient(surface.vertices, surface.faces, mu * w)
+
+
+def _derivative_rows(surface: Surface, density: float, shell: float | None) -> Array:
+    """∂θ/∂vertices (n, 3, 10) of the solid, or of a sheet of this thickness."""
+    if shell is not None:
+        density *= check_thickness(shell)
+    sheet = shell is not None
+    return _engine.mesh_derivatives(
+        surface.vertices, surface.faces, np.zeros(3), density, sheet=sheet
+    )
 
 
 def _differentiable(
@@ -150,7 +152,9 @@ def _differentiable(
     """The triangles whose integrals are differentiated."""
     _check_ways(surface.where, repair=repair, convex=convex, shell=shell)
     if repair:
-        problem = "cannot be repaired and differentiated at once, for its vertices change; mend it first"
+        problem = (
+            "cannot be repaired and differentiated at once, for its vertices change; mend it first"
+        )
         raise surface.fail(problem)
     if convex:
         return hull(surface)

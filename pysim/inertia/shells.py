@@ -34,12 +34,12 @@ class Shells:
     @property
     def inside_out(self) -> NDArray[np.bool_]:
         """Shells that face in and are no cavity (k,)."""
-        return (self.volume < 0) & (self.around != 1)
+        return np.asarray((self.volume < 0) & (self.around != 1))
 
     @property
     def twice(self) -> NDArray[np.bool_]:
         """Shells that face out inside a solid, so that what they enclose is weighed twice (k,)."""
-        return (self.volume > 0) & (self.around > 0)
+        return np.asarray((self.volume > 0) & (self.around > 0))
 
 
 def is_one_shell(surface: Surface, faces: Faces) -> bool:
@@ -53,11 +53,11 @@ def shells_of(surface: Surface, faces: Faces) -> Shells:
     corners = surface.vertices[faces] - surface.middle
     a, b, c = (corners[:, k] for k in range(3))
     volume = np.bincount(of_face, np.einsum("ij,ij->i", a, np.cross(b, c)) / 6, count)
-    first = np.unique(of_face, return_index=True)[1]
+    first = np.unique(of_face, return_index=True)[1].astype(np.int64)
     around = np.zeros(count, np.int64)
     if count > 1:
         around[:] = _windings(corners, of_face, corners[first, 0])
-    return Shells(of_face, first, volume, around)
+    return Shells(of_face, first, np.asarray(volume, float), around)
 
 
 def _windings(corners: Vertices, of_face: Faces, points: Vertices) -> Faces:

@@ -14,7 +14,8 @@ import numpy as np
 from pysim.errors import PysimError, SceneError
 from pysim.inertia import mesh_inertia, mesh_inertia_derivatives, mesh_inertia_gradient
 from pysim.inertia.mending import mended
-from pysim.inertia.surface import FLAT
+from pysim.inertia.mesh import AFFORDABLE
+from pysim.inertia.surface import FLAT, check_crossings, check_shells, read_surface
 from pysim.meshes.triangles import read_mesh
 from pysim.spatial.arrays import checked
 
@@ -46,18 +47,49 @@ class MeshSolid:
 
     def theta(self, density: float) -> Array:
         """Return θ (10,) for a density [kg/m³], about the vertices' origin."""
-        ways = {"convex": self.convex, "shell": self.shell, "name": self.where}
-        return mesh_inertia(self.vertices, self.faces, density, check=False, **ways)
+        return mesh_inertia(
+            self.vertices,
+            self.faces,
+            density,
+            check=False,
+            convex=self.convex,
+            shell=self.shell,
+            name=self.where,
+        )
 
     def derivatives(self, density: float) -> Array:
         """Return ∂θ/∂vertices (10, n, 3) for a density [kg/m³]."""
-        ways = {"convex": self.convex, "shell": self.shell, "name": self.where}
-        return mesh_inertia_derivatives(self.vertices, self.faces, density, check=False, **ways)
+        return mesh_inertia_derivatives(
+            self.vertices,
+            self.faces,
+            density,
+            check=False,
+            convex=self.convex,
+            shell=self.shell,
+            name=self.where,
+        )
 
     def gradient(self, weights: ArrayLike) -> Array:
         """Return ∂(weights · θ)/∂vertices (n, 3) of unit density, for weights (10,)."""
-        ways = {"convex": self.convex, "shell": self.shell, "name": self.where}
-        return mesh_inertia_gradient(self.vertices, self.faces, 1.0, weights, check=False, **ways)
+        return mesh_inertia_gradient(
+            self.vertices,
+            self.faces,
+            1.0,
+            weights,
+            check=False,
+            convex=self.convex,
+            shell=self.shell,
+            name=self.where,
+        )
+
+    def tell(self) -> None:
+        """Warn of shells inside each other and of crossing faces: what is inside twice is weighed twice."""
+        if self.convex or self.shell is not None:
+            return
+        surface = read_surface(self.vertices, self.faces, self.where)
+        check_shells(surface, surface.faces)
+        if len(self.faces) <= AFFORDABLE:
+            check_crossings(surface)
 
 
 def read_solid(
@@ -111,6 +143,7 @@ def mesh_theta(
     solid = read_solid(path, scale, repair=repair, convex=convex, shell=shell)
     try:
         theta = solid.theta(density)
+        solid.tell()
     except PysimError as error:
         raise SceneError(error.where, error.problem) from None
     size = np.ptp(solid.vertices, axis=0).max()

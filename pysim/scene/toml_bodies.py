@@ -17,8 +17,8 @@ from pysim.inertia import (
 from pysim.scene.packages import resolve_uri
 from pysim.scene.possible import log
 from pysim.scene.spec import BodySpec
-from pysim.scene.written import toml_inertia
 from pysim.scene.tables import Solid
+from pysim.scene.written import toml_inertia
 from pysim.shapes import SIZES, Geometry, Shape, Weighing, primitive_theta
 
 if TYPE_CHECKING:

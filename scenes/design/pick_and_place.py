@@ -9,7 +9,8 @@ curves of the joints. What is to fall is the peak torque as a smooth maximum,
 
 Free are the vertices of the upper arm, along their normals, and the directions of the three axes. Held are
 
-    the material: the mesh keeps its volume, so its mass, and no vertex moves more than 12 mm; nor do those near the joints;
+    the material: the mesh keeps its volume, so its mass; no vertex moves more than 12 mm, those near the joints not
+    at all;
     the task: for tilted axes the joints' waypoints are found anew, so that the tool meets the same three places; and no
     axis tilts by more than 3°.
 
@@ -35,7 +36,9 @@ from pysim.spatial import exp, skew
 HERE = Path(__file__).parent
 LINK, TOOL, JOINTS = "upper_arm", "tool", ("yaw", "shoulder", "elbow")
 PLACES = np.array([[0.55, -0.45, 0.15], [0.60, 0.05, 0.75], [0.45, 0.55, 0.25]])  # of the tool [m]
-ELBOW_UP = np.array([[-0.69, -0.21, 1.23], [0.08, -1.17, 1.43], [0.88, -0.39, 1.33]])  # near it [rad]
+ELBOW_UP = np.array(
+    [[-0.69, -0.21, 1.23], [0.08, -1.17, 1.43], [0.88, -0.39, 1.33]]
+)  # near it [rad]
 SEGMENT = 0.6  # [s] from a place to the next
 INSTANTS = 120
 P = 40.0
@@ -95,7 +98,8 @@ def mechanism(design):
 def waypoints(model):
     """Return the joint angles (3, 3) at which the tool is at each place [rad], by Newton's method."""
     found = []
-    for place, q in zip(PLACES, ELBOW_UP, strict=True):
+    for place, near in zip(PLACES, ELBOW_UP, strict=True):
+        q = near
         for _ in range(20):
             off = pysim.frame_placement(model, q, TOOL)[:3, 3] - place
             q = q - np.linalg.solve(pysim.jacobian(model, q, TOOL, expressed="aligned")[:3], off)
@@ -162,7 +166,9 @@ def tool_moves(model, q):
     p = pysim.frame_placement(model, q, TOOL)[:3, 3]
     columns = []
     for X, angle, joint in zip(pysim.forward_kinematics(model, q), q, model.joints, strict=True):
-        turned = X[:3, :3] @ exp(-angle * np.asarray(joint.axis))  # R_WJ, the frame before the joint
+        turned = X[:3, :3] @ exp(
+            -angle * np.asarray(joint.axis)
+        )  # R_WJ, the frame before the joint
         columns.append(-skew(p - X[:3, 3]) @ (turned - X[:3, :3]))
     return np.hstack(columns)
 
@@ -175,7 +181,10 @@ class Shape:
 
     def __init__(self, vertices, faces):
         self.vertices, self.faces = vertices, faces
-        sides = vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]]
+        sides = (
+            vertices[faces[:, 1]] - vertices[faces[:, 0]],
+            vertices[faces[:, 2]] - vertices[faces[:, 0]],
+        )
         normals = np.zeros_like(vertices)
         for corner in range(3):
             np.add.at(normals, faces[:, corner], np.cross(*sides) / 6)
@@ -224,7 +233,9 @@ class Shape:
 
 def turned(axes, given, slopes, angle):
     """Return axes turned down the slopes (3, 3) by at most `angle` [rad], within TILT of those given."""
-    across = slopes - np.einsum("ij,ij->i", slopes, axes)[:, None] * axes  # ω along an axis does nothing
+    across = (
+        slopes - np.einsum("ij,ij->i", slopes, axes)[:, None] * axes
+    )  # ω along an axis does nothing
     omega = -angle * across / np.linalg.norm(across, axis=1).max()
     new = np.einsum("nij,nj->ni", exp(omega), axes)
     for k, (axis, old) in enumerate(zip(new, given, strict=True)):
@@ -272,13 +283,11 @@ def main():
     given = start()
     print("step   P [N·m]   greatest |τ| [N·m]   mass [kg]   vertices moved by ≤ [mm]   tilts [°]")
     for step, design, value, peak in improve():
-        model, mesh = mechanism(design)
+        mesh = mechanism(design)[1]
         moved = 1e3 * np.linalg.norm(design.vertices - given.vertices, axis=1).max()
         cosines = np.einsum("ij,ij->i", design.axes, given.axes)
         tilts = "  ".join(f"{x:4.2f}" for x in np.rad2deg(np.arccos(np.minimum(1, cosines))))
-        print(
-            f"{step:4d}{value:10.3f}{peak:21.3f}{mesh.theta()[0]:12.4f}{moved:27.2f}   {tilts}"
-        )
+        print(f"{step:4d}{value:10.3f}{peak:21.3f}{mesh.theta()[0]:12.4f}{moved:27.2f}   {tilts}")
     if len(sys.argv) > 1:
         folder = Path(sys.argv[1])
         folder.mkdir(parents=True, exist_ok=True)

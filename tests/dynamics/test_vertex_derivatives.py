@@ -130,7 +130,7 @@ def test_torques_follow_the_vertices_of_a_mesh(
 def test_a_mesh_may_be_of_a_link_welded_to_the_body(
     meshes: tuple[Path, Array], rng: np.random.Generator
 ) -> None:
-    folder, faces = meshes
+    folder = meshes[0]
     model = build(folder, "a density")
     q, v, a = motion(model, rng, 2)
     mesh = pysim.weighed_mesh(model, "tip")
@@ -175,9 +175,8 @@ def test_single_precision_is_right_to_single_precision(
     model = build(meshes[0], "a density")
     q, v, a = motion(model, rng, 4)
     double = pysim.torque_vertex_derivatives(model, q, v, a, "arm")
-    single = pysim.torque_vertex_derivatives(
-        model, *(x.astype(np.float32) for x in (q, v, a)), "arm"
-    )
+    q, v, a = (x.astype(np.float32) for x in (q, v, a))
+    single = pysim.torque_vertex_derivatives(model, q, v, a, "arm")
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, double, rtol=0, atol=2e-6 * np.abs(double).max())
 

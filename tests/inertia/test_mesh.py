@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,7 +169,7 @@ def test_derivatives_of_a_hull_are_those_of_differences_and_zero_inside(
 @pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize("way", [{}, {"convex": True}, {"shell": 0.01}], ids=str)
 def test_the_gradient_is_the_transpose_of_the_derivatives(
-    way: dict[str, object], rng: np.random.Generator
+    way: dict[str, Any], rng: np.random.Generator
 ) -> None:
     vertices, faces = blob(rng)
     weights = rng.normal(size=10)

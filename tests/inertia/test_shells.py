@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,9 @@ def together(*parts: tuple[Array, Array]) -> tuple[Array, Array]:
     return np.vstack([vertices for vertices, _ in parts]), np.vstack(faces)
 
 
-def cube(size: float, at: float | list[float] = 0.0, *, inwards: bool = False) -> tuple[Array, Array]:
+def cube(
+    size: float, at: float | list[float] = 0.0, *, inwards: bool = False
+) -> tuple[Array, Array]:
     """A cube about a point."""
     return (CUBE - 0.5) * size + np.asarray(at), FACES[:, ::-1] if inwards else FACES
 
@@ -37,7 +40,10 @@ def ell() -> tuple[Array, Array]:
     outline = np.array([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)], float)
     vertices = np.vstack([np.c_[outline, np.zeros(6)], np.c_[outline, np.ones(6)]])
     fan = np.array([(0, k, k + 1) for k in range(1, 5)])
-    sides = [((k, l, l + 6), (k, l + 6, k + 6)) for k, l in zip(range(6), (1, 2, 3, 4, 5, 0), strict=True)]
+    sides = [
+        ((k, l, l + 6), (k, l + 6, k + 6))
+        for k, l in zip(range(6), (1, 2, 3, 4, 5, 0), strict=True)
+    ]
     return vertices, np.vstack([fan[:, ::-1], fan + 6, np.array(sides).reshape(-1, 3)])
 
 
@@ -52,7 +58,9 @@ def test_a_shell_that_faces_inwards_beside_another_is_refused_by_count_and_face(
             function(*mesh, 1.0, name="part.stl")
 
 
-def test_a_shell_that_faces_inwards_within_the_extent_of_another_but_outside_it_is_refused() -> None:
+def test_a_shell_that_faces_inwards_within_the_extent_of_another_but_outside_it_is_refused() -> (
+    None
+):
     notch = cube(0.5, [1.5, 1.5, 0.5], inwards=True)
     with pytest.raises(PysimError, match=r"^mesh: 1 shell is inside out, of 2, and no cavity"):
         inertia.mesh_inertia(*together(ell(), notch), 1.0)
@@ -73,9 +81,7 @@ def test_a_cavity_in_a_cavity_is_inside_out() -> None:
 
 
 def test_a_solid_inside_a_solid_is_told_to_weigh_twice() -> None:
-    text = (
-        r"^mesh: 1 shell is inside another, of 2, and weighed twice there, the first begins with face 12$"
-    )
+    text = r"^mesh: 1 shell is inside another, of 2, and weighed twice there, the first begins with face 12$"
     with pytest.warns(PysimWarning, match=text):
         theta = inertia.mesh_inertia(*together(cube(3), cube(1)), 1.0)
     assert theta[0] == pytest.approx(28)
@@ -109,12 +115,12 @@ def exact_crossings(corners: Array) -> list[tuple[int, int]]:
     """Pairs of triangles (n, 3, 3) in general position of which an edge passes through the other."""
     points = [[[Fraction(float(x)) for x in p] for p in face] for face in corners]
 
-    def side(a: list, b: list, c: list, d: list) -> int:
+    def side(a: Any, b: Any, c: Any, d: Any) -> int:
         u, v, w = ([x - y for x, y in zip(p, d, strict=True)] for p in (a, b, c))
         det = sum(u[i] * (v[i - 2] * w[i - 1] - v[i - 1] * w[i - 2]) for i in range(3))
         return (det > 0) - (det < 0)
 
-    def pierces(one: list, other: list) -> bool:
+    def pierces(one: Any, other: Any) -> bool:
         a, b, c = other
         for p, q in ((one[0], one[1]), (one[1], one[2]), (one[2], one[0])):
             if side(a, b, c, p) * side(a, b, c, q) < 0:
@@ -166,7 +172,9 @@ def test_edges_that_meet_exactly_count_as_crossings() -> None:
 
 
 @pytest.mark.parametrize(
-    "at", [[1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 0.3, 0.2], [1, 0.5, 0.5], [1, 1, 0.5], [1.5, 0, 0]], ids=str
+    "at",
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 0.3, 0.2], [1, 0.5, 0.5], [1, 1, 0.5], [1.5, 0, 0]],
+    ids=str,
 )
 def test_solids_that_only_touch_do_not_cross(at: list[float]) -> None:
     vertices, faces = together(cube(1), cube(1, at))

@@ -72,7 +72,8 @@ class WeighedMesh:
     def theta_derivatives(self) -> Array:
         """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m]."""
         J = self.solid.derivatives(1.0)
-        return np.tensordot(self.chain(), J, 1)
+        chained: Array = np.tensordot(self.chain(), J, 1)
+        return chained
 
     def theta_gradient(self, weights: ArrayLike) -> Array:
         """Return ∂(weights · θ)/∂vertices (n, 3) for weights (10,), without the derivatives of each number of θ."""
@@ -89,7 +90,7 @@ class WeighedMesh:
         if self.mass is None:
             return (self.density or 0.0) * X
         T = self._unit_theta()
-        return self.mass / T[0] * (X - np.outer(T / T[0], X[0]))
+        return np.asarray(self.mass / T[0] * (X - np.outer(T / T[0], X[0])))
 
 
 def weighed_mesh(
@@ -164,5 +165,7 @@ def _unit_theta(geometry: Geometry) -> Array:
     shape, way = geometry.shape, geometry.weighing or Weighing()
     if shape.mesh is None:
         return move_theta(primitive_theta(shape, 1.0), geometry.pose)
-    ways = {"repair": way.repair, "convex": way.convex, "shell": way.shell}
-    return move_theta(mesh_theta(shape.mesh, shape.scale, 1.0, **ways), geometry.pose)
+    theta = mesh_theta(
+        shape.mesh, shape.scale, 1.0, repair=way.repair, convex=way.convex, shell=way.shell
+    )
+    return move_theta(theta, geometry.pose)
