@@ -67,7 +67,8 @@ class WeighedMesh:
         if self.mass is None:
             return move_theta(self.solid.theta(self.density or 0.0), self.pose)
         T = self._unit_theta()
-        return T * (self.mass / T[0])
+        total: float = T[0]
+        return T * (self.mass / total)
 
     def theta_derivatives(self) -> Array:
         """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m]."""
