@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pysim.algorithms import (
         DifferentialDynamics,
         JointReactions,
+        WeighedMesh,
         aba,
         aba_derivatives,
         body_regressor,
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
         kinetic_energy,
         kinetic_energy_regressor,
         link_length_derivatives,
-        mesh_vertex_derivatives,
         minverse,
         momentum_regressor,
         nonlinear_effects,
@@ -72,7 +72,10 @@ if TYPE_CHECKING:
         rnea,
         rnea_derivatives,
         second_influence_coefficients,
+        torque_vertex_derivatives,
+        torque_vertex_gradient,
         twist_derivatives,
+        weighed_mesh,
     )
     from pysim.compile import Scene, load_model
     from pysim.model import Model, State
@@ -97,6 +100,7 @@ __all__ = [
     "State",
     "Trajectory",
     "TrajectoryError",
+    "WeighedMesh",
     "aba",
     "aba_derivatives",
     "available_isas",
@@ -126,7 +130,6 @@ __all__ = [
     "load_model",
     "load_scene",
     "load_trajectory",
-    "mesh_vertex_derivatives",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",
@@ -142,13 +145,17 @@ __all__ = [
     "rollout",
     "second_influence_coefficients",
     "simulate",
+    "torque_vertex_derivatives",
+    "torque_vertex_gradient",
     "twist_derivatives",
     "use_isa",
+    "weighed_mesh",
 ]
 
 _ALGORITHMS = (
     "DifferentialDynamics",
     "JointReactions",
+    "WeighedMesh",
     "aba",
     "body_regressor",
     "aba_derivatives",
@@ -174,7 +181,6 @@ _ALGORITHMS = (
     "kinetic_energy",
     "kinetic_energy_regressor",
     "link_length_derivatives",
-    "mesh_vertex_derivatives",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",
@@ -188,7 +194,10 @@ _ALGORITHMS = (
     "rnea",
     "rnea_derivatives",
     "second_influence_coefficients",
+    "torque_vertex_derivatives",
+    "torque_vertex_gradient",
     "twist_derivatives",
+    "weighed_mesh",
 )
 _HOME = {
     **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),

@@ -43,13 +43,31 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Weighing:
+    """How a shape gives its body mass: by its own density [kg/m³], or a share by volume of the body's mass.
+
+    Of a mesh, the solid inside it, with small holes closed (`repair`), its convex hull (`convex`), or its triangles as
+    a sheet of a thickness [m] (`shell`).
+    """
+
+    density: float | None = None
+    repair: bool = False
+    convex: bool = False
+    shell: float | None = None
+
+
+@dataclass(frozen=True)
 class Geometry:
-    """A shape on a body: `pose` (4, 4) in the body frame, colour (r, g, b, a), role "visual" or "collision"."""
+    """A shape on a body: `pose` (4, 4) in the body frame, colour (r, g, b, a), role "visual" or "collision".
+
+    `weighing` says how the body's mass comes from it; None where it does not.
+    """
 
     shape: Shape
     pose: Array
     color: tuple[float, float, float, float] | None = None
     role: str = "visual"
+    weighing: Weighing | None = None
 
     def moved(self, pose: Array) -> Geometry:
         """Return the same geometry on a body in which the old body frame sits at `pose` (4, 4)."""

@@ -1,11 +1,12 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "engine/crossings.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/shells.hpp"
 #include "engine/surface.hpp"
 
 namespace pysim::bindings {
@@ -44,15 +45,36 @@ Numbers mesh_moments(const Numbers& vertices, const Faces& faces, const Numbers&
   return sums;
 }
 
-Numbers mesh_derivatives(const Numbers& vertices, const Faces& faces, const Numbers& origin, double density) {
+/// Zeros from NumPy, whose pages the system zeroes when they are first touched.
+Numbers zeros(const py::tuple& shape) {
+  return py::module_::import("numpy").attr("zeros")(shape);
+}
+
+Numbers mesh_derivatives(
+    const Numbers& vertices, const Faces& faces, const Numbers& origin, double density, bool sheet) {
   const auto mesh = view(vertices, faces, origin);
-  Numbers rows({vertices.shape(0), py::ssize_t{3}, py::ssize_t{10}});
+  Numbers rows = zeros(py::make_tuple(vertices.shape(0), 3, 10));
   double* out = rows.mutable_data();
-  const auto size = rows.size();
   {
     const py::gil_scoped_release nogil;
-    std::fill(out, out + size, 0.0);
-    engine::kernels().meshes.derivatives(mesh, density, out);
+    const auto& kernels = engine::kernels().meshes;
+    (sheet ? kernels.sheet_derivatives : kernels.derivatives)(mesh, density, out);
+  }
+  return rows;
+}
+
+Numbers mesh_gradient(const Numbers& vertices, const Faces& faces, const Numbers& weights) {
+  const double origin[3] = {0, 0, 0};
+  check_rows(vertices, "vertices");
+  check_rows(faces, "faces");
+  if (weights.size() != 10) throw std::invalid_argument("weights must have shape (10,)");
+  const engine::MeshView mesh = {vertices.data(), faces.data(), faces.shape(0), origin};
+  Numbers rows = zeros(py::make_tuple(vertices.shape(0), 3));
+  const double* w = weights.data();
+  double* out = rows.mutable_data();
+  {
+    const py::gil_scoped_release nogil;
+    engine::kernels().meshes.gradient(mesh, w, out);
   }
   return rows;
 }
@@ -71,6 +93,35 @@ py::dict surface_faults(const Faces& faces, py::ssize_t vertices) {
                   "pinched"_a = pair(faults.pinched),
                   "repeated"_a = pair(faults.repeated),
                   "closed"_a = faults.closed);
+}
+
+/// Faces are trusted, as by the integrals.
+py::tuple find_crossings(const Numbers& vertices, const Faces& faces) {
+  check_rows(vertices, "vertices");
+  check_rows(faces, "faces");
+  engine::Crossings found;
+  const auto* points = vertices.data();
+  const auto* indices = faces.data();
+  const auto count = faces.shape(0);
+  {
+    const py::gil_scoped_release nogil;
+    found = engine::find_crossings(points, indices, count);
+  }
+  return py::make_tuple(found.count, found.first, found.second);
+}
+
+py::tuple label_shells(const Faces& faces, py::ssize_t vertices) {
+  check_rows(faces, "faces");
+  const auto count = faces.shape(0);
+  Faces shells(count);
+  const auto* indices = faces.data();
+  auto* out = shells.mutable_data();
+  py::ssize_t found = 0;
+  {
+    const py::gil_scoped_release nogil;
+    found = engine::label_shells(indices, count, vertices, out);
+  }
+  return py::make_tuple(found, shells);
 }
 
 py::tuple vertex_bounds(const Numbers& vertices) {
@@ -97,12 +148,31 @@ void bind_meshes(py::module_& m) {
         "faces"_a,
         "origin"_a,
         "density"_a,
-        "Derivative of theta about `origin` w.r.t. every vertex (vertices, 3, 10).");
+        "sheet"_a = false,
+        "Derivative of theta about `origin` w.r.t. every vertex (vertices, 3, 10); a sheet's density is mass "
+        "per area.");
+  m.def("mesh_gradient",
+        &mesh_gradient,
+        "vertices"_a,
+        "faces"_a,
+        "weights"_a,
+        "Sum of weights (10,) times the derivative of a solid's theta of unit density w.r.t. every vertex "
+        "(vertices, 3).");
   m.def("surface_faults",
         &surface_faults,
         "faces"_a,
         "vertices"_a,
         "Count and first of the faces that are outside, pinched, repeated; whether the surface is closed.");
+  m.def("find_crossings",
+        &find_crossings,
+        "vertices"_a,
+        "faces"_a,
+        "Number of pairs of faces that pass through each other, and the first pair or -1, -1.");
+  m.def("label_shells",
+        &label_shells,
+        "faces"_a,
+        "vertices"_a,
+        "Number of shells, and for each face which it belongs to; faces with a common vertex are of one.");
   m.def("vertex_bounds",
         &vertex_bounds,
         "vertices"_a,

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "simd/sum.hpp"
-#include "spatial/solid.hpp"
+#include "spatial/sheet.hpp"
 
 namespace pysim::engine {
 
@@ -95,6 +95,20 @@ PYSIM_INLINE void add_outer(double* row, const double* n, const double* w) {
   }
 }
 
+/// weights · (ten weights of each corner): one number a corner.
+template <class S>
+PYSIM_INLINE void weigh_corners(const spatial::Triangle<S>& t, const double* weights, S* shares) {
+  const auto s = t.a + t.b + t.c;
+  const auto Q = spatial::squares(t, s);
+  const spatial::Vec3<S>* corner[3] = {&t.a, &t.b, &t.c};
+  for (int slot = 0; slot < 3; ++slot) {
+    S entries[10];
+    spatial::vertex_weights(*corner[slot], s, Q, simd::all<S>(1), entries);
+    shares[slot] = simd::all<S>(weights[0]) * entries[0];
+    for (int i = 1; i < 10; ++i) shares[slot] = simd::fma(simd::all<S>(weights[i]), entries[i], shares[slot]);
+  }
+}
+
 /// What a block of faces scatters: for each lane its normal, and ten weights for each slot.
 struct Slots {
   alignas(64) double normal[mesh_block][3];
@@ -136,10 +150,69 @@ void mesh_derivatives(const MeshView& mesh, double density, double* rows) {
   }
 }
 
+/// rows (n, 3) = Σ weights ∂θ/∂v of ten weights: what `mesh_derivatives` would give, without its ten numbers
+/// an entry.
+template <class S>
+void mesh_gradient(const MeshView& mesh, const double* weights, double* rows) {
+  const auto origin = spatial::all3<S>(mesh.origin);
+  Corners corners;
+  alignas(64) double normal[3][mesh_block], share[3][mesh_block];
+  for (std::ptrdiff_t face = 0; face < mesh.count; face += mesh_block) {
+    load_corners(mesh, face, corners);
+    for (int lane = 0; lane < mesh_block; lane += S::width) {
+      const auto t = triangle<S>(corners, lane, origin);
+      const auto n = spatial::normal(t);
+      const S axes[3] = {n.x, n.y, n.z};
+      for (int axis = 0; axis < 3; ++axis) simd::store(axes[axis], normal[axis] + lane);
+      S shares[3];
+      weigh_corners(t, weights, shares);
+      for (int slot = 0; slot < 3; ++slot) simd::store(shares[slot], share[slot] + lane);
+    }
+    for (int k = 0; k < mesh_block && face + k < mesh.count; ++k) {
+      const std::ptrdiff_t* index = mesh.faces + 3 * (face + k);
+      for (int slot = 0; slot < 3; ++slot) {
+        double* row = rows + 3 * index[slot];
+        for (int axis = 0; axis < 3; ++axis) row[axis] += normal[axis][k] * share[slot][k];
+      }
+    }
+  }
+}
+
+/// rows (n, 3, 10) = ∂θ/∂v of a sheet of some mass per area; rows hold zeros before.
+template <class S>
+void sheet_derivatives(const MeshView& mesh, double area_density, double* rows) {
+  const auto origin = spatial::all3<S>(mesh.origin);
+  Corners corners;
+  alignas(64) double slots[mesh_block][3][30];
+  for (std::ptrdiff_t face = 0; face < mesh.count; face += mesh_block) {
+    load_corners(mesh, face, corners);
+    for (int lane = 0; lane < mesh_block; lane += S::width) {
+      const auto t = triangle<S>(corners, lane, origin);
+      const auto sheet = spatial::sheet_triangle(t);
+      const spatial::Vec3<S>* corner[5] = {&t.a, &t.b, &t.c, &t.a, &t.b};
+      for (int slot = 0; slot < 3; ++slot) {
+        S entries[30];
+        spatial::sheet_corner(
+            sheet, *corner[slot], *corner[slot + 1] - *corner[slot + 2], simd::all<S>(area_density), entries);
+        for (int i = 0; i < 30; ++i) simd::scatter(entries[i], &slots[lane][slot][i], 90);
+      }
+    }
+    for (int k = 0; k < mesh_block && face + k < mesh.count; ++k) {
+      const std::ptrdiff_t* index = mesh.faces + 3 * (face + k);
+      for (int slot = 0; slot < 3; ++slot) {
+        double* row = rows + 30 * index[slot];
+        for (int i = 0; i < 30; ++i) row[i] += slots[k][slot][i];
+      }
+    }
+  }
+}
+
 struct MeshKernels {
   void (*solid)(const MeshView& mesh, double* sums);
   void (*sheet)(const MeshView& mesh, double* sums);
   void (*derivatives)(const MeshView& mesh, double density, double* rows);
+  void (*sheet_derivatives)(const MeshView& mesh, double area_density, double* rows);
+  void (*gradient)(const MeshView& mesh, const double* weights, double* rows);
 };
 
 template <class Isa, int W>
@@ -148,7 +221,9 @@ constexpr MeshKernels make_mesh_kernels() noexcept {
   using One = simd::Pack<double, 1, Isa>;
   return {&mesh_moments<spatial::SolidFace, S, One>,
           &mesh_moments<spatial::SheetFace, S, One>,
-          &mesh_derivatives<S>};
+          &mesh_derivatives<S>,
+          &sheet_derivatives<S>,
+          &mesh_gradient<S>};
 }
 
 }  // namespace pysim::engine

@@ -93,8 +93,15 @@ struct SheetFace {
   }
 };
 
-/// ∂θ/∂v over n, ten numbers in the order of θ: the derivative of I = tr C 1 − C, C = ∫ x xᵀ, with the
-/// others.
+/// The six entries of θ that scale · C = scale · ∫ x xᵀ gives: I = tr C 1 − C.
+template <class S>
+PYSIM_INLINE void second_entries(const Sym3<S>& C, S scale, S* entries) {
+  entries[0] = scale * (C.yy + C.zz);
+  entries[1] = -scale * C.xy, entries[2] = scale * (C.zz + C.xx);
+  entries[3] = -scale * C.zx, entries[4] = -scale * C.yz, entries[5] = scale * (C.xx + C.yy);
+}
+
+/// ∂θ/∂v over n, ten numbers in the order of θ, for a solid of a density.
 template <class S>
 PYSIM_INLINE void vertex_weights(
     const Vec3<S>& v, const Vec3<S>& s, const Sym3<S>& Q, S density, S* weights) {
@@ -102,12 +109,9 @@ PYSIM_INLINE void vertex_weights(
   const Vec3<S> u = s + v;
   const Sym3<S> C = add_symmetric(Q, u, v);
   const S one = density * all<S>(Real(1) / 6), x = density * all<S>(Real(1) / 24);
-  const S xx = density * all<S>(Real(1) / 120);
   weights[0] = one;
   weights[1] = x * u.x, weights[2] = x * u.y, weights[3] = x * u.z;
-  weights[4] = xx * (C.yy + C.zz);
-  weights[5] = -xx * C.xy, weights[6] = xx * (C.zz + C.xx);
-  weights[7] = -xx * C.zx, weights[8] = -xx * C.yz, weights[9] = xx * (C.xx + C.yy);
+  second_entries(C, density * all<S>(Real(1) / 120), weights + 4);
 }
 
 }  // namespace pysim::spatial

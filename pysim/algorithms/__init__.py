@@ -40,7 +40,6 @@ derivatives of `aba` do, loses digits where light links hang on heavy ones (Pand
     kinetic_energy                  3e-7
     kinetic_energy_regressor        5e-7
     link_length_derivatives         3e-7
-    mesh_vertex_derivatives         4e-7
     minverse                        1e-6
     momentum_regressor              5e-7
     nonlinear_effects               4e-7
@@ -53,6 +52,7 @@ derivatives of `aba` do, loses digits where light links hang on heavy ones (Pand
     potential_energy_regressor      6e-7
     rnea                            4e-7
     rnea_derivatives                8e-7
+    torque_vertex_derivatives       4e-7
     twist_derivatives               6e-7
 """
 
@@ -71,7 +71,7 @@ from pysim.algorithms.derivatives import (
     rnea_derivatives,
     twist_derivatives,
 )
-from pysim.algorithms.design import link_length_derivatives, mesh_vertex_derivatives
+from pysim.algorithms.design import link_length_derivatives
 from pysim.algorithms.differential import DifferentialDynamics, differential_dynamics
 from pysim.algorithms.dynamics import (
     aba,
@@ -114,10 +114,13 @@ from pysim.algorithms.regressors import (
     momentum_regressor,
     potential_energy_regressor,
 )
+from pysim.algorithms.vertex_derivatives import torque_vertex_derivatives, torque_vertex_gradient
+from pysim.algorithms.weighing import WeighedMesh, weighed_mesh
 
 __all__ = [
     "DifferentialDynamics",
     "JointReactions",
+    "WeighedMesh",
     "aba",
     "aba_derivatives",
     "available_isas",
@@ -144,7 +147,6 @@ __all__ = [
     "kinetic_energy",
     "kinetic_energy_regressor",
     "link_length_derivatives",
-    "mesh_vertex_derivatives",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",
@@ -158,6 +160,9 @@ __all__ = [
     "rnea",
     "rnea_derivatives",
     "second_influence_coefficients",
+    "torque_vertex_derivatives",
+    "torque_vertex_gradient",
     "twist_derivatives",
     "use_isa",
+    "weighed_mesh",
 ]

@@ -1,7 +1,6 @@
-"""Torques as functions of a drawing: the lengths of links and the corners of a body's mesh.
+"""Torques as functions of the lengths of links: `placement_derivatives` along them.
 
-Both are analytical and chain what is there: `placement_derivatives` along the links, and the torque regressor times
-the derivatives of a solid's parameters. More chains of the kind, for a body b whose θ follows some design x:
+More chains of the kind, for a body b whose θ follows some design x, as in `torque_vertex_derivatives`:
 
     ∂τ/∂x = Y[..., 10 b : 10 b + 10] @ ∂θ/∂x        Y = joint_torque_regressor(model, q, v, a)
     ∂θ/∂x = moved_derivative(θ)                      the body moved in its frame
@@ -13,11 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim import _engine
 from pysim.algorithms.derivatives import placement_derivatives
-from pysim.algorithms.frames import carried
 from pysim.errors import ModelError, did_you_mean
-from pysim.inertia import mesh_inertia_derivatives
 from pysim.spatial.arrays import checked_out
 
 if TYPE_CHECKING:
@@ -68,58 +64,6 @@ def link_length_derivatives(
     along = placement_derivatives(model, q, v, a, f_ext, threads=threads)
     shape = (*along.shape[:-1], len(joints))
     return np.matmul(along, towards.astype(along.dtype), out=checked_out(out, shape, along.dtype))
-
-
-def mesh_vertex_derivatives(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    frame: str,
-    vertices: ArrayLike,
-    faces: ArrayLike,
-    density: float,
-    *,
-    check: bool = True,
-    threads: int = 1,
-    out: Array | None = None,
-) -> Array:
-    """Return ∂τ/∂vertices (…, nv, n, 3) [N/m or N] of the torques of a motion, as the corners of a solid move.
-
-    The solid fills a closed mesh fixed to a frame, and is part of the body that carries the frame: the body's θ is that
-    of the mesh plus whatever else it has, which plays no role. Kwon, sections 2 and 4, in one chain.
-
-    Args:
-        model: the mechanism.
-        q: configuration (…, nq).
-        v: velocity (…, nv).
-        a: dv/dt (…, nv) [m/s² or rad/s²].
-        frame: a body or a frame of the model.
-        vertices: (n, 3) [m] in the frame.
-        faces: (m, 3) indices from 0, counter-clockwise from outside.
-        density: uniform [kg/m³].
-        check: refuse what encloses no solid.
-        threads: threads that share a batch; 0 uses every processor.
-        out: an array for the result.
-
-    Raises:
-        ModelError: no such frame, or one that is fixed to the world.
-        PysimError: as of `mesh_inertia_derivatives`.
-        ValueError: as of `joint_torque_regressor`.
-    """
-    body, numbers = carried(model, frame)
-    if body < 0:
-        raise ModelError(f"frame {frame!r}", "is fixed to the world, its mass moves no joint")
-    R, p = np.reshape(numbers[:9], (3, 3)).T, np.array(numbers[9:])
-    corners = np.asarray(vertices, float) @ R.T + p
-    slopes = mesh_inertia_derivatives(corners, faces, density, check=check) @ R
-    regressor = _engine.joint_torque_regressor(model, q, v, a, threads=threads)
-    Y = regressor[..., 10 * body : 10 * body + 10]
-    shape = (*Y.shape[:-1], *slopes.shape[1:])
-    result = checked_out(out, shape, Y.dtype)
-    flat = slopes.reshape(10, -1).astype(Y.dtype)
-    np.matmul(Y, flat, out=result.reshape(*Y.shape[:-1], flat.shape[1]))
-    return result
 
 
 def _joint(model: Model, name: str) -> int:

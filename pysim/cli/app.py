@@ -201,7 +201,7 @@ def identify(
     prior
         How far the file is trusted: 0.1 to 10 %, 1 hardly.
     using
-        Equations of torque or of energy.
+        Equations of torque, of energy, or of the momentum of a floating base.
     window
         Length of the differentiating filter [s].
     free_base

@@ -84,7 +84,6 @@ def _read(path: Path, data: Path, options: IdentifyOptions) -> tuple[Model, Samp
 
 def say_fit(found: Identification) -> None:
     """Print how well the equations hold, before and after."""
-    names = found.model.velocity_names if len(found.noise) > 1 else ("energy [J]",)
     left_out = found.cross_validation.mean(axis=0) if len(found.cross_validation) else None
     rows = [
         (
@@ -94,7 +93,7 @@ def say_fit(found: Identification) -> None:
             f"{left_out[j]:.4g}" if left_out is not None else "",
             f"{found.noise[j]:.4g}",
         )
-        for j, name in enumerate(names)
+        for j, name in enumerate(found.equations)
     ]
     say(
         f"  base        {found.told} of {len(found.base)} parameters, condition {found.condition:.3g}"

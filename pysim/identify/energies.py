@@ -20,7 +20,7 @@ from pysim.algorithms import (
     potential_energy,
     potential_energy_regressor,
 )
-from pysim.errors import IdentificationError
+from pysim.identify.intervals import check_intervals, integrals
 from pysim.identify.regression import Triangles, reduce_rows
 
 if TYPE_CHECKING:
@@ -40,15 +40,7 @@ def compress_energies(
     Raises:
         IdentificationError: the recording is shorter than an interval a fold.
     """
-    step = float(np.diff(samples.t).mean())
-    stride = max(1, round(interval / step))
-    count = (len(samples) - 1) // stride
-    if count < folds:
-        problem = (
-            f"lasts {samples.t[-1] - samples.t[0]:g} [s], less than {folds} intervals of {interval:g} [s]; record "
-            "longer or take a shorter interval"
-        )
-        raise IdentificationError(samples.source, problem)
+    stride, count = check_intervals(samples, folds, interval)
     edges = np.linspace(0, count, folds + 1).astype(int)
     found = []
     for first, last in pairwise(edges):
@@ -78,13 +70,6 @@ def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
         else:
             column = unknowns.column(name, v, v)
             force = force + unknowns.known_resistance(name) * column
-            columns.append(_integrals(v * column, samples.t, stride))
-    work = _integrals((v * force).sum(axis=1, keepdims=True), samples.t, stride)
+            columns.append(integrals(v * column, samples.t, stride))
+    work = integrals((v * force).sum(axis=1, keepdims=True), samples.t, stride)
     return np.concatenate([*columns, work - np.diff(known)[:, None]], axis=1)
-
-
-def _integrals(rate: Array, t: Array, stride: int) -> Array:
-    """∫ rate dt over consecutive intervals (k, …)."""
-    pieces = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
-    whole: Array = pieces.reshape(-1, stride, rate.shape[1]).sum(axis=1)
-    return whole

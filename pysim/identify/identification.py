@@ -13,6 +13,7 @@ from pysim.identify.base import BaseParameters, base_parameters, column_scale, t
 from pysim.identify.energies import compress_energies
 from pysim.identify.estimate import Estimate, Prior, estimate
 from pysim.identify.found import found_model
+from pysim.identify.momenta import MOMENTA, compress_momenta
 from pysim.identify.regression import Triangles, compress_torques, one_thread
 from pysim.identify.unknowns import Unknowns
 from pysim.inertia import nearest_physical, theta_from_com
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-EQUATIONS = ("torque", "energy")
+EQUATIONS = ("torque", "energy", "momentum")
 _SOLID = 1e-4  # smallest second moment of a prior, relative to its largest
 _REWEIGHTED = 3  # times the noise is estimated anew
 _EXACT = 1e-5  # of its signal: no sensor has less noise
@@ -39,7 +40,8 @@ _PAYLOAD_DEVIATION = 3.0
 class Identification:
     """What a recording tells of a mechanism.
 
-    Arrays over equations have one number a coordinate (nv,) [N or N·m], or one [J] where energies were used.
+    Arrays over equations have one number a coordinate (nv,) [N or N·m]; one [J] where energies were used; six
+    [N·s, N·m·s] where momenta were, and a seventh [kg] if nothing pushed.
     """
 
     model: Model  # with everything that was found
@@ -50,6 +52,7 @@ class Identification:
     base_deviations: Array  # their standard deviations
     told: int  # of the base parameters, how many the motion can tell
     condition: float  # of the weighted equations for the base parameters, columns of unit length
+    equations: tuple[str, ...]  # a name for each kind of them
     noise: Array  # standard deviation of one equation
     residual: Array  # root mean square on the recording
     residual_before: Array  # the same of the model as it was given
@@ -97,12 +100,13 @@ def identify(
         resistances: which of "damping", "friction" (Coulomb), "armature" and "offset" (of the torque) to identify too.
         prior: standard deviation of the logarithms by which a body is believed to differ from the model's: 0.1 trusts
             the model to 10 %, 1 hardly.
-        using: equations of motion, "torque", or of "energy", which need no accelerations.
-        interval: length of an interval of the energy equations [s].
+        using: equations of motion, "torque"; or of "energy", which need no accelerations; or, of a floating base, of
+            "momentum", which need no torques of joints either.
+        interval: length of an interval of the energy or momentum equations [s].
         folds: parts of the recording, each left out once for cross-validation; 1 for none.
 
     Raises:
-        IdentificationError: too few samples, or an unknown body, frame or resistance.
+        IdentificationError: too few samples, an unknown body, frame or resistance, or momentum of what is fixed.
     """
     if using not in EQUATIONS:
         hint = did_you_mean(using, EQUATIONS)
@@ -128,10 +132,18 @@ def _identified(
     base = base_parameters(unknowns)
     _check_count(samples, unknowns.model, base)
     folds = max(1, min(folds, len(samples) // 2))
-    if using == "energy":
-        triangles = compress_energies(unknowns, samples, folds, interval)
-    else:
+    if using == "torque":
         triangles = compress_torques(unknowns, samples, folds)
+    else:
+        compress = compress_energies if using == "energy" else compress_momenta
+        triangles = compress(unknowns, samples, folds, interval)
+        _check_intervals(triangles, base, samples, interval)
+    names = equation_names(unknowns.model, using)
+    if using == "momentum" and triangles.equations > len(names):
+        names = (*names, "mass of all [kg]")
+        notes.append(
+            "nothing pushes the base: momentum tells ratios, the mass of all is the model's"
+        )
     noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)
     W, told = told_by(base, R)
@@ -154,6 +166,7 @@ def _identified(
         base_deviations=np.sqrt(np.diag(covariance)),
         told=told,
         condition=condition,
+        equations=names,
         noise=noise,
         residual=np.sqrt(triangles.squares(found.p) / count),
         residual_before=np.sqrt(triangles.squares(unknowns.start) / count),
@@ -167,6 +180,13 @@ def predicted_torque(model: Model, samples: Samples) -> Array:
     return rnea(model, samples.q, samples.v, samples.a) - passive_forces(
         model, samples.q, samples.v
     )
+
+
+def equation_names(model: Model, using: str) -> tuple[str, ...]:
+    """Return a name for every kind of equation."""
+    if using == "torque":
+        return model.velocity_names
+    return ("energy [J]",) if using == "energy" else MOMENTA
 
 
 def _bodies(
@@ -202,6 +222,18 @@ def _check_count(samples: Samples, model: Model, base: BaseParameters) -> None:
         problem = (
             f"{len(samples)} rows give {equations} equations for {len(base)} base parameters; record at least {least} "
             "rows, better a hundred times as many"
+        )
+        raise IdentificationError(samples.source, problem)
+
+
+def _check_intervals(
+    triangles: Triangles, base: BaseParameters, samples: Samples, interval: float
+) -> None:
+    equations = triangles.count() * triangles.equations
+    if equations < len(base):
+        problem = (
+            f"{triangles.count()} intervals of {interval:g} [s] give {equations} equations for {len(base)} base "
+            "parameters; take a shorter interval or record longer"
         )
         raise IdentificationError(samples.source, problem)
 

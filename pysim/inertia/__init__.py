@@ -30,6 +30,7 @@ from pysim.inertia.mesh import (
     mesh_inertia,
     mesh_inertia_density_derivative,
     mesh_inertia_derivatives,
+    mesh_inertia_gradient,
     moved_derivative,
 )
 from pysim.inertia.orders import (
@@ -86,6 +87,7 @@ __all__ = [
     "mesh_inertia",
     "mesh_inertia_density_derivative",
     "mesh_inertia_derivatives",
+    "mesh_inertia_gradient",
     "move_theta",
     "moved_derivative",
     "moving_matrix",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError, PysimWarning
+from pysim.inertia.shells import shells_of
 from pysim.inertia.surface import FLAT, Surface, counted, edges, read_surface
 
 if TYPE_CHECKING:
@@ -201,41 +202,18 @@ def _spread(where: str, count: int, links: dict[int, list[tuple[int, bool]]]) ->
 
 
 def _outside_out(where: str, vertices: Vertices, faces: Faces) -> Faces:
-    """Turn shells that are inside out; one inside another is a cavity."""
-    labels, shell = np.unique(_shells(len(vertices), faces), return_inverse=True)
-    a, b, c = (vertices[faces[:, k]] - vertices.mean(axis=0) for k in range(3))
-    volume = np.bincount(shell, np.einsum("ij,ij->i", a, np.cross(b, c)), len(labels))
-    low, high = np.full((len(labels), 3), np.inf), np.full((len(labels), 3), -np.inf)
-    corners = vertices[faces]
-    np.minimum.at(low, shell, corners.min(axis=1))
-    np.maximum.at(high, shell, corners.max(axis=1))
-    solid = volume > 0
-    if not solid.any():  # cavities too
+    """Turn the whole if it is inside out, then shells that are and that are no cavities."""
+    surface = read_surface(vertices, faces, where)
+    shells = shells_of(surface, faces)
+    if (shells.volume[shells.around == 0] < 0).all():  # what lies in nothing
         _warn(where, "every triangle faces inwards, turned for the volume")
-        return faces[:, ::-1]
-    wrong = [
-        k
-        for k in np.flatnonzero(volume < 0)
-        if not ((low[k] >= low[solid]) & (high[k] <= high[solid])).all(axis=1).any()
-    ]
-    if not wrong:
-        return faces
-    turned = counted(len(wrong), "shell")
-    _warn(where, f"{turned} inside out, of {len(labels)}, turned for the volume")
-    return np.where(np.isin(shell, wrong)[:, None], faces[:, ::-1], faces)
-
-
-def _shells(count: int, faces: Faces) -> NDArray[np.int64]:
-    """Label the triangles (m,) that hang together by the least of their vertices."""
-    label = np.arange(count)
-    while True:
-        least = label[faces].min(axis=1)
-        after = label.copy()
-        np.minimum.at(after, faces, least[:, None])
-        after = after[after]
-        if (after == label).all():
-            return label[faces[:, 0]]
-        label = after
+        surface = read_surface(vertices, faces[:, ::-1], where)
+        shells = shells_of(surface, surface.faces)
+    if shells.inside_out.any():
+        turned = counted(int(shells.inside_out.sum()), "shell")
+        _warn(where, f"{turned} inside out, of {len(shells)}, turned for the volume")
+    turn = shells.inside_out[shells.of_face]
+    return np.where(turn[:, None], surface.faces[:, ::-1], surface.faces)
 
 
 def _warn(where: str, text: str) -> None:

@@ -17,7 +17,9 @@ from pysim.inertia.parameters import move_theta, theta_from_origin
 from pysim.inertia.surface import (
     Surface,
     check_closed,
+    check_crossings,
     check_density,
+    check_shells,
     check_thickness,
     check_volume,
     read_surface,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
     from pysim.spatial.arrays import Array
 
+AFFORDABLE = 100_000  # faces whose crossings are sought unasked
+
 
 def mesh_inertia(
     vertices: ArrayLike,
@@ -36,6 +40,7 @@ def mesh_inertia(
     density: float,
     *,
     check: bool = True,
+    crossings: bool | None = None,
     repair: bool = False,
     convex: bool = False,
     shell: float | None = None,
@@ -48,6 +53,8 @@ def mesh_inertia(
         faces: (m, 3) indices from 0, counter-clockwise from outside.
         density: uniform [kg/m³].
         check: refuse what encloses no solid; without it the integrals are taken over whatever is there.
+        crossings: warn of faces that pass through each other (not of faces in one plane that overlap); by default in
+            meshes of at most 100 000 faces, for it costs ten times as much as the integral.
         repair: join, turn, drop and add triangles until there is a solid, and warn of what was done.
         convex: take the convex hull instead.
         shell: take the triangles themselves instead, as a thin sheet of this thickness [m] about them; they may be
@@ -56,38 +63,118 @@ def mesh_inertia(
 
     Raises:
         PysimError: a vertex is not finite, a face names none, there are fewer than four faces, the surface is open,
-            wound inconsistently or inside out, has a face twice, encloses nothing; the density is negative.
+            wound inconsistently or inside out, as a whole or in a shell that is no cavity, has a face twice, encloses
+            nothing; the density is negative.
     """
     mu, surface = check_density(density), read_surface(vertices, faces, name)
-    if sum((repair, convex, shell is not None)) > 1:
-        raise PysimError(name, "repair, convex and shell are alternatives; give one of them")
+    _check_ways(name, repair=repair, convex=convex, shell=shell)
     if shell is not None:
         return mu * check_thickness(shell) * sheet_theta(surface)
     if repair:
         surface = read_surface(*mended(surface.vertices, surface.faces, name, fill=True), name)
     if convex:
         surface = hull(surface)
-    elif check:
-        check_closed(surface)
-    theta = solid_theta(surface)
-    if check:
-        check_volume(surface, float(theta[0]))
+    theta = _checked_theta(surface) if check else solid_theta(surface)
+    if crossings is None:
+        crossings = check and not convex and len(surface.faces) <= AFFORDABLE
+    if crossings:
+        check_crossings(surface)
     return mu * theta
 
 
 def mesh_inertia_derivatives(
-    vertices: ArrayLike, faces: ArrayLike, density: float, *, check: bool = True, name: str = "mesh"
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    density: float,
+    *,
+    check: bool = True,
+    repair: bool = False,
+    convex: bool = False,
+    shell: float | None = None,
+    name: str = "mesh",
 ) -> Array:
-    """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m] of `mesh_inertia`, with its check and errors.
+    """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m] of `mesh_inertia`, with its arguments and errors.
 
     Each face adds its normal times three weights, one to the slot of each of its corners. The axis of θ is the last in
-    memory.
+    memory. With `convex` the derivatives of vertices inside the hull are zero; a vertex in the middle of a facet or an
+    edge of the hull has only one-sided ones, and gets those of the triangles that the hull has now.
+
+    Raises:
+        PysimError: as `mesh_inertia`, and for `repair`, which changes the vertices.
     """
     mu, surface = check_density(density), read_surface(vertices, faces, name)
-    if check:
-        check_closed(surface)
-    rows: Array = _engine.mesh_derivatives(surface.vertices, surface.faces, np.zeros(3), mu)
-    return np.moveaxis(rows, -1, 0)
+    surface = _differentiable(surface, check=check, repair=repair, convex=convex, shell=shell)
+    return np.moveaxis(_derivative_rows(surface, mu, shell), -1, 0)
+
+
+def mesh_inertia_gradient(
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    density: float,
+    weights: ArrayLike,
+    *,
+    check: bool = True,
+    repair: bool = False,
+    convex: bool = False,
+    shell: float | None = None,
+    name: str = "mesh",
+) -> Array:
+    """Return ∂(weights · θ)/∂vertices (n, 3) of `mesh_inertia`: the transpose of its derivatives, for weights (10,).
+
+    The (10, n, 3) numbers of `mesh_inertia_derivatives` are not formed, but for a sheet.
+
+    Raises:
+        PysimError: as `mesh_inertia_derivatives`; weights that are not ten finite numbers.
+    """
+    w = np.asarray(checked(weights, "weights", (10,)), float)
+    if w.ndim != 1:
+        raise PysimError("weights", f"must have shape (10,), got {w.shape}")
+    mu, surface = check_density(density), read_surface(vertices, faces, name)
+    surface = _differentiable(surface, check=check, repair=repair, convex=convex, shell=shell)
+    if shell is not None:
+        return np.asarray(_derivative_rows(surface, mu, shell) @ w)
+    return _engine.mesh_gradient(surface.vertices, surface.faces, mu * w)
+
+
+def _derivative_rows(surface: Surface, density: float, shell: float | None) -> Array:
+    """∂θ/∂vertices (n, 3, 10) of the solid, or of a sheet of this thickness."""
+    if shell is not None:
+        density *= check_thickness(shell)
+    sheet = shell is not None
+    return _engine.mesh_derivatives(
+        surface.vertices, surface.faces, np.zeros(3), density, sheet=sheet
+    )
+
+
+def _differentiable(
+    surface: Surface, *, check: bool, repair: bool, convex: bool, shell: float | None
+) -> Surface:
+    """The triangles whose integrals are differentiated."""
+    _check_ways(surface.where, repair=repair, convex=convex, shell=shell)
+    if repair:
+        problem = (
+            "cannot be repaired and differentiated at once, for its vertices change; mend it first"
+        )
+        raise surface.fail(problem)
+    if convex:
+        return hull(surface)
+    if check and shell is None:
+        _checked_theta(surface)
+    return surface
+
+
+def _checked_theta(surface: Surface) -> NDArray[np.float64]:
+    """θ (10,) of unit density of a surface that is closed and outside out."""
+    faces = check_closed(surface)
+    theta = solid_theta(surface)
+    check_volume(surface, float(theta[0]))
+    check_shells(surface, faces)
+    return theta
+
+
+def _check_ways(name: str, *, repair: bool, convex: bool, shell: float | None) -> None:
+    if sum((repair, convex, shell is not None)) > 1:
+        raise PysimError(name, "repair, convex and shell are alternatives; give one of them")
 
 
 def mesh_inertia_density_derivative(

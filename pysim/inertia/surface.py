@@ -14,6 +14,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import PysimError, PysimWarning
+from pysim.inertia.shells import is_one_shell, shells_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -95,16 +96,21 @@ def check_thickness(thickness: float, where: str = "shell") -> float:
     return value
 
 
-def check_closed(surface: Surface) -> None:
-    """Raise PysimError unless the faces enclose a solid; warn of faces that have no area."""
+def check_closed(surface: Surface) -> Faces:
+    """Return the faces with one vertex at each place; PysimError unless they enclose a solid.
+
+    Warns of faces that have no area.
+    """
     count = len(surface.faces)
     if count < 4:
         raise surface.fail(
             f"has {counted(count, 'face', tell=False)}; a closed surface has at least 4"
         )
-    faults = _engine.surface_faults(surface.faces, len(surface.vertices))
+    faces = surface.faces
+    faults = _engine.surface_faults(faces, len(surface.vertices))
     if not faults["closed"] or faults["repeated"][0]:
-        faults = _engine.surface_faults(welded(surface), len(surface.vertices))
+        faces = welded(surface)
+        faults = _engine.surface_faults(faces, len(surface.vertices))
     repeated, first = faults["repeated"]
     if repeated:
         raise surface.fail(
@@ -116,6 +122,39 @@ def check_closed(surface: Surface) -> None:
     pinched, first = faults["pinched"]
     if pinched:
         surface.warn(f"{counted(pinched, 'face')} without area, the first is face {first}")
+    return faces
+
+
+def check_shells(surface: Surface, faces: Faces) -> None:
+    """Raise PysimError if a shell faces inwards and is no cavity; warn of one that lies in the solid of another.
+
+    `faces` are those that `check_closed` returned.
+    """
+    if is_one_shell(surface, faces):  # `check_volume` has looked at it
+        return
+    shells = shells_of(surface, faces)
+    wrong = np.flatnonzero(shells.inside_out)
+    if len(wrong):
+        raise surface.fail(
+            f"{counted(len(wrong), 'shell')} inside out, of {len(shells)}, and no cavity of another; the first begins "
+            f"with face {shells.first[wrong[0]]}; reverse its faces, or repair=True"
+        )
+    twice = np.flatnonzero(shells.twice)
+    if len(twice):
+        surface.warn(
+            f"{counted(len(twice), 'shell')} inside another, of {len(shells)}, and weighed twice there, the first "
+            f"begins with face {shells.first[twice[0]]}"
+        )
+
+
+def check_crossings(surface: Surface) -> None:
+    """Warn of faces that pass through each other: what lies inside twice is weighed twice."""
+    count, first, second = _engine.find_crossings(surface.vertices, surface.faces)
+    if count:
+        surface.warn(
+            f"{counted(count, 'pair', tell=False)} of faces cross, the first are faces {first} and {second}; space "
+            "inside twice is weighed twice"
+        )
 
 
 def check_volume(surface: Surface, volume: float) -> None:

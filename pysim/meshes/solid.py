@@ -6,15 +6,18 @@ twice, one wound the wrong way, a shell inside out) is mended for the integral, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim.errors import PysimError, SceneError
-from pysim.inertia import mesh_inertia
+from pysim.inertia import mesh_inertia, mesh_inertia_derivatives, mesh_inertia_gradient
 from pysim.inertia.mending import mended
-from pysim.inertia.surface import FLAT
+from pysim.inertia.mesh import AFFORDABLE
+from pysim.inertia.surface import FLAT, check_crossings, check_shells, read_surface
 from pysim.meshes.triangles import read_mesh
+from pysim.spatial.arrays import checked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +25,97 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MeshSolid:
+    """What is weighed of a mesh: vertices (n, 3) [m], faces (m, 3) outside out, the hull or a sheet [m] of them."""
+
+    vertices: Array
+    faces: NDArray[np.int64]
+    convex: bool = False
+    shell: float | None = None
+    where: str = "mesh"
+
+    def moved(self, vertices: ArrayLike) -> MeshSolid:
+        """Return the same faces over other vertices (n, 3) [m].
+
+        Raises:
+            PysimError: another number of vertices, or a NaN.
+        """
+        return replace(self, vertices=checked(vertices, "vertices", self.vertices.shape, unit="m"))
+
+    def theta(self, density: float) -> Array:
+        """Return θ (10,) for a density [kg/m³], about the vertices' origin."""
+        return mesh_inertia(
+            self.vertices,
+            self.faces,
+            density,
+            check=False,
+            convex=self.convex,
+            shell=self.shell,
+            name=self.where,
+        )
+
+    def derivatives(self, density: float) -> Array:
+        """Return ∂θ/∂vertices (10, n, 3) for a density [kg/m³]."""
+        return mesh_inertia_derivatives(
+            self.vertices,
+            self.faces,
+            density,
+            check=False,
+            convex=self.convex,
+            shell=self.shell,
+            name=self.where,
+        )
+
+    def gradient(self, weights: ArrayLike) -> Array:
+        """Return ∂(weights · θ)/∂vertices (n, 3) of unit density, for weights (10,)."""
+        return mesh_inertia_gradient(
+            self.vertices,
+            self.faces,
+            1.0,
+            weights,
+            check=False,
+            convex=self.convex,
+            shell=self.shell,
+            name=self.where,
+        )
+
+    def tell(self) -> None:
+        """Warn of shells inside each other and of crossing faces: what is inside twice is weighed twice."""
+        if self.convex or self.shell is not None:
+            return
+        surface = read_surface(self.vertices, self.faces, self.where)
+        check_shells(surface, surface.faces)
+        if len(self.faces) <= AFFORDABLE:
+            check_crossings(surface)
+
+
+def read_solid(
+    path: Path,
+    scale: ArrayLike,
+    *,
+    repair: bool = False,
+    convex: bool = False,
+    shell: float | None = None,
+) -> MeshSolid:
+    """Return what `mesh_theta` weighs of a file, with vertices in metres.
+
+    Raises:
+        SceneError: as `mesh_theta`.
+    """
+    mesh = read_mesh(path)
+    factors = np.broadcast_to(np.asarray(scale, float), (3,))
+    vertices = mesh.vertices * factors
+    faces = mesh.faces if factors.prod() >= 0 else mesh.faces[:, ::-1]
+    where = str(path)
+    if convex or shell is not None:
+        return MeshSolid(vertices, faces, convex, shell, where)
+    try:
+        return MeshSolid(*mended(vertices, faces, where, fill=repair), where=where)
+    except PysimError as error:
+        raise SceneError(error.where, error.problem) from None
 
 
 def mesh_theta(
@@ -46,18 +140,14 @@ def mesh_theta(
     Raises:
         SceneError: the file cannot be read, or its triangles enclose no volume.
     """
-    mesh = read_mesh(path)
-    factors = np.broadcast_to(np.asarray(scale, float), (3,))
-    vertices = mesh.vertices * factors
-    faces = mesh.faces if factors.prod() >= 0 else mesh.faces[:, ::-1]
-    where = str(path)
+    solid = read_solid(path, scale, repair=repair, convex=convex, shell=shell)
     try:
-        if convex or shell is not None:
-            return mesh_inertia(vertices, faces, density, convex=convex, shell=shell, name=where)
-        vertices, faces = mended(vertices, faces, where, fill=repair)
-        theta = mesh_inertia(vertices, faces, density, check=False, name=where)
+        theta = solid.theta(density)
+        solid.tell()
     except PysimError as error:
         raise SceneError(error.where, error.problem) from None
-    if theta[0] <= density * FLAT * np.ptp(vertices, axis=0).max() ** 3:
-        raise SceneError(where, "encloses no volume, so a density gives no mass; give numbers")
+    size = np.ptp(solid.vertices, axis=0).max()
+    if shell is None and theta[0] <= density * FLAT * size**3:
+        problem = "encloses no volume, so a density gives no mass; give numbers"
+        raise SceneError(solid.where, problem)
     return theta

@@ -17,8 +17,9 @@ from pysim.inertia import (
 from pysim.scene.packages import resolve_uri
 from pysim.scene.possible import log
 from pysim.scene.spec import BodySpec
+from pysim.scene.tables import Solid
 from pysim.scene.written import toml_inertia
-from pysim.shapes import SIZES, Geometry, Shape, primitive_theta
+from pysim.shapes import SIZES, Geometry, Shape, Weighing, primitive_theta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
-    from pysim.scene.tables import Body, Inertia, Look, Solid, Visual
+    from pysim.scene.tables import Body, Inertia, Look, Visual
     from pysim.scene.wording import Problems
 
     Array = NDArray[np.float64]
@@ -52,7 +53,7 @@ class BodyReader:
             for k, visual in enumerate(body.visual)
         ]
         geometries = tuple(
-            Geometry(shape, table.at.matrix, table.color)
+            Geometry(shape, table.at.matrix, table.color, weighing=_weighing(body, table))
             for table, shape in [*solids, *visuals]
             if shape is not None
         )
@@ -91,7 +92,7 @@ class BodyReader:
         if body.mass is None:
             self._refuse_massless(body, path, given)
             return np.zeros(10)
-        if not solids or body.inertia is not None or body.mass == 0:
+        if not solids or not _spreads_mass(body):
             return self._from_numbers(body, path)
         if "com" in given:
             problem = "comes from the shape here; leave com out, or give an inertia too"
@@ -156,6 +157,17 @@ class BodyReader:
 
     def _from_numbers(self, body: Body, path: Steps) -> Array:
         return theta_of_numbers(body, body.name, path, self.problems, self.inertia)
+
+
+def _spreads_mass(body: Body) -> bool:
+    """True if the body's mass is spread over its shapes, if it has any."""
+    return bool(body.mass) and body.inertia is None
+
+
+def _weighing(body: Body, table: Visual) -> Weighing | None:
+    if not isinstance(table, Solid) or (table.density is None and not _spreads_mass(body)):
+        return None
+    return Weighing(table.density, table.repair, table.convex, table.shell)
 
 
 def theta_of_numbers(

@@ -12,6 +12,7 @@ import numpy as np
 
 import pysim
 from pysim import algorithms
+from pysim.meshes import MeshSolid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +21,25 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-NO_ALGORITHMS = {"DifferentialDynamics", "JointReactions", "available_isas", "use_isa"}
+NO_ALGORITHMS = {
+    "DifferentialDynamics",
+    "JointReactions",
+    "WeighedMesh",
+    "available_isas",
+    "torque_vertex_gradient",  # one result for all states
+    "use_isa",
+    "weighed_mesh",
+}
 TETRAHEDRON = (
     np.array([[0, 0, 0], [0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.1]]),
     np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
 )
+
+
+def tetrahedron(model: pysim.Model, link: str) -> pysim.WeighedMesh:
+    """A solid of 1000 kg/m³ on a link."""
+    body, pose = model.frames[link]
+    return pysim.WeighedMesh(body, MeshSolid(*TETRAHEDRON), pose, density=1000.0)
 
 
 @dataclass(frozen=True)
@@ -136,8 +151,8 @@ EVERY: dict[str, Callable[..., Any]] = {
     "link_length_derivatives": lambda m, s, **o: pysim.link_length_derivatives(
         m, s.q, s.v, s.a, links(m), s.f_ext, **o
     ),
-    "mesh_vertex_derivatives": lambda m, s, **o: pysim.mesh_vertex_derivatives(
-        m, s.q, s.v, s.a, "tool", *TETRAHEDRON, 1000.0, **o
+    "torque_vertex_derivatives": lambda m, s, **o: pysim.torque_vertex_derivatives(
+        m, s.q, s.v, s.a, tetrahedron(m, "tool"), **o
     ),
 }
 FORMS: dict[str, Callable[..., Any]] = {  # with the group operations of a model

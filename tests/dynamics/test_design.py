@@ -1,6 +1,6 @@
-"""Torques as functions of link lengths and of meshes.
+"""Torques as functions of link lengths and of bodies moved in their frames.
 
-Oracle: sixth-order differences of the torques of a mechanism that is built again, longer or with a corner moved.
+Oracle: sixth-order differences of the torques of a mechanism that is built again, longer or with a body moved.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pysim
 from pysim.compile import compile_model
 from pysim.inertia import mesh_inertia, moved_derivative
 from pysim.spatial import exp
-from tests.dynamics.every import TETRAHEDRON
+from tests.dynamics.every import TETRAHEDRON, tetrahedron
 from tests.dynamics.test_design_derivatives import moved_parameters, state
 from tests.joints.chains import KINDS as PLUGINS
 from tests.joints.chains import plugin_chain
@@ -82,37 +82,14 @@ def test_a_joint_at_its_parents_origin_and_an_unknown_one_are_refused(rng):
         pysim.link_length_derivatives(model, x, x, x, ["joint"])
 
 
-def with_mesh(spec, body, vertices):
-    """The mechanism with the solid of these corners added to a body of the file."""
-    theta = mesh_inertia(vertices, TETRAHEDRON[1], 700.0)
-    bodies = tuple(replace(b, theta=b.theta + theta) if b.name == body else b for b in spec.bodies)
-    return replace(spec, bodies=bodies)
-
-
-@pytest.mark.parametrize("body", ["body3", "body5"])
-def test_torques_follow_the_corners_of_a_mesh(rng, body, isa):
-    kinds = ["free", "revolute", "universal", "fixed", "prismatic", "fixed"]
-    spec = random_tree(rng, kinds, chain=True)  # both bodies are welded to the one before
-    vertices, faces = TETRAHEDRON
-    model = compile_model(with_mesh(spec, body, vertices))
-    q, v, a, _ = state(model, rng)
-
-    def torque(d):
-        moved = with_mesh(spec, body, vertices + d.reshape(4, 3))
-        return pysim.rnea(compile_model(moved), q, v, a)
-
-    mine = pysim.mesh_vertex_derivatives(model, q, v, a, body, vertices, faces, 700.0)
-    close(mine.reshape(model.nv, 12), along(torque, 12))
-
-
 def test_corners_that_move_together_move_the_body(rng):
     """A chain of other derivatives: the whole mesh moved is ∂θ/∂η of `moved_derivative`."""
     model = compile_model(random_tree(rng, ["free", "ball"], chain=True))
     q, v, a, _ = state(model, rng)
     vertices, faces = TETRAHEDRON
-    each = pysim.mesh_vertex_derivatives(model, q, v, a, "body1", vertices, faces, 700.0)
+    each = pysim.torque_vertex_derivatives(model, q, v, a, tetrahedron(model, "body1"))
     Y = pysim.joint_torque_regressor(model, q, v, a)[:, 10:20]
-    together = Y @ moved_derivative(mesh_inertia(vertices, faces, 700.0))
+    together = Y @ moved_derivative(mesh_inertia(vertices, faces, 1000.0))
     close(each.sum(axis=1), together[:, :3])
     spun = [np.cross(e, vertices) for e in np.eye(3)]
     close(np.einsum("ink,rnk->ir", each, spun), together[:, 3:])
@@ -132,13 +109,3 @@ def test_a_body_moved_in_its_frame_changes_the_torques_as_the_chain_says(rng):
 
     Y = pysim.joint_torque_regressor(model, q, v, a)[:, 10:20]
     close(Y @ moved_derivative(model.parameters[1]), along(torque, 6))
-
-
-def test_a_mesh_on_the_world_is_refused(rng):
-    spec = random_tree(rng, ["revolute", "fixed"])
-    model = compile_model(
-        replace(spec, joints=tuple(replace(j, parent="world") for j in spec.joints))
-    )
-    x = np.zeros(1)
-    with pytest.raises(pysim.ModelError, match="frame 'body1': is fixed to the world"):
-        pysim.mesh_vertex_derivatives(model, x, x, x, "body1", *TETRAHEDRON, 700.0)

@@ -50,8 +50,13 @@ def arm_recording(model: pysim.Model, count: int, seed: int, step: float = 1e-3)
     return recorded(model, t, q + 0.5 * (lower + upper), v, a, rng)
 
 
-def flight_recording(model: pysim.Model, count: int, seed: int, step: float = 1e-3) -> Recording:
-    """A walking robot thrown into the air, its legs driven along sines: nothing touches the base."""
+def flight_recording(
+    model: pysim.Model, count: int, seed: int, step: float = 1e-3, push: float = 0.0
+) -> Recording:
+    """A walking robot thrown into the air, its legs driven along sines.
+
+    Nothing touches the base, or a known wrench of sines with the amplitude `push` [N, N·m].
+    """
     rng = np.random.default_rng(seed)
     joints = model.nv - 6
     frequency, phase = rng.uniform(4, 12, (2, joints)), rng.uniform(0, 6, (2, joints))
@@ -61,7 +66,8 @@ def flight_recording(model: pysim.Model, count: int, seed: int, step: float = 1e
     for k in range(count):
         swing = min(1.0, k * step / 0.5) ** 2  # set in softly: a filter smooths jerks away
         wanted = swing * (amplitude * np.sin(frequency * k * step + phase)).sum(axis=0)
-        tau = np.r_[np.zeros(6), 60 * (wanted - q[7:]) - 1.5 * v[6:]]
+        wrench = push * np.sin(k * step * np.arange(5.0, 11.0))
+        tau = np.r_[wrench, 60 * (wanted - q[7:]) - 1.5 * v[6:]]
         rows.append((q, v, pysim.aba(model, q, v, tau)))
         q, v = runge_kutta(model, q, v, tau, step)
     q, v, a = map(np.array, zip(*rows, strict=True))

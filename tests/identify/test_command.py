@@ -57,7 +57,7 @@ def test_a_run_gives_back_the_scene_that_made_it(
         ),
         (
             ["drawn.toml", "run.h5", "--using", "power"],
-            "using 'power': unknown equations; known: torque, energy",
+            "using 'power': unknown equations; known: torque, energy, momentum",
         ),
     ],
 )

@@ -223,6 +223,59 @@ def test_a_robot_in_flight_is_identified_to_its_noise_on_a_motion_held_out() -> 
     assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=0.02)
 
 
+def test_momenta_identify_a_robot_in_flight_without_torques_or_accelerations() -> None:
+    """Not even the joints' torques: they are replaced by nonsense."""
+    anymal = load_robot("anymal")
+    drawing = mistaken(anymal, seed=2)
+    drawing = drawing.with_parameters(
+        drawing.parameters * (anymal.total_mass / drawing.total_mass)  # weighed
+    )
+    own, other = flight_recording(anymal, 4000, seed=1), flight_recording(anymal, 1500, seed=7)
+    tau = np.where(np.arange(anymal.nv) < 6, own.tau, 1e3)
+    samples = make_samples(drawing, own.t, own.q, tau, window=0.05)
+    found = identify(drawing, samples, using="momentum", folds=1)
+    assert found.equations[:6] == ("p.x", "p.y", "p.z", "L.x", "L.y", "L.z")
+    text = "nothing pushes the base: momentum tells ratios, the mass of all is the model's"
+    assert found.notes == (text,)
+    assert inertia.is_physical(found.theta).all()
+    assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=1e-3)
+    before, after = (held_out_error(m, other)[6:] / other.noise[6:] for m in (drawing, found.model))
+    assert (after < 3).all()
+    assert np.median(after) < 0.1 * np.median(before)
+
+
+def test_momenta_weigh_a_robot_that_is_pushed() -> None:
+    anymal = load_robot("anymal")
+    drawing = mistaken(anymal, seed=2)
+    own = flight_recording(anymal, 3000, seed=1, push=30.0)
+    samples = make_samples(drawing, own.t, own.q, own.tau, window=0.05)
+    found = identify(drawing, samples, using="momentum", interval=0.05, folds=1)
+    assert found.notes == ()
+    assert len(found.equations) == 6
+    assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=1e-3)
+
+
+def test_too_few_intervals_are_refused_with_what_to_do() -> None:
+    anymal = load_robot("anymal")
+    own = flight_recording(anymal, 500, seed=1)
+    samples = make_samples(anymal, own.t, own.q, own.tau, own.true_v, own.true_a)
+    text = (
+        r"^samples: 4 intervals of 0.1 \[s\] give 28 equations for 94 base parameters; take a shorter interval or "
+        "record longer$"
+    )
+    with pytest.raises(IdentificationError, match=text):
+        identify(anymal, samples, using="momentum", folds=2)
+
+
+def test_momenta_need_a_free_base_and_know_no_friction(
+    panda: pysim.Model, recording: Recording
+) -> None:
+    samples = recording.samples(panda, differentiate=False)
+    text = "^samples: momentum goes into the ground where the base is not free; use equations of torque or energy"
+    with pytest.raises(IdentificationError, match=text):
+        identify(panda, samples, using="momentum")
+
+
 # Refusals ----------------------------------------------------------------------------------------
 
 
@@ -267,7 +320,7 @@ def test_a_motion_that_tells_too_little_is_told(panda: pysim.Model, recording: R
             "body 'panda_link': no such moving body; did you mean 'panda_link7'?",
         ),
         ({"prior": 0.0}, "prior: must be positive, got 0"),
-        ({"using": "power"}, "using 'power': unknown equations; known: torque, energy"),
+        ({"using": "power"}, "using 'power': unknown equations; known: torque, energy, momentum"),
         (
             {"payload": "panda_hand", "bodies": ["panda_link7"]},
             "bodies: are known where a payload is sought; leave one out",

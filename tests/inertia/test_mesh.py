@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def test_the_integrals_are_those_of_trimesh(rng: np.random.Generator) -> None:
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     mesh.density = 7.0
     expected = inertia.theta_from_com(mesh.mass, mesh.center_mass, mesh.moment_inertia)
-    theta = inertia.mesh_inertia(vertices, faces, 7.0)
+    theta = inertia.mesh_inertia(vertices, faces, 7.0, crossings=False)  # a rough ball does
     np.testing.assert_allclose(theta, expected, rtol=1e-11, atol=1e-10)
 
 
@@ -119,7 +120,9 @@ def test_sums_have_the_same_bits_on_avx2_and_avx512(rng: np.random.Generator) ->
         pysim.use_isa(isa)
         J = inertia.mesh_inertia_derivatives(vertices, faces[:-3], 3.0, check=False)
         theta = inertia.mesh_inertia(vertices, faces[:-3], 3.0, check=False)
-        runs.append(np.r_[J.ravel(), theta])
+        sheet = inertia.mesh_inertia_derivatives(vertices, faces, 3.0, shell=0.1)
+        gradient = inertia.mesh_inertia_gradient(vertices, faces[:-3], 3.0, J[:, 0, 0], check=False)
+        runs.append(np.r_[J.ravel(), theta, sheet.ravel(), gradient.ravel()])
     pysim.use_isa("auto")
     for run in runs[1:]:
         np.testing.assert_array_equal(run, runs[0])
@@ -132,6 +135,62 @@ def test_derivatives_are_those_of_differences(rng: np.random.Generator) -> None:
     assert J.shape == (10, len(vertices), 3)
     expected = differences(lambda v: inertia.mesh_inertia(v, faces, 2.3), vertices)
     np.testing.assert_allclose(J, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.usefixtures("isa")
+@pytest.mark.parametrize("faces", [20, 17], ids=["closed", "open"])
+def test_derivatives_of_a_sheet_are_those_of_differences(
+    faces: int, rng: np.random.Generator
+) -> None:
+    vertices, triangles = blob(rng, 0)
+    sheet = triangles[:faces]
+    J = inertia.mesh_inertia_derivatives(vertices, sheet, 800.0, shell=0.01)
+    expected = differences(lambda v: inertia.mesh_inertia(v, sheet, 800.0, shell=0.01), vertices)
+    np.testing.assert_allclose(J, expected, rtol=0, atol=1e-8 * abs(expected).max())
+
+
+def test_a_face_of_a_sheet_without_area_has_no_slope() -> None:
+    J = inertia.mesh_inertia_derivatives(CUBE, [[0, 0, 1], [0, 1, 3]], 1.0, shell=1.0)
+    expected = inertia.mesh_inertia_derivatives(CUBE, [[0, 1, 3]], 1.0, shell=1.0)
+    np.testing.assert_array_equal(J, expected)
+
+
+def test_derivatives_of_a_hull_are_those_of_differences_and_zero_inside(
+    rng: np.random.Generator,
+) -> None:
+    vertices, faces = blob(rng, 1)
+    vertices[::3] = vertices.mean(axis=0) + 0.5 * (vertices[::3] - vertices.mean(axis=0))
+    J = inertia.mesh_inertia_derivatives(vertices, faces, 2.3, convex=True)
+    expected = differences(lambda v: inertia.mesh_inertia(v, faces, 2.3, convex=True), vertices)
+    np.testing.assert_allclose(J, expected, rtol=0, atol=1e-8 * abs(expected).max())
+    assert (J[:, ::3] == 0).all()
+
+
+@pytest.mark.usefixtures("isa")
+@pytest.mark.parametrize("way", [{}, {"convex": True}, {"shell": 0.01}], ids=str)
+def test_the_gradient_is_the_transpose_of_the_derivatives(
+    way: dict[str, Any], rng: np.random.Generator
+) -> None:
+    vertices, faces = blob(rng)
+    weights = rng.normal(size=10)
+    expected = np.tensordot(
+        weights, inertia.mesh_inertia_derivatives(vertices, faces, 2.3, **way), 1
+    )
+    gradient = inertia.mesh_inertia_gradient(vertices, faces, 2.3, weights, **way)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-14 * abs(expected).max())
+
+
+def test_a_gradient_needs_ten_weights() -> None:
+    with pytest.raises(PysimError, match=r"^weights: must have shape \(…, 10\), got \(9,\)$"):
+        inertia.mesh_inertia_gradient(CUBE, FACES, 1.0, np.ones(9))
+    with pytest.raises(PysimError, match=r"^weights: must have shape \(10,\), got \(2, 10\)$"):
+        inertia.mesh_inertia_gradient(CUBE, FACES, 1.0, np.ones((2, 10)))
+
+
+def test_a_mesh_is_not_repaired_and_differentiated_at_once() -> None:
+    text = "^mesh: cannot be repaired and differentiated at once, for its vertices change; mend it first$"
+    with pytest.raises(PysimError, match=text):
+        inertia.mesh_inertia_derivatives(CUBE, FACES, 1.0, repair=True)
 
 
 @pytest.mark.usefixtures("isa")
