@@ -16,13 +16,6 @@
 
 namespace pysim::dynamics {
 
-/// Where the coordinates below joint b end.
-template <class Real>
-PYSIM_INLINE int velocities_end(const ModelView<Real>& model, int b) {
-  const int end = model.joint[b].end;
-  return end == model.bodies ? model.nv : model.joint[end].v;
-}
-
 template <class S>
 struct UnitForces {
   Pose<S>* X_PB;              ///< [bodies]

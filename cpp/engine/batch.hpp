@@ -168,8 +168,7 @@ struct States {
                          o,
                          e};
     const std::ptrdiff_t row = std::ptrdiff_t{16} * count;
-    Real* matrix = batch.out + first * row + 16 * i;
-    for (int j = 0; j < 16; ++j) scatter(entry[j], matrix + j, row);
+    simd::store_rows(entry, 16, batch.out + first * row + 16 * i, row);
   }
 };
 
