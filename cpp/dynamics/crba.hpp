@@ -3,56 +3,12 @@
 //     M_P += M_B moved by p               leaves to root: the inertia of everything the joint carries
 //     F = M_B S,  then for every ancestor joint  τ ← τ + p × f,  M[ancestor, k] = S_ancestorᵀ F
 //
-// Every body's quantities are about its own origin, on the axes R of the tree's root body; p is the origin in
-// the parent. A wrench on its way to the root is then moved but never turned, and no digits are lost to the
-// distance from the root.
+// on the axes of turned.hpp.
 #pragma once
 
-#include "dynamics/kinematics.hpp"
+#include "dynamics/turned.hpp"
 
 namespace pysim::dynamics {
-
-/// A body on the axes of the root body.
-template <class S>
-struct TurnedBody {
-  spatial::Mat3<S> R;
-  Vec3<S> p;
-  Inertia<S> M;  ///< alone, then with everything it carries
-};
-
-/// S_iᵀ F of a column on the root's axes, which is still a mere axis if it was one in its body.
-template <class S>
-PYSIM_INLINE S dot_turned(tree::Column column, const Motion<S>& Sj, const Force<S>& F) {
-  if (column == tree::stored) return dot(Sj, F);
-  return column >= tree::wx ? dot(Sj.w, F.t) : dot(Sj.v, F.f);
-}
-
-/// Root to leaves: bodies alone and the joints' columns `Sj` (tree nv).
-template <class S>
-void turn_bodies(const ModelView<typename S::Real>& model,
-                 const S* q,
-                 TurnedBody<S>* body,
-                 Motion<S>* Sj,
-                 Workspace<S> w) {
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
-  for (int b = 0; b < model.bodies; ++b) {
-    const Joint& joint = model.joint[b];
-    TurnedBody<S>& B = body[b];
-    const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);
-    if (joint.parent < 0) {
-      B.R = spatial::identity3<S>();
-    } else {
-      const spatial::Mat3<S>& R = body[joint.parent].R;
-      B.R = R * X_PB.R;
-      B.p = R * X_PB.p;
-    }
-    B.M = rotate(B.R, spatial::all_inertia<S>(model.constants[b].inertia));
-    for (int i = 0; i < joint.nv; ++i) {
-      Sj[joint.v + i] = to_parent({B.R, zero3<S>()}, tree::axis(joint, columns, i));
-    }
-  }
-}
 
 /// What the rows of M are made of: composite bodies and the joints' columns (tree nv).
 template <class S>

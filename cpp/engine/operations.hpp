@@ -79,15 +79,17 @@ struct Crba {
     const auto& model = at.model;
     const S* q = at.tree_q();
     const int n = model.nv;
-    if (model.coupled || n < 2 * S::width) {
+    if (model.coupled || !by_triangle<S>(n)) {
       S* const M = at.w.template take<S>(std::ptrdiff_t{1} * n * n);
       dynamics::crba(model, q, M, at.w);
       at.save(tree::own_inertia(model, M, at.w), at.batch.out, model.own_nv * model.own_nv);
       return;
     }
     const auto tree = dynamics::composite_tree(model, q, at.w);
-    save_symmetric(at, n, [&](int first, int count, S* rows) {
+    S* const rows = at.w.template take<S>(std::ptrdiff_t{S::width} * n);
+    save_symmetric<simd::Triangle::lower>(at, n, [&](int first, int count) {
       dynamics::inertia_rows(model, tree, first, count, rows);
+      return rows;
     });
   }
 };

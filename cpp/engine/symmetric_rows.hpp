@@ -1,4 +1,4 @@
-// Symmetric matrices of states, which leave for the caller's arrays some rows at a time.
+// Symmetric matrices of states, of which one triangle is made.
 #pragma once
 
 #include "engine/batch.hpp"
@@ -6,16 +6,22 @@
 
 namespace pysim::engine {
 
-/// Stores the n × n matrix whose rows `make(first, count, packs)` makes up to their diagonals, a pack's width of
-/// them at a time; the odd ones come first.
-template <class S, class Make>
-PYSIM_INLINE void save_symmetric(States<S>& at, int n, Make make) {
+/// Whether a matrix of packs is large enough for its mirror image to be made while it is stored. A smaller one
+/// stays in the first-level cache, and leaves in one piece.
+template <class S>
+constexpr bool by_triangle(int n) {
+  return n >= 2 * S::width;
+}
+
+/// Stores the n × n matrix one of whose triangles `rows(first, count)` points at, a pack's width of rows at a
+/// time. The odd ones of a lower triangle come first, those of an upper one last: where rows are shortest.
+template <simd::Triangle side, class S, class Rows>
+PYSIM_INLINE void save_symmetric(const States<S>& at, int n, Rows rows) {
   const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
-  S* const packs = at.w.template take<S>(std::ptrdiff_t{S::width} * n);
   for (int first = 0, count; first < n; first += count) {
-    count = (n - first) % S::width == 0 ? S::width : (n - first) % S::width;
-    make(first, count, packs);
-    simd::store_symmetric(packs, first, count, n, at.batch.out + at.first * size, size);
+    const int left = n - first, odd = left % S::width;
+    count = side == simd::Triangle::lower && odd > 0 ? odd : left < S::width ? left : S::width;
+    simd::store_symmetric<side>(rows(first, count), first, count, n, at.batch.out + at.first * size, size);
   }
 }
 

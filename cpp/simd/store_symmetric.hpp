@@ -1,24 +1,34 @@
-// A symmetric matrix of W worlds, stored world by world as its rows are made.
+// A symmetric matrix of W worlds, stored world by world from the rows of one of its triangles.
 //
-// W rows at a time are enough: their blocks of W columns, transposed, give W numbers of a row of every world;
-// the same packs taken down a column give W numbers of the mirrored row. The matrix of packs itself, eight or
-// sixteen times as large as a world's, is then never written and read again.
+// Blocks of W columns, transposed, give W numbers of a row of every world; the same packs taken down a column
+// give W numbers of the mirrored row. The other triangle of packs, and its strided stores, are never made.
 #pragma once
 
 #include "simd/transpose.hpp"
 
 namespace pysim::simd {
 
-/// Rows first … first + count, count ≤ W, of an n × n matrix at `out` whose worlds lie `stride` apart.
-///
-/// packs (count × n) holds them up to the diagonal; what is missing of the diagonal's block is filled in.
-template <class S>
+/// Which side of the diagonal a matrix's rows hold, the diagonal included.
+enum class Triangle { lower, upper };
+
+/// Rows first … first + count, count ≤ W, of an n × n matrix at `out` whose worlds lie `stride` apart, and the
+/// columns of the same numbers. What `packs` (count × n) lacks of the diagonal's block is filled in.
+template <Triangle side, class S>
 void store_symmetric(S* packs, int first, int count, int n, typename S::Real* out, std::ptrdiff_t stride) {
+  constexpr bool lower = side == Triangle::lower;
+  const int last = first + count;
+  S* const block = packs + first;
   for (int r = 0; r < count; ++r) {
-    for (int c = r + 1; c < count; ++c) packs[r * n + first + c] = packs[c * n + first + r];
+    for (int c = r + 1; c < count; ++c) {
+      if (lower) block[r * n + c] = block[c * n + r];
+      if (!lower) block[c * n + r] = block[r * n + c];
+    }
   }
-  for (int r = 0; r < count; ++r) store_rows(packs + r * n, first + count, out + (first + r) * n, stride);
-  for (int l = 0; l < first; ++l) {
+  const int begin = lower ? 0 : first, end = lower ? last : n;
+  for (int r = 0; r < count; ++r) {
+    store_rows(packs + r * n + begin, end - begin, out + (first + r) * n + begin, stride);
+  }
+  for (int l = lower ? 0 : last; l < (lower ? first : n); ++l) {
     if (count == S::width) {
       store_block(packs + l, n, out + l * n + first, stride);
     } else {
