@@ -2,13 +2,13 @@
 //
 //     ∂a/∂τ = M⁻¹        ∂a/∂q = −M⁻¹ ∂τ/∂q        ∂a/∂v = −M⁻¹ ∂τ/∂v
 //
-// with the derivatives of inverse dynamics at the acceleration a of (q, v, τ). Column k of ∂τ has entries only
-// above and below k; coordinates in a row share them, up to four at a time.
+// with the derivatives of inverse dynamics at the acceleration a of (q, v, τ). Column k of ∂τ has entries
+// only above and below k; coordinates in a row share them, up to four at a time.
 #pragma once
 
 #include "constraints/acceleration.hpp"
-#include "constraints/torque_derivatives.hpp"
 #include "constraints/inverse_inertia.hpp"
+#include "constraints/torque_derivatives.hpp"
 
 namespace pysim::constraints {
 
@@ -52,13 +52,8 @@ int columns_from(const ModelView<Real>& model, int j) {
 
 /// Rows i … i + R of −A D in columns j … j + count, to `product` (row after row).
 template <int R, class S>
-void product_rows(const ModelView<typename S::Real>& model,
-                  const S* A,
-                  const S* D,
-                  int i,
-                  int j,
-                  int count,
-                  S* product) {
+void product_rows(
+    const ModelView<typename S::Real>& model, const S* A, const S* D, int i, int j, int count, S* product) {
   int c = 0;
   for (; c + 4 <= count; c += 4) product_tile<R, 4>(model, A, D, i, j + c, product + c);
   for (; c + 2 <= count; c += 2) product_tile<R, 2>(model, A, D, i, j + c, product + c);

@@ -86,8 +86,8 @@ void subtract_passive(const ModelView<typename S::Real>& model,
   }
 }
 
-/// The tree's derivatives: row r of a run is made in `rows.row(run, r)`, then `rows.put(run)` takes them all. `a` and `f_ext` may be
-/// null; `passive` subtracts the joints' own forces.
+/// The tree's derivatives: row r of a run is made in `rows.row(run, r)`, then `rows.put(run)` takes them all.
+/// `a` and `f_ext` may be null; `passive` subtracts the joints' own forces.
 template <class S, class Rows>
 void torque_derivatives(const ModelView<typename S::Real>& model,
                         const S* q,
@@ -98,7 +98,6 @@ void torque_derivatives(const ModelView<typename S::Real>& model,
                         const Rows& rows,
                         Workspace<S> w) {
   const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, w);
-  const bool passes = passive && model.has_passive;
   TorqueRow<S> row[dynamics::max_rows];
   for (auto run = dynamics::row_run(model, 0, 0); run.count > 0; run = dynamics::next_run(model, run)) {
     for (int r = 0; r < run.count; ++r) row[r] = rows.row(run, r);

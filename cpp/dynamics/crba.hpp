@@ -31,18 +31,19 @@ CompositeTree<S> composite_tree(const ModelView<typename S::Real>& model, const 
   return tree;
 }
 
-/// Rows first … first + count of M up to their diagonals; count is at most the width of a pack.
+/// Rows of M that are made together, at most.
+template <class S>
+constexpr int inertia_group = S::width < 8 ? 8 : S::width;
+
+/// Rows first … first + count of M up to their diagonals; count is at most a group.
 ///
 /// They climb to the root together: a joint is read once for all of them, and their sums do not wait for each
 /// other. Those below it are neighbours, for a joint's coordinates are followed by those it moves.
 template <class S>
-void inertia_rows(const ModelView<typename S::Real>& model,
-                  const CompositeTree<S>& tree,
-                  int first,
-                  int count,
-                  S* rows) {
+void inertia_rows(
+    const ModelView<typename S::Real>& model, const CompositeTree<S>& tree, int first, int count, S* rows) {
   const int n = model.nv;
-  Force<S> F[S::width];
+  Force<S> F[inertia_group<S>];
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
     const int begin = joint.v - first, end = velocities_end(model, b) - first;
@@ -70,9 +71,9 @@ void inertia_rows(const ModelView<typename S::Real>& model,
 template <class S>
 void crba(const ModelView<typename S::Real>& model, const S* q, S* M, Workspace<S> w) {
   const CompositeTree<S> tree = composite_tree(model, q, w);
-  const int n = model.nv;
-  for (int k = 0; k < n; k += S::width) {
-    inertia_rows(model, tree, k, k + S::width < n ? S::width : n - k, M + k * n);
+  const int n = model.nv, group = inertia_group<S>;
+  for (int k = 0; k < n; k += group) {
+    inertia_rows(model, tree, k, k + group < n ? group : n - k, M + k * n);
   }
   for (int k = 0; k < n; ++k) {
     for (int l = 0; l < k; ++l) M[l * n + k] = M[k * n + l];

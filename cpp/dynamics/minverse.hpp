@@ -1,8 +1,8 @@
 // Inverse of the joint-space inertia, without the inertia [Carpentier & Mansard 2018, section IV].
 //
 // The articulated-body algorithm on nv unit forces at once, on the axes of turned.hpp. Column j of M⁻¹ is the
-// acceleration under the unit force j; F_j is the wrench that force leaves on the body reached so far, A_j the
-// acceleration there.
+// acceleration under the unit force j; F_j is the wrench that force leaves on the body reached so far, A_j
+// the acceleration there.
 //
 //   1. leaves to root    IA, U = IA S, D = SᵀU as in aba.hpp      M⁻¹_kk = D⁻¹       F_k = D⁻¹ U
 //                        each j below k:    M⁻¹_kj = −D⁻¹ Sᵀ F_j      F_j += U M⁻¹_kj, then moved by p
@@ -21,7 +21,7 @@ template <class S>
 struct UnitForces {
   TurnedBody<S>* body;        ///< [bodies]
   Motion<S>* Sj;              ///< [nv]
-  ArticulatedInertia<S>* IA;  ///< [bodies]
+  ArticulatedInertia<S>* IA;  ///< [bodies] of forks
   Force<S>* DU;               ///< [nv] D⁻¹ U
   Force<S>* F;                ///< [nv]
   Force<S>* F_fork;           ///< [fork_columns] F of all columns below a fork, at the fork
@@ -29,10 +29,12 @@ struct UnitForces {
 };
 
 /// Eliminates the accelerations of joint b from IA: D⁻¹ U of its coordinates, D⁻¹ on the diagonal of M⁻¹.
+/// Leaves what the parent then carries in IA, as reduce_to_root of aba.hpp does.
 template <class S>
-PYSIM_INLINE void eliminate(const ModelView<typename S::Real>& model, int b, UnitForces<S>& at, S* Minv) {
+PYSIM_INLINE void eliminate(
+    const ModelView<typename S::Real>& model, int b, ArticulatedInertia<S>& IA, UnitForces<S>& at, S* Minv) {
   const Joint& joint = model.joint[b];
-  ArticulatedInertia<S> IA = joint.leaf ? articulated(at.body[b].M) : at.IA[b];
+  if (joint.leaf) IA = articulated(at.body[b].M);
   for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
     const Force<S> U = IA * at.Sj[k];
     const S inv_D = all<S>(1) / (dot(at.Sj[k], U) + all<S>(model.armature[k]));
@@ -43,16 +45,18 @@ PYSIM_INLINE void eliminate(const ModelView<typename S::Real>& model, int b, Uni
   }
   ArticulatedInertia<S>& P = at.IA[joint.parent];
   const auto own = joint.last_child ? articulated(at.body[joint.parent].M) : P;
-  P = own + translate(at.body[b].p, IA);
+  IA = own + translate(at.body[b].p, IA);
+  if (joint.parent < b - 1) P = IA;
 }
 
 /// Pass 1: M⁻¹_kj, j below k, as if body k hung on the world.
 template <class S>
 void reduce_unit_forces(const ModelView<typename S::Real>& model, UnitForces<S>& at, S* Minv) {
   const int nv = model.nv;
+  ArticulatedInertia<S> IA;
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
-    eliminate(model, b, at, Minv);
+    eliminate(model, b, IA, at, Minv);
     const int below = joint.v + joint.nv, end = velocities_end(model, b);
     for (int j = below; joint.fork >= 0 && j < end; ++j) at.F_fork[joint.fork + j - below] = at.F[j];
     for (int j = joint.v; j < end; ++j) {

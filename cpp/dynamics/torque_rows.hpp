@@ -3,9 +3,9 @@
 //     k at or above i:   ∂τ_i/∂q_k = Ψ_k·G_i + A_k·Fa_i      ∂τ_i/∂v_k = S_k·G_i + A'_k·Fa_i
 //     k below i:         ∂τ_i/∂q_k = S_i·Fq_k                ∂τ_i/∂v_k = S_i·Fv_k
 //
-// Coordinates that follow each other down one branch have the same ones above the first and the same ones below
-// the last. Each of these is then read once for all of the rows: what pass 2 leaves of 50 joints is three times
-// the first-level cache.
+// Coordinates that follow each other down one branch have the same ones above the first and the same ones
+// below the last. Each of these is then read once for all of the rows: what pass 2 leaves of 50 joints is
+// three times the first-level cache.
 #pragma once
 
 #include "dynamics/rnea_derivatives.hpp"

@@ -21,7 +21,7 @@ struct Minverse {
     }
     S* const Minv = at.w.template take<S>(std::ptrdiff_t{1} * n * n);
     dynamics::minverse_upper(at.model, q, Minv, at.w);
-    save_symmetric<simd::Triangle::upper>(at, n, [&](int first, int) { return Minv + first * n; });
+    save_symmetric<simd::Triangle::upper>(at, n, S::width, [&](int first, int) { return Minv + first * n; });
   }
 };
 

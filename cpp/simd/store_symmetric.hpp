@@ -11,8 +11,8 @@ namespace pysim::simd {
 /// Which side of the diagonal a matrix's rows hold, the diagonal included.
 enum class Triangle { lower, upper };
 
-/// Rows first … first + count, count ≤ W, of an n × n matrix at `out` whose worlds lie `stride` apart, and the
-/// columns of the same numbers. What `packs` (count × n) lacks of the diagonal's block is filled in.
+/// Rows first … first + count of an n × n matrix at `out` whose worlds lie `stride` apart, and
+/// the columns of the same numbers. What `packs` (count × n) lacks of the diagonal's block is filled in.
 template <Triangle side, class S>
 void store_symmetric(S* packs, int first, int count, int n, typename S::Real* out, std::ptrdiff_t stride) {
   constexpr bool lower = side == Triangle::lower;
@@ -29,11 +29,11 @@ void store_symmetric(S* packs, int first, int count, int n, typename S::Real* ou
     store_rows(packs + r * n + begin, end - begin, out + (first + r) * n + begin, stride);
   }
   for (int l = lower ? 0 : last; l < (lower ? first : n); ++l) {
-    if (count == S::width) {
-      store_block(packs + l, n, out + l * n + first, stride);
-    } else {
-      for (int r = 0; r < count; ++r) scatter(packs[r * n + l], out + l * n + first + r, stride);
+    int r = 0;
+    for (; r + S::width <= count; r += S::width) {
+      store_block(packs + r * n + l, n, out + l * n + first + r, stride);
     }
+    for (; r < count; ++r) scatter(packs[r * n + l], out + l * n + first + r, stride);
   }
 }
 

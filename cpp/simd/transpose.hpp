@@ -74,8 +74,8 @@ PYSIM_INLINE void store_block(const S* packs,
 
 /// Lane k of packs[0 … count) to the `count` numbers at rows + k·stride.
 ///
-/// Some blocks are turned before any is stored, so that a world's numbers leave as one long run: stores that go
-/// from world to world take one and a half times as long (measured on rows of 35 and 50).
+/// Some blocks are turned before any is stored, so that a world's numbers leave as one long run: stores that
+/// go from world to world take one and a half times as long (measured on rows of 35 and 50).
 template <class S>
 void store_rows(const S* packs, std::ptrdiff_t count, typename S::Real* rows, std::ptrdiff_t stride) {
   constexpr int W = S::width;
