@@ -10,7 +10,7 @@ namespace pysim::engine {
 /// one stays in the first-level cache, and leaves in one piece.
 template <class S>
 constexpr bool by_triangle(int n) {
-  return n >= 2 * S::width;
+  return std::ptrdiff_t{1} * n * n * static_cast<std::ptrdiff_t>(sizeof(S)) > 24 * 1024;
 }
 
 /// Stores the n × n matrix one of whose triangles `rows(first, count)` points at, a group of rows at a time.
