@@ -4,12 +4,13 @@
 #pragma once
 
 #include "dynamics/passive_derivatives.hpp"
-#include "dynamics/rnea_derivatives.hpp"
 #include "dynamics/spring_derivatives.hpp"
+#include "dynamics/torque_rows.hpp"
 #include "tree/coordinates.hpp"
 
 namespace pysim::constraints {
 
+using dynamics::RowRun;
 using dynamics::TorqueRow;
 using simd::all;
 using simd::fma;
@@ -24,13 +25,19 @@ struct DerivativeMatrices {
   S *q, *v, *a;
 
   PYSIM_INLINE TorqueRow<S> row(int i) const { return {q + i * n, v + i * n, a + i * n}; }
-  PYSIM_INLINE void put(int, const TorqueRow<S>&) const {}
+  PYSIM_INLINE TorqueRow<S> row(const RowRun& run, int r) const { return row(run.first + r); }
+  PYSIM_INLINE void put(const RowRun&) const {}
 };
 
 template <class S>
-DerivativeMatrices<S> take_matrices(int n, Workspace<S>& w) {
-  const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
+DerivativeMatrices<S> take_matrices(int rows, int n, Workspace<S>& w) {
+  const std::ptrdiff_t size = std::ptrdiff_t{1} * rows * n;
   return {n, w.template take<S>(size), w.template take<S>(size), w.template take<S>(size)};
+}
+
+template <class S>
+DerivativeMatrices<S> take_matrices(int n, Workspace<S>& w) {
+  return take_matrices(n, n, w);
 }
 
 /// Where a tree's rows are made and added to those of the user's coordinates.
@@ -38,10 +45,14 @@ template <class S>
 struct OwnRows {
   const ModelView<typename S::Real>& model;
   DerivativeMatrices<S> own;
-  TorqueRow<S> buffer;
+  DerivativeMatrices<S> buffer;  ///< dynamics::max_rows rows
 
-  TorqueRow<S> row(int) const { return buffer; }
-  void put(int i, const TorqueRow<S>& row) const {
+  TorqueRow<S> row(const RowRun&, int r) const { return buffer.row(r); }
+  void put(const RowRun& run) const {
+    for (int r = 0; r < run.count; ++r) add(run.first + r, buffer.row(r));
+  }
+
+  void add(int i, const TorqueRow<S>& row) const {
     const auto& at = model.coupling_v[i];
     const TorqueRow<S> sum = own.row(at.own);
     for (int k = 0; k < model.nv; ++k) {
@@ -54,8 +65,30 @@ struct OwnRows {
   }
 };
 
-/// The tree's derivatives: row i is made in `rows.row(i)` and handed to `rows.put`. `a` and `f_ext` may be
-/// null; `passive` subtracts the joints' own forces.
+/// The joints' own forces, which act on their own coordinates alone.
+template <class S>
+void subtract_passive(const ModelView<typename S::Real>& model,
+                      const S* q,
+                      const S* v,
+                      const RowRun& run,
+                      const TorqueRow<S>* row,
+                      Workspace<S> w) {
+  int r = 0;
+  for (int b = run.body; b <= run.last; ++b) {
+    const tree::Joint& joint = model.joint[b];
+    const auto own = dynamics::passive_derivatives(model, b, q, v, w);
+    for (; r < run.count && run.first + r < joint.v + joint.nv; ++r) {
+      const int i = run.first + r - joint.v;
+      for (int k = 0; k < joint.nv; ++k) {
+        row[r].q[joint.v + k] -= own.q[i * joint.nv + k];
+        row[r].v[joint.v + k] -= own.v[i * joint.nv + k];
+      }
+    }
+  }
+}
+
+/// The tree's derivatives: row r of a run is made in `rows.row(run, r)`, then `rows.put(run)` takes them all.
+/// `a` and `f_ext` may be null; `passive` subtracts the joints' own forces.
 template <class S, class Rows>
 void torque_derivatives(const ModelView<typename S::Real>& model,
                         const S* q,
@@ -66,20 +99,12 @@ void torque_derivatives(const ModelView<typename S::Real>& model,
                         const Rows& rows,
                         Workspace<S> w) {
   const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, w);
-  const bool passes = passive && model.has_passive;
-  dynamics::PassiveDerivatives<S> own;
-  for (int b = 0; b < model.bodies; ++b) {
-    const tree::Joint& joint = model.joint[b];
-    if (passes) own = dynamics::passive_derivatives(model, b, q, v, w);
-    for (int i = 0; i < joint.nv; ++i) {
-      const TorqueRow<S> row = rows.row(joint.v + i);
-      dynamics::torque_row(model, d, b, joint.v + i, row);
-      for (int k = 0; passes && k < joint.nv; ++k) {
-        row.q[joint.v + k] -= own.q[i * joint.nv + k];
-        row.v[joint.v + k] -= own.v[i * joint.nv + k];
-      }
-      rows.put(joint.v + i, row);
-    }
+  TorqueRow<S> row[dynamics::max_rows];
+  for (auto run = dynamics::row_run(model, 0, 0); run.count > 0; run = dynamics::next_run(model, run)) {
+    for (int r = 0; r < run.count; ++r) row[r] = rows.row(run, r);
+    dynamics::torque_rows(model, d, run, row);
+    if (passive && model.has_passive) subtract_passive(model, q, v, run, row, w);
+    rows.put(run);
   }
 }
 
@@ -116,8 +141,7 @@ void own_torque_derivatives(const ModelView<typename S::Real>& model,
     torque_derivatives(model, q, v, a, f_ext, passive, own, w);
   } else {
     for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = own.a[i] = all<S>(0);
-    S* const buffer = w.template take<S>(std::ptrdiff_t{3} * model.nv);
-    const OwnRows<S> rows = {model, own, {buffer, buffer + model.nv, buffer + 2 * model.nv}};
+    const OwnRows<S> rows = {model, own, take_matrices(dynamics::max_rows, model.nv, w)};
     torque_derivatives(model, q, v, a, f_ext, passive, rows, w);
   }
   if (passive) dynamics::add_spring_derivatives(model, q, v, all<S>(-1), own.q, own.v, w);

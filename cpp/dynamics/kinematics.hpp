@@ -21,6 +21,13 @@ using tree::Joint;
 using tree::ModelView;
 using tree::Workspace;
 
+/// Where the coordinates below joint b end.
+template <class Real>
+PYSIM_INLINE int velocities_end(const ModelView<Real>& model, int b) {
+  const int end = model.joint[b].end;
+  return end == model.bodies ? model.nv : model.joint[end].v;
+}
+
 /// Pose of every body in the world, in the engine's frames.
 template <class S>
 void forward_kinematics(const ModelView<typename S::Real>& model, const S* q, Pose<S>* X_WB, Workspace<S> w) {

@@ -19,21 +19,30 @@ void rnea(const ModelView<typename S::Real>& model,
           Workspace<S> w) {
   struct Body {
     Pose<S> X_PB;
-    Motion<S> V, a;
     Force<S> F;
   };
+  struct Moving {
+    Motion<S> V, a;
+  };
   Body* const body = w.template take<Body>(model.bodies);
+  Moving* const moving = w.template take<Moving>(model.bodies);  // of forks; others are used at once
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   const tree::Turns<S> turns = tree::turns(q, model.nq, w);
 
+  Motion<S> V, acc;
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Body& B = body[b];
     B.X_PB = tree::evaluate(model, b, q, turns, columns);
 
-    const bool root = joint.parent < 0;
-    Motion<S> V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
-    Motion<S> acc = to_child(B.X_PB, root ? minus_gravity<S>(model) : body[joint.parent].a);
+    if (joint.parent < 0) {
+      V = spatial::zero_motion<S>();
+      acc = to_child(B.X_PB, minus_gravity<S>(model));
+    } else {
+      const bool first_child = joint.parent == b - 1;
+      V = to_child(B.X_PB, first_child ? V : moving[joint.parent].V);
+      acc = to_child(B.X_PB, first_child ? acc : moving[joint.parent].a);
+    }
     for (int i = 0; i < joint.nv; ++i) {
       const auto Sj = tree::axis(joint, columns, i);
       V = plus(V, Sj, v[joint.v + i]);
@@ -41,8 +50,7 @@ void rnea(const ModelView<typename S::Real>& model,
     }
     acc += tree::cross_joint_twist(V, joint, columns, v);
     if (joint.biased) acc += tree::bias(model, b, columns, v);
-    B.V = V;
-    B.a = acc;
+    if (joint.fork >= 0) moving[b] = {V, acc};
 
     const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
     B.F = M * acc + cross(V, M * V);

@@ -51,12 +51,6 @@ struct RneaDerivatives {
   Motion<S>* slope;  ///< ∂S_i/∂q_k in R of joints whose S depends on q, see tree/subspace_derivative.hpp
 };
 
-/// Derivatives of one τ_i with respect to q, v and v̇, nv numbers each.
-template <class S>
-struct TorqueRow {
-  S *q, *v, *a;
-};
-
 /// Pass 1, one body whose S depends on q: u, w and ∂c/∂v.
 template <class S>
 void add_slopes(const ModelView<typename S::Real>& model,
@@ -194,41 +188,6 @@ RneaDerivatives<S> prepare_rnea_derivatives(const ModelView<typename S::Real>& m
   spread_derivatives(model, q, v, a, f_ext, columns, d);
   gather_derivatives(model, d);
   return d;
-}
-
-/// Pass 3: ∂τ_i of coordinate i of joint b; `row` may hold anything before.
-template <class S>
-void torque_row(const ModelView<typename S::Real>& model,
-                const RneaDerivatives<S>& d,
-                int b,
-                int i,
-                const TorqueRow<S>& row) {
-  const Joint& joint = model.joint[b];
-  const CoordinateDerivatives<S> I = d.coordinate[i];
-  const S o = all<S>(0);
-  const int end = velocities_end(model, b);
-  for (int k = 0; k < joint.v; ++k) row.q[k] = row.v[k] = row.a[k] = o;
-  for (int k = end; k < model.nv; ++k) row.q[k] = row.v[k] = row.a[k] = o;
-
-  for (int above = b; above >= 0; above = model.joint[above].parent) {
-    const Joint& up = model.joint[above];
-    for (int k = up.v; k < up.v + up.nv; ++k) {
-      const CoordinateDerivatives<S>& K = d.coordinate[k];
-      row.q[k] = dot(K.Psi.w, I.G) + dot(K.A, I.F_a);
-      row.v[k] = dot(K.Sj.w, I.G) + dot(K.A_v, I.F_a);
-      row.a[k] = k <= i ? dot(K.Sj, I.F_a) : dot(I.Sj, K.F_a);
-    }
-  }
-  for (int k = joint.v + joint.nv; k < end; ++k) {
-    const CoordinateDerivatives<S>& K = d.coordinate[k];
-    row.q[k] = dot(I.Sj, K.F_q);
-    row.v[k] = dot(I.Sj, K.F_v);
-    row.a[k] = dot(I.Sj, K.F_a);
-  }
-  row.a[i] += all<S>(model.armature[i]);
-  if (joint.first_slope < 0) return;
-  const SubspaceDerivative<S> D = {joint.nv, d.slope + joint.first_slope};
-  for (int k = 0; k < joint.nv; ++k) row.q[joint.v + k] += dot(D.column(i - joint.v, k), d.body[b].F);
 }
 
 }  // namespace pysim::dynamics

@@ -79,6 +79,18 @@ struct Batch {
   std::size_t extra_scratch;  ///< packs, beyond what the model asks for
 };
 
+/// A pose as a 4×4 matrix, row-major.
+template <class S>
+PYSIM_INLINE void put_matrix(const Pose<S>& X, S* entry) {
+  const Vec3<S>* const column[4] = {&X.R.x, &X.R.y, &X.R.z, &X.p};
+  for (int j = 0; j < 4; ++j) {
+    entry[j] = column[j]->x;
+    entry[4 + j] = column[j]->y;
+    entry[8 + j] = column[j]->z;
+    entry[12 + j] = all<S>(j == 3 ? 1 : 0);
+  }
+}
+
 /// W consecutive states of a batch: what one run of a kernel reads and writes.
 template <class S>
 struct States {
@@ -154,30 +166,6 @@ struct States {
   }
 
   void save_number(S x) const { scatter(x, batch.out + first, 1); }
-
-  /// Pose `i` of `count` a state, as a 4×4 matrix.
-  void save_pose(const Pose<S>& X, int i, int count) const {
-    const S o = all<S>(0), e = all<S>(1);
-    const S entry[16] = {X.R.x.x,
-                         X.R.y.x,
-                         X.R.z.x,
-                         X.p.x,
-                         X.R.x.y,
-                         X.R.y.y,
-                         X.R.z.y,
-                         X.p.y,
-                         X.R.x.z,
-                         X.R.y.z,
-                         X.R.z.z,
-                         X.p.z,
-                         o,
-                         o,
-                         o,
-                         e};
-    const std::ptrdiff_t row = std::ptrdiff_t{16} * count;
-    Real* matrix = batch.out + first * row + 16 * i;
-    for (int j = 0; j < 16; ++j) scatter(entry[j], matrix + j, row);
-  }
 };
 
 }  // namespace pysim::engine

@@ -7,18 +7,19 @@
 
 namespace pysim::engine {
 
-/// Row i of the three matrices: made in a buffer, stored in the caller's arrays.
+/// Rows of the three matrices: made in a buffer, stored in the caller's arrays.
 template <class S>
 struct StoredRows {
   const States<S>& at;
-  dynamics::TorqueRow<S> buffer;
+  constraints::DerivativeMatrices<S> buffer;  ///< dynamics::max_rows rows
 
-  const dynamics::TorqueRow<S>& row(int) const { return buffer; }
-  PYSIM_INLINE void put(int i, const dynamics::TorqueRow<S>& row) const {
-    const std::ptrdiff_t n = at.model.nv, begin = at.first * n * n + i * n;
-    simd::store_rows(row.q, n, at.batch.derivative[0] + begin, n * n);
-    simd::store_rows(row.v, n, at.batch.derivative[1] + begin, n * n);
-    simd::store_rows(row.a, n, at.batch.derivative[2] + begin, n * n);
+  PYSIM_INLINE dynamics::TorqueRow<S> row(const dynamics::RowRun&, int r) const { return buffer.row(r); }
+  void put(const dynamics::RowRun& run) const {
+    const std::ptrdiff_t n = buffer.n, begin = at.first * n * n + run.first * n;
+    const S* const rows[3] = {buffer.q, buffer.v, buffer.a};
+    for (int m = 0; m < 3; ++m) {
+      simd::store_rows(rows[m], run.count * n, at.batch.derivative[m] + begin, n * n);
+    }
   }
 };
 
@@ -37,8 +38,7 @@ struct RneaDerivatives {
     const Force<S>* f_ext = at.f_ext();
     const bool passive = at.batch.passive;
     if (!model.coupled && !(passive && model.springs > 0)) {
-      S* const buffer = at.w.template take<S>(std::ptrdiff_t{3} * model.nv);
-      const StoredRows<S> rows = {at, {buffer, buffer + model.nv, buffer + 2 * model.nv}};
+      const StoredRows<S> rows = {at, constraints::take_matrices(dynamics::max_rows, model.nv, at.w)};
       constraints::torque_derivatives(model, q, v, a, f_ext, passive, rows, at.w);
       return;
     }

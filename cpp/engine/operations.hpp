@@ -3,6 +3,7 @@
 
 #include "dynamics/energy.hpp"
 #include "engine/constraint_operations.hpp"
+#include "engine/symmetric_rows.hpp"
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
@@ -19,11 +20,16 @@ struct ForwardKinematics {
     const S* q = at.tree_q();
     Pose<S>* const X_WB = at.w.template take<Pose<S>>(model.bodies);
     dynamics::forward_kinematics(model, q, X_WB, at.w);
+    constexpr int together = 4;  // poses that leave as one run of numbers, see store_rows
+    S* const entry = at.w.template take<S>(16 * together);
     for (int b = 0; b < model.bodies; ++b) {
       Pose<S> X = X_WB[b];
       const auto& turn = model.constants[b].turn;
       if (turn[8] < 1) X.R = X.R * transpose(spatial::all33<S>(turn));  // else the two frames are one
-      at.save_pose(X, b, model.bodies);
+      const int place = b % together;
+      put_matrix(X, entry + 16 * place);
+      if (place + 1 < together && b + 1 < model.bodies) continue;
+      at.save_part(entry, 16 * (b - place), 16 * (place + 1), std::ptrdiff_t{16} * model.bodies);
     }
   }
 };
@@ -38,7 +44,9 @@ struct FramePlacement {
     for (int b = at.batch.body; b >= 0; b = model.joint[b].parent) {
       X = tree::evaluate(model, b, q, columns) * X;
     }
-    at.save_pose(X, 0, 1);
+    S entry[16];
+    put_matrix(X, entry);
+    at.save(entry, at.batch.out, 16);
   }
 };
 
@@ -71,15 +79,26 @@ struct Aba {
   }
 };
 
+/// Some rows of M at a time leave for the caller's matrix, unless couplings mix them or there are too few.
 struct Crba {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
     const S* q = at.tree_q();
-    S* const M = at.w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
-    dynamics::crba(model, q, M, at.w);
-    const S* own = tree::own_inertia(model, M, at.w);
-    at.save(own, at.batch.out, model.own_nv * model.own_nv);
+    const int n = model.nv;
+    if (model.coupled || !by_triangle<S>(n)) {
+      S* const M = at.w.template take<S>(std::ptrdiff_t{1} * n * n);
+      dynamics::crba(model, q, M, at.w);
+      at.save(tree::own_inertia(model, M, at.w), at.batch.out, model.own_nv * model.own_nv);
+      return;
+    }
+    const auto tree = dynamics::composite_tree(model, q, at.w);
+    constexpr int group = dynamics::inertia_group<S>;
+    S* const rows = at.w.template take<S>(std::ptrdiff_t{group} * n);
+    save_symmetric<simd::Triangle::lower>(at, n, group, [&](int first, int count) {
+      dynamics::inertia_rows(model, tree, first, count, rows);
+      return rows;
+    });
   }
 };
 

@@ -55,16 +55,19 @@ PYSIM_INLINE ArticulatedInertia<S> plus_outer(const ArticulatedInertia<S>& A, co
            fma(st.z, U.t.x, A.I.zx)}};
 }
 
-/// X_AB* IA X_BA, the same inertia seen from A: turned, then moved by p.
-///
-///     H' = R H Rᵀ − R M Rᵀ p×
-///     I' = R I Rᵀ + p× H' + (p× R H Rᵀ)ᵀ
+/// The same inertia on the axes R maps to, about the same point.
 template <class S>
-PYSIM_INLINE ArticulatedInertia<S> to_parent(const Pose<S>& X_AB, const ArticulatedInertia<S>& A) {
-  const Vec3<S>& p = X_AB.p;
-  const Sym3<S> M = rotate(X_AB.R, A.M);
-  const Mat3<S> K = rotate(X_AB.R, A.H);
-  const Sym3<S> I = rotate(X_AB.R, A.I);
+PYSIM_INLINE ArticulatedInertia<S> rotate(const Mat3<S>& R, const ArticulatedInertia<S>& A) {
+  return {rotate(R, A.M), rotate(R, A.H), rotate(R, A.I)};
+}
+
+/// The same inertia about a point from which its old reference point lies at p.
+///
+///     H' = H − M p×        I' = I + p× H' + (p× H)ᵀ
+template <class S>
+PYSIM_INLINE ArticulatedInertia<S> translate(const Vec3<S>& p, const ArticulatedInertia<S>& A) {
+  const Sym3<S>&M = A.M, &I = A.I;
+  const Mat3<S>& K = A.H;
 
   // M p×, by columns: column k is M (p × e_k).
   const Mat3<S> H = {{fnma(p.z, M.xy, fma(p.y, M.zx, K.x.x)),
@@ -88,6 +91,12 @@ PYSIM_INLINE ArticulatedInertia<S> to_parent(const Pose<S>& X_AB, const Articula
            I.xy + (ay.x + bx.y),
            I.yz + (az.y + by.z),
            I.zx + (ax.z + bz.x)}};
+}
+
+/// X_AB* IA X_BA, the same inertia seen from A: turned, then moved by p.
+template <class S>
+PYSIM_INLINE ArticulatedInertia<S> to_parent(const Pose<S>& X_AB, const ArticulatedInertia<S>& A) {
+  return translate(X_AB.p, rotate(X_AB.R, A));
 }
 
 }  // namespace pysim::spatial

@@ -16,7 +16,6 @@ import pysim
 from pysim import _engine
 from tests.benchmarks import matrices, operations, plugins
 from tests.benchmarks.algorithms import batch_rows, growth_rows, single_rows
-from tests.benchmarks.derivatives import derivative_rows
 from tests.benchmarks.meshes import mesh_rows
 from tests.benchmarks.report import cpu_name, heading, say
 from tests.benchmarks.stepping import rollout_rows, scene_row, step_rows
@@ -34,13 +33,9 @@ def main() -> None:
     say(f"peak       {1e-9 * peak:.0f} G operations a second a core, double")
     say(f"pysim      {pysim.__version__}, {_engine.isa()}")
     say(f"Pinocchio  {pinocchio.__version__} (wheel), MuJoCo {mujoco.__version__} (wheel)")
-    for batch, names in ((LARGE, (*ROBOTS, *CHAINS[:2])), (IN_CACHE, (*ROBOTS, *CHAINS))):
-        heading(f"batch of {batch}", "ns a state")
-        for name in names:
-            batch_rows(name, batch, peak)
-    heading(f"derivatives, batch of {IN_CACHE}", "ns a state")
-    for name in (*ROBOTS, *CHAINS[:2]):
-        derivative_rows(name, IN_CACHE)
+    heading("batches", "ns a state")
+    for name in (*ROBOTS, *CHAINS):
+        batch_rows(name, LARGE, peak)
     heading(f"growth with the number of joints, batch of {IN_CACHE}", "ns a joint and state")
     growth_rows(CHAINS, IN_CACHE)
     heading("one state from Python", "µs a call")
@@ -50,7 +45,7 @@ def main() -> None:
     for name in IN_MUJOCO:
         step_rows(name)
     scene_row(Path(__file__).parents[2] / "scenes" / "robot_arm.toml")
-    matrices.main((*ROBOTS, *CHAINS[:2]))
+    matrices.main((*ROBOTS, *CHAINS[:2]), CHAINS[2], peak)
     heading("rollouts of 256 worlds, 100 steps", "µs a step of a world")
     for name in (*IN_MUJOCO, *CHAINS[:2]):
         rollout_rows(name, 256, 100)

@@ -17,15 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Work = Callable[[], object]
-IN_LOOP = "a Python loop of pin.{}"
 
 
 def batch_rows(name: str, batch: int, peak: float) -> None:
-    """ABA, RNEA, CRBA and FK of a batch, ns a state, with the share of the peak.
-
-    Results go into arrays that exist, as in Pinocchio. For CRBA and FK Pinocchio offers no batch: there it is a loop
-    of calls, whose cost of some 0.2 µs a call a reader may take off.
-    """
+    """ABA and RNEA of a batch, ns a state, with the share of the peak; results go into arrays that exist."""
     pair = Pair(name, batch)
     counts = operations.counts(pair.model, pair.q[0], pair.v[0], pair.x[0])
     for what, mine, single, peer, how in _batch_work(pair, batch):
@@ -39,43 +34,20 @@ def _batch_work(pair: Pair, batch: int) -> list[tuple[str, Work, Work, Work, str
     """Name, work in double, in single precision, the peer's work and what it is."""
     m, arrays = pair.model, (pair.q, pair.v, pair.x)
     singles = tuple(a.astype(np.float32) for a in arrays)
+    out, out32 = np.empty((batch, m.nv)), np.empty((batch, m.nv), np.float32)
     pool, result = pinocchio.ModelPool(pair.pin, 1), np.zeros((m.nv, batch), order="F")
     states = (pair.pin_q, pair.pin_v, pair.pin_x)
-    columns = [column.copy() for column in pair.pin_q.T]
 
-    def on(function: Callable[..., object], used: int, *row_shape: int) -> tuple[Work, Work]:
-        out = np.empty((batch, *row_shape))
-        out32 = np.empty((batch, *row_shape), np.float32)
+    def on(function: Callable[..., object], peer: Callable[..., object]) -> tuple[Work, Work, Work]:
         return (
-            lambda: function(m, *arrays[:used], out=out),
-            lambda: function(m, *singles[:used], out=out32),
+            lambda: function(m, *arrays, out=out),
+            lambda: function(m, *singles, out=out32),
+            lambda: peer(1, pool, *states, result),
         )
 
-    def loop(function: Callable[..., object]) -> Work:
-        def work() -> None:
-            for column in columns:
-                function(pair.pin, pair.data, column)
-
-        return work
-
-    def in_parallel(function: Callable[..., object]) -> Work:
-        return lambda: function(1, pool, *states, result)
-
     return [
-        ("ABA", *on(pysim.aba, 3, m.nv), in_parallel(pinocchio.abaInParallel), "abaInParallel(1)"),
-        (
-            "RNEA",
-            *on(pysim.rnea, 3, m.nv),
-            in_parallel(pinocchio.rneaInParallel),
-            "rneaInParallel(1)",
-        ),
-        ("CRBA", *on(pysim.crba, 1, m.nv, m.nv), loop(pinocchio.crba), IN_LOOP.format("crba")),
-        (
-            "FK",
-            *on(pysim.forward_kinematics, 1, m.nbodies, 4, 4),
-            loop(pinocchio.forwardKinematics),
-            IN_LOOP.format("forwardKinematics"),
-        ),
+        ("ABA", *on(pysim.aba, pinocchio.abaInParallel), "abaInParallel(1)"),
+        ("RNEA", *on(pysim.rnea, pinocchio.rneaInParallel), "rneaInParallel(1)"),
     ]
 
 

@@ -64,7 +64,10 @@ Pack<Real, 1, counting> sqrt(Pack<Real, 1, counting> a) {
 
 }  // namespace pysim::simd
 
+#include "engine/derivative_operations.hpp"
+#include "engine/inertia_operations.hpp"
 #include "engine/operations.hpp"
+#include "engine/regressor_operations.hpp"
 #include "tree/model.hpp"
 
 namespace {
@@ -80,7 +83,7 @@ template <class Operation>
 long long count(const tree::Model& model, const Numbers& q, const Numbers& v, const Numbers& x) {
   const auto view = model.view<double>();
   const auto bodies = static_cast<std::size_t>(model.nbodies()), nv = static_cast<std::size_t>(model.nv());
-  std::vector<double> out(16 * bodies + nv * nv),
+  std::vector<double> out(16 * bodies + 10 * nv * bodies + 3 * nv * nv),
       scratch(model.scratch_bytes(1, sizeof(double)) / sizeof(double));
   engine::Batch<double> batch = {};
   batch.states = 1;
@@ -88,6 +91,7 @@ long long count(const tree::Model& model, const Numbers& q, const Numbers& v, co
   batch.v = v.data();
   batch.x = x.data();
   batch.out = out.data();
+  for (std::size_t m = 0; m < 3; ++m) batch.derivative[m] = out.data() + m * nv * nv;
   simd::operations = 0;
   Operation::at(engine::States<One>{view, batch, 0, {reinterpret_cast<One*>(scratch.data())}});
   return simd::operations;
@@ -128,6 +132,10 @@ PYBIND11_MODULE(operations_native, m) {
     counts["RNEA"] = count<engine::Rnea>(model, q, v, x);
     counts["CRBA"] = count<engine::Crba>(model, q, v, x);
     counts["FK"] = count<engine::ForwardKinematics>(model, q, v, x);
+    counts["M⁻¹"] = count<engine::Minverse>(model, q, v, x);
+    counts["RNEA derivatives"] = count<engine::RneaDerivatives>(model, q, v, x);
+    counts["ABA derivatives"] = count<engine::AbaDerivatives>(model, q, v, x);
+    counts["regressor"] = count<engine::JointTorqueRegressor>(model, q, v, x);
     return counts;
   });
   m.def("peak", &peak);
