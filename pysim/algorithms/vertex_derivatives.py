@@ -36,6 +36,7 @@ def torque_vertex_derivatives(
     mesh: str | WeighedMesh,
     *,
     threads: int = 1,
+    out: Array | None = None,
 ) -> Array:
     """Return ∂τ/∂vertices (…, nv, n, 3) [N/m or N] of `rnea` by the n vertices of a link's mesh.
 
@@ -49,15 +50,25 @@ def torque_vertex_derivatives(
         a: dv/dt (…, nv) [m/s² or rad/s²].
         mesh: a link's name, if one of its meshes weighs, or a `weighed_mesh`.
         threads: threads that share a batch of regressors; 0 uses every processor.
+        out: an array for the result.
 
     Raises:
-        ModelError: as `weighed_mesh`.
+        ModelError: as `weighed_mesh`; an `out` that cannot take the result.
     """
     mesh = _mesh(model, mesh)
     Y = _columns(model, q, v, a, mesh, threads)
     Y = Y @ mesh.chain().astype(Y.dtype)
     J = mesh.solid.derivatives(1.0).reshape(10, -1).astype(Y.dtype, copy=False)
-    return (Y @ J).reshape(*Y.shape[:-1], len(mesh.vertices), 3)
+    shape = (*Y.shape[:-1], len(mesh.vertices), 3)
+    if out is None:
+        return (Y @ J).reshape(shape)
+    if out.shape != shape or out.dtype != Y.dtype or not out.flags.carray:
+        problem = (
+            f"must be C-contiguous, of shape {shape} and {Y.dtype}, got {out.shape} and {out.dtype}"
+        )
+        raise ModelError("out", problem)
+    np.matmul(Y, J, out=out.reshape(*Y.shape[:-1], J.shape[1]))
+    return out
 
 
 def torque_vertex_gradient(

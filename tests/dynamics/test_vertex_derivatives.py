@@ -181,6 +181,20 @@ def test_single_precision_is_right_to_single_precision(
     np.testing.assert_allclose(single, double, rtol=0, atol=2e-6 * np.abs(double).max())
 
 
+def test_the_result_goes_where_it_is_asked_to(
+    meshes: tuple[Path, Array], rng: np.random.Generator
+) -> None:
+    model = build(meshes[0], "a density")
+    q, v, a = motion(model, rng, 3)
+    expected = pysim.torque_vertex_derivatives(model, q, v, a, "arm")
+    out = np.empty_like(expected)
+    assert pysim.torque_vertex_derivatives(model, q, v, a, "arm", threads=2, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    text = r"^out: must be C-contiguous, of shape \(3, 4, 12, 3\) and float64, got \(3, 4, 36\) and float64$"
+    with pytest.raises(ModelError, match=text):
+        pysim.torque_vertex_derivatives(model, q, v, a, "arm", out=np.empty((3, 4, 36)))
+
+
 REFUSALS = {
     "link 'amr': no such body; did you mean 'arm'?": "amr",
     "link 'hand': has no mesh; give one whose body has a mesh": "hand",
