@@ -54,6 +54,7 @@ def torque_vertex_derivatives(
 
     Raises:
         ModelError: as `weighed_mesh`.
+        PysimError: an `out` that cannot take the result.
     """
     mesh = _mesh(model, mesh)
     Y = _columns(model, q, v, a, mesh, threads)

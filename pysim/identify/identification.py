@@ -256,13 +256,13 @@ def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
     count = triangles.count()
     signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
     floor = np.maximum(_EXACT * signal, _EXACT**1.5 * signal.max()) + np.finfo(float).tiny
-    noise: Array = np.maximum(np.sqrt(triangles.squares(start) / count), floor)
+    noise = np.maximum(triangles.shared(np.sqrt(triangles.squares(start) / count)), floor)
     spare = max(count - len(base) / triangles.equations, 1.0)
     for _ in range(_REWEIGHTED):
         R, z = triangles.weighted(noise)
         p = np.zeros(triangles.size)
         p[base.independent] = _least_squares(R[:, base.independent], z)[0]
-        noise = np.maximum(np.sqrt(triangles.squares(p) / spare), floor)
+        noise = np.maximum(triangles.shared(np.sqrt(triangles.squares(p) / spare)), floor)
     return noise
 
 

@@ -71,7 +71,9 @@ def compress_momenta(
             triangles.append(np.sqrt(len(rows)) * _total_mass(unknowns))
         found.append(tuple(triangles))
     active = (np.arange(unknowns.size),) * len(found[0])
-    return Triangles(unknowns.size, active, tuple(found), tuple(int(n) for n in np.diff(edges)))
+    rows_of = tuple(int(n) for n in np.diff(edges))
+    alike = (0, 0, 0, 1, 1, 1, 2)[: len(found[0])]
+    return Triangles(unknowns.size, active, tuple(found), rows_of, alike)
 
 
 def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:

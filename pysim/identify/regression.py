@@ -31,12 +31,17 @@ _CHUNK = 2048  # samples a triangle takes in at once
 
 @dataclass(frozen=True)
 class Triangles:
-    """For every fold and equation [R z] (k, active unknowns + 1), and how many rows it stands for."""
+    """For every fold and equation [R z] (k, active unknowns + 1), and how many rows it stands for.
+
+    `alike` numbers the equations that have one noise, the components of a vector: alone, one with few rows could be
+    fitted exactly and then weigh more than all others. Empty: each has its own.
+    """
 
     size: int
     active: tuple[NDArray[np.intp], ...]
     folds: tuple[tuple[Array, ...], ...]
     rows: tuple[int, ...]  # of each fold, one equation
+    alike: tuple[int, ...] = ()
 
     @property
     def equations(self) -> int:
@@ -67,6 +72,13 @@ class Triangles:
                 residual = triangle[:, :-1] @ p[active] - triangle[:, -1]
                 total[j] += residual @ residual
         return total
+
+    def shared(self, noise: Array) -> Array:
+        """Return the root mean square of the noise over equations that are alike (equations,)."""
+        if not self.alike:
+            return noise
+        total = np.bincount(self.alike, noise**2) / np.bincount(self.alike)
+        return np.asarray(np.sqrt(total)[list(self.alike)])
 
     def _chosen(self, folds: Iterable[int] | None) -> Iterable[int]:
         return range(len(self.folds)) if folds is None else folds

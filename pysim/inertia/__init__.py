@@ -17,7 +17,12 @@ from __future__ import annotations
 from pysim.inertia.body import Inertia
 from pysim.inertia.eigen import eigen, eigen_jacobian, from_eigen
 from pysim.inertia.factorisation import Factor
-from pysim.inertia.log_cholesky import from_log_cholesky, log_cholesky, log_cholesky_jacobian
+from pysim.inertia.log_cholesky import (
+    from_log_cholesky,
+    log_cholesky,
+    log_cholesky_determinant,
+    log_cholesky_jacobian,
+)
 from pysim.inertia.matrix_logarithm import (
     from_matrix_logarithm,
     log_cholesky_difference,
@@ -80,6 +85,7 @@ __all__ = [
     "kwon_to_packed",
     "kwon_to_theta",
     "log_cholesky",
+    "log_cholesky_determinant",
     "log_cholesky_difference",
     "log_cholesky_jacobian",
     "matrix_logarithm",

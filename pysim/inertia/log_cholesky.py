@@ -60,6 +60,12 @@ def log_cholesky_jacobian(phi: ArrayLike) -> Array:
     return np.swapaxes(columns, -1, -2)
 
 
+def log_cholesky_determinant(phi: ArrayLike) -> Array:
+    """Return det ∂θ/∂φ (…), 32 exp(20 α + 2 d₁ + 3 d₂ + 4 d₃): never 0, so φ is a chart of all solid bodies."""
+    p = np.asarray(phi, float)
+    return np.asarray(32 * np.exp(p[..., :4] @ np.array([20.0, 2.0, 3.0, 4.0])))
+
+
 def log_cholesky_factor(phi: Array) -> tuple[Array, Array]:
     """Return U (…, 4, 4) and ∂U/∂φ (…, 10, 4, 4)."""
     U = _factor(phi)

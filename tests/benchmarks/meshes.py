@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysim.inertia import mesh_inertia, mesh_inertia_derivatives
+from pysim import _engine
+from pysim.inertia import mesh_inertia, mesh_inertia_derivatives, mesh_inertia_gradient
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns
 
@@ -18,7 +19,7 @@ def torus(around: int = 1000, across: int = 500) -> tuple[np.ndarray, np.ndarray
 
 
 def mesh_times(rounds: int = 5) -> dict[str, float]:
-    """Return the time [s] of trimesh, of the integral with and without checks, of the derivatives likewise."""
+    """Return the time [s] of trimesh, of the integral and the derivatives with and without checks, and of the rest."""
     import trimesh
 
     vertices, faces = torus()
@@ -33,6 +34,10 @@ def mesh_times(rounds: int = 5) -> dict[str, float]:
             "θ, unchecked": lambda: mesh_inertia(vertices, faces, 1.0, check=False),
             "∂θ/∂v": lambda: mesh_inertia_derivatives(vertices, faces, 1.0),
             "∂θ/∂v, unchecked": lambda: mesh_inertia_derivatives(vertices, faces, 1.0, check=False),
+            "gradient, unchecked": lambda: mesh_inertia_gradient(
+                vertices, faces, 1.0, np.ones(10), check=False
+            ),
+            "crossings": lambda: _engine.find_crossings(vertices, faces),
         },
         rounds=rounds,
         budget=0.0,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.errors import ModelError
+from pysim.errors import ModelError, PysimError
 from tests.inertia.test_mesh import blob, differences
 
 Array = np.ndarray
@@ -179,6 +179,19 @@ def test_single_precision_is_right_to_single_precision(
     single = pysim.torque_vertex_derivatives(model, q, v, a, "arm")
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, double, rtol=0, atol=2e-6 * np.abs(double).max())
+
+
+def test_the_result_goes_where_it_is_asked_to(
+    meshes: tuple[Path, Array], rng: np.random.Generator
+) -> None:
+    model = build(meshes[0], "a density")
+    q, v, a = motion(model, rng, 3)
+    expected = pysim.torque_vertex_derivatives(model, q, v, a, "arm")
+    out = np.empty_like(expected)
+    assert pysim.torque_vertex_derivatives(model, q, v, a, "arm", threads=2, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    with pytest.raises(PysimError, match=r"^out: must have shape \(3, 4, 12, 3\), got \(3, 4, 36\)$"):
+        pysim.torque_vertex_derivatives(model, q, v, a, "arm", out=np.empty((3, 4, 36)))
 
 
 REFUSALS = {
