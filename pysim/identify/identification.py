@@ -256,7 +256,7 @@ def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
     count = triangles.count()
     signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
     floor = np.maximum(_EXACT * signal, _EXACT**1.5 * signal.max()) + np.finfo(float).tiny
-    noise = np.maximum(triangles.shared(np.sqrt(triangles.squares(start) / count)), floor)
+    noise: Array = np.maximum(triangles.shared(np.sqrt(triangles.squares(start) / count)), floor)
     spare = max(count - len(base) / triangles.equations, 1.0)
     for _ in range(_REWEIGHTED):
         R, z = triangles.weighted(noise)

@@ -240,8 +240,8 @@ def test_momenta_identify_a_robot_in_flight_without_torques_or_accelerations() -
     assert inertia.is_physical(found.theta).all()
     assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=1e-3)
     before, after = (held_out_error(m, other)[6:] / other.noise[6:] for m in (drawing, found.model))
-    assert (after < 3).all()
-    assert np.median(after) < 0.1 * np.median(before)
+    assert (after < 0.25 * before).all()
+    assert np.median(after) < 1.6
 
 
 def test_momenta_weigh_a_robot_that_is_pushed() -> None:
