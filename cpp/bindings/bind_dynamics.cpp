@@ -135,11 +135,12 @@ py::object passive_of(const Arguments& given) {
   return PYSIM_IN_PRECISION(passive, given);
 }
 
-constexpr Signature passive_forces = {
-    "passive_forces",
-    {"q", "v"},
-    2,
-    "Return the joints' own forces (…, nv) [N or N·m]: damping, springs, friction and stops."};
+constexpr Signature passive_forces = {"passive_forces",
+                                      {"q", "v"},
+                                      2,
+                                      "Return the joints' own forces (…, nv) [N or N·m]: damping, springs, "
+                                      "friction and stops; and what springs between "
+                                      "bodies push."};
 
 }  // namespace
 

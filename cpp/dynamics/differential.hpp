@@ -1,11 +1,11 @@
 // Differential dynamics: how every body's motion and wrench change with joint twists, q, v and v̇
 // [Kwon, algorithm 1, for trees of every joint shape, X_PJ ≠ 1 and external wrenches].
 //
-// λ = (η, q, v, v̇);  P = ∂V/∂λ, Q = ∂a/∂λ, R = ∂F/∂λ of every body in its own frame, S = ∂τ/∂λ. Column by
-// column:
+// λ = (η, q, v, v̇);  P = ∂V/∂λ, Q = ∂a/∂λ, R = ∂F/∂λ of every body in its own frame, S = ∂τ/∂λ.
+// Column by column:
 //
-//     P = X_BP P_P + P̄        Q = X_BP Q_P + P × S v + Q̄        R = M Q + P ×* M V + V ×* M P + Σ (X* R_j +
-//     R̄_j)
+//     P = X_BP P_P + P̄        Q = X_BP Q_P + P × S v + Q̄
+//     R = M Q + P ×* M V + V ×* M P + Σ (X* R_j + R̄_j)
 //
 //     η_b along e     P̄ = X_BP (V_P × X_PJ e) − V × e     Q̄ = X_BP (a_P × X_PJ e) − a × e − S v × (V × e)
 //                     R̄ = X_PJ e ×* X* F − X* (e ×* F)

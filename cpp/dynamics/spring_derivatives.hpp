@@ -1,9 +1,9 @@
 // Derivatives of springs and dampers between points of two bodies, see springs.hpp.
 //
-//     d = p_B − p_A,  D = ∂d/∂q,  ḋ = D v,  f = (k (|d| − length) + c n·ḋ) n,  τ = −Dᵀ f
+//     d = p_B − p_A,  D = ∂d/∂q,  ḋ = D v,  f = k (|d| − length) + c n·ḋ,  τ = −Dᵀ (f n)
 //
-//     ∂τ_i/∂q_k = −D_i·∂f/∂q_k − f·H_ik        ∂f/∂q_k = n ∂|f| + |f| ∂n,  ∂n/∂q_k = (D_k − n (n·D_k))/|d|
-//     ∂τ_i/∂v_k = −c (n·D_i) (n·D_k)           ∂|f|/∂q_k = k n·D_k + c (∂n/∂q_k·ḋ + n·Σ_i H_ik v_i)
+//     ∂τ_i/∂q_k = −D_i·∂(f n)/∂q_k − f n·H_ik      ∂n/∂q_k = (D_k − n (n·D_k))/|d|
+//     ∂τ_i/∂v_k = −c (n·D_i) (n·D_k)               ∂f/∂q_k = k n·D_k + c (∂n/∂q_k·ḋ + n·Σ_i H_ik v_i)
 //
 // H_ik = ∂D_i/∂q_k, of an end at p:  ω_k × D_i if joint k is that of i or above it, else ω_i × D_k; within a
 // joint whose S depends on q, the velocity that ∂S_i/∂q_k gives p as well. All in world axes.

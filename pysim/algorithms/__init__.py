@@ -52,6 +52,7 @@ derivatives of `aba` do, loses digits where light links hang on heavy ones (Pand
     potential_energy_regressor      6e-7
     rnea                            4e-7
     rnea_derivatives                8e-7
+    second_influence_coefficients   5e-7
     torque_vertex_derivatives       4e-7
     twist_derivatives               6e-7
 """

@@ -5,6 +5,7 @@ Everything is computed in float64, or in float32 where every argument is float32
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,7 +163,7 @@ def map_rows(
     size = int(np.prod(x.shape[x.ndim - rank :], dtype=int))
     y = checked_out(out, (*batch, *row), x.dtype)
     rows = np.ascontiguousarray(x).reshape(-1, size)
-    _engine.map_rows(function, rows, threads=threads, out=y.reshape(len(rows), -1))
+    _engine.map_rows(function, rows, threads=threads, out=y.reshape(len(rows), math.prod(row)))
     return y
 
 

@@ -56,14 +56,13 @@ def test_torques_follow_the_lengths_of_links(rng, mimic, isa):
 def test_plugins_follow_the_lengths_of_links_too(rng):
     model = plugin_chain(rng, [kind for kind in PLUGINS if kind != "test_called_cam"])
     q, v, a, f_ext = state(model, rng)
+    names = model.joint_names[1:3]  # plugins both, others behind them
 
     def torque(name, dl):
         return pysim.rnea(compile_model(longer(model.spec, name, dl[0])), q, v, a, f_ext)
 
-    expected = [along(lambda dl, name=name: torque(name, dl), 1) for name in model.joint_names]
-    close(
-        pysim.link_length_derivatives(model, q, v, a, model.joint_names, f_ext), np.hstack(expected)
-    )
+    expected = [along(lambda dl, name=name: torque(name, dl), 1) for name in names]
+    close(pysim.link_length_derivatives(model, q, v, a, names, f_ext), np.hstack(expected))
 
 
 def test_a_joint_at_its_parents_origin_and_an_unknown_one_are_refused(rng):

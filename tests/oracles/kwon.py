@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import expm
 
 from tests.oracles.spatial import skew
 
@@ -32,9 +31,15 @@ def ad_star(F):
 
 
 def exp(V):
-    hat = np.zeros((4, 4))
-    hat[:3, :3], hat[:3, 3] = skew(V[:3]), V[3:]
-    return expm(hat)
+    """e^{[V]} [Lynch, Park 2017, equation 3.88]."""
+    angle, T = np.linalg.norm(V[:3]), np.eye(4)
+    if angle < 1e-12:
+        T[:3, 3] = V[3:]
+        return T
+    K, s, c = skew(V[:3] / angle), np.sin(angle), np.cos(angle)
+    T[:3, :3] = np.eye(3) + s * K + (1 - c) * K @ K
+    T[:3, 3] = (np.eye(3) + (1 - c) / angle * K + (1 - s / angle) * K @ K) @ V[3:]
+    return T
 
 
 @dataclass(frozen=True)
