@@ -12,9 +12,6 @@
 
 namespace pysim::constraints {
 
-/// Columns of a panel: D's and as much of A as four rows stay in the first-level cache.
-constexpr int panel = 8;
-
 /// Σ_k A_ki D_kj over one row k, for R rows i and C columns j.
 template <int R, int C, class S>
 PYSIM_INLINE void add_products(const S* A, const S* D, S (&sum)[R][C]) {
@@ -25,7 +22,7 @@ PYSIM_INLINE void add_products(const S* A, const S* D, S (&sum)[R][C]) {
   }
 }
 
-/// Rows i … i + R of −A D in columns j … j + C, to out, whose rows lie `panel` apart; A is symmetric.
+/// Rows i … i + R of −A D in columns j … j + C, to out (row after row); A is symmetric.
 template <int R, int C, class S>
 void product_tile(const ModelView<typename S::Real>& model, const S* A, const S* D, int i, int j, S* out) {
   const int n = model.own_nv;
@@ -38,40 +35,37 @@ void product_tile(const ModelView<typename S::Real>& model, const S* A, const S*
   }
   for (int k = j; k < model.below_end[j]; ++k) add_products<R, C>(A + k * n + i, D + k * n + j, sum);
   for (int r = 0; r < R; ++r) {
-    for (int c = 0; c < C; ++c) out[r * panel + c] = sum[r][c];
+    for (int c = 0; c < C; ++c) out[r * C + c] = sum[r][c];
   }
 }
 
-/// How many columns follow coordinate j down one branch, panel at most.
-template <class Real>
-int columns_from(const ModelView<Real>& model, int j) {
-  int count = 1;
-  while (count < panel && j + count < model.own_nv && model.above[j + count] == j + count - 1) ++count;
-  return count;
-}
-
-/// Rows i … i + R of −A D in columns j … j + count, to `product` (row after row).
-template <int R, class S>
-void product_rows(
-    const ModelView<typename S::Real>& model, const S* A, const S* D, int i, int j, int count, S* product) {
-  int c = 0;
-  for (; c + 4 <= count; c += 4) product_tile<R, 4>(model, A, D, i, j + c, product + c);
-  for (; c + 2 <= count; c += 2) product_tile<R, 2>(model, A, D, i, j + c, product + c);
-  for (; c < count; ++c) product_tile<R, 1>(model, A, D, i, j + c, product + c);
+/// Columns j … j + C of D ← −A D; `column` has room for C n numbers.
+template <int C, class S>
+void multiply_columns(const ModelView<typename S::Real>& model, const S* A, S* D, int j, S* column) {
+  const int n = model.own_nv;
+  int i = 0;
+  for (; i + 4 <= n; i += 4) product_tile<4, C>(model, A, D, i, j, column + i * C);
+  for (; i < n; ++i) product_tile<1, C>(model, A, D, i, j, column + i * C);
+  for (i = 0; i < n; ++i) {
+    for (int c = 0; c < C; ++c) D[i * n + j + c] = column[i * C + c];
+  }
 }
 
 /// D ← −A D for a D that is zero between branches.
 template <class S>
 void multiply_tree(const ModelView<typename S::Real>& model, const S* A, S* D, Workspace<S> w) {
-  const int n = model.own_nv;
-  S* const product = w.template take<S>(std::ptrdiff_t{panel} * n);
-  for (int j = 0, count; j < n; j += count) {
-    count = columns_from(model, j);
-    int i = 0;
-    for (; i + 4 <= n; i += 4) product_rows<4>(model, A, D, i, j, count, product + i * panel);
-    for (; i < n; ++i) product_rows<1>(model, A, D, i, j, count, product + i * panel);
-    for (i = 0; i < n; ++i) {
-      for (int c = 0; c < count; ++c) D[i * n + j + c] = product[i * panel + c];
+  S* const column = w.template take<S>(std::ptrdiff_t{4} * model.own_nv);
+  const auto follows = [&model](int k) { return k < model.own_nv && model.above[k] == k - 1; };
+  for (int j = 0; j < model.own_nv;) {
+    if (follows(j + 1) && follows(j + 2) && follows(j + 3)) {
+      multiply_columns<4>(model, A, D, j, column);
+      j += 4;
+    } else if (follows(j + 1)) {
+      multiply_columns<2>(model, A, D, j, column);
+      j += 2;
+    } else {
+      multiply_columns<1>(model, A, D, j, column);
+      j += 1;
     }
   }
 }

@@ -9,14 +9,12 @@
 //   2. leaves to root    M, B, F of everything the joint carries, then
 //                            Fa = M S_k     Fq = 2 B Ψ + M A + S_k ×* F     Fv = 2 B S_k + M A'    G = 2 Bᵀ
 //                            S_k
-//   3. row by row        k at or above i:   ∂τ_i/∂q_k = Ψ_k·G_i + A_k·Fa_i      ∂τ_i/∂v_k = S_k·G_i +
-//   A'_k·Fa_i
-//                        k below i:         ∂τ_i/∂q_k = S_i·Fq_k                ∂τ_i/∂v_k = S_i·Fv_k
+//   3. row by row        as torque_rows.hpp says
 //
 // ∂/∂q_k is along q ⊕ e_k. A joint whose S depends on q adds (∂S_i/∂q_k)·F to its own rows.
 #pragma once
 
-#include "dynamics/minverse.hpp"
+#include "dynamics/kinematics.hpp"
 #include "spatial/gyroscopic.hpp"
 #include "tree/subspace_derivative.hpp"
 
