@@ -76,6 +76,8 @@ class IntegratorType:
     doc: str
     adaptive: bool = False  # chooses its steps by tolerances
     loops: bool = True  # can close loops and hold couplings
+    implicit: bool = False  # solves equations, and remembers something from step to step
+    keys: tuple[str, ...] = ()  # of the [simulation] table that are its own
     plugin: type[Integrator] | None = None
 
 
@@ -89,6 +91,15 @@ BUILTIN = {
             "variational", "symplectic, keeps momenta to rounding, order 2, implicit", loops=False
         ),
         IntegratorType("variational4", "five variational steps, order 4", loops=False),
+        IntegratorType(
+            "implicit_midpoint", "symmetric, for stiff motion that is to last, order 2", implicit=True
+        ),
+        IntegratorType(
+            "generalized_alpha",
+            "Brüls-Cardona, for stiff motion, damps what is too fast by spectral_radius, order 2",
+            implicit=True,
+            keys=("spectral_radius",),
+        ),
         IntegratorType(
             "dopri5", "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps", adaptive=True
         ),

@@ -13,6 +13,7 @@ namespace pysim::constraints {
 
 using dynamics::AbaBody;
 using dynamics::Elimination;
+using simd::all;
 using simd::fma;
 using spatial::Motion;
 using spatial::Pose;
