@@ -20,12 +20,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
-from pysim.errors import PysimError, did_you_mean
+from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.joints.fields import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -92,7 +93,9 @@ BUILTIN = {
         ),
         IntegratorType("variational4", "five variational steps, order 4", loops=False),
         IntegratorType(
-            "implicit_midpoint", "symmetric, for stiff motion that is to last, order 2", implicit=True
+            "implicit_midpoint",
+            "symmetric, for stiff motion that is to last, order 2",
+            implicit=True,
         ),
         IntegratorType(
             "generalized_alpha",
@@ -156,6 +159,20 @@ def find_integrator(name: str) -> IntegratorType:
         integrator(name)(plugin)
     plugin = _plugins[name]
     return IntegratorType(name, (plugin.__doc__ or "").strip(), plugin=plugin)
+
+
+def make(
+    plugin: type[Integrator], keys: Mapping[str, Any], where: str = "integrator"
+) -> Integrator:
+    """Make a plugin's scheme from the scene keys that are its fields.
+
+    Raises:
+        PysimError: a key is missing, unknown or of the wrong type; `where` and the key's name begin the text.
+    """
+    try:
+        return build(plugin, keys, where)
+    except JointError as error:
+        raise PysimError(error.where, error.problem) from error
 
 
 def _owner(plugin: type[Integrator]) -> str:

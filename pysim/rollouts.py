@@ -81,7 +81,18 @@ def rollout(
         raise ValueError("steps must be given where there are no controls")
     out_q, out_v = (None, None) if out is None else out
     return _engine.rollout(
-        model, q0, v0, controls, step, steps, every, integrator, spectral_radius, threads, out_q, out_v
+        model,
+        q0,
+        v0,
+        controls,
+        step,
+        steps,
+        every,
+        integrator,
+        spectral_radius,
+        threads,
+        out_q,
+        out_v,
     )
 
 

@@ -98,10 +98,9 @@ def say_settings(scene: Scene) -> None:
     for actuator in scene.spec.actuators:
         sine = f"{actuator.offset:g} + {actuator.amplitude:g} sin({actuator.frequency:g} t"
         say(f"  actuator    {actuator.joint}: {sine} + {actuator.phase:g})")
-    every = f"output every {settings.every:g} s"
-    say(
-        f"  run         {settings.duration:g} s, {settings.integrator} {settings.step:g} s, {every}"
-    )
+    own = "".join(f", {name} {value}" for name, value in settings.parameters.items())
+    scheme = f"{settings.integrator} {settings.step:g} s{own}"
+    say(f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s")
 
 
 def resistance(joint: JointSpec) -> str:

@@ -23,7 +23,7 @@ from pysim.scene.spec import (
     SceneSpec,
 )
 from pysim.scene.stops import with_stops
-from pysim.scene.tables import Joint, Scene
+from pysim.scene.tables import Joint, Scene, Simulation
 from pysim.scene.tie_tables import Loop
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_joints import JointReader, resolve_mimics
@@ -66,7 +66,8 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    gather_parameters(values, {"joint": Joint.model_fields, "loop": Loop.model_fields})
+    shared = {"joint": Joint, "loop": Loop, "simulation": Simulation}
+    gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     problems = Problems(source)
     _refuse_huge(values, (), problems)
     try:
