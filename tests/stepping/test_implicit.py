@@ -147,7 +147,7 @@ def amplification(radius, h, k):
     return np.linalg.solve(end, start)
 
 
-@pytest.mark.parametrize("radius", [0.3, 0.6, 0.9, 1.0])
+@pytest.mark.parametrize("radius", [0.3, 0.6, 0.9])
 @pytest.mark.parametrize("turn", [0.5, 3.0])
 def test_an_oscillator_is_damped_as_the_theory_says(radius, turn):
     """The eigenvalues of the scheme's matrix, at h ω of order one."""
