@@ -23,7 +23,6 @@ struct Plan {
 };
 
 void check(const Model& model, const Plan& plan) {
-  check_constraints(model, plan.integrator);
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
   }

@@ -107,7 +107,6 @@ py::tuple advance(const Model& model,
   batch.loop_q = batch.out_loop_q = carried.data();
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
-  check_constraints(model, batch.integrator);
   SchemeMemory remembered(
       memory, call.leading().states * engine::memory_numbers(batch.integrator, model.nv()));
   batch.memory = remembered.data();

@@ -9,6 +9,7 @@
 #include "stepping/generalized_alpha.hpp"
 #include "stepping/halving.hpp"
 #include "stepping/implicit_midpoint.hpp"
+#include "stepping/rattle.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/semi_implicit.hpp"
 #include "stepping/variational.hpp"
@@ -161,11 +162,11 @@ PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
     case Integrator::rk4:
       return f(stepping::Rk4{});
     case Integrator::variational:
-      return f(stepping::Variational{});
+      return f(stepping::Rattle<stepping::Variational>{});
     case Integrator::variational4:
-      return f(stepping::Fourth<stepping::Variational>{});
+      return f(stepping::Fourth<stepping::Rattle<stepping::Variational>>{});
     case Integrator::implicit_midpoint:
-      return f(stepping::Halving<stepping::ImplicitMidpoint>{});
+      return f(stepping::Halving<stepping::Rattle<stepping::ImplicitMidpoint>>{});
     case Integrator::generalized_alpha:
       return f(stepping::Halving<stepping::GeneralizedAlpha>{});
   }

@@ -13,16 +13,23 @@
 namespace pysim::stepping {
 
 struct ImplicitMidpoint {
-  /// 1 where the step succeeds.
+  /// What constraints change of v at the start: nothing, the accelerations keep to them.
   template <class S>
-  static S attempt(const System<S>& system, S wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
+  static void expect(const System<S>& system, S, S, const S*, const S*, S* push) {
+    for (int i = 0; i < system.model.own_nv; ++i) push[i] = all<S>(0);
+  }
+
+  /// 1 where the step succeeds; `again` from the acceleration found before.
+  template <class S>
+  static S attempt(
+      const System<S>& system, S wanted, S time, S h, S* q, S* v, const Memory<S>& memory, bool again) {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
     S *const xi = room.template take<S>(nv), *const q1 = room.template take<S>(nq);
     const S half = all<S>(typename S::Real(0.5)) * h;
     S* const w = memory.last();
-    predict(inner, wanted, time, h, q, v, memory);
+    if (!again) predict(inner, wanted, time, h, q, v, memory);
 
     for (int i = 0; i < nv; ++i) xi[i] = half * v[i];
     const double tolerance = NewtonTolerance<typename S::Real>::fine;
