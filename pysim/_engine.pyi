@@ -197,6 +197,11 @@ def rollout(
     out_q: Array | None,
     out_v: Array | None,
 ) -> tuple[Array, Array]: ...
+
+class Events:
+    def __init__(self, model: Model, descriptions: Sequence[Mapping[str, Any]]) -> None: ...
+    def __len__(self) -> int: ...
+
 def integrators() -> list[str]: ...
 def advance_adaptive(
     model: Model,
@@ -209,11 +214,12 @@ def advance_adaptive(
     atol_v: ArrayLike,
     actuation: Actuation,
     *,
+    events: Events | None = None,
     longest: float = ...,
     attempts: int = 10000,
     loop_q: Array | None = None,
     threads: int = 1,
-) -> tuple[Array, Array, Array, Array, Array, NDArray[np.int64]]: ...
+) -> tuple[Array, Array, Array, Array, Array, NDArray[np.int64], Array, Array]: ...
 def advance(
     model: Model,
     q: ArrayLike,

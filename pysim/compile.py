@@ -23,6 +23,7 @@ from pysim.motion import motion_of
 from pysim.scene.tree import check_tree
 from pysim.scene.written import urdf_inertial
 from pysim.ties import describe_ties
+from pysim.watch import watch_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,6 +45,7 @@ class Scene:
     settings: Settings
     spec: SceneSpec
     actuation: _engine.Actuation
+    events: _engine.Events | None = None  # those of spec.events, in their order
 
 
 @dataclass
@@ -77,7 +79,7 @@ def compile_model(spec: ModelSpec) -> Model:
 
 
 def compile_scene(spec: SceneSpec) -> Scene:
-    """Freeze a scene: its model, start state and prescribed forces. Loops are closed.
+    """Freeze a scene: its model, start state, prescribed forces and events. Loops are closed.
 
     Raises:
         ModelError: no such mechanism, or no start near the given one in which every loop is closed.
@@ -87,7 +89,8 @@ def compile_scene(spec: SceneSpec) -> Scene:
     if model.rows:
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
-    return Scene(model, state, spec.settings, spec, _actuation(model, spec))
+    events = watch_events(model, spec.events)
+    return Scene(model, state, spec.settings, spec, _actuation(model, spec), events)
 
 
 def start_state(model: Model) -> State:

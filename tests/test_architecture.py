@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[1]
 PYTHON_LAYERS = [
     {"errors", "_source_tree"},
     {"spatial", "inertia"},
-    {"joints", "shapes", "meshes", "integrators"},
+    {"joints", "shapes", "meshes", "integrators", "events"},
     {"scene"},
-    {"motion", "model", "algorithms", "compile", "ties", "loops", "rollouts"},
+    {"motion", "watch", "stability", "model", "algorithms", "compile", "ties", "loops", "rollouts"},
     {"trajectory"},
     {"simulation"},
     {"identify"},

@@ -218,6 +218,8 @@ def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> N
         "  stone  2          world   slide  prismatic  spring\n"
         "\n"
         "  run         2 s, rk4 0.001 s, output every 0.05 s\n"
+        "  fastest     5 rad/s, period 1.26 s, mostly slide\n"
+        "  step        0.063 s or less to be accurate, 0.566 s at most to be stable with rk4, about the start\n"
     )
     assert not Path("stone.h5").exists()
 

@@ -144,6 +144,17 @@ def t_handle(run: Run) -> None:
     assert np.count_nonzero(np.diff(np.sign(side))) >= 3  # over, back and over again
 
 
+def timed_pendulum(run: Run) -> None:
+    """It passes the bottom once every half period, and the height of its hinge as often."""
+    constant(run.trajectory.energy, 1e-6)
+    events = run.trajectory.events
+    half = np.diff(events.times_of("bottom"))
+    np.testing.assert_allclose(half, half[0], rtol=1e-6)
+    rising = np.diff(events.times_of("tip over the hinge"))
+    np.testing.assert_allclose(rising, half[0], rtol=1e-6)
+    assert len(half) >= 5
+
+
 CLAIMS: dict[str, Callable[[Run], None]] = {
     "double_pendulum": double_pendulum,
     "drive_shaft": drive_shaft,
@@ -161,6 +172,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "spherical_pendulum": spins_about_the_vertical,
     "spring": spring,
     "t_handle": t_handle,
+    "timed_pendulum": timed_pendulum,
     **closed_scenes.CLAIMS,
     **PLUGIN_CLAIMS,
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/programs.hpp"
 #include "tree/model.hpp"
 
 namespace pysim::bindings {
@@ -31,20 +32,6 @@ void pack_pose(const Numbers& matrix, double pose[12]) {
   for (int j = 0; j < 4; ++j) {
     for (int i = 0; i < 3; ++i) pose[3 * j + i] = X[4 * i + j];
   }
-}
-
-/// A program of pysim/joints/program.py.
-tree::ProgramDescription describe_program(const py::dict& d) {
-  tree::ProgramDescription program;
-  for (const auto& i : d["code"].cast<std::vector<std::vector<int>>>()) {
-    program.code.push_back({i.at(0), i.at(1), i.at(2), i.at(3), i.at(4)});
-  }
-  program.pose_end = d["pose_end"].cast<int>();
-  program.registers = d["registers"].cast<int>();
-  program.constants = d["constants"].cast<Numbers>();
-  program.tables = d["tables"].cast<Numbers>();
-  program.outputs = d["outputs"].cast<std::vector<int>>();
-  return program;
 }
 
 /// A plugin's motion: coordinates and columns, and its program if it was traced.

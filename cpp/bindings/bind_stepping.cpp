@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/calls.hpp"
+#include "bindings/events.hpp"
 #include "bindings/integrators.hpp"
 
 namespace pysim::bindings {
@@ -147,6 +148,7 @@ py::tuple advance_adaptive(const Model& model,
                            const Numbers& atol_q,
                            const Numbers& atol_v,
                            const Actuation& actuation,
+                           const Events* events,
                            double longest,
                            py::ssize_t attempts,
                            std::optional<LoopCoordinates::Array> loop_q,
@@ -162,19 +164,24 @@ py::tuple advance_adaptive(const Model& model,
   Call<double> call(model, q);
   call.set_v(v);
   const auto worlds = call.leading().states;
-  if (flight.ndim() != 2 || flight.shape(0) != worlds || flight.shape(1) != 4) {
-    throw std::invalid_argument("flight must have shape (" + std::to_string(worlds) + ", 4)");
+  engine::AdaptiveCall adaptive = {};
+  if (events != nullptr) adaptive.events = events->view();
+  const int carry = adaptive.flight_numbers();
+  if (flight.ndim() != 2 || flight.shape(0) != worlds || flight.shape(1) != carry) {
+    throw std::invalid_argument("flight must have shape (" + std::to_string(worlds) + ", " +
+                                std::to_string(carry) + ")");
   }
   const auto forces = actuation.view(model);
   auto q_t = make_output<double>(call.leading(), {static_cast<int>(times.size()), model.nq()});
   auto v_t = make_output<double>(call.leading(), {static_cast<int>(times.size()), model.nv()});
   auto q1 = make_output<double>(call.leading(), {model.nq()});
   auto v1 = make_output<double>(call.leading(), {model.nv()});
-  py::array_t<double> flown({worlds, py::ssize_t{4}}, flight.data());
+  auto q_event = make_output<double>(call.leading(), {model.nq()});
+  auto v_event = make_output<double>(call.leading(), {model.nv()});
+  py::array_t<double> flown({worlds, py::ssize_t{carry}}, flight.data());
   LoopCoordinates loop_coordinates(model, loop_q, call);
-  py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{5}});
+  py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{6}});
 
-  engine::AdaptiveCall adaptive = {};
   adaptive.tolerances = {
       tolerance(rtol, model, "rtol"), tolerance(atol_q, model, "atol_q"), tolerance(atol_v, model, "atol_v")};
   adaptive.times = times.data();
@@ -185,18 +192,21 @@ py::tuple advance_adaptive(const Model& model,
   adaptive.q = numbers<double>(q1);
   adaptive.v = numbers<double>(v1);
   adaptive.record = record.mutable_data();
+  adaptive.event_q = numbers<double>(q_event);
+  adaptive.event_v = numbers<double>(v_event);
   engine::Batch<double>& batch = call.batch();
   batch.out = numbers<double>(q_t);
   batch.out_v = numbers<double>(v_t);
   batch.actuation = &forces;
   batch.adaptive = &adaptive;
+  if (events != nullptr) batch.extra_scratch = events->scratch(model);
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
   {
     const py::gil_scoped_release nogil;
     const auto& table = engine::kernels();
     engine::run_batch<double>(table.advance_adaptive, table.float64.width, model, batch, threads);
   }
-  return py::make_tuple(q_t, v_t, q1, v1, flown, record);
+  return py::make_tuple(q_t, v_t, q1, v1, flown, record, q_event, v_event);
 }
 
 }  // namespace
@@ -212,6 +222,12 @@ void bind_stepping(py::module_& m) {
       .def_readonly("amplitude", &Actuation::amplitude)
       .def_readonly("frequency", &Actuation::frequency)
       .def_readonly("phase", &Actuation::phase);
+  py::class_<Events>(m,
+                     "Events",
+                     "Functions of the state whose passing through 0 ends a call; a dict each of kind, "
+                     "direction, index, point, normal, offset and program.")
+      .def(py::init<const Model&, const std::vector<py::dict>&>(), "model"_a, "descriptions"_a)
+      .def("__len__", &Events::size);
   m.def("advance",
         &advance,
         "model"_a,
@@ -257,14 +273,19 @@ void bind_stepping(py::module_& m) {
       "atol_v"_a,
       "actuation"_a,
       py::kw_only(),
+      "events"_a = nullptr,
       "longest"_a = std::numeric_limits<double>::infinity(),
       "attempts"_a = 10000,
       "loop_q"_a.noconvert() = py::none(),
       "threads"_a = 1,
       "Steps of Dormand and Prince through `times`. Returns (q, v) at the times, (q, v, flight) for the next "
-      "call and the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "
-      "step grew too short) of each state. A flight is (time, step, last error, growth); (t, 0, 1e-4, 10) "
-      "begins.");
+      "call, the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "
+      "step grew too short, 3 an event), event (−1: none) of each state, and (q, v) at the event, which are "
+      "of no meaning without one. A flight is (time, step, last error, growth); (t, 0, 1e-4, 10) begins. "
+      "With "
+      "events it has the time up to which they were seen, that of the event that ended the call, and the "
+      "sign "
+      "of each; (…, −inf, NaN …) begins.");
   m.def("integrators", [] {
     py::list names;
     for (const char* name : engine::integrator_names) names.append(name);

@@ -4,6 +4,7 @@
 #include "dynamics/frame.hpp"
 #include "simd/load_rows.hpp"
 #include "stepping/error.hpp"
+#include "stepping/events.hpp"
 #include "stepping/memory.hpp"
 
 namespace pysim::engine {
@@ -45,10 +46,15 @@ struct AdaptiveCall {
   stepping::Tolerances tolerances;
   const double* times;  ///< (count), ascending [s]
   std::ptrdiff_t count, attempts;
-  double longest;          ///< step [s]
-  double* flight;          ///< (worlds, 4): time, h, last error, growth; in and out
+  double longest;  ///< step [s]
+  stepping::Events events;
+  double* flight;          ///< (worlds, numbers): time, h, last error, growth; with events, until when they
+                           ///< were seen, and their signs; in and out
   double *q, *v;           ///< (worlds, nq), (worlds, nv): where the next call begins
-  std::ptrdiff_t* record;  ///< (worlds, 5): reached, accepted, rejected, worst, status
+  std::ptrdiff_t* record;  ///< (worlds, 6): reached, accepted, rejected, worst, status, event
+  double *event_q, *event_v;  ///< (worlds, nq), (worlds, nv): the state at the event that ended the call
+
+  int flight_numbers() const { return events.count > 0 ? 5 + events.count : 4; }
 };
 
 /// What a rollout reads and writes: row 0 of a world is where it starts, row k its state after k · every
@@ -92,6 +98,7 @@ struct Batch {
   std::ptrdiff_t* done;  ///< advance: good steps of each state
   const AdaptiveCall* adaptive;
   const RolloutCall<Real>* rollout;
+  std::size_t extra_scratch;  ///< packs, beyond what the model asks for
 };
 
 /// W consecutive states of a batch: what one run of a kernel reads and writes.

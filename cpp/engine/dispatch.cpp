@@ -121,7 +121,9 @@ template <class Real>
 void run_batch(
     Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads) {
   const auto view = model.view<Real>();
-  const std::size_t bytes = model.scratch_bytes(static_cast<std::size_t>(width), sizeof(Real));
+  const auto lanes = static_cast<std::size_t>(width);
+  const std::size_t bytes =
+      model.scratch_bytes(lanes, sizeof(Real)) + batch.extra_scratch * lanes * sizeof(Real);
   const auto part = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     if constexpr (sizeof(Real) == 4) {
       const FlushDenormals flush;

@@ -205,19 +205,28 @@ struct RowsOfTime {
     for (int i = 0; i < nq; ++i) at.batch.out[row * nq + i] = simd::lane(q[i], k);
     for (int i = 0; i < nv; ++i) at.batch.out_v[row * nv + i] = simd::lane(v[i], k);
   }
+
+  void event(int k, const S* q, const S* v) const {
+    const auto& call = *at.batch.adaptive;
+    const int nq = at.model.own_nq, nv = at.model.own_nv;
+    for (int i = 0; i < nq; ++i) call.event_q[(at.first + k) * nq + i] = simd::lane(q[i], k);
+    for (int i = 0; i < nv; ++i) call.event_v[(at.first + k) * nv + i] = simd::lane(v[i], k);
+  }
 };
 
 struct AdvanceAdaptive {
   template <class S>
   static void at(States<S> at) {
     const auto& call = *at.batch.adaptive;
-    const auto* numbers = call.flight + 4 * at.first;
-    const auto number = [&](int i) { return gather<S>(numbers + i, 4); };
-    stepping::Flight<S> flight = {at.own_q(), at.own_v(), number(0), number(1), number(2), number(3)};
-    S* const loop_q = at.loop_q();
+    const int numbers = call.flight_numbers();
+    S* const carried = at.load(call.flight, numbers);
+    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
+    const stepping::Watch<S> watch = {call.events.count > 0 ? carried[4] : all<S>(0), carried + 5};
+    stepping::Flight<S> flight = {q, v, carried[0], carried[1], carried[2], carried[3], watch};
     const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
     const auto record = stepping::advance_adaptive(system,
                                                    call.tolerances,
+                                                   call.events,
                                                    call.times,
                                                    call.count,
                                                    call.longest,
@@ -227,12 +236,15 @@ struct AdvanceAdaptive {
     at.save(flight.q, call.q, at.model.own_nq);
     at.save(flight.v, call.v, at.model.own_nv);
     at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
-    const S carried[] = {flight.time, flight.h, flight.last_error, flight.growth};
-    at.save(carried, call.flight, 4);
-    const S counts[] = {record.reached, record.accepted, record.rejected, record.worst, record.status};
+    const S first[] = {flight.time, flight.h, flight.last_error, flight.growth};
+    for (int i = 0; i < 4; ++i) carried[i] = first[i];
+    if (call.events.count > 0) carried[4] = flight.watch.seen;
+    at.save(carried, call.flight, numbers);
+    const S counts[] = {
+        record.reached, record.accepted, record.rejected, record.worst, record.status, record.event};
     for (int k = 0; k < S::width; ++k) {
-      for (int i = 0; i < 5; ++i) {
-        call.record[5 * (at.first + k) + i] = static_cast<std::ptrdiff_t>(simd::lane(counts[i], k));
+      for (int i = 0; i < 6; ++i) {
+        call.record[6 * (at.first + k) + i] = static_cast<std::ptrdiff_t>(simd::lane(counts[i], k));
       }
     }
   }

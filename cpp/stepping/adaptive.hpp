@@ -3,16 +3,18 @@
 //     accepted if |e| ≤ 1        h ← h · clamp(0.9 |e|^(0.75·0.04 − 0.2) |e_last|^0.04)        PI control
 //
 // Outputs are interpolated and change no step. A call ends within the step that holds its last output; that
-// step is not kept but made again by the next call, so that any split of the outputs gives the same bits.
+// step is not kept but made again by the next call, so that any split of the outputs gives the same bits. So
+// it is with an event: the call ends at it, and the next one looks on from there.
 #pragma once
 
 #include "simd/math.hpp"
 #include "stepping/dopri5.hpp"
 #include "stepping/error.hpp"
+#include "stepping/passing.hpp"
 
 namespace pysim::stepping {
 
-enum class Status : int { running, reached, underflow };
+enum class Status : int { running, reached, underflow, event };
 
 /// What a world carries from call to call. `h` of 0 asks for a first step to be chosen.
 template <class S>
@@ -21,6 +23,7 @@ struct Flight {
   S time, h;
   S last_error;  ///< of the last accepted step, at least 1e-4
   S growth;      ///< how much longer the next step may be: 10, after a rejection 1
+  Watch<S> watch;
 };
 
 /// What happened during a call, in every world.
@@ -29,6 +32,7 @@ struct Record {
   S reached, accepted, rejected;
   S worst;   ///< coordinate of v with the largest error of the last step tried
   S status;  ///< a Status
+  S event;   ///< which event ended the call, at flight.watch.seen; −1 for none
 };
 
 template <class S>
@@ -76,7 +80,7 @@ S first_step(const System<S>& system, const Tolerances& tolerances, const Flight
   return min(all<S>(100) * h0, h1);
 }
 
-/// Hands out the states at those times that lie in the step just accepted by the `good` worlds.
+/// Hands out the states at those times up to `stop` that lie in the step just accepted by the `good` worlds.
 template <class S, class Sink>
 void hand_out(const System<S>& system,
               const Flight<S>& flight,
@@ -84,14 +88,13 @@ void hand_out(const System<S>& system,
               const double* times,
               std::ptrdiff_t count,
               S good,
+              S stop,
               Record<S>* record,
               const Sink& sink) {
   Workspace<S> w = system.workspace;
   S* const q = w.template take<S>(system.model.own_nq);
   S* const v = w.template take<S>(system.model.own_nv);
-  S* const loop_q = system.copy_loop_q(w);  // outputs leave no trace in the steps
-  const System<S> inner = {system.model, system.actuation, w, loop_q};
-  const S stop = flight.time + flight.h;
+  const System<S> inner = {system.model, system.actuation, w, system.loop_q};
   for (;;) {
     S next = all<S>(__builtin_inf());
     for (int k = 0; k < S::width; ++k) {
@@ -101,8 +104,7 @@ void hand_out(const System<S>& system,
     const S due = select(next <= stop, all<S>(1), all<S>(0));
     if (!simd::any<S>(due == all<S>(1))) return;
     const S theta = select(due == all<S>(1), (next - flight.time) / flight.h, all<S>(0));
-    interpolate(inner, flight.h, theta, flight.q, flight.v, stages, q, v);
-    inner.project(q, v);
+    state_within(inner, flight.h, theta, flight.q, flight.v, stages, q, v);
     for (int k = 0; k < S::width; ++k) {
       if (simd::lane(due, k) == 1) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v);
     }
@@ -112,11 +114,54 @@ void hand_out(const System<S>& system,
   }
 }
 
+/// Looks for the first event of the step just accepted by the `good` worlds; returns where it is, else the
+/// step's end.
+template <class S>
+S look_for_events(const System<S>& system,
+                  const Events& events,
+                  const Flight<S>& flight,
+                  const Stages<S>& stages,
+                  S good,
+                  Passing<S>& first) {
+  const S end = flight.time + flight.h;
+  if (events.count == 0) return end;
+  const Between<S> step = {system, events, flight.h, flight.q, flight.v, stages};
+  find_passing(step, flight.time, flight.watch, good, first);
+  return select(
+      first.index < all<S>(0), end, max(flight.watch.seen, fma(first.theta, flight.h, flight.time)));
+}
+
+/// Ends the call of worlds that still run where an event is, and keeps what was seen by them and by those
+/// that keep the step.
+template <class S, class Sink>
+void hand_out_event(int count,
+                    S good,
+                    S stop,
+                    const Passing<S>& first,
+                    Flight<S>& flight,
+                    Record<S>* record,
+                    const Sink& sink) {
+  if (count == 0) return;
+  const S one = all<S>(1), none = all<S>(0);
+  const S running = select(record->status == none, good, none);
+  const S met = select(first.index < none, none, running);
+  for (int k = 0; k < count; ++k) {
+    flight.watch.sign[k] = select(running == one, first.sign[k], flight.watch.sign[k]);
+  }
+  flight.watch.seen = select(running == one, stop, flight.watch.seen);
+  record->event = select(met == one, first.index, record->event);
+  record->status = select(met == one, all<S>(static_cast<int>(Status::event)), record->status);
+  for (int k = 0; k < S::width; ++k) {
+    if (simd::lane(met, k) == 1) sink.event(k, first.q, first.v);
+  }
+}
+
 /// Advances every world through `times` (ascending, `count` of them), with at most `attempts` steps tried.
-/// `sink(k, index, q, v)` takes world k's state at times[index].
+/// `sink(k, index, q, v)` takes world k's state at times[index], `sink.event(k, q, v)` that at an event.
 template <class S, class Sink>
 Record<S> advance_adaptive(const System<S>& system,
                            const Tolerances& tolerances,
+                           const Events& events,
                            const double* times,
                            std::ptrdiff_t count,
                            double longest,
@@ -130,15 +175,17 @@ Record<S> advance_adaptive(const System<S>& system,
   const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
   S *const xi = take(nv), *const q1 = take(nq), *const v1 = take(nv), *const e_v = take(nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
+  Passing<S> first = take_passing(inner, events, inner.workspace);
   const S one = all<S>(1), none = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
 
   inner.acceleration(flight.time, flight.q, flight.v, stages.a);
   for (int i = 0; i < nv; ++i) stages.k[i] = flight.v[i];
   flight.h = select(flight.h > none, flight.h, first_step(inner, tolerances, flight, stages.a));
   flight.h = min(flight.h, all<S>(longest));
+  begin_watch(inner, events, static_cast<const S*>(flight.q), static_cast<const S*>(flight.v), flight.watch);
 
-  Record<S> record = {
-      none, none, none, none, all<S>(static_cast<int>(count > 0 ? Status::running : Status::reached))};
+  const Status begun = count > 0 ? Status::running : Status::reached;
+  Record<S> record = {none, none, none, none, all<S>(static_cast<int>(begun)), all<S>(-1)};
   for (std::ptrdiff_t n = 0; n < attempts; ++n) {
     S alive = select(record.status == none, one, none);
     const S shortest = all<S>(1e-15) * max(abs(flight.time), abs(end));
@@ -162,7 +209,9 @@ Record<S> advance_adaptive(const System<S>& system,
     record.accepted += good;
     record.rejected += alive - good;
 
-    hand_out(inner, flight, stages, times, count, good, &record, sink);
+    const S stop = look_for_events(inner, events, flight, stages, good, first);
+    hand_out(inner, flight, stages, times, count, good, stop, &record, sink);
+    hand_out_event(events.count, good, stop, first, flight, &record, sink);
     const S kept = select(record.status == none, good, none);
     const S lost = alive - good;
     const S floor = max(error, all<S>(1e-10));

@@ -11,7 +11,7 @@ from pysim.cli.messages import say
 if TYPE_CHECKING:
     from pysim.compile import Scene
     from pysim.simulation import RunSummary
-    from pysim.simulation.summary import LoopSummary
+    from pysim.simulation.summary import EventSummary, LoopSummary
 
 
 def say_summary(scene: Scene, summary: RunSummary) -> None:
@@ -30,6 +30,10 @@ def say_summary(scene: Scene, summary: RunSummary) -> None:
     say(f"  energy      {energy_line(summary)}")
     if summary.loops is not None:
         say(f"  loops       {loops_line(summary.loops)}")
+    for event in summary.events:
+        say(f"  event       {event.name}: {event_line(event)}")
+    if summary.stopped_by is not None:
+        say(f"  stopped     by {summary.stopped_by} at {summary.duration:.12g} s")
     if summary.tool is not None:
         say(f"  tool        {summary.tool} at {pose_line(summary)}")
 
@@ -41,6 +45,15 @@ def energy_line(summary: RunSummary) -> str:
         return f"drift {summary.energy_drift:.1e} J, {share}"
     first, last = summary.energy
     return f"{first:.4g} J at the start, {last:.4g} J at the end (driven or damped)"
+
+
+def event_line(event: EventSummary) -> str:
+    """How often, and when."""
+    if event.count == 0:
+        return "never"
+    if event.count == 1:
+        return f"once, at {event.first:.12g} s"
+    return f"{event.count} times, first at {event.first:.12g} s, last at {event.last:.12g} s"
 
 
 def loops_line(loops: LoopSummary) -> str:

@@ -12,6 +12,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import JointError, PysimError, SceneError
+from pysim.events import OWN_KEYS
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.joints.closing import find_closing
@@ -115,6 +116,15 @@ def _gather_of_integrator(table: object, shared: Collection[str]) -> None:
         names = [name for name in own if name in table and name not in shared]
     if names:
         table[PARAMETERS] = {name: table.pop(name) for name in names}
+
+
+def gather_event_parameters(values: Mapping[str, Any]) -> None:
+    """Move the keys that belong to an event plugin from its table into a table of their own."""
+    events = values.get("event", [])
+    for table in events if isinstance(events, list) else []:
+        if isinstance(table, dict) and isinstance(table.get("type"), str):
+            own = [name for name in table if name not in OWN_KEYS]
+            table[PARAMETERS] = {name: table.pop(name) for name in own}
 
 
 def _is_known(kind: str) -> bool:

@@ -143,6 +143,24 @@ class ActuatorSpec:
 
 
 @dataclass(frozen=True)
+class EventSpec:
+    """A passing to look for: of a joint's coordinate, of a point through a plane, or of a plugin's value through 0."""
+
+    name: str
+    direction: str = "both"
+    stop: bool = False
+    joint: str | None = None
+    coordinate: int = 0
+    body: str | None = None
+    point: tuple[float, ...] = (0.0, 0.0, 0.0)  # [m]
+    normal: tuple[float, ...] = (0.0, 0.0, 1.0)  # unit
+    offset: float = 0.0  # of the coordinate or of the plane [m or rad]
+    type: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """A mechanism in the file's order, fixed joints still in it."""
 
@@ -210,4 +228,5 @@ class SceneSpec:
     text: str
     path: Path
     overrides: Mapping[str, object] = field(default_factory=dict)
+    events: tuple[EventSpec, ...] = ()
     hold: tuple[str, ...] = ()  # joints that keep their start where loops are assembled

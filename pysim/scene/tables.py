@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from pysim.scene.event_table import Event
 from pysim.scene.keys import (
     AnyConfiguration,
     AnyStart,
@@ -330,6 +331,7 @@ class Scene(Table):
     assembly: Assembly = key(Assembly(), "", "how the start is moved so that loops close")
     frame: list[Frame] = key([], "", "named frames")
     actuator: list[Actuator] = key([], "", "forces of time on joints")
+    event: list[Event] = key([], "", "passings that a run looks for")
     model: list[Model] = key([], "", "robots from other files")
     simulation: Simulation = key(Simulation(), "", "how to run")
     output: Output = key(Output(), "", "what to keep")

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pysim.errors import did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.overrides import apply_overrides
-from pysim.scene.plugins import gather_parameters, load_plugins
+from pysim.scene.plugins import gather_event_parameters, gather_parameters, load_plugins
 from pysim.scene.source import read_source
 from pysim.scene.spec import (
     ActuatorSpec,
@@ -26,6 +26,7 @@ from pysim.scene.stops import with_stops
 from pysim.scene.tables import Joint, Scene, Simulation
 from pysim.scene.tie_tables import Loop
 from pysim.scene.toml_bodies import BodyReader
+from pysim.scene.toml_events import read_events
 from pysim.scene.toml_joints import JointReader, resolve_mimics
 from pysim.scene.toml_models import ModelReader
 from pysim.scene.toml_names import check_names
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
 
-_ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "model")
+_ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "event", "model")
 _LARGEST = 1e30
 
 
@@ -68,6 +69,7 @@ def read_toml(
     load_plugins(source, path, allow_code=allow_code)
     shared = {"joint": Joint, "loop": Loop, "simulation": Simulation}
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
+    gather_event_parameters(values)
     problems = Problems(source)
     _refuse_huge(values, (), problems)
     try:
@@ -83,6 +85,7 @@ def read_toml(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )
     settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
+    events = read_events(scene, model, settings, problems)
     hold = _held(scene, model, problems)
     problems.check()
     return SceneSpec(
@@ -94,6 +97,7 @@ def read_toml(
         text=source.text,
         path=path,
         overrides=dict(overrides),
+        events=events,
         hold=hold,
     )
 

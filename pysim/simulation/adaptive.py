@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -24,22 +25,44 @@ if TYPE_CHECKING:
 FIRST = (0.0, 0.0, 1e-4, 10.0)  # time, step (0: to be chosen), last error, growth
 OUTPUTS_A_CALL = 256
 ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
-UNDERFLOW = 2
+UNDERFLOW, EVENT = 2, 3
 
 
-def fly(scene: Scene, times: Iterator[float]) -> Iterator[tuple[Array, Array, Array, Array, int]]:
-    """Yield (t, q, v, loop_q near them, steps made since the last yield) for runs of output times [s], ascending.
+@dataclass(frozen=True)
+class Passed:
+    """An event: which of the scene's, when [s], in which state (nq,), (nv,)."""
+
+    index: int
+    t: float
+    q: Array
+    v: Array
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A part of a run: the outputs reached (n,), (n, nq), (n, nv), and an event after them, if any."""
+
+    t: Array
+    q: Array
+    v: Array
+    loop_q: Array  # near them
+    steps: int  # accepted
+    event: Passed | None
+
+
+def fly(scene: Scene, times: Iterator[float]) -> Iterator[Leg]:
+    """Yield the legs of a run through output times [s], ascending; an event that stops the run ends the last.
 
     Raises:
         SimulationError: a step grew shorter than the numbers can tell.
     """
     model, settings = scene.model, scene.settings
-    q, v, flight = scene.state.q, scene.state.v, np.array([FIRST])
+    q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))
     loop_q = scene.state.loop_q.copy()
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted = np.empty(0)
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
-        q_t, v_t, q, v, flight, record = _engine.advance_adaptive(
+        q_t, v_t, q, v, flight, record, q_event, v_event = _engine.advance_adaptive(
             model,
             q,
             v,
@@ -49,15 +72,28 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[tuple[Array, Array, Ar
             atol,
             atol,
             scene.actuation,
+            events=scene.events,
             longest=settings.step,
             attempts=ATTEMPTS_A_CALL,
             loop_q=loop_q,
         )
-        reached, accepted, _, worst, status = record[0]
-        yield wanted[:reached], q_t[:reached], v_t[:reached], loop_q.copy(), int(accepted)
+        reached, accepted, _, worst, status, index = record[0]
+        event = (
+            Passed(int(index), float(flight[0, 4]), q_event, v_event) if status == EVENT else None
+        )
+        rows = wanted[:reached], q_t[:reached], v_t[:reached]
+        yield Leg(*rows, loop_q.copy(), int(accepted), event)
+        if event is not None and scene.spec.events[event.index].stop:
+            return
         if status == UNDERFLOW:
             raise _too_short(scene, q, v, flight[0], model.velocity_names[worst])
         wanted = wanted[reached:]
+
+
+def first_flight(events: int) -> Array:
+    """What a run begins with (1, 4), or (1, 5 + events): nothing seen, no sign known."""
+    watch = (-np.inf, *[np.nan] * events) if events else ()
+    return np.array([(*FIRST, *watch)])
 
 
 def per_coordinate(model: Model, tolerance: Mapping[str, float]) -> Array:

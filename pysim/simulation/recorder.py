@@ -24,7 +24,8 @@ from pysim.errors import PysimError, SimulationError
 from pysim.loops import constrained_aba
 from pysim.simulation.blame import plugin_fault
 from pysim.spatial import quaternion_from_rotation
-from pysim.trajectory import Trajectory, TrajectoryHeader, TrajectoryWriter, header_visuals
+from pysim.trajectory import Events, Trajectory, TrajectoryHeader, TrajectoryWriter, header_visuals
+from pysim.trajectory.events import joined
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -51,6 +52,7 @@ class Recorder:
         self.complete = False
         self._waiting: list[tuple[float, Array, Array, Array]] = []
         self._chunks: list[tuple[Array, ...]] = []
+        self._events: list[Events] = []
         self._flushed = time.monotonic()
         self._writer = (
             None if output is None else TrajectoryWriter(output, self.header, overwrite=overwrite)
@@ -62,6 +64,14 @@ class Recorder:
         late = time.monotonic() - self._flushed > CHUNK_INTERVAL
         if late or len(self._waiting) >= ROWS_A_CHUNK:
             self._flush()
+
+    def add_event(self, t: float, index: int, q: Array, v: Array) -> None:
+        """Record an event of the scene, by its index, at `t` [s]."""
+        names = (self.scene.spec.events[index].name,)
+        event = Events(np.array([t]), names, q[np.newaxis], v[np.newaxis])
+        self._events.append(event)
+        if self._writer is not None:
+            self._writer.append_events(event)
 
     def finish(self) -> None:
         """Record what is waiting and mark the trajectory complete."""
@@ -76,8 +86,9 @@ class Recorder:
             np.concatenate(parts) for parts in zip(*self._chunks, strict=True)
         )
         name = self.header.name if self._writer is None else str(self._writer.path)
+        events = joined(self._events, q.shape[1], v.shape[1])
         return Trajectory(
-            self.header, t, q, v, a, kinetic, potential, elastic, poses, self.complete, name
+            self.header, t, q, v, a, kinetic, potential, elastic, poses, self.complete, name, events
         )
 
     def __enter__(self) -> Self:
@@ -189,4 +200,5 @@ def header_of(scene: Scene) -> TrajectoryHeader:
         version=__version__,
         visuals=header_visuals((body.geometries for body in model.bodies), model.world_geometries),
         render=asdict(spec.render),
+        event_names=tuple(event.name for event in spec.events),
     )

@@ -127,10 +127,17 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
 
 def _fly(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
     """Run with steps of adapted size."""
-    for t, q, v, loop_q, steps in fly(scene, islice(times, 1, None)):
-        for row in zip(t, q, v, strict=True):
-            recorder.add(*row, loop_q)
-        clock.tick(float(t[-1]) if t.size else clock.time, steps)
+    last = 0.0  # [s] recorded
+    for leg in fly(scene, islice(times, 1, None)):
+        for row in zip(leg.t, leg.q, leg.v, strict=True):
+            recorder.add(*row, leg.loop_q)
+        last = float(leg.t[-1]) if leg.t.size else last
+        event = leg.event
+        if event is not None:
+            recorder.add_event(event.t, event.index, event.q, event.v)
+            if scene.spec.events[event.index].stop and event.t > last:
+                recorder.add(event.t, event.q, event.v, leg.loop_q)
+        clock.tick(last if event is None else event.t, leg.steps)
 
 
 def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:

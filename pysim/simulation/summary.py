@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class EventSummary:
+    """How often an event passed, and when."""
+
+    name: str
+    count: int
+    first: float  # [s], NaN if it never did
+    last: float
+
+
+@dataclass(frozen=True)
 class LoopSummary:
     """How well loops and couplings were kept over a run."""
 
@@ -43,6 +53,8 @@ class RunSummary:
     energy_drift: float  # largest distance from the energy at the start [J]
     energy_scale: float  # largest kinetic energy [J]
     conserves_energy: bool  # whether nothing in the scene drives or brakes it
+    events: tuple[EventSummary, ...]
+    stopped_by: str | None  # the event that ended the run
     tool: str | None  # name of a frame
     tool_position: Array  # (3,) in the world [m]
     tool_rpy: Array  # (3,) roll, pitch, yaw in the world [rad]
@@ -74,6 +86,8 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
         energy_drift=float(np.abs(energy - energy[0]).max()),
         energy_scale=float(trajectory.kinetic.max()),
         conserves_energy=conserves_energy(scene),
+        events=tuple(_events_of(trajectory, name) for name in trajectory.header.event_names),
+        stopped_by=_stopped_by(scene, trajectory),
         tool=tool,
         tool_position=pose[:3, 3],
         tool_rpy=roll_pitch_yaw(pose[:3, :3]),
@@ -96,6 +110,19 @@ def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
         independence=float(rows.min()),
         nearest=float(trajectory.t[rows.argmin()]),
     )
+
+
+def _events_of(trajectory: Trajectory, name: str) -> EventSummary:
+    times = trajectory.events.times_of(name)
+    first, last = (times[0], times[-1]) if times.size else (np.nan, np.nan)
+    return EventSummary(name, len(times), float(first), float(last))
+
+
+def _stopped_by(scene: Scene, trajectory: Trajectory) -> str | None:
+    """Name the event that ended a run: the last one, if it is to stop."""
+    last = trajectory.events.names[-1] if len(trajectory.events) else None
+    stops = {event.name for event in scene.spec.events if event.stop}
+    return last if last in stops else None
 
 
 def conserves_energy(scene: Scene) -> bool:

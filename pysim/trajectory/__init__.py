@@ -18,6 +18,8 @@ Layout, version 1; n output instants, every number a double, every dataset has t
 | `q` `v` `a` | (n, nq) (n, nv) (n, nv) | configuration, velocity, acceleration dv/dt |
 | `energy/kinetic` `potential` `elastic` | (n,) | [J] |
 | `poses` | (n, nbodies, 7) | body frames in the world: x y z [m], quaternion x y z w |
+| `events/time` `q` `v` `name` | (k,) (k, nq) (k, nv) text | events [s] and their states, if the scene has any |
+| `names/events` | text | what the run looked for |
 | `names/joints` `bodies` `frames` `coordinates` `velocities` | text | columns of q, v, poses |
 | `units/coordinates` `velocities` | text | units of the columns of q, v |
 | `frames/body` `frames/pose` | (m,) (m, 4, 4) | body (-1: the world) and pose in it [m] |
@@ -33,12 +35,14 @@ are flushed in chunks, so a killed run leaves a readable file that says it is no
 
 from __future__ import annotations
 
+from pysim.trajectory.events import Events
 from pysim.trajectory.reader import load_trajectory
 from pysim.trajectory.record import Trajectory, TrajectoryHeader
 from pysim.trajectory.visuals import header_visuals
 from pysim.trajectory.writer import TrajectoryWriter
 
 __all__ = [
+    "Events",
     "Trajectory",
     "TrajectoryHeader",
     "TrajectoryWriter",

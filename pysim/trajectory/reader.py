@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.trajectory.events import read_events
 from pysim.trajectory.record import Trajectory, TrajectoryHeader
 
 if TYPE_CHECKING:
@@ -136,8 +137,10 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
     if not complete:
         rows = _whole_rows(data, rows)
     t, q, v, a, kinetic, potential, elastic, poses = (values[:rows] for values in data.values())
+    energies = kinetic, potential, elastic
+    events = read_events(file, q.shape[1], v.shape[1])
     return Trajectory(
-        header, t, q, v, a, kinetic, potential, elastic, poses, complete=complete, source=str(path)
+        header, t, q, v, a, *energies, poses, complete=complete, source=str(path), events=events
     )
 
 
@@ -172,6 +175,7 @@ def _read_header(file: h5py.File) -> TrajectoryHeader:
         version=str(attributes["pysim_version"]),
         visuals=json.loads(file["visuals"].asstr()[()]),
         render=json.loads(file["render"].asstr()[()]),
+        event_names=_texts(file, "names/events") if "names/events" in file else (),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import TrajectoryError, did_you_mean
+from pysim.trajectory.events import Events, no_events
 from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class TrajectoryHeader:
     version: str = ""  # of pysim
     visuals: Sequence[Mapping[str, Any]] = ()
     render: Mapping[str, Any] = field(default_factory=dict)
+    event_names: tuple[str, ...] = ()  # what the run looked for
 
     def __post_init__(self) -> None:
         pairs = (
@@ -103,6 +105,7 @@ class Trajectory:
     poses: Array  # (n, nbodies, 7)
     complete: bool = True
     source: str = "trajectory"
+    events: Events = field(default_factory=no_events)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -159,6 +162,7 @@ class Trajectory:
         with TrajectoryWriter(path, self.header, overwrite=overwrite) as writer:
             energies = (self.kinetic, self.potential, self.elastic)
             writer.append(self.t, self.q, self.v, self.a, *energies, self.poses)
+            writer.append_events(self.events)
             if self.complete:
                 writer.finish()
 

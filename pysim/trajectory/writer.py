@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pysim.errors import TrajectoryError
+from pysim.trajectory.events import CHUNK, Events, append_events, create_events, joined
 from pysim.trajectory.reader import FORMAT, FORMAT_VERSION, failure, is_trajectory
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class TrajectoryWriter:
         self.header = header
         self.rows = 0
         self._pending: list[dict[str, Array]] = []
+        self._events: list[Events] = []
         self._last_time = -np.inf
         self._last_flush = time.monotonic()
         self._file: h5py.File | None = None
@@ -90,9 +92,17 @@ class TrajectoryWriter:
         if late or waiting >= self._chunk_rows("poses"):
             self.flush()
 
+    def append_events(self, events: Events) -> None:
+        """Add events, which go to disk with the next rows."""
+        self._opened()
+        if len(events):
+            self._events.append(events)
+
     def flush(self) -> None:
-        """Bring every row so far to disk."""
+        """Bring every row and event so far to disk."""
         file = self._opened()
+        if self._events:
+            self._flush_events(file)
         if self._pending:
             blocks, self._pending = self._pending, []
             rows = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
@@ -109,6 +119,18 @@ class TrajectoryWriter:
                 raise failure(self.path, "cannot write", error) from error
             self.rows = total
         self._last_flush = time.monotonic()
+
+    def _flush_events(self, file: h5py.File) -> None:
+        nq, nv = len(self.header.coordinate_names), len(self.header.velocity_names)
+        events, self._events = joined(self._events, nq, nv), []
+        try:
+            self._claim(file, (len(events) + CHUNK) * (1 + nq + nv + 4) * 8)
+            append_events(file, events)
+            file.flush()
+            os.truncate(self.path, file.id.get_filesize())
+        except (OSError, RuntimeError) as error:
+            self._abandon()
+            raise failure(self.path, "cannot write", error) from error
 
     def finish(self) -> None:
         """Write what is pending, mark the file complete and close it."""
@@ -156,7 +178,7 @@ class TrajectoryWriter:
 
     def _abandon(self) -> None:
         """Let go of a file that cannot be written any more; what was flushed stays."""
-        file, self._file, self._pending = self._file, None, []
+        file, self._file, self._pending, self._events = self._file, None, [], []
         if file is not None:
             try:
                 file.close()
@@ -165,14 +187,16 @@ class TrajectoryWriter:
 
     def _reserve(self, file: h5py.File, total: int) -> None:
         """Claim the room for `total` rows; HDF5 cannot read a file that it failed to write."""
-        if not hasattr(os, "posix_fallocate"):
-            return
         needed = 0
         for key, shape in self.header.row_shapes.items():
             chunk = self._chunk_rows(key)
             chunks = -(-total // chunk) + (-self.rows // chunk)
             needed += chunks * chunk * 8 * int(np.prod(shape, dtype=int))
-        if needed:
+        self._claim(file, needed)
+
+    def _claim(self, file: h5py.File, needed: int) -> None:
+        """Claim room for `needed` bytes and HDF5's own records."""
+        if needed and hasattr(os, "posix_fallocate"):
             with self.path.open("r+b") as room:
                 end = file.id.get_filesize()
                 os.posix_fallocate(room.fileno(), end, needed + METADATA_BYTES)
@@ -231,6 +255,9 @@ class TrajectoryWriter:
         }
         for key, text in texts.items():
             _write_text(file, key, text)
+        if header.event_names:
+            create_events(file, len(header.coordinate_names), len(header.velocity_names))
+            _write_text(file, "names/events", header.event_names)
         file["frames/body"] = np.asarray(header.frame_bodies, int)
         file["frames/pose"] = np.asarray(header.frame_poses, float)
         file["frames/pose"].attrs["unit"] = "m"

@@ -42,6 +42,9 @@ class Knee(Joint):
         twist = Pose.rotate_y(spline(q.flexion, FLEXION, TURN_Y))
         return Pose.translate(0, y, z) @ Pose.rotate_x(q.flexion) @ adduct @ twist
 
+    def limits(self):
+        return {"flexion": (-0.35, 2.65)}  # [rad], further than the ligaments let it go
+
     def force(self, q, v):
         # the moment of the ligaments [N·m], F. C. Anderson, thesis, Austin 1999, eq. 4.4 and table G.2
         straight, bent = -0.13 - q.flexion, q.flexion - 2.4

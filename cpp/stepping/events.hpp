@@ -1,0 +1,75 @@
+// Events: functions of the state whose change of sign is looked for in a run.
+//
+//     coordinate   g = q_i − offset
+//     plane        g = n · p_W(q) − offset         p a point of a body or of the world
+//     program      g = what a traced plugin says of (q, v)
+#pragma once
+
+#include "stepping/system.hpp"
+#include "tree/program.hpp"
+
+namespace pysim::stepping {
+
+enum class EventKind : int { coordinate, plane, program };
+
+struct Event {
+  EventKind kind;
+  int direction;     ///< 1 rising, −1 falling, 0 both
+  int index;         ///< coordinate of the user's q; body, −1 the world; or program
+  double point[3];   ///< plane: in the engine's frame of the body [m]
+  double normal[3];  ///< plane: in the world
+  double offset;     ///< [m] or [rad]
+};
+
+struct Events {
+  int count;
+  const Event* event;
+  const tree::ProgramView<double>* program;  ///< inputs: the user's q, then v; one output
+};
+
+template <class S>
+S plane_distance(const System<S>& system, const Event& event, const S* own_q) {
+  const auto& model = system.model;
+  Workspace<S> w = system.workspace;
+  const S* q = tree::tree_q(model, own_q, w);
+  auto* const columns = w.template take<spatial::Motion<S>>(model.stored_columns);
+  spatial::Vec3<S> p = spatial::all3<S>(event.point);
+  for (int b = event.index; b >= 0; b = model.joint[b].parent) {
+    p = tree::evaluate(model, b, q, columns) * p;
+  }
+  return dot(spatial::all3<S>(event.normal), p) - all<S>(event.offset);
+}
+
+template <class S>
+S program_value(const System<S>& system, const tree::ProgramView<double>& program, const S* q, const S* v) {
+  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  Workspace<S> w = system.workspace;
+  S* const r = w.template take<S>(program.registers);
+  for (int i = 0; i < nq; ++i) r[i] = q[i];
+  for (int i = 0; i < nv; ++i) r[nq + i] = v[i];
+  for (int i = 0; i < program.constant_count; ++i) r[nq + nv + i] = all<S>(program.constants[i]);
+  tree::run(program, 0, program.end, r);
+  return r[program.outputs[0]];
+}
+
+/// g of one event.
+template <class S>
+S event_value(const System<S>& system, const Events& events, const Event& event, const S* q, const S* v) {
+  switch (event.kind) {
+    case EventKind::coordinate:
+      return q[event.index] - all<S>(event.offset);
+    case EventKind::plane:
+      return plane_distance(system, event, q);
+    case EventKind::program:
+      return program_value(system, events.program[event.index], q, v);
+  }
+  __builtin_unreachable();
+}
+
+/// −1, 0 or 1; 0 where g is no number.
+template <class S>
+PYSIM_INLINE S sign_of(S g) {
+  return select(g > all<S>(0), all<S>(1), select(g < all<S>(0), all<S>(-1), all<S>(0)));
+}
+
+}  // namespace pysim::stepping

@@ -1,0 +1,172 @@
+"""Events: functions of the state, written by an author, whose passing through 0 a run looks for.
+
+    from pysim.events import Event, event
+
+    @event("fold")
+    class Fold(Event):
+        \"\"\"Two joints stand at one angle.\"\"\"
+
+        margin: float = 0.0  # [rad], a key of the [[event]] table
+
+        def value(self, q, v):
+            return q.shoulder - q.elbow - self.margin
+
+`q` and `v` hold the joints by name (`q["left/knee"]` where a name is no identifier): a number for a joint of one
+coordinate, else its coordinates by name, as `q.slider.x`. `value` is traced once, as a joint's `force` is, and runs in
+the engine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
+
+import numpy as np
+
+from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.joints.author import author_line, call, method_place
+from pysim.joints.expression import Scalar, Tape
+from pysim.joints.plugin import build
+from pysim.joints.program import Program, emit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pysim.joints.builtin import JointType
+
+OWN_KEYS = frozenset(
+    {"name", "joint", "coordinate", "at", "body", "point", "plane", "type", "direction", "stop"}
+)  # of every event (pysim/scene/tables.py)
+_GROUP = "pysim.events"
+
+
+class ByJoint:
+    """Numbers of a state by the names of its joints."""
+
+    def __init__(self, values: Mapping[str, Any], what: str) -> None:
+        self._values = values
+        self._what = what
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401, a number or numbers by name
+        if name.startswith("__") or name not in self._values:
+            raise AttributeError(f"no {self._what} {name!r}{did_you_mean(name, self._values)}")
+        return self._values[name]
+
+    __getitem__ = __getattr__
+
+
+@dataclass_transform()
+class Event:
+    """Base of event plugins; annotated fields are keys of the scene's [[event]] table."""
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(cls)
+
+    def value(self, q: ByJoint, v: ByJoint) -> Any:  # noqa: ANN401, ARG002, for those who write one
+        """Return what passes through 0 at the event; q [m or rad] and v [m/s or rad/s] by joint."""
+        raise JointError(owner(type(self)), "has no value; write `def value(self, q, v)`")
+
+
+Plugin = TypeVar("Plugin", bound=type[Event])
+_plugins: dict[str, type[Event]] = {}
+
+
+def event(name: str) -> Callable[[Plugin], Plugin]:
+    """Class decorator: make this event available as `type = "<name>"` in [[event]] tables.
+
+    Raises:
+        PysimError: the name is taken, a field is a key of every event, or there is no `value`.
+    """
+
+    def register(plugin: Plugin) -> Plugin:
+        where = f"{author_line()}: {plugin.__qualname__}"
+        if plugin.value is Event.value:
+            raise PysimError(where, "has no value; write `def value(self, q, v)`")
+        for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
+            if field.name in OWN_KEYS:
+                problem = f"the field {field.name!r} is a key that every event has"
+                raise PysimError(where, f"{problem}; choose another name")
+        taken = _plugins.get(name, plugin)
+        if owner(taken) != owner(plugin):
+            problem = f"event {name!r} is already taken by {owner(taken)}; choose another name"
+            raise PysimError(where, problem)
+        _plugins[name] = plugin
+        return plugin
+
+    return register
+
+
+def find_event(name: str) -> type[Event]:
+    """Return the event plugin of a name, importing its package if need be.
+
+    Raises:
+        PysimError: there is none; the text suggests one.
+    """
+    if name not in _plugins:
+        installed = {entry.name: entry for entry in entry_points(group=_GROUP)}
+        if name not in installed:
+            known = {*_plugins, *installed}
+            raise PysimError("event", f"unknown type of event {name!r}{did_you_mean(name, known)}")
+        plugin = installed[name].load()
+        if not (isinstance(plugin, type) and issubclass(plugin, Event)):
+            problem = f"event {name!r} is no subclass of pysim.events.Event"
+            raise PysimError(installed[name].value, problem)
+        event(name)(plugin)
+    return _plugins[name]
+
+
+def make_event(name: str, keys: Mapping[str, Any], where: str) -> Event:
+    """Make an event of a type from its keys in a scene.
+
+    Raises:
+        PysimError: the type is unknown, or a key is missing, unknown or of the wrong type.
+    """
+    plugin: Any = find_event(name)
+    return cast("Event", build(plugin, keys, where))
+
+
+def trace_event(
+    plugin: Event, joints: Mapping[str, tuple[JointType, int, int]], nq: int, nv: int
+) -> Program:
+    """Record an event's value as a program of (q, v).
+
+    Args:
+        plugin: the event.
+        joints: type of every joint by name, where its numbers begin in q and in v.
+        nq: numbers in q.
+        nv: numbers in v.
+
+    Raises:
+        JointError: it cannot be recorded; the text names the author's line.
+    """
+    tape = Tape()
+    q = [Scalar(tape, tape.input(i)) for i in range(nq)]
+    v = [Scalar(tape, tape.input(nq + i)) for i in range(nv)]
+    by_q = {name: _named(kind, q[at:], rate=False) for name, (kind, at, _) in joints.items()}
+    by_v = {name: _named(kind, v[at:], rate=True) for name, (kind, _, at) in joints.items()}
+    value: object = call(plugin, "value", ByJoint(by_q, "joint"), ByJoint(by_v, "joint"))
+    if not isinstance(value, Scalar) or value.tape is not tape:
+        got = type(value).__name__
+        problem = f"must return a number that depends on q or v, got {got}"
+        raise JointError(method_place(plugin, "value"), problem)
+    return emit(tape, [value.index], [], nq + nv)
+
+
+def _named(kind: JointType, numbers: list[Scalar], *, rate: bool) -> Any:  # noqa: ANN401
+    """A joint's own numbers: the one it has, or all by name."""
+    if kind.plugin is not None:
+        own = kind.plugin.coordinates
+        named = own.named_velocities(numbers) if rate else own.named(numbers)
+        only = own.parts[0].name if len(own.parts) == 1 else None
+        return named if only is None else getattr(named, only)
+    names = kind.v_names if rate else kind.q_names
+    if len(names) == 1:
+        return numbers[0]
+    return ByJoint(dict(zip(names, np.array(numbers, object), strict=False)), "coordinate")
+
+
+def owner(plugin: type[Event]) -> str:
+    """Where a plugin comes from."""
+    return f"{plugin.__module__}.{plugin.__qualname__}"

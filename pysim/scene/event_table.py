@@ -1,0 +1,46 @@
+"""The `[[event]]` table of a scene: what passes, where, which way."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from pysim.scene.keys import Name, Table, Vector3, complaint, key
+
+
+class Plane(Table):
+    """A plane of the world: normal · p = offset."""
+
+    normal: Vector3 = key(..., "", "direction in the world; its length does not matter")
+    offset: float = key(0.0, "m", "normal · p of the plane's points p")
+
+
+class Event(Table):
+    """A function of the state whose passing is looked for: of a joint, a plane, or a plugin's."""
+
+    name: Name = key(..., "", "the name of the event")
+    joint: Name | None = key(None, "", "the joint that is watched …")
+    coordinate: int = key(0, "", "… which number of its q, from 0", ge=0)
+    at: float | str | None = key(None, "m or rad", 'and where: a number, "lower" or "upper"')
+    body: Name | None = key(None, "", "the body or frame of which a point is watched …")
+    point: Vector3 = key([0.0, 0.0, 0.0], "m", "… the point in its frame")
+    plane: Plane | None = key(None, "", "and the plane it passes, { normal, offset }")
+    type: Name | None = key(None, "", "an event plugin, whose keys are written beside the others")
+    parameters: dict[str, Any] = key({}, "", "keys of an event plugin")
+    direction: Literal["rising", "falling", "both"] = key("both", "", "which way it passes")
+    stop: bool = key(default=False, unit="", doc="end the run there")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Event:
+        kinds = [kind for kind in ("joint", "plane", "type") if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            got = " and ".join(kinds) or "none"
+            raise complaint(f"needs exactly one of joint, plane, type, got {got}")
+        if (self.joint is None) != (self.at is None):
+            raise complaint('joint and at go together: joint = "hinge", at = 0.0')
+        if (self.plane is None) != (self.body is None):
+            raise complaint('plane and body go together; body = "world" is a fixed point')
+        if isinstance(self.at, str) and self.at not in ("lower", "upper"):
+            raise complaint(f'at must be a number, "lower" or "upper", got "{self.at}"')
+        return self

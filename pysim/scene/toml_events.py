@@ -1,0 +1,129 @@
+"""The `[[event]]` tables of a scene."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimError, did_you_mean
+from pysim.events import make_event
+from pysim.integrators import BUILTIN, find_integrator
+from pysim.joints import find_joint
+from pysim.scene.spec import EventSpec
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from pysim.scene.event_table import Event
+    from pysim.scene.source import Steps
+    from pysim.scene.spec import ModelSpec, Settings
+    from pysim.scene.tables import Scene
+    from pysim.scene.wording import Problems
+
+
+def read_events(
+    scene: Scene, model: ModelSpec, settings: Settings, problems: Problems
+) -> tuple[EventSpec, ...]:
+    """Return the events; what is wrong goes to `problems`."""
+    if scene.event and not find_integrator(settings.integrator).adaptive:
+        adaptive = ", ".join(f'"{kind.name}"' for kind in BUILTIN.values() if kind.adaptive)
+        problem = (
+            f"{settings.integrator!r} takes steps of one size and looks for nothing between them; "
+            f"set simulation.integrator = {adaptive}"
+        )
+        problems.add(("event", 0), problem)
+    seen: dict[str, str] = {}
+    events = []
+    for k, table in enumerate(scene.event):
+        path: Steps = ("event", k)
+        if table.name in seen:
+            problem = f"{table.name!r} is taken by {seen[table.name]}; rename one"
+            problems.add((*path, "name"), problem)
+        seen.setdefault(table.name, problems.source.where((*path, "name")))
+        events.append(_event(table, path, model, problems))
+    return tuple(events)
+
+
+def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> EventSpec:
+    offset = 0.0
+    normal = np.array([0.0, 0.0, 1.0])
+    if table.joint is not None:
+        offset = _value(table, path, model, problems)
+    elif table.plane is not None:
+        length = float(np.linalg.norm(table.plane.normal))
+        if length < 1e-9:
+            problems.add((*path, "plane", "normal"), "is zero; give it a direction")
+        else:
+            normal, offset = np.array(table.plane.normal) / length, table.plane.offset / length
+        _check_body(table.body or "", path, model, problems)
+    elif table.type is not None:
+        try:
+            make_event(table.type, table.parameters, "")
+        except PysimError as error:
+            name = error.where.removeprefix(".")
+            key = name if name in table.parameters else "type"
+            problems.add((*path, key), error.problem)
+    return EventSpec(
+        table.name,
+        table.direction,
+        table.stop,
+        table.joint,
+        table.coordinate,
+        table.body,
+        tuple(table.point),
+        tuple(normal.tolist()),
+        float(offset),
+        table.type or "",
+        table.parameters,
+        problems.source.where(path),
+    )
+
+
+def _check_body(name: str, path: Steps, model: ModelSpec, problems: Problems) -> None:
+    known = [WORLD, *(b.name for b in model.bodies), *(f.name for f in model.frames)]
+    if name not in known:
+        problem = f"unknown body or frame {name!r}{did_you_mean(name, known)}"
+        problems.add((*path, "body"), problem)
+
+
+def _value(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> float:
+    """Where the coordinate of a joint is watched [m or rad]."""
+    joint = next((joint for joint in model.joints if joint.name == table.joint), None)
+    if joint is None:
+        known = [j.name for j in model.joints if j.type != "fixed"]
+        problem = f"unknown joint {table.joint!r}{did_you_mean(table.joint or '', known)}"
+        problems.add((*path, "joint"), problem)
+        return 0.0
+    kind, place = find_joint(joint.type), (*path, "coordinate")
+    if joint.mimic is not None:
+        problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; watch that joint"
+        problems.add((*path, "joint"), problem)
+    elif kind.nq == 0:
+        problems.add((*path, "joint"), f"joint {joint.name!r} is fixed; there is nothing to watch")
+    elif table.coordinate >= kind.nq:
+        named = ", ".join(f"{k} {q}" for k, q in enumerate(kind.q_names))
+        problem = f"a {kind.name} joint has no coordinate {table.coordinate}; it has {named}"
+        problems.add(place, problem)
+    elif kind.q_units[table.coordinate] == "1":
+        problem = (
+            f"{kind.q_names[table.coordinate]!r} is a number of a quaternion, no angle; watch a "
+            "point of the body pass a plane, or write an event plugin"
+        )
+        problems.add(place, problem)
+    elif isinstance(table.at, str):
+        return _limit(table, path, joint.lower, joint.upper, kind.nv, problems)
+    else:
+        return float(table.at or 0.0)
+    return 0.0
+
+
+def _limit(
+    table: Event, path: Steps, lower: object, upper: object, nv: int, problems: Problems
+) -> float:
+    """The limit of a joint's coordinate that `at` names."""
+    limits = np.asarray(lower if table.at == "lower" else upper, float)
+    if table.coordinate >= nv or not np.isfinite(limits[table.coordinate]):
+        problem = f"joint {table.joint!r} has no {table.at} limit; give limits.{table.at}, or a number here"
+        problems.add((*path, "at"), problem)
+        return 0.0
+    return float(limits[table.coordinate])

@@ -1,0 +1,181 @@
+"""Which step a scheme bears: the frequencies and decays of a mechanism linearised about a state.
+
+    M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
+
+K and D are central differences of the acceleration, so they hold actuators, gravity, springs, friction and plugins. A
+scheme is stable where h s lies in its region; a pair s is tried at the angle it has, so that a decay is bound by the
+negative real axis, an oscillation by the imaginary one and what is between by the ray between
+[Hairer, Wanner 1996, IV.2].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import aba, crba
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from pysim.compile import Scene
+
+    Array = NDArray[np.float64]
+
+DIFFERENCE = 1e-6  # [rad or m] for K
+RATE_DIFFERENCE = 1e-7  # [rad/s or m/s] for D: narrower than the width of sharp friction
+STEPS_A_PERIOD = 20
+STILL = 1e-6  # of the largest |s|: no motion of its own, or rounding
+FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode e^(s t), and the joint that carries most of it."""
+
+    s: complex  # [1/s]
+    joint: str
+
+    @property
+    def frequency(self) -> float:
+        """Of its oscillation [rad/s]."""
+        return abs(self.s.imag)
+
+    @property
+    def decay(self) -> float:
+        """Rate at which it dies away [1/s]; negative if it grows."""
+        return -self.s.real
+
+
+@dataclass(frozen=True)
+class StepBounds:
+    """What limits the step of a scene at its start."""
+
+    fastest: Mode | None  # of the highest frequency
+    steepest: Mode | None  # of the largest decay
+    stable: float  # largest step that the scheme bears [s], inf where nothing bounds it or it is not known
+    limiting: Mode | None  # the mode that bounds it
+    accurate: float  # 1/20 of the shortest period [s]
+
+
+def step_bounds(scene: Scene) -> StepBounds:
+    """Linearise a scene at its start and return what its steps must keep to."""
+    modes = modes_of(scene)
+    turning = [mode for mode in modes if mode.frequency > 0]
+    dying = [mode for mode in modes if mode.decay > 0]
+    fastest = max(turning, key=lambda mode: mode.frequency, default=None)
+    bounds = [
+        (stable_step(mode.s, scene.settings.integrator), k)
+        for k, mode in enumerate(modes)
+        if mode.decay >= 0
+    ]
+    stable, which = min(bounds, default=(np.inf, -1))
+    return StepBounds(
+        fastest,
+        max(dying, key=lambda mode: mode.decay, default=None),
+        stable,
+        modes[which] if np.isfinite(stable) else None,
+        2 * np.pi / fastest.frequency / STEPS_A_PERIOD if fastest is not None else np.inf,
+    )
+
+
+def modes_of(scene: Scene) -> list[Mode]:
+    """Modes at the start, those at rest left out; of a pair the one above the real axis.
+
+    None where accelerations about the start are not finite: a run says so, by joint.
+    """
+    A = linearised(scene)
+    if not np.isfinite(A).all():
+        return []
+    values, vectors = np.linalg.eig(A)
+    largest = np.abs(values).max(initial=0.0)
+    nv = scene.model.nv
+    modes = []
+    for s, vector in zip(values, vectors.T, strict=True):
+        if abs(s) <= max(STILL * largest, STILL) or s.imag < 0:
+            continue
+        slow = abs(s.real) < STILL * abs(s)  # rounding of the differences, no decay
+        joint = _carrier(scene, vector[:nv])
+        modes.append(Mode(complex(0.0 if slow else s.real, s.imag), joint))
+    return modes
+
+
+def linearised(scene: Scene) -> Array:
+    """A (2 nv, 2 nv) of d(δq, δv)/dt = A (δq, δv) at the start."""
+    model, drive = scene.model, scene.actuation
+    q, v, nv = scene.state.q, scene.state.v, scene.model.nv
+    tau = drive.offset + drive.amplitude * np.sin(drive.phase)
+    step = np.vstack([np.eye(nv), -np.eye(nv)])
+    moved = model.integrate(np.tile(q, (2 * nv, 1)), DIFFERENCE * step)
+    stay_v, stay_q, force = (np.tile(x, (2 * nv, 1)) for x in (v, q, tau))
+    by_q = np.asarray(aba(model, moved, stay_v, force, passive=True))
+    by_v = np.asarray(aba(model, stay_q, v + RATE_DIFFERENCE * step, force, passive=True))
+    A = np.zeros((2 * nv, 2 * nv))
+    A[:nv, nv:] = np.eye(nv)
+    A[nv:, :nv] = (by_q[:nv] - by_q[nv:]).T / (2 * DIFFERENCE)
+    A[nv:, nv:] = (by_v[:nv] - by_v[nv:]).T / (2 * RATE_DIFFERENCE)
+    return A
+
+
+def _carrier(scene: Scene, motion: Array) -> str:
+    """The joint of the coordinate that moves most energy: |x_i|² M_ii."""
+    weight = np.abs(motion) ** 2 * np.diag(np.asarray(crba(scene.model, scene.state.q)))
+    at = int(np.argmax(weight))
+    firsts = np.array(scene.model.v_offsets)  # -1: follows another joint
+    own = np.flatnonzero((firsts >= 0) & (firsts <= at))
+    return scene.model.joint_names[int(own[-1])]
+
+
+def _polynomial(order: int) -> Callable[[complex], float]:
+    """|R(z)| of the explicit Runge-Kutta schemes: the exponential's series up to the order."""
+    terms = np.cumprod([1.0, *1 / np.arange(1.0, order + 1)])
+    return lambda z: float(abs(np.polyval(terms[::-1], z)))
+
+
+def _dopri5(z: complex) -> float:
+    """1 + … + z⁵/120 + z⁶/600 [Hairer, Norsett, Wanner 1993, II.5]."""
+    terms = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 600]
+    return float(abs(np.polyval(terms[::-1], z)))
+
+
+def _oscillator(s: complex) -> tuple[float, float]:
+    """(k, d) of ẍ = −k x − d ẋ with the root s, the other its conjugate, or 0 where s is real."""
+    return abs(s) ** 2 if s.imag else 0.0, -2 * s.real if s.imag else -s.real
+
+
+def _symplectic(z: complex) -> float:
+    """Largest |multiplier| of v₁ = v − k x − d v, x₁ = x + v₁ (h = 1)."""
+    k, d = _oscillator(z)
+    return float(np.abs(np.linalg.eigvals([[1 - k, 1 - d], [-k, 1 - d]])).max())
+
+
+GROWTH: dict[str, Callable[[complex], float]] = {
+    "semi_implicit": _symplectic,
+    "rk2": _polynomial(2),
+    "rk4": _polynomial(4),
+    "dopri5": _dopri5,
+}
+
+
+def stable_step(s: complex, integrator: str) -> float:
+    """Largest h [s] for which a scheme does not grow a mode s [1/s]; inf where the scheme's region is not known.
+
+    A pure oscillation grows under `rk2` at any step, by (h ω)⁴ / 8 a step: there the bound is where that is 1e-4.
+    """
+    growth = GROWTH.get(integrator)
+    if growth is None:
+        return np.inf
+    allowed = 1 + (1e-4 if s.real == 0 else 1e-9)
+    sizes = np.linspace(0, FARTHEST, 1601)[1:]
+    beyond = next((x for x in sizes if growth(x * s / abs(s)) > allowed), None)
+    if beyond is None:
+        return np.inf
+    low, high = beyond - sizes[0], beyond
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if growth(middle * s / abs(s)) > allowed else (middle, high)
+    return float(low / abs(s))

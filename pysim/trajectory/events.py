@@ -1,0 +1,97 @@
+"""Events of a run: what passed, when, in which state; and how they stand in the file, in the group `events`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import h5py
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+GROUP = "events"
+CHUNK = 64  # events
+
+
+@dataclass(frozen=True)
+class Events:
+    """k events in the order of their passing."""
+
+    t: Array  # (k,) [s]
+    names: tuple[str, ...]  # (k,)
+    q: Array  # (k, nq)
+    v: Array  # (k, nv)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def times_of(self, name: str) -> Array:
+        """Times [s] of the events of a name."""
+        return self.t[[own == name for own in self.names]]
+
+
+def no_events(nq: int = 0, nv: int = 0) -> Events:
+    """Return none."""
+    return Events(np.zeros(0), (), np.zeros((0, nq)), np.zeros((0, nv)))
+
+
+def create_events(file: h5py.File, nq: int, nv: int) -> None:
+    """Make the group, empty."""
+    import h5py  # noqa: PLC0415, costs 0.1 s
+
+    for key, shape, unit in (("time", (), "s"), ("q", (nq,), ""), ("v", (nv,), "")):
+        dataset = file.create_dataset(
+            f"{GROUP}/{key}",
+            shape=(0, *shape),
+            maxshape=(None, *(length or None for length in shape)),
+            chunks=(CHUNK, *(max(1, length) for length in shape)),
+            dtype="f8",
+            fillvalue=np.nan,
+        )
+        dataset.attrs["unit"] = unit or (
+            "see units/coordinates" if key == "q" else "see units/velocities"
+        )
+    file.create_dataset(
+        f"{GROUP}/name", shape=(0,), maxshape=(None,), chunks=(CHUNK,), dtype=h5py.string_dtype()
+    )
+
+
+def append_events(file: h5py.File, events: Events) -> None:
+    """Add to the group."""
+    group = file[GROUP]
+    first = len(group["time"])
+    for key, values in (
+        ("time", events.t),
+        ("q", events.q),
+        ("v", events.v),
+        ("name", events.names),
+    ):
+        group[key].resize(first + len(events), axis=0)
+        group[key][first:] = list(values) if key == "name" else values
+
+
+def read_events(file: h5py.File, nq: int, nv: int) -> Events:
+    """Return the events that reached the disk in full; none of a file without them."""
+    if GROUP not in file:
+        return no_events(nq, nv)
+    group = file[GROUP]
+    t, q, v = (np.asarray(group[key][()], float) for key in ("time", "q", "v"))
+    names = [str(name) for name in group["name"].asstr()[()]]
+    count = min(len(t), len(q), len(v), len(names))
+    rows = np.column_stack([t[:count], q[:count], v[:count]])
+    whole = np.isfinite(rows).all(axis=1) & np.array([bool(n) for n in names[:count]], bool)
+    count = count if whole.all() else int(np.argmin(whole))
+    return Events(t[:count], tuple(names[:count]), q[:count], v[:count])
+
+
+def joined(parts: list[Events], nq: int, nv: int) -> Events:
+    """All events of several runs of them."""
+    if not parts:
+        return no_events(nq, nv)
+    names = tuple(name for part in parts for name in part.names)
+    t, q, v = (np.concatenate([getattr(part, key) for part in parts]) for key in ("t", "q", "v"))
+    return Events(t, names, q, v)

@@ -1,0 +1,138 @@
+"""The step that a scene bears.
+
+Oracles: closed forms of oscillators and dampers, the schemes' published bounds on the axes, and runs on either side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.cli import main
+from pysim.errors import SimulationError
+from pysim.stability import modes_of, stable_step, step_bounds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SLIDERS = """
+gravity = [0, 0, 0]
+{bodies}
+[simulation]
+duration = {duration}
+step = {step}
+integrator = "{integrator}"
+
+[output]
+every = {step}
+"""
+SLIDER = """
+[[body]]
+name = "mass{k}"
+mass = {m}
+inertia = {{ xx = 1, yy = 1, zz = 1 }}
+
+[[joint]]
+name = "slide{k}"
+type = "prismatic"
+parent = "{parent}"
+child = "mass{k}"
+axis = [1, 0, 0]
+start = 0.1
+{keys}
+"""
+
+
+def slider(keys: str, m: float = 1.0, k: int = 0, parent: str = "world") -> str:
+    return SLIDER.format(k=k, m=m, parent=parent, keys=keys)
+
+
+def scene_file(
+    tmp_path: Path, bodies: str, step: float = 1e-3, integrator: str = "rk4", duration: float = 1.0
+) -> Path:
+    path = tmp_path / "s.toml"
+    text = SLIDERS.format(bodies=bodies, step=step, integrator=integrator, duration=duration)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_mass_on_spring_and_damper_has_the_closed_forms_root(tmp_path: Path) -> None:
+    path = scene_file(tmp_path, slider("stiffness = 200\ndamping = 6", 2.0))
+    (mode,) = modes_of(pysim.load_scene(path))
+    assert mode.s == pytest.approx(complex(-1.5, np.sqrt(100 - 2.25)), rel=1e-8)
+    assert mode.joint == "slide0"
+    bounds = step_bounds(pysim.load_scene(path))
+    assert bounds.accurate == pytest.approx(2 * np.pi / np.sqrt(97.75) / 20, rel=1e-8)
+
+
+def test_two_masses_in_a_row_have_the_chains_frequencies(tmp_path: Path) -> None:
+    """Equal masses and springs: ω² = k/m (3 ± √5) / 2."""
+    bodies = slider("stiffness = 100") + slider("stiffness = 100", k=1, parent="mass0")
+    modes = modes_of(pysim.load_scene(scene_file(tmp_path, bodies)))
+    expected = np.sqrt(100 * (3 + np.array([-1, 1]) * np.sqrt(5)) / 2)
+    np.testing.assert_allclose(sorted(m.frequency for m in modes), expected, rtol=1e-7)
+    assert all(mode.decay == 0 for mode in modes)
+
+
+def test_the_slope_of_friction_and_a_damper_are_decays(tmp_path: Path) -> None:
+    keys = "friction = 3.0\nfriction_width = 1e-3\ndamping = 5.0"
+    bounds = step_bounds(pysim.load_scene(scene_file(tmp_path, slider(keys, 2.0))))
+    assert bounds.steepest is not None
+    assert bounds.steepest.decay == pytest.approx((3 / 1e-3 + 5) / 2, rel=1e-6)
+    assert bounds.fastest is None
+    assert bounds.stable == pytest.approx(2.785293563 / 1502.5, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "s", "bound"),
+    [
+        ("rk4", -1.0, 2.785293563),
+        ("rk4", 1j, 2 * np.sqrt(2)),
+        ("rk2", -1.0, 2.0),
+        ("semi_implicit", 1j, 2.0),
+        ("semi_implicit", -1.0, 2.0),
+    ],
+)
+def test_bounds_on_the_axes_are_the_published_ones(
+    integrator: str, s: complex, bound: float
+) -> None:
+    tolerance = 1e-2 if s == 1j else 1e-6  # a growth of 1e-4 a step is allowed there
+    assert stable_step(complex(10 * s), integrator) == pytest.approx(bound / 10, rel=tolerance)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "rk2", "rk4"])
+@pytest.mark.parametrize("keys", ["damping = 300", "stiffness = 1e4\ndamping = 20"])
+def test_a_run_beyond_the_bound_blows_up_and_one_below_does_not(
+    tmp_path: Path, integrator: str, keys: str
+) -> None:
+    bodies = slider(keys + "\n").replace("start = 0.1", "start = { q = 0.1, v = 1.0 }")
+    bound = step_bounds(pysim.load_scene(scene_file(tmp_path, bodies, 1e-3, integrator))).stable
+
+    def largest(step: float) -> float:
+        path = scene_file(tmp_path, bodies, step, integrator, 2000 * step)
+        try:
+            return float(np.abs(pysim.simulate(pysim.load_scene(path)).v[-1, 0]))
+        except SimulationError:
+            return np.inf
+
+    assert largest(0.97 * bound) < 1.0
+    assert largest(1.03 * bound) > 1e3
+
+
+def test_check_suggests_a_step_and_warns_of_one_too_long(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", str(scene_file(tmp_path, slider("stiffness = 1e4"), 1e-3))])
+    told = capsys.readouterr()
+    assert "fastest     100 rad/s, period 0.0628 s, mostly slide0" in told.out
+    assert "0.0031 s or less to be accurate" in told.out
+    assert "warning" not in told.err
+    main(["check", str(scene_file(tmp_path, slider("damping = 3e4"), 1e-3))])
+    told = capsys.readouterr()
+    assert "simulation.step is 0.001 [s], beyond the 9.28e-05 [s] that rk4 bears" in " ".join(
+        told.err.split()
+    )
+    assert "'slide0'" in told.err
