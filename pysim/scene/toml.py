@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    from pysim.scene.keys import Table
     from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
@@ -67,7 +68,7 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    shared = {"joint": Joint, "loop": Loop, "simulation": Simulation}
+    shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
     problems = Problems(source)
