@@ -76,7 +76,6 @@ class IntegratorType:
     name: str
     doc: str
     adaptive: bool = False  # chooses its steps by tolerances
-    loops: bool = True  # can close loops and hold couplings
     implicit: bool = False  # solves equations, and remembers something from step to step
     keys: tuple[str, ...] = ()  # of the [simulation] table that are its own
     plugin: type[Integrator] | None = None
@@ -88,10 +87,8 @@ BUILTIN = {
         IntegratorType("semi_implicit", "symplectic Euler, order 1"),
         IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2"),
         IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4"),
-        IntegratorType(
-            "variational", "symplectic, keeps momenta to rounding, order 2, implicit", loops=False
-        ),
-        IntegratorType("variational4", "five variational steps, order 4", loops=False),
+        IntegratorType("variational", "symplectic, keeps momenta to rounding, order 2, implicit"),
+        IntegratorType("variational4", "five variational steps, order 4"),
         IntegratorType(
             "implicit_midpoint",
             "symmetric, for stiff motion that is to last, order 2",

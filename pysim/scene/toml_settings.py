@@ -28,7 +28,7 @@ SPECTRAL_RADIUS = 0.9
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
     """Return how to run; what is wrong goes to `problems`."""
     table = scene.simulation
-    kind = _integrator(scene, model, problems)
+    kind = _integrator(scene, problems)
     step = table.step or (math.inf if kind.adaptive else STEP)
     if table.step is not None and step > table.duration:
         problem = (
@@ -46,16 +46,12 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
     )
 
 
-def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> IntegratorType:
+def _integrator(scene: Scene, problems: Problems) -> IntegratorType:
     try:
         kind = find_integrator(scene.simulation.integrator)
     except PysimError as error:
         problems.add(("simulation", "integrator"), error.problem)
         return BUILTIN["rk4"]
-    if (model.loops or model.couplings) and not kind.loops:
-        able = ", ".join(other.name for other in BUILTIN.values() if other.loops)
-        problem = f"{kind.name!r} closes no loops and holds no couplings; choose one of {able}"
-        problems.add(("simulation", "integrator"), problem)
     return kind
 
 

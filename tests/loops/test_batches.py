@@ -123,10 +123,3 @@ def test_rollouts_and_steps_in_python_are_the_steps_of_a_run(rng):
     for k in range(2):
         np.testing.assert_allclose(rolled[k][:, -1], expected[k], atol=1e-12)
         np.testing.assert_allclose(slow[k], expected[k][0], atol=1e-10)
-
-
-def test_integrators_without_constraints_are_refused(rng):
-    model, q, v, tau = states("revolute", rng, 1)
-    drive = _engine.Actuation(tau[0], *np.zeros((3, model.nv)))
-    with pytest.raises(ValueError, match="'variational' closes no loops and holds no couplings"):
-        _engine.advance(model, q, v, 0.0, 1e-3, 1, "variational", drive)
