@@ -83,8 +83,8 @@ py::tuple rollout(const Model& model,
   call.batch().integrator = plan.integrator;
   call.batch().step = plan.step;
   call.batch().spectral_radius = plan.spectral_radius;
-  std::vector<Real> memory(static_cast<std::size_t>(
-      call.leading().states * engine::memory_numbers(plan.integrator, model.nv())));
+  std::vector<Real> memory(
+      static_cast<std::size_t>(call.leading().states * engine::memory_numbers(plan.integrator, model.nv())));
   call.batch().memory = memory.empty() ? nullptr : memory.data();
   std::vector<Real> loop_q = call.loop_start();
   call.batch().loop_q = call.batch().out_loop_q = loop_q.data();
@@ -109,7 +109,8 @@ void bind_rollout(py::module_& m) {
          int threads,
          py::handle out_q,
          py::handle out_v) {
-        const Plan plan = {step, steps, every, integrator_named(integrator), checked_radius(spectral_radius), threads};
+        const Plan plan = {
+            step, steps, every, integrator_named(integrator), checked_radius(spectral_radius), threads};
         return is_single(q0) ? rollout<float>(model, q0, v0, controls, plan, out_q, out_v)
                              : rollout<double>(model, q0, v0, controls, plan, out_q, out_v);
       },

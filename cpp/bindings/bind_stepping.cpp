@@ -48,7 +48,8 @@ class LoopCoordinates {
   std::vector<double> own_;
 };
 
-/// What an implicit scheme remembers, moved along in place; where the caller gives none, every run begins anew.
+/// What an implicit scheme remembers, moved along in place; where the caller gives none, every run begins
+/// anew.
 class SchemeMemory {
  public:
   using Array = py::array_t<double, py::array::c_style>;
@@ -108,8 +109,8 @@ py::tuple advance(const Model& model,
   batch.loop_q = batch.out_loop_q = carried.data();
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
-  SchemeMemory remembered(
-      memory, call.leading().states * engine::memory_numbers(batch.integrator, model.nv()));
+  SchemeMemory remembered(memory,
+                          call.leading().states * engine::memory_numbers(batch.integrator, model.nv()));
   batch.memory = remembered.data();
   batch.spectral_radius = checked_radius(spectral_radius);
   batch.time = time;

@@ -28,13 +28,8 @@ enum class Integrator : int {
   implicit_midpoint,
   generalized_alpha
 };
-constexpr const char* integrator_names[] = {"semi_implicit",
-                                            "rk2",
-                                            "rk4",
-                                            "variational",
-                                            "variational4",
-                                            "implicit_midpoint",
-                                            "generalized_alpha"};
+constexpr const char* integrator_names[] = {
+    "semi_implicit", "rk2", "rk4", "variational", "variational4", "implicit_midpoint", "generalized_alpha"};
 
 /// Numbers a world that a scheme keeps from step to step.
 constexpr int memory_numbers(Integrator integrator, int nv) {

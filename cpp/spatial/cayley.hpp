@@ -23,8 +23,16 @@ PYSIM_INLINE CayleyScale<S> cayley_scale(S square) {
   using Real = typename S::Real;
   constexpr double series[] = {
       1.0 / 21, -1.0 / 19, 1.0 / 17, -1.0 / 15, 1.0 / 13, -1.0 / 11, 1.0 / 9, -1.0 / 7, 1.0 / 5, -1.0 / 3, 1};
-  constexpr double slope[] = {
-      20.0 / 21, -18.0 / 19, 16.0 / 17, -14.0 / 15, 12.0 / 13, -10.0 / 11, 8.0 / 9, -6.0 / 7, 4.0 / 5, -2.0 / 3};
+  constexpr double slope[] = {20.0 / 21,
+                              -18.0 / 19,
+                              16.0 / 17,
+                              -14.0 / 15,
+                              12.0 / 13,
+                              -10.0 / 11,
+                              8.0 / 9,
+                              -6.0 / 7,
+                              4.0 / 5,
+                              -2.0 / 3};
   const S one = all<S>(1), theta = sqrt(square);
   const auto near = square < all<S>(Real(0.02));
   const S apart = select(near, one, theta), apart_square = select(near, one, square);

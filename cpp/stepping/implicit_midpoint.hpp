@@ -3,9 +3,9 @@
 //     w = v̇(t + h/2, q_m, v_m)      v_m = v₀ + h/2 w      v₁ = v₀ + h w
 //     q_m = q₀ ⊕ y,  q₁ = q₀ ⊕ 2 y      exp(2 y) = cay(h v_m) of every rotation and displacement
 //
-// Stable for stiff motion of any frequency, and it damps none of it. Cayley's map keeps energy and momentum of a
-// free body to rounding [Simo and Wong 1991]. Other motion it makes backwards as forwards: energy has no trend
-// where motion swings; where it turns on and on, a trend of order 2, for the map is not symplectic.
+// Stable for stiff motion of any frequency, and it damps none of it. Cayley's map keeps energy and momentum
+// of a free body to rounding [Simo and Wong 1991]. Other motion it makes backwards as forwards: energy has no
+// trend where motion swings; where it turns on and on, a trend of order 2, for the map is not symplectic.
 #pragma once
 
 #include "stepping/newton.hpp"

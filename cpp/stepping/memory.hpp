@@ -12,7 +12,7 @@ using simd::select;
 /// Counts stay whatever becomes of a step; what follows them is put back where a step is made again.
 constexpr int memory_counts = 4;
 constexpr int memory_numbers(int nv) {
-  return memory_counts + 2 + 3 * nv;
+  return memory_counts + 2 + 4 * nv;
 }
 
 template <class S>
@@ -27,8 +27,9 @@ struct Memory {
   S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
   S& stiff() const { return numbers[5]; }       ///< 1 where iterations need the derivatives
   S* last() const { return numbers + 6; }       ///< acceleration that solved the last step
-  S* before() const { return last() + nv; }     ///< and the one before
-  S* algorithmic() const { return before() + nv; }  ///< generalised α's own acceleration
+  S* before() const { return last() + nv; }     ///< the one before
+  S* earlier() const { return before() + nv; }  ///< and the one before that
+  S* algorithmic() const { return earlier() + nv; }  ///< generalised α's own acceleration
 
   Memory copy(tree::Workspace<S>& w) const {
     S* const to = w.template take<S>(memory_numbers(nv));

@@ -4,7 +4,8 @@
 //
 // The correction is Broyden's [Kelley 1995, section 7.3]. A = M to begin with: what is not stiff needs no
 // derivatives. A world whose iterations shrink too slowly starts again with A from the analytical
-// derivatives, made anew where even that is slow: Newton's method; it begins with them from then on.
+// derivatives, made anew where even that is slow: Newton's method; it begins with them from then on. A step
+// after which the next would be longer is halved [Deuflhard 2011, section 3.3].
 //
 // A world ends by its own numbers, whatever its neighbours do: when what is to come is within the tolerance,
 // or when within `rounding` nothing is gained any more.
@@ -18,7 +19,7 @@ namespace pysim::stepping {
 /// is left.
 template <class Real>
 struct NewtonTolerance {
-  static constexpr double usual = sizeof(Real) == 8 ? 1e-13 : 1e-6;
+  static constexpr double usual = sizeof(Real) == 8 ? 1e-12 : 1e-6;
   static constexpr double fine = sizeof(Real) == 8 ? 1e-15 : 1e-7;
   static constexpr double rounding = sizeof(Real) == 8 ? 1e-11 : 1e-4;
 };
@@ -87,6 +88,7 @@ struct Newton {
   S* w;
   S* start;  ///< w at the beginning
   S* step;
+  S* made;  ///< the step that led to w
   Trial<S> trial;
   NewtonMatrix<S> matrix;
   StepHistory<S> history;
@@ -99,6 +101,7 @@ struct Newton {
         w(w_),
         start(scratch.template take<S>(s.model.own_nv)),
         step(scratch.template take<S>(s.model.own_nv)),
+        made(scratch.template take<S>(s.model.own_nv)),
         trial(take_trial(s.model, scratch)),
         matrix(take_newton_matrix(s.model, scratch)),
         active(wanted),
@@ -161,21 +164,33 @@ struct Newton {
     const S stalled = select(size > all<S>(Real(0.5)) * last, one, none) *
                       select(size <= all<S>(Real(Tolerance::rounding)) * whole, one, none);
     const S through = active * number * max(near, stalled);
+    const S pace = select(derived == one, all<S>(Real(0.5)), all<S>(Real(0.25)));
     const S slow = active * (one - through) * (one - first * number) *
-                   max(one - number, select(size <= all<S>(Real(0.25)) * last, none, one));
+                   max(one - number, select(size <= pace * last, none, one));
     const S late = all<S>(Real(n + 1 >= patient ? 1 : 0));
     const S restart = active * (one - through) * (one - derived) * max(slow, late);
-    const S lost = active * derived * (one - number);
+    const S back = active * derived * (one - through) * (one - first) * select(size <= last, none, one);
 
-    const auto moves = active * number * (one - restart) == one;
-    const auto again = restart == one;
-    for (int i = 0; i < nv; ++i) w[i] = select(again, start[i], w[i] + select(moves, step[i], none));
+    move(restart == one, back == one, active * number * (one - restart) * (one - derived * slow) == one);
     worst = select(active == one, where, worst);
-    due = max(restart, derived * slow);
+    due = max(restart, derived * slow * (one - back));
     derived = max(derived, restart);
-    last = select(active == one, size, last);
+    last = select(active * (one - back) == one, size, last);
     solved += through;
-    active = active * (one - through) * (one - lost);
+    const S lost = derived * first * (one - number);
+    active = active * (one - through) * (one - lost * (one - restart));
+  }
+
+  /// Back to the start, half of the way back, or on.
+  void move(typename S::Mask restart, typename S::Mask back, typename S::Mask on) {
+    const S half = all<S>(typename S::Real(0.5));
+    if (simd::any<S>(back)) history.forget(back);
+    for (int i = 0; i < history.nv; ++i) {
+      const S shorter = half * made[i];
+      w[i] = select(back, w[i] - shorter, select(on, w[i] + step[i], w[i]));
+      w[i] = select(restart, start[i], w[i]);
+      made[i] = select(back, shorter, select(on, step[i], made[i]));
+    }
   }
 };
 

@@ -15,10 +15,10 @@ template <class S>
 struct Stage {
   S time;
   const S* q0;
-  S *xi0, *v0;        ///< where w = 0 leads, in the tangent at q₀
-  S B, G;             ///< [s²], [s]
-  bool cayley;        ///< ξ is half a step of Cayley's
-  double tolerance;   ///< what may be left of an error in v, for velocities of one
+  S *xi0, *v0;       ///< where w = 0 leads, in the tangent at q₀
+  S B, G;            ///< [s²], [s]
+  bool cayley;       ///< ξ is half a step of Cayley's
+  double tolerance;  ///< what may be left of an error in v, for velocities of one
 };
 
 /// Where w leads, and what is left of its equation.

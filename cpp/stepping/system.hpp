@@ -9,6 +9,7 @@ using dynamics::lift;
 using dynamics::retract;
 using simd::all;
 using simd::fma;
+using simd::fnma;
 using tree::ModelView;
 using tree::Workspace;
 

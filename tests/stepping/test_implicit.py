@@ -22,7 +22,7 @@ from tests.stepping.test_closed_forms import NO_GRAVITY, rest_drive
 from tests.stepping.test_random_trees import Machine
 
 SCHEMES = ("implicit_midpoint", "generalized_alpha")
-COUNTS = 6  # iterations, rejected, worst, lost, step, stiff; then three accelerations
+COUNTS = 6  # iterations, rejected, worst, lost, step, stiff; then four accelerations
 
 
 def weights(radius):
@@ -53,7 +53,7 @@ def test_steps_solve_the_equations_of_generalized_alpha(rng, isa, mimic, radius)
             memory=memory, spectral_radius=radius,
         )  # fmt: skip
         assert done == 1
-        w1, _, a1 = memory[COUNTS:].reshape(3, nv)
+        w1, _, _, a1 = memory[COUNTS:].reshape(4, nv)
         scale = np.abs(w1).max()
         np.testing.assert_allclose(
             tree.aba(q1, v1, machine.force(t + h, q1, v1)), w1, atol=1e-8 * scale
