@@ -24,9 +24,11 @@ struct NewtonTolerance {
   static constexpr double rounding = sizeof(Real) == 8 ? 1e-11 : 1e-4;
 };
 
-/// Steps made so far, for Broyden's correction; a step that counts no more is zero.
+/// The last steps, for Broyden's correction; a step that counts no more is zero. Full, it begins anew.
 template <class S>
 struct StepHistory {
+  static constexpr int most = 16;
+
   int nv, count;
   S* steps;           ///< (count, nv)
   S* inverse_square;  ///< [count] 1/|s|², or 0
@@ -40,6 +42,7 @@ struct StepHistory {
   /// Corrects z and takes it into the history.
   void correct(S* z) {
     const S o = all<S>(0), one = all<S>(1);
+    if (count == most) count = 0;
     S left = one;
     for (int k = 0; k < count; ++k) {
       const S along = product(steps + k * nv, z) * inverse_square[k];
@@ -80,7 +83,7 @@ S largest(const S* x, int count, S* where) {
 /// The iterations of one pack; flags are 1 or 0 in each world.
 template <class S>
 struct Newton {
-  static constexpr int most = 32;    ///< iterations
+  static constexpr int most = 80;    ///< iterations
   static constexpr int patient = 6;  ///< iterations that may go by without derivatives
 
   const System<S>& system;
@@ -111,7 +114,8 @@ struct Newton {
         last(all<S>(__builtin_inf())),
         worst(all<S>(0)) {
     const int nv = system.model.own_nv;
-    history = {nv, 0, scratch.template take<S>(std::ptrdiff_t{most} * nv), scratch.template take<S>(most)};
+    constexpr int kept = StepHistory<S>::most;
+    history = {nv, 0, scratch.template take<S>(std::ptrdiff_t{kept} * nv), scratch.template take<S>(kept)};
     for (int i = 0; i < nv; ++i) start[i] = w[i];
   }
 
@@ -169,7 +173,8 @@ struct Newton {
                    max(one - number, select(size <= pace * last, none, one));
     const S late = all<S>(Real(n + 1 >= patient ? 1 : 0));
     const S restart = active * (one - through) * (one - derived) * max(slow, late);
-    const S back = active * derived * (one - through) * (one - first) * select(size <= last, none, one);
+    const S shrinks = select(size <= all<S>(Real(0.95)) * last, one, none);
+    const S back = active * derived * (one - through) * (one - first) * (one - shrinks);
 
     move(restart == one, back == one, active * number * (one - restart) * (one - derived * slow) == one);
     worst = select(active == one, where, worst);

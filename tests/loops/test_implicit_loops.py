@@ -14,6 +14,7 @@ import pytest
 
 import pysim
 from pysim import _engine
+from pysim.errors import SimulationError
 from pysim.loops import constraints
 from tests.closed_scenes import ANDREWS, FOUR_BARS
 
@@ -120,3 +121,43 @@ def test_a_loop_gets_the_same_bits_alone_and_in_any_batch(scheme):
         alone = pysim.rollout(scene.model, q0[k], v0[k], None, 1e-3, scheme, steps=20)
         np.testing.assert_array_equal(alone[0], q[k])
         np.testing.assert_array_equal(alone[1], v[k])
+
+
+def coupler_point(scene, q):
+    return pysim.frame_placement(scene.model, q, "coupler point")[:3, 3]
+
+
+def sprung(tmp_path, scheme, stiffness):
+    """The four-bar from rest, a spring and damper from its coupler to the world, 1 mm from its natural length."""
+    base = pysim.load_scene(SCENES / "four_bar.toml")
+    length = np.linalg.norm(coupler_point(base, base.state.q)) + 1e-3
+    text = (SCENES / "four_bar.toml").read_text("utf-8").replace("v = 14.0", "v = 0.0")
+    force = (
+        '[[force]]\nname = "stay"\ntype = "spring"\na = "coupler point"\nb = "world"\n'
+        f"stiffness = {stiffness}\ndamping = {1e-4 * stiffness}\nlength = {length}\n\n"
+    )
+    path = tmp_path / "sprung.toml"
+    path.write_text(text.replace("[simulation]", force + "[simulation]"), "utf-8")
+    overrides = {
+        "simulation.integrator": scheme,
+        "simulation.step": 1e-3,
+        "simulation.duration": 0.5,
+        "output.every": 0.01,
+    }
+    return pysim.load_scene(path, overrides=overrides), length
+
+
+@pytest.mark.parametrize("scheme", IMPLICIT)
+def test_a_stiff_spring_between_bodies_of_a_loop_comes_to_rest(tmp_path, scheme):
+    """1e8 N/m and 1e4 N·s/m, 100 times what rk4 bears; at rest the spring holds the weight."""
+    with pytest.raises(SimulationError):
+        pysim.simulate(sprung(tmp_path, "rk4", 1e8)[0])
+    updates = []
+    scene, length = sprung(tmp_path, scheme, 1e8)
+    trajectory = pysim.simulate(scene, progress=updates.append)
+    at = constraints(scene.model, trajectory.q, trajectory.v)
+    assert np.abs(at.residual).max() < 1e-10
+    assert updates[-1].iterations < 6 * updates[-1].steps
+    assert np.isfinite(trajectory.q).all()
+    reach = np.linalg.norm(coupler_point(scene, trajectory.q[-1]))
+    assert reach == pytest.approx(length, abs=1e-5)

@@ -227,6 +227,27 @@ def test_a_spring_too_stiff_for_rk4_is_stepped_over(scheme):
     np.testing.assert_allclose(q1, exact, rtol=0, atol=2e-4)
 
 
+@pytest.mark.parametrize("width", [3e-2, 1e-2])
+def test_dry_friction_brings_a_block_to_rest_by_generalized_alpha(width):
+    """1 m/s against 300 m/s², h f / width up to 30: at rest after v²/2f = 1.7 mm, and it stays there."""
+    spec = one_body("prismatic", theta_from_com(1.0, np.zeros(3), np.eye(3)), gravity=NO_GRAVITY)
+    joint = replace(spec.joints[0], friction=np.array([300.0]), friction_width=np.array([width]))
+    model = compile_model(replace(spec, joints=(joint,)))
+    q, v = pysim.rollout(
+        model,
+        np.zeros(1),
+        np.ones(1),
+        None,
+        1e-3,
+        "generalized_alpha",
+        steps=200,
+        spectral_radius=0.6,
+    )
+    assert np.isfinite(q).all()
+    assert q[-1, 0] == pytest.approx(1 / 600, abs=6e-4)
+    assert abs(v[-1, 0]) < 2 * width
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_energy_has_no_trend_over_1e5_steps(scheme):
     """A double pendulum that swings without looping, 1/200 of its fastest period a step; ρ = 1 damps nothing."""
