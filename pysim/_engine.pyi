@@ -208,6 +208,7 @@ def rollout(
     steps: int,
     every: int,
     integrator: str,
+    spectral_radius: float,
     threads: int,
     out_q: Array | None,
     out_v: Array | None,
@@ -218,6 +219,7 @@ class Events:
     def __len__(self) -> int: ...
 
 def integrators() -> list[str]: ...
+def memory_numbers(model: Model, integrator: str) -> int: ...
 def advance_adaptive(
     model: Model,
     q: ArrayLike,
@@ -246,6 +248,8 @@ def advance(
     actuation: Actuation,
     *,
     loop_q: Array | None = None,
+    memory: Array | None = None,
+    spectral_radius: float = 0.9,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
 def joint_torque_regressor(

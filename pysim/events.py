@@ -27,7 +27,7 @@ import numpy as np
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.joints.author import author_line, call, method_place
 from pysim.joints.expression import Scalar, Tape
-from pysim.joints.plugin import build
+from pysim.joints.fields import build
 from pysim.joints.program import Program, emit
 
 if TYPE_CHECKING:

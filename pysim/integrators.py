@@ -20,12 +20,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
-from pysim.errors import PysimError, did_you_mean
+from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.joints.fields import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -75,7 +76,8 @@ class IntegratorType:
     name: str
     doc: str
     adaptive: bool = False  # chooses its steps by tolerances
-    loops: bool = True  # can close loops and hold couplings
+    implicit: bool = False  # solves equations, and remembers something from step to step
+    keys: tuple[str, ...] = ()  # of the [simulation] table that are its own
     plugin: type[Integrator] | None = None
 
 
@@ -85,10 +87,19 @@ BUILTIN = {
         IntegratorType("semi_implicit", "symplectic Euler, order 1"),
         IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2"),
         IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4"),
+        IntegratorType("variational", "symplectic, keeps momenta to rounding, order 2, implicit"),
+        IntegratorType("variational4", "five variational steps, order 4"),
         IntegratorType(
-            "variational", "symplectic, keeps momenta to rounding, order 2, implicit", loops=False
+            "implicit_midpoint",
+            "symmetric, for stiff motion that is to last, order 2",
+            implicit=True,
         ),
-        IntegratorType("variational4", "five variational steps, order 4", loops=False),
+        IntegratorType(
+            "generalized_alpha",
+            "Brüls-Cardona, for stiff motion, damps what is too fast by spectral_radius, order 2",
+            implicit=True,
+            keys=("spectral_radius",),
+        ),
         IntegratorType(
             "dopri5", "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps", adaptive=True
         ),
@@ -145,6 +156,20 @@ def find_integrator(name: str) -> IntegratorType:
         integrator(name)(plugin)
     plugin = _plugins[name]
     return IntegratorType(name, (plugin.__doc__ or "").strip(), plugin=plugin)
+
+
+def make(
+    plugin: type[Integrator], keys: Mapping[str, Any], where: str = "integrator"
+) -> Integrator:
+    """Make a plugin's scheme from the scene keys that are its fields.
+
+    Raises:
+        PysimError: a key is missing, unknown or of the wrong type; `where` and the key's name begin the text.
+    """
+    try:
+        return build(plugin, keys, where)
+    except JointError as error:
+        raise PysimError(error.where, error.problem) from error
 
 
 def _owner(plugin: type[Integrator]) -> str:

@@ -35,6 +35,7 @@ def rollout(
     *,
     steps: int | None = None,
     every: int = 1,
+    spectral_radius: float = 0.9,
     out: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array]:
     """Return the trajectories (q, v) of many worlds under given forces.
@@ -54,6 +55,7 @@ def rollout(
         threads: threads that share the batch; 0 uses every processor.
         steps: number of steps; needed where there are no controls.
         every: steps from one row to the next; it divides `steps`.
+        spectral_radius: of `generalized_alpha`, from 0 to 1: what a step leaves of the fastest motion.
         out: arrays for q and v, C-contiguous, filled and returned.
 
     Returns:
@@ -79,7 +81,18 @@ def rollout(
         raise ValueError("steps must be given where there are no controls")
     out_q, out_v = (None, None) if out is None else out
     return _engine.rollout(
-        model, q0, v0, controls, step, steps, every, integrator, threads, out_q, out_v
+        model,
+        q0,
+        v0,
+        controls,
+        step,
+        steps,
+        every,
+        integrator,
+        spectral_radius,
+        threads,
+        out_q,
+        out_v,
     )
 
 

@@ -18,11 +18,11 @@ struct Plan {
   double step;
   py::ssize_t steps, every;
   engine::Integrator integrator;
+  double spectral_radius;
   int threads;
 };
 
 void check(const Model& model, const Plan& plan) {
-  check_constraints(model, plan.integrator);
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
   }
@@ -82,6 +82,10 @@ py::tuple rollout(const Model& model,
   call.batch().actuation = &none;
   call.batch().integrator = plan.integrator;
   call.batch().step = plan.step;
+  call.batch().spectral_radius = plan.spectral_radius;
+  std::vector<Real> memory(
+      static_cast<std::size_t>(call.leading().states * engine::memory_numbers(plan.integrator, model.nv())));
+  call.batch().memory = memory.empty() ? nullptr : memory.data();
   std::vector<Real> loop_q = call.loop_start();
   call.batch().loop_q = call.batch().out_loop_q = loop_q.data();
   run_in_pieces(call, request, plan.threads);
@@ -101,10 +105,12 @@ void bind_rollout(py::module_& m) {
          py::ssize_t steps,
          py::ssize_t every,
          const std::string& integrator,
+         double spectral_radius,
          int threads,
          py::handle out_q,
          py::handle out_v) {
-        const Plan plan = {step, steps, every, integrator_named(integrator), threads};
+        const Plan plan = {
+            step, steps, every, integrator_named(integrator), checked_radius(spectral_radius), threads};
         return is_single(q0) ? rollout<float>(model, q0, v0, controls, plan, out_q, out_v)
                              : rollout<double>(model, q0, v0, controls, plan, out_q, out_v);
       },
@@ -116,6 +122,7 @@ void bind_rollout(py::module_& m) {
       "steps"_a,
       "every"_a,
       "integrator"_a,
+      "spectral_radius"_a,
       "threads"_a,
       "out_q"_a,
       "out_v"_a);

@@ -48,6 +48,32 @@ class LoopCoordinates {
   std::vector<double> own_;
 };
 
+/// What an implicit scheme remembers, moved along in place; where the caller gives none, every run begins
+/// anew.
+class SchemeMemory {
+ public:
+  using Array = py::array_t<double, py::array::c_style>;
+
+  SchemeMemory(std::optional<Array>& given, py::ssize_t numbers) : given_(given) {
+    if (!given_) {
+      own_.resize(static_cast<std::size_t>(numbers));
+    } else if (given_->size() != numbers || !given_->writeable()) {
+      throw std::invalid_argument("memory must be writeable and have " + std::to_string(numbers) +
+                                  " numbers in all");
+    }
+  }
+
+  /// Null where there is nothing to remember.
+  double* data() {
+    if (given_) return given_->size() == 0 ? nullptr : given_->mutable_data();
+    return own_.empty() ? nullptr : own_.data();
+  }
+
+ private:
+  std::optional<Array>& given_;
+  std::vector<double> own_;
+};
+
 py::tuple advance(const Model& model,
                   py::handle q,
                   py::handle v,
@@ -57,6 +83,8 @@ py::tuple advance(const Model& model,
                   const std::string& integrator,
                   const Actuation& actuation,
                   std::optional<LoopCoordinates::Array> loop_q,
+                  std::optional<SchemeMemory::Array> memory,
+                  double spectral_radius,
                   int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
@@ -81,7 +109,10 @@ py::tuple advance(const Model& model,
   batch.loop_q = batch.out_loop_q = carried.data();
   batch.actuation = &forces;
   batch.integrator = integrator_named(integrator);
-  check_constraints(model, batch.integrator);
+  SchemeMemory remembered(memory,
+                          call.leading().states * engine::memory_numbers(batch.integrator, model.nv()));
+  batch.memory = remembered.data();
+  batch.spectral_radius = checked_radius(spectral_radius);
   batch.time = time;
   batch.step = step;
   batch.steps = steps;
@@ -210,12 +241,26 @@ void bind_stepping(py::module_& m) {
         "actuation"_a,
         py::kw_only(),
         "loop_q"_a.noconvert() = py::none(),
+        "memory"_a.noconvert() = py::none(),
+        "spectral_radius"_a = 0.9,
         "threads"_a = 1,
         "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite and on "
         "its "
         "constraints, and a state that did not is returned as it last was. loop_q, the coordinates of the "
         "joints "
-        "that close loops, are moved along in place; they are found anew where none are given.");
+        "that close loops, are moved along in place; they are found anew where none are given. memory, "
+        "(states, memory_numbers), is what an implicit scheme carries from call to call, in place; zeros "
+        "begin.");
+  m.def(
+      "memory_numbers",
+      [](const Model& model, const std::string& integrator) {
+        return engine::memory_numbers(integrator_named(integrator), model.nv());
+      },
+      "model"_a,
+      "integrator"_a,
+      "Numbers a state that a scheme keeps from step to step: iterations, rejected steps, coordinate that "
+      "converged "
+      "worst, 1 where the last step failed, and its own; none for explicit schemes.");
   m.def(
       "advance_adaptive",
       &advance_adaptive,

@@ -18,11 +18,9 @@ inline engine::Integrator integrator_named(const std::string& name) {
   throw std::invalid_argument("integrator '" + name + "' is unknown; choose one of " + known);
 }
 
-/// Refuses schemes that know no constraints where the model has some.
-inline void check_constraints(const tree::Model& model, engine::Integrator integrator) {
-  if (model.rows() == 0 || integrator < engine::Integrator::variational) return;
-  throw std::invalid_argument("integrator '" + std::string(engine::integrator_names[int(integrator)]) +
-                              "' closes no loops and holds no couplings; choose another, such as rk4");
+inline double checked_radius(double radius) {
+  if (radius >= 0 && radius <= 1) return radius;
+  throw std::invalid_argument("spectral_radius must be from 0 to 1, got " + std::to_string(radius));
 }
 
 }  // namespace pysim::bindings

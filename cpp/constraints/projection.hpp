@@ -19,6 +19,8 @@ struct ProjectionTolerance {
   static constexpr Real enough = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
   static constexpr Real required = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4);
   static constexpr int tries = 12;
+  /// product of residual and rate of a state that was found beyond which v is corrected once more
+  static constexpr Real aside = sizeof(Real) == 8 ? Real(1e-14) : Real(1e-7);
 };
 
 template <class S>
@@ -70,6 +72,7 @@ Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_
   evaluate(true);
   inertia.factorise(factor, rows);
   const S one = all<S>(1), none = all<S>(0);
+  const S found = largest(static_cast<const S*>(rows.g), model.rows);
   S last = all<S>(__builtin_inf()), active = one;
   for (int n = 0; n < Tolerance::tries; ++n) {
     const S size = largest(rows.g, model.rows);
@@ -83,8 +86,15 @@ Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_
     for (int i = 0; i < model.own_nq; ++i) own_q[i] = select(off, moved[i], own_q[i]);
     evaluate(false);
   }
+  // J was taken where the state was found: what is left of ġ is about as large as both residuals' product
+  const auto aside = found * largest(static_cast<const S*>(rows.gd), model.rows) > all<S>(Tolerance::aside);
   correction(rows.gd);
   for (int i = 0; i < nv; ++i) own_v[i] += step[i];
+  if (simd::any<S>(aside)) {
+    evaluate(false);
+    correction(rows.gd);
+    for (int i = 0; i < nv; ++i) own_v[i] += select(aside, step[i], none);
+  }
   return {largest(rows.g, model.rows), inertia.Lambda.rank};
 }
 

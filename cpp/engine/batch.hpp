@@ -5,6 +5,7 @@
 #include "simd/load_rows.hpp"
 #include "stepping/error.hpp"
 #include "stepping/events.hpp"
+#include "stepping/memory.hpp"
 
 namespace pysim::engine {
 
@@ -18,8 +19,22 @@ using tree::ModelView;
 using tree::Workspace;
 
 /// Schemes of fixed step, in the order of `integrator_names`.
-enum class Integrator : int { semi_implicit, rk2, rk4, variational, variational4 };
-constexpr const char* integrator_names[] = {"semi_implicit", "rk2", "rk4", "variational", "variational4"};
+enum class Integrator : int {
+  semi_implicit,
+  rk2,
+  rk4,
+  variational,
+  variational4,
+  implicit_midpoint,
+  generalized_alpha
+};
+constexpr const char* integrator_names[] = {
+    "semi_implicit", "rk2", "rk4", "variational", "variational4", "implicit_midpoint", "generalized_alpha"};
+
+/// Numbers a world that a scheme keeps from step to step.
+constexpr int memory_numbers(Integrator integrator, int nv) {
+  return integrator < Integrator::implicit_midpoint ? 0 : stepping::memory_numbers(nv);
+}
 
 /// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
 struct AdaptiveCall {
@@ -71,6 +86,8 @@ struct Batch {
 
   const stepping::Actuation* actuation;
   Integrator integrator;
+  double spectral_radius;
+  Real* memory;  ///< (states, memory_numbers), in and out; null where the scheme has none
   double time, step;
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< advance: good steps of each state
@@ -130,6 +147,15 @@ struct States {
 
   /// Coordinates of the loops' joints.
   S* loop_q() { return load(batch.loop_q, model.loop_nq()); }
+
+  /// What an implicit scheme remembers of the worlds; null where it has no memory.
+  S* memory() {
+    return batch.memory == nullptr ? nullptr : load(batch.memory, stepping::memory_numbers(model.own_nv));
+  }
+
+  void save_memory(const S* memory) const {
+    if (memory != nullptr) save(memory, batch.memory, stepping::memory_numbers(model.own_nv));
+  }
 
   S* own_v() { return load(batch.v, model.own_nv); }
   const S* tree_q() { return tree::tree_q(model, static_cast<const S*>(own_q()), w); }

@@ -7,6 +7,10 @@
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
+#include "stepping/generalized_alpha.hpp"
+#include "stepping/halving.hpp"
+#include "stepping/implicit_midpoint.hpp"
+#include "stepping/rattle.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/semi_implicit.hpp"
 #include "stepping/variational.hpp"
@@ -177,9 +181,13 @@ PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
     case Integrator::rk4:
       return f(stepping::Rk4{});
     case Integrator::variational:
-      return f(stepping::Variational{});
+      return f(stepping::Rattle<stepping::Variational>{});
     case Integrator::variational4:
-      return f(stepping::Fourth<stepping::Variational>{});
+      return f(stepping::Fourth<stepping::Rattle<stepping::Variational>>{});
+    case Integrator::implicit_midpoint:
+      return f(stepping::Halving<stepping::Rattle<stepping::ImplicitMidpoint>>{});
+    case Integrator::generalized_alpha:
+      return f(stepping::Halving<stepping::GeneralizedAlpha>{});
   }
 }
 
@@ -188,14 +196,17 @@ struct Advance {
   static void at(States<S> at) {
     const auto& batch = at.batch;
     S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
+    S* const memory = at.memory();
     S done;
-    const stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
+    const stepping::System<S> system = {
+        at.model, *batch.actuation, at.w, loop_q, nullptr, memory, batch.spectral_radius};
     with_scheme(batch.integrator, [&](auto scheme) {
       stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
     });
     at.save(q, batch.out, at.model.own_nq);
     at.save(v, batch.out_v, at.model.own_nv);
     at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
+    at.save_memory(memory);
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }

@@ -32,12 +32,15 @@ struct Rollout {
       save_row(at, seen_v, call.v, k, nv);
     };
     S* const loop_q = at.loop_q();
-    const stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
+    S* const memory = at.memory();
+    const stepping::System<S> system = {
+        at.model, *batch.actuation, at.w, loop_q, nullptr, memory, batch.spectral_radius};
     const S h = all<S>(static_cast<typename S::Real>(batch.step));
     with_scheme(batch.integrator, [&](auto scheme) {
       stepping::rollout<decltype(scheme)>(system, h, call.every, call.begin, call.end, riders, controls, row);
     });
     at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
+    at.save_memory(memory);
   }
 
  private:

@@ -1,6 +1,7 @@
 // Whole output intervals at a time: many equal steps, watched for numbers that are none.
 #pragma once
 
+#include "stepping/memory.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
@@ -14,6 +15,24 @@ typename S::Mask finite(const ModelView<typename S::Real>& model, const S* q, co
   return zero == all<S>(0);
 }
 
+/// What a scheme may change while it tries a step; null where it has no memory.
+template <class S>
+S* copy_memory(const System<S>& system, Workspace<S>& w) {
+  if (system.memory == nullptr) return nullptr;
+  return Memory<S>{system.memory, system.model.own_nv}.copy(w).numbers;
+}
+
+/// Takes over what `trial` counted in the worlds that tried a step, and kept where it was good.
+template <class S>
+void keep_memory(const System<S>& system,
+                 const System<S>& trial,
+                 typename S::Mask tried,
+                 typename S::Mask good) {
+  if (system.memory == nullptr) return;
+  const int nv = system.model.own_nv;
+  Memory<S>{system.memory, nv}.keep({trial.memory, nv}, tried, good);
+}
+
 /// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite, or
 /// leaves its constraints, stays at its last good state; `done` counts the good steps of each world.
 template <class Scheme, class S>
@@ -23,6 +42,7 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   S* const next_q = inner.workspace.template take<S>(nq);
   S* const next_v = inner.workspace.template take<S>(nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
+  inner.memory = copy_memory(system, inner.workspace);
   const S one = all<S>(1), none = all<S>(0);
   S alive = one;
   *done = none;
@@ -30,9 +50,11 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
     Scheme::step(inner, all<S>(time + static_cast<double>(n) * h), all<S>(h), next_q, next_v);
+    const auto tried = alive == one;
     alive = select(inner.project(next_q, next_v), alive, none);
     alive = select(finite(system.model, next_q, next_v), alive, none);
     const auto good = alive == one;
+    keep_memory(system, inner, tried, good);
     if (!simd::any<S>(good)) return;
     for (int i = 0; i < nq; ++i) q[i] = select(good, next_q[i], q[i]);
     for (int i = 0; i < nv; ++i) v[i] = select(good, next_v[i], v[i]);

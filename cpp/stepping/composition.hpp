@@ -15,8 +15,9 @@ struct Fourth {
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
     constexpr double p = 0.41449077179437573714;
     constexpr double share[5] = {p, p, 1 - 4 * p, p, p};
-    for (const double part : share) {
-      const S along = all<S>(part) * h;
+    for (int k = 0; k < 5; ++k) {
+      if (k > 0) system.project(q, v);
+      const S along = all<S>(share[k]) * h;
       Scheme::step(system, time, along, q, v);
       time += along;
     }

@@ -25,9 +25,11 @@ void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& rider
   for (int i = 0; i < nq; ++i) next_q[i] = riders.q[i];
   for (int i = 0; i < nv; ++i) next_v[i] = riders.v[i];
   Scheme::step(trial, all<S>(0), h, next_q, next_v);
+  const auto tried = riders.alive == one;
   riders.alive = select(trial.project(next_q, next_v), riders.alive, all<S>(0));
   riders.alive = select(finite(system.model, next_q, next_v), riders.alive, all<S>(0));
   const auto good = riders.alive == one;
+  keep_memory(system, trial, tried, good);
   for (int i = 0; i < nq; ++i) riders.q[i] = select(good, next_q[i], riders.q[i]);
   for (int i = 0; i < nv; ++i) riders.v[i] = select(good, next_v[i], riders.v[i]);
   system.keep_loop_q(good, trial.loop_q);
@@ -48,6 +50,7 @@ void rollout(const System<S>& system,
   S* const next_q = inner.workspace.template take<S>(system.model.own_nq);
   S* const next_v = inner.workspace.template take<S>(system.model.own_nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
+  inner.memory = copy_memory(system, inner.workspace);
   for (std::ptrdiff_t k = begin; k < end; ++k) {
     for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {
       if (!simd::any<S>(riders.alive > all<S>(0))) break;

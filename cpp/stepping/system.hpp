@@ -9,6 +9,7 @@ using dynamics::lift;
 using dynamics::retract;
 using simd::all;
 using simd::fma;
+using simd::fnma;
 using tree::ModelView;
 using tree::Workspace;
 
@@ -28,6 +29,8 @@ struct System {
   Workspace<S> workspace;
   S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
   const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
+  S* memory = nullptr;         ///< of an implicit scheme, see memory.hpp; null for the others
+  double spectral_radius = 1;  ///< of generalised α
 
   /// τ(t).
   void actuate(S time, S* tau) const {

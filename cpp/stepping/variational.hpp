@@ -13,6 +13,7 @@
 #include "constraints/inertia_solver.hpp"
 #include "dynamics/discrete.hpp"
 #include "stepping/contraction.hpp"
+#include "stepping/memory.hpp"
 
 namespace pysim::stepping {
 
@@ -60,6 +61,29 @@ void momentum_between(const System<S>& system,
 
 struct Variational {
   static constexpr int most_iterations = 100;
+
+  /// What constraints change of v at the start: half a step of the acceleration that they give.
+  template <class S>
+  static void expect(const System<S>& system, S time, S h, const S* q, const S* v, S* push) {
+    Workspace<S> w = system.workspace;
+    const int nv = system.model.own_nv;
+    S *const tau = w.template take<S>(nv), *const free = w.template take<S>(nv);
+    const spatial::Force<S>* none = nullptr;
+    system.actuate(time, tau);
+    constraints::acceleration(system.model, q, v, static_cast<const S*>(tau), none, true, free, w);
+    System<S> inner = system;
+    inner.workspace = w;
+    inner.acceleration(time, q, v, push);
+    for (int i = 0; i < nv; ++i) push[i] = all<S>(0.5) * h * (push[i] - free[i]);
+  }
+
+  /// A step of the tree alone; 1 where it succeeds.
+  template <class S>
+  static S attempt(const System<S>& system, S, S time, S h, S* q, S* v, const Memory<S>&, bool) {
+    step(system, time, h, q, v);
+    const S one = all<S>(1), none = all<S>(0);
+    return select(q[0] == q[0], one, none);  // a step that does not converge has no numbers
+  }
 
   template <class S>
   static void step(const System<S>& system, S time, S h, S* q, S* v) {

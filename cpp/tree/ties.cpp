@@ -135,7 +135,9 @@ std::size_t Model::constraint_packs() const {
   if (rows_ == 0) return 0;
   const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
   const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
-  return rows * (2 * nv + rows + 32) + 48 * joints_.size() + 16 * nv + 2 * nv * nv + closure + 64;
+  // three at a time: of a step's start, of its end, and of what is evaluated in between
+  return 3 * (rows * (2 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
+              6 * static_cast<std::size_t>(stored_columns_) + closure + 64);
 }
 
 int Model::loop_nq() const {

@@ -105,10 +105,9 @@ def say_settings(scene: Scene) -> None:
         what = event.joint or event.body or event.type
         stops = ", stops the run" if event.stop else ""
         say(f"  event       {event.name}: {what}, {event.direction}{stops}")
-    every = f"output every {settings.every:g} s"
-    say(
-        f"  run         {settings.duration:g} s, {settings.integrator} {settings.step:g} s, {every}"
-    )
+    own = "".join(f", {name} {value}" for name, value in settings.parameters.items())
+    scheme = f"{settings.integrator} {settings.step:g} s{own}"
+    say(f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s")
 
 
 def say_step(scene: Scene) -> None:

@@ -12,7 +12,7 @@ from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, did_you_mean
 from pysim.joints import CallbackJoint, joint_types
 from pysim.joints.documentation import documented
-from pysim.joints.plugin import build
+from pysim.joints.fields import build
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.motion import runs_as, traced_motion

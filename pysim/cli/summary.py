@@ -19,6 +19,9 @@ def say_summary(scene: Scene, summary: RunSummary) -> None:
     say(scene.spec.name, style="bold")
     say(f"  simulated   {summary.duration:g} s in {summary.wall:.3g} s of wall time")
     say(f"  steps       {summary.steps}, {three_digits(summary.steps_per_second)} per second")
+    if summary.iterations > 0:
+        each = f"{summary.iterations / max(summary.steps, 1):.1f} a step"
+        say(f"  Newton      {each}, {summary.rejected} steps made again in shorter ones")
     if summary.callback_wall > 0:
         share = min(1.0, summary.callback_wall / summary.wall) if summary.wall > 0 else 1.0
         say(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import numpy as np
 
-from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import told_of
-from pysim.joints.definition import checked, define, field_type
+from pysim.errors import JointError
+from pysim.joints.definition import define
 from pysim.joints.ranges import limits_of, start_of
 
 if TYPE_CHECKING:
@@ -75,38 +73,3 @@ class Joint:
                 q[at : at + part.nq - 4] = rng.uniform(-1, 1, part.nq - 4)
                 q[at + part.nq - 4 : at + part.nq] = quaternion / np.linalg.norm(quaternion)
         return q
-
-
-def fields_of(plugin: type[Joint]) -> dict[str, dataclasses.Field[Any]]:
-    """The scene keys of a plugin."""
-    return {field.name: field for field in dataclasses.fields(plugin)}  # type: ignore[arg-type]
-
-
-def build(plugin: type[Joint], keys: Mapping[str, Any], where: str) -> Joint:
-    """Make a joint from scene keys.
-
-    Raises:
-        JointError: a key is missing, unknown or of the wrong type.
-    """
-    fields = fields_of(plugin)
-    values = {}
-    for name, value in keys.items():
-        if name not in fields:
-            hint = did_you_mean(name, fields)
-            raise JointError(where, f"unknown key {name!r} of {plugin.__qualname__}{hint}")
-        values[name] = checked(value, field_type(plugin, fields[name]), f"{where}.{name}")
-    missing = [
-        name
-        for name, field in fields.items()
-        if name not in values
-        and field.default is dataclasses.MISSING
-        and field.default_factory is dataclasses.MISSING
-    ]
-    if missing:
-        raise JointError(where, f"{plugin.__qualname__} needs the keys {', '.join(missing)}")
-    try:
-        return plugin(**values)
-    except PysimError:
-        raise
-    except Exception as error:
-        raise told_of(error, plugin.__init__, plugin.__qualname__) from error

@@ -13,7 +13,8 @@ from pysim.joints.author import author_line
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.definition import check_complete, spelled
-from pysim.joints.plugin import Joint, fields_of
+from pysim.joints.fields import fields_of
+from pysim.joints.plugin import Joint
 
 if TYPE_CHECKING:
     from collections.abc import Callable

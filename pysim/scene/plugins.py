@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS
+from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.joints.closing import find_closing
-from pysim.joints.plugin import build, fields_of
+from pysim.joints.fields import build, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -80,10 +81,11 @@ def run_plugin(file: Path, where: str) -> None:
 
 
 def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection[str]]) -> None:
-    """Move the keys that belong to a plugin from the tables of joints and loops into a table of their own.
+    """Move the keys that belong to a plugin from the tables of joints, loops and the run into a table of their own.
 
     Of a type that is not known, these are all that such tables do not share: the type is what is wrong, not the keys.
     """
+    _gather_of_integrator(values.get("simulation"), shared.get("simulation", ()))
     for name, keys in shared.items():
         tables = values.get(name, [])
         for table in tables if isinstance(tables, list) else []:
@@ -100,6 +102,20 @@ def _gather(table: dict[str, Any], shared: Collection[str]) -> None:
     else:
         return
     table[PARAMETERS] = {name: table.pop(name) for name in names}
+
+
+def _gather_of_integrator(table: object, shared: Collection[str]) -> None:
+    if not isinstance(table, dict) or not isinstance(table.get("integrator"), str):
+        return
+    try:
+        plugin = find_integrator(table["integrator"]).plugin
+    except PysimError:  # its name is what is wrong, not its keys
+        names = [name for name in table if name not in shared]
+    else:
+        own = () if plugin is None else fields_of(plugin)
+        names = [name for name in own if name in table and name not in shared]
+    if names:
+        table[PARAMETERS] = {name: table.pop(name) for name in names}
 
 
 def gather_event_parameters(values: Mapping[str, Any]) -> None:
@@ -126,11 +142,15 @@ def _plugin_of(table: object) -> type[Joint] | None:
 
 
 def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
-    """The keys that the plugin of the joint table at `path` has of its own.
+    """The keys that the plugin of the table at `path`, a joint's or the run's, has of its own.
 
     Raises:
         JointError: the table's type is unknown, so that nobody knows its keys.
     """
+    if path == ("simulation",):
+        name = values["simulation"].get("integrator")
+        scheme = find_integrator(name).plugin if isinstance(name, str) else None
+        return () if scheme is None else tuple(fields_of(scheme))
     if len(path) != 2 or path[0] != "joint":
         return ()
     kind = values["joint"][path[1]].get("type")

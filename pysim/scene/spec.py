@@ -189,6 +189,9 @@ class Settings:
     atol: Mapping[str, float] = field(
         default_factory=lambda: {"": 1e-10}
     )  # [m, rad and per second]
+    parameters: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # keys that are the integrator's own
 
 
 @dataclass(frozen=True)

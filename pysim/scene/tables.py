@@ -260,7 +260,17 @@ class Simulation(Table):
     step: Positive | None = key(
         None, "s", "longest time step; 1e-3 by default, without bound where steps adapt"
     )
-    integrator: Name = key("rk4", "", "scheme: semi_implicit, rk2, rk4, dopri5 or a plugin")
+    integrator: Name = key(
+        "rk4",
+        "",
+        "scheme: semi_implicit, rk2, rk4, variational, variational4, implicit_midpoint, generalized_alpha, dopri5 or "
+        "a plugin",
+    )
+    spectral_radius: float | None = key(
+        None,
+        "",
+        "generalized_alpha: what a step leaves of the fastest motion, 0 to 1; 0.9 by default",
+    )
     rtol: Tolerance | None = key(
         None, "", "dopri5: relative error of a step, 1e-8 by default; or by joint, { NAME = … }"
     )
@@ -268,6 +278,9 @@ class Simulation(Table):
         None,
         "m, rad, m/s or rad/s",
         "dopri5: absolute error of a step, 1e-10 by default; or by joint",
+    )
+    parameters: dict[str, Any] = key(
+        {}, "", "keys of an integrator plugin; written beside the others"
     )
 
 

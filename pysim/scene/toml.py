@@ -23,7 +23,7 @@ from pysim.scene.spec import (
     SceneSpec,
 )
 from pysim.scene.stops import with_stops
-from pysim.scene.tables import Joint, Scene
+from pysim.scene.tables import Joint, Scene, Simulation
 from pysim.scene.tie_tables import Loop
 from pysim.scene.toml_bodies import BodyReader
 from pysim.scene.toml_events import read_events
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    from pysim.scene.keys import Table
     from pysim.scene.possible import InertiaRule
     from pysim.scene.source import Steps
     from pysim.scene.tables import Actuator
@@ -67,7 +68,8 @@ def read_toml(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    gather_parameters(values, {"joint": Joint.model_fields, "loop": Loop.model_fields})
+    shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
+    gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
     problems = Problems(source)
     _refuse_huge(values, (), problems)

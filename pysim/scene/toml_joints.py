@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints import find_joint
-from pysim.joints.plugin import fields_of
+from pysim.joints.fields import fields_of
 from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.plugins import check_parameters
 from pysim.scene.spec import Mimic

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.integrators import BUILTIN, find_integrator
+from pysim.integrators import BUILTIN, find_integrator, make
+from pysim.joints.fields import fields_of
 from pysim.scene.keys import ALL_JOINTS
 from pysim.scene.spec import Settings
 
 if TYPE_CHECKING:
-    from pysim.integrators import IntegratorType
+    from pysim.integrators import Integrator, IntegratorType
     from pysim.scene.source import Steps
     from pysim.scene.spec import ModelSpec
-    from pysim.scene.tables import Scene
+    from pysim.scene.tables import Scene, Simulation
     from pysim.scene.wording import Problems
 
 STEP = 1e-3  # [s]
 RTOL = 1e-8
 ATOL = 1e-10  # [m, rad and per second]
 OUTPUTS = 1000
+SPECTRAL_RADIUS = 0.9
 
 
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
     """Return how to run; what is wrong goes to `problems`."""
     table = scene.simulation
-    kind = _integrator(scene, model, problems)
+    kind = _integrator(scene, problems)
     step = table.step or (math.inf if kind.adaptive else STEP)
     if table.step is not None and step > table.duration:
         problem = (
@@ -40,20 +42,57 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         _every(scene, 0.0 if kind.adaptive else step, problems),
         _tolerance(scene, "rtol", RTOL, kind, model, problems),
         _tolerance(scene, "atol", ATOL, kind, model, problems),
+        _parameters(scene, kind, problems),
     )
 
 
-def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> IntegratorType:
+def _integrator(scene: Scene, problems: Problems) -> IntegratorType:
     try:
         kind = find_integrator(scene.simulation.integrator)
     except PysimError as error:
         problems.add(("simulation", "integrator"), error.problem)
         return BUILTIN["rk4"]
-    if (model.loops or model.couplings) and not kind.loops:
-        able = ", ".join(other.name for other in BUILTIN.values() if other.loops)
-        problem = f"{kind.name!r} closes no loops and holds no couplings; choose one of {able}"
-        problems.add(("simulation", "integrator"), problem)
     return kind
+
+
+def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[str, Any]:
+    """Return the keys that are the integrator's own."""
+    table = scene.simulation
+    radius = table.spectral_radius
+    if radius is not None and "spectral_radius" not in kind.keys:
+        problem = (
+            f"{kind.name!r} has none; remove spectral_radius or take integrator = "
+            '"generalized_alpha"'
+        )
+        problems.add(("simulation", "spectral_radius"), problem, of_key=True)
+    elif radius is not None and not 0 <= radius <= 1:
+        problem = f"must be from 0 (damps most) to 1 (damps nothing), got {radius:g}"
+        problems.add(("simulation", "spectral_radius"), problem)
+    if kind.plugin is not None:
+        return _plugin_parameters(table, kind.plugin, problems)
+    default = SPECTRAL_RADIUS if radius is None else radius
+    return {"spectral_radius": default} if "spectral_radius" in kind.keys else {}
+
+
+def _plugin_parameters(
+    table: Simulation, plugin: type[Integrator], problems: Problems
+) -> dict[str, Any]:
+    taken = [name for name in fields_of(plugin) if name in type(table).model_fields]
+    if taken:
+        problem = (
+            f"{plugin.__qualname__} has a field {taken[0]!r}, which is a key of [simulation] itself; "
+            "give the field another name"
+        )
+        problems.add(("simulation", "integrator"), problem)
+        return {}
+    try:
+        scheme = make(plugin, table.parameters, "")
+    except PysimError as error:
+        name = error.where.removeprefix(".")
+        path = ("simulation", name if name in table.parameters else "integrator")
+        problems.add(path, error.problem)
+        return {}
+    return {name: getattr(scheme, name) for name in fields_of(plugin)}
 
 
 def _every(scene: Scene, step: float, problems: Problems) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import closing_joint, closing_types, find_closing
-from pysim.joints.plugin import fields_of
+from pysim.joints.fields import fields_of
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.plugins import check_parameters

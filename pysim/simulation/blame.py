@@ -8,8 +8,8 @@ import numpy as np
 
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
+from pysim.joints.fields import build
 from pysim.joints.laws import not_finite, numbers_of
-from pysim.joints.plugin import build
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:

@@ -22,11 +22,12 @@ from pysim import _engine
 from pysim.algorithms import aba
 from pysim.compile import Scene, compile_scene
 from pysim.errors import SimulationError
-from pysim.integrators import find_integrator
+from pysim.integrators import find_integrator, make
 from pysim.loops import constraints, mobility
 from pysim.model import State
 from pysim.simulation.adaptive import fly
 from pysim.simulation.blame import plugin_fault
+from pysim.simulation.implicit import SchemeMemory, unsolved
 from pysim.simulation.python_stepping import ModelSystem, advance, builtin_in_python
 from pysim.simulation.recorder import Recorder, effort
 
@@ -53,6 +54,8 @@ class Update:
     duration: float  # to simulate [s]
     wall: float  # spent [s]
     steps: int  # made
+    iterations: int = 0  # of Newton's method, in implicit schemes
+    rejected: int = 0  # steps of an implicit scheme that were made again in shorter ones
 
     @property
     def speed(self) -> float:
@@ -140,7 +143,8 @@ def _fly(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock
 def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
     """Run with equal steps between outputs."""
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    make_steps = _stepper(scene, loop_q)
+    memory = clock.memory = SchemeMemory(scene)
+    make_steps = _stepper(scene, loop_q, memory)
     for start, end in pairwise(times):
         steps = steps_between(start, end, scene.settings.step)
         step = (end - start) / steps
@@ -150,33 +154,40 @@ def _march(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clo
             now = start + made * step
             q, v, done = make_steps(q, v, now, step, wanted)
             if done < wanted:
-                raise _stopped(scene, State(q, v, loop_q), now + done * step, step)
+                state, last = State(q, v, loop_q), now + done * step
+                raise _stopped(scene, state, memory, last, step)
             made += wanted
             clock.tick(start + made * step, wanted)
         recorder.add(end, q, v, loop_q.copy())
 
 
-def _stepper(scene: Scene, loop_q: Array) -> Steps:
+def _stepper(scene: Scene, loop_q: Array, memory: SchemeMemory) -> Steps:
     """Return what makes steps: the engine, or Python where a plugin or a joint needs it.
 
-    The coordinates of joints that close loops are moved along in place.
+    The coordinates of joints that close loops, and the scheme's memory, are moved along in place.
     """
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
-    scheme = find_integrator(name).plugin
+    scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
     if scheme is None and not model.callback_numbers:
         return lambda q, v, t, h, n: _engine.advance(
-            model, q, v, t, h, n, name, drive, loop_q=loop_q
+            model, q, v, t, h, n, name, drive, loop_q=loop_q, memory=memory.numbers, **own_keys
         )
-    own = builtin_in_python(name, str(scene.spec.path)) if scheme is None else scheme()
+    own = (
+        builtin_in_python(name, str(scene.spec.path)) if scheme is None else make(scheme, own_keys)
+    )
     system = ModelSystem(model, drive, loop_q)
     return lambda q, v, t, h, n: advance(own, system, q, v, t, h, n)
 
 
-def _stopped(scene: Scene, state: State, last: float, step: float) -> SimulationError:
+def _stopped(
+    scene: Scene, state: State, memory: SchemeMemory, last: float, step: float
+) -> SimulationError:
     """Say what ended a run after the last good state, at `last` [s]."""
     fault = plugin_fault(scene.model, state.q, state.v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
+    if memory.lost:
+        return unsolved(scene, state, memory.worst, last, step)
     return (_opened if scene.model.rows else _diverged)(scene, state, last, step)
 
 
@@ -222,6 +233,7 @@ class _Clock:
         self._begin = self._reported = time.perf_counter()
         self._steps = 0
         self.time = 0.0
+        self.memory: SchemeMemory | None = None
 
     def tick(self, now: float, steps: int) -> None:
         self._steps += steps
@@ -233,4 +245,5 @@ class _Clock:
         self._reported = time.perf_counter()
         if self._progress is not None:
             wall = self._reported - self._begin
-            self._progress(Update(self.time, self._duration, wall, self._steps))
+            counts = (self.memory.iterations, self.memory.rejected) if self.memory else (0, 0)
+            self._progress(Update(self.time, self._duration, wall, self._steps, *counts))

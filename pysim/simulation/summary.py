@@ -59,6 +59,8 @@ class RunSummary:
     tool_position: Array  # (3,) in the world [m]
     tool_rpy: Array  # (3,) roll, pitch, yaw in the world [rad]
     loops: LoopSummary | None = None
+    iterations: int = 0  # of Newton's method, in implicit schemes
+    rejected: int = 0  # steps of an implicit scheme that were made again in shorter ones
 
     @property
     def steps_per_second(self) -> float:
@@ -90,6 +92,8 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
         tool_position=pose[:3, 3],
         tool_rpy=roll_pitch_yaw(pose[:3, :3]),
         loops=summarize_loops(scene, trajectory) if scene.model.rows else None,
+        iterations=last.iterations,
+        rejected=last.rejected,
     )
 
 

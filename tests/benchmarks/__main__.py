@@ -16,6 +16,7 @@ import pysim
 from pysim import _engine
 from tests.benchmarks import matrices, operations, plugins
 from tests.benchmarks.algorithms import batch_rows, growth_rows, single_rows
+from tests.benchmarks.loops import loop_rows
 from tests.benchmarks.meshes import mesh_rows
 from tests.benchmarks.report import cpu_name, heading, say
 from tests.benchmarks.stepping import rollout_rows, scene_row, step_rows
@@ -50,6 +51,8 @@ def main() -> None:
     for name in (*IN_MUJOCO, *CHAINS[:2]):
         rollout_rows(name, 256, 100)
     plugins.main(say)
+    heading("closed loops and implicit steps", "µs a step")
+    loop_rows()
 
     heading("a mesh of a million triangles", "ms")
     mesh_rows()

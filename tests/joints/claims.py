@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.joints import find_joint
-from pysim.joints.plugin import build
+from pysim.joints.fields import build
 from pysim.joints.trace import Traced, trace
 from tests.scene_runs import Array, G, Run, constant
 

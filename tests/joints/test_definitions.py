@@ -12,7 +12,7 @@ import pytest
 import pysim
 from pysim.joints import BUILTIN, CallbackJoint, Joint, joint
 from pysim.joints.definition import SCENE_KEYS
-from pysim.joints.plugin import build, fields_of
+from pysim.joints.fields import build, fields_of
 from pysim.joints.trace import trace
 from pysim.scene import tables
 

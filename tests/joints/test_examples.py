@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 import pysim
 from pysim.joints import Pose, find_joint
-from pysim.joints.plugin import build
+from pysim.joints.fields import build
 from pysim.joints.program import OPS
 from pysim.joints.trace import trace
 from pysim.motion import motion_of

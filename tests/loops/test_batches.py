@@ -133,13 +133,6 @@ def test_rollouts_and_steps_in_python_are_the_steps_of_a_run(rng):
         np.testing.assert_allclose(slow[k], expected[k][0], atol=1e-10)
 
 
-def test_integrators_without_constraints_are_refused(rng):
-    model, q, v, tau = states("revolute", rng, 1)
-    drive = _engine.Actuation(tau[0], *np.zeros((3, model.nv)))
-    with pytest.raises(ValueError, match="'variational' closes no loops and holds no couplings"):
-        _engine.advance(model, q, v, 0.0, 1e-3, 1, "variational", drive)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_go_where_the_caller_wants_them_and_threads_change_no_bit(rng, dtype):
     model, q, v, tau = (

@@ -128,11 +128,6 @@ def refusal(tmp_path: Path, text: str) -> str:
             LOOP + 'type = "ball"\na = "tip"\nb = "b"\nat_b = { xyz = [1.0, 0, 0.2] }',
             "loop 'x' is open by 0.2 [m, rad] in a direction in which its bodies cannot move",
         ),
-        (
-            LOOP
-            + 'type = "point_on_plane"\na = "a"\nb = "b"\n[simulation]\nintegrator = "variational"',
-            "simulation.integrator: 'variational' closes no loops and holds no couplings; choose one of",
-        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place_and_a_remedy(

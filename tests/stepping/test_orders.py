@@ -20,7 +20,16 @@ from tests.oracles.mechanisms import GRAVITY, make_joint, one_body, random_pose,
 from tests.stepping.test_adaptive import fly
 from tests.stepping.test_closed_forms import NO_GRAVITY, rest_drive
 
-ORDERS = {"semi_implicit": 1, "rk2": 2, "rk4": 4, "variational": 2, "variational4": 4, "dopri5": 5}
+ORDERS = {
+    "semi_implicit": 1,
+    "rk2": 2,
+    "rk4": 4,
+    "variational": 2,
+    "variational4": 4,
+    "implicit_midpoint": 2,
+    "generalized_alpha": 2,
+    "dopri5": 5,
+}
 COARSEST = {  # steps, where the first term of the error leads and rounding is far
     "heavy_top": {1: 4000, 2: 1000, 4: 40, 5: 40},
     "dzhanibekov": {1: 2000, 2: 400, 4: 20, 5: 12},

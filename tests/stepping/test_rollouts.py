@@ -209,7 +209,7 @@ def test_what_is_wrong_is_said_by_name(rng):
     refused(
         lambda: run(model, q0, v0, None, STEP, "dopri5", steps=1),
         "integrator: 'dopri5' adapts its steps; choose one of "
-        "semi_implicit, rk2, rk4, variational, variational4",
+        "semi_implicit, rk2, rk4, variational, variational4, implicit_midpoint, generalized_alpha",
         SimulationError,
     )
 

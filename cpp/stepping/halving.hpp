@@ -1,0 +1,61 @@
+// A step of an implicit scheme; where its equation cannot be solved, the same way in 2, 4, … shorter steps.
+#pragma once
+
+#include "stepping/memory.hpp"
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+template <class Scheme>
+struct Halving {
+  static constexpr int levels = 6;  ///< at most 2⁶ steps for one
+
+  template <class S>
+  static void step(const System<S>& system, S time, S h, S* q, S* v) {
+    System<S> outer = system;
+    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    S *const q1 = outer.workspace.template take<S>(nq), *const v1 = outer.workspace.template take<S>(nv);
+    const Memory<S> memory = {system.memory, nv};
+    const S one = all<S>(1), nan = all<S>(__builtin_nan(""));
+    for (int i = 0; i < nq; ++i) q1[i] = nan;
+    for (int i = 0; i < nv; ++i) v1[i] = nan;
+    S left = one - memory.lost();
+    for (int level = 0; level <= levels && simd::any<S>(left == one); ++level) {
+      left = left - walk(outer, left, time, h, 1 << level, q, v, q1, v1);
+    }
+    memory.lost() = memory.lost() + left;
+    for (int i = 0; i < nq; ++i) q[i] = q1[i];
+    for (int i = 0; i < nv; ++i) v[i] = v1[i];
+  }
+
+ private:
+  /// Tries h in `parts` steps; q1 and v1 take the end of those `wanted` worlds that arrive. Returns which do.
+  template <class S>
+  static S walk(
+      const System<S>& system, S wanted, S time, S h, int parts, const S* q, const S* v, S* q1, S* v1) {
+    using Real = typename S::Real;
+    System<S> inner = system;
+    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    S* const next_q = inner.workspace.template take<S>(nq + system.model.callback_numbers);
+    S* const next_v = inner.workspace.template take<S>(nv);
+    for (int i = 0; i < nq; ++i) next_q[i] = q[i];
+    for (int i = 0; i < nv; ++i) next_v[i] = v[i];
+    inner.loop_q = system.copy_loop_q(inner.workspace);
+    const Memory<S> memory = {system.memory, nv}, trial = memory.copy(inner.workspace);
+    const S part = h / all<S>(Real(parts)), none = all<S>(0);
+    S good = wanted;
+    for (int k = 0; k < parts && simd::any<S>(good > none); ++k) {
+      if (k > 0) good = select(inner.project(next_q, next_v), good, none);
+      good = Scheme::attempt(inner, good, time + all<S>(Real(k)) * part, part, next_q, next_v, trial);
+    }
+    trial.rejected() += wanted - good;
+    const auto arrived = good > none;
+    memory.keep(trial, wanted > none, arrived);
+    system.keep_loop_q(arrived, inner.loop_q);
+    for (int i = 0; i < nq; ++i) q1[i] = select(arrived, next_q[i], q1[i]);
+    for (int i = 0; i < nv; ++i) v1[i] = select(arrived, next_v[i], v1[i]);
+    return good;
+  }
+};
+
+}  // namespace pysim::stepping

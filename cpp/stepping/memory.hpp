@@ -1,0 +1,49 @@
+// What an implicit scheme keeps of a world from step to step, and what it counts.
+#pragma once
+
+#include "tree/model_view.hpp"
+#include "tree/workspace.hpp"
+
+namespace pysim::stepping {
+
+using simd::all;
+using simd::select;
+
+/// Counts stay whatever becomes of a step; what follows them is put back where a step is made again.
+constexpr int memory_counts = 4;
+constexpr int memory_numbers(int nv) {
+  return memory_counts + 2 + 4 * nv;
+}
+
+template <class S>
+struct Memory {
+  S* numbers;
+  int nv;
+
+  S& iterations() const { return numbers[0]; }  ///< of Newton's method
+  S& rejected() const { return numbers[1]; }    ///< steps that did not converge and were made again, halved
+  S& worst() const { return numbers[2]; }       ///< coordinate of v whose equation was solved worst
+  S& lost() const { return numbers[3]; }        ///< 1 once no halving helped
+  S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
+  S& stiff() const { return numbers[5]; }       ///< 1 where iterations need the derivatives
+  S* last() const { return numbers + 6; }       ///< acceleration that solved the last step
+  S* before() const { return last() + nv; }     ///< the one before
+  S* earlier() const { return before() + nv; }  ///< and the one before that
+  S* algorithmic() const { return earlier() + nv; }  ///< generalised α's own acceleration
+
+  Memory copy(tree::Workspace<S>& w) const {
+    S* const to = w.template take<S>(memory_numbers(nv));
+    for (int i = 0; i < memory_numbers(nv); ++i) to[i] = numbers[i];
+    return {to, nv};
+  }
+
+  /// Takes over the counts of `other` where it is `counted`, and all the rest where it is `good`.
+  void keep(const Memory& other, typename S::Mask counted, typename S::Mask good) const {
+    for (int i = 0; i < memory_counts; ++i) numbers[i] = select(counted, other.numbers[i], numbers[i]);
+    for (int i = memory_counts; i < memory_numbers(nv); ++i) {
+      numbers[i] = select(good, other.numbers[i], numbers[i]);
+    }
+  }
+};
+
+}  // namespace pysim::stepping

@@ -1,0 +1,47 @@
+// Where the iterations of an implicit step begin: the accelerations of the last steps, drawn on.
+//
+//     w = w_n + (w_n − w_n₋₁) + (w_n − 2 w_n₋₁ + w_n₋₂)        steps of one length
+//     w = w_n + (h / h_n) (w_n − w_n₋₁)                         a step of another
+#pragma once
+
+#include "stepping/memory.hpp"
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+/// A world that begins takes the acceleration it starts with for all of those before.
+template <class S>
+void begin(const System<S>& system, S begins, S time, S h, const S* q, const S* v, const Memory<S>& memory) {
+  System<S> inner = system;
+  const int nv = system.model.own_nv;
+  S* const a = inner.workspace.template take<S>(nv);
+  const auto here = begins == all<S>(1);
+  inner.acceleration(time, q, v, a);
+  S* const all_known[] = {memory.last(), memory.before(), memory.earlier(), memory.algorithmic()};
+  for (S* const known : all_known) {
+    for (int i = 0; i < nv; ++i) known[i] = select(here, a[i], known[i]);
+  }
+  memory.step() = select(here, h, memory.step());
+}
+
+/// Shifts the memory's accelerations by a step and draws them on; of a stiff world the last stays as it is.
+template <class S>
+void predict(
+    const System<S>& system, S wanted, S time, S h, const S* q, const S* v, const Memory<S>& memory) {
+  using Real = typename S::Real;
+  const S none = all<S>(0), one = all<S>(1), two = all<S>(2);
+  const S begins = wanted * select(memory.step() == none, one, none);
+  if (simd::any<S>(begins == one)) begin(system, begins, time, h, q, v, memory);
+  const S ratio = h / memory.step();
+  const S far = select(memory.stiff() == one, none, ratio);
+  const S curved = select(abs(ratio - one) < all<S>(Real(1e-6)), far, none);
+  for (int i = 0; i < system.model.own_nv; ++i) {
+    S &last = memory.last()[i], &before = memory.before()[i], &earlier = memory.earlier()[i];
+    const S now = last, bend = fnma(two, before, last) + earlier;
+    last = fma(curved, bend, fma(far, last - before, last));
+    earlier = before;
+    before = now;
+  }
+}
+
+}  // namespace pysim::stepping

@@ -1,0 +1,57 @@
+// The equation of an implicit step: an acceleration that the motion it leads to asks for.
+//
+//     q(w) = q₀ ⊕ (ξ₀ + B w)     v(w) = v₀ + G w          w = v̇(t, q(w), v(w))
+//
+// Constraints are in v̇, so w keeps to them whatever their rank.
+#pragma once
+
+#include "dynamics/cayley_step.hpp"
+#include "stepping/memory.hpp"
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+template <class S>
+struct Stage {
+  S time;
+  const S* q0;
+  S *xi0, *v0;       ///< where w = 0 leads, in the tangent at q₀
+  S B, G;            ///< [s²], [s]
+  bool cayley;       ///< ξ is half a step of Cayley's
+  double tolerance;  ///< what may be left of an error in v, for velocities of one
+};
+
+/// Where w leads, and what is left of its equation.
+template <class S>
+struct Trial {
+  S *q, *v, *rest;
+};
+
+template <class S>
+Trial<S> take_trial(const ModelView<typename S::Real>& model, Workspace<S>& w) {
+  return {w.template take<S>(model.own_nq + model.callback_numbers),
+          w.template take<S>(model.own_nv),
+          w.template take<S>(model.own_nv)};
+}
+
+/// q(w), v(w).
+template <class S>
+void place(const System<S>& system, const Stage<S>& stage, const S* w, const Trial<S>& trial) {
+  const auto& model = system.model;
+  for (int i = 0; i < model.own_nv; ++i) {
+    trial.rest[i] = fma(stage.B, w[i], stage.xi0[i]);
+    trial.v[i] = fma(stage.G, w[i], stage.v0[i]);
+  }
+  if (stage.cayley) dynamics::half_cayley(model, static_cast<const S*>(trial.rest), trial.rest);
+  retract(model, stage.q0, static_cast<const S*>(trial.rest), trial.q);
+}
+
+/// rest = w − v̇(t, q(w), v(w)).
+template <class S>
+void evaluate(const System<S>& system, const Stage<S>& stage, const S* w, const Trial<S>& trial) {
+  place(system, stage, w, trial);
+  system.acceleration(stage.time, trial.q, trial.v, trial.rest);
+  for (int i = 0; i < system.model.own_nv; ++i) trial.rest[i] = w[i] - trial.rest[i];
+}
+
+}  // namespace pysim::stepping

@@ -1,0 +1,66 @@
+"""What implicit schemes carry through a run, what they counted, and how one that found no solution is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import SimulationError
+from pysim.integrators import find_integrator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.compile import Scene
+    from pysim.model import State
+
+    Array = NDArray[np.float64]
+
+LEAST_PARTS = 64  # of a step, before it is given up (cpp/stepping/halving.hpp)
+
+
+class SchemeMemory:
+    """Numbers that a scheme keeps from step to step (cpp/stepping/memory.hpp); none for explicit ones."""
+
+    def __init__(self, scene: Scene) -> None:
+        name = scene.settings.integrator
+        implicit = find_integrator(name).implicit
+        count = _engine.memory_numbers(scene.model, name) if implicit else 0
+        self.numbers: Array = np.zeros(count)
+
+    @property
+    def iterations(self) -> int:
+        """Newton iterations so far."""
+        return int(self.numbers[0]) if self.numbers.size else 0
+
+    @property
+    def rejected(self) -> int:
+        """Steps so far that were made again in shorter ones."""
+        return int(self.numbers[1]) if self.numbers.size else 0
+
+    @property
+    def worst(self) -> int:
+        """Coordinate of v whose equation converged worst."""
+        return int(self.numbers[2])
+
+    @property
+    def lost(self) -> bool:
+        """Whether the last step found no solution."""
+        return bool(self.numbers.size and self.numbers[3])
+
+
+def unsolved(scene: Scene, state: State, worst: int, last: float, step: float) -> SimulationError:
+    """Say that a step found no solution after the last good state, at `last` [s], and where to look."""
+    model, v = scene.model, state.v
+    shortest = step / LEAST_PARTS
+    fastest = model.velocity_names[int(np.argmax(np.abs(v)))]
+    problem = (
+        f"at t = {last:.9g} s the equations of {scene.settings.integrator!r} have no solution that Newton's"
+        f" method finds, even in steps of {shortest:.2g} s; {model.velocity_names[worst]!r} converges worst,"
+        f" {fastest!r} is the fastest at {np.abs(v).max():.3g}: look there for a stop or friction too sharp to"
+        " follow, a singular configuration or a force without bound, or reduce simulation.step, now"
+        f" {scene.settings.step:g} [s]"
+    )
+    return SimulationError(str(scene.spec.path), problem)
