@@ -54,7 +54,7 @@ def mesh_inertia(
         density: uniform [kg/m³].
         check: refuse what encloses no solid; without it the integrals are taken over whatever is there.
         crossings: warn of faces that pass through each other (not of faces in one plane that overlap); by default in
-            meshes of at most 100 000 faces, for it costs ten times as much as the integral.
+            meshes of at most 100 000 faces, for it costs seven times as much as all the rest.
         repair: join, turn, drop and add triangles until there is a solid, and warn of what was done.
         convex: take the convex hull instead.
         shell: take the triangles themselves instead, as a thin sheet of this thickness [m] about them; they may be

@@ -215,7 +215,7 @@ def test_a_mesh_that_is_only_drawn_needs_a_density(meshes: tuple[Path, Array]) -
     scene = scene.replace('name = "arm"', 'name = "arm"\nvisual = { mesh = "arm.obj" }', 1)
     (folder / "drawn.toml").write_text('name = "drawn"\n' + scene)
     model = pysim.load_model(folder / "drawn.toml")
-    text = r"^link 'arm': has 1 meshes that are only drawn, its mass is given in numbers; give density=$"
+    text = r"^link 'arm': draws its meshes and weighs none, for its mass is given in numbers; give density= \[kg/m³\]$"
     with pytest.raises(ModelError, match=text):
         pysim.weighed_mesh(model, "arm")
     mesh = pysim.weighed_mesh(model, "arm", density=1000.0)
