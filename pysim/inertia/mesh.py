@@ -178,10 +178,16 @@ def _check_ways(name: str, *, repair: bool, convex: bool, shell: float | None) -
 
 
 def mesh_inertia_density_derivative(
-    vertices: ArrayLike, faces: ArrayLike, *, check: bool = True, name: str = "mesh"
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    *,
+    check: bool = True,
+    convex: bool = False,
+    shell: float | None = None,
+    name: str = "mesh",
 ) -> Array:
     """Return ∂θ/∂density (10,) [m³, m⁴, m⁵]: θ of unit density, for θ is proportional to it."""
-    return mesh_inertia(vertices, faces, 1.0, check=check, name=name)
+    return mesh_inertia(vertices, faces, 1.0, check=check, convex=convex, shell=shell, name=name)
 
 
 def moved_derivative(theta: ArrayLike) -> Array:
