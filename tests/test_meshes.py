@@ -224,9 +224,11 @@ def test_a_cavity_takes_its_volume_away(tmp_path: Path) -> None:
 
 
 def test_two_bodies_through_each_other_are_told(tmp_path: Path) -> None:
-    vertices = np.vstack([CUBE, CUBE + [0.3, 0.4, 0.6]])
+    vertices = np.vstack([CUBE, CUBE + np.array([0.3, 0.4, 0.6])])
     path = write_obj(tmp_path / "both.obj", vertices, np.vstack([FACES, FACES + 8]))
-    with pytest.warns(PysimWarning, match=r"both\.obj: \d+ pairs of faces cross, the first are faces"):
+    with pytest.warns(
+        PysimWarning, match=r"both\.obj: \d+ pairs of faces cross, the first are faces"
+    ):
         assert mesh_theta(path, ONE, 1.0)[0] == pytest.approx(2.0)
 
 

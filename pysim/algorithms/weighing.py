@@ -146,7 +146,7 @@ def _chosen(
     if density is None:
         weighing = [g for g in meshes if g.weighing is not None]
         if meshes and not weighing:
-            problem = f"has {len(meshes)} meshes that are only drawn, its mass is given in numbers; give density="
+            problem = "draws its meshes and weighs none, for its mass is given in numbers; give density= [kg/m³]"
             raise ModelError(f"link {link!r}", problem)
         meshes = weighing
     if not meshes:

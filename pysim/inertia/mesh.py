@@ -54,7 +54,7 @@ def mesh_inertia(
         density: uniform [kg/m³].
         check: refuse what encloses no solid; without it the integrals are taken over whatever is there.
         crossings: warn of faces that pass through each other (not of faces in one plane that overlap); by default in
-            meshes of at most 100 000 faces, for it costs ten times as much as the integral.
+            meshes of at most 100 000 faces, for it costs seven times as much as all the rest.
         repair: join, turn, drop and add triangles until there is a solid, and warn of what was done.
         convex: take the convex hull instead.
         shell: take the triangles themselves instead, as a thin sheet of this thickness [m] about them; they may be
@@ -178,10 +178,16 @@ def _check_ways(name: str, *, repair: bool, convex: bool, shell: float | None) -
 
 
 def mesh_inertia_density_derivative(
-    vertices: ArrayLike, faces: ArrayLike, *, check: bool = True, name: str = "mesh"
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    *,
+    check: bool = True,
+    convex: bool = False,
+    shell: float | None = None,
+    name: str = "mesh",
 ) -> Array:
     """Return ∂θ/∂density (10,) [m³, m⁴, m⁵]: θ of unit density, for θ is proportional to it."""
-    return mesh_inertia(vertices, faces, 1.0, check=check, name=name)
+    return mesh_inertia(vertices, faces, 1.0, check=check, convex=convex, shell=shell, name=name)
 
 
 def moved_derivative(theta: ArrayLike) -> Array:

@@ -144,6 +144,48 @@ def test_a_mesh_may_be_of_a_link_welded_to_the_body(
     np.testing.assert_allclose(derivatives, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
 
 
+CAM = """
+import numpy as np
+from pysim.joints import Joint, Pose, joint, real
+
+@joint("vertex_cam")
+class VertexCam(Joint):
+    \"\"\"Lifts while it turns, bends while it slides.\"\"\"
+    coordinates = real("angle", "slide")
+
+    def placement(self, q):
+        lift = Pose.translate(0.1 * np.sin(q.slide), q.slide, 0.2 * np.sin(2 * q.angle))
+        return Pose.rotate_z(q.angle) @ lift
+"""
+
+
+def test_a_mesh_may_be_carried_by_a_plugin_joint(
+    meshes: tuple[Path, Array], rng: np.random.Generator
+) -> None:
+    folder = meshes[0]
+    (folder / "cam.py").write_text(CAM)
+    (folder / "cam.toml").write_text(
+        'name = "cam"\nplugins = ["cam.py"]\n'
+        '[[body]]\nname = "arm"\nshape = { mesh = "arm.obj", density = 500 }\n'
+        '[[joint]]\nname = "cam"\ntype = "vertex_cam"\nparent = "world"\nchild = "arm"\n'
+    )
+
+    def model() -> pysim.Model:
+        return pysim.load_scene(folder / "cam.toml", allow_code=True).model
+
+    q, v, a = motion(model(), rng, 3)
+    mesh = pysim.weighed_mesh(model(), "arm")
+
+    def torque(vertices: Array) -> Array:
+        write_obj(folder / "arm.obj", vertices, mesh.faces)
+        return pysim.rnea(model(), q, v, a)
+
+    expected = differences(torque, mesh.vertices, 1e-4)
+    write_obj(folder / "arm.obj", mesh.vertices, mesh.faces)
+    derivatives = pysim.torque_vertex_derivatives(model(), q, v, a, "arm")
+    np.testing.assert_allclose(derivatives, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_theta_of_a_mesh_is_the_bodys(way: str, meshes: tuple[Path, Array]) -> None:
     model = build(meshes[0], way)
@@ -214,7 +256,7 @@ def test_a_mesh_that_is_only_drawn_needs_a_density(meshes: tuple[Path, Array]) -
     scene = scene.replace('name = "arm"', 'name = "arm"\nvisual = { mesh = "arm.obj" }', 1)
     (folder / "drawn.toml").write_text('name = "drawn"\n' + scene)
     model = pysim.load_model(folder / "drawn.toml")
-    text = r"^link 'arm': has 1 meshes that are only drawn, its mass is given in numbers; give density=$"
+    text = r"^link 'arm': draws its meshes and weighs none, for its mass is given in numbers; give density= \[kg/m³\]$"
     with pytest.raises(ModelError, match=text):
         pysim.weighed_mesh(model, "arm")
     mesh = pysim.weighed_mesh(model, "arm", density=1000.0)

@@ -218,10 +218,13 @@ def test_derivative_of_the_mass_is_the_sum_of_cross_products(rng: np.random.Gene
     np.testing.assert_allclose(J[0], expected, atol=1e-13)
 
 
-def test_derivative_by_density_is_theta_of_unit_density(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("way", [{}, {"convex": True}, {"shell": 0.01}], ids=str)
+def test_derivative_by_density_is_theta_of_unit_density(
+    way: dict[str, Any], rng: np.random.Generator
+) -> None:
     vertices, faces = blob(rng)
-    d = inertia.mesh_inertia_density_derivative(vertices, faces)
-    h = [inertia.mesh_inertia(vertices, faces, mu) for mu in (2.0, 5.0)]
+    d = inertia.mesh_inertia_density_derivative(vertices, faces, **way)
+    h = [inertia.mesh_inertia(vertices, faces, mu, **way) for mu in (2.0, 5.0)]
     np.testing.assert_allclose(d, (h[1] - h[0]) / 3, rtol=1e-12, atol=1e-13)
 
 
