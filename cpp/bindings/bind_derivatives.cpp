@@ -151,8 +151,8 @@ constexpr Signature twist_derivatives = {
     R"(Return ∂τ/∂η (…, nv, 6·nbodies) of τ = rnea(model, q, v, a, f_ext) at η = 0.
 
 Column 6 b + k is along component k of η_b [m; rad], which moves the axes of body b's joint: A = Ad(e^[η]) Ā, that is
-X_J(q) ← e^[η] X_J(q) e^[−η], in the joint's frame. Bodies keep their parameters, the joints that they carry and their
-external wrenches in their own frames. Kwon, eqs. (5)-(10), for trees and every joint shape; linear part first.
+X_J(q) ← e^[η] X_J(q) e^[−η], in the joint's frame (`model.placements`). Bodies keep their
+parameters, the joints that they carry and their external wrenches in their own frames. Kwon, eqs. (5)-(10), for trees and every joint shape; linear part first.
 
 Args:
     model: the mechanism.
@@ -173,7 +173,8 @@ constexpr Signature placement_derivatives = {
     R"(Return ∂τ/∂ε (…, nv, 6·nbodies) of τ = rnea(model, q, v, a, f_ext) at ε = 0.
 
 Column 6 b + k is along component k of ε_b [m; rad], which moves body b's joint in its parent: X_PJ ← X_PJ e^[ε], in the
-joint's frame, linear part first. Bodies keep their parameters and external wrenches in their own frames.
+joint's frame (`model.placements`), linear part first. Bodies keep their parameters and external wrenches in
+their own frames.
 
 Args, errors: as of `twist_derivatives`.)"};
 

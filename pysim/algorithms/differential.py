@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class DifferentialDynamics(NamedTuple):
     """Derivatives with respect to λ = (η, q, v, dv/dt), 6·nbodies + 3·nv columns in this order.
 
-    Column 6 b + k is along component k of η_b [m; rad], which moves the axes of body b's joint, A = Ad(e^[η]) Ā; q is
-    along q ⊕ dq. Twists and wrenches are in the bodies' frames, linear part first.
+    Column 6 b + k is along component k of η_b [m; rad], which moves the axes of body b's joint, A = Ad(e^[η]) Ā, in
+    the joint's frame (`model.placements`); q is along q ⊕ dq. Twists and wrenches are in the bodies'
+    frames, linear part first.
     """
 
     velocity: Array

@@ -19,9 +19,13 @@ from pysim.joints.trace import derivative_towards, trace
 from pysim.spatial.arrays import checked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim.joints.expression import Tape
     from pysim.joints.plugin import Joint
+    from pysim.joints.trace import Traced
 
     Array = NDArray[np.float64]
 
@@ -55,25 +59,40 @@ def directional_derivatives(
     if not directions:
         raise PysimError("directions", "give one (…, nv) for each order of the derivative")
     traced = trace(joint)
-    nq, nv = traced.coordinates.nq, traced.coordinates.nv
-    states = checked(q, "q", (nq,)).astype(float)
-    rows = [states]
-    for k, direction in enumerate(directions, start=1):
-        u = checked(direction, f"direction {k}", (nv,)).astype(float)
-        if u.shape[:-1] != states.shape[:-1]:
-            problem = f"must have leading axes {states.shape[:-1]} as q, got {u.shape[:-1]}"
-            raise PysimError(f"direction {k}", problem)
-        rows.append(u)
-    tape, nodes = traced.tape.copy(), [*traced.pose, *traced.subspace]
-    for k in reversed(range(len(directions))):
-        along = [tape.input(nq + k * nv + i) for i in range(nv)]
-        towards = derivative_towards(tape, traced.coordinates, along)
-        nodes = [towards.of(node) for node in nodes]
-    inputs = np.concatenate(rows, axis=-1).reshape(-1, nq + nv * len(directions)).T
-    numbers = evaluate(tape, inputs, nodes)
-    pose = np.zeros((inputs.shape[1], 4, 4))
+    nv = traced.coordinates.nv
+    states = checked(q, "q", (traced.coordinates.nq,)).astype(float)
+    inputs = [states, *_checked_directions(directions, nv, states.shape[:-1])]
+    tape, nodes = _differentiated(traced, len(directions))
+    columns = np.concatenate(inputs, axis=-1)
+    numbers = evaluate(tape, columns.reshape(-1, columns.shape[-1]).T, nodes)
+    pose = np.zeros((numbers.shape[1], 4, 4))
     pose[:, :3, :3] = numbers[:9].reshape(3, 3, -1).transpose(2, 1, 0)
     pose[:, :3, 3] = numbers[9:12].T
     subspace = numbers[12:].reshape(nv, 6, -1).transpose(2, 1, 0)
     batch = states.shape[:-1]
     return DirectionalDerivatives(pose.reshape(*batch, 4, 4), subspace.reshape(*batch, 6, nv))
+
+
+def _checked_directions(
+    directions: Sequence[ArrayLike], nv: int, batch: tuple[int, ...]
+) -> list[Array]:
+    found = []
+    for k, direction in enumerate(directions, start=1):
+        u = checked(direction, f"direction {k}", (nv,)).astype(float)
+        if u.shape[:-1] != batch:
+            problem = f"must have leading axes {batch} as q, got {u.shape[:-1]}"
+            raise PysimError(f"direction {k}", problem)
+        found.append(u)
+    return found
+
+
+def _differentiated(traced: Traced, order: int) -> tuple[Tape, list[int]]:
+    """Nodes of the derivative of pose and S; their inputs are q and then the directions, where v would stand."""
+    coordinates = traced.coordinates
+    tape, nodes = traced.tape.copy(), [*traced.pose, *traced.subspace]
+    for k in reversed(range(order)):
+        at = coordinates.nq + k * coordinates.nv
+        along = [tape.input(at + i) for i in range(coordinates.nv)]
+        towards = derivative_towards(tape, coordinates, along)
+        nodes = [towards.of(node) for node in nodes]
+    return tape, nodes

@@ -13,9 +13,19 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
+from pysim.joints import Joint, Pose, joint, real
+from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.spatial import exp
+from tests.joints.test_traced import plugin_joint
 from tests.oracles.differences import along
-from tests.oracles.mechanisms import MOVING, random_tree
+from tests.oracles.mechanisms import (
+    GRAVITY,
+    MOVING,
+    make_joint,
+    random_pose,
+    random_theta,
+    random_tree,
+)
 from tests.oracles.spatial import adjoint, inverse, spatial_inertia
 
 
@@ -69,6 +79,33 @@ def test_torques_follow_the_placements_of_joints(spec, rng, isa):
 
     expected = [along(lambda e, name=name: torque(name, e), 6) for name in model.joint_names]
     close(pysim.placement_derivatives(model, q, v, a, f_ext), np.hstack(expected))
+
+
+@joint("test_off_hinge")
+class OffHinge(Joint):
+    """A hinge beside its frame: runs as the built-in one, placed there."""
+
+    coordinates = real("angle")
+
+    def placement(self, q):
+        return Pose.translate(0.1, 0.2, 0.3) @ Pose.rotate_x(0.5) @ Pose.rotate_y(q.angle)
+
+
+def test_a_plugin_that_runs_as_a_built_in_shape_is_moved_in_the_frame_of_that_shape(rng):
+    bodies = tuple(BodySpec(f"b{k}", random_theta(rng)) for k in range(2))
+    off = plugin_joint("j0", "test_off_hinge", "world", "b0", random_pose(rng), {})
+    hinge = make_joint("j1", "revolute", "b0", "b1", random_pose(rng))
+    spec = ModelSpec("off", GRAVITY, bodies, (off, hinge))
+    model = compile_model(spec)
+    q, v, a, f_ext = state(model, rng)
+    L = inverse(off.at) @ model.placements[0]  # of the shape in the plugin's frame
+    assert np.abs(L - np.eye(4)).max() > 0.1
+
+    def torque(e):
+        moved = compile_model(placed(spec, "j0", L @ exp(e) @ inverse(L)))
+        return pysim.rnea(moved, q, v, a, f_ext)
+
+    close(pysim.placement_derivatives(model, q, v, a, f_ext)[:, :6], along(torque, 6))
 
 
 def test_torques_follow_the_twists_of_joints(spec, rng):
