@@ -15,8 +15,10 @@ struct Contraction {
   S last, active;  // active: 1 while a world iterates
 
   bool go_on(S correction, S whole) {
+    using Real = typename S::Real;
     const S one = all<S>(1), none = all<S>(0);
-    const S small = select(correction <= all<S>(1e-11) * whole, one, none);
+    const S tolerance = all<S>(sizeof(Real) == 8 ? Real(1e-11) : Real(1e-4));
+    const S small = select(correction <= tolerance * whole, one, none);
     const S stalled = select(correction > all<S>(0.5) * last, one, none);
     const S over = select(correction > all<S>(0), small * stalled, one);
     last = correction;

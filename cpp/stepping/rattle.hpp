@@ -57,6 +57,28 @@ class Start {
   S* lambda_;
 };
 
+/// A step that is being found: where the nearest try so far ends, and what is known of it in each world.
+template <class S>
+struct Try {
+  S *q, *v;              ///< its end
+  S active, good, last;  ///< 1 while λ is corrected; 1 where the scheme succeeded; residual
+
+  /// Takes an end at residual `off` where it is nearer, and says where; goes on while something is gained.
+  typename S::Mask take(int nq, int nv, const S* next_q, const S* next_v, S made, S off) {
+    using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
+    const S one = all<S>(1), none = all<S>(0);
+    const S nearer = active * select(off < last, one, select(last < all<S>(__builtin_inf()), none, one));
+    const auto taken = nearer == one;
+    for (int i = 0; i < nq; ++i) q[i] = select(taken, next_q[i], q[i]);
+    for (int i = 0; i < nv; ++i) v[i] = select(taken, next_v[i], v[i]);
+    good = select(taken, made, good);
+    const S gains = select(off > all<S>(Tolerance::enough), one, select(off + off < last, one, none));
+    active = nearer * made * select(off > all<S>(Tolerance::residual), gains, none);
+    last = off;
+    return taken;
+  }
+};
+
 template <class Base>
 struct Rattle {
   static constexpr int most = 20;  ///< corrections of λ
@@ -73,40 +95,33 @@ struct Rattle {
   /// 1 where the step succeeds.
   template <class S>
   static S attempt(const System<S>& system, S wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
-    using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (system.model.rows == 0) return Base::attempt(system, wanted, time, h, q, v, memory, false);
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const auto take = [&](int count) { return room.template take<S>(count); };
     const int nq = system.model.own_nq, nv = system.model.own_nv;
-    S *const push = take(nv), *const more = take(nv), *const q1 = take(nq), *const v1 = take(nv);
-    S *const try_q = take(nq + system.model.callback_numbers), *const try_v = take(nv);
+    S *const push = take(nv), *const more = take(nv);
+    S *const next_q = take(nq + system.model.callback_numbers), *const next_v = take(nv);
+    Try<S> found = {take(nq), take(nv), wanted, wanted, all<S>(__builtin_inf())};
     const Memory<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
-    const S one = all<S>(1), none = all<S>(0);
     Base::expect(inner, time, h, q, v, push);
     Start<S> start(inner, q, v, room);
 
-    S active = wanted, good = wanted, last = all<S>(__builtin_inf());
-    for (int n = 0; n < most && simd::any<S>(active == one); ++n) {
-      for (int i = 0; i < nq; ++i) try_q[i] = q[i];
-      for (int i = 0; i < nv; ++i) try_v[i] = v[i] + push[i];
-      const S made = Base::attempt(inner, active, time, h, try_q, try_v, trial, n > 0);
-      const S off = start.residual(static_cast<const S*>(try_q), static_cast<const S*>(try_v), room);
-      const S nearer = active * (n == 0 ? one : select(off < last, one, none));
-      const auto taken = nearer == one;
-      for (int i = 0; i < nq; ++i) q1[i] = select(taken, try_q[i], q1[i]);
-      for (int i = 0; i < nv; ++i) v1[i] = select(taken, try_v[i], v1[i]);
-      if (memory.numbers != nullptr) memory.keep(trial, active == one, taken);
-      good = select(taken, made, good);
-      const S gains = select(off > all<S>(Tolerance::enough), one, select(off + off < last, one, none));
-      active = nearer * made * select(off > all<S>(Tolerance::residual), gains, none);
-      last = off;
+    for (int n = 0; n < most && simd::any<S>(found.active == all<S>(1)); ++n) {
+      for (int i = 0; i < nq; ++i) next_q[i] = q[i];
+      for (int i = 0; i < nv; ++i) next_v[i] = v[i] + push[i];
+      const auto tried = found.active == all<S>(1);
+      const S made = Base::attempt(inner, found.active, time, h, next_q, next_v, trial, n > 0);
+      const S off = start.residual(static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
+      const auto taken = found.take(nq, nv, next_q, next_v, made, off);
+      if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
       start.way_back(more);
-      for (int i = 0; i < nv; ++i) push[i] -= select(active == one, more[i] / h, none);
+      const auto goes_on = found.active == all<S>(1);
+      for (int i = 0; i < nv; ++i) push[i] -= select(goes_on, more[i] / h, all<S>(0));
     }
-    for (int i = 0; i < nq; ++i) q[i] = q1[i];
-    for (int i = 0; i < nv; ++i) v[i] = v1[i];
-    return good;
+    for (int i = 0; i < nq; ++i) q[i] = found.q[i];
+    for (int i = 0; i < nv; ++i) v[i] = found.v[i];
+    return found.good;
   }
 };
 
