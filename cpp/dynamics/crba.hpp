@@ -35,13 +35,14 @@ CompositeTree<S> composite_tree(const ModelView<typename S::Real>& model, const 
 template <class S>
 constexpr int inertia_group = S::width < 8 ? 8 : S::width;
 
-/// Rows first … first + count of M up to their diagonals; count is at most a group.
+/// Rows first … first + count of M up to their diagonals, and the columns that mirror them; count is at most
+/// a group.
 ///
 /// They climb to the root together: a joint is read once for all of them, and their sums do not wait for each
 /// other. Those below it are neighbours, for a joint's coordinates are followed by those it moves.
 template <class S>
 void inertia_rows(
-    const ModelView<typename S::Real>& model, const CompositeTree<S>& tree, int first, int count, S* rows) {
+    const ModelView<typename S::Real>& model, const CompositeTree<S>& tree, int first, int count, S* M) {
   const int n = model.nv;
   Force<S> F[inertia_group<S>];
   for (int b = model.bodies - 1; b >= 0; --b) {
@@ -56,15 +57,16 @@ void inertia_rows(
     const int moved = end < count ? end : count;
     for (int i = begin; i < begin + joint.nv; ++i) {
       const Motion<S> Sj = tree.Sj[first + i];
-      S* const column = rows + first + i;
+      S* const column = M + first * n + first + i;
       int r = i < 0 ? 0 : i;
-      for (; r < moved; ++r) column[r * n] = dot_turned(joint.column[i - begin], Sj, F[r]);
-      for (; r < count; ++r) column[r * n] = all<S>(0);
+      S* const mirror = M + (first + i) * n + first;
+      for (; r < moved; ++r) column[r * n] = mirror[r] = dot_turned(joint.column[i - begin], Sj, F[r]);
+      for (; r < count; ++r) column[r * n] = mirror[r] = all<S>(0);
     }
     if (joint.parent < 0) continue;
     for (int r = begin < 0 ? 0 : begin; r < moved; ++r) F[r].t = cross_add(B.p, F[r].f, F[r].t);
   }
-  for (int r = 0; r < count; ++r) rows[r * n + first + r] += all<S>(model.armature[first + r]);
+  for (int k = first; k < first + count; ++k) M[k * n + k] += all<S>(model.armature[k]);
 }
 
 /// M(q), full and symmetric, row-major (nv × nv), armature on the diagonal.
@@ -73,10 +75,7 @@ void crba(const ModelView<typename S::Real>& model, const S* q, S* M, Workspace<
   const CompositeTree<S> tree = composite_tree(model, q, w);
   const int n = model.nv, group = inertia_group<S>;
   for (int k = 0; k < n; k += group) {
-    inertia_rows(model, tree, k, k + group < n ? group : n - k, M + k * n);
-  }
-  for (int k = 0; k < n; ++k) {
-    for (int l = 0; l < k; ++l) M[l * n + k] = M[k * n + l];
+    inertia_rows(model, tree, k, k + group < n ? group : n - k, M);
   }
 }
 

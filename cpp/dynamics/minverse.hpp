@@ -112,9 +112,9 @@ void spread_unit_accelerations(const ModelView<typename S::Real>& model, UnitFor
   }
 }
 
-/// M⁻¹(q) of the tree on and above its diagonal, row-major (nv × nv), armature included.
+/// M⁻¹(q) of the tree, full and symmetric, row-major (nv × nv), armature included.
 template <class S>
-void minverse_upper(const ModelView<typename S::Real>& model, const S* q, S* Minv, Workspace<S> w) {
+void minverse(const ModelView<typename S::Real>& model, const S* q, S* Minv, Workspace<S> w) {
   UnitForces<S> at = {w.template take<TurnedBody<S>>(model.bodies),
                       w.template take<Motion<S>>(model.nv),
                       w.template take<ArticulatedInertia<S>>(model.bodies),
@@ -125,12 +125,6 @@ void minverse_upper(const ModelView<typename S::Real>& model, const S* q, S* Min
   turn_bodies(model, q, at.body, at.Sj, w);
   reduce_unit_forces(model, at, Minv);
   spread_unit_accelerations(model, at, Minv);
-}
-
-/// The same, full and symmetric.
-template <class S>
-void minverse(const ModelView<typename S::Real>& model, const S* q, S* Minv, Workspace<S> w) {
-  minverse_upper(model, q, Minv, w);
   for (int k = 1; k < model.nv; ++k) {
     for (int j = 0; j < k; ++j) Minv[k * model.nv + j] = Minv[j * model.nv + k];
   }

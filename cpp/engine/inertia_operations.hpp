@@ -6,7 +6,6 @@
 #include "dynamics/coriolis.hpp"
 #include "dynamics/reactions.hpp"
 #include "engine/frame_operations.hpp"
-#include "engine/symmetric_rows.hpp"
 
 namespace pysim::engine {
 
@@ -14,14 +13,8 @@ struct Minverse {
   template <class S>
   static void at(States<S> at) {
     const S* q = at.tree_q();
-    const int n = at.model.own_nv;
-    if (at.model.coupled || !by_triangle<S>(n)) {
-      at.save(constraints::inverse_inertia(at.model, q, at.w), at.batch.out, n * n);
-      return;
-    }
-    S* const Minv = at.w.template take<S>(std::ptrdiff_t{1} * n * n);
-    dynamics::minverse_upper(at.model, q, Minv, at.w);
-    save_symmetric<simd::Triangle::upper>(at, n, S::width, [&](int first, int) { return Minv + first * n; });
+    const S* Minv = constraints::inverse_inertia(at.model, q, at.w);
+    at.save(Minv, at.batch.out, at.model.own_nv * at.model.own_nv);
   }
 };
 

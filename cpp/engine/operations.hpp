@@ -3,7 +3,6 @@
 
 #include "dynamics/energy.hpp"
 #include "engine/constraint_operations.hpp"
-#include "engine/symmetric_rows.hpp"
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
@@ -83,26 +82,15 @@ struct Aba {
   }
 };
 
-/// Some rows of M at a time leave for the caller's matrix, unless couplings mix them or there are too few.
 struct Crba {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
     const S* q = at.tree_q();
-    const int n = model.nv;
-    if (model.coupled || !by_triangle<S>(n)) {
-      S* const M = at.w.template take<S>(std::ptrdiff_t{1} * n * n);
-      dynamics::crba(model, q, M, at.w);
-      at.save(tree::own_inertia(model, M, at.w), at.batch.out, model.own_nv * model.own_nv);
-      return;
-    }
-    const auto tree = dynamics::composite_tree(model, q, at.w);
-    constexpr int group = dynamics::inertia_group<S>;
-    S* const rows = at.w.template take<S>(std::ptrdiff_t{group} * n);
-    save_symmetric<simd::Triangle::lower>(at, n, group, [&](int first, int count) {
-      dynamics::inertia_rows(model, tree, first, count, rows);
-      return rows;
-    });
+    S* const M = at.w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+    dynamics::crba(model, q, M, at.w);
+    const S* own = tree::own_inertia(model, M, at.w);
+    at.save(own, at.batch.out, model.own_nv * model.own_nv);
   }
 };
 

@@ -49,27 +49,15 @@ PYSIM_INLINE void transpose(S (&r)[S::width]) {
   if constexpr (S::width >= 16) exchange_blocks<8>(r);
 }
 
-/// Packs 0, step, … (W − 1) step as rows of W worlds.
+/// Packs 0 … W − 1 as rows of W worlds.
 template <class S>
-PYSIM_INLINE void transpose_block(const S* packs, std::ptrdiff_t step, S* rows) {
+PYSIM_INLINE void transpose_block(const S* packs, S* rows) {
   S block[S::width];
 #pragma GCC unroll 16
-  for (int k = 0; k < S::width; ++k) block[k] = packs[k * step];
+  for (int k = 0; k < S::width; ++k) block[k] = packs[k];
   transpose(block);
 #pragma GCC unroll 16
   for (int k = 0; k < S::width; ++k) rows[k] = block[k];
-}
-
-/// Lane k of the packs that lie `step` apart, W of them, to the W numbers at rows + k·stride.
-template <class S>
-PYSIM_INLINE void store_block(const S* packs,
-                              std::ptrdiff_t step,
-                              typename S::Real* rows,
-                              std::ptrdiff_t stride) {
-  S block[S::width];
-  transpose_block(packs, step, block);
-#pragma GCC unroll 16
-  for (int k = 0; k < S::width; ++k) store(block[k], rows + k * stride);
 }
 
 /// Lane k of packs[0 … count) to the `count` numbers at rows + k·stride.
@@ -78,23 +66,21 @@ PYSIM_INLINE void store_block(const S* packs,
 /// go from world to world take one and a half times as long (measured on rows of 35 and 50).
 template <class S>
 void store_rows(const S* packs, std::ptrdiff_t count, typename S::Real* rows, std::ptrdiff_t stride) {
-  constexpr int W = S::width;
-  std::ptrdiff_t i = 0;
+  constexpr int W = S::width, room = 128;
+  std::ptrdiff_t begin = 0;
   if constexpr (W > 1) {
-    S turned[128];
-    while (i + W <= count) {
-      const std::ptrdiff_t begin = i;
-      for (; i + W <= count && i - begin < 128; i += W) transpose_block(packs + i, 1, turned + (i - begin));
+    S turned[room];
+    while (begin + W <= count) {
+      std::ptrdiff_t n = 0;
+      for (; n < room && begin + n + W <= count; n += W) transpose_block(packs + begin + n, turned + n);
       for (int k = 0; k < W; ++k) {
-        for (std::ptrdiff_t c = begin; c < i; c += W) store(turned[c - begin + k], rows + k * stride + c);
+        for (std::ptrdiff_t i = 0; i < n; i += W) store(turned[i + k], rows + k * stride + begin + i);
       }
-    }
-    if (i < count && count > W) {  // the last block begins within the one before: cheaper than scattering
-      store_block(packs + count - W, 1, rows + count - W, stride);
-      return;
+      begin += n;
+      if (begin < count && begin + W > count) begin = count - W;  // a last block: cheaper than scattering
     }
   }
-  for (; i < count; ++i) scatter(packs[i], rows + i, stride);
+  for (; begin < count; ++begin) scatter(packs[begin], rows + begin, stride);
 }
 
 /// Zeros in the `count` numbers at rows + k·stride, for every lane k.

@@ -43,8 +43,8 @@ derivatives of `aba` do, loses digits where light links hang on heavy ones (Pand
     minverse                        1e-6
     momentum_regressor              5e-7
     nonlinear_effects               4e-7
-    operational_space_inertia       3e-7
-    operational_space_mobility      4e-7
+    operational_space_inertia       6e-7
+    operational_space_mobility      8e-7
     passive_force_derivatives       2e-7
     passive_forces                  2e-7
     placement_derivatives           5e-7

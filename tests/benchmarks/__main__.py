@@ -15,7 +15,7 @@ import pinocchio
 import pysim
 from pysim import _engine
 from tests.benchmarks import matrices, operations, plugins
-from tests.benchmarks.algorithms import batch_rows, growth_rows, single_rows
+from tests.benchmarks.algorithms import batch_rows, growth_rows, one_by_one_rows, single_rows
 from tests.benchmarks.loops import loop_rows
 from tests.benchmarks.meshes import mesh_rows
 from tests.benchmarks.report import cpu_name, heading, say
@@ -39,6 +39,9 @@ def main() -> None:
         batch_rows(name, LARGE, peak)
     heading(f"growth with the number of joints, batch of {IN_CACHE}", "ns a joint and state")
     growth_rows(CHAINS, IN_CACHE)
+    heading("one state in C++", "ns")
+    for name in (*ROBOTS, *CHAINS):
+        one_by_one_rows(name)
     heading("one state from Python", "µs a call")
     for name in (*ROBOTS, *CHAINS):
         single_rows(name)

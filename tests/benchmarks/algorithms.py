@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio
 
 import pysim
+from pysim import _engine
 from tests.benchmarks import operations
 from tests.benchmarks.peers import Pair
 from tests.benchmarks.report import row
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Work = Callable[[], object]
+FEW = {"avx512": 7, "avx2": 3, "baseline": 1}  # states, fewer than a pack's lanes
 
 
 def batch_rows(name: str, batch: int, peak: float) -> None:
@@ -79,6 +81,17 @@ def single_rows(name: str) -> None:
         times = take_turns({"mine": mine, "into": into, "peer": peer})
         row(name, what, 1e6 * times["mine"], 1e6 * times["peer"], how)
         row(name, f"{what} out=", 1e6 * times["into"], 1e6 * times["peer"], how)
+
+
+def one_by_one_rows(name: str) -> None:
+    """One state in C++, ns: fewer states than a pack has lanes are computed one by one, in one call."""
+    few, many = Pair(name, FEW[_engine.isa()]), Pair(name, 256)
+    for mine, theirs in zip(
+        _batch_work(few, len(few.q)), _batch_work(many, len(many.q)), strict=True
+    ):
+        times = take_turns({"mine": mine[1], "peer": theirs[3]})
+        ns = 1e9 * times["mine"] / len(few.q), 1e9 * times["peer"] / len(many.q)
+        row(name, mine[0], *ns, f"{mine[4]} of {len(many.q)} states")
 
 
 def growth_rows(names: tuple[str, ...], batch: int) -> None:

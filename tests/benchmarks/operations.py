@@ -46,7 +46,7 @@ def peak() -> float:
 @functools.cache
 def _native() -> ModuleType:
     """The compiled module, kept between runs as long as no header changed."""
-    sources = [SOURCE, ROOT / "cpp" / "tree" / "model.cpp"]
+    sources = [SOURCE, *sorted((ROOT / "cpp" / "tree").glob("*.cpp"))]
     texts = [*sources, *sorted((ROOT / "cpp").glob("**/*.hpp"))]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in texts)).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"pysim_operations_{os.getuid()}_{digest}.so"
