@@ -26,9 +26,10 @@ import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.joints.author import author_line, call, method_place
-from pysim.joints.expression import Scalar, Tape
+from pysim.joints.expression import Scalar
 from pysim.joints.fields import build
 from pysim.joints.program import Program, emit
+from pysim.joints.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

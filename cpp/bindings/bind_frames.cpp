@@ -28,63 +28,32 @@ py::object second_influence_coefficients_of(const Arguments& given) {
   return run_states(given, PYSIM_KERNELS(second_influence_coefficients), {6, n, n});
 }
 
-void bind_jacobians(py::module_& m) {
+using RowShape = Shape (*)(const Model&);
+
+Shape of_v(const Model& model) {
+  return {6, model.nv()};
+}
+Shape square(const Model&) {
+  return {6, 6};
+}
+Shape twist(const Model&) {
+  return {6};
+}
+
+/// A function of q and a frame.
+void define_of_q(py::module_& m, const char* name, KernelPair kernels, RowShape row) {
   m.def(
-      "jacobian",
-      [](const Model& model,
-         py::handle q,
-         int body,
-         const Placement& placement,
-         const std::string& expressed,
-         int threads,
-         py::handle out) {
+      name,
+      [=](const Model& model,
+          py::handle q,
+          int body,
+          const Placement& placement,
+          const std::string& expressed,
+          int threads,
+          py::handle out) {
         const FrameArgument frame = {body, placement, expressed};
         const Arguments given = {&model, {q, Py_None, Py_None, Py_None}, out, threads};
-        return run_states(given, PYSIM_KERNELS(jacobian), {6, model.nv()}, &frame);
-      },
-      "model"_a,
-      "q"_a,
-      "body"_a,
-      "placement"_a,
-      "expressed"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "out"_a = py::none());
-  m.def(
-      "jacobian_time_derivative",
-      [](const Model& model,
-         py::handle q,
-         py::handle v,
-         int body,
-         const Placement& placement,
-         const std::string& expressed,
-         int threads,
-         py::handle out) {
-        const FrameArgument frame = {body, placement, expressed};
-        const Arguments given = {&model, {q, v, Py_None, Py_None}, out, threads};
-        return run_states(given, PYSIM_KERNELS(jacobian_rate), {6, model.nv()}, &frame);
-      },
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "body"_a,
-      "placement"_a,
-      "expressed"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "out"_a = py::none());
-  m.def(
-      "frame_mobility",
-      [](const Model& model,
-         py::handle q,
-         int body,
-         const Placement& placement,
-         const std::string& expressed,
-         int threads,
-         py::handle out) {
-        const FrameArgument frame = {body, placement, expressed};
-        const Arguments given = {&model, {q, Py_None, Py_None, Py_None}, out, threads};
-        return run_states(given, PYSIM_KERNELS(frame_mobility), {6, 6}, &frame);
+        return run_states(given, kernels, row(model), &frame);
       },
       "model"_a,
       "q"_a,
@@ -96,20 +65,21 @@ void bind_jacobians(py::module_& m) {
       "out"_a = py::none());
 }
 
-void bind_frame_motion(py::module_& m) {
+/// A function of q, v and a frame.
+void define_of_qv(py::module_& m, const char* name, KernelPair kernels, RowShape row) {
   m.def(
-      "frame_velocity",
-      [](const Model& model,
-         py::handle q,
-         py::handle v,
-         int body,
-         const Placement& placement,
-         const std::string& expressed,
-         int threads,
-         py::handle out) {
+      name,
+      [=](const Model& model,
+          py::handle q,
+          py::handle v,
+          int body,
+          const Placement& placement,
+          const std::string& expressed,
+          int threads,
+          py::handle out) {
         const FrameArgument frame = {body, placement, expressed};
         const Arguments given = {&model, {q, v, Py_None, Py_None}, out, threads};
-        return run_states(given, PYSIM_KERNELS(frame_velocity), {6}, &frame);
+        return run_states(given, kernels, row(model), &frame);
       },
       "model"_a,
       "q"_a,
@@ -120,6 +90,9 @@ void bind_frame_motion(py::module_& m) {
       py::kw_only(),
       "threads"_a = 1,
       "out"_a = py::none());
+}
+
+void define_frame_acceleration(py::module_& m) {
   m.def(
       "frame_acceleration",
       [](const Model& model,
@@ -154,8 +127,11 @@ void bind_frame_motion(py::module_& m) {
 void bind_frames(py::module_& m) {
   define<influence_coefficients, influence_coefficients_of>(m);
   define<second_influence_coefficients, second_influence_coefficients_of>(m);
-  bind_jacobians(m);
-  bind_frame_motion(m);
+  define_of_q(m, "jacobian", PYSIM_KERNELS(jacobian), of_v);
+  define_of_q(m, "frame_mobility", PYSIM_KERNELS(frame_mobility), square);
+  define_of_qv(m, "jacobian_time_derivative", PYSIM_KERNELS(jacobian_rate), of_v);
+  define_of_qv(m, "frame_velocity", PYSIM_KERNELS(frame_velocity), twist);
+  define_frame_acceleration(m);
 }
 
 }  // namespace pysim::bindings

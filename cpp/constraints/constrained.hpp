@@ -30,7 +30,7 @@ struct ConstraintInertia {
     Lambda.pivot = w.template take<S>(rows);
   }
 
-  void factorise(InertiaFactor<S>& factor, const Rows<S>& r) {
+  void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
     const S* J = r.J;
     for (int i = 0; i < rows * nv; ++i) Y[i] = J[i];
     for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
@@ -63,7 +63,7 @@ struct ConstraintInertia {
   }
 
   /// Yᵢ D⁻¹ Yⱼᵀ, along the way of row i.
-  S product(const InertiaFactor<S>& factor, int i, int j) const {
+  S product(const FactoredMechanism<S>& factor, int i, int j) const {
     const auto& model = factor.model;
     const S *y = Y + i * nv, *z = Y + j * nv;
     S sum = all<S>(0);
@@ -80,7 +80,7 @@ struct ConstraintInertia {
   }
 
   /// x = M⁻¹ Jᵀ λ.
-  void push(InertiaFactor<S>& factor, const S* lambda, S* x) const {
+  void push(FactoredMechanism<S>& factor, const S* lambda, S* x) const {
     for (int k = 0; k < nv; ++k) x[k] = all<S>(0);
     for (int i = 0; i < rows; ++i) {
       for (int k = 0; k < nv; ++k) x[k] = fma(lambda[i], Y[i * nv + k], x[k]);
@@ -109,7 +109,7 @@ void constrained_acceleration(const ModelView<typename S::Real>& model,
     force = w.template take<S>(model.nv);
     dynamics::passive_forces(model, q, v, force, w);
   }
-  InertiaFactor<S> factor(model, w);
+  FactoredMechanism<S> factor(model, w);
   factor.at(q, v, tau, force, f_ext, a, w);
   const Rows<S> rows = take_rows(model, w);
   evaluate_rows(model, factor, phi, rows, true, w);

@@ -47,7 +47,7 @@ Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_
   const int nv = model.own_nv;
   S *const step = w.template take<S>(nv), *const lambda = w.template take<S>(model.rows);
   S* const moved = w.template take<S>(model.own_nq);
-  InertiaFactor<S> factor(model, w);
+  FactoredMechanism<S> factor(model, w);
   const Rows<S> rows = take_rows(model, w);
   ConstraintInertia<S> inertia(model, w);
 

@@ -3,7 +3,7 @@
 //     ġ = J v        g̈ = J v̇ + bias(q, v)
 #pragma once
 
-#include "constraints/inertia_factor.hpp"
+#include "constraints/factored_mechanism.hpp"
 #include "constraints/loop_closure.hpp"
 
 namespace pysim::constraints {
@@ -62,7 +62,7 @@ RelativeMotion<S> relative_motion(const ModelView<typename S::Real>& model,
 /// Sᵀ F of every joint from body a and body b up to where their ways to the world meet.
 template <class S>
 void push_through(const ModelView<typename S::Real>& model,
-                  const InertiaFactor<S>& factor,
+                  const FactoredMechanism<S>& factor,
                   int a,
                   int b,
                   Force<S> F_a,
@@ -86,7 +86,7 @@ void push_through(const ModelView<typename S::Real>& model,
 /// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows.
 template <class S>
 void evaluate_rows(const ModelView<typename S::Real>& model,
-                   const InertiaFactor<S>& factor,
+                   const FactoredMechanism<S>& factor,
                    S* phi,
                    const Rows<S>& r,
                    bool with_jacobian,

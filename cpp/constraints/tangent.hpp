@@ -12,7 +12,7 @@ template <class S>
 void tangent_projector(
     const ModelView<typename S::Real>& model, const S* own_q, const S* own_v, S* phi, S* P, Workspace<S> w) {
   const int n = model.own_nv;
-  InertiaFactor<S> factor(model, w);
+  FactoredMechanism<S> factor(model, w);
   const Rows<S> rows = take_rows(model, w);
   ConstraintInertia<S> inertia(model, w);
   S *const lambda = w.template take<S>(model.rows), *const push = w.template take<S>(n);

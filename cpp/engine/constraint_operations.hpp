@@ -40,7 +40,7 @@ struct ConstraintRows {
     const S *q = tree::tree_q(model, own_q, at.w), *v = tree::tree_v(model, own_v, at.w);
     S* const loop_q = at.loop_q();
     const auto r = constraints::take_rows(model, at.w);
-    constraints::InertiaFactor<S> factor(model, at.w);
+    constraints::FactoredMechanism<S> factor(model, at.w);
     factor.kinematics(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);

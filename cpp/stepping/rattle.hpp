@@ -51,7 +51,7 @@ class Start {
 
  private:
   const System<S>& system_;
-  constraints::InertiaFactor<S> factor_, away_;
+  constraints::FactoredMechanism<S> factor_, away_;
   constraints::Rows<S> rows_;
   constraints::ConstraintInertia<S> inertia_;
   S* lambda_;

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.joints.expression import Tape
     from pysim.joints.plugin import Joint
+    from pysim.joints.tape import Tape
     from pysim.joints.trace import Traced
 
     Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.joints.expression import Node, Tape
+    from pysim.joints.tape import Node, Tape
 
     Columns = NDArray[Any]
 

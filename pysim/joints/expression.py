@@ -1,193 +1,20 @@
-"""Symbolic scalars: arithmetic on them records a straight-line program.
-
-A `Tape` holds nodes (operation, operands); equal nodes are one node, so common subexpressions are shared as they
-arise, and operations on constants are carried out at once. A `Scalar` is a node with Python's and NumPy's operators.
-"""
+"""Symbolic scalars: a `Scalar` is a node of a `Tape` with Python's and NumPy's operators, which record more nodes."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints.author import author_line, author_text
+from pysim.joints.tape import EVALUATE, Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 Number = Union["Scalar", float, int]
-
-
-@dataclass(frozen=True)
-class Node:
-    """One operation: operands are indices of earlier nodes, `value` of a constant, `data` of a table."""
-
-    op: str
-    args: tuple[int, ...] = ()
-    value: float = 0.0
-    data: tuple[int, ...] = ()
-
-
-def _pow(x: float, y: float) -> float:
-    return float(np.power(x, y))
-
-
-EVALUATE: dict[str, Callable[..., float]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: float(np.divide(a, b)),
-    "neg": lambda a: -a,
-    "sqrt": lambda a: float(np.sqrt(a)),
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": lambda a: float(np.arcsin(a)),
-    "acos": lambda a: float(np.arccos(a)),
-    "atan": math.atan,
-    "atan2": math.atan2,
-    "exp": lambda a: float(np.exp(a)),
-    "log": lambda a: float(np.log(a)),
-    "tanh": math.tanh,
-    "pow": _pow,
-    "abs": abs,
-    "min": lambda a, b: min(b, a),
-    "max": lambda a, b: max(b, a),
-    "hypot": math.hypot,
-    "less": lambda a, b: float(a < b),
-    "less_equal": lambda a, b: float(a <= b),
-    "equal": lambda a, b: float(a == b),
-    "select": lambda a, b, c: b if a != 0 else c,
-    "sign": lambda a: float((a > 0) - (a < 0)),
-}
-PIECEWISE = frozenset(
-    {"abs", "min", "max", "less", "less_equal", "equal", "select", "sign", "segment", "lookup"}
-)
-
-
-class Tape:
-    """Every node of one traced joint, in the order of their making."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self.tables: list[float] = []
-        self._table_starts: dict[tuple[float, ...], int] = {}
-        self._known: dict[Node, int] = {}
-
-    def copy(self) -> Tape:
-        """A tape with the same nodes, to go on with apart."""
-        other = Tape()
-        other.nodes, other.tables = list(self.nodes), self.tables
-        other._known = dict(self._known)
-        return other
-
-    def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
-        """Index of a node, found or made; constants are folded and neutral elements fall away."""
-        simple = self._simplified(op, args)
-        if simple is not None:
-            return simple
-        if op in EVALUATE and all(self.nodes[a].op == "const" for a in args):
-            with np.errstate(all="ignore"):
-                return self.const(EVALUATE[op](*(self.nodes[a].value for a in args)))
-        if op in ("add", "mul", "min", "max", "hypot", "equal"):
-            args = tuple(sorted(args))
-        return self._keep(Node(op, args, value, data))
-
-    def const(self, value: float) -> int:
-        """Index of a constant; −0 is 0."""
-        return self._keep(Node("const", (), float(value) + 0.0))
-
-    def input(self, index: int) -> int:
-        """Index of the input number `index`: q, then v."""
-        return self._keep(Node("input", (), 0.0, (index,)))
-
-    def table(self, numbers: Sequence[float]) -> int:
-        """Where these numbers stand in `tables`: equal ones once, so that what is read of them is shared."""
-        if tuple(numbers) not in self._table_starts:
-            self._table_starts[tuple(numbers)] = len(self.tables)
-            self.tables += numbers
-        return self._table_starts[tuple(numbers)]
-
-    def _keep(self, node: Node) -> int:
-        if node not in self._known:
-            self._known[node] = len(self.nodes)
-            self.nodes.append(node)
-        return self._known[node]
-
-    def is_value(self, index: int, value: float) -> bool:
-        """True if the node is this constant."""
-        node = self.nodes[index]
-        return node.op == "const" and node.value == value
-
-    def _simplified(self, op: str, args: tuple[int, ...]) -> int | None:
-        """The node that an identity of algebra makes of this one, if any."""
-        is_value = self.is_value
-        match op, args:
-            case "add", (a, b) if is_value(a, 0):
-                return b
-            case (("add" | "sub"), (a, b)) if is_value(b, 0):
-                return a
-            case "sub", (a, b) if a == b:
-                return self.const(0)
-            case "sub", (a, b) if is_value(a, 0):
-                return self.node("neg", b)
-            case (("add" | "sub"), (a, b)) if self.nodes[b].op == "neg":
-                return self.node("sub" if op == "add" else "add", a, self.nodes[b].args[0])
-            case "add", (a, b) if self.nodes[a].op == "neg":
-                return self.node("sub", b, self.nodes[a].args[0])
-            case "mul", (a, b) if is_value(a, 0) or is_value(b, 0):
-                return self.const(0)
-            case "mul", (a, b) if is_value(a, 1):
-                return b
-            case (("mul" | "div"), (a, b)) if is_value(b, 1):
-                return a
-            case "mul", (a, b) if is_value(a, -1):
-                return self.node("neg", b)
-            case "mul", (a, b) if is_value(b, -1):
-                return self.node("neg", a)
-            case "mul", (a, b) if self.nodes[a].op == "neg" and self.nodes[b].op == "neg":
-                return self.node("mul", self.nodes[a].args[0], self.nodes[b].args[0])
-            case "mul", (a, b) if self.nodes[a].op == "neg":
-                return self.node("neg", self.node("mul", self.nodes[a].args[0], b))
-            case "mul", (a, b) if self.nodes[b].op == "neg":
-                return self.node("neg", self.node("mul", a, self.nodes[b].args[0]))
-            case "div", (a, b) if is_value(a, 0):
-                return a
-            case "neg", (a,) if self.nodes[a].op == "neg":
-                return self.nodes[a].args[0]
-            case "select", (_, b, c) if b == c:
-                return b
-        return None
-
-    def values(self, inputs: Sequence[float]) -> list[float]:
-        """Every node's value for these inputs, by plain Python: slow, for folding and checks."""
-        values: list[float] = []
-        with np.errstate(all="ignore"):
-            for node in self.nodes:
-                values.append(self.value(node, values, inputs))
-        return values
-
-    def value(self, node: Node, values: list[float], inputs: Sequence[float]) -> float:
-        """One node's value, given those of the nodes before it."""
-        match node.op:
-            case "const":
-                return node.value
-            case "input":
-                return float(inputs[node.data[0]])
-            case "segment":
-                start, count = node.data
-                inner = self.tables[start + 1 : start + count - 1]
-                return float(sum(values[node.args[0]] >= knot for knot in inner))
-            case "lookup":
-                start, stride = node.data
-                return self.tables[start + stride * int(values[node.args[0]])]
-        try:
-            return float(EVALUATE[node.op](*(values[a] for a in node.args)))
-        except (ValueError, OverflowError, ZeroDivisionError):
-            return math.nan
 
 
 def _refuse(what: str, remedy: str) -> JointError:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
 from pysim.joints.derivative import Derivative
-from pysim.joints.expression import Scalar, Tape
+from pysim.joints.expression import Scalar
 from pysim.joints.program import Program, emit
+from pysim.joints.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

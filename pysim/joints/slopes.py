@@ -18,7 +18,7 @@ from pysim.joints.trace import derivative_along
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.joints.expression import Tape
+    from pysim.joints.tape import Tape
     from pysim.joints.trace import Traced
 
 

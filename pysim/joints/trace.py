@@ -18,8 +18,9 @@ from pysim.joints.author import call, method_place
 from pysim.joints.chain import chain_twist
 from pysim.joints.derivative import Derivative
 from pysim.joints.displacement import Pose
-from pysim.joints.expression import PIECEWISE, Scalar, Tape
+from pysim.joints.expression import Scalar
 from pysim.joints.program import Program, emit
+from pysim.joints.tape import PIECEWISE, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pysim.joints.evaluation import evaluate, rate
-from pysim.joints.expression import Scalar, Tape
+from pysim.joints.expression import Scalar
+from pysim.joints.tape import Tape
 
 CASES = {
     "sqrt": lambda x: np.sqrt(2 + x),

@@ -20,7 +20,7 @@ using spatial::Pose;
 using tree::Joint;
 
 template <class S>
-struct InertiaFactor {
+struct FactoredMechanism {
   const ModelView<typename S::Real>& model;
   AbaBody<S>* body;    ///< X_PB and V of every body, its acceleration (minus gravity) in c
   Motion<S>* columns;  ///< of the tree's joints
@@ -30,7 +30,7 @@ struct InertiaFactor {
   Force<S>* p;              ///< of the sweep to the root [bodies]
   Motion<S>* acceleration;  ///< of the sweep to the leaves [bodies]
 
-  InertiaFactor(const ModelView<typename S::Real>& m, Workspace<S>& w) : model(m) {
+  FactoredMechanism(const ModelView<typename S::Real>& m, Workspace<S>& w) : model(m) {
     body = w.template take<AbaBody<S>>(m.bodies);
     columns = w.template take<Motion<S>>(m.stored_columns);
     elimination = w.template take<Elimination<S>>(m.nv);
