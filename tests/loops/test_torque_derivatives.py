@@ -1,0 +1,212 @@
+"""Derivatives of the motors' torque on closed mechanisms, by the active coordinates and by where the joints lie.
+
+Oracle: sixth-order differences of the torque of the mechanism closed again beside the state, or built again with a
+joint's axes moved and closed again; for Kwon's five-bar the closed forms E3.8 to E3.10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.compile import compile_model, start_state
+from pysim.joints import relation
+from pysim.loops import actuation_map, assemble, constraints
+from pysim.scene.spec import CouplingSpec
+from pysim.spatial import exp
+from tests.dynamics.test_design_derivatives import displaced, placed
+from tests.joints import plugins  # noqa: F401, registers its joints
+from tests.loops.mechanisms import closed, four_bar
+from tests.loops.test_actuation import spherical_five_bar
+from tests.oracles.differences import along
+from tests.oracles.mechanisms import random_tree
+
+SCENES = Path(__file__).parents[2] / "scenes"
+
+
+def twisted(spec, name, e):
+    """The mechanism with the axes of a joint moved by e; loops hang on what the joint carries, moved back behind it."""
+    child = next(j.child for j in spec.joints if j.name == name)
+    back = exp(-e)
+    loops = tuple(
+        replace(
+            loop,
+            at_a=back @ loop.at_a if loop.a == child else loop.at_a,
+            at_b=back @ loop.at_b if loop.b == child else loop.at_b,
+        )
+        for loop in spec.loops
+    )
+    return replace(displaced(placed(spec, name, exp(e)), name, back), loops=loops)
+
+
+def closed_at(model, q, active):
+    """Passive coordinates moved until the rows vanish, by Newton's steps."""
+    passive = np.setdiff1d(np.arange(model.nv), active)
+    for _ in range(8):
+        at = constraints(model, q)
+        step = np.zeros(model.nv)
+        step[passive] = -np.linalg.pinv(at.jacobian[:, passive], 1e-9) @ at.residual
+        q = model.integrate(q, step)
+    assert np.abs(constraints(model, q).residual).max() < 1e-12
+    return q
+
+
+class Driven:
+    """A mechanism, its active coordinates and how they move."""
+
+    def __init__(self, spec, q, active, rng):
+        self.spec, self.active = spec, active
+        self.model = compile_model(spec)
+        self.at = [self.model.velocity_names.index(name) for name in active]
+        self.q = closed_at(self.model, q, self.at)
+        self.v, self.a = rng.normal(size=(2, len(active)))
+
+    def torque(self, model, q, v, a):
+        found = actuation_map(model, closed_at(model, q, self.at), self.active)
+        return found.equivalent_torque(found.velocity(v), found.acceleration(v, a))
+
+    def derivatives(self):
+        return actuation_map(self.model, self.q, self.active).torque_derivatives(self.v, self.a)
+
+    def by_q(self, d):
+        step = np.zeros(self.model.nv)
+        step[self.at] = d
+        return self.torque(self.model, self.model.integrate(self.q, step), self.v, self.a)
+
+    def by_eta(self, directions):
+        """Columns along directions (6·nbodies, …) of all twists."""
+
+        def torque(x):
+            spec = self.spec
+            for name, e in zip(
+                self.model.joint_names, (directions @ x).reshape(-1, 6), strict=True
+            ):
+                spec = twisted(spec, name, e)
+            return self.torque(compile_model(spec), self.q, self.v, self.a)
+
+        return along(torque, directions.shape[1])
+
+
+def five_bar(rng):
+    spec = spherical_five_bar(rng)
+    model = compile_model(spec)
+    return spec, assemble(model, rng.uniform(-0.5, 0.5, model.nq)).q, ("joint0", "joint3")
+
+
+def planar(rng):
+    spec = four_bar((1.0, 0.6, 1.1, 0.9))
+    return spec, np.concatenate([j.start_q for j in spec.joints]), ("crank",)
+
+
+def slider_crank(_rng):
+    """A crank, a rod with a ball and a universal joint, and a slider, in space."""
+    model = pysim.load_model(SCENES / "slider_crank.toml")
+    return model.spec, start_state(model).q, ("crank",)
+
+
+def tied(loop_type, kinds, **changes):
+    """A chain whose last body is tied to its second."""
+
+    def make(rng):
+        spec, q = closed(random_tree(rng, kinds, chain=True), rng, loop_type, **changes)
+        return spec, q, leaders(compile_model(spec), q)
+
+    return make
+
+
+def coupled(coupling):
+    def make(rng):
+        spec = replace(random_tree(rng, SEVEN, chain=True), couplings=(coupling,))
+        model = compile_model(spec)
+        return spec, rng.uniform(-1, 1, model.nq), leaders(model, rng.uniform(-1, 1, model.nq))
+
+    return make
+
+
+def leaders(model, q):
+    """Coordinates from which the others follow, away from where they lock."""
+    J, names = constraints(model, q).jacobian, model.velocity_names
+    passive = []
+    for _ in range(np.linalg.matrix_rank(J, 1e-9)):  # the best conditioned next column
+        size = [
+            0 if k in passive else np.linalg.svd(J[:, [*passive, k]])[1].min()
+            for k in range(model.nv)
+        ]
+        passive.append(int(np.argmax(size)))
+    return tuple(name for k, name in enumerate(names) if k not in passive)
+
+
+SEVEN = ("revolute", "prismatic", "universal", "revolute", "cylindrical", "revolute", "revolute")
+BALLS = ("revolute", "ball", "helical", "ball", "prismatic", "revolute")
+TURNED = {"axis": (0.6, 0.0, 0.8)}
+MECHANISMS = {
+    "five-bar": five_bar,
+    "four-bar": planar,
+    "slider-crank": slider_crank,
+    "gear": coupled(CouplingSpec("gear", {"joint0": 1.0, "joint3": 2.5, "joint1": -0.5}, 0.4)),
+    "cam": coupled(
+        CouplingSpec("cam", {"joint5": 1.0}, 0.0, "test_valve", ("joint0", "joint3"))
+    ),
+    "weld": tied("weld", SEVEN),
+    "revolute": tied("revolute", SEVEN, **TURNED),
+    "prismatic": tied("prismatic", SEVEN, **TURNED),
+    "ball": tied("ball", SEVEN),
+    "universal": tied("universal", SEVEN),
+    "cylindrical": tied("cylindrical", SEVEN, **TURNED),
+    "planar": tied("planar", SEVEN),
+    "helical": tied("helical", SEVEN, parameters={"pitch": 0.2}, **TURNED),
+    "point_on_plane": tied("point_on_plane", SEVEN, **TURNED),
+    "point_on_line": tied("point_on_line", SEVEN, **TURNED),
+    "distance": tied("distance", SEVEN, length=0.7),
+    "plugin": tied("test_ellipsoid", SEVEN),
+    "lowered plugin": tied("screw_slot", SEVEN, parameters={"lift": 0.3}),
+    "balls in the chain": tied("revolute", BALLS),
+}
+
+
+@relation("test_valve")
+def valve(x, y):
+    return 0.3 * np.sin(x) * np.exp(0.4 * y) + 0.2 * x * y**2
+
+
+def close(actual, expected, share=1e-9):
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=share * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_torque_follows_the_active_coordinates_and_their_rates(name, rng):
+    x = Driven(*MECHANISMS[name](rng), rng)
+    found, n = x.derivatives(), len(x.active)
+    close(found.torque, x.torque(x.model, x.q, x.v, x.a))
+    close(found.q, along(x.by_q, n))
+    close(found.v, along(lambda d: x.torque(x.model, x.q, x.v + d, x.a), n))
+    close(found.a, along(lambda d: x.torque(x.model, x.q, x.v, x.a + d), n))
+
+
+# components of twists that leave hinges through one point, or parallel, as they are, and others
+KEPT = {"five-bar": [3, 4, 5], "four-bar": [0, 1, 2, 5]}
+LOCKING = {"five-bar": [0, 1], "four-bar": [3, 4]}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_torque_follows_the_twists_of_joints(name, rng):
+    x = Driven(*MECHANISMS[name](rng), rng)
+    found = x.derivatives().eta
+    directions = np.zeros((x.model.nbodies, 6, 2))
+    kept = KEPT.get(name, list(range(6)))
+    directions[:, kept] = rng.normal(size=(x.model.nbodies, len(kept), 2))
+    directions = directions.reshape(-1, 2) / np.linalg.norm(directions, axis=(0, 1))
+    moves = np.any(directions != 0, axis=1)
+    close(found[:, moves] @ directions[moves], x.by_eta(directions))
+
+
+@pytest.mark.parametrize("name", LOCKING)
+def test_twists_that_would_lock_the_mechanism_have_no_derivative(name, rng):
+    x = Driven(*MECHANISMS[name](rng), rng)
+    found = x.derivatives().eta.reshape(len(x.active), -1, 6)
+    assert np.isnan(found[..., LOCKING[name]]).all()
+    assert np.isfinite(found[..., KEPT[name]]).all()
