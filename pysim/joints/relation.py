@@ -107,9 +107,7 @@ def relation_derivatives(
 def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
     """A tape whose first inputs are the arguments, and the node that is f."""
     tape = Tape()
-    given = function(
-        *(Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function))))
-    )
+    given = function(*(Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function)))))
     if not isinstance(given, (Scalar, int, float)):
         problem = f"must return one number, got {type(given).__name__}"
         raise JointError(_owner(function), problem)

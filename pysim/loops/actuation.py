@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+
 @dataclass(frozen=True)
 class ActuationMap:
     """How a closed mechanism follows its active coordinates at one configuration."""

@@ -103,7 +103,10 @@ class Loop:
         return self.W @ dV, self.W @ (moved.A - A_J[:, 0] @ d_phi - A_J[:, 1] @ (back @ dV))
 
     def _points(self, at: Relative, moved: Relative) -> tuple[Array, Array]:
-        """n·dṗ and n·dp̈ in the axes of B, and of |p| what n itself turns by: ġ = p·ṗ/|p|, g̈ = (p·p̈ + ṗ·ṗ)/|p|."""
+        """Wᵀ dṗ and Wᵀ dp̈ of the origin p of B, in the axes of B: ṗ = R v, p̈ = R (v̇ + ω × v), dR = R [turn].
+
+        A distance keeps p·ṗ = 0 and p·p̈ + ṗ·ṗ = 0, whose n = p/|p| turns: dp·ṗ and dp·p̈ + 2 ṗ·dṗ are added.
+        """
         n, (v, w) = self.W[:, :3], (at.V[:3], at.V[3:])
         step, turn = moved.X[:3], moved.X[3:]
         dv, dw = moved.V[:3], moved.V[3:]

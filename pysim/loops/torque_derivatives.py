@@ -39,12 +39,11 @@ if TYPE_CHECKING:
 _OPEN = 1e-8  # of rows that have opened, what may stay so
 
 
-
 @dataclass(frozen=True)
 class TorqueDerivatives:
     """Of τ̂ (active,) [N or N·m], with all that is passive following the active coordinates and the loops closed.
 
-    A column by η is NaN where moving that axis would lock the mechanism, as a hinge of a planar linkage that tilts does.
+    A column by η is NaN where moving that axis would lock the mechanism, as tilting a hinge of a planar linkage does.
     """
 
     torque: Array  # τ̂ (active,)
@@ -94,7 +93,8 @@ class _Closure:
             opened = np.concatenate(rows)
             total[order, self.at.passive] -= self.back @ opened
             left = np.abs(opened - self.J_p @ (self.back @ opened)).max(axis=0, initial=0.0)
-            stuck |= left > _OPEN * max(1.0, np.abs(opened).max(initial=0.0))
+            size = np.fmax.reduce(np.abs(opened).ravel(), initial=1.0)
+            stuck |= left > _OPEN * size
         total[..., stuck] = np.nan
         return total
 
