@@ -232,7 +232,9 @@ def test_the_result_goes_where_it_is_asked_to(
     out = np.empty_like(expected)
     assert pysim.torque_vertex_derivatives(model, q, v, a, "arm", threads=2, out=out) is out
     np.testing.assert_array_equal(out, expected)
-    with pytest.raises(PysimError, match=r"^out: must have shape \(3, 4, 12, 3\), got \(3, 4, 36\)$"):
+    with pytest.raises(
+        PysimError, match=r"^out: must have shape \(3, 4, 12, 3\), got \(3, 4, 36\)$"
+    ):
         pysim.torque_vertex_derivatives(model, q, v, a, "arm", out=np.empty((3, 4, 36)))
 
 
