@@ -83,9 +83,9 @@ class ActuationMap:
             a_a: their accelerations (active,) [m/s² or rad/s²].
 
         Raises:
-            ValueError: a callback joint, whose slopes are not known, named.
+            PysimError: a wrong shape, a NaN or infinity, named.
         """
-        return torque_derivatives(self, np.asarray(v_a, float), np.asarray(a_a, float))
+        return torque_derivatives(self, v_a, a_a)
 
 
 def actuation_map(model: Model, q: ArrayLike, active: Sequence[str]) -> ActuationMap:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import differential_dynamics, forward_kinematics, rnea
+from pysim.errors import PysimError
 from pysim.loops.closure_change import Change, Motion, couplings_of, loops_of
 from pysim.loops.constraints import DEPENDENT, constraints
 from pysim.spatial import Ad, inverse
@@ -29,7 +30,7 @@ from pysim.ties import rows_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pysim.loops.actuation import ActuationMap
     from pysim.model import Model
@@ -106,9 +107,10 @@ class _Closure:
         return Change(self.by_eta @ self.d_eta + by_q @ total[0], P @ along, Q @ along)
 
 
-def torque_derivatives(at: ActuationMap, v_a: Array, a_a: Array) -> TorqueDerivatives:
+def torque_derivatives(at: ActuationMap, v_a: ArrayLike, a_a: ArrayLike) -> TorqueDerivatives:
     """Return the derivatives of `equivalent_torque` where the active coordinates move with v_a and a_a (active,)."""
     model, n = at.model, len(at.active)
+    v_a, a_a = _one(v_a, "v_a", n), _one(a_a, "a_a", n)
     size = 6 * model.nbodies
     d_eta = np.hstack([np.zeros((size, 3 * n)), np.eye(size)])
     closure = _Closure(at, d_eta)
@@ -126,6 +128,18 @@ def torque_derivatives(at: ActuationMap, v_a: Array, a_a: Array) -> TorqueDeriva
     return TorqueDerivatives(
         at.E.T @ tau, by_q, by_v, by_a, by_eta, dE[..., :n], dE[..., 3 * n :], along[0][:, 3 * n :]
     )
+
+
+def _one(x: ArrayLike, name: str, n: int) -> Array:
+    """One row of n finite numbers."""
+    row = np.asarray(x, float)
+    if row.shape != (n,):
+        raise PysimError(
+            name, f"must have shape ({n},), got {row.shape}; give one for each active coordinate"
+        )
+    if not np.isfinite(row).all():
+        raise PysimError(name, f"must be finite, got {row[~np.isfinite(row)][0]}")
+    return row
 
 
 def _with_every_row(model: Model) -> Model:

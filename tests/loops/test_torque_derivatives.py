@@ -14,16 +14,18 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model, start_state
+from pysim.errors import PysimError
 from pysim.joints import relation
+from pysim.joints.relation import relation_derivatives
 from pysim.loops import actuation_map, assemble, constraints
-from pysim.scene.spec import CouplingSpec
+from pysim.scene.spec import CouplingSpec, LoopSpec
 from pysim.spatial import exp
 from tests.dynamics.test_design_derivatives import displaced, placed
-from tests.joints import plugins  # noqa: F401, registers its joints
+from tests.joints.chains import plugin_chain
 from tests.loops.mechanisms import closed, four_bar
 from tests.loops.test_actuation import spherical_five_bar
 from tests.oracles.differences import along
-from tests.oracles.mechanisms import random_tree
+from tests.oracles.mechanisms import random_pose, random_tree
 
 SCENES = Path(__file__).parents[2] / "scenes"
 
@@ -107,17 +109,38 @@ def planar(rng):
     return spec, np.concatenate([j.start_q for j in spec.joints]), ("crank",)
 
 
-def slider_crank(_rng):
-    """A crank, a rod with a ball and a universal joint, and a slider, in space."""
-    model = pysim.load_model(SCENES / "slider_crank.toml")
-    return model.spec, start_state(model).q, ("crank",)
+def twice(rng):
+    """The five-bar, its last joint said twice."""
+    spec, q, active = five_bar(rng)
+    return replace(spec, loops=(*spec.loops, replace(spec.loops[0], name="again"))), q, active
 
 
-def tied(loop_type, kinds, **changes):
+def scene(name, *active):
+    def make(_rng):
+        model = pysim.load_model(SCENES / f"{name}.toml")
+        return model.spec, start_state(model).q, active
+
+    return make
+
+
+def plugins_tied_to_the_world(
+    rng, kinds=("revolute", "screw_slot", "test_ellipsoid", "test_swing")
+):
+    """A chain of plugins that ends in a ball on the world."""
+    model = plugin_chain(rng, ("revolute", "screw_slot", "test_ellipsoid", "test_swing"))
+    q, end = model.random_configuration(rng), random_pose(rng)
+    at_a = pysim.forward_kinematics(model, q)[-1] @ end
+    loop = LoopSpec("loop", "ball", "world", model.body_names[-1], at_a, end)
+    spec = replace(model.spec, loops=(loop,))
+    return spec, q, leaders(compile_model(spec), q)
+
+
+def tied(loop_type, kinds, *, mimic=False, **changes):
     """A chain whose last body is tied to its second."""
 
     def make(rng):
-        spec, q = closed(random_tree(rng, kinds, chain=True), rng, loop_type, **changes)
+        tree = random_tree(rng, kinds, chain=True, mimic=mimic)
+        spec, q = closed(tree, rng, loop_type, **changes)
         return spec, q, leaders(compile_model(spec), q)
 
     return make
@@ -151,7 +174,9 @@ TURNED = {"axis": (0.6, 0.0, 0.8)}
 MECHANISMS = {
     "five-bar": five_bar,
     "four-bar": planar,
-    "slider-crank": slider_crank,
+    "five-bar said twice": twice,
+    "slider-crank": scene("slider_crank", "crank"),
+    "stewart platform": scene("stewart_platform", *(f"slide{k}" for k in range(1, 7))),
     "gear": coupled(CouplingSpec("gear", {"joint0": 1.0, "joint3": 2.5, "joint1": -0.5}, 0.4)),
     "cam": coupled(CouplingSpec("cam", {"joint5": 1.0}, 0.0, "test_valve", ("joint0", "joint3"))),
     "weld": tied("weld", SEVEN),
@@ -168,6 +193,8 @@ MECHANISMS = {
     "plugin": tied("test_ellipsoid", SEVEN),
     "lowered plugin": tied("screw_slot", SEVEN, parameters={"lift": 0.3}),
     "balls in the chain": tied("revolute", BALLS),
+    "follower in the chain": tied("revolute", SEVEN, mimic=True),
+    "plugins in the chain": plugins_tied_to_the_world,
 }
 
 
@@ -191,7 +218,7 @@ def test_the_torque_follows_the_active_coordinates_and_their_rates(name, rng):
 
 
 # components of twists that leave hinges through one point, or parallel, as they are, and others
-KEPT = {"five-bar": [3, 4, 5], "four-bar": [0, 1, 2, 5]}
+KEPT = {"five-bar": [3, 4, 5], "five-bar said twice": [3, 4, 5], "four-bar": [0, 1, 2, 5]}
 LOCKING = {"five-bar": [0, 1], "four-bar": [3, 4]}
 
 
@@ -213,3 +240,28 @@ def test_twists_that_would_lock_the_mechanism_have_no_derivative(name, rng):
     found = x.derivatives().eta.reshape(len(x.active), -1, 6)
     assert np.isnan(found[..., LOCKING[name]]).all()
     assert np.isfinite(found[..., KEPT[name]]).all()
+
+
+def test_rates_that_do_not_fit_the_active_coordinates_are_refused(rng):
+    spec, q, active = planar(rng)
+    found = actuation_map(compile_model(spec), q, active)
+    with pytest.raises(PysimError, match=r"v_a: must have shape \(1,\), got \(2,\)"):
+        found.torque_derivatives([0.1, 0.2], [0.3])
+    with pytest.raises(PysimError, match=r"a_a: must be finite, got nan"):
+        found.torque_derivatives([0.1], [np.nan])
+
+
+def test_a_function_of_coordinates_has_its_first_three_derivatives():
+    x, y = 0.7, -0.4
+    first, second, third = relation_derivatives(valve, [x, y])
+    s, c, e = 0.3 * np.sin(x), 0.3 * np.cos(x), np.exp(0.4 * y)
+    of_x, of_y = -s * e, 0.16 * s * e + 0.4 * x
+    both = 0.4 * c * e + 0.4 * y
+    xxy, xyy = -0.4 * s * e, 0.16 * c * e + 0.4
+    np.testing.assert_allclose(first, [c * e + 0.2 * y**2, 0.4 * s * e + 0.4 * x * y], atol=1e-15)
+    np.testing.assert_allclose(second, [[of_x, both], [both, of_y]], atol=1e-15)
+    np.testing.assert_allclose(
+        third,
+        [[[-c * e, xxy], [xxy, xyy]], [[xxy, xyy], [xyy, 0.064 * s * e]]],
+        atol=1e-15,
+    )
