@@ -91,7 +91,7 @@ class _Closure:
             change = self._change(P, Q, total)
             rows = [loop.rows(motion, change)[order] for loop in self.loops]
             rows += [x.rows(v, a, total[0], total[1])[order][None] for x in self.couplings]
-            opened = np.concatenate(rows)
+            opened = np.concatenate([np.zeros((0, total.shape[-1])), *rows])
             total[order, self.at.passive] -= self.back @ opened
             left = np.abs(opened - self.J_p @ (self.back @ opened)).max(axis=0, initial=0.0)
             size = np.fmax.reduce(np.abs(opened).ravel(), initial=1.0)
