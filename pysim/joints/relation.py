@@ -10,6 +10,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from pysim.errors import JointError, did_you_mean
 from pysim.joints.derivative import Derivative
 from pysim.joints.expression import Scalar
@@ -17,7 +19,11 @@ from pysim.joints.program import Program, emit
 from pysim.joints.tape import Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 _functions: dict[str, Callable[..., Any]] = {}
@@ -65,13 +71,7 @@ def trace_relation(function: Callable[..., Any]) -> Program:
         JointError: the function does not return one number that can be recorded.
     """
     n = len(arguments_of(function))
-    tape = Tape()
-    x = [Scalar(tape, tape.input(i)) for i in range(n)]
-    given = function(*x)
-    if not isinstance(given, (Scalar, int, float)):
-        problem = f"must return one number, got {type(given).__name__}"
-        raise JointError(_owner(function), problem)
-    f = given.index if isinstance(given, Scalar) else tape.const(float(given))
+    tape, f = _recorded(function)
     units = ({j: tape.const(float(i == j)) for j in range(n)} for i in range(n))
     slopes = [Derivative(tape, unit).of(f) for unit in units]
     along = Derivative(tape, {i: tape.input(n + i) for i in range(n)})
@@ -80,6 +80,39 @@ def trace_relation(function: Callable[..., Any]) -> Program:
         term = tape.node("mul", along.of(slope), tape.input(n + i))
         curve = tape.node("add", curve, term)
     return emit(tape, [f, *slopes], [curve], 2 * n)
+
+
+def relation_derivatives(
+    function: Callable[..., Any], x: Sequence[float] | Array
+) -> tuple[Array, Array, Array]:
+    """Return f′ (n,), f″ (n, n) and f‴ (n, n, n) at x (n,), exact to rounding.
+
+    Raises:
+        JointError: as of `trace_relation`.
+    """
+    tape, f = _recorded(function)
+    n = len(x)
+    units = [{j: tape.const(float(i == j)) for j in range(n)} for i in range(n)]
+    along = [Derivative(tape, unit) for unit in units]
+    orders = [[f]]
+    for _ in range(3):
+        orders.append([d.of(node) for node in orders[-1] for d in along])
+    values = tape.values([float(number) for number in x])
+    first, second, third = (
+        np.array([values[node] for node in nodes]).reshape((n,) * k)
+        for k, nodes in enumerate(orders[1:], 1)
+    )
+    return first, second, third
+
+
+def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
+    """A tape whose first inputs are the arguments, and the node that is f."""
+    tape = Tape()
+    given = function(*(Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function)))))
+    if not isinstance(given, (Scalar, int, float)):
+        problem = f"must return one number, got {type(given).__name__}"
+        raise JointError(_owner(function), problem)
+    return tape, given.index if isinstance(given, Scalar) else tape.const(float(given))
 
 
 def _owner(function: Callable[..., Any]) -> str:

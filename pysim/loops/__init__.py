@@ -16,6 +16,7 @@ from pysim.loops.constraints import (
     project,
 )
 from pysim.loops.mobility import Mobility, independence, mobility
+from pysim.loops.torque_derivatives import TorqueDerivatives
 
 __all__ = [
     "ActuationMap",
@@ -23,6 +24,7 @@ __all__ = [
     "Constraints",
     "Mobility",
     "Projected",
+    "TorqueDerivatives",
     "actuation_map",
     "assemble",
     "constrained_aba",

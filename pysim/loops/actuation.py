@@ -17,7 +17,8 @@ import numpy as np
 
 from pysim.algorithms import crba, rnea
 from pysim.errors import ModelError, did_you_mean
-from pysim.loops.constraints import Constraints, constraints
+from pysim.loops.constraints import DEPENDENT, Constraints, constraints
+from pysim.loops.torque_derivatives import TorqueDerivatives, torque_derivatives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from pysim.model import Model
 
     Array = NDArray[np.float64]
-
-_DEPENDENT = 1e-9  # singular values below this times the largest are none
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class ActuationMap:
         a = self.E @ np.asarray(a_a, float)
         bias = constraints(self.model, self.q, self.velocity(v_a)).bias
         columns = self.constraints.jacobian[:, self.passive]
-        a[self.passive] -= np.linalg.pinv(columns, _DEPENDENT) @ bias
+        a[self.passive] -= np.linalg.pinv(columns, DEPENDENT) @ bias
         return np.asarray(a)
 
     def equivalent_torque(self, v: ArrayLike, a: ArrayLike) -> Array:
@@ -72,6 +71,21 @@ class ActuationMap:
     def torque_by_acceleration(self) -> Array:
         """Return ∂τ̂/∂v̇ (active, nv) = Eᵀ M."""
         return np.asarray(self.E.T @ crba(self.model, self.q))
+
+    def torque_derivatives(self, v_a: ArrayLike, a_a: ArrayLike) -> TorqueDerivatives:
+        """Return how τ̂ changes with the active coordinates, their rates, and where the joints' axes lie.
+
+        The loops stay closed: what is passive follows, its velocities and accelerations too. Where it is not to
+        follow, the tree alone has `Eᵀ rnea_derivatives(…)` and `Eᵀ twist_derivatives(…)`.
+
+        Args:
+            v_a: velocities of the active coordinates (active,).
+            a_a: their accelerations (active,) [m/s² or rad/s²].
+
+        Raises:
+            PysimError: a wrong shape, a NaN or infinity, named.
+        """
+        return torque_derivatives(self, v_a, a_a)
 
 
 def actuation_map(model: Model, q: ArrayLike, active: Sequence[str]) -> ActuationMap:
@@ -95,7 +109,7 @@ def actuation_map(model: Model, q: ArrayLike, active: Sequence[str]) -> Actuatio
     rest = np.setdiff1d(np.arange(model.nv), own)
     at = constraints(model, q)
     _check(model, at.jacobian, own, rest)
-    G = -np.linalg.pinv(at.jacobian[:, rest], _DEPENDENT) @ at.jacobian[:, own]
+    G = -np.linalg.pinv(at.jacobian[:, rest], DEPENDENT) @ at.jacobian[:, own]
     E = np.zeros((model.nv, len(own)))
     E[own, np.arange(len(own))] = 1
     E[rest] = G
@@ -104,7 +118,7 @@ def actuation_map(model: Model, q: ArrayLike, active: Sequence[str]) -> Actuatio
 
 def _check(model: Model, J: Array, active: NDArray[np.intp], passive: NDArray[np.intp]) -> None:
     """Refuse active coordinates that do not carry the others, or that are not independent."""
-    rank, follow = (int(np.linalg.matrix_rank(x, _DEPENDENT)) for x in (J, J[:, passive]))
+    rank, follow = (int(np.linalg.matrix_rank(x, DEPENDENT)) for x in (J, J[:, passive]))
     degrees = model.nv - rank
     if len(active) != degrees or follow < len(passive):
         names = ", ".join(model.velocity_names[k] for k in active)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+DEPENDENT = 1e-9  # singular values of J below this times the largest are none
+
 
 @dataclass(frozen=True)
 class Constraints:

@@ -1,13 +1,19 @@
 """Kwon's spherical five-bar: the torque of its motors and its derivatives, equations 11 to 14 (E3.8-E3.10).
 
-Oracles: sixth-order differences of the projected torque of the dense tree; the printed forms of (14) fail.
+Oracles: sixth-order differences of the projected torque of the dense tree; the printed forms of (14) fail. The mended
+ones are in turn the oracle of `ActuationMap.torque_derivatives`, the closure of E3.10 chained to them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from pysim.compile import compile_model
+from pysim.loops import actuation_map
+from pysim.scene.spec import LoopSpec
 from pysim.spatial import exp
 from tests.dynamics.test_kwon import Mechanism
 from tests.oracles.differences import along
@@ -123,3 +129,59 @@ def test_the_mended_equation_14_is_the_derivative_and_the_printed_ones_are_not(r
     np.testing.assert_allclose(projected(bar, -1, last_row=True), right, atol=1e-9 * scale)
     for sign, last_row in ((1, False), (-1, False), (1, True)):
         assert np.abs(projected(bar, sign, last_row=last_row) - right).max() > 0.01 * scale
+
+
+def closed_along(bar):
+    """dλ (30, 16) as θ_1, θ_4, θ̈_1, θ̈_4 and η_1 … η_4 move and the loop follows, from rest: θ̇ = 0."""
+    _, g_p, J_p = bar.closure(np.zeros(30))
+    turns = np.zeros((3, 12))  # how far B turns against A by η, E3.10
+    for sign, chain in ((1, (1, 2, 3)), (-1, (4,))):
+        before = np.eye(3)
+        for k in chain:
+            turn = rotation(bar.w[k], bar.state[0, k - 1])
+            turns[:, 3 * k - 3 : 3 * k] = sign * before @ (np.eye(3) - turn)
+            before = before @ turn
+    step = np.zeros((30, 16))
+    step[:12, 4:] = np.eye(12)
+    active, passive = take(ACTIVE), take(PASSIVE)
+    for order, at in ((15, 0), (25, 2)):  # θ and θ̈
+        step[np.add(order, active), [at, at + 1]] = 1
+        step[np.add(order, passive), at : at + 2] = J_p
+    step[np.add(15, passive), 4:] = -np.linalg.solve(g_p, turns)
+    slopes = {i: bar.axis_slopes(i) @ step for i in CHAINS}
+    a = bar.state[2]
+    opened = sum(s * slopes[i] * a[i - 1] for i, s in zip(CHAINS, (1, 1, 1, -1, -1), strict=True))
+    step[np.add(25, passive)] -= np.linalg.solve(g_p, opened)  # dθ̈_p = … + dJ_p θ̈_a
+    return step
+
+
+def test_pysim_closes_the_mended_equation_14_under_the_loop(rng):
+    bar = FiveBar(rng)
+    bar.state[1] = 0
+    bar.state[2, take(PASSIVE)] = bar.closure(np.zeros(30))[2] @ bar.state[2, take(ACTIVE)]
+    bar.tree.state[:, 1:] = bar.state[:, :4]
+    step = closed_along(bar)
+    expected = projected(bar, -1, last_row=True) @ step
+
+    spec = replace(bar.tree.spec(), loops=(fifth_joint(bar),))
+    model = compile_model(spec)
+    order = [int(name[1:]) - 1 for name in model.joint_names]
+    found = actuation_map(model, bar.state[0, order], ("j1", "j4")).torque_derivatives(
+        [0.0, 0.0], bar.state[2, take(ACTIVE)]
+    )
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found.q, expected[:, :2], atol=1e-11 * scale)
+    np.testing.assert_allclose(found.a, expected[:, 2:4], atol=1e-11 * scale)
+    for b, k in enumerate(order):  # η of pysim is in the joint's frame, that of Kwon in the world's
+        mine = found.eta[:, 6 * b + 3 : 6 * b + 6] @ turn_to(bar.w[k + 1])[:3, :3].T
+        np.testing.assert_allclose(mine, expected[:, 4 + 3 * k : 7 + 3 * k], atol=1e-11 * scale)
+
+
+def fifth_joint(bar):
+    """The hinge w_5 between links 3 and 4, where they are."""
+    at_4 = turn_to(bar.w[5])
+    R = {i: rotation(bar.w[i], bar.state[0, i - 1]) for i in CHAINS}
+    at_3 = np.eye(4)
+    at_3[:3, :3] = (R[1] @ R[2] @ R[3]).T @ R[4] @ at_4[:3, :3]
+    to = {i: np.linalg.inv(bar.tree.Y[i]) for i in (3, 4)}
+    return LoopSpec("j5", "revolute", "link3", "link4", to[3] @ at_3, to[4] @ at_4)
