@@ -68,10 +68,9 @@ def step_bounds(scene: Scene) -> StepBounds:
     turning = [mode for mode in modes if mode.frequency > 0]
     dying = [mode for mode in modes if mode.decay > 0]
     fastest = max(turning, key=lambda mode: mode.frequency, default=None)
+    lasting = [complex(min(mode.s.real, 0.0), mode.s.imag) for mode in modes]  # growth is no bound
     bounds = [
-        (stable_step(mode.s, scene.settings.integrator), k)
-        for k, mode in enumerate(modes)
-        if mode.decay >= 0
+        (stable_step(s, scene.settings.integrator), k) for k, s in enumerate(lasting) if s != 0
     ]
     stable, which = min(bounds, default=(np.inf, -1))
     return StepBounds(

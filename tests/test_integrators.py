@@ -173,3 +173,31 @@ def test_a_plugin_without_a_step_says_so() -> None:
     assert kind.plugin is Empty
     with pytest.raises(PysimError, match=r"Empty: has no step; write `def step"):
         Empty().step(None, 0.0, 0.1, np.zeros(1), np.zeros(1))  # type: ignore[arg-type]
+
+
+FAULTS = {
+    "raise ValueError('my own')": "ValueError: my own, in `raise ValueError('my own')`; mend Faulty.step",
+    "np.linalg.solve(np.zeros((1, 1)), v)": "LinAlgError: Singular matrix, in `np.linalg.solve",
+    "{}['k']": "KeyError: 'k', in `{}['k']`; mend Faulty.step",
+    "return 1": "Faulty.step: must return (q, v) of shapes (1,) and (1,), got int",
+    "return q, v[:0]": "got arrays of shapes (1,) and (0,)",
+}
+
+
+@pytest.mark.parametrize(("k", "fault"), list(enumerate(FAULTS)))
+def test_a_fault_of_an_author_is_told_by_the_authors_line(
+    tmp_path: Path, k: int, fault: str
+) -> None:
+    code = (
+        "import numpy as np\nfrom pysim.integrators import Integrator, integrator\n\n\n"
+        f"@integrator('test_faulty_{k}')\nclass Faulty(Integrator):\n"
+        f"    def step(self, system, t, h, q, v):\n        if t > 1:\n            {fault}\n"
+        "        return q, v\n"
+    )
+    (tmp_path / "faulty.py").write_text(code, "utf-8")
+    lines = f'integrator = "test_faulty_{k}"\nstep = 0.1\n'
+    path = scene(tmp_path, lines, 'plugins = ["faulty.py"]\n' + PENDULUM)
+    with pytest.raises(PysimError) as caught:
+        pysim.simulate(pysim.load_scene(path, allow_code=True))
+    assert FAULTS[fault] in str(caught.value)
+    assert str(tmp_path / "faulty.py") in str(caught.value)

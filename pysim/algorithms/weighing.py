@@ -146,7 +146,10 @@ def _chosen(
     if density is None:
         weighing = [g for g in meshes if g.weighing is not None]
         if meshes and not weighing:
-            problem = "draws its meshes and weighs none, for its mass is given in numbers; give density= [kg/m³]"
+            problem = (
+                "draws its meshes and weighs none, for its mass is given in numbers; "
+                f"take weighed_mesh(model, {link!r}, density=…) [kg/m³] for its name"
+            )
             raise ModelError(f"link {link!r}", problem)
         meshes = weighing
     if not meshes:

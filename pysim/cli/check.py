@@ -133,6 +133,16 @@ def say_step(scene: Scene) -> None:
             f"take {0.8 * bounds.stable:.1g} or less, or a softer spring, damper or friction there"
         )
         complain("warning", problem)
+    elif (
+        settings.step > 2 * bounds.accurate
+        and np.isfinite(bounds.stable)
+        and not scene_adapts(scene)
+    ):
+        problem = (
+            f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
+            f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
+        )
+        complain("warning", problem)
 
 
 def scene_adapts(scene: Scene) -> bool:

@@ -29,11 +29,11 @@ def say(text: str = "", style: str | None = None) -> None:
 
 
 def complain(kind: str, text: str) -> None:
-    """Print `kind: text` as one line on stderr; `kind` is error, warning or interrupted."""
-    line = " ".join(str(text).split())
+    """Print `kind: text` on stderr, a line a line; `kind` is error, warning or interrupted."""
     err = console(stderr=True)
-    err.print(f"{kind}: ", style="bold red" if kind == "error" else "bold yellow", end="")
-    err.print(line)
+    for line in str(text).splitlines():
+        err.print(f"{kind}: ", style="bold red" if kind == "error" else "bold yellow", end="")
+        err.print(" ".join(line.split()))
 
 
 @contextmanager

@@ -106,5 +106,5 @@ def write_joint(name: str) -> None:
     for path, text in texts.items():
         path.write_text(text.format(name=name, cls=cls), "utf-8")
         say(f"  wrote       {path}")
-    say(f"  try         python -m pytest test_{name}.py")
+    say(f"  try         python -m pytest test_{name}.py    (pip install pytest)")
     say(f"              pysim joints {name} --plugin {name}.py --set lift=0.1 --still {name}.png")

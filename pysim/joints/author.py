@@ -64,6 +64,12 @@ def told_of(error: Exception, function: Callable[..., Any], owner: str) -> Joint
     return JointError(where, f"{problem}; mend {owner}")
 
 
+def raised_by_pysim(error: BaseException) -> bool:
+    """Whether an error comes from pysim's own code, and not from the author's or what that calls."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename.startswith(PACKAGE)
+
+
 def place_of(error: BaseException, method: Callable[..., Any]) -> tuple[str, str]:
     """`file:line` and text of the author's line that an error came through, else of the method."""
     frames = [

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pysim.errors import JointError, did_you_mean
+from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.joints.author import defined_at, told_of
 from pysim.joints.derivative import Derivative
 from pysim.joints.expression import Scalar
 from pysim.joints.program import Program, emit
@@ -108,10 +109,18 @@ def relation_derivatives(
 def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
     """A tape whose first inputs are the arguments, and the node that is f."""
     tape = Tape()
-    given = function(*(Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function)))))
+    symbols = [Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function)))]
+    try:
+        given = function(*symbols)
+    except PysimError:  # knows its place
+        raise
+    except Exception as error:
+        raise told_of(error, function, function.__qualname__) from error
     if not isinstance(given, (Scalar, int, float)):
-        problem = f"must return one number, got {type(given).__name__}"
-        raise JointError(_owner(function), problem)
+        problem = (
+            f"must return one number, got {type(given).__name__}; mend {function.__qualname__}"
+        )
+        raise JointError(defined_at(function), problem)
     return tape, given.index if isinstance(given, Scalar) else tape.const(float(given))
 
 

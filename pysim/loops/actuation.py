@@ -88,7 +88,7 @@ class ActuationMap:
         return torque_derivatives(self, v_a, a_a)
 
 
-def actuation_map(model: Model, q: ArrayLike, active: Sequence[str]) -> ActuationMap:
+def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> ActuationMap:
     """Return how the mechanism follows the coordinates `active` at q (nq,), where its loops are closed.
 
     Args:
@@ -101,6 +101,7 @@ def actuation_map(model: Model, q: ArrayLike, active: Sequence[str]) -> Actuatio
     """
     q = np.asarray(q, float)
     names = list(model.velocity_names)
+    active = [active] if isinstance(active, str) else active
     for name in active:
         if name not in names:
             problem = f"no such coordinate{did_you_mean(name, names)}"

@@ -77,7 +77,7 @@ def _item(items: list[Any], word: str, key: str) -> int:
     if word.isascii() and word.isdigit():
         if int(word) < len(items):
             return int(word)
-        raise SceneError(f"--set {key}", f"there are {len(items)} items, none has index {word}")
+        raise SceneError(f"--set {key}", f"no item has index {word}, the last is {len(items) - 1}")
     known = [name for name in names if name]
     raise SceneError(f"--set {key}", f"nothing is named {word!r}{did_you_mean(word, known)}")
 

@@ -101,7 +101,8 @@ def _every(scene: Scene, step: float, problems: Problems) -> float:
         return max(step, duration / OUTPUTS)
     if every < step:
         problem = (
-            f"{every:g} [s] is shorter than simulation.step {step:g} [s]; take {step:g} or more"
+            f"{every:g} [s] is shorter than simulation.step {step:g} [s]; "
+            f"take {step:g} or more, or a shorter step"
         )
         problems.add(("output", "every"), problem)
     elif every > duration:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import aba
-from pysim.errors import JointError, SimulationError
+from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
+from pysim.joints.author import method_place, raised_by_pysim, told_of
 from pysim.loops import constrained_aba, project
 from pysim.loops.assembly import REQUIRED
 from pysim.spatial import right_jacobian_inverse
@@ -124,16 +125,36 @@ def advance(
     step: float,
     steps: int,
 ) -> tuple[Array, Array, int]:
-    """As `_engine.advance` for one state: (q, v, steps made before the numbers left the finite)."""
+    """As `_engine.advance` for one state: (q, v, steps made before the numbers left the finite).
+
+    Raises:
+        JointError: the code of a joint or an integrator raises, or returns no state; with the author's line.
+    """
     for n in range(steps):
         with np.errstate(all="ignore"):
             try:
-                q1, v1 = system.close(*scheme.step(system, time + n * step, step, q, v))
-            except JointError:  # of a callback's author
+                state = scheme.step(system, time + n * step, step, q, v)
+                q1, v1 = system.close(*_checked(scheme, state, q, v))
+            except PysimError:  # knows its place
                 raise
-            except ValueError:  # a stage left the finite numbers, which the engine refuses
-                return q, v, n
+            except Exception as error:
+                if isinstance(error, ValueError) and raised_by_pysim(error):
+                    return q, v, n  # a stage left the finite numbers, which the engine refuses
+                raise told_of(error, scheme.step, f"{type(scheme).__qualname__}.step") from error
         if not (np.isfinite(q1).all() and np.isfinite(v1).all()):
             return q, v, n
         q, v = q1, v1
     return q, v, steps
+
+
+def _checked(scheme: Integrator, state: object, q: Array, v: Array) -> tuple[Array, Array]:
+    """What a step returned, if it is a state like (q, v)."""
+    if isinstance(state, tuple) and len(state) == 2:
+        given = np.asarray(state[0]), np.asarray(state[1])
+        if [x.shape for x in given] == [q.shape, v.shape]:
+            return given
+        what = f"arrays of shapes {given[0].shape} and {given[1].shape}"
+    else:
+        what = type(state).__name__
+    problem = f"must return (q, v) of shapes {q.shape} and {v.shape}, got {what}"
+    raise JointError(method_place(scheme, "step"), problem)

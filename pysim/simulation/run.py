@@ -127,6 +127,8 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
 
 def _fly(scene: Scene, times: Iterator[float], recorder: Recorder, clock: _Clock) -> None:
     """Run with steps of adapted size."""
+    if scene.model.callback_numbers:
+        builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # refuses, by name
     last = 0.0  # [s] recorded
     for leg in fly(scene, islice(times, 1, None)):
         for row in zip(leg.t, leg.q, leg.v, strict=True):

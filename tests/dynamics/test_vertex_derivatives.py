@@ -258,7 +258,10 @@ def test_a_mesh_that_is_only_drawn_needs_a_density(meshes: tuple[Path, Array]) -
     scene = scene.replace('name = "arm"', 'name = "arm"\nvisual = { mesh = "arm.obj" }', 1)
     (folder / "drawn.toml").write_text('name = "drawn"\n' + scene)
     model = pysim.load_model(folder / "drawn.toml")
-    text = r"^link 'arm': draws its meshes and weighs none, for its mass is given in numbers; give density= \[kg/m³\]$"
+    text = (
+        r"^link 'arm': draws its meshes and weighs none, for its mass is given in numbers; "
+        r"take weighed_mesh\(model, 'arm', density=…\) \[kg/m³\] for its name$"
+    )
     with pytest.raises(ModelError, match=text):
         pysim.weighed_mesh(model, "arm")
     mesh = pysim.weighed_mesh(model, "arm", density=1000.0)

@@ -182,7 +182,7 @@ def test_a_new_joints_test_passes_as_written_and_its_commands_work(here, capsys)
     assert capsys.readouterr().out == (
         "  wrote       cam_slot.py\n"
         "  wrote       test_cam_slot.py\n"
-        "  try         python -m pytest test_cam_slot.py\n"
+        "  try         python -m pytest test_cam_slot.py    (pip install pytest)\n"
         "              pysim joints cam_slot --plugin cam_slot.py --set lift=0.1 --still cam_slot.png\n"
     )
     done = subprocess.run(

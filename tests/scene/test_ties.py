@@ -163,3 +163,28 @@ def test_a_scene_couples_by_a_function_of_its_own_file(tmp_path: Path) -> None:
     turned, lifted = trajectory.q.T
     assert turned[-1] > 0.3
     assert abs(lifted - 0.3 * (1 - np.cos(turned))).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("raise ValueError('boo')", "ValueError: boo, in `raise ValueError('boo')`; mend "),
+        ("{}['k']", "KeyError: 'k', in `{}['k']`; mend "),
+        ("pass", "must return one number, got NoneType; mend "),
+    ],
+)
+def test_a_fault_in_a_coupling_is_told_by_its_authors_line(
+    tmp_path: Path, fault: str, told: str
+) -> None:
+    name = f"test_{told.split(maxsplit=1)[0].strip(':').lower()}"
+    (tmp_path / "faulty.py").write_text(
+        f"from pysim.joints import relation\n\n\n@relation('{name}')\ndef {name}(angle):\n    {fault}\n",
+        "utf-8",
+    )
+    path = tmp_path / "scene.toml"
+    coupling = f'[[coupling]]\nname = "cam"\njoint = "r"\nfunction = "{name}"\ninputs = ["p"]\n'
+    path.write_text('plugins = ["faulty.py"]\n' + TREE + coupling, "utf-8")
+    with pytest.raises(pysim.PysimError) as caught:
+        pysim.load_scene(path, allow_code=True)
+    assert told in str(caught.value)
+    assert str(tmp_path / "faulty.py") in str(caught.value)

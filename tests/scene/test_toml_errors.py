@@ -238,7 +238,7 @@ CASES = [
     ),
     (
         "[output]\nevery = 1e-4",
-        "s.toml:2:9: output.every: 0.0001 [s] is shorter than simulation.step 0.001 [s]; take 0.001 or more",
+        "s.toml:2:9: output.every: 0.0001 [s] is shorter than simulation.step 0.001 [s]; take 0.001 or more, or a shorter step",
     ),
     (
         "[output]\nevery = 20",
@@ -405,7 +405,7 @@ SCENE = JOINT + 'type = "revolute"\n'
     ("key", "value", "expected"),
     [
         ("body.c.mass", 1, "--set body.c.mass: nothing is named 'c'; known: b"),
-        ("body[3].mass", 1, "--set body[3].mass: there are 1 items, none has index 3"),
+        ("body[3].mass", 1, "--set body[3].mass: no item has index 3, the last is 0"),
         ("model.x.name", 1, "--set model.x.name: nothing is named 'x'"),
         (
             "simulaton.step",
