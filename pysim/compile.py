@@ -292,7 +292,7 @@ def load_model(
     """Read a mechanism from a `.urdf` or `.toml` file and freeze it.
 
     Args:
-        path: the file.
+        path: the file, or `package://NAME/path`.
         free_base: give a URDF's root link a free joint named "root_joint" to the world.
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
         package_dirs: where `package://` is looked up first.

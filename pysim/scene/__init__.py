@@ -53,7 +53,7 @@ def read_model(
     """Return the mechanism of a `.urdf` or `.toml` file.
 
     Args:
-        path: the file.
+        path: the file, or `package://NAME/path`.
         free_base: give a URDF's root link a free joint to the world.
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
         package_dirs: where `package://` is looked up first.
@@ -64,10 +64,13 @@ def read_model(
         SceneError: the file cannot be read.
         ModelError: bodies and joints make no tree.
     """
+    from pysim.scene.packages import resolve_uri
     from pysim.scene.possible import INERTIA_RULES
 
     if inertia not in INERTIA_RULES:
         raise SceneError(f"inertia {inertia!r}", f"unknown{did_you_mean(inertia, INERTIA_RULES)}")
+    if str(path).startswith("package://"):
+        path = resolve_uri(str(path), Path.cwd(), package_dirs)
     suffix = Path(path).suffix.lower()
     if suffix == ".urdf":
         from pysim.scene.urdf import read_urdf

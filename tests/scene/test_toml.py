@@ -408,6 +408,11 @@ def test_models_are_read_by_suffix() -> None:
     read(PENDULUM)
     assert read_model("arm.urdf", free_base=True).joints[0].type == "free"
     assert read_model("s.toml").name == "driven pendulum"
+    Path("arms").mkdir()
+    Path("arms/arm.urdf").write_text(ARM, "utf-8")
+    assert len(read_model("package://arms/arm.urdf", package_dirs=["."]).joints) > 0
+    with pytest.raises(SceneError, match="there is no package 'legs'"):
+        read_model("package://legs/arm.urdf")
     with pytest.raises(SceneError, match=r"^a\.xml: MJCF is not read yet; convert the model to "):
         read_model("a.xml")
     with pytest.raises(SceneError, match=r"^a\.dae: unknown kind of file '\.dae'; pysim reads "):
