@@ -19,15 +19,15 @@ the engine.
 from __future__ import annotations
 
 import dataclasses
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import author_line, call, method_place
+from pysim.joints.author import author_line, call, method_place, owner
 from pysim.joints.expression import Scalar
 from pysim.joints.fields import build
+from pysim.joints.plugin_names import PluginNames
 from pysim.joints.program import Program, emit
 from pysim.joints.tape import Tape
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 OWN_KEYS = frozenset(
     {"name", "joint", "coordinate", "at", "body", "point", "plane", "type", "direction", "stop"}
 )  # of every event (pysim/scene/tables.py)
-_GROUP = "pysim.events"
 
 
 class ByJoint:
@@ -71,7 +70,7 @@ class Event:
 
 
 Plugin = TypeVar("Plugin", bound=type[Event])
-_plugins: dict[str, type[Event]] = {}
+_plugins = PluginNames("event", Event, called="type of event")
 
 
 def event(name: str) -> Callable[[Plugin], Plugin]:
@@ -89,11 +88,7 @@ def event(name: str) -> Callable[[Plugin], Plugin]:
             if field.name in OWN_KEYS:
                 problem = f"the field {field.name!r} is a key that every event has"
                 raise PysimError(where, f"{problem}; choose another name")
-        taken = _plugins.get(name, plugin)
-        if owner(taken) != owner(plugin):
-            problem = f"event {name!r} is already taken by {owner(taken)}; choose another name"
-            raise PysimError(where, problem)
-        _plugins[name] = plugin
+        _plugins.add(name, plugin, where)
         return plugin
 
     return register
@@ -105,17 +100,7 @@ def find_event(name: str) -> type[Event]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    if name not in _plugins:
-        installed = {entry.name: entry for entry in entry_points(group=_GROUP)}
-        if name not in installed:
-            known = {*_plugins, *installed}
-            raise PysimError("event", f"unknown type of event {name!r}{did_you_mean(name, known)}")
-        plugin = installed[name].load()
-        if not (isinstance(plugin, type) and issubclass(plugin, Event)):
-            problem = f"event {name!r} is no subclass of pysim.events.Event"
-            raise PysimError(installed[name].value, problem)
-        event(name)(plugin)
-    return _plugins[name]
+    return _plugins.find(name, event)
 
 
 def make_event(name: str, keys: Mapping[str, Any], where: str) -> Event:
@@ -166,8 +151,3 @@ def _named(kind: JointType, numbers: list[Scalar], *, rate: bool) -> Any:  # noq
     if len(names) == 1:
         return numbers[0]
     return ByJoint(dict(zip(names, np.array(numbers, object), strict=False)), "coordinate")
-
-
-def owner(plugin: type[Event]) -> str:
-    """Where a plugin comes from."""
-    return f"{plugin.__module__}.{plugin.__qualname__}"

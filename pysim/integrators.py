@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
-from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.errors import JointError, PysimError
+from pysim.joints.author import owner
 from pysim.joints.fields import build
+from pysim.joints.plugin_names import PluginNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +66,7 @@ class Integrator:
     ) -> tuple[Array, Array]:
         """Return (q, v) at t + h [s]."""
         raise PysimError(
-            _owner(type(self)), "has no step; write `def step(self, system, t, h, q, v)` -> (q, v)"
+            owner(type(self)), "has no step; write `def step(self, system, t, h, q, v)` -> (q, v)"
         )
 
 
@@ -106,8 +107,7 @@ BUILTIN = {
     )
 }
 Plugin = TypeVar("Plugin", bound=type[Integrator])
-_plugins: dict[str, type[Integrator]] = {}
-_GROUP = "pysim.integrators"
+_plugins = PluginNames("integrator", Integrator, BUILTIN)
 
 
 def integrator(name: str) -> Callable[[Plugin], Plugin]:
@@ -119,16 +119,8 @@ def integrator(name: str) -> Callable[[Plugin], Plugin]:
 
     def register(plugin: Plugin) -> Plugin:
         if name in BUILTIN:
-            raise PysimError(
-                _owner(plugin), f"integrator {name!r} is built in; choose another name"
-            )
-        taken = _plugins.get(name, plugin)
-        if _owner(taken) != _owner(plugin):
-            problem = (
-                f"integrator {name!r} is already taken by {_owner(taken)}; choose another name"
-            )
-            raise PysimError(_owner(plugin), problem)
-        _plugins[name] = plugin
+            raise PysimError(owner(plugin), f"integrator {name!r} is built in; choose another name")
+        _plugins.add(name, plugin, owner(plugin))
         return plugin
 
     return register
@@ -142,19 +134,7 @@ def find_integrator(name: str) -> IntegratorType:
     """
     if name in BUILTIN:
         return BUILTIN[name]
-    if name not in _plugins:
-        installed = {entry.name: entry for entry in entry_points(group=_GROUP)}
-        if name not in installed:
-            known = {*BUILTIN, *_plugins, *installed}
-            raise PysimError(
-                "integrator", f"unknown integrator {name!r}{did_you_mean(name, known)}"
-            )
-        plugin = installed[name].load()
-        if not (isinstance(plugin, type) and issubclass(plugin, Integrator)):
-            problem = f"integrator {name!r} is no subclass of pysim.integrators.Integrator"
-            raise PysimError(installed[name].value, problem)
-        integrator(name)(plugin)
-    plugin = _plugins[name]
+    plugin = _plugins.find(name, integrator)
     return IntegratorType(name, (plugin.__doc__ or "").strip(), plugin=plugin)
 
 
@@ -170,7 +150,3 @@ def make(
         return build(plugin, keys, where)
     except JointError as error:
         raise PysimError(error.where, error.problem) from error
-
-
-def _owner(plugin: type[Integrator]) -> str:
-    return f"{plugin.__module__}.{plugin.__qualname__}"

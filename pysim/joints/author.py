@@ -57,6 +57,11 @@ def call(joint: object, method: str, *arguments: Any) -> Any:
         raise told_of(error, getattr(joint, method), owner) from error
 
 
+def owner(plugin: type[Any] | Callable[..., Any]) -> str:
+    """Where a plugin comes from: its module and name."""
+    return f"{plugin.__module__}.{plugin.__qualname__}"
+
+
 def told_of(error: Exception, function: Callable[..., Any], owner: str) -> JointError:
     """Return an error of the author's code in pysim's words."""
     where, text = place_of(error, function)

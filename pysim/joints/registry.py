@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.author import author_line
+from pysim.joints.author import author_line, owner
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.definition import check_complete, spelled
@@ -61,11 +61,6 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
         return plugin
 
     return register
-
-
-def owner(plugin: type[Joint]) -> str:
-    """Where a plugin comes from."""
-    return f"{plugin.__module__}.{plugin.__qualname__}"
 
 
 def _source(plugin: type[Joint]) -> tuple[str, str]:

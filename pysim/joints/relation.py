@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import defined_at, told_of
+from pysim.joints.author import defined_at, owner, told_of
 from pysim.joints.derivative import Derivative
 from pysim.joints.expression import Scalar
 from pysim.joints.program import Program, emit
@@ -39,9 +39,9 @@ def relation(name: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         taken = _functions.get(name)
-        if taken is not None and _owner(taken) != _owner(function):
-            problem = f"relation {name!r} is already taken by {_owner(taken)}; choose another name"
-            raise JointError(_owner(function), problem)
+        if taken is not None and owner(taken) != owner(function):
+            problem = f"relation {name!r} is already taken by {owner(taken)}; choose another name"
+            raise JointError(owner(function), problem)
         _functions[name] = function
         return function
 
@@ -122,7 +122,3 @@ def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
         )
         raise JointError(defined_at(function), problem)
     return tape, given.index if isinstance(given, Scalar) else tape.const(float(given))
-
-
-def _owner(function: Callable[..., Any]) -> str:
-    return f"{function.__module__}.{function.__qualname__}"

@@ -7,7 +7,7 @@ twice, one wound the wrong way, a shell inside out) is mended for the integral, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,42 +45,22 @@ class MeshSolid:
         """
         return replace(self, vertices=checked(vertices, "vertices", self.vertices.shape, unit="m"))
 
+    @property
+    def _how(self) -> dict[str, Any]:
+        """What the integrals are told of the mesh."""
+        return {"check": False, "convex": self.convex, "shell": self.shell, "name": self.where}
+
     def theta(self, density: float) -> Array:
         """Return θ (10,) for a density [kg/m³], about the vertices' origin."""
-        return mesh_inertia(
-            self.vertices,
-            self.faces,
-            density,
-            check=False,
-            convex=self.convex,
-            shell=self.shell,
-            name=self.where,
-        )
+        return mesh_inertia(self.vertices, self.faces, density, **self._how)
 
     def derivatives(self, density: float) -> Array:
         """Return ∂θ/∂vertices (10, n, 3) for a density [kg/m³]."""
-        return mesh_inertia_derivatives(
-            self.vertices,
-            self.faces,
-            density,
-            check=False,
-            convex=self.convex,
-            shell=self.shell,
-            name=self.where,
-        )
+        return mesh_inertia_derivatives(self.vertices, self.faces, density, **self._how)
 
     def gradient(self, weights: ArrayLike) -> Array:
         """Return ∂(weights · θ)/∂vertices (n, 3) of unit density, for weights (10,)."""
-        return mesh_inertia_gradient(
-            self.vertices,
-            self.faces,
-            1.0,
-            weights,
-            check=False,
-            convex=self.convex,
-            shell=self.shell,
-            name=self.where,
-        )
+        return mesh_inertia_gradient(self.vertices, self.faces, 1.0, weights, **self._how)
 
     def tell(self) -> None:
         """Warn of shells inside each other and of crossing faces: what is inside twice is weighed twice."""

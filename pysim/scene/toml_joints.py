@@ -17,7 +17,7 @@ from pysim.scene.spec import Mimic
 from pysim.scene.urdf_joints import plain_joint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,7 +53,7 @@ class JointReader:
         joint = plain_joint(
             table.name, table.type, table.parent, table.child, table.at.matrix, where
         )
-        joint = replace(joint, axis=self._axis(table, path))
+        joint = replace(joint, axis=unit_axis(table.axis, (*path, "axis"), self.problems))
         if kind.plugin is not None:
             own = check_parameters(kind.name, table.parameters, path, self.problems)
             joint = _as_its_author_starts(replace(joint, parameters=own), kind)
@@ -91,17 +91,6 @@ class JointReader:
             elif name == "start" and table.mimic is not None:
                 problem = f"follows joint {table.mimic.joint!r}; give the start to that joint"
                 self.problems.add((*path, name), problem, of_key=True)
-
-    def _axis(self, table: Joint, path: Steps) -> tuple[float, float, float]:
-        if table.axis is None:
-            return 0.0, 0.0, 1.0
-        length = math.hypot(*table.axis)
-        if length < SHORTEST_AXIS:
-            problem = f"has no direction, got {table.axis}; give it a length, as in [0, 0, 1]"
-            self.problems.add((*path, "axis"), problem)
-            return 0.0, 0.0, 1.0
-        x, y, z = (value / length for value in table.axis)
-        return x, y, z
 
     def with_passive(self, joint: JointSpec, table: Passive, path: Steps) -> JointSpec:
         """Return the joint with what the table says of armature, springs, friction and limits."""
@@ -256,3 +245,18 @@ def _resolve_mimic(
             mimic.ratio * leader.mimic.offset + mimic.offset,
         )
     return replace(joint, mimic=mimic)
+
+
+def unit_axis(
+    axis: Sequence[float] | None, path: Steps, problems: Problems
+) -> tuple[float, float, float]:
+    """Return the direction of a table's axis, z where it gives none; what is wrong goes to `problems`."""
+    if axis is None:
+        return 0.0, 0.0, 1.0
+    length = math.hypot(*axis)
+    if length < SHORTEST_AXIS:
+        problem = f"has no direction, got {axis}; give it a length, as in [0, 0, 1]"
+        problems.add(path, problem)
+        return 0.0, 0.0, 1.0
+    x, y, z = (value / length for value in axis)
+    return x, y, z

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,9 @@ from pysim.joints import find_joint
 from pysim.joints.closing import closing_joint, closing_types, find_closing
 from pysim.joints.fields import fields_of
 from pysim.joints.relation import arguments_of, find_relation
-from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.plugins import check_parameters
 from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
+from pysim.scene.toml_joints import unit_axis
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ class TieReader:
             b=self._body(table.b),
             at_a=self._pose(table.a) @ table.at_a.matrix,
             at_b=self._pose(table.b) @ table.at_b.matrix,
-            axis=self._axis(table, path),
+            axis=unit_axis(table.axis, (*path, "axis"), self.problems),
             length=table.length or 0.0,
             parameters=self._parameters(table, kind, path),
             start_q=self._start(table, kind, path),
@@ -175,17 +174,6 @@ class TieReader:
             if key.name in {"pitch", "length"} and getattr(table, key.name, 0.0) is None:
                 problem = f"is missing; add it: {key.doc} [{key.unit}]"
                 self.problems.add((*path, key.name), problem)
-
-    def _axis(self, table: Loop, path: Steps) -> tuple[float, float, float]:
-        if table.axis is None:
-            return 0.0, 0.0, 1.0
-        length = math.hypot(*table.axis)
-        if length < SHORTEST_AXIS:
-            problem = f"has no direction, got {table.axis}; give it a length, as in [0, 0, 1]"
-            self.problems.add((*path, "axis"), problem)
-            return 0.0, 0.0, 1.0
-        x, y, z = (value / length for value in table.axis)
-        return x, y, z
 
     def _parameters(self, table: Loop, kind: JointType, path: Steps) -> dict[str, Any]:
         if kind.plugin is not None:
