@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from pysim.compile import Scene, load_model
     from pysim.model import Model, State
     from pysim.rollouts import rollout
-    from pysim.simulation import load_scene, simulate
+    from pysim.simulation import load_scene, load_scenes, simulate
     from pysim.trajectory import Trajectory, load_trajectory
 
 __version__ = "0.1.0"
@@ -129,6 +129,7 @@ __all__ = [
     "link_length_derivatives",
     "load_model",
     "load_scene",
+    "load_scenes",
     "load_trajectory",
     "minverse",
     "momentum_regressor",
@@ -206,6 +207,7 @@ _HOME = {
     "Scene": "pysim.compile",
     "load_model": "pysim.compile",
     "load_scene": "pysim.simulation",
+    "load_scenes": "pysim.simulation",
     "rollout": "pysim.rollouts",
     "simulate": "pysim.simulation",
     "Trajectory": "pysim.trajectory",

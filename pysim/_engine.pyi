@@ -63,6 +63,7 @@ class Model:
     @property
     def v_offsets(self) -> list[int]: ...
     def neutral(self) -> Array: ...
+    def structure_difference(self, other: Model) -> str: ...
 
 class Actuation:
     def __init__(
@@ -200,7 +201,7 @@ def frame_placement(
     out: Array | None = None,
 ) -> Array: ...
 def rollout(
-    model: Model,
+    models: Sequence[Model],
     q0: ArrayLike,
     v0: ArrayLike,
     controls: ArrayLike | None,

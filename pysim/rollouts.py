@@ -1,9 +1,10 @@
-"""Rollouts: many trajectories of one model in one call, from end to end in C++.
+"""Rollouts: many trajectories in one call, from end to end in C++: of one model, or of a model a world.
 
     q, v = pysim.rollout(model, q0, v0, controls, step=1e-3, integrator="rk4", threads=0)
+    q, v = pysim.rollout([heavy, light], q0, v0, controls, step=1e-3)
 
 The worlds of a batch run side by side in SIMD packs, packs on threads; whatever the batch and the threads, a world
-gets the same bits.
+gets the same bits, those that it gets alone with its own model.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import SimulationError
+from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, find_integrator
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.model import Model
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def rollout(
-    model: Model,
+    models: Model | Sequence[Model],
     q0: ArrayLike,
     v0: ArrayLike,
     controls: ArrayLike | None,
@@ -45,11 +48,14 @@ def rollout(
     steps. A world whose state stops being finite has NaN in its rows from there on; the others go on.
 
     Args:
-        model: the mechanism.
+        models: the mechanism of every world, or a sequence of one for each world. Those are alike in structure
+            (joints, shapes, loops, couplings, plugins' programs) and differ in numbers: masses, inertias, placements,
+            lengths, springs, limits, gravity, plugins' fields.
         q0: configurations at the start, (batch, nq) or (nq,). float32 runs everything in single precision.
         v0: velocities at the start, (batch, nv) or (nv,).
         controls: generalised forces (batch, steps, nv) [N or N·m], or (steps, nv) where q0 is one state; None for
-            none. One start (nq,), (nv,) with a batch of controls is the start of every world.
+            none. One start (nq,), (nv,) with a batch of controls or of models is the start of every world, and
+            controls (steps, nv) with a batch of models are those of every world.
         step: length of a step [s].
         integrator: a scheme of fixed step of the engine: see `pysim.integrators.BUILTIN`.
         threads: threads that share the batch; 0 uses every processor.
@@ -63,6 +69,7 @@ def rollout(
 
     Raises:
         ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
+        ModelError: models that differ in more than numbers; the text names the first that does, and in what.
         SimulationError: the integrator is no scheme that a rollout can run.
     """
     _check_scheme(integrator)
@@ -75,13 +82,20 @@ def rollout(
             problem = f"is {steps}, but controls hold {controls.shape[-2]} steps; leave steps out"
             raise ValueError(f"steps {problem}")
         steps = controls.shape[-2]
-        if controls.ndim == 3:
-            q0, v0 = (_of_every_world(x, controls.shape[0]) for x in (q0, v0))
     elif steps is None:
         raise ValueError("steps must be given where there are no controls")
+    if isinstance(models, _engine.Model):
+        models = [models]
+        if controls is not None and controls.ndim == 3:
+            q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
+    else:
+        q0, v0 = (_of_every_world(x, len(models), 1) for x in (q0, v0))
+        if controls is not None:
+            controls = _of_every_world(controls, len(models), 2)
+        _check_alike(models)
     out_q, out_v = (None, None) if out is None else out
     return _engine.rollout(
-        model,
+        models,
         q0,
         v0,
         controls,
@@ -96,10 +110,21 @@ def rollout(
     )
 
 
-def _of_every_world(x: ArrayLike, worlds: int) -> NDArray[np.float64]:
-    """One state, (n,), as (worlds, n); a batch as it is."""
-    states = np.asarray(x)
-    return np.tile(states, (worlds, 1)) if states.ndim == 1 else states
+def _of_every_world(x: ArrayLike, worlds: int, ndim: int) -> NDArray[np.float64]:
+    """What one world has, of `ndim` axes, once for each of them; a batch as it is."""
+    rows = np.asarray(x)
+    return np.tile(rows, (worlds,) + (1,) * ndim) if rows.ndim == ndim else rows
+
+
+def _check_alike(models: Sequence[Model]) -> None:
+    """Refuse models that differ in structure."""
+    for k, model in enumerate(models):
+        if model is not models[0] and (difference := models[0].structure_difference(model)):
+            problem = (
+                f"is no kin of models[0]: {difference}; the models of one call share joints, loops, couplings and "
+                "programs and differ in numbers alone, so give it a call of its own"
+            )
+            raise ModelError(f"models[{k}]", problem)
 
 
 def _check_scheme(name: str) -> None:

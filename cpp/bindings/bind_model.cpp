@@ -176,6 +176,10 @@ void bind_model(py::module_& m) {
           "v_offsets",
           [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_v; }); },
           "Where each joint's numbers begin in v; -1 where it follows another joint.")
+      .def("structure_difference",
+           &Model::structure_difference,
+           "other"_a,
+           "How another model differs in more than its numbers; empty where the two are alike.")
       .def_property_readonly("rows", &Model::rows, "Rows of the constraints: loops and couplings.")
       .def_property_readonly("loop_nq", &Model::loop_nq, "Coordinates of the joints that close loops.")
       .def_property_readonly(

@@ -13,6 +13,13 @@ using namespace pybind11::literals;
 
 namespace {
 
+/// One for all worlds, or one for each; alike, see Model::structure_difference.
+using Models = std::vector<const Model*>;
+
+bool is_one(const Models& models) {
+  return std::all_of(models.begin(), models.end(), [&](const Model* m) { return m == models[0]; });
+}
+
 /// What is asked for besides the arrays.
 struct Plan {
   double step;
@@ -22,7 +29,9 @@ struct Plan {
   int threads;
 };
 
-void check(const Model& model, const Plan& plan) {
+void check(const Models& models, const Plan& plan) {
+  if (models.empty()) throw std::invalid_argument("models must hold a model for every world, got none");
+  const Model& model = *models[0];
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
   }
@@ -36,10 +45,26 @@ void check(const Model& model, const Plan& plan) {
   }
 }
 
+void check_count(const Models& models, const Leading& leading) {
+  if (static_cast<std::ptrdiff_t>(models.size()) == leading.states) return;
+  throw std::invalid_argument("there are " + std::to_string(models.size()) + " models for " +
+                              std::to_string(leading.states) + " worlds; give one for all or one for each");
+}
+
+/// Where the coordinates of the joints that close loops start, world after world.
+template <class Real>
+std::vector<Real> loop_starts(const Models& models) {
+  std::vector<Real> rows;
+  for (const Model* model : models) {
+    for (const double x : model->loop_start()) rows.push_back(static_cast<Real>(x));
+  }
+  return rows;
+}
+
 /// Runs the rows in pieces of about a twentieth of a second, so that Ctrl-C is heard. Any pieces give the
 /// same bits.
 template <class Real>
-void run_in_pieces(Call<Real>& call, engine::RolloutCall<Real>& rollout, int threads) {
+void run_in_pieces(Call<Real>& call, const Models& models, engine::RolloutCall<Real>& rollout, int threads) {
   using Clock = std::chrono::steady_clock;
   constexpr double wanted = 0.05;  // [s]
   call.batch().rollout = &rollout;
@@ -47,7 +72,11 @@ void run_in_pieces(Call<Real>& call, engine::RolloutCall<Real>& rollout, int thr
   do {
     rollout.end = std::min(rollout.rows, rollout.begin + piece);
     const auto start = Clock::now();
-    call.execute(dynamics_kernels<Real>().rollout, threads);
+    if (is_one(models)) {
+      call.execute(dynamics_kernels<Real>().rollout, threads);
+    } else {
+      call.execute_worlds(models, threads);
+    }
     const double took = std::chrono::duration<double>(Clock::now() - start).count();
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     rollout.begin = rollout.end;
@@ -56,16 +85,18 @@ void run_in_pieces(Call<Real>& call, engine::RolloutCall<Real>& rollout, int thr
 }
 
 template <class Real>
-py::tuple rollout(const Model& model,
+py::tuple rollout(const Models& models,
                   py::handle q0,
                   py::handle v0,
                   py::handle controls,
                   const Plan& plan,
                   py::handle out_q,
                   py::handle out_v) {
-  check(model, plan);
+  check(models, plan);
+  const Model& model = *models[0];
   Call<Real> call(model, q0, "q0");
   call.set_v(v0, "v0");
+  if (models.size() > 1) check_count(models, call.leading());
   if (is_given(controls)) call.set_x(controls, "controls", Shape{plan.steps, model.nv()});
   const py::ssize_t rows = plan.steps / plan.every;
   const py::array q = call.output(out_q, {1 + rows, model.nq()}, "out[0]");
@@ -86,9 +117,9 @@ py::tuple rollout(const Model& model,
   std::vector<Real> memory(
       static_cast<std::size_t>(call.leading().states * engine::memory_numbers(plan.integrator, model.nv())));
   call.batch().memory = memory.empty() ? nullptr : memory.data();
-  std::vector<Real> loop_q = call.loop_start();
+  std::vector<Real> loop_q = is_one(models) ? call.loop_start() : loop_starts<Real>(models);
   call.batch().loop_q = call.batch().out_loop_q = loop_q.data();
-  run_in_pieces(call, request, plan.threads);
+  run_in_pieces(call, models, request, plan.threads);
   return py::make_tuple(q, v);
 }
 
@@ -97,7 +128,7 @@ py::tuple rollout(const Model& model,
 void bind_rollout(py::module_& m) {
   m.def(
       "rollout",
-      [](const Model& model,
+      [](const Models& models,
          py::handle q0,
          py::handle v0,
          py::handle controls,
@@ -111,10 +142,10 @@ void bind_rollout(py::module_& m) {
          py::handle out_v) {
         const Plan plan = {
             step, steps, every, integrator_named(integrator), checked_radius(spectral_radius), threads};
-        return is_single(q0) ? rollout<float>(model, q0, v0, controls, plan, out_q, out_v)
-                             : rollout<double>(model, q0, v0, controls, plan, out_q, out_v);
+        return is_single(q0) ? rollout<float>(models, q0, v0, controls, plan, out_q, out_v)
+                             : rollout<double>(models, q0, v0, controls, plan, out_q, out_v);
       },
-      "model"_a,
+      "models"_a,
       "q0"_a,
       "v0"_a,
       "controls"_a,

@@ -11,14 +11,7 @@ namespace pysim::bindings {
 
 using tree::Model;
 
-template <class Real>
-const engine::DynamicsKernels<Real>& dynamics_kernels() {
-  if constexpr (sizeof(Real) == 8) {
-    return engine::kernels().float64;
-  } else {
-    return engine::kernels().float32;
-  }
-}
+using engine::dynamics_kernels;
 
 template <class Real>
 class Call {
@@ -46,6 +39,13 @@ class Call {
     }
     loop_start_ = loop_start();
     batch_.loop_q = loop_start_.data();
+  }
+
+  /// Runs a rollout of worlds that have a model each.
+  void execute_worlds(const std::vector<const Model*>& models, int threads) {
+    check_threads(threads);
+    const py::gil_scoped_release nogil;
+    engine::run_worlds<Real>(models, batch_, threads);
   }
 
   /// Where the coordinates of the joints that close loops start, for every state.
@@ -84,8 +84,7 @@ class Call {
 
   /// Runs the kernel on the arguments and results that were set.
   void execute(engine::Kernel<Real> kernel, int threads) {
-    if (threads < 0)
-      throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+    check_threads(threads);
     if (model_.callback_numbers() > 0) compute_callbacks();
     const int width = dynamics_kernels<Real>().width;
     if (leading_.states == 1 && batch_.rollout == nullptr) {  // keeps the GIL: giving it back costs more
@@ -108,6 +107,11 @@ class Call {
   }
 
  private:
+  static void check_threads(int threads) {
+    if (threads < 0)
+      throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+  }
+
   static void check_apart(const Extent& out, const Extent& other) {
     if (!out.overlaps(other)) return;
     throw std::invalid_argument(std::string(out.name) + " shares memory with " + other.name +

@@ -75,6 +75,7 @@ class Events {
                       static_cast<int>(p.code.size()),
                       p.registers,
                       static_cast<int>(p.constants.size()),
+                      static_cast<int>(p.tables.size()),
                       p.constants.data(),
                       p.tables.data(),
                       p.outputs.data()});

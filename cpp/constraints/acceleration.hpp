@@ -15,12 +15,12 @@ namespace pysim::constraints {
 
 using spatial::Force;
 using spatial::solve_symmetric;
-using tree::ModelView;
+using tree::ModelOf;
 using tree::Workspace;
 
 /// v̇ of the user's coordinates under the generalised forces `tau`; `passive` adds the joints' own forces.
 template <class S>
-void acceleration(const ModelView<typename S::Real>& model,
+void acceleration(const ModelOf<S>& model,
                   const S* own_q,
                   const S* own_v,
                   const S* tau,

@@ -24,7 +24,7 @@ PYSIM_INLINE void add_products(const S* A, const S* D, S (&sum)[R][C]) {
 
 /// Rows i … i + R of −A D in columns j … j + C, to out (row after row); A is symmetric.
 template <int R, int C, class S>
-void product_tile(const ModelView<typename S::Real>& model, const S* A, const S* D, int i, int j, S* out) {
+void product_tile(const ModelOf<S>& model, const S* A, const S* D, int i, int j, S* out) {
   const int n = model.own_nv;
   S sum[R][C];
   for (int r = 0; r < R; ++r) {
@@ -41,7 +41,7 @@ void product_tile(const ModelView<typename S::Real>& model, const S* A, const S*
 
 /// Columns j … j + C of D ← −A D; `column` has room for C n numbers.
 template <int C, class S>
-void multiply_columns(const ModelView<typename S::Real>& model, const S* A, S* D, int j, S* column) {
+void multiply_columns(const ModelOf<S>& model, const S* A, S* D, int j, S* column) {
   const int n = model.own_nv;
   int i = 0;
   for (; i + 4 <= n; i += 4) product_tile<4, C>(model, A, D, i, j, column + i * C);
@@ -53,7 +53,7 @@ void multiply_columns(const ModelView<typename S::Real>& model, const S* A, S* D
 
 /// D ← −A D for a D that is zero between branches.
 template <class S>
-void multiply_tree(const ModelView<typename S::Real>& model, const S* A, S* D, Workspace<S> w) {
+void multiply_tree(const ModelOf<S>& model, const S* A, S* D, Workspace<S> w) {
   S* const column = w.template take<S>(std::ptrdiff_t{4} * model.own_nv);
   const auto follows = [&model](int k) { return k < model.own_nv && model.above[k] == k - 1; };
   for (int j = 0; j < model.own_nv;) {
@@ -72,7 +72,7 @@ void multiply_tree(const ModelView<typename S::Real>& model, const S* A, S* D, W
 
 /// ∂a/∂q, ∂a/∂v and, in the place of ∂τ/∂a, M⁻¹. Coordinates are the user's.
 template <class S>
-DerivativeMatrices<S> acceleration_derivatives(const ModelView<typename S::Real>& model,
+DerivativeMatrices<S> acceleration_derivatives(const ModelOf<S>& model,
                                                const S* own_q,
                                                const S* own_v,
                                                const S* tau,

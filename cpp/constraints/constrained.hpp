@@ -19,7 +19,7 @@ struct ConstraintInertia {
   S* reference;  ///< [rows]
   Semidefinite<S> Lambda;
 
-  ConstraintInertia(const ModelView<typename S::Real>& model, Workspace<S>& w)
+  ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w)
       : rows(model.rows), nv(model.own_nv) {
     Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
     Lambda.n = rows;
@@ -44,7 +44,7 @@ struct ConstraintInertia {
   }
 
   /// The largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
-  void refer(const ModelView<typename S::Real>& model, const Rows<S>& r) {
+  void refer(const ModelOf<S>& model, const Rows<S>& r) {
     const S half = all<S>(typename S::Real(0.5)), o = all<S>(0);
     for (int i = 0; i < rows; ++i) reference[i] = Lambda.A[i * rows + i];
     for (int k = 0; k < model.loops; ++k) {
@@ -92,7 +92,7 @@ struct ConstraintInertia {
 /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
 /// φ of the loops follows q.
 template <class S>
-void constrained_acceleration(const ModelView<typename S::Real>& model,
+void constrained_acceleration(const ModelOf<S>& model,
                               const S* own_q,
                               const S* own_v,
                               const S* tau,

@@ -21,7 +21,7 @@ using tree::Joint;
 
 template <class S>
 struct FactoredMechanism {
-  const ModelView<typename S::Real>& model;
+  const ModelOf<S>& model;
   AbaBody<S>* body;    ///< X_PB and V of every body, its acceleration (minus gravity) in c
   Motion<S>* columns;  ///< of the tree's joints
   Elimination<S>* elimination;
@@ -30,7 +30,7 @@ struct FactoredMechanism {
   Force<S>* p;              ///< of the sweep to the root [bodies]
   Motion<S>* acceleration;  ///< of the sweep to the leaves [bodies]
 
-  FactoredMechanism(const ModelView<typename S::Real>& m, Workspace<S>& w) : model(m) {
+  FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
     body = w.template take<AbaBody<S>>(m.bodies);
     columns = w.template take<Motion<S>>(m.stored_columns);
     elimination = w.template take<Elimination<S>>(m.nv);

@@ -15,7 +15,7 @@ struct InertiaSolver {
 
 /// Factors M(q) on the user's coordinates; `extra` (own_nv), if it is not null, is added to the diagonal.
 template <class S>
-InertiaSolver<S> inertia_solver(const ModelView<typename S::Real>& model,
+InertiaSolver<S> inertia_solver(const ModelOf<S>& model,
                                 const S* own_q,
                                 const S* extra,
                                 Workspace<S>& w) {
@@ -34,7 +34,7 @@ InertiaSolver<S> inertia_solver(const ModelView<typename S::Real>& model,
 
 /// x = M⁻¹ τ; x may be τ.
 template <class S>
-void solve(const ModelView<typename S::Real>& model,
+void solve(const ModelOf<S>& model,
            const InertiaSolver<S>& solver,
            const S* tau,
            S* x,

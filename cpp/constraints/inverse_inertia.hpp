@@ -15,12 +15,12 @@ namespace pysim::constraints {
 
 using simd::all;
 using simd::fma;
-using tree::ModelView;
+using tree::ModelOf;
 using tree::Workspace;
 
 /// M⁻¹ (own_nv × own_nv), row-major; the result lies in the workspace.
 template <class S>
-const S* inverse_inertia(const ModelView<typename S::Real>& model, const S* q, Workspace<S>& w) {
+const S* inverse_inertia(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   S* const matrix = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
   if (!model.coupled) {
     dynamics::minverse(model, q, matrix, w);
@@ -34,7 +34,7 @@ const S* inverse_inertia(const ModelView<typename S::Real>& model, const S* q, W
 
 /// Λ⁻¹ (6 × 6) of a frame, row-major.
 template <class S>
-void frame_mobility(const ModelView<typename S::Real>& model,
+void frame_mobility(const ModelOf<S>& model,
                     const S* q,
                     const dynamics::BodyFrame<S>& frame,
                     dynamics::Expressed where,

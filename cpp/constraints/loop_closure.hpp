@@ -24,7 +24,7 @@ using spatial::Vec3;
 using tree::Joint;
 using tree::Loop;
 using tree::LoopKind;
-using tree::ModelView;
+using tree::ModelOf;
 using tree::Workspace;
 
 /// Motion of frame B against frame A, in B.
@@ -56,7 +56,7 @@ struct LoopFit {
 };
 
 template <class S>
-void fit(const ModelView<typename S::Real>& closure,
+void fit(const ModelOf<S>& closure,
          int k,
          const Pose<S>& X_AB,
          const S* phi,
@@ -67,17 +67,19 @@ void fit(const ModelView<typename S::Real>& closure,
   f.split.split(spatial::log(inverse(X_J) * X_AB), f.parts);
 }
 
-/// A screw's travel says how often it has turned, which its pose does not.
+/// A screw's travel says how often it has turned, which its pose does not; without a pitch nothing does.
 template <class S>
-void count_turns(const ModelView<typename S::Real>& closure, int k, const Pose<S>& X_AB, S* phi) {
+void count_turns(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) {
   const auto& constants = closure.constants[k];
   const Vec3<S> axis = tree::placement<S>(constants).R.z;
-  phi[closure.joint[k].q] = dot(axis, X_AB.p) / all<S>(constants.pitch);
+  const S pitch = all<S>(constants.pitch);
+  S& turned = phi[closure.joint[k].q];
+  turned = select(pitch == all<S>(0), turned, dot(axis, X_AB.p) / pitch);
 }
 
 /// How far the angle of a hinge is from where it fits best:  the z turn of Rz(φ)ᵀ R.
 template <class S>
-S turn_left(const ModelView<typename S::Real>& closure, int k, const Pose<S>& X_AB, S angle) {
+S turn_left(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S angle) {
   const Mat3<S> T = tree::placement<S>(closure.constants[k]).R;
   const Vec3<S> x = transpose_times(T, X_AB.R.x), y = transpose_times(T, X_AB.R.y);
   S s, c;
@@ -98,7 +100,7 @@ S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
 ///
 /// A world whose φ fits already is left as it is to the last bit.
 template <class S>
-void fit_coordinates(const ModelView<typename S::Real>& closure,
+void fit_coordinates(const ModelOf<S>& closure,
                      int k,
                      const Pose<S>& X_AB,
                      S* phi,
@@ -108,7 +110,7 @@ void fit_coordinates(const ModelView<typename S::Real>& closure,
   const Joint& joint = closure.joint[k];
   const S o = all<S>(0);
   const S tolerance = all<S>(Tolerance::step) * fit_size(joint, X_AB, static_cast<const S*>(phi));
-  if (joint.shape == tree::Shape::helical && closure.constants[k].pitch != 0) {
+  if (joint.shape == tree::Shape::helical) {
     count_turns(closure, k, X_AB, phi);
   } else if (joint.shape == tree::Shape::revolute) {
     const S step = turn_left(closure, k, X_AB, phi[joint.q]);
@@ -131,7 +133,7 @@ void fit_coordinates(const ModelView<typename S::Real>& closure,
 
 /// Rows of loop k closed by a joint.
 template <class S>
-void joint_rows(const ModelView<typename S::Real>& closure,
+void joint_rows(const ModelOf<S>& closure,
                 int k,
                 const RelativeMotion<S>& motion,
                 S* phi,
@@ -184,7 +186,7 @@ void distance_row(const RelativeMotion<S>& motion, S length, LoopRows<S>& out) {
 
 /// The rows of loop k; φ of its joint is moved to where it fits.
 template <class S>
-void loop_rows(const ModelView<typename S::Real>& model,
+void loop_rows(const ModelOf<S>& model,
                int k,
                const RelativeMotion<S>& motion,
                S* phi,

@@ -42,7 +42,7 @@ struct Projected {
 ///
 /// M and Λ are factored once, where the state is found: after one step of a scheme that is near enough.
 template <class S>
-Projected<S> project(const ModelView<typename S::Real>& model, S* own_q, S* own_v, S* phi, Workspace<S> w) {
+Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Workspace<S> w) {
   using Tolerance = ProjectionTolerance<typename S::Real>;
   const int nv = model.own_nv;
   S *const step = w.template take<S>(nv), *const lambda = w.template take<S>(model.rows);

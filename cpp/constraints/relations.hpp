@@ -14,8 +14,8 @@ using tree::Term;
 
 /// f, its slopes and its curvature term, in registers that begin at r.
 template <class S>
-void run_relation(const ModelView<typename S::Real>& model,
-                  const Relation<typename S::Real>& relation,
+void run_relation(const ModelOf<S>& model,
+                  const Relation<typename S::Parameter>& relation,
                   const S* own_q,
                   const S* own_v,
                   S* r) {
@@ -31,7 +31,7 @@ void run_relation(const ModelView<typename S::Real>& model,
 
 /// The rows of every coupling; `a` may be null (zero).
 template <class S>
-void evaluate_relations(const ModelView<typename S::Real>& model,
+void evaluate_relations(const ModelOf<S>& model,
                         const S* own_q,
                         const S* own_v,
                         const S* a,

@@ -18,7 +18,7 @@ struct Rows {
 };
 
 template <class S>
-Rows<S> take_rows(const ModelView<typename S::Real>& model, Workspace<S>& w) {
+Rows<S> take_rows(const ModelOf<S>& model, Workspace<S>& w) {
   const std::ptrdiff_t rows = model.rows;
   Rows<S> r;
   r.g = w.template take<S>(rows);
@@ -30,7 +30,7 @@ Rows<S> take_rows(const ModelView<typename S::Real>& model, Workspace<S>& w) {
 }
 
 template <class S>
-PYSIM_INLINE Pose<S> stored_pose(const typename S::Real* numbers) {
+PYSIM_INLINE Pose<S> stored_pose(const typename S::Parameter* numbers) {
   return {spatial::all33<S>(numbers), spatial::all3<S>(numbers + 9)};
 }
 
@@ -38,7 +38,7 @@ PYSIM_INLINE Pose<S> stored_pose(const typename S::Real* numbers) {
 ///
 ///     A_AB = A_B − X_BA A_A − V_B × V_AB
 template <class S>
-RelativeMotion<S> relative_motion(const ModelView<typename S::Real>& model,
+RelativeMotion<S> relative_motion(const ModelOf<S>& model,
                                   int k,
                                   const dynamics::AbaBody<S>* body,
                                   const Pose<S>* X_WB) {
@@ -61,7 +61,7 @@ RelativeMotion<S> relative_motion(const ModelView<typename S::Real>& model,
 
 /// Sᵀ F of every joint from body a and body b up to where their ways to the world meet.
 template <class S>
-void push_through(const ModelView<typename S::Real>& model,
+void push_through(const ModelOf<S>& model,
                   const FactoredMechanism<S>& factor,
                   int a,
                   int b,
@@ -85,7 +85,7 @@ void push_through(const ModelView<typename S::Real>& model,
 
 /// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows.
 template <class S>
-void evaluate_rows(const ModelView<typename S::Real>& model,
+void evaluate_rows(const ModelOf<S>& model,
                    const FactoredMechanism<S>& factor,
                    S* phi,
                    const Rows<S>& r,

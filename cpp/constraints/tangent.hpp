@@ -10,7 +10,7 @@ namespace pysim::constraints {
 /// P (own_nv × own_nv) of the user's coordinates; φ of the loops follows q.
 template <class S>
 void tangent_projector(
-    const ModelView<typename S::Real>& model, const S* own_q, const S* own_v, S* phi, S* P, Workspace<S> w) {
+    const ModelOf<S>& model, const S* own_q, const S* own_v, S* phi, S* P, Workspace<S> w) {
   const int n = model.own_nv;
   FactoredMechanism<S> factor(model, w);
   const Rows<S> rows = take_rows(model, w);

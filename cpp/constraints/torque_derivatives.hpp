@@ -15,7 +15,7 @@ using dynamics::TorqueRow;
 using simd::all;
 using simd::fma;
 using spatial::Force;
-using tree::ModelView;
+using tree::ModelOf;
 using tree::Workspace;
 
 /// Three n × n matrices, row-major: derivatives with respect to q, v and v̇. Rows are made in their place.
@@ -43,7 +43,7 @@ DerivativeMatrices<S> take_matrices(int n, Workspace<S>& w) {
 /// Where a tree's rows are made and added to those of the user's coordinates.
 template <class S>
 struct OwnRows {
-  const ModelView<typename S::Real>& model;
+  const ModelOf<S>& model;
   DerivativeMatrices<S> own;
   DerivativeMatrices<S> buffer;  ///< dynamics::max_rows rows
 
@@ -67,7 +67,7 @@ struct OwnRows {
 
 /// The joints' own forces, which act on their own coordinates alone.
 template <class S>
-void subtract_passive(const ModelView<typename S::Real>& model,
+void subtract_passive(const ModelOf<S>& model,
                       const S* q,
                       const S* v,
                       const RowRun& run,
@@ -90,7 +90,7 @@ void subtract_passive(const ModelView<typename S::Real>& model,
 /// The tree's derivatives: row r of a run is made in `rows.row(run, r)`, then `rows.put(run)` takes them all.
 /// `a` and `f_ext` may be null; `passive` subtracts the joints' own forces.
 template <class S, class Rows>
-void torque_derivatives(const ModelView<typename S::Real>& model,
+void torque_derivatives(const ModelOf<S>& model,
                         const S* q,
                         const S* v,
                         const S* a,
@@ -110,7 +110,7 @@ void torque_derivatives(const ModelView<typename S::Real>& model,
 
 /// Adds one joint's passive block to the matrices of the user's coordinates, Eᵀ D E.
 template <class S>
-void add_passive_block(const ModelView<typename S::Real>& model,
+void add_passive_block(const ModelOf<S>& model,
                        int b,
                        const dynamics::PassiveDerivatives<S>& D,
                        const DerivativeMatrices<S>& own) {
@@ -129,7 +129,7 @@ void add_passive_block(const ModelView<typename S::Real>& model,
 
 /// The derivatives on the user's coordinates; q, v and a are the tree's.
 template <class S>
-void own_torque_derivatives(const ModelView<typename S::Real>& model,
+void own_torque_derivatives(const ModelOf<S>& model,
                             const S* q,
                             const S* v,
                             const S* a,

@@ -31,13 +31,13 @@ struct AbaBody {
 };
 
 template <class S>
-PYSIM_INLINE Inertia<S> body_inertia(const ModelView<typename S::Real>& model, int b) {
+PYSIM_INLINE Inertia<S> body_inertia(const ModelOf<S>& model, int b) {
   return spatial::all_inertia<S>(model.constants[b].inertia);
 }
 
 /// Pass 1 of 3: velocities, bias accelerations and bias forces of the bodies alone.
 template <class S>
-void spread_velocity(const ModelView<typename S::Real>& model,
+void spread_velocity(const ModelOf<S>& model,
                      const S* q,
                      const S* v,
                      const Force<S>* f_ext,
@@ -65,7 +65,7 @@ void spread_velocity(const ModelView<typename S::Real>& model,
 /// A body's first child is its neighbour and comes last: what it brings is used at once and never stored.
 /// Long branches would otherwise spend a fifth of their time on the traffic between the caches.
 template <class S>
-void reduce_to_root(const ModelView<typename S::Real>& model,
+void reduce_to_root(const ModelOf<S>& model,
                     const S* tau,
                     AbaBody<S>* body,
                     const Motion<S>* columns,
@@ -101,7 +101,7 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
 
 /// Pass 3 of 3: accelerations, root to leaves. Leaves the bodies' accelerations (gravity included) in c.
 template <class S>
-void spread_acceleration(const ModelView<typename S::Real>& model,
+void spread_acceleration(const ModelOf<S>& model,
                          const Motion<S>* columns,
                          const Elimination<S>* elimination,
                          AbaBody<S>* body,
@@ -123,7 +123,7 @@ void spread_acceleration(const ModelView<typename S::Real>& model,
 
 /// v̇ under the generalised forces τ. `f_ext` may be null.
 template <class S>
-void aba(const ModelView<typename S::Real>& model,
+void aba(const ModelOf<S>& model,
          const S* q,
          const S* v,
          const S* tau,

@@ -8,7 +8,7 @@ namespace pysim::dynamics {
 
 /// y with q ⊕ 2 y the whole step of a body that moves by 2 x. y may be x.
 template <class S>
-void half_cayley(const ModelView<typename S::Real>& model, const S* x, S* y) {
+void half_cayley(const ModelOf<S>& model, const S* x, S* y) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     for (int k = 0; joint.own_v >= 0 && k < joint.blocks; ++k) {

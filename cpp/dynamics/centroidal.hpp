@@ -15,7 +15,7 @@ namespace pysim::dynamics {
 
 /// The centre of mass c, given the bodies' poses.
 template <class S>
-Vec3<S> center_of_mass(const ModelView<typename S::Real>& model, const Pose<S>* X_WB) {
+Vec3<S> center_of_mass(const ModelOf<S>& model, const Pose<S>* X_WB) {
   S m = all<S>(0);
   Vec3<S> mc = zero3<S>();
   for (int b = 0; b < model.bodies; ++b) {
@@ -40,7 +40,7 @@ struct Momentum {
 
 template <class S>
 Momentum<S> centroidal_momentum(
-    const ModelView<typename S::Real>& model, const S* q, const S* v, const S* a, Workspace<S> w) {
+    const ModelOf<S>& model, const S* q, const S* v, const S* a, Workspace<S> w) {
   MovingBody<S>* const body = w.template take<MovingBody<S>>(model.bodies);
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
@@ -63,7 +63,7 @@ Momentum<S> centroidal_momentum(
 
 /// A (6 × own_nv), row-major.
 template <class S>
-void centroidal_map(const ModelView<typename S::Real>& model, const S* q, S* A, Workspace<S> w) {
+void centroidal_map(const ModelOf<S>& model, const S* q, S* A, Workspace<S> w) {
   Pose<S>* const X_PB = w.template take<Pose<S>>(model.bodies);
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   Inertia<S>* const composite = w.template take<Inertia<S>>(model.bodies);
@@ -91,7 +91,7 @@ void centroidal_map(const ModelView<typename S::Real>& model, const S* q, S* A, 
 /// Ȧ (6 × own_nv), row-major.
 template <class S>
 void centroidal_map_rate(
-    const ModelView<typename S::Real>& model, const S* q, const S* v, S* A_dot, Workspace<S> w) {
+    const ModelOf<S>& model, const S* q, const S* v, S* A_dot, Workspace<S> w) {
   auto* const body = w.template take<CompositeBody<S>>(model.bodies);
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);

@@ -22,7 +22,7 @@ struct CompositeBody {
 
 /// Bodies alone, root to leaves; `rate` (tree nv) are the columns' absolute rates.
 template <class S>
-void moving_bodies(const ModelView<typename S::Real>& model,
+void moving_bodies(const ModelOf<S>& model,
                    const S* q,
                    const S* v,
                    CompositeBody<S>* body,

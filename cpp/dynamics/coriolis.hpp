@@ -22,7 +22,7 @@ struct ColumnWrenches {
 
 /// C of the tree, row-major (nv × nv).
 template <class S>
-void coriolis_matrix(const ModelView<typename S::Real>& model, const S* q, const S* v, S* C, Workspace<S> w) {
+void coriolis_matrix(const ModelOf<S>& model, const S* q, const S* v, S* C, Workspace<S> w) {
   auto* const body = w.template take<CompositeBody<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   Motion<S>* const rate = w.template take<Motion<S>>(model.nv);

@@ -18,7 +18,7 @@ struct CompositeTree {
 };
 
 template <class S>
-CompositeTree<S> composite_tree(const ModelView<typename S::Real>& model, const S* q, Workspace<S>& w) {
+CompositeTree<S> composite_tree(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   const CompositeTree<S> tree = {w.template take<TurnedBody<S>>(model.bodies),
                                  w.template take<Motion<S>>(model.nv)};
   turn_bodies(model, q, tree.body, tree.Sj, w);
@@ -42,7 +42,7 @@ constexpr int inertia_group = S::width < 8 ? 8 : S::width;
 /// other. Those below it are neighbours, for a joint's coordinates are followed by those it moves.
 template <class S>
 void inertia_rows(
-    const ModelView<typename S::Real>& model, const CompositeTree<S>& tree, int first, int count, S* M) {
+    const ModelOf<S>& model, const CompositeTree<S>& tree, int first, int count, S* M) {
   const int n = model.nv;
   Force<S> F[inertia_group<S>];
   for (int b = model.bodies - 1; b >= 0; --b) {
@@ -71,7 +71,7 @@ void inertia_rows(
 
 /// M(q), full and symmetric, row-major (nv × nv), armature on the diagonal.
 template <class S>
-void crba(const ModelView<typename S::Real>& model, const S* q, S* M, Workspace<S> w) {
+void crba(const ModelOf<S>& model, const S* q, S* M, Workspace<S> w) {
   const CompositeTree<S> tree = composite_tree(model, q, w);
   const int n = model.nv, group = inertia_group<S>;
   for (int k = 0; k < n; k += group) {

@@ -45,7 +45,7 @@ struct JointBase {
 };
 
 template <class S>
-JointBase<S> joint_base(const ModelView<typename S::Real>& model,
+JointBase<S> joint_base(const ModelOf<S>& model,
                         int b,
                         const S* q,
                         Motion<S>* columns,
@@ -59,7 +59,7 @@ JointBase<S> joint_base(const ModelView<typename S::Real>& model,
 
 /// The unit twist k of the user's axes, in the engine's body frame.
 template <class S>
-Motion<S> user_unit(const ModelView<typename S::Real>& model, int b, int k) {
+Motion<S> user_unit(const ModelOf<S>& model, int b, int k) {
   const auto* turn = model.constants[b].turn;  // row k of the columns that hold the engine's axes
   const Vec3<S> e = {all<S>(turn[k % 3]), all<S>(turn[3 + k % 3]), all<S>(turn[6 + k % 3])};
   return k < 3 ? Motion<S>{e, zero3<S>()} : Motion<S>{zero3<S>(), e};
@@ -68,7 +68,7 @@ Motion<S> user_unit(const ModelView<typename S::Real>& model, int b, int k) {
 /// The six columns of every body; `twists` moves the joints' axes, else the joints are moved in their
 /// parents.
 template <class S>
-void design_columns(const ModelView<typename S::Real>& model,
+void design_columns(const ModelOf<S>& model,
                     const S* q,
                     bool twists,
                     const RneaDerivatives<S>& d,
@@ -99,7 +99,7 @@ void design_columns(const ModelView<typename S::Real>& model,
 
 /// ∂τ_i (6 · bodies) of coordinate i of joint b.
 template <class S>
-void design_row(const ModelView<typename S::Real>& model,
+void design_row(const ModelOf<S>& model,
                 const RneaDerivatives<S>& d,
                 const DesignColumn<S>* column,
                 int b,

@@ -58,7 +58,7 @@ struct DifferentialDynamics {
 
 /// Motions and wrenches. `a` and `f_ext` may be null.
 template <class S>
-DifferentialDynamics<S> prepare_differential(const ModelView<typename S::Real>& model,
+DifferentialDynamics<S> prepare_differential(const ModelOf<S>& model,
                                              const S* q,
                                              const S* v,
                                              const S* a,
@@ -104,7 +104,7 @@ void clear_seed(const DifferentialDynamics<S>& d, int b) {
 
 /// One column of P, Q, R (to `change`) and of ∂τ (tree coordinates), from the seeds of all bodies.
 template <class S>
-void spread_seeds(const ModelView<typename S::Real>& model, const DifferentialDynamics<S>& d, S* tau) {
+void spread_seeds(const ModelOf<S>& model, const DifferentialDynamics<S>& d, S* tau) {
   for (int b = 0; b < model.bodies; ++b) {
     const int parent = model.joint[b].parent;
     const DifferentialBody<S>& B = d.body[b];

@@ -7,7 +7,7 @@ namespace pysim::dynamics {
 
 /// V and a of a body's parent, in the parent's frame.
 template <class S>
-void parent_motion(const ModelView<typename S::Real>& model,
+void parent_motion(const ModelOf<S>& model,
                    const DifferentialDynamics<S>& d,
                    int b,
                    Motion<S>& V_P,
@@ -19,7 +19,7 @@ void parent_motion(const ModelView<typename S::Real>& model,
 
 /// Moves the axes of joint b along the twist e of the joint's frame.
 template <class S>
-void seed_twist(const ModelView<typename S::Real>& model,
+void seed_twist(const ModelOf<S>& model,
                 const DifferentialDynamics<S>& d,
                 int b,
                 const Motion<S>& e) {
@@ -39,7 +39,7 @@ void seed_twist(const ModelView<typename S::Real>& model,
 
 /// Adds a change of coordinate k of joint b, times `ratio`: of its position …
 template <class S>
-void seed_position(const ModelView<typename S::Real>& model,
+void seed_position(const ModelOf<S>& model,
                    const DifferentialDynamics<S>& d,
                    int b,
                    int k,
@@ -69,7 +69,7 @@ void seed_position(const ModelView<typename S::Real>& model,
 
 /// … of its velocity; ∂c/∂v_k = u + Ṡ_k …
 template <class S>
-void seed_velocity(const ModelView<typename S::Real>& model,
+void seed_velocity(const ModelOf<S>& model,
                    const DifferentialDynamics<S>& d,
                    int b,
                    int k,
@@ -89,7 +89,7 @@ void seed_velocity(const ModelView<typename S::Real>& model,
 /// … of its acceleration.
 template <class S>
 void seed_acceleration(
-    const ModelView<typename S::Real>& model, const DifferentialDynamics<S>& d, int b, int k, S ratio) {
+    const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b, int k, S ratio) {
   const Joint& joint = model.joint[b];
   Seed<S>& seed = d.seed[b];
   seed.Q = fma(ratio, column(tree::axis(joint, d.columns, k)), seed.Q);

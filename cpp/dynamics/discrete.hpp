@@ -16,7 +16,7 @@ namespace pysim::dynamics {
 
 /// Σ J_Bᵀ F_B on the coordinates of the tree; F is overwritten by what each joint carries.
 template <class S>
-void generalized(const ModelView<typename S::Real>& model, const Posture<S>& at, Force<S>* F, S* p) {
+void generalized(const ModelOf<S>& model, const Posture<S>& at, Force<S>* F, S* p) {
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
     for (int i = 0; i < joint.nv; ++i) p[joint.v + i] = dot(tree::axis(joint, at.columns, i), F[b]);
@@ -39,7 +39,7 @@ PYSIM_INLINE Force<S> body_momentum(const Inertia<S>& M, const SmallPose<S>& ste
 
 /// p₀ (`start`) or p₁ of a step of length h, on the tree's coordinates.
 template <class S>
-void step_momentum(const ModelView<typename S::Real>& model,
+void step_momentum(const ModelOf<S>& model,
                    const Posture<S>& at,
                    bool start,
                    const SmallPose<S>* step,
@@ -53,7 +53,7 @@ void step_momentum(const ModelView<typename S::Real>& model,
 
 /// Momentum M(q) v and the pull of gravity, on the tree's coordinates. Armature is left to the caller.
 template <class S>
-void momentum_and_weight(const ModelView<typename S::Real>& model,
+void momentum_and_weight(const ModelOf<S>& model,
                          const Posture<S>& at,
                          const S* v,
                          S* p,

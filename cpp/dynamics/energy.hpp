@@ -10,7 +10,7 @@ namespace pysim::dynamics {
 
 /// Kinetic energy [J], rotors included.
 template <class S>
-S kinetic_energy(const ModelView<typename S::Real>& model, const S* q, const S* v, Workspace<S> w) {
+S kinetic_energy(const ModelOf<S>& model, const S* q, const S* v, Workspace<S> w) {
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   Motion<S>* const velocity = w.template take<Motion<S>>(model.bodies);
   S twice = all<S>(0);
@@ -37,7 +37,7 @@ struct FirstMoment {
 };
 
 template <class S>
-FirstMoment<S> first_moment(const ModelView<typename S::Real>& model, const S* q, Workspace<S> w) {
+FirstMoment<S> first_moment(const ModelOf<S>& model, const S* q, Workspace<S> w) {
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   forward_kinematics(model, q, X_WB, w);
   FirstMoment<S> sum = {all<S>(0), zero3<S>()};
@@ -51,7 +51,7 @@ FirstMoment<S> first_moment(const ModelView<typename S::Real>& model, const S* q
 
 /// Potential energy in the uniform field g [J], zero at the world's origin.
 template <class S>
-S potential_energy(const ModelView<typename S::Real>& model, const S* q, Workspace<S> w) {
+S potential_energy(const ModelOf<S>& model, const S* q, Workspace<S> w) {
   return -dot(spatial::all3<S>(model.gravity), first_moment(model, q, w).mc);
 }
 

@@ -38,7 +38,7 @@ PYSIM_INLINE Motion<S> express(Expressed where, const Pose<S>& X_WF, const Motio
 
 /// The pose of F in every body of its path to the world, and X_WF. Leaves the joints' columns.
 template <class S>
-Pose<S> climb(const ModelView<typename S::Real>& model,
+Pose<S> climb(const ModelOf<S>& model,
               const S* q,
               const BodyFrame<S>& frame,
               Pose<S>* X_BF,

@@ -11,7 +11,7 @@
 namespace pysim::dynamics {
 
 template <class S>
-Motion<S> frame_velocity(const ModelView<typename S::Real>& model,
+Motion<S> frame_velocity(const ModelOf<S>& model,
                          const S* q,
                          const S* v,
                          const BodyFrame<S>& frame,
@@ -24,7 +24,7 @@ Motion<S> frame_velocity(const ModelView<typename S::Real>& model,
 }
 
 template <class S>
-Motion<S> frame_acceleration(const ModelView<typename S::Real>& model,
+Motion<S> frame_acceleration(const ModelOf<S>& model,
                              const S* q,
                              const S* v,
                              const S* a,

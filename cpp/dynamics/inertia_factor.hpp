@@ -19,7 +19,7 @@ struct InertiaFactor {
 
 /// Factors M(q); `extra` (nv), if it is not null, is added to the diagonal.
 template <class S>
-InertiaFactor<S> factor_inertia(const ModelView<typename S::Real>& model,
+InertiaFactor<S> factor_inertia(const ModelOf<S>& model,
                                 const S* q,
                                 const S* extra,
                                 Workspace<S>& w) {
@@ -54,7 +54,7 @@ InertiaFactor<S> factor_inertia(const ModelView<typename S::Real>& model,
 
 /// x = M⁻¹ τ. Uses the `u` of the factor's eliminations; x may be τ.
 template <class S>
-void solve_inertia(const ModelView<typename S::Real>& model,
+void solve_inertia(const ModelOf<S>& model,
                    const InertiaFactor<S>& factor,
                    const S* tau,
                    S* x,

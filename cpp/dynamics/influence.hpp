@@ -17,7 +17,7 @@ namespace pysim::dynamics {
 
 /// Twists h (6 × nv of the tree), row-major: a joint that follows another has columns of its own.
 template <class S>
-void influence_coefficients(const ModelView<typename S::Real>& model, const S* q, S* h, Workspace<S> w) {
+void influence_coefficients(const ModelOf<S>& model, const S* q, S* h, Workspace<S> w) {
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   for (int b = 0; b < model.bodies; ++b) {
@@ -34,7 +34,7 @@ void influence_coefficients(const ModelView<typename S::Real>& model, const S* q
 
 /// ∂h_i/∂q_k within joint b, in the world: what its S turns by; nothing where S is constant.
 template <class S>
-void add_own_slopes(const ModelView<typename S::Real>& model,
+void add_own_slopes(const ModelOf<S>& model,
                     int b,
                     const Pose<S>& X_WB,
                     const S* q,
@@ -56,7 +56,7 @@ void add_own_slopes(const ModelView<typename S::Real>& model,
 
 /// H (nv, nv of the tree) of twists.
 template <class S>
-void second_influence_coefficients(const ModelView<typename S::Real>& model,
+void second_influence_coefficients(const ModelOf<S>& model,
                                    const S* q,
                                    Motion<S>* H,
                                    Workspace<S> w) {

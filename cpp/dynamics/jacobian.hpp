@@ -14,7 +14,7 @@ namespace pysim::dynamics {
 
 /// Adds a tree coordinate's column to the user's 6 × own_nv matrix, row-major: J_own = J E.
 template <class S>
-PYSIM_INLINE void add_column(const ModelView<typename S::Real>& model, int k, const Motion<S>& column, S* J) {
+PYSIM_INLINE void add_column(const ModelOf<S>& model, int k, const Motion<S>& column, S* J) {
   const auto& coupling = model.coupling_v[k];
   const S ratio = all<S>(coupling.ratio);
   const S entry[6] = {column.v.x, column.v.y, column.v.z, column.w.x, column.w.y, column.w.z};
@@ -26,7 +26,7 @@ PYSIM_INLINE void add_column(const ModelView<typename S::Real>& model, int k, co
 
 /// J (6 × own_nv), row-major.
 template <class S>
-void jacobian(const ModelView<typename S::Real>& model,
+void jacobian(const ModelOf<S>& model,
               const S* q,
               const BodyFrame<S>& frame,
               Expressed where,
@@ -47,7 +47,7 @@ void jacobian(const ModelView<typename S::Real>& model,
 
 /// Twist of F in its own axes.
 template <class S>
-Motion<S> frame_twist(const ModelView<typename S::Real>& model,
+Motion<S> frame_twist(const ModelOf<S>& model,
                       const S* v,
                       int body,
                       const Pose<S>* X_BF,
@@ -61,7 +61,7 @@ Motion<S> frame_twist(const ModelView<typename S::Real>& model,
 
 /// dJ/dt (6 × own_nv), row-major, of the numbers `jacobian` gives.
 template <class S>
-void jacobian_rate(const ModelView<typename S::Real>& model,
+void jacobian_rate(const ModelOf<S>& model,
                    const S* q,
                    const S* v,
                    const BodyFrame<S>& frame,

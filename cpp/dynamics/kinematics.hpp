@@ -18,19 +18,19 @@ using spatial::Pose;
 using spatial::Vec3;
 using spatial::zero3;
 using tree::Joint;
-using tree::ModelView;
+using tree::ModelOf;
 using tree::Workspace;
 
 /// Where the coordinates below joint b end.
 template <class Real>
-PYSIM_INLINE int velocities_end(const ModelView<Real>& model, int b) {
+PYSIM_INLINE int velocities_end(const tree::ModelView<Real>& model, int b) {
   const int end = model.joint[b].end;
   return end == model.bodies ? model.nv : model.joint[end].v;
 }
 
 /// Pose of every body in the world, in the engine's frames.
 template <class S>
-void forward_kinematics(const ModelView<typename S::Real>& model, const S* q, Pose<S>* X_WB, Workspace<S> w) {
+void forward_kinematics(const ModelOf<S>& model, const S* q, Pose<S>* X_WB, Workspace<S> w) {
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   const tree::Turns<S> turns = tree::turns(q, model.nq, w);
   for (int b = 0; b < model.bodies; ++b) {
@@ -42,7 +42,7 @@ void forward_kinematics(const ModelView<typename S::Real>& model, const S* q, Po
 
 /// The spatial acceleration that gravity gives the world:  a₀ = [−g; 0].
 template <class S>
-PYSIM_INLINE Motion<S> minus_gravity(const ModelView<typename S::Real>& model) {
+PYSIM_INLINE Motion<S> minus_gravity(const ModelOf<S>& model) {
   return {-spatial::all3<S>(model.gravity), zero3<S>()};
 }
 

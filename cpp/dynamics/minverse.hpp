@@ -32,7 +32,7 @@ struct UnitForces {
 /// Leaves what the parent then carries in IA, as reduce_to_root of aba.hpp does.
 template <class S>
 PYSIM_INLINE void eliminate(
-    const ModelView<typename S::Real>& model, int b, ArticulatedInertia<S>& IA, UnitForces<S>& at, S* Minv) {
+    const ModelOf<S>& model, int b, ArticulatedInertia<S>& IA, UnitForces<S>& at, S* Minv) {
   const Joint& joint = model.joint[b];
   if (joint.leaf) IA = articulated(at.body[b].M);
   for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
@@ -51,7 +51,7 @@ PYSIM_INLINE void eliminate(
 
 /// Pass 1: M⁻¹_kj, j below k, as if body k hung on the world.
 template <class S>
-void reduce_unit_forces(const ModelView<typename S::Real>& model, UnitForces<S>& at, S* Minv) {
+void reduce_unit_forces(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
   const int nv = model.nv;
   ArticulatedInertia<S> IA;
   for (int b = model.bodies - 1; b >= 0; --b) {
@@ -73,7 +73,7 @@ void reduce_unit_forces(const ModelView<typename S::Real>& model, UnitForces<S>&
 
 /// M⁻¹ between the branches that meet at body b.
 template <class S>
-PYSIM_INLINE void join_branches(const ModelView<typename S::Real>& model, int b, UnitForces<S>& at, S* Minv) {
+PYSIM_INLINE void join_branches(const ModelOf<S>& model, int b, UnitForces<S>& at, S* Minv) {
   const Joint& joint = model.joint[b];
   const int nv = model.nv, below = joint.v + joint.nv;
   for (int child = b + 1; child < joint.end; child = model.joint[child].end) {
@@ -87,7 +87,7 @@ PYSIM_INLINE void join_branches(const ModelView<typename S::Real>& model, int b,
 
 /// Pass 2: completes M⁻¹ on and above its diagonal.
 template <class S>
-void spread_unit_accelerations(const ModelView<typename S::Real>& model, UnitForces<S>& at, S* Minv) {
+void spread_unit_accelerations(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
   const int nv = model.nv;
   int tree_end = 0;
   for (int b = 0; b < model.bodies; ++b) {
@@ -114,7 +114,7 @@ void spread_unit_accelerations(const ModelView<typename S::Real>& model, UnitFor
 
 /// M⁻¹(q) of the tree, full and symmetric, row-major (nv × nv), armature included.
 template <class S>
-void minverse(const ModelView<typename S::Real>& model, const S* q, S* Minv, Workspace<S> w) {
+void minverse(const ModelOf<S>& model, const S* q, S* Minv, Workspace<S> w) {
   UnitForces<S> at = {w.template take<TurnedBody<S>>(model.bodies),
                       w.template take<Motion<S>>(model.nv),
                       w.template take<ArticulatedInertia<S>>(model.bodies),

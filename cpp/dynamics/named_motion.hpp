@@ -18,13 +18,13 @@ struct MovingBody {
 
 /// T of body b: the axes of the engine's frame in the named one.
 template <class S>
-PYSIM_INLINE spatial::Mat3<S> turn(const ModelView<typename S::Real>& model, int b) {
+PYSIM_INLINE spatial::Mat3<S> turn(const ModelOf<S>& model, int b) {
   return spatial::all33<S>(model.constants[b].turn);
 }
 
 /// Engine's frames. `a` may be null (zero); the world accelerates with a₀.
 template <class S>
-void spread_motion(const ModelView<typename S::Real>& model,
+void spread_motion(const ModelOf<S>& model,
                    const S* q,
                    const S* v,
                    const S* a,
@@ -52,7 +52,7 @@ void spread_motion(const ModelView<typename S::Real>& model,
 
 /// From the engine's frames to the named ones; S_B (tree nv) are the joints' columns there.
 template <class S>
-void name_frames(const ModelView<typename S::Real>& model,
+void name_frames(const ModelOf<S>& model,
                  const Motion<S>* columns,
                  MovingBody<S>* body,
                  Motion<S>* S_B) {

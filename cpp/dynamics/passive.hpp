@@ -19,13 +19,13 @@ using tree::Constants;
 using tree::Passive;
 
 template <class S>
-PYSIM_INLINE Vec3<S> stiffness3(const Passive<typename S::Real>* p, const Vec3<S>& d) {
+PYSIM_INLINE Vec3<S> stiffness3(const Passive<typename S::Parameter>* p, const Vec3<S>& d) {
   return {all<S>(p[0].stiffness) * d.x, all<S>(p[1].stiffness) * d.y, all<S>(p[2].stiffness) * d.z};
 }
 
 /// φ = log(R_restᵀ R) of the quaternion q, given where its rest stands among the joint's coordinates.
 template <class S>
-PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Real>& c, int at, const S* q) {
+PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Parameter>& c, int at, const S* q) {
   const Quaternion<S> rest = {
       all<S>(c.rest[at]), all<S>(c.rest[at + 1]), all<S>(c.rest[at + 2]), all<S>(c.rest[at + 3])};
   return spatial::log_quaternion(conjugate(rest) * load_quaternion(q));
@@ -33,7 +33,7 @@ PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Real>& c, int at
 
 /// How far q is beyond a limit [m or rad], positive above, negative below, zero between.
 template <class S>
-PYSIM_INLINE S beyond(const Passive<typename S::Real>& p, S q) {
+PYSIM_INLINE S beyond(const Passive<typename S::Parameter>& p, S q) {
   const S o = all<S>(0);
   return max(q - all<S>(p.upper), o) + min(q - all<S>(p.lower), o);
 }
@@ -41,8 +41,8 @@ PYSIM_INLINE S beyond(const Passive<typename S::Real>& p, S q) {
 /// The pull of one joint's springs and stops, at the joint's first coordinates.
 template <class S>
 void spring_forces(const Joint& joint,
-                   const Constants<typename S::Real>& c,
-                   const Passive<typename S::Real>* joint_passive,
+                   const Constants<typename S::Parameter>& c,
+                   const Passive<typename S::Parameter>* joint_passive,
                    const S* joint_q,
                    const S* joint_v,
                    S* joint_tau) {
@@ -72,7 +72,7 @@ void spring_forces(const Joint& joint,
 
 /// What a plugin's own force adds, at the joint's first coordinates; r are scratch registers.
 template <class S>
-void add_program_force(const tree::ProgramView<typename S::Real>& program,
+void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
                        const Joint& joint,
                        const S* q,
                        const S* v,
@@ -88,18 +88,19 @@ void add_program_force(const tree::ProgramView<typename S::Real>& program,
 /// Passive generalised forces [N or N·m] in tree coordinates.
 template <class S>
 void passive_forces(
-    const ModelView<typename S::Real>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
+    const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Passive<typename S::Real>* p = model.passive + joint.v;
+    const Passive<typename S::Parameter>* p = model.passive + joint.v;
     spring_forces(joint, model.constants[b], p, q + joint.q, v + joint.v, tau + joint.v);
     for (int i = 0; i < joint.nv; ++i) {
       S& t = tau[joint.v + i];
       const S rate = v[joint.v + i];
       t = fnma(all<S>(p[i].damping), rate, t);
-      if (p[i].friction > 0) {
-        t = fnma(all<S>(p[i].friction), simd::tanh(rate / all<S>(p[i].friction_width)), t);
-      }
+      const S friction = all<S>(p[i].friction);
+      const auto rubs = friction > all<S>(0);
+      if (!simd::any<S>(rubs)) continue;
+      t = select(rubs, fnma(friction, simd::tanh(rate / all<S>(p[i].friction_width)), t), t);
     }
     if (joint.force < 0) continue;
     add_program_force(model.program[joint.force], joint, q + joint.q, v + joint.v, tau + joint.v, w.next);
@@ -109,14 +110,14 @@ void passive_forces(
 
 /// Energy stored in the joints' springs and stops [J].
 template <class S>
-S elastic_energy(const ModelView<typename S::Real>& model, const S* tree_q) {
+S elastic_energy(const ModelOf<S>& model, const S* tree_q) {
   S twice = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Constants<typename S::Real>& c = model.constants[b];
+    const Constants<typename S::Parameter>& c = model.constants[b];
     for (int k = 0; k < joint.blocks; ++k) {
       const Block& block = joint.block[k];
-      const Passive<typename S::Real>* p = model.passive + joint.v + block.v;
+      const Passive<typename S::Parameter>* p = model.passive + joint.v + block.v;
       const S* q = tree_q + joint.q + block.q;
       if (block.group == Group::real) {
         for (int i = 0; i < block.nv; ++i) {

@@ -40,7 +40,7 @@ PYSIM_INLINE S kappa_slope(S square, S kappa) {
 
 /// dτ of a rotation's spring along the body turns e_x, e_y, e_z, to columns k … k + 2 of rows k … k + 2.
 template <class S>
-void turn_spring_derivatives(const Passive<typename S::Real>* p, const Vec3<S>& phi, int nv, S* block) {
+void turn_spring_derivatives(const Passive<typename S::Parameter>* p, const Vec3<S>& phi, int nv, S* block) {
   const S half = all<S>(typename S::Real(0.5)), o = all<S>(0), e = all<S>(1);
   const S square = dot(phi, phi);
   const S kappa = spatial::inverse_jacobian_kappa(square), slope = kappa_slope(square, kappa);
@@ -59,7 +59,7 @@ void turn_spring_derivatives(const Passive<typename S::Real>* p, const Vec3<S>& 
 /// dτ of a position's spring along the six motions of the body, to the first three rows of a pose.
 template <class S>
 void position_spring_derivatives(
-    const Passive<typename S::Real>* p, const Mat3<S>& R, const Vec3<S>& d, int nv, S* block) {
+    const Passive<typename S::Parameter>* p, const Mat3<S>& R, const Vec3<S>& d, int nv, S* block) {
   const S o = all<S>(0), e = all<S>(1);
   const Vec3<S> tau = -transpose_times(R, stiffness3<S>(p, d));
   const Vec3<S> unit[3] = {{e, o, o}, {o, e, o}, {o, o, e}};
@@ -74,8 +74,8 @@ void position_spring_derivatives(
 /// Springs and stops of one joint, at the joint's first coordinates.
 template <class S>
 void spring_derivatives(const Joint& joint,
-                        const Constants<typename S::Real>& c,
-                        const Passive<typename S::Real>* joint_passive,
+                        const Constants<typename S::Parameter>& c,
+                        const Passive<typename S::Parameter>* joint_passive,
                         const S* joint_q,
                         const S* joint_v,
                         PassiveDerivatives<S>& D) {
@@ -107,7 +107,7 @@ void spring_derivatives(const Joint& joint,
 
 /// What a plugin's own force adds; r are scratch registers.
 template <class S>
-void add_force_derivatives(const tree::ProgramView<typename S::Real>& program,
+void add_force_derivatives(const tree::ProgramView<typename S::Parameter>& program,
                            const Joint& joint,
                            const S* q,
                            const S* v,
@@ -127,9 +127,9 @@ void add_force_derivatives(const tree::ProgramView<typename S::Real>& program,
 /// ∂τ/∂q and ∂τ/∂v of joint b, q and v in tree coordinates; `w` is scratch.
 template <class S>
 PassiveDerivatives<S> passive_derivatives(
-    const ModelView<typename S::Real>& model, int b, const S* tree_q, const S* tree_v, tree::Workspace<S> w) {
+    const ModelOf<S>& model, int b, const S* tree_q, const S* tree_v, tree::Workspace<S> w) {
   const Joint& joint = model.joint[b];
-  const Passive<typename S::Real>* p = model.passive + joint.v;
+  const Passive<typename S::Parameter>* p = model.passive + joint.v;
   const S *q = tree_q + joint.q, *v = tree_v + joint.v;
   PassiveDerivatives<S> D;
   for (int i = 0; i < joint.nv * joint.nv; ++i) D.q[i] = D.v[i] = all<S>(0);
@@ -137,10 +137,11 @@ PassiveDerivatives<S> passive_derivatives(
   for (int i = 0; i < joint.nv; ++i) {
     S& d = D.v[i * (joint.nv + 1)];
     d = d - all<S>(p[i].damping);
-    if (p[i].friction > 0) {
-      const S t = simd::tanh(v[i] / all<S>(p[i].friction_width));
-      d = fnma(all<S>(p[i].friction / p[i].friction_width), fnma(t, t, all<S>(1)), d);
-    }
+    const S friction = all<S>(p[i].friction), width = all<S>(p[i].friction_width);
+    const auto rubs = friction > all<S>(0);
+    if (!simd::any<S>(rubs)) continue;
+    const S t = simd::tanh(v[i] / width);
+    d = select(rubs, fnma(friction / width, fnma(t, t, all<S>(1)), d), d);
   }
   if (joint.force >= 0) add_force_derivatives(model.program[joint.force_derivative], joint, q, v, D, w.next);
   return D;

@@ -37,7 +37,7 @@ Force<S> working_part(const Joint& joint, const Motion<S>* columns, const Force<
 
 /// Wrench F and its working part W of every joint, in the user's body frames.
 template <class S>
-void joint_reactions(const ModelView<typename S::Real>& model,
+void joint_reactions(const ModelOf<S>& model,
                      const S* q,
                      const S* v,
                      const S* a,

@@ -60,7 +60,7 @@ PYSIM_INLINE void regressor_entries(const RegressorBody<S>& B, const Motion<S>& 
 
 /// All bodies for a state; `a` may be null. Leaves the joints' columns in S_B (tree nv).
 template <class S>
-void regressor_bodies(const ModelView<typename S::Real>& model,
+void regressor_bodies(const ModelOf<S>& model,
                       const S* q,
                       const S* v,
                       const S* a,
@@ -83,7 +83,7 @@ struct BodyRange {
 
 /// Those below every joint that is, or follows, coordinate k.
 template <class S>
-BodyRange moved_by(const ModelView<typename S::Real>& model, int k) {
+BodyRange moved_by(const ModelOf<S>& model, int k) {
   BodyRange range = {model.bodies, 0};
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
@@ -96,7 +96,7 @@ BodyRange moved_by(const ModelView<typename S::Real>& model, int k) {
 
 /// Row k of Y for the bodies of `range`, ten entries each; `J` has room for a twist a body.
 template <class S>
-void regressor_row(const ModelView<typename S::Real>& model,
+void regressor_row(const ModelOf<S>& model,
                    const RegressorBody<S>* body,
                    const Motion<S>* S_B,
                    int k,

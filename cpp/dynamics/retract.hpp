@@ -19,7 +19,7 @@ using spatial::Vec3;
 using tree::Block;
 using tree::Group;
 using tree::Joint;
-using tree::ModelView;
+using tree::ModelOf;
 
 template <class S>
 PYSIM_INLINE Vec3<S> load3(const S* p) {
@@ -70,7 +70,7 @@ void retract_joint(const Joint& joint, const S* q, const S* dq, S* q1) {
 
 /// q1 = q ⊕ dq, joint by joint. q1 may be q.
 template <class S>
-void retract(const ModelView<typename S::Real>& model, const S* q, const S* dq, S* q1) {
+void retract(const ModelOf<S>& model, const S* q, const S* dq, S* q1) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_q < 0) continue;
@@ -80,7 +80,7 @@ void retract(const ModelView<typename S::Real>& model, const S* q, const S* dq, 
 
 /// dq with q0 ⊕ dq = q1, the shorter way round.
 template <class S>
-void difference(const ModelView<typename S::Real>& model, const S* q0, const S* q1, S* dq) {
+void difference(const ModelOf<S>& model, const S* q0, const S* q1, S* dq) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_q < 0) continue;
@@ -113,7 +113,7 @@ void difference(const ModelView<typename S::Real>& model, const S* q0, const S* 
 
 /// ξ̇ for q(t) = q ⊕ ξ(t) moving with velocity v:  ξ̇ = J_r⁻¹(ξ) v  [Munthe-Kaas 1998].
 template <class S>
-void lift(const ModelView<typename S::Real>& model, const S* xi, const S* v, S* rate) {
+void lift(const ModelOf<S>& model, const S* xi, const S* v, S* rate) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_v < 0) continue;

@@ -10,7 +10,7 @@ namespace pysim::dynamics {
 
 /// τ that gives the accelerations `a` [N or N·m]. `a` may be null (zero), `f_ext` may be null (none).
 template <class S>
-void rnea(const ModelView<typename S::Real>& model,
+void rnea(const ModelOf<S>& model,
           const S* q,
           const S* v,
           const S* a,

@@ -51,7 +51,7 @@ struct RneaDerivatives {
 
 /// Pass 1, one body whose S depends on q: u, w and ∂c/∂v.
 template <class S>
-void add_slopes(const ModelView<typename S::Real>& model,
+void add_slopes(const ModelOf<S>& model,
                 int b,
                 const Motion<S>& V_P,
                 const Motion<S>& V,
@@ -87,7 +87,7 @@ void add_slopes(const ModelView<typename S::Real>& model,
 
 /// Pass 1, one body: its columns and what moves them.
 template <class S>
-void spread_columns(const ModelView<typename S::Real>& model,
+void spread_columns(const ModelOf<S>& model,
                     int b,
                     const Motion<S>& V_P,
                     const Motion<S>& a_P,
@@ -122,7 +122,7 @@ void spread_columns(const ModelView<typename S::Real>& model,
 
 /// Pass 1: velocities, accelerations and the bodies alone. `a` and `f_ext` may be null.
 template <class S>
-void spread_derivatives(const ModelView<typename S::Real>& model,
+void spread_derivatives(const ModelOf<S>& model,
                         const S* q,
                         const S* v,
                         const S* a,
@@ -151,7 +151,7 @@ void spread_derivatives(const ModelView<typename S::Real>& model,
 
 /// Pass 2: subtrees, and the wrenches that a change of each coordinate leaves.
 template <class S>
-void gather_derivatives(const ModelView<typename S::Real>& model, const RneaDerivatives<S>& d) {
+void gather_derivatives(const ModelOf<S>& model, const RneaDerivatives<S>& d) {
   const S two = all<S>(2);
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
@@ -173,7 +173,7 @@ void gather_derivatives(const ModelView<typename S::Real>& model, const RneaDeri
 
 /// Passes 1 and 2.
 template <class S>
-RneaDerivatives<S> prepare_rnea_derivatives(const ModelView<typename S::Real>& model,
+RneaDerivatives<S> prepare_rnea_derivatives(const ModelOf<S>& model,
                                             const S* q,
                                             const S* v,
                                             const S* a,

@@ -22,7 +22,7 @@ struct Posture {
 };
 
 template <class S>
-Posture<S> posture(const ModelView<typename S::Real>& model, const S* q, Workspace<S>& w) {
+Posture<S> posture(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   const Posture<S> at = {w.template take<Pose<S>>(model.bodies),
                          w.template take<Motion<S>>(model.stored_columns)};
   for (int b = 0; b < model.bodies; ++b) at.X_PB[b] = tree::evaluate(model, b, q, at.columns);
@@ -63,7 +63,7 @@ PYSIM_INLINE SmallPose<S> small_exp(const Motion<S>& xi) {
 
 /// E_B = X_PB(q₀)⁻¹ X_PB(q₀ ⊕ ξ) of joint b.
 template <class S>
-SmallPose<S> joint_step(const ModelView<typename S::Real>& model,
+SmallPose<S> joint_step(const ModelOf<S>& model,
                         int b,
                         const Posture<S>& start,
                         const Posture<S>& end,
@@ -94,7 +94,7 @@ SmallPose<S> joint_step(const ModelView<typename S::Real>& model,
 
 /// ΔX_B of every body; `xi` is the step in the tree's coordinates, `end` the tree at q₀ ⊕ ξ.
 template <class S>
-void body_steps(const ModelView<typename S::Real>& model,
+void body_steps(const ModelOf<S>& model,
                 const Posture<S>& start,
                 const Posture<S>& end,
                 const S* xi,

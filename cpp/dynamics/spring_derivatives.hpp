@@ -35,7 +35,7 @@ struct SpringDerivatives {
 
 /// Adds `x` to entry (i, k), in tree coordinates.
 template <class S>
-PYSIM_INLINE void add_entry(const ModelView<typename S::Real>& model, int i, int k, S x, S* matrix) {
+PYSIM_INLINE void add_entry(const ModelOf<S>& model, int i, int k, S x, S* matrix) {
   const auto &row = model.coupling_v[i], &column = model.coupling_v[k];
   S& entry = matrix[row.own * model.own_nv + column.own];
   entry = fma(all<S>(row.ratio * column.ratio), x, entry);
@@ -44,7 +44,7 @@ PYSIM_INLINE void add_entry(const ModelView<typename S::Real>& model, int i, int
 /// Levers of a point of body b, on every joint from b to the world; added to D with the end's sign.
 template <class S>
 void spread_levers(
-    const ModelView<typename S::Real>& model, const SpringDerivatives<S>& d, int b, Vec3<S> at, S end) {
+    const ModelOf<S>& model, const SpringDerivatives<S>& d, int b, Vec3<S> at, S end) {
   for (; b >= 0; b = model.joint[b].parent) {
     const Joint& joint = model.joint[b];
     for (int i = 0; i < joint.nv; ++i) {
@@ -59,7 +59,7 @@ void spread_levers(
 
 /// H of one end, times v to `rate` and times −f to ∂τ/∂q.
 template <class S>
-void spread_curvature(const ModelView<typename S::Real>& model,
+void spread_curvature(const ModelOf<S>& model,
                       const SpringDerivatives<S>& d,
                       const S* v,
                       int b,
@@ -97,9 +97,9 @@ void spread_curvature(const ModelView<typename S::Real>& model,
 
 /// One spring.
 template <class S>
-void add_spring(const ModelView<typename S::Real>& model,
+void add_spring(const ModelOf<S>& model,
                 const SpringDerivatives<S>& d,
-                const tree::Spring<typename S::Real>& spring,
+                const tree::Spring<typename S::Parameter>& spring,
                 const S* v) {
   const S one = all<S>(1), o = all<S>(0), K = all<S>(spring.stiffness), c = all<S>(spring.damping);
   const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
@@ -129,7 +129,7 @@ void add_spring(const ModelView<typename S::Real>& model,
 
 /// Adds `sign` ∂τ/∂q and ∂τ/∂v of all springs to matrices of the user's coordinates (own_nv, own_nv).
 template <class S>
-void add_spring_derivatives(const ModelView<typename S::Real>& model,
+void add_spring_derivatives(const ModelOf<S>& model,
                             const S* q,
                             const S* v,
                             S sign,

@@ -20,7 +20,7 @@ struct Carrier {
 /// X_PB, X_WB and V of every body, and the joints' columns. v may be null (zero).
 template <class S>
 void spread_carriers(
-    const ModelView<typename S::Real>& model, const S* q, const S* v, Carrier<S>* body, Motion<S>* columns) {
+    const ModelOf<S>& model, const S* q, const S* v, Carrier<S>* body, Motion<S>* columns) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Carrier<S>& B = body[b];
@@ -48,7 +48,7 @@ SpringEnd<S> spring_end(const Carrier<S>* body, int b, const Vec3<S>& at) {
 
 /// Sᵀ F of every joint from body b to the world, added to τ; f acts in the world at a point of b.
 template <class S>
-void push_at(const ModelView<typename S::Real>& model,
+void push_at(const ModelOf<S>& model,
              const Carrier<S>* body,
              const Motion<S>* columns,
              int b,
@@ -68,7 +68,7 @@ void push_at(const ModelView<typename S::Real>& model,
 /// Adds what every spring and damper does to τ, in tree coordinates.
 template <class S>
 void add_spring_forces(
-    const ModelView<typename S::Real>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
+    const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
   Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   spread_carriers(model, q, v, body, columns);
@@ -89,7 +89,7 @@ void add_spring_forces(
 
 /// Energy stored in the springs between bodies [J].
 template <class S>
-S spring_energy(const ModelView<typename S::Real>& model, const S* q, Workspace<S> w) {
+S spring_energy(const ModelOf<S>& model, const S* q, Workspace<S> w) {
   S twice = all<S>(0);
   if (model.springs == 0) return twice;
   Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);

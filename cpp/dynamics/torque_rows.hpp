@@ -28,7 +28,7 @@ struct RowRun {
 
 /// As many rows as may be made together from coordinate i of joint b on: 4, 2 or 1.
 template <class Real>
-RowRun row_run(const ModelView<Real>& model, int b, int i) {
+RowRun row_run(const tree::ModelView<Real>& model, int b, int i) {
   RowRun longest = {i, 1, b, b}, run = longest;
   const int end = velocities_end(model, b);
   while (run.count < max_rows) {
@@ -46,7 +46,7 @@ RowRun row_run(const ModelView<Real>& model, int b, int i) {
 
 /// The run after another; empty behind the last coordinate.
 template <class Real>
-RowRun next_run(const ModelView<Real>& model, const RowRun& run) {
+RowRun next_run(const tree::ModelView<Real>& model, const RowRun& run) {
   const int i = run.first + run.count;
   const Joint& last = model.joint[run.last];
   const int b = i == last.v + last.nv ? run.last + 1 : run.last;
@@ -96,7 +96,7 @@ void put_zeros(int begin, int end, const TorqueRow<S>* row) {
 
 /// Columns of the rows' own joints, row by row.
 template <class S>
-void put_own(const ModelView<typename S::Real>& model,
+void put_own(const ModelOf<S>& model,
              const RneaDerivatives<S>& d,
              const RowRun& run,
              const TorqueRow<S>* row) {
@@ -125,7 +125,7 @@ void put_own(const ModelView<typename S::Real>& model,
 
 /// R rows, which may hold anything before.
 template <int R, class S>
-void torque_rows(const ModelView<typename S::Real>& model,
+void torque_rows(const ModelOf<S>& model,
                  const RneaDerivatives<S>& d,
                  const RowRun& run,
                  const TorqueRow<S>* row) {
@@ -149,7 +149,7 @@ void torque_rows(const ModelView<typename S::Real>& model,
 
 /// The same for a run of any length.
 template <class S>
-void torque_rows(const ModelView<typename S::Real>& model,
+void torque_rows(const ModelOf<S>& model,
                  const RneaDerivatives<S>& d,
                  const RowRun& run,
                  const TorqueRow<S>* row) {

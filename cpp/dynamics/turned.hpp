@@ -36,7 +36,7 @@ PYSIM_INLINE Motion<S> plus_turned(tree::Column column, const Motion<S>& Sj, S s
 
 /// Root to leaves: bodies alone and the joints' columns `Sj` (tree nv).
 template <class S>
-void turn_bodies(const ModelView<typename S::Real>& model,
+void turn_bodies(const ModelOf<S>& model,
                  const S* q,
                  TurnedBody<S>* body,
                  Motion<S>* Sj,

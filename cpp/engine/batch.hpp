@@ -15,7 +15,7 @@ using simd::scatter;
 using spatial::Force;
 using spatial::Pose;
 using spatial::Vec3;
-using tree::ModelView;
+using tree::ModelOf;
 using tree::Workspace;
 
 /// Schemes of fixed step, in the order of `integrator_names`.
@@ -113,7 +113,7 @@ template <class S>
 struct States {
   using Real = typename S::Real;
 
-  const ModelView<Real>& model;
+  const ModelOf<S>& model;
   const Batch<Real>& batch;
   std::ptrdiff_t first;
   Workspace<S> w;

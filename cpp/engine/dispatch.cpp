@@ -117,6 +117,24 @@ void use_isa(std::string_view isa) {
   current().store(&kernels_for(isa));
 }
 
+/// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads.
+template <class Real, class Part>
+void split(const Batch<Real>& batch, int width, int threads, const Part& part) {
+  const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    if constexpr (sizeof(Real) == 4) {
+      const FlushDenormals flush;
+      part(begin, end);
+    } else {
+      part(begin, end);
+    }
+  };
+  if (threads == 1 || batch.states <= width) {
+    run(0, batch.states);
+  } else {
+    parallel_for(batch.states, width, threads, run);
+  }
+}
+
 template <class Real>
 void run_batch(
     Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads) {
@@ -124,22 +142,31 @@ void run_batch(
   const auto lanes = static_cast<std::size_t>(width);
   const std::size_t bytes =
       model.scratch_bytes(lanes, sizeof(Real)) + batch.extra_scratch * lanes * sizeof(Real);
-  const auto part = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    if constexpr (sizeof(Real) == 4) {
-      const FlushDenormals flush;
-      kernel(view, batch, begin, end, scratch(bytes));
-    } else {
-      kernel(view, batch, begin, end, scratch(bytes));
-    }
-  };
-  if (threads == 1 || batch.states <= width) {
-    part(0, batch.states);
-  } else {
-    parallel_for(batch.states, width, threads, part);
-  }
+  split(batch, width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    kernel(view, batch, begin, end, scratch(bytes));
+  });
+}
+
+template <class Real>
+void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads) {
+  const auto& table = dynamics_kernels<Real>();
+  const auto lanes = static_cast<std::size_t>(table.width);
+  const std::size_t packs = lanes * sizeof(Real);
+  const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) + models[0]->number_packs() * packs;
+  std::vector<tree::ModelView<Real>> views;
+  for (const auto* model : models) views.push_back(model->view<Real>());
+  std::vector<const tree::ModelView<Real>*> places;
+  for (const auto& view : views) places.push_back(&view);
+  split(batch, table.width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    const std::ptrdiff_t whole = end - (end - begin) % table.width;
+    table.rollout_of_worlds(places.data(), batch, begin, whole, scratch(bytes));
+    for (std::ptrdiff_t k = whole; k < end; ++k) table.rollout(views[k], batch, k, k + 1, scratch(bytes));
+  });
 }
 
 template void run_batch<double>(Kernel<double>, int, const tree::Model&, const Batch<double>&, int);
 template void run_batch<float>(Kernel<float>, int, const tree::Model&, const Batch<float>&, int);
+template void run_worlds<double>(const std::vector<const tree::Model*>&, const Batch<double>&, int);
+template void run_worlds<float>(const std::vector<const tree::Model*>&, const Batch<float>&, int);
 
 }  // namespace pysim::engine

@@ -16,6 +16,16 @@ std::vector<std::string> available_isas();
 /// The table in use: the widest this processor runs, or what PYSIM_ISA names.
 const Kernels& kernels();
 
+/// Its part of one precision.
+template <class Real>
+const DynamicsKernels<Real>& dynamics_kernels() {
+  if constexpr (sizeof(Real) == 8) {
+    return kernels().float64;
+  } else {
+    return kernels().float32;
+  }
+}
+
 /// Uses another instruction set from now on ("auto": the widest). Throws std::invalid_argument.
 void use_isa(std::string_view isa);
 
@@ -23,5 +33,9 @@ void use_isa(std::string_view isa);
 template <class Real>
 void run_batch(
     Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads);
+
+/// Rollouts of worlds of which state k has the model models[k]; the models are alike, see Model::structure_difference.
+template <class Real>
+void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads);
 
 }  // namespace pysim::engine

@@ -9,18 +9,26 @@
 #include "engine/operations.hpp"
 #include "engine/pair_kernels.hpp"
 #include "engine/regressor_operations.hpp"
-#include "engine/rollout_operation.hpp"
+#include "engine/rollout_of_worlds.hpp"
 #include "engine/spatial_kernels.hpp"
 
 namespace pysim::engine {
 
 /// Runs states [begin, end) of a batch; `scratch` is aligned to 64 bytes and large enough for the model.
 template <class Real>
-using Kernel = void (*)(const ModelView<Real>& model,
+using Kernel = void (*)(const tree::ModelView<Real>& model,
                         const Batch<Real>& batch,
                         std::ptrdiff_t begin,
                         std::ptrdiff_t end,
                         void* scratch);
+
+/// Runs whole packs of states [begin, end), state k by the model models[k].
+template <class Real>
+using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
+                              const Batch<Real>& batch,
+                              std::ptrdiff_t begin,
+                              std::ptrdiff_t end,
+                              void* scratch);
 
 template <class Real>
 struct DynamicsKernels {
@@ -29,6 +37,7 @@ struct DynamicsKernels {
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
   Kernel<Real> integrate, difference, rollout;
+  WorldsKernel<Real> rollout_of_worlds;
   Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
   Kernel<Real> momentum_regressor;
   Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
@@ -56,7 +65,7 @@ struct Kernels {
 
 /// Whole packs first, then the remaining states one at a time through the same code.
 template <class Operation, class S, class Tail>
-void run(const ModelView<typename S::Real>& model,
+void run(const ModelOf<S>& model,
          const Batch<typename S::Real>& batch,
          std::ptrdiff_t begin,
          std::ptrdiff_t end,
@@ -88,6 +97,7 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<Integrate, S, Tail>,
           &run<Difference, S, Tail>,
           &run<Rollout, S, Tail>,
+          &rollout_of_worlds<Isa, Real, W>,
           &run<JointTorqueRegressor, S, Tail>,
           &run<KineticEnergyRegressor, S, Tail>,
           &run<PotentialEnergyRegressor, S, Tail>,

@@ -36,6 +36,24 @@ struct IntegerOf<4> {
   using type = int;
 };
 
+template <class Real, int W, class Isa>
+struct Pack;
+
+/// In place of an instruction set's tag: the worlds of a pack have models that differ in their numbers.
+template <class Isa>
+struct Varied;
+
+/// A number of the model: one for all worlds of a pack, or a pack of one for each.
+template <class Real, int W, class Isa>
+struct ParameterOf {
+  using type = Real;
+};
+
+template <class Real, int W, class Isa>
+struct ParameterOf<Real, W, Varied<Isa>> {
+  using type = Pack<Real, W, Varied<Isa>>;
+};
+
 /// W simulations side by side: lane k of every Pack belongs to world k.
 ///
 /// Isa is a tag. It makes this type, and so every template instantiated on it, distinct for
@@ -45,6 +63,7 @@ template <class RealType, int W, class IsaTag>
 struct Pack {
   using Real = RealType;
   using Isa = IsaTag;
+  using Parameter = typename ParameterOf<RealType, W, IsaTag>::type;
   using Lanes = typename LanesOf<Real, W>::type;
   static constexpr int width = W;
 
@@ -80,6 +99,12 @@ PYSIM_INLINE S all(typename S::Real x) {
   } else {
     return S{x - typename S::Lanes{}};
   }
+}
+
+/// A number that is each world's own already.
+template <class S>
+PYSIM_INLINE S all(S x) {
+  return x;
 }
 
 /// a where the mask holds, b elsewhere; both are evaluated.
@@ -282,6 +307,16 @@ PYSIM_INLINE Pack<Real, W, Isa> lookup(const Real* table, Pack<Real, W, Isa> ind
     for (int k = 0; k < W; ++k) value.lanes[k] = table[stride * static_cast<int>(index.lanes[k])];
     return value;
   }
+}
+
+/// The same from a table of each world's own.
+template <class Real, int W, class Isa>
+PYSIM_INLINE Pack<Real, W, Isa> lookup(const Pack<Real, W, Isa>* table,
+                                       Pack<Real, W, Isa> index,
+                                       int stride) {
+  Pack<Real, W, Isa> value = index;
+  for (int k = 0; k < W; ++k) set_lane(value, k, lane(table[stride * static_cast<int>(lane(index, k))], k));
+  return value;
 }
 
 /// Lane k from p[k].

@@ -23,9 +23,9 @@ struct Inertia {
   }
 };
 
-/// The same body in every world, from the engine's record [m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx].
-template <class S>
-PYSIM_INLINE Inertia<S> all_inertia(const typename S::Real* p) {
+/// A body from the engine's record [m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx]; as all3.
+template <class S, class Number>
+PYSIM_INLINE Inertia<S> all_inertia(const Number* p) {
   return {all<S>(p[0]),
           all3<S>(p + 1),
           {all<S>(p[4]), all<S>(p[5]), all<S>(p[6]), all<S>(p[7]), all<S>(p[8]), all<S>(p[9])}};

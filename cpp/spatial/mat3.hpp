@@ -27,9 +27,9 @@ PYSIM_INLINE Mat3<S> identity3() {
   return {{e, o, o}, {o, e, o}, {o, o, e}};
 }
 
-/// The same matrix in every world, from nine numbers, column-major.
-template <class S>
-PYSIM_INLINE Mat3<S> all33(const typename S::Real* p) {
+/// A matrix from nine numbers, column-major; as all3.
+template <class S, class Number>
+PYSIM_INLINE Mat3<S> all33(const Number* p) {
   return {all3<S>(p), all3<S>(p + 3), all3<S>(p + 6)};
 }
 

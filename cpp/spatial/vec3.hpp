@@ -32,9 +32,9 @@ PYSIM_INLINE Vec3<S> zero3() {
   return {o, o, o};
 }
 
-/// The same vector in every world, from three consecutive numbers.
-template <class S>
-PYSIM_INLINE Vec3<S> all3(const typename S::Real* p) {
+/// The same vector in every world, from three consecutive numbers; or each world's own, from packs of them.
+template <class S, class Number>
+PYSIM_INLINE Vec3<S> all3(const Number* p) {
   return {all<S>(p[0]), all<S>(p[1]), all<S>(p[2])};
 }
 

@@ -8,7 +8,7 @@ namespace pysim::stepping {
 
 /// 1 in every lane whose q and v are finite, 0 elsewhere.
 template <class S>
-typename S::Mask finite(const ModelView<typename S::Real>& model, const S* q, const S* v) {
+typename S::Mask finite(const ModelOf<S>& model, const S* q, const S* v) {
   S zero = all<S>(0);  // stays 0 while every number is finite: inf·0 and nan·0 are nan
   for (int i = 0; i < model.own_nq; ++i) zero = fma(q[i], all<S>(0), zero);
   for (int i = 0; i < model.own_nv; ++i) zero = fma(v[i], all<S>(0), zero);

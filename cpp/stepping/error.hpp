@@ -19,7 +19,7 @@ struct Tolerances {
 
 /// Sizes of the coordinates of q, one a coordinate of v.
 template <class S>
-void configuration_size(const ModelView<typename S::Real>& model, const S* q, S* size) {
+void configuration_size(const ModelOf<S>& model, const S* q, S* size) {
   using tree::Group;
   for (int b = 0; b < model.bodies; ++b) {
     const tree::Joint& joint = model.joint[b];

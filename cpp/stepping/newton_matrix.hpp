@@ -23,7 +23,7 @@ struct NewtonMatrix {
 };
 
 template <class S>
-NewtonMatrix<S> take_newton_matrix(const ModelView<typename S::Real>& model, Workspace<S>& w) {
+NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
   const int n = model.own_nv;
   const bool tied = model.coupled || model.rows > 0 || model.springs > 0;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;

@@ -28,7 +28,7 @@ struct Trial {
 };
 
 template <class S>
-Trial<S> take_trial(const ModelView<typename S::Real>& model, Workspace<S>& w) {
+Trial<S> take_trial(const ModelOf<S>& model, Workspace<S>& w) {
   return {w.template take<S>(model.own_nq + model.callback_numbers),
           w.template take<S>(model.own_nv),
           w.template take<S>(model.own_nv)};

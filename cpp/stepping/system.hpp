@@ -10,7 +10,7 @@ using dynamics::retract;
 using simd::all;
 using simd::fma;
 using simd::fnma;
-using tree::ModelView;
+using tree::ModelOf;
 using tree::Workspace;
 
 /// Prescribed generalised forces  τ(t) = offset + amplitude sin(frequency t + phase), on the user's
@@ -24,7 +24,7 @@ struct Actuation {
 
 template <class S>
 struct System {
-  const ModelView<typename S::Real>& model;
+  const ModelOf<S>& model;
   const Actuation& actuation;
   Workspace<S> workspace;
   S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
@@ -61,7 +61,7 @@ struct System {
   void damping(S* d) const {
     for (int i = 0; i < model.own_nv; ++i) d[i] = all<S>(0);
     for (int i = 0; i < model.nv; ++i) {
-      const auto c = model.coupled ? model.coupling_v[i] : tree::Coupling<typename S::Real>{i, 1, 0};
+      const auto& c = model.coupling_v[i];
       d[c.own] += all<S>(c.ratio * c.ratio * model.passive[i].damping);
     }
   }

@@ -19,7 +19,7 @@ namespace pysim::stepping {
 
 /// Σ ratio x of the tree on the user's coordinates, armature times the rate added.
 template <class S>
-void to_own(const ModelView<typename S::Real>& model, const S* tree_rate, S* tree_p, S* own, Workspace<S> w) {
+void to_own(const ModelOf<S>& model, const S* tree_rate, S* tree_p, S* own, Workspace<S> w) {
   for (int i = 0; i < model.nv; ++i) tree_p[i] = fma(all<S>(model.armature[i]), tree_rate[i], tree_p[i]);
   const S* sum = tree::own_forces(model, static_cast<const S*>(tree_p), w);
   for (int i = 0; i < model.own_nv; ++i) own[i] = sum[i];

@@ -12,7 +12,7 @@ using simd::fma;
 
 /// The tree's q. Without couplings the very same array.
 template <class S>
-const S* tree_q(const ModelView<typename S::Real>& model, const S* own, Workspace<S>& w) {
+const S* tree_q(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
   if (!model.coupled) return own;
   S* const q = w.template take<S>(model.nq + model.callback_numbers);
   for (int i = 0; i < model.nq; ++i) {
@@ -25,7 +25,7 @@ const S* tree_q(const ModelView<typename S::Real>& model, const S* own, Workspac
 
 /// The tree's v (or v̇).
 template <class S>
-const S* tree_v(const ModelView<typename S::Real>& model, const S* own, Workspace<S>& w) {
+const S* tree_v(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
   if (!model.coupled) return own;
   S* const v = w.template take<S>(model.nv);
   for (int i = 0; i < model.nv; ++i) {
@@ -38,7 +38,7 @@ const S* tree_v(const ModelView<typename S::Real>& model, const S* own, Workspac
 /// Generalised forces on the user's coordinates, τ_own = Σ ratio τ_tree. Without couplings the very same
 /// array.
 template <class S>
-const S* own_forces(const ModelView<typename S::Real>& model, const S* tau, Workspace<S>& w) {
+const S* own_forces(const ModelOf<S>& model, const S* tau, Workspace<S>& w) {
   if (!model.coupled) return tau;
   S* const own = w.template take<S>(model.own_nv);
   for (int i = 0; i < model.own_nv; ++i) own[i] = all<S>(0);
@@ -51,7 +51,7 @@ const S* own_forces(const ModelView<typename S::Real>& model, const S* tau, Work
 
 /// Joint-space inertia on the user's coordinates, M_own = Eᵀ M E with E the coupling's matrix.
 template <class S>
-S* own_inertia(const ModelView<typename S::Real>& model, S* M, Workspace<S>& w) {
+S* own_inertia(const ModelOf<S>& model, S* M, Workspace<S>& w) {
   if (!model.coupled) return M;
   const int n = model.own_nv;
   S* const own = w.template take<S>(static_cast<std::ptrdiff_t>(n) * n);

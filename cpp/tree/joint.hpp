@@ -18,7 +18,7 @@ namespace pysim::tree {
 using spatial::Mat3;
 
 template <class S>
-PYSIM_INLINE Pose<S> placement(const Constants<typename S::Real>& c) {
+PYSIM_INLINE Pose<S> placement(const Constants<typename S::Parameter>& c) {
   return {spatial::all33<S>(c.placement), spatial::all3<S>(c.placement + 9)};
 }
 
@@ -43,7 +43,7 @@ PYSIM_INLINE Motion<S> twist_of(const S* r, const int* output) {
 /// Pose and stored columns of a traced joint.
 template <class S>
 Pose<S> evaluate_program(const Joint& joint,
-                         const ProgramView<typename S::Real>& program,
+                         const ProgramView<typename S::Parameter>& program,
                          const S* q,
                          Motion<S>* stored_columns) {
   S* const r = registers(joint, stored_columns);
@@ -72,7 +72,7 @@ Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* store
 
 /// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
+PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
                               int b,
                               const S* tree_q,
                               Motion<S>* stored_columns) {
@@ -140,7 +140,7 @@ PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
 
 /// The same, where the sines and cosines of a single world are known.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
+PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
                               int b,
                               const S* tree_q,
                               const Turns<S>& turns,
@@ -157,7 +157,7 @@ PYSIM_INLINE Pose<S> evaluate(const ModelView<typename S::Real>& model,
 
 /// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.
 template <class S>
-PYSIM_INLINE Motion<S> bias(const ModelView<typename S::Real>& model,
+PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model,
                             int b,
                             Motion<S>* stored_columns,
                             const S* tree_v) {

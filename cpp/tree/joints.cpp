@@ -197,18 +197,19 @@ void Model::add_callback(const JointDescription& d, Joint& joint) {
 }
 
 /// Index of a program among the model's; refuses one that would touch what is not its own.
-int Model::keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint) {
+int Model::keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& owner) {
   const auto outside = [&](int r) { return r < 0 || r >= program.registers; };
   for (const auto& i : program.code) {
     if (outside(i.a) || outside(i.out)) {
-      throw std::invalid_argument("joint '" + joint + "': an instruction uses a register that is not there");
+      throw std::invalid_argument("joint '" + owner + "': an instruction uses a register that is not there");
     }
   }
   if (program.outputs.size() != outputs ||
       std::any_of(program.outputs.begin(), program.outputs.end(), outside)) {
-    throw std::invalid_argument("joint '" + joint + "': the outputs of a program do not fit its coordinates");
+    throw std::invalid_argument("joint '" + owner + "': the outputs of a program do not fit its coordinates");
   }
   programs_.push_back(program);
+  programs_.back().owner = owner;
   return static_cast<int>(programs_.size()) - 1;
 }
 

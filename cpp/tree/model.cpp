@@ -76,6 +76,7 @@ void Model::view_programs(ModelNumbers<Real>& numbers) {
                                 static_cast<int>(p.code.size()),
                                 p.registers,
                                 static_cast<int>(p.constants.size()),
+                                static_cast<int>(p.tables.size()),
                                 numbers.program_constants[k].data(),
                                 numbers.program_tables[k].data(),
                                 p.outputs.data()});
@@ -177,6 +178,7 @@ ModelView<Real> Model::view() const {
   view.coupling_v = n.coupling_v.data();
   view.above = above_.data();
   view.below_end = below_end_.data();
+  view.programs = static_cast<int>(n.programs.size());
   view.program = n.programs.data();
   view.loops = static_cast<int>(loops_.size());
   view.rows = rows_;
@@ -186,6 +188,7 @@ ModelView<Real> Model::view() const {
   view.loop_constants = n.loop_constants.data();
   view.relations = static_cast<int>(n.relations.size());
   view.relation = n.relations.data();
+  view.terms = static_cast<int>(n.terms.size());
   view.term = n.terms.data();
   view.springs = static_cast<int>(n.springs.size());
   view.spring = n.springs.data();

@@ -20,6 +20,7 @@ struct ProgramDescription {
   std::vector<double> constants;
   std::vector<double> tables;
   std::vector<int> outputs;  ///< 12 + 6 nv + 6
+  std::string owner;         ///< the joint or coupling it belongs to
 };
 
 /// A joint and the body it moves, in the frames the user named.
@@ -127,6 +128,13 @@ class Model {
   /// Bytes of scratch that any kernel may take for one pack of `width` numbers of `size` bytes.
   std::size_t scratch_bytes(std::size_t width, std::size_t size) const;
 
+  /// Packs that hold the model's numbers once a world, see side_by_side.hpp.
+  std::size_t number_packs() const;
+
+  /// How `other` differs in more than its numbers: what cannot stand side by side with it in a pack. Empty
+  /// where the two are alike.
+  std::string structure_difference(const Model& other) const;
+
   /// The neutral configuration: zeros, identity quaternions.
   std::vector<double> neutral() const;
 
@@ -137,7 +145,7 @@ class Model {
   void add_program(const JointDescription& d, Joint& joint);
   void add_slopes(const JointDescription& d, Joint& joint);
   void add_callback(const JointDescription& d, Joint& joint);
-  int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& joint);
+  int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& owner);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
   void number_forks();
@@ -149,13 +157,16 @@ class Model {
   void relate(const std::vector<RelationDescription>& relations);
   void hang_springs(const std::vector<Spring<double>>& springs);
   std::size_t constraint_packs() const;
+  std::string joint_difference(const Model& other) const;
+  std::string program_difference(const Model& other) const;
+  std::string tie_difference(const Model& other) const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
   std::vector<Joint> joints_;
   std::vector<ProgramDescription> programs_;
   std::vector<int> above_, below_end_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, relation_names_;
   std::vector<QuaternionPlace> quaternions_;
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;

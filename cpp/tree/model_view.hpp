@@ -82,7 +82,7 @@ struct ProgramView {
   const Instruction* code;
   int pose_end, end;
   int registers;
-  int constant_count;
+  int constant_count, table_count;
   const Real* constants;
   const Real* tables;  ///< knots and coefficients of splines
   const int* outputs;
@@ -166,8 +166,8 @@ struct Spring {
   Real stiffness, damping, length;
 };
 
-template <class Real>
-struct ModelView {
+/// What is no number of a mechanism: its joints, what ties them, and how many of everything there are.
+struct Structure {
   int bodies;
   int fork_columns;      ///< coordinates below forks, counted once a fork
   int nq, nv;            ///< of the tree
@@ -178,31 +178,38 @@ struct ModelView {
   bool coupled;          ///< some joint follows another
   bool turned;           ///< some body frame was turned
   bool has_passive;      ///< some coordinate has damping, a spring, friction or a limit
+  const Joint* joint;    ///< [bodies]
+  const int* above;      ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
+  const int* below_end;  ///< [own_nv], where the coordinates that k moves end
+  int programs;
+  int loops, rows;  ///< loops, and the rows of all constraints
+  const Loop* loop;
+  const Way* row_way;  ///< [rows] the bodies that the force of a row reaches
+  const int* way;      ///< bodies, way after way
+  int relations, terms, springs;
+};
+
+template <class Real>
+struct ModelView : Structure {
   Real gravity[3];
-  const Joint* joint;                ///< [bodies]
   const Constants<Real>* constants;  ///< [bodies]
   const Real* armature;              ///< [nv], of the tree
   const Passive<Real>* passive;      ///< [nv], of the tree
   const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
   const Coupling<Real>* coupling_v;  ///< [nv]
-  const int* above;                  ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
-  const int* below_end;              ///< [own_nv], where the coordinates that k moves end
-  const ProgramView<Real>* program;  ///< joint programs
-
-  int loops, rows;  ///< loops, and the rows of all constraints
-  const Loop* loop;
-  const Way* row_way;  ///< [rows] the bodies that the force of a row reaches
-  const int* way;      ///< bodies, way after way
-  const LoopConstants<Real>* loop_constants;
-  int relations;
-  const Relation<Real>* relation;
-  const Term<Real>* term;
-  int springs;
-  const Spring<Real>* spring;
+  const ProgramView<Real>* program;  ///< [programs] of joints and couplings
+  const LoopConstants<Real>* loop_constants;  ///< [loops]
+  const Relation<Real>* relation;             ///< [relations]
+  const Term<Real>* term;                     ///< [terms]
+  const Spring<Real>* spring;                 ///< [springs]
   const ModelView<Real>* closure;  ///< the joints that close the loops, a forest of their own
 
   /// Numbers in φ, the coordinates of the loops' joints.
   int loop_nq() const { return loops == 0 ? 0 : closure->nq; }
 };
+
+/// The model as kernels on S read it.
+template <class S>
+using ModelOf = ModelView<typename S::Parameter>;
 
 }  // namespace pysim::tree

@@ -54,7 +54,7 @@ PYSIM_INLINE S truth(typename S::Mask mask) {
 
 /// How many inner knots are at or below x: the segment of a piecewise polynomial.
 template <class S>
-S spline_segment(S x, const typename S::Real* knots, int count) {
+S spline_segment(S x, const typename S::Parameter* knots, int count) {
   S index = all<S>(0);
   for (int i = 1; i < count - 1; ++i) index += truth<S>(x >= all<S>(knots[i]));
   return index;
@@ -62,7 +62,7 @@ S spline_segment(S x, const typename S::Real* knots, int count) {
 
 /// Runs instructions [begin, end) on the registers r.
 template <class S>
-void run(const ProgramView<typename S::Real>& program, int begin, int end, S* r) {
+void run(const ProgramView<typename S::Parameter>& program, int begin, int end, S* r) {
   for (int i = begin; i < end; ++i) {
     const Instruction& in = program.code[i];
     const S a = r[in.a];

@@ -24,7 +24,7 @@ struct SubspaceDerivative {
 
 /// Runs a traced joint's derivative program; its registers lie behind the twists it leaves.
 template <class S>
-void program_derivative(const ModelView<typename S::Real>& model,
+void program_derivative(const ModelOf<S>& model,
                         const Joint& joint,
                         const S* q,
                         const S* v,
@@ -42,7 +42,7 @@ void program_derivative(const ModelView<typename S::Real>& model,
 /// ∂S/∂q and ∂c/∂q of joint b in its body's frame, after `evaluate`; for joints with a place for them
 /// (first_slope).
 template <class S>
-void subspace_derivative(const ModelView<typename S::Real>& model,
+void subspace_derivative(const ModelOf<S>& model,
                          int b,
                          const S* tree_q,
                          const S* tree_v,

@@ -36,7 +36,7 @@ PYSIM_INLINE void velocity_bracket(const Joint& joint, const S* v, int k, S* bra
 /// c at other velocities; runs the whole program, for its second part may reuse registers of the first.
 template <class S>
 Motion<S> program_bias(const Joint& joint,
-                       const ProgramView<typename S::Real>& program,
+                       const ProgramView<typename S::Parameter>& program,
                        const S* v,
                        Motion<S>* stored_columns) {
   S* const r = registers(joint, stored_columns);
@@ -46,7 +46,7 @@ Motion<S> program_bias(const Joint& joint,
 }
 
 template <class S>
-void program_rate(const ModelView<typename S::Real>& model,
+void program_rate(const ModelOf<S>& model,
                   const Joint& joint,
                   Motion<S>* stored_columns,
                   const S* v,
@@ -72,7 +72,7 @@ void program_rate(const ModelView<typename S::Real>& model,
 
 /// Ṡ (joint.nv columns) of joint b after `evaluate`; a traced joint must be evaluated again before `bias`.
 template <class S>
-void subspace_rate(const ModelView<typename S::Real>& model,
+void subspace_rate(const ModelOf<S>& model,
                    int b,
                    Motion<S>* stored_columns,
                    const S* tree_v,

@@ -112,6 +112,7 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
       force_registers_ = std::max(force_registers_, d.function.registers);
     }
     double_.relations.push_back(r);
+    relation_names_.push_back(d.name);
   }
 }
 

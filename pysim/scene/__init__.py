@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pysim.errors import SceneError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
     from pysim.scene.possible import InertiaRule
     from pysim.scene.spec import ModelSpec, SceneSpec
 
-__all__ = ["read_model", "read_scene", "scene_schema"]
+__all__ = ["read_model", "read_scene", "read_scenes", "scene_schema"]
 
 # The readers are imported when they are first called: pydantic and lxml cost a tenth of a second.
 # ruff: noqa: PLC0415
@@ -40,6 +40,15 @@ def read_scene(
     from pysim.scene.toml import read_toml
 
     return read_toml(Path(path), overrides or {}, allow_code=allow_code)
+
+
+def read_scenes(
+    path: str | PathLike[str], worlds: Iterable[Mapping[str, object]], allow_code: bool = False
+) -> Iterator[SceneSpec]:
+    """Yield what a scene file says in every world; `worlds` holds the overrides of each, as `read_scene` takes them."""
+    from pysim.scene.toml import read_toml_worlds
+
+    return read_toml_worlds(Path(path), worlds, allow_code=allow_code)
 
 
 def read_model(

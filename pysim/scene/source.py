@@ -40,6 +40,7 @@ class Source:
     values: dict[str, Any]
     nodes: Mapping[str, Any]
     overridden: dict[Steps, str] = field(default_factory=dict)
+    _positions: dict[tuple[Steps, bool], tuple[int, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -70,11 +71,17 @@ class Source:
 
     def position(self, path: Iterable[Step], *, of_key: bool = False) -> tuple[int, int]:
         """Return line and column of a value (or its key), or of the table it is missing from."""
+        steps = self.steps(path)
+        if (steps, of_key) not in self._positions:  # which sources of one file share
+            self._positions[steps, of_key] = self._position(steps, of_key=of_key)
+        return self._positions[steps, of_key]
+
+    def _position(self, steps: Steps, *, of_key: bool) -> tuple[int, int]:
         kinds = ("key", "value") if of_key else ("value", "key")
         node: Any = self.nodes
         found = (1, 1)
         header: list[str] = []
-        for step in self.steps(path):
+        for step in steps:
             node = _below(node, step)
             if node is None:
                 break

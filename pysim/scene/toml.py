@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,12 +37,12 @@ from pysim.scene.tree import check_connections
 from pysim.scene.wording import Problems, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
     from pysim.scene.keys import Table
     from pysim.scene.possible import InertiaRule
-    from pysim.scene.source import Steps
+    from pysim.scene.source import Source, Steps
     from pysim.scene.tables import Actuator
 
 _ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "event", "model")
@@ -61,7 +62,32 @@ def read_toml(
         SceneError: names every problem by `file:line:column: key.path`.
         ModelError: bodies and joints make no tree.
     """
+    return _read(read_source(path), path, overrides, allow_code=allow_code, folders=package_dirs)
+
+
+def read_toml_worlds(
+    path: Path, worlds: Iterable[Mapping[str, object]], *, allow_code: bool = False
+) -> Iterator[SceneSpec]:
+    """Yield what a scene file says in every world, each with values of its own beside it; the file is read once.
+
+    Raises:
+        SceneError, ModelError: as `read_toml`.
+    """
     source = read_source(path)
+    fresh = pickle.dumps(source.values)
+    for overrides in worlds:
+        own = replace(source, values=pickle.loads(fresh))
+        yield _read(own, path, overrides, allow_code=allow_code, folders=())
+
+
+def _read(
+    source: Source,
+    path: Path,
+    overrides: Mapping[str, object],
+    *,
+    allow_code: bool,
+    folders: Iterable[str | PathLike[str]],
+) -> SceneSpec:
     values = source.values
     if overrides:
         for name in _ARRAYS:
@@ -80,8 +106,8 @@ def read_toml(
         problems.check()
         raise
     problems.check()
-    folders = (*map(Path, package_dirs), *_package_dirs(scene, path, problems))
-    model = _Mechanism(scene, problems, path, folders).build()
+    package_dirs = (*map(Path, folders), *_package_dirs(scene, path, problems))
+    model = _Mechanism(scene, problems, path, package_dirs).build()
     actuators = tuple(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pysim.simulation.run import Progress, Update, load_scene, output_times, simulate, steps_between
+from pysim.simulation.scenes import load_scenes
 from pysim.simulation.summary import RunSummary, conserves_energy, summarize
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Update",
     "conserves_energy",
     "load_scene",
+    "load_scenes",
     "output_times",
     "simulate",
     "steps_between",

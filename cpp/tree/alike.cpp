@@ -1,0 +1,137 @@
+// Whether models differ in their numbers alone, so that they can stand side by side in the lanes of packs.
+#include <algorithm>
+#include <tuple>
+
+#include "tree/closure.hpp"
+
+namespace pysim::tree {
+namespace {
+
+std::string counted(const char* what, std::size_t here, std::size_t there) {
+  if (here == there) return "";
+  return "it has " + std::to_string(there) + " " + what + ", not " + std::to_string(here);
+}
+
+bool operator==(const Instruction& a, const Instruction& b) {
+  return std::tie(a.op, a.out, a.a, a.b, a.c) == std::tie(b.op, b.out, b.a, b.b, b.c);
+}
+
+bool operator==(const Block& a, const Block& b) {
+  return std::tie(a.group, a.q, a.v, a.nv) == std::tie(b.group, b.q, b.v, b.nv);
+}
+
+bool is_same_program(const ProgramDescription& a, const ProgramDescription& b) {
+  const auto same = [](const Instruction& x, const Instruction& y) { return x == y; };
+  return a.pose_end == b.pose_end && a.registers == b.registers && a.outputs == b.outputs &&
+         a.constants.size() == b.constants.size() && a.tables.size() == b.tables.size() &&
+         std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same);
+}
+
+/// Whether two joints move alike; what else a Joint says follows from this and from how the tree hangs.
+bool is_same_motion(const Joint& a, const Joint& b) {
+  const auto same = [](const Block& x, const Block& y) { return x == y; };
+  return std::tie(a.shape, a.nq, a.nv, a.biased, a.stored_count, a.blocks) ==
+             std::tie(b.shape, b.nq, b.nv, b.biased, b.stored_count, b.blocks) &&
+         (a.force < 0) == (b.force < 0) && (a.derivative < 0) == (b.derivative < 0) &&
+         std::equal(a.column, a.column + a.nv, b.column) &&
+         std::equal(a.block, a.block + a.blocks, b.block, same);
+}
+
+bool is_same_term(const Term<double>& a, const Term<double>& b) {
+  return a.q == b.q && a.v == b.v;
+}
+
+}  // namespace
+
+std::string Model::joint_difference(const Model& other) const {
+  const std::string count = counted("moving bodies", joints_.size(), other.joints_.size());
+  if (!count.empty()) return count;
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    const Joint &here = joints_[k], &there = other.joints_[k];
+    const auto its = [&](const char* what) { return "its joint '" + names_[k] + "' " + what; };
+    if (names_[k] != other.names_[k]) {
+      return "its joint " + std::to_string(k) + " is '" + other.names_[k] + "', not '" + names_[k] + "'";
+    }
+    if (!is_same_motion(here, there)) return its("moves in another way");
+    if (here.parent != there.parent) return its("hangs on another body");
+    const auto leader = [&](const Model& m) {
+      return here.nv == 0 ? -1 : m.double_.coupling_v[static_cast<std::size_t>(here.v)].own;
+    };
+    if (here.own_v != there.own_v || leader(*this) != leader(other)) return its("follows another one");
+  }
+  return "";
+}
+
+std::string Model::program_difference(const Model& other) const {
+  for (std::size_t k = 0; k < programs_.size(); ++k) {
+    if (k < other.programs_.size() && is_same_program(programs_[k], other.programs_[k])) continue;
+    return "the program of '" + programs_[k].owner +
+           "' has other instructions: some of its numbers are equal, or 0 or 1, in one of the two alone";
+  }
+  return counted("programs", programs_.size(), other.programs_.size());
+}
+
+std::string Model::tie_difference(const Model& other) const {
+  const std::string loops = counted("loops", loops_.size(), other.loops_.size());
+  if (!loops.empty()) return loops;
+  for (std::size_t k = 0; k < loops_.size(); ++k) {
+    const Loop &here = loops_[k], &there = other.loops_[k];
+    const auto its = [&](const char* what) { return "its loop '" + closure_->model.names_[k] + "' " + what; };
+    if (here.kind != there.kind) return its("is of another type");
+    if (here.a != there.a || here.b != there.b) return its("ties other bodies");
+    if (here.rows != there.rows || !std::equal(here.kept, here.kept + here.rows, there.kept)) {
+      return its("keeps other rows");
+    }
+  }
+  const std::string closure = closure_ ? closure_->model.structure_difference(other.closure_->model) : "";
+  if (!closure.empty()) return "of the joints that close its loops, " + closure;
+  const std::string relations =
+      counted("couplings", double_.relations.size(), other.double_.relations.size());
+  if (!relations.empty()) return relations;
+  for (std::size_t k = 0; k < double_.relations.size(); ++k) {
+    const Relation<double>&here = double_.relations[k], &there = other.double_.relations[k];
+    const auto shape = [](const Relation<double>& r) {
+      return std::make_tuple(r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs);
+    };
+    const auto *terms = double_.terms.data(), *others = other.double_.terms.data();
+    const bool same = shape(here) == shape(there) &&
+                      std::equal(terms + here.first_term,
+                                 terms + here.first_term + here.terms,
+                                 others + here.first_term,
+                                 is_same_term) &&
+                      std::equal(terms + here.first_input,
+                                 terms + here.first_input + here.inputs,
+                                 others + here.first_input,
+                                 is_same_term);
+    if (!same) return "its coupling '" + relation_names_[k] + "' ties other coordinates";
+  }
+  const std::string springs =
+      counted("springs between bodies", double_.springs.size(), other.double_.springs.size());
+  if (!springs.empty()) return springs;
+  for (std::size_t k = 0; k < double_.springs.size(); ++k) {
+    const Spring<double>&here = double_.springs[k], &there = other.double_.springs[k];
+    if (here.a != there.a || here.b != there.b) {
+      return "its spring " + std::to_string(k) + " hangs on other bodies";
+    }
+  }
+  return "";
+}
+
+std::string Model::structure_difference(const Model& other) const {
+  for (const auto part : {&Model::joint_difference, &Model::tie_difference, &Model::program_difference}) {
+    const std::string found = (this->*part)(other);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+std::size_t Model::number_packs() const {
+  // a record that begins with indices takes up to three packs for them
+  std::size_t packs = 44 * joints_.size() + static_cast<std::size_t>(12 * nv_ + 3 * nq_) + 64;
+  packs += 25 * loops_.size() + 4 * double_.relations.size() + 2 * double_.terms.size() +
+           10 * double_.springs.size();
+  for (const auto& program : programs_) packs += program.constants.size() + program.tables.size() + 6;
+  return packs + (closure_ ? closure_->model.number_packs() : 0);
+}
+
+}  // namespace pysim::tree

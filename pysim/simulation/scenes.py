@@ -1,0 +1,70 @@
+"""Scenes of one file that differ in a few values: a model for every world of a rollout.
+
+    scenes = pysim.load_scenes("pendulum.toml", {"body.rod.mass": [1.0, 1.1, 1.2]})
+    q, v = pysim.rollout([scene.model for scene in scenes], q0, v0, controls, step=1e-3)
+
+The file is read once; every world is checked, compiled and closed on its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.compile import compile_scene
+from pysim.errors import PysimError, SceneError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from pysim.compile import Scene
+
+
+def load_scenes(
+    path: str | PathLike[str], overrides: Mapping[str, Any], allow_code: bool = False
+) -> tuple[Scene, ...]:
+    """Read a scene file once and compile it for each of many worlds; loops are closed in every one.
+
+    Args:
+        path: the `.toml` file.
+        overrides: values by the path of a key, as `load_scene` takes them, but one for each world: a list, or an array
+            whose first axis is the world. A number, truth value or text that stands alone is that of every world.
+        allow_code: whether the scene may name programs to run.
+
+    Raises:
+        SceneError: a list of another length than the others, or none; a value that the file's key does not bear.
+        ModelError: no such mechanism, or no start near the given one in which every loop is closed. Both name the
+            first world in which that is so.
+    """
+    from pysim.scene import read_scenes  # noqa: PLC0415, pydantic costs 0.1 s
+
+    worlds = _worlds(overrides)
+    scenes: list[Scene] = []
+    try:
+        scenes.extend(map(compile_scene, read_scenes(path, worlds, allow_code=allow_code)))
+    except PysimError as error:
+        raise type(error)(f"world {len(scenes)}: {error.where}", error.problem) from error
+    return tuple(scenes)
+
+
+def _worlds(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The overrides of every world, from the worlds of every override."""
+    each = {key: value for key, value in overrides.items() if not _stands_alone(value)}
+    if not each:
+        problem = "no value has one item for each world; give a list or an array of them, or use load_scene"
+        raise SceneError("overrides", problem)
+    first, count = next((key, len(value)) for key, value in each.items())
+    for key, value in each.items():
+        if len(value) != count:
+            problem = f"has values for {len(value)} worlds, but {first} for {count}; give one for each world"
+            raise SceneError(f"overrides: {key}", problem)
+    return [
+        {key: value[k] if key in each else value for key, value in overrides.items()}
+        for k in range(count)
+    ]
+
+
+def _stands_alone(value: Any) -> bool:  # noqa: ANN401, whatever TOML can hold
+    return isinstance(value, (str, int, float, dict)) or np.ndim(value) == 0

@@ -1,0 +1,82 @@
+"""Mechanisms of one structure and other numbers: what a batch of models holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
+
+PASSIVE = [
+    "damping",
+    "stiffness",
+    "friction",
+    "friction_width",
+    "lower",
+    "upper",
+    "stop_stiffness",
+    "stop_damping",
+]
+
+
+class Variation:
+    """Draws every number of a mechanism within `size` of itself; what is 0 stays 0, so planes stay planes."""
+
+    def __init__(self, rng: np.random.Generator, size: float = 0.02) -> None:
+        self.rng, self.size = rng, size
+
+    def about(self, x: Any) -> Any:
+        return np.asarray(x, float) * (1 + self.size * self.rng.uniform(-1, 1, np.shape(x)))
+
+    def number(self, x: float) -> float:
+        return float(self.about(x))
+
+    def pose(self, X: Any) -> Any:
+        moved = np.array(X, float)
+        moved[:3, 3] = self.about(moved[:3, 3])
+        return moved
+
+    def keys(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        is_number = {key: isinstance(value, float) for key, value in parameters.items()}
+        return {k: self.number(x) if is_number[k] else x for k, x in parameters.items()}
+
+    def joint(self, joint: JointSpec) -> JointSpec:
+        changes: dict[str, Any] = {name: self.about(getattr(joint, name)) for name in PASSIVE}
+        if joint.rest.size == joint.damping.size:  # no quaternion
+            changes["rest"] = self.about(joint.rest)
+        if joint.mimic is not None:
+            ratio, offset = self.number(joint.mimic.ratio), self.number(joint.mimic.offset)
+            changes["mimic"] = replace(joint.mimic, ratio=ratio, offset=offset)
+        armature, parameters = self.about(joint.armature), self.keys(joint.parameters)
+        at = self.pose(joint.at)
+        return replace(joint, at=at, armature=armature, parameters=parameters, **changes)
+
+    def loop(self, loop: LoopSpec) -> LoopSpec:
+        at_a, at_b, length = self.pose(loop.at_a), self.pose(loop.at_b), self.number(loop.length)
+        return replace(
+            loop, at_a=at_a, at_b=at_b, length=length, parameters=self.keys(loop.parameters)
+        )
+
+    def coupling(self, coupling: CouplingSpec) -> CouplingSpec:
+        terms = {name: self.number(ratio) for name, ratio in coupling.terms.items()}
+        return replace(coupling, terms=terms, offset=self.number(coupling.offset))
+
+    def spring(self, spring: SpringSpec) -> SpringSpec:
+        names = ("at_a", "at_b", "stiffness", "damping", "length")
+        return replace(spring, **{name: self.about(getattr(spring, name)) for name in names})
+
+    def model(self, spec: ModelSpec) -> ModelSpec:
+        return replace(
+            spec,
+            gravity=self.about(spec.gravity),
+            bodies=tuple(replace(b, theta=b.theta * self.about(1.0)) for b in spec.bodies),
+            joints=tuple(map(self.joint, spec.joints)),
+            loops=tuple(map(self.loop, spec.loops)),
+            couplings=tuple(map(self.coupling, spec.couplings)),
+            springs=tuple(map(self.spring, spec.springs)),
+        )
