@@ -68,7 +68,8 @@ void run_in_pieces(Call<Real>& call, const Models& models, engine::RolloutCall<R
   using Clock = std::chrono::steady_clock;
   constexpr double wanted = 0.05;  // [s]
   call.batch().rollout = &rollout;
-  std::ptrdiff_t piece = 1;
+  constexpr std::ptrdiff_t few = 4096;  // steps of worlds, which take no longer than that
+  std::ptrdiff_t piece = std::max(std::ptrdiff_t{1}, few / (rollout.every * call.leading().states + 1));
   do {
     rollout.end = std::min(rollout.rows, rollout.begin + piece);
     const auto start = Clock::now();

@@ -71,7 +71,7 @@ void push_through(const ModelOf<S>& model,
   const auto climb = [&](int& at, Force<S>& F) {
     const Joint& joint = model.joint[at];
     for (int i = 0; i < joint.nv; ++i) row[joint.v + i] = dot(tree::axis(joint, factor.columns, i), F);
-    F = to_parent(factor.body[at].X_PB, F);
+    if (joint.parent >= 0) F = to_parent(factor.body[at].X_PB, F);
     at = joint.parent;
   };
   while (a != b) {

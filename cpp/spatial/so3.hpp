@@ -113,8 +113,10 @@ PYSIM_INLINE Vec3<S> log_quaternion(const Quaternion<S>& q) {
   const S square = dot(u, u), n = sqrt(square), t = n / w;
   const S two = all<S>(2);
   const S near = (two / w) * simd::polynomial(t * t, series);
+  const auto turned = square >= all<S>(Real(1e-3)) * w * w;
+  if (!simd::any<S>(turned)) return near * u;
   const S far = two * simd::atan2(n, w) / n;
-  return select(square < all<S>(Real(1e-3)) * w * w, near, far) * u;
+  return select(turned, far, near) * u;
 }
 
 /// The rotation vector of a rotation matrix, |φ| ≤ π.

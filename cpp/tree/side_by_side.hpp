@@ -3,6 +3,7 @@
 // The models are alike: what is no number (joints, loops, programs' instructions) is the first one's.
 #pragma once
 
+#include "simd/load_rows.hpp"
 #include "tree/model_view.hpp"
 #include "tree/workspace.hpp"
 
@@ -48,10 +49,7 @@ struct SideBySide {
   template <class At>
   S* numbers(At at, std::ptrdiff_t count) const {
     S* const packs = w.template take<S>(count);
-    for (int k = 0; k < S::width; ++k) {
-      const auto* own = at(*worlds[k]);
-      for (std::ptrdiff_t i = 0; i < count; ++i) simd::set_lane(packs[i], k, own[i]);
-    }
+    simd::load_lanes([&](int k) { return at(*worlds[k]); }, count, packs);
     return packs;
   }
 
