@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
 from pysim.joints.relation import find_relation, trace_relation
@@ -149,5 +149,10 @@ def _relation(coupling: CouplingSpec, coordinates: _Coordinates) -> dict[str, ob
     }
     if coupling.function is not None:
         described["inputs"] = [coordinates.term(n, 1.0, coupling.where) for n in coupling.inputs]
-        described["function"] = words(trace_relation(find_relation(coupling.function)))
+        try:
+            program = trace_relation(find_relation(coupling.function))
+        except JointError as error:
+            problem = f"{error.problem} ({coupling.where}: coupling {coupling.name!r})"
+            raise JointError(error.where, problem) from error
+        described["function"] = words(program)
     return described
