@@ -177,8 +177,10 @@ CASES = [
     ),
     (
         JOINT + 'type = "free"\nat = [0, 0, 1]',
-        "s.toml:8:6: joint[0].at: must be a table, "
-        "{ rpy = …, quat_wxyz = …, quat_xyzw = …, axis_angle = …, xyz = … }, got [0, 0, 1]",
+        (
+            "s.toml:8:6: joint[0].at: must be a table, "
+            "{ rpy = …, quat_wxyz = …, quat_xyzw = …, axis_angle = …, xyz = … }, got [0, 0, 1]"
+        ),
     ),
     (
         JOINT + 'type = "free"\nparent = "c"',
