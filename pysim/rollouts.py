@@ -15,7 +15,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import ModelError, SimulationError
-from pysim.integrators import BUILTIN, find_integrator
+from pysim.integrators import BUILTIN, check_wheels, find_integrator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,10 @@ def rollout(
         ModelError: models that differ in more than numbers; the text names the first that does, and in what.
         SimulationError: the integrator is no scheme that a rollout can run.
     """
-    _check_scheme(integrator)
+    is_one = isinstance(models, _engine.Model)
+    worlds = [models] if is_one else list(models)
+    _check_scheme(worlds, integrator)
+    _check_alike(worlds)
     if controls is not None:
         controls = np.asarray(controls)
         if controls.ndim < 2:
@@ -84,18 +87,14 @@ def rollout(
         steps = controls.shape[-2]
     elif steps is None:
         raise ValueError("steps must be given where there are no controls")
-    if isinstance(models, _engine.Model):
-        models = [models]
-        if controls is not None and controls.ndim == 3:
-            q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
-    else:
-        q0, v0 = (_of_every_world(x, len(models), 1) for x in (q0, v0))
-        if controls is not None:
-            controls = _of_every_world(controls, len(models), 2)
-        _check_alike(models)
+    if not is_one:
+        q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
+        controls = None if controls is None else _of_every_world(controls, len(worlds), 2)
+    elif controls is not None and controls.ndim == 3:
+        q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
     out_q, out_v = (None, None) if out is None else out
     return _engine.rollout(
-        models,
+        worlds,
         q0,
         v0,
         controls,
@@ -127,9 +126,11 @@ def _check_alike(models: Sequence[Model]) -> None:
             raise ModelError(f"models[{k}]", problem)
 
 
-def _check_scheme(name: str) -> None:
+def _check_scheme(models: Sequence[Model], name: str) -> None:
     """Refuse plugins and schemes that choose their steps: a rollout's steps are equal and made in C++."""
     kind = find_integrator(name)
+    if models:
+        check_wheels(kind, models[0].spec.wheels)
     if kind.adaptive or kind.plugin is not None:
         why = "adapts its steps" if kind.adaptive else "runs in Python"
         known = ", ".join(k.name for k in BUILTIN.values() if not k.adaptive)

@@ -68,7 +68,7 @@ void run_in_pieces(Call<Real>& call, const Models& models, engine::RolloutCall<R
   using Clock = std::chrono::steady_clock;
   constexpr double wanted = 0.05;  // [s]
   call.batch().rollout = &rollout;
-  constexpr std::ptrdiff_t few = 4096;  // steps of worlds, which take no longer than that
+  constexpr std::ptrdiff_t few = 16384;  // steps of worlds, which take no longer than that
   std::ptrdiff_t piece = std::max(std::ptrdiff_t{1}, few / (rollout.every * call.leading().states + 1));
   do {
     rollout.end = std::min(rollout.rows, rollout.begin + piece);

@@ -6,10 +6,11 @@
 //
 // V_AB is the twist of B against A in B; A_AB the rate of its components. Any joint closes a loop this way, a
 // traced plugin too. Points held in a plane, on a line or at a distance have no joint: their rows are written
-// out.
+// out; so are a wheel's, in rolling.hpp.
 #pragma once
 
 #include "constraints/annihilator.hpp"
+#include "constraints/rolling.hpp"
 #include "dynamics/retract.hpp"
 #include "spatial/se3.hpp"
 #include "tree/joint.hpp"
@@ -56,12 +57,8 @@ struct LoopFit {
 };
 
 template <class S>
-void fit(const ModelOf<S>& closure,
-         int k,
-         const Pose<S>& X_AB,
-         const S* phi,
-         Motion<S>* columns,
-         LoopFit<S>& f) {
+void fit(
+    const ModelOf<S>& closure, int k, const Pose<S>& X_AB, const S* phi, Motion<S>* columns, LoopFit<S>& f) {
   const Pose<S> X_J = tree::evaluate(closure, k, phi, columns);
   split_along(closure.joint[k], static_cast<const Motion<S>*>(columns), f.split);
   f.split.split(spatial::log(inverse(X_J) * X_AB), f.parts);
@@ -100,12 +97,8 @@ S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
 ///
 /// A world whose φ fits already is left as it is to the last bit.
 template <class S>
-void fit_coordinates(const ModelOf<S>& closure,
-                     int k,
-                     const Pose<S>& X_AB,
-                     S* phi,
-                     Motion<S>* columns,
-                     LoopFit<S>& f) {
+void fit_coordinates(
+    const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi, Motion<S>* columns, LoopFit<S>& f) {
   using Tolerance = FitTolerance<typename S::Real>;
   const Joint& joint = closure.joint[k];
   const S o = all<S>(0);
@@ -184,6 +177,19 @@ void distance_row(const RelativeMotion<S>& motion, S length, LoopRows<S>& out) {
   out.bias[0] = fma(inverse, fnma(along, along, dot(motion.V.v, motion.V.v)), out.bias[0]);
 }
 
+/// A wheel of `radius` on the plane of A; what only holds velocities has no residual.
+template <class S>
+void wheel_rows(const RelativeMotion<S>& motion, S radius, LoopRows<S>& out) {
+  const S o = all<S>(0);
+  const Vec3<S> n = transpose_times(motion.X_AB.R, Vec3<S>{o, o, all<S>(1)});
+  const Wheel<S> wheel(n, motion.V.w, radius);
+  out.g[0] = fnma(radius, wheel.rise, motion.X_AB.p.z);
+  out.g[1] = out.g[2] = o;
+  out.bias[0] = wheel.row(wheel.n, wheel.n_rate, motion.V, out.W[0]);
+  out.bias[1] = wheel.row(wheel.t, wheel.t_rate, motion.V, out.W[1]);
+  out.bias[2] = wheel.row(wheel.s, wheel.s_rate, motion.V, out.W[2]);
+}
+
 /// The rows of loop k; φ of its joint is moved to where it fits.
 template <class S>
 void loop_rows(const ModelOf<S>& model,
@@ -205,6 +211,8 @@ void loop_rows(const ModelOf<S>& model,
       return point_row(motion, Vec3<S>{o, e, o}, p.y, 1, out);
     case LoopKind::distance:
       return distance_row(motion, all<S>(model.loop_constants[k].length), out);
+    case LoopKind::wheel:
+      return wheel_rows(motion, all<S>(model.loop_constants[k].length), out);
   }
 }
 

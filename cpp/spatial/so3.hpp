@@ -110,11 +110,11 @@ PYSIM_INLINE Vec3<S> log_quaternion(const Quaternion<S>& q) {
   using Real = typename S::Real;
   const S w = abs(q.w);
   const Vec3<S> u = {simd::flip_sign(q.x, q.w), simd::flip_sign(q.y, q.w), simd::flip_sign(q.z, q.w)};
-  const S square = dot(u, u), n = sqrt(square), t = n / w;
-  const S two = all<S>(2);
-  const S near = (two / w) * simd::polynomial(t * t, series);
+  const S square = dot(u, u), one_over_w = all<S>(1) / w, two = all<S>(2);
+  const S near = two * one_over_w * simd::polynomial(square * one_over_w * one_over_w, series);
   const auto turned = square >= all<S>(Real(1e-3)) * w * w;
   if (!simd::any<S>(turned)) return near * u;
+  const S n = sqrt(square);
   const S far = two * simd::atan2(n, w) / n;
   return select(turned, far, near) * u;
 }

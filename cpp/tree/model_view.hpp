@@ -114,12 +114,13 @@ struct Coupling {
   Real ratio, offset;
 };
 
-/// What a loop holds: a joint's motion, or a point of frame B (its origin) in frame A.
+/// What a loop holds: a joint's motion, a point of frame B (its origin) in frame A, or a wheel's.
 enum class LoopKind : int {
-  joint,    ///< X_AB is a pose of the joint
-  plane,    ///< z = 0
-  line,     ///< x = y = 0
-  distance  ///< |p| = length
+  joint,     ///< X_AB is a pose of the joint
+  plane,     ///< z = 0
+  line,      ///< x = y = 0
+  distance,  ///< |p| = length
+  wheel      ///< a disc about z of B rolls on the plane z = 0 of A
 };
 
 /// Bodies that the force of a row reaches, leaves first: a run of `way`.
@@ -138,7 +139,7 @@ struct Loop {
 template <class Real>
 struct LoopConstants {
   Real at_a[12], at_b[12];  ///< frames A and B in the engine's frames of their bodies; B turned as its joint
-  Real length;              ///< [m]
+  Real length;              ///< [m], a wheel's radius
 };
 
 /// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
@@ -192,17 +193,17 @@ struct Structure {
 template <class Real>
 struct ModelView : Structure {
   Real gravity[3];
-  const Constants<Real>* constants;  ///< [bodies]
-  const Real* armature;              ///< [nv], of the tree
-  const Passive<Real>* passive;      ///< [nv], of the tree
-  const Coupling<Real>* coupling_q;  ///< [nq] for real coordinates
-  const Coupling<Real>* coupling_v;  ///< [nv]
-  const ProgramView<Real>* program;  ///< [programs] of joints and couplings
+  const Constants<Real>* constants;           ///< [bodies]
+  const Real* armature;                       ///< [nv], of the tree
+  const Passive<Real>* passive;               ///< [nv], of the tree
+  const Coupling<Real>* coupling_q;           ///< [nq] for real coordinates
+  const Coupling<Real>* coupling_v;           ///< [nv]
+  const ProgramView<Real>* program;           ///< [programs] of joints and couplings
   const LoopConstants<Real>* loop_constants;  ///< [loops]
   const Relation<Real>* relation;             ///< [relations]
   const Term<Real>* term;                     ///< [terms]
   const Spring<Real>* spring;                 ///< [springs]
-  const ModelView<Real>* closure;  ///< the joints that close the loops, a forest of their own
+  const ModelView<Real>* closure;             ///< the joints that close the loops, a forest of their own
 
   /// Numbers in φ, the coordinates of the loops' joints.
   int loop_nq() const { return loops == 0 ? 0 : closure->nq; }
