@@ -120,8 +120,8 @@ def _check_alike(models: Sequence[Model]) -> None:
     for k, model in enumerate(models):
         if model is not models[0] and (difference := models[0].structure_difference(model)):
             problem = (
-                f"is no kin of models[0]: {difference}; the models of one call share joints, loops, couplings and "
-                "programs and differ in numbers alone, so give it a call of its own"
+                f"differs from models[0] in structure: {difference}; the models of one call share joints, loops, "
+                "couplings and programs and differ in numbers alone, so give it a call of its own"
             )
             raise ModelError(f"models[{k}]", problem)
 

@@ -8,6 +8,7 @@ programs are held to the same motion before they are timed.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,14 @@ import numpy as np
 
 import pysim
 from pysim import _engine
+from pysim.compile import compile_scene
 from pysim.inertia import Inertia, theta_to_packed
+from pysim.scene import read_scene
 from tests.benchmarks.chains import chain_urdf
 from tests.benchmarks.peers import no_forces
 from tests.benchmarks.report import row, say
 from tests.benchmarks.timing import take_turns
+from tests.oracles.variations import Variation
 
 if TYPE_CHECKING:
     from pysim.compile import Scene
@@ -41,6 +45,7 @@ def loop_rows() -> None:
         say("Exudyn is not installed; no peer.")
     for scheme, step in (("rk4", 1e-5), ("generalized_alpha", 1e-5)):
         _batch_row(scheme, step)
+        _worlds_row(scheme, step)
 
 
 def _four_bar_row() -> None:
@@ -135,6 +140,36 @@ def _batch_row(scheme: str, step: float) -> None:
     total = 1e-6 * worlds * steps
     row(
         "andrews",
+        f"{scheme}, 1024",
+        times["mine"] / total,
+        times["peer"] / total,
+        "pysim, one by one",
+    )
+
+
+def _worlds_row(scheme: str, step: float) -> None:
+    """1024 of Andrews' mechanisms, each with its own masses, lengths and spring, as above: closed, under one torque."""
+    rng, worlds, steps = np.random.default_rng(0), 1024, 20
+    spec = read_scene(SCENES / "andrews.toml")
+    specs = [replace(spec, model=Variation(rng).model(spec.model)) for _ in range(worlds)]
+    scenes = [compile_scene(each) for each in specs]
+    models, q0 = [scene.model for scene in scenes], np.array([scene.state.q for scene in scenes])
+    controls = np.tile(scenes[0].actuation.offset, (worlds, steps, 1))
+
+    def together() -> Any:
+        return pysim.rollout(models, q0, 0 * q0, controls, step, scheme)
+
+    def one_by_one() -> Any:
+        return [
+            pysim.rollout(model, q, 0 * q, own, step, scheme)
+            for model, q, own in zip(models, q0, controls, strict=True)
+        ]
+
+    np.testing.assert_array_equal(together()[0], [q for q, _ in one_by_one()])
+    times = take_turns({"mine": together, "peer": one_by_one}, rounds=5)
+    total = 1e-6 * worlds * steps
+    row(
+        "andrews, a model each",
         f"{scheme}, 1024",
         times["mine"] / total,
         times["peer"] / total,

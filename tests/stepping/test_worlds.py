@@ -12,8 +12,12 @@ import pysim
 from pysim.compile import compile_model, compile_scene
 from pysim.errors import ModelError
 from pysim.integrators import BUILTIN
+from pysim.joints import Joint, Pose, joint, real, spline
+from pysim.loops import assemble
 from pysim.scene import read_scene
-from tests.oracles.mechanisms import random_tree
+from pysim.scene.spec import CouplingSpec, LoopSpec, Mimic, SpringSpec
+from tests.loops.mechanisms import closed_tree
+from tests.oracles.mechanisms import one_body, random_theta, random_tree
 from tests.oracles.variations import Variation
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -80,3 +84,168 @@ def test_loops_couplings_springs_and_plugins_vary_from_world_to_world(name, sche
     together = pysim.rollout(models, q0, v0, controls, step, scheme)
     assert np.isfinite(together[0]).all()
     assert_same(together, rolled_alone(models, q0, v0, controls, step, scheme))
+
+
+@pytest.mark.parametrize("kind", ["helical", "cylindrical", "point_on_plane", "distance"])
+def test_loops_of_every_kind_close_by_their_own_frames(kind, rng):
+    changes = {"helical": {"parameters": {"pitch": 0.2}}, "distance": {"length": 0.5}}
+    kinds = ("revolute", "ball", "cylindrical", "universal", "revolute", "prismatic")
+    spec, q = closed_tree(rng, kind, kinds, **changes.get(kind, {}))
+    models = [compile_model(Variation(rng).model(spec)) for _ in range(WORLDS)]
+    q0 = np.array([assemble(model, q).q for model in models])
+    v0, controls = np.zeros((WORLDS, models[0].nv)), np.zeros((WORLDS, 5, models[0].nv))
+    together = pysim.rollout(models, q0, v0, controls, STEP)
+    assert np.isfinite(together[0]).all()
+    assert_same(together, rolled_alone(models, q0, v0, controls, STEP))
+
+
+@joint("test_worlds_cam")
+class Cam(Joint):
+    """A spline and a force whose numbers are fields."""
+
+    rise: float  # [m]
+    pull: float  # [N]
+    coordinates = real("angle")
+
+    def placement(self, q):
+        lift = spline(q.angle, [-2.0, -1.0, 0.0, 1.0, 2.0], [0.0, 0.1, self.rise, 0.3, 0.2])
+        return Pose.rotate_z(q.angle) @ Pose.translate(0.1, 0, lift)
+
+    def force(self, q, v):
+        return [-self.pull * np.sin(q.angle) - 0.1 * v.angle]
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "implicit_midpoint"])
+def test_splines_and_forces_of_plugins_have_the_numbers_of_their_world(scheme, rng):
+    fields = [{"rise": 0.2 + 0.01 * k, "pull": 1.0 + 0.3 * k} for k in range(WORLDS)]
+    theta = random_theta(rng)
+    models = [compile_model(one_body("test_worlds_cam", theta, parameters=f)) for f in fields]
+    assert all(motion.startswith("program") for motion in models[0].joint_motions)
+    q0, v0 = rng.uniform(-1.5, 1.5, (WORLDS, 1)), rng.normal(size=(WORLDS, 1))
+    controls = np.zeros((WORLDS, 200, 1))
+    together = pysim.rollout(models, q0, v0, controls, STEP, scheme)
+    assert_same(together, rolled_alone(models, q0, v0, controls, STEP, scheme))
+
+
+def test_order_threads_and_instruction_set_change_no_bit(rng):
+    models = random_models(rng)
+    q0 = np.array([model.random_configuration(rng) for model in models])
+    v0, order = rng.normal(size=(WORLDS, models[0].nv)), rng.permutation(WORLDS)
+    together = pysim.rollout(models, q0, v0, None, STEP, steps=4)
+    mixed = [models[k] for k in order]
+    np.testing.assert_array_equal(
+        pysim.rollout(mixed, q0[order], v0[order], None, STEP, steps=4)[0], together[0][order]
+    )
+    np.testing.assert_array_equal(
+        pysim.rollout(models, q0, v0, None, STEP, steps=4, threads=3)[0], together[0]
+    )
+    for name in set(pysim.available_isas()) - {"baseline"}:
+        pysim.use_isa(name)
+        np.testing.assert_array_equal(
+            pysim.rollout(models, q0, v0, None, STEP, steps=4)[0], together[0]
+        )
+    pysim.use_isa("auto")
+
+
+def test_every_instruction_set_gives_the_bits_of_its_own_worlds_alone(rng, isa):
+    assert isa in pysim.available_isas()
+    models = random_models(rng, mimic=True)
+    q0 = np.array([model.random_configuration(rng) for model in models])
+    v0, controls = np.zeros((WORLDS, models[0].nv)), np.zeros((WORLDS, 3, models[0].nv))
+    together = pysim.rollout(models, q0, v0, controls, STEP)
+    assert_same(together, rolled_alone(models, q0, v0, controls, STEP))
+
+
+def test_one_start_and_one_control_serve_every_model(rng):
+    spec = random_tree(rng, ("revolute", "prismatic"))
+    models = [compile_model(Variation(rng).model(spec)) for _ in range(3)]
+    controls = rng.normal(size=(5, 2))
+    together = pysim.rollout(models, np.zeros(2), np.zeros(2), controls, STEP)
+    rows = [(np.zeros((3, 2))), np.zeros((3, 2)), np.tile(controls, (3, 1, 1))]
+    assert_same(together, rolled_alone(models, *rows, STEP))
+
+
+def test_a_model_for_every_world_is_the_same_as_one_for_all(rng):
+    model = compile_model(random_tree(rng))
+    q0 = np.array([model.random_configuration(rng) for _ in range(WORLDS)])
+    v0 = rng.normal(size=(WORLDS, model.nv))
+    twin = compile_model(model.spec)
+    expected = pysim.rollout(model, q0, v0, None, STEP, steps=3)
+    for models in ([model] * WORLDS, [model, *[twin] * (WORLDS - 1)]):
+        found = pysim.rollout(models, q0, v0, None, STEP, steps=3)
+        np.testing.assert_array_equal(found[0], expected[0])
+
+
+CHAIN = ("revolute", "cylindrical", "prismatic", "revolute")
+KIN = "; the models of one call share joints, loops, couplings and programs and differ in numbers alone, so give it "
+
+
+def changed(spec, k, **changes):
+    joints = tuple(replace(j, **changes) if i == k else j for i, j in enumerate(spec.joints))
+    return replace(spec, joints=joints)
+
+
+def test_models_that_differ_in_structure_are_refused_by_what_differs(rng):
+    spec = random_tree(rng, CHAIN, chain=True)
+    spring = SpringSpec("s", "world", "body1", np.zeros(3), np.ones(3), 1.0, 0.0, 0.0)
+    gear = CouplingSpec("gear", {"joint0": 1.0, "joint3": 2.0})
+    other_gear = CouplingSpec("gear", {"joint0": 1.0, "joint2": 2.0})
+    loop = LoopSpec("loop", "distance", "body0", "body3", np.eye(4), np.eye(4), length=1.0)
+    tied = replace(spec, couplings=(gear,), loops=(loop,), springs=(spring,))
+    cases = {
+        "its joint 'joint3' moves in another way": (spec, changed(spec, 3, type="prismatic")),
+        "it has 3 moving bodies, not 4": (spec, random_tree(rng, CHAIN[:3], chain=True)),
+        "its joint 0 is 'hip', not 'joint0'": (spec, changed(spec, 0, name="hip")),
+        "its joint 'joint3' hangs on another body": (spec, changed(spec, 3, parent="body1")),
+        "its joint 'joint3' follows another one": (spec, changed(spec, 3, mimic=Mimic("joint0"))),
+        "it has 0 couplings, not 1": (tied, replace(tied, couplings=())),
+        "its coupling 'gear' ties other coordinates": (
+            tied,
+            replace(tied, couplings=(other_gear,)),
+        ),
+        "it has 0 loops, not 1": (tied, replace(tied, loops=())),
+        "its loop 'loop' ties other bodies": (
+            tied,
+            replace(tied, loops=(replace(loop, b="body2"),)),
+        ),
+        "its loop 'loop' is of another type": (
+            tied,
+            replace(tied, loops=(replace(loop, type="point_on_plane"),)),
+        ),
+        "it has 0 springs between bodies, not 1": (tied, replace(tied, springs=())),
+        "its spring 0 hangs on other bodies": (
+            tied,
+            replace(tied, springs=(replace(spring, b="body3"),)),
+        ),
+    }
+    for difference, pair in cases.items():
+        first, second = map(compile_model, pair)
+        zeros = np.zeros((2, first.nq))
+        with pytest.raises(ModelError) as caught:
+            pysim.rollout([first, second], zeros, zeros, None, STEP, steps=1)
+        text = f"models[1]: differs from models[0] in structure: {difference}{KIN}a call of its own"
+        assert str(caught.value) == text
+
+
+def test_programs_that_simplify_differently_are_refused_by_the_plugin(rng):
+    theta = random_theta(rng)
+    models = [
+        compile_model(one_body("test_worlds_cam", theta, parameters={"rise": 0.2, "pull": pull}))
+        for pull in (1.5, 0.0)
+    ]
+    message = (
+        "the program of 'joint' has other instructions: some of its numbers are equal, or 0 or 1"
+    )
+    with pytest.raises(ModelError, match=message):
+        pysim.rollout(models, np.zeros(1), np.zeros(1), None, STEP, steps=1)
+
+
+def test_as_many_worlds_as_models_are_asked_for(rng):
+    spec = random_tree(rng, ("revolute",))
+    models = [compile_model(Variation(rng).model(spec)) for _ in range(3)]
+    with pytest.raises(
+        ValueError, match="there are 3 models for 2 worlds; give one for all or one"
+    ):
+        pysim.rollout(models, np.zeros((2, 1)), np.zeros((2, 1)), None, STEP, steps=1)
+    with pytest.raises(ValueError, match="models must hold a model for every world, got none"):
+        pysim.rollout([], np.zeros((0, 1)), np.zeros((0, 1)), None, STEP, steps=1)
