@@ -5,6 +5,7 @@
 // here is only a loop over instructions, whose cost is shared by the lanes.
 #pragma once
 
+#include "simd/lookup.hpp"
 #include "simd/math.hpp"
 #include "tree/model_view.hpp"
 
