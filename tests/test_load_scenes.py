@@ -33,7 +33,7 @@ def test_a_world_is_the_scene_that_load_scene_makes_of_its_values():
 
 def test_what_is_wrong_is_said_by_world_and_key():
     cases = {
-        "world 2: --set body.K1.mass: must not be negative [kg], got -3": {
+        "world 2: --set body.K1.mass: must not be negative [kg], got -3.0": {
             "body.K1.mass": [1.0, 2.0, -3.0]
         },
         "overrides: simulation.step: has values for 1 worlds, but body.K1.mass for 2; give one for each world": {
