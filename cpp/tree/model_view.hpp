@@ -128,6 +128,11 @@ struct Way {
   int first, count;
 };
 
+/// Rows up to one of them whose forces reach a body that its force reaches: a run of `met`.
+struct Meeting {
+  int first, count;
+};
+
 /// Loop k is closed by joint k of the closure.
 struct Loop {
   LoopKind kind;
@@ -185,8 +190,10 @@ struct Structure {
   int programs;
   int loops, rows;  ///< loops, and the rows of all constraints
   const Loop* loop;
-  const Way* row_way;  ///< [rows] the bodies that the force of a row reaches
-  const int* way;      ///< bodies, way after way
+  const Way* row_way;          ///< [rows] the bodies that the force of a row reaches
+  const int* way;              ///< bodies, way after way
+  const Meeting* row_meeting;  ///< [rows]
+  const int* met;              ///< rows, meeting after meeting
   int relations, terms, springs;
 };
 

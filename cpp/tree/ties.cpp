@@ -132,6 +132,23 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
   }
 }
 
+void Model::find_meetings() {
+  for (const Way& way : row_ways_) {
+    std::vector<bool> reached(joints_.size(), false);
+    for (int n = 0; n < way.count; ++n) reached[static_cast<std::size_t>(ways_[way.first + n])] = true;
+    Meeting meeting = {static_cast<int>(met_.size()), 0};
+    for (const Way& other : row_ways_) {
+      const int* const bodies = ways_.data() + other.first;
+      if (std::any_of(bodies, bodies + other.count, [&](int b) { return reached[b]; })) {
+        met_.push_back(static_cast<int>(&other - row_ways_.data()));
+      }
+      if (&other == &way) break;
+    }
+    meeting.count = static_cast<int>(met_.size()) - meeting.first;
+    meetings_.push_back(meeting);
+  }
+}
+
 void Model::hang_springs(const std::vector<Spring<double>>& springs) {
   for (Spring<double> s : springs) {
     if (std::min(s.a, s.b) < -1 || std::max(s.a, s.b) >= nbodies()) {
