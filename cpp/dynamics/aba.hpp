@@ -44,13 +44,19 @@ void spread_velocity(const ModelView<typename S::Real>& model,
                      AbaBody<S>* body,
                      Motion<S>* columns,
                      const tree::Turns<S>& turns) {
+  Motion<S> V;
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
     B.X_PB = tree::evaluate(model, b, q, turns, columns);
 
-    Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
-    for (int i = 0; i < joint.nv; ++i) V = plus(V, tree::axis(joint, columns, i), v[joint.v + i]);
+    if (joint.parent < 0) {
+      V = spatial::zero_motion<S>();
+    } else {
+      if (joint.parent < b - 1) V = body[joint.parent].V;
+      V = to_child(B.X_PB, V);
+    }
+    V = plus_joint_twist(V, joint, columns, v);
     B.V = V;
     B.c = tree::cross_joint_twist(V, joint, columns, v);
     if (joint.biased) B.c += tree::bias(model, b, columns, v);

@@ -39,15 +39,12 @@ void rnea(const ModelView<typename S::Real>& model,
       V = spatial::zero_motion<S>();
       acc = to_child(B.X_PB, minus_gravity<S>(model));
     } else {
-      const bool first_child = joint.parent == b - 1;
-      V = to_child(B.X_PB, first_child ? V : moving[joint.parent].V);
-      acc = to_child(B.X_PB, first_child ? acc : moving[joint.parent].a);
+      if (joint.parent < b - 1) V = moving[joint.parent].V, acc = moving[joint.parent].a;
+      V = to_child(B.X_PB, V);
+      acc = to_child(B.X_PB, acc);
     }
-    for (int i = 0; i < joint.nv; ++i) {
-      const auto Sj = tree::axis(joint, columns, i);
-      V = plus(V, Sj, v[joint.v + i]);
-      if (a != nullptr) acc = plus(acc, Sj, a[joint.v + i]);
-    }
+    V = plus_joint_twist(V, joint, columns, v);
+    if (a != nullptr) acc = plus_joint_twist(acc, joint, columns, a);
     acc += tree::cross_joint_twist(V, joint, columns, v);
     if (joint.biased) acc += tree::bias(model, b, columns, v);
     if (joint.fork >= 0) moving[b] = {V, acc};
