@@ -44,18 +44,12 @@ void spread_velocity(const ModelView<typename S::Real>& model,
                      AbaBody<S>* body,
                      Motion<S>* columns,
                      const tree::Turns<S>& turns) {
-  Motion<S> V;
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
     B.X_PB = tree::evaluate(model, b, q, turns, columns);
 
-    if (joint.parent < 0) {
-      V = spatial::zero_motion<S>();
-    } else {
-      if (joint.parent < b - 1) V = body[joint.parent].V;
-      V = to_child(B.X_PB, V);
-    }
+    Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
     V = plus_joint_twist(V, joint, columns, v);
     B.V = V;
     B.c = tree::cross_joint_twist(V, joint, columns, v);
@@ -99,7 +93,7 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
     // the first child to arrive finds the parent's own inertia, which is never stored alone
     const ArticulatedInertia<S> own =
         joint.last_child ? articulated(body_inertia<S>(model, joint.parent)) : P.IA;
-    P.pA += to_parent(B.X_PB, pA + IA * B.c);
+    P.pA = plus_to_parent(P.pA, B.X_PB, pA + IA * B.c);
     IA = own + to_parent(B.X_PB, IA);
     if (joint.parent < b - 1) P.IA = IA;
   }

@@ -62,7 +62,9 @@ void rnea(const ModelView<typename S::Real>& model,
       tau[k] = dot(tree::axis(joint, columns, i), B.F);
       if (a != nullptr) tau[k] = fma(all<S>(model.armature[k]), a[k], tau[k]);
     }
-    if (joint.parent >= 0) body[joint.parent].F += to_parent(B.X_PB, B.F);
+    if (joint.parent < 0) continue;
+    Force<S>& F_P = body[joint.parent].F;
+    F_P = plus_to_parent(F_P, B.X_PB, B.F);
   }
 }
 

@@ -38,6 +38,12 @@ PYSIM_INLINE Vec3<S> operator*(const Mat3<S>& A, const Vec3<S>& b) {
   return fma(b.z, A.z, fma(b.y, A.y, b.x * A.x));
 }
 
+/// c + A b.
+template <class S>
+PYSIM_INLINE Vec3<S> multiply_add(const Mat3<S>& A, const Vec3<S>& b, const Vec3<S>& c) {
+  return fma(b.z, A.z, fma(b.y, A.y, fma(b.x, A.x, c)));
+}
+
 template <class S>
 PYSIM_INLINE Mat3<S> operator*(const Mat3<S>& A, const Mat3<S>& B) {
   return {A * B.x, A * B.y, A * B.z};

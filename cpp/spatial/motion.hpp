@@ -91,6 +91,14 @@ PYSIM_INLINE Force<S> to_parent(const Pose<S>& X_AB, const Force<S>& F) {
   return {f, cross_add(X_AB.p, f, X_AB.R * F.t)};
 }
 
+/// F + X_AB* F_B.
+template <class S>
+PYSIM_INLINE Force<S> plus_to_parent(const Force<S>& F, const Pose<S>& X_AB, const Force<S>& F_B) {
+  const Vec3<S> f = X_AB.R * F_B.f;
+  // the moment arrives last and passes through three operations alone: a chain of bodies waits for them
+  return {F.f + f, multiply_add(X_AB.R, F_B.t, cross_add(X_AB.p, f, F.t))};
+}
+
 /// F_B = X_BA* F_A = [Rᵀf; Rᵀ(τ − p×f)].
 template <class S>
 PYSIM_INLINE Force<S> to_child(const Pose<S>& X_AB, const Force<S>& F) {
