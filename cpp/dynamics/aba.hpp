@@ -91,10 +91,11 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
 
     AbaBody<S>& P = body[joint.parent];
     // the first child to arrive finds the parent's own inertia, which is never stored alone
-    const ArticulatedInertia<S> own =
-        joint.last_child ? articulated(body_inertia<S>(model, joint.parent)) : P.IA;
-    P.pA = plus_to_parent(P.pA, B.X_PB, pA + IA * B.c);
-    IA = own + to_parent(B.X_PB, IA);
+    const bool across_z = tree::turns_about_z(joint) && !joint.biased;
+    pA = across_z ? multiply_add_across_z(IA, B.c, pA) : multiply_add(IA, B.c, pA);
+    P.pA = plus_to_parent(P.pA, B.X_PB, pA);
+    const ArticulatedInertia<S> arriving = to_parent(B.X_PB, IA);
+    IA = joint.last_child ? body_inertia<S>(model, joint.parent) + arriving : P.IA + arriving;
     if (joint.parent < b - 1) P.IA = IA;
   }
 }
@@ -110,7 +111,7 @@ void spread_acceleration(const ModelView<typename S::Real>& model,
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
     const Motion<S> a_P = joint.parent < 0 ? minus_gravity<S>(model) : body[joint.parent].c;
-    Motion<S> acc = to_child(B.X_PB, a_P) + B.c;
+    Motion<S> acc = plus_to_child(B.c, B.X_PB, a_P);
     for (int i = 0; i < joint.nv; ++i) {
       const int k = joint.v + i;
       const Elimination<S>& E = elimination[k];

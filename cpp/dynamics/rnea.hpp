@@ -45,12 +45,12 @@ void rnea(const ModelView<typename S::Real>& model,
     }
     V = plus_joint_twist(V, joint, columns, v);
     if (a != nullptr) acc = plus_joint_twist(acc, joint, columns, a);
-    acc += tree::cross_joint_twist(V, joint, columns, v);
+    acc = tree::plus_cross_joint_twist(acc, V, joint, columns, v);
     if (joint.biased) acc += tree::bias(model, b, columns, v);
     if (joint.fork >= 0) moving[b] = {V, acc};
 
     const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
-    B.F = M * acc + cross(V, M * V);
+    B.F = cross_add(V, M * V, M * acc);
     if (f_ext != nullptr) B.F = B.F - f_ext[b];
   }
 

@@ -71,10 +71,23 @@ PYSIM_INLINE Force<S> cross(const Motion<S>& V, const Force<S>& F) {
   return {cross(V.w, F.f), cross_add(V.v, F.f, cross(V.w, F.t))};
 }
 
+/// F + V ×* H.
+template <class S>
+PYSIM_INLINE Force<S> cross_add(const Motion<S>& V, const Force<S>& H, const Force<S>& F) {
+  return {cross_add(V.w, H.f, F.f), cross_add(V.v, H.f, cross_add(V.w, H.t, F.t))};
+}
+
 /// V_B = X_BA V_A = [Rᵀ(v − p×ω); Rᵀω], given X_AB = (R, p).
 template <class S>
 PYSIM_INLINE Motion<S> to_child(const Pose<S>& X_AB, const Motion<S>& V) {
   return {transpose_times(X_AB.R, cross_add(V.w, X_AB.p, V.v)), transpose_times(X_AB.R, V.w)};
+}
+
+/// V + X_BA V_A.
+template <class S>
+PYSIM_INLINE Motion<S> plus_to_child(const Motion<S>& V, const Pose<S>& X_AB, const Motion<S>& V_A) {
+  return {transpose_multiply_add(X_AB.R, cross_add(V_A.w, X_AB.p, V_A.v), V.v),
+          transpose_multiply_add(X_AB.R, V_A.w, V.w)};
 }
 
 /// V_A = X_AB V_B = [R v + p×Rω; Rω].

@@ -199,4 +199,16 @@ PYSIM_INLINE Motion<S> cross_joint_twist(const Motion<S>& V,
   return cross(V, joint_twist(joint, stored_columns, v));
 }
 
+/// a + V × S v.
+template <class S>
+PYSIM_INLINE Motion<S> plus_cross_joint_twist(
+    const Motion<S>& a, const Motion<S>& V, const Joint& joint, const Motion<S>* stored_columns, const S* v) {
+  if (turns_about_z(joint)) {
+    const S s = v[joint.v];
+    return {{fma(V.v.y, s, a.v.x), fnma(V.v.x, s, a.v.y), a.v.z},
+            {fma(V.w.y, s, a.w.x), fnma(V.w.x, s, a.w.y), a.w.z}};
+  }
+  return a + cross_joint_twist(V, joint, stored_columns, v);
+}
+
 }  // namespace pysim::tree
