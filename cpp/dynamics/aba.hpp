@@ -12,6 +12,7 @@
 #pragma once
 
 #include "dynamics/kinematics.hpp"
+#include "spatial/hinged.hpp"
 
 namespace pysim::dynamics {
 
@@ -60,6 +61,12 @@ void spread_velocity(const ModelView<typename S::Real>& model,
   }
 }
 
+/// True of a joint that turns freely about z, and through which the inertia about z does not pass.
+template <class Real>
+PYSIM_INLINE bool is_hinge(const ModelView<Real>& model, const Joint& joint) {
+  return tree::turns_about_z(joint) && !joint.biased && model.armature[joint.v] == 0;
+}
+
 /// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent.
 ///
 /// A body's first child is its neighbour and comes last: what it brings is used at once and never stored.
@@ -76,6 +83,7 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
     AbaBody<S>& B = body[b];
     if (joint.leaf) IA = articulated(body_inertia<S>(model, b));
     Force<S> pA = B.pA;
+    const bool hinge = is_hinge(model, joint);
     for (int i = joint.nv - 1; i >= 0; --i) {
       const int k = joint.v + i;
       const auto Sj = tree::axis(joint, columns, i);
@@ -84,17 +92,24 @@ void reduce_to_root(const ModelView<typename S::Real>& model,
       E.inv_D = all<S>(1) / (dot(Sj, E.U) + all<S>(model.armature[k]));
       E.u = tau[k] - dot(Sj, pA);
       if (joint.parent < 0 && i == 0) break;  // the world does not move
-      IA = plus_outer(IA, E.U, -E.inv_D);
+      if (!hinge) IA = plus_outer(IA, E.U, -E.inv_D);
       pA = fma(E.inv_D * E.u, E.U, pA);
     }
     if (joint.parent < 0) continue;
 
     AbaBody<S>& P = body[joint.parent];
     // the first child to arrive finds the parent's own inertia, which is never stored alone
-    const bool across_z = tree::turns_about_z(joint) && !joint.biased;
-    pA = across_z ? multiply_add_across_z(IA, B.c, pA) : multiply_add(IA, B.c, pA);
+    ArticulatedInertia<S> arriving;
+    if (hinge) {
+      const Elimination<S>& E = elimination[joint.v];
+      const spatial::HingedInertia<S> rest = hinged(IA, E.U, -E.inv_D);
+      pA = multiply_add_across_z(rest, B.c, pA);
+      arriving = to_parent(B.X_PB, rest);
+    } else {
+      pA = multiply_add(IA, B.c, pA);
+      arriving = to_parent(B.X_PB, IA);
+    }
     P.pA = plus_to_parent(P.pA, B.X_PB, pA);
-    const ArticulatedInertia<S> arriving = to_parent(B.X_PB, IA);
     IA = joint.last_child ? body_inertia<S>(model, joint.parent) + arriving : P.IA + arriving;
     if (joint.parent < b - 1) P.IA = IA;
   }

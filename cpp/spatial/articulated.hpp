@@ -53,22 +53,6 @@ PYSIM_INLINE Force<S> multiply_add(const ArticulatedInertia<S>& A, const Motion<
           transpose_multiply_add(A.H, a.v, multiply_add(columns(A.I), a.w, F.t))};
 }
 
-/// F + IA a of an acceleration that is zero along and about z, as V × S v is of a joint that turns about z.
-template <class S>
-PYSIM_INLINE Force<S> multiply_add_across_z(const ArticulatedInertia<S>& A,
-                                            const Motion<S>& a,
-                                            const Force<S>& F) {
-  const Mat3<S> M = columns(A.M), I = columns(A.I);
-  const auto across = [](const Mat3<S>& B, const Vec3<S>& b, const Vec3<S>& c) {
-    return fma(b.y, B.y, fma(b.x, B.x, c));
-  };
-  const Vec3<S> t = across(I, a.w, F.t);
-  return {across(A.H, a.w, across(M, a.v, F.f)),
-          {fma(A.H.x.y, a.v.y, fma(A.H.x.x, a.v.x, t.x)),
-           fma(A.H.y.y, a.v.y, fma(A.H.y.x, a.v.x, t.y)),
-           fma(A.H.z.y, a.v.y, fma(A.H.z.x, a.v.x, t.z))}};
-}
-
 /// A + s U Uᵀ.
 template <class S>
 PYSIM_INLINE ArticulatedInertia<S> plus_outer(const ArticulatedInertia<S>& A, const Force<S>& U, S s) {
