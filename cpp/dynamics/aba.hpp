@@ -130,7 +130,7 @@ void spread_acceleration(const ModelView<typename S::Real>& model,
     for (int i = 0; i < joint.nv; ++i) {
       const int k = joint.v + i;
       const Elimination<S>& E = elimination[k];
-      a[k] = E.inv_D * (E.u - dot(acc, E.U));
+      a[k] = E.inv_D * (E.u - dot_add(acc.v, E.U.f, dot(acc.w, E.U.t)));
       acc = plus(acc, tree::axis(joint, columns, i), a[k]);
     }
     B.c = acc;

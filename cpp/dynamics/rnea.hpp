@@ -50,7 +50,7 @@ void rnea(const ModelView<typename S::Real>& model,
     if (joint.fork >= 0) moving[b] = {V, acc};
 
     const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
-    B.F = cross_add(V, M * V, M * acc);
+    B.F = newton_euler(M, V, acc);
     if (f_ext != nullptr) B.F = B.F - f_ext[b];
   }
 

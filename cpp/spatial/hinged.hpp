@@ -5,8 +5,8 @@
 
 namespace pysim::spatial {
 
-/// An articulated inertia without its part about z, where a body turns freely: a turn about z meets no resistance,
-/// IA [0; z] = 0.
+/// An articulated inertia without its part about z, where a body turns freely: a turn about z meets no
+/// resistance, IA [0; z] = 0.
 ///
 ///     IA = [ M   H ]      H  two columns, the third is zero      [kg·m]
 ///          [ Hᵀ  I ]      I  its third row and column are zero   [kg·m²]
@@ -37,7 +37,9 @@ PYSIM_INLINE HingedInertia<S> hinged(const ArticulatedInertia<S>& A, const Force
 
 /// F + IA a where a_z = 0 in both halves, as of  a = V × [0; z] s.
 template <class S>
-PYSIM_INLINE Force<S> multiply_add_across_z(const HingedInertia<S>& A, const Motion<S>& a, const Force<S>& F) {
+PYSIM_INLINE Force<S> multiply_add_across_z(const HingedInertia<S>& A,
+                                            const Motion<S>& a,
+                                            const Force<S>& F) {
   const Sym3<S>& M = A.M;
   const Vec3<S> f = fma(a.v.y, {M.xy, M.yy, M.yz}, fma(a.v.x, {M.xx, M.xy, M.zx}, F.f));
   const S tx = fma(A.xy, a.w.y, fma(A.xx, a.w.x, F.t.x)), ty = fma(A.yy, a.w.y, fma(A.xy, a.w.x, F.t.y));

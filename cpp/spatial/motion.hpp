@@ -71,12 +71,6 @@ PYSIM_INLINE Force<S> cross(const Motion<S>& V, const Force<S>& F) {
   return {cross(V.w, F.f), cross_add(V.v, F.f, cross(V.w, F.t))};
 }
 
-/// F + V ×* H.
-template <class S>
-PYSIM_INLINE Force<S> cross_add(const Motion<S>& V, const Force<S>& H, const Force<S>& F) {
-  return {cross_add(V.w, H.f, F.f), cross_add(V.v, H.f, cross_add(V.w, H.t, F.t))};
-}
-
 /// V_B = X_BA V_A = [Rᵀ(v − p×ω); Rᵀω], given X_AB = (R, p).
 template <class S>
 PYSIM_INLINE Motion<S> to_child(const Pose<S>& X_AB, const Motion<S>& V) {

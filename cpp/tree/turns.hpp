@@ -40,7 +40,8 @@ PYSIM_INLINE Turns<S> turns(const S* q, int nq, Workspace<S>& w) {
     for (int i = 0; i < nq; i += Full::width) {
       const auto* angles = &q[i].lanes;
       Full s, c;
-      simd::sincos(nq - i < Full::width ? simd::load_first<Full>(angles, nq - i) : simd::load<Full>(angles), s, c);
+      simd::sincos(
+          nq - i < Full::width ? simd::load_first<Full>(angles, nq - i) : simd::load<Full>(angles), s, c);
       simd::store(s, &sin[i].lanes);
       simd::store(c, &cos[i].lanes);
     }
