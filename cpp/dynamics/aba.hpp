@@ -12,6 +12,7 @@
 #pragma once
 
 #include "dynamics/kinematics.hpp"
+#include "spatial/hinged.hpp"
 
 namespace pysim::dynamics {
 
@@ -50,7 +51,7 @@ void spread_velocity(const ModelOf<S>& model,
     B.X_PB = tree::evaluate(model, b, q, turns, columns);
 
     Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
-    for (int i = 0; i < joint.nv; ++i) V = plus(V, tree::axis(joint, columns, i), v[joint.v + i]);
+    V = plus_joint_twist(V, joint, columns, v);
     B.V = V;
     B.c = tree::cross_joint_twist(V, joint, columns, v);
     if (joint.biased) B.c += tree::bias(model, b, columns, v);
@@ -84,17 +85,25 @@ void reduce_to_root(const ModelOf<S>& model,
       E.inv_D = all<S>(1) / (dot(Sj, E.U) + all<S>(model.armature[k]));
       E.u = tau[k] - dot(Sj, pA);
       if (joint.parent < 0 && i == 0) break;  // the world does not move
-      IA = plus_outer(IA, E.U, -E.inv_D);
+      if (!joint.hinge) IA = plus_outer(IA, E.U, -E.inv_D);
       pA = fma(E.inv_D * E.u, E.U, pA);
     }
     if (joint.parent < 0) continue;
 
     AbaBody<S>& P = body[joint.parent];
     // the first child to arrive finds the parent's own inertia, which is never stored alone
-    const ArticulatedInertia<S> own =
-        joint.last_child ? articulated(body_inertia<S>(model, joint.parent)) : P.IA;
-    P.pA += to_parent(B.X_PB, pA + IA * B.c);
-    IA = own + to_parent(B.X_PB, IA);
+    ArticulatedInertia<S> arriving;
+    if (joint.hinge) {  // the inertia about z does not pass
+      const Elimination<S>& E = elimination[joint.v];
+      const spatial::HingedInertia<S> rest = hinged(IA, E.U, -E.inv_D);
+      pA = multiply_add_across_z(rest, B.c, pA);
+      arriving = to_parent(B.X_PB, rest);
+    } else {
+      pA = multiply_add(IA, B.c, pA);
+      arriving = to_parent(B.X_PB, IA);
+    }
+    P.pA = plus_to_parent(P.pA, B.X_PB, pA);
+    IA = joint.last_child ? body_inertia<S>(model, joint.parent) + arriving : P.IA + arriving;
     if (joint.parent < b - 1) P.IA = IA;
   }
 }
@@ -110,11 +119,11 @@ void spread_acceleration(const ModelOf<S>& model,
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
     const Motion<S> a_P = joint.parent < 0 ? minus_gravity<S>(model) : body[joint.parent].c;
-    Motion<S> acc = to_child(B.X_PB, a_P) + B.c;
+    Motion<S> acc = plus_to_child(B.c, B.X_PB, a_P);
     for (int i = 0; i < joint.nv; ++i) {
       const int k = joint.v + i;
       const Elimination<S>& E = elimination[k];
-      a[k] = E.inv_D * (E.u - dot(acc, E.U));
+      a[k] = E.inv_D * (E.u - dot_add(acc.v, E.U.f, dot(acc.w, E.U.t)));
       acc = plus(acc, tree::axis(joint, columns, i), a[k]);
     }
     B.c = acc;

@@ -50,7 +50,7 @@ void joint_reactions(const ModelOf<S>& model,
   spread_motion(model, q, v, a, minus_gravity<S>(model), body, columns);
   for (int b = 0; b < model.bodies; ++b) {
     const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
-    F[b] = M * body[b].a + cross(body[b].V, M * body[b].V);
+    F[b] = newton_euler(M, body[b].V, body[b].a);
     if (f_ext != nullptr) F[b] = F[b] - f_ext[b];
   }
   for (int b = model.bodies - 1; b >= 0; --b) {

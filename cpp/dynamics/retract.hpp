@@ -41,6 +41,12 @@ PYSIM_INLINE void store(const Quaternion<S>& a, S* p) {
   p[0] = a.x, p[1] = a.y, p[2] = a.z, p[3] = a.w;
 }
 
+/// True if the configuration is a vector space: no joint holds a quaternion, q and v have the same places.
+template <class Real>
+PYSIM_INLINE bool is_flat(const ModelView<Real>& model) {
+  return model.own_nq == model.own_nv;
+}
+
 /// q1 = q ⊕ dq of one joint's coordinates. The quaternions of q1 are unit to rounding. q1 may be q.
 template <class S>
 void retract_joint(const Joint& joint, const S* q, const S* dq, S* q1) {
@@ -71,6 +77,10 @@ void retract_joint(const Joint& joint, const S* q, const S* dq, S* q1) {
 /// q1 = q ⊕ dq, joint by joint. q1 may be q.
 template <class S>
 void retract(const ModelOf<S>& model, const S* q, const S* dq, S* q1) {
+  if (is_flat(model)) {
+    for (int i = 0; i < model.own_nq; ++i) q1[i] = q[i] + dq[i];
+    return;
+  }
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_q < 0) continue;
@@ -114,6 +124,10 @@ void difference(const ModelOf<S>& model, const S* q0, const S* q1, S* dq) {
 /// ξ̇ for q(t) = q ⊕ ξ(t) moving with velocity v:  ξ̇ = J_r⁻¹(ξ) v  [Munthe-Kaas 1998].
 template <class S>
 void lift(const ModelOf<S>& model, const S* xi, const S* v, S* rate) {
+  if (is_flat(model)) {
+    for (int i = 0; i < model.own_nv; ++i) rate[i] = v[i];
+    return;
+  }
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     if (joint.own_v < 0) continue;

@@ -39,21 +39,18 @@ void rnea(const ModelOf<S>& model,
       V = spatial::zero_motion<S>();
       acc = to_child(B.X_PB, minus_gravity<S>(model));
     } else {
-      const bool first_child = joint.parent == b - 1;
-      V = to_child(B.X_PB, first_child ? V : moving[joint.parent].V);
-      acc = to_child(B.X_PB, first_child ? acc : moving[joint.parent].a);
+      if (joint.parent < b - 1) V = moving[joint.parent].V, acc = moving[joint.parent].a;
+      V = to_child(B.X_PB, V);
+      acc = to_child(B.X_PB, acc);
     }
-    for (int i = 0; i < joint.nv; ++i) {
-      const auto Sj = tree::axis(joint, columns, i);
-      V = plus(V, Sj, v[joint.v + i]);
-      if (a != nullptr) acc = plus(acc, Sj, a[joint.v + i]);
-    }
-    acc += tree::cross_joint_twist(V, joint, columns, v);
+    V = plus_joint_twist(V, joint, columns, v);
+    if (a != nullptr) acc = plus_joint_twist(acc, joint, columns, a);
+    acc = tree::plus_cross_joint_twist(acc, V, joint, columns, v);
     if (joint.biased) acc += tree::bias(model, b, columns, v);
     if (joint.fork >= 0) moving[b] = {V, acc};
 
     const auto M = spatial::all_inertia<S>(model.constants[b].inertia);
-    B.F = M * acc + cross(V, M * V);
+    B.F = newton_euler(M, V, acc);
     if (f_ext != nullptr) B.F = B.F - f_ext[b];
   }
 
@@ -65,7 +62,9 @@ void rnea(const ModelOf<S>& model,
       tau[k] = dot(tree::axis(joint, columns, i), B.F);
       if (a != nullptr) tau[k] = fma(all<S>(model.armature[k]), a[k], tau[k]);
     }
-    if (joint.parent >= 0) body[joint.parent].F += to_parent(B.X_PB, B.F);
+    if (joint.parent < 0) continue;
+    Force<S>& F_P = body[joint.parent].F;
+    F_P = plus_to_parent(F_P, B.X_PB, B.F);
   }
 }
 

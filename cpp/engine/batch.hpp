@@ -118,11 +118,18 @@ struct States {
   std::ptrdiff_t first;
   Workspace<S> w;
 
-  /// `count` numbers of each row.
+  /// `count` numbers of each row, to be changed.
   S* load(const Real* rows, int count) {
     S* const packs = w.template take<S>(count);
     simd::load_rows(rows + first * count, count, count, packs);
     return packs;
+  }
+
+  /// `count` numbers of each row. A single state's are read where the caller has them: of numbers copied one
+  /// by one a vector can be read only when the copies have reached the cache.
+  const S* read(const Real* rows, int count) {
+    if constexpr (S::width == 1) return reinterpret_cast<const S*>(rows + first * count);
+    return load(rows, count);
   }
 
   void save(const S* packs, Real* rows, int count) const {
@@ -139,7 +146,9 @@ struct States {
   }
 
   /// The user's q, and behind it what Python computed.
-  S* own_q() {
+  const S* own_q() { return model.callback_numbers > 0 ? copy_q() : read(batch.q, model.own_nq); }
+
+  S* copy_q() {
     S* const q = load(batch.q, model.own_nq);
     if (model.callback_numbers > 0) load(batch.callback, model.callback_numbers);
     return q;
@@ -157,14 +166,16 @@ struct States {
     if (memory != nullptr) save(memory, batch.memory, stepping::memory_numbers(model.own_nv));
   }
 
-  S* own_v() { return load(batch.v, model.own_nv); }
-  const S* tree_q() { return tree::tree_q(model, static_cast<const S*>(own_q()), w); }
-  const S* tree_v() { return tree::tree_v(model, static_cast<const S*>(own_v()), w); }
+  const S* own_v() { return read(batch.v, model.own_nv); }
+  S* copy_v() { return load(batch.v, model.own_nv); }
+  const S* own_x() { return read(batch.x, model.own_nv); }
+  const S* tree_q() { return tree::tree_q(model, own_q(), w); }
+  const S* tree_v() { return tree::tree_v(model, own_v(), w); }
 
   /// v̇ in tree coordinates; null where the caller gave none.
   const S* tree_a() {
     if (batch.x == nullptr) return nullptr;
-    return tree::tree_v(model, static_cast<const S*>(load(batch.x, model.own_nv)), w);
+    return tree::tree_v(model, own_x(), w);
   }
 
   /// External wrenches in the engine's frames; null where the caller gave none.

@@ -20,7 +20,7 @@ struct ConstrainedAba {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.load(at.batch.x, model.own_nv);
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
     const int numbers = model.own_nv + model.rows;
@@ -60,7 +60,7 @@ struct Project {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
+    S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
     constraints::project(model, q, v, loop_q, at.w);  // from afar the velocity needs the factors of the end
     const auto projected = constraints::project(model, q, v, loop_q, at.w);
     Joined<S> out = {at.w.next};

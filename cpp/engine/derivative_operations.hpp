@@ -51,7 +51,7 @@ struct RneaDerivatives {
 struct AbaDerivatives {
   template <class S>
   static void at(States<S> at) {
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.load(at.batch.x, at.model.own_nv);
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
     const Force<S>* f_ext = at.f_ext();
     save_matrices(at,
                   constraints::acceleration_derivatives(at.model, q, v, tau, f_ext, at.batch.passive, at.w));

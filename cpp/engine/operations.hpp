@@ -74,7 +74,7 @@ struct Aba {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.load(at.batch.x, model.own_nv);
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
     const Force<S>* f_ext = at.f_ext();
     S* const a = at.w.template take<S>(model.own_nv);
     constraints::acceleration(model, q, v, tau, f_ext, at.batch.passive, a, at.w);
@@ -141,8 +141,8 @@ struct CenterOfMass {
 struct Integrate {
   template <class S>
   static void at(States<S> at) {
-    S* const q = at.own_q();
-    const S* dq = at.load(at.batch.x, at.model.own_nv);
+    S* const q = at.copy_q();
+    const S* dq = at.own_x();
     dynamics::retract(at.model, q, dq, q);
     at.save(q, at.batch.out, at.model.own_nq);
   }
@@ -151,7 +151,7 @@ struct Integrate {
 struct Difference {
   template <class S>
   static void at(States<S> at) {
-    const S *q0 = at.own_q(), *q1 = at.load(at.batch.x, at.model.own_nq);
+    const S *q0 = at.own_q(), *q1 = at.read(at.batch.x, at.model.own_nq);
     S* const dq = at.w.template take<S>(at.model.own_nv);
     dynamics::difference(at.model, q0, q1, dq);
     at.save(dq, at.batch.out, at.model.own_nv);
@@ -183,7 +183,7 @@ struct Advance {
   template <class S>
   static void at(States<S> at) {
     const auto& batch = at.batch;
-    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
+    S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
     S* const memory = at.memory();
     S done;
     const stepping::System<S> system = {
@@ -227,7 +227,7 @@ struct AdvanceAdaptive {
     const auto& call = *at.batch.adaptive;
     const int numbers = call.flight_numbers();
     S* const carried = at.load(call.flight, numbers);
-    S *const q = at.own_q(), *const v = at.own_v(), *const loop_q = at.loop_q();
+    S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
     const stepping::Watch<S> watch = {call.events.count > 0 ? carried[4] : all<S>(0), carried + 5};
     stepping::Flight<S> flight = {q, v, carried[0], carried[1], carried[2], carried[3], watch};
     const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};

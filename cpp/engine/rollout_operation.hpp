@@ -48,7 +48,7 @@ struct Rollout {
   template <class S>
   static stepping::Riders<S> start(States<S>& at) {
     const auto& call = *at.batch.rollout;
-    S *const q = at.own_q(), *const v = at.own_v();
+    S *const q = at.copy_q(), *const v = at.copy_v();
     const S one = all<S>(1);
     if (call.begin == 0) {
       save_row(at, q, call.q, 0, at.model.own_nq);

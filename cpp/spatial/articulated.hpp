@@ -29,10 +29,28 @@ PYSIM_INLINE ArticulatedInertia<S> articulated(const Inertia<S>& B) {
   return {{B.m, B.m, B.m, o, o, o}, {{o, -B.mc.z, B.mc.y}, {B.mc.z, o, -B.mc.x}, {-B.mc.y, B.mc.x, o}}, B.I};
 }
 
+/// The sum with a rigid body, of whose M and H only nine entries are not zero.
+template <class S>
+PYSIM_INLINE ArticulatedInertia<S> operator+(const Inertia<S>& B, const ArticulatedInertia<S>& A) {
+  const Vec3<S>& c = B.mc;
+  return {{A.M.xx + B.m, A.M.yy + B.m, A.M.zz + B.m, A.M.xy, A.M.yz, A.M.zx},
+          {{A.H.x.x, A.H.x.y - c.z, A.H.x.z + c.y},
+           {A.H.y.x + c.z, A.H.y.y, A.H.y.z - c.x},
+           {A.H.z.x - c.y, A.H.z.y + c.x, A.H.z.z}},
+          B.I + A.I};
+}
+
 /// F = IA a:  f = M v + H ω,  τ = Hᵀ v + I ω.
 template <class S>
 PYSIM_INLINE Force<S> operator*(const ArticulatedInertia<S>& A, const Motion<S>& a) {
   return {A.M * a.v + A.H * a.w, transpose_times(A.H, a.v) + A.I * a.w};
+}
+
+/// F + IA a.
+template <class S>
+PYSIM_INLINE Force<S> multiply_add(const ArticulatedInertia<S>& A, const Motion<S>& a, const Force<S>& F) {
+  return {multiply_add(A.H, a.w, multiply_add(columns(A.M), a.v, F.f)),
+          transpose_multiply_add(A.H, a.v, multiply_add(columns(A.I), a.w, F.t))};
 }
 
 /// A + s U Uᵀ.
@@ -80,17 +98,17 @@ PYSIM_INLINE ArticulatedInertia<S> translate(const Vec3<S>& p, const Articulated
                       fnma(p.y, M.xy, fma(p.x, M.yy, K.z.y)),
                       fnma(p.y, M.zx, fma(p.x, M.yz, K.z.z))}};
 
-  // p× H' and p× K, column by column; the sum of the first and the second's transpose is symmetric.
-  const Vec3<S> ax = cross(p, H.x), ay = cross(p, H.y), az = cross(p, H.z);
-  const Vec3<S> bx = cross(p, K.x), by = cross(p, K.y), bz = cross(p, K.z);
+  // p× H' + (p× K)ᵀ is symmetric; on its diagonal both terms have the same factors.
+  const S xy = H.x.y + K.x.y, xz = H.x.z + K.x.z, yx = H.y.x + K.y.x;
+  const S yz = H.y.z + K.y.z, zx = H.z.x + K.z.x, zy = H.z.y + K.z.y;
   return {M,
           H,
-          {I.xx + (ax.x + bx.x),
-           I.yy + (ay.y + by.y),
-           I.zz + (az.z + bz.z),
-           I.xy + (ay.x + bx.y),
-           I.yz + (az.y + by.z),
-           I.zx + (ax.z + bz.x)}};
+          {fnma(p.z, xy, fma(p.y, xz, I.xx)),
+           fnma(p.x, yz, fma(p.z, yx, I.yy)),
+           fnma(p.y, zx, fma(p.x, zy, I.zz)),
+           fnma(p.x, K.x.z, fma(p.z, K.x.x, fnma(p.z, H.y.y, fma(p.y, H.y.z, I.xy)))),
+           fnma(p.y, K.y.x, fma(p.x, K.y.y, fnma(p.x, H.z.z, fma(p.z, H.z.x, I.yz)))),
+           fnma(p.z, K.z.y, fma(p.y, K.z.z, fnma(p.y, H.x.x, fma(p.x, H.x.y, I.zx))))}};
 }
 
 /// X_AB* IA X_BA, the same inertia seen from A: turned, then moved by p.

@@ -38,6 +38,17 @@ PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Motion<S>& V) {
           cross_add(M.mc, V.v, M.I * V.w)};  // τ = I ω + mc × v
 }
 
+/// F = M a + V ×* M V, which is Newton's and Euler's equations about the origin, whose acceleration as a
+/// point of the body is A = a + ω × v:
+///
+///     f = m A + α × mc + ω × (ω × mc)        τ = I α + mc × A + ω × I ω
+template <class S>
+PYSIM_INLINE Force<S> newton_euler(const Inertia<S>& M, const Motion<S>& V, const Motion<S>& a) {
+  const Vec3<S>&w = V.w, A = cross_add(w, V.v, a.v);
+  return {cross_add(w, cross(w, M.mc), cross_add(a.w, M.mc, M.m * A)),
+          cross_add(w, M.I * w, cross_add(M.mc, A, M.I * a.w))};
+}
+
 /// The same inertia on the axes R maps to, about the same point.
 template <class S>
 PYSIM_INLINE Inertia<S> rotate(const Mat3<S>& R, const Inertia<S>& M) {

@@ -38,6 +38,12 @@ PYSIM_INLINE Vec3<S> operator*(const Mat3<S>& A, const Vec3<S>& b) {
   return fma(b.z, A.z, fma(b.y, A.y, b.x * A.x));
 }
 
+/// c + A b.
+template <class S>
+PYSIM_INLINE Vec3<S> multiply_add(const Mat3<S>& A, const Vec3<S>& b, const Vec3<S>& c) {
+  return fma(b.z, A.z, fma(b.y, A.y, fma(b.x, A.x, c)));
+}
+
 template <class S>
 PYSIM_INLINE Mat3<S> operator*(const Mat3<S>& A, const Mat3<S>& B) {
   return {A * B.x, A * B.y, A * B.z};
@@ -59,6 +65,12 @@ PYSIM_INLINE Vec3<S> transpose_times(const Mat3<S>& A, const Vec3<S>& b) {
   return {dot(A.x, b), dot(A.y, b), dot(A.z, b)};
 }
 
+/// c + Aᵀ b.
+template <class S>
+PYSIM_INLINE Vec3<S> transpose_multiply_add(const Mat3<S>& A, const Vec3<S>& b, const Vec3<S>& c) {
+  return {dot_add(A.x, b, c.x), dot_add(A.y, b, c.y), dot_add(A.z, b, c.z)};
+}
+
 template <class S>
 PYSIM_INLINE Mat3<S> transpose_times(const Mat3<S>& A, const Mat3<S>& B) {
   return {transpose_times(A, B.x), transpose_times(A, B.y), transpose_times(A, B.z)};
@@ -69,6 +81,12 @@ PYSIM_INLINE Vec3<S> operator*(const Sym3<S>& A, const Vec3<S>& b) {
   return {fma(A.zx, b.z, fma(A.xy, b.y, A.xx * b.x)),
           fma(A.yz, b.z, fma(A.yy, b.y, A.xy * b.x)),
           fma(A.zz, b.z, fma(A.yz, b.y, A.zx * b.x))};
+}
+
+/// The columns of a symmetric matrix.
+template <class S>
+PYSIM_INLINE Mat3<S> columns(const Sym3<S>& A) {
+  return {{A.xx, A.xy, A.zx}, {A.xy, A.yy, A.yz}, {A.zx, A.yz, A.zz}};
 }
 
 /// R A Rᵀ of a symmetric A: the same tensor on the axes R maps to.

@@ -77,6 +77,13 @@ PYSIM_INLINE Motion<S> to_child(const Pose<S>& X_AB, const Motion<S>& V) {
   return {transpose_times(X_AB.R, cross_add(V.w, X_AB.p, V.v)), transpose_times(X_AB.R, V.w)};
 }
 
+/// V + X_BA V_A.
+template <class S>
+PYSIM_INLINE Motion<S> plus_to_child(const Motion<S>& V, const Pose<S>& X_AB, const Motion<S>& V_A) {
+  return {transpose_multiply_add(X_AB.R, cross_add(V_A.w, X_AB.p, V_A.v), V.v),
+          transpose_multiply_add(X_AB.R, V_A.w, V.w)};
+}
+
 /// V_A = X_AB V_B = [R v + p×Rω; Rω].
 template <class S>
 PYSIM_INLINE Motion<S> to_parent(const Pose<S>& X_AB, const Motion<S>& V) {
@@ -89,6 +96,14 @@ template <class S>
 PYSIM_INLINE Force<S> to_parent(const Pose<S>& X_AB, const Force<S>& F) {
   const Vec3<S> f = X_AB.R * F.f;
   return {f, cross_add(X_AB.p, f, X_AB.R * F.t)};
+}
+
+/// F + X_AB* F_B.
+template <class S>
+PYSIM_INLINE Force<S> plus_to_parent(const Force<S>& F, const Pose<S>& X_AB, const Force<S>& F_B) {
+  const Vec3<S> f = X_AB.R * F_B.f;
+  // the moment arrives last and passes through three operations alone: a chain of bodies waits for them
+  return {F.f + f, multiply_add(X_AB.R, F_B.t, cross_add(X_AB.p, f, F.t))};
 }
 
 /// F_B = X_BA* F_A = [Rᵀf; Rᵀ(τ − p×f)].

@@ -43,6 +43,12 @@ PYSIM_INLINE S dot(const Vec3<S>& a, const Vec3<S>& b) {
   return fma(a.z, b.z, fma(a.y, b.y, a.x * b.x));
 }
 
+/// c + a·b.
+template <class S>
+PYSIM_INLINE S dot_add(const Vec3<S>& a, const Vec3<S>& b, S c) {
+  return fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, c)));
+}
+
 template <class S>
 PYSIM_INLINE Vec3<S> cross(const Vec3<S>& a, const Vec3<S>& b) {
   return {fnma(a.z, b.y, a.y * b.z), fnma(a.x, b.z, a.z * b.x), fnma(a.y, b.x, a.x * b.y)};

@@ -53,6 +53,7 @@ std::string Model::joint_difference(const Model& other) const {
       return "its joint " + std::to_string(k) + " is '" + other.names_[k] + "', not '" + names_[k] + "'";
     }
     if (!is_same_motion(here, there)) return its("moves in another way");
+    if (here.hinge != there.hinge) return its("has an armature in one of the two alone");
     if (here.parent != there.parent) return its("hangs on another body");
     const auto leader = [&](const Model& m) {
       return here.nv == 0 ? -1 : m.double_.coupling_v[static_cast<std::size_t>(here.v)].own;

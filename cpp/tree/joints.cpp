@@ -146,6 +146,7 @@ void Model::add_coordinates(const JointDescription& d, Joint& joint) {
     own_nq_ += joint.nq;
     own_nv_ += joint.nv;
   }
+  joint.hinge = joint.nv == 1 && joint.column[0] == wz && !joint.biased && d.armature[0] == 0;
   double_.armature.insert(double_.armature.end(), d.armature.begin(), d.armature.end());
   double_.passive.insert(double_.passive.end(), d.passive.begin(), d.passive.end());
   has_passive_ = has_passive_ || std::any_of(d.passive.begin(), d.passive.end(), is_active);

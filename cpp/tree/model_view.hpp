@@ -53,6 +53,7 @@ struct Joint {
   int fork;          ///< of a body with two children or more: where the columns below it begin among those of
                      ///< all forks; else −1
   bool biased;       ///< c = Ṡ q̇ is not zero
+  bool hinge;        ///< turns freely about z: one column, no bias, no armature
   bool leaf;         ///< no joint hangs on this body
   bool last_child;   ///< no later joint has the same parent: going to the root, it comes first
   Column column[max_joint_nv];  ///< the motion subspace, column by column

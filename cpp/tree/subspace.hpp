@@ -156,12 +156,29 @@ PYSIM_INLINE Motion<S> to_parent(const Pose<S>& X_AB, const Axis<S>& Sj) {
   return to_parent(X_AB, *Sj.twist);
 }
 
+/// True of a joint whose only column is a turn about z: most are, and then an operation is a line.
+PYSIM_INLINE bool turns_about_z(const Joint& joint) {
+  return joint.nv == 1 && joint.column[0] == wz;
+}
+
+/// V + Σ S_i v_i.
+template <class S>
+PYSIM_INLINE Motion<S> plus_joint_twist(Motion<S> V,
+                                        const Joint& joint,
+                                        const Motion<S>* stored_columns,
+                                        const S* v) {
+  if (turns_about_z(joint)) {
+    V.w.z += v[joint.v];
+    return V;
+  }
+  for (int i = 0; i < joint.nv; ++i) V = plus(V, axis(joint, stored_columns, i), v[joint.v + i]);
+  return V;
+}
+
 /// Σ S_i v_i, the joint's own twist.
 template <class S>
 PYSIM_INLINE Motion<S> joint_twist(const Joint& joint, const Motion<S>* stored_columns, const S* v) {
-  Motion<S> vJ = spatial::zero_motion<S>();
-  for (int i = 0; i < joint.nv; ++i) vJ = plus(vJ, axis(joint, stored_columns, i), v[joint.v + i]);
-  return vJ;
+  return plus_joint_twist(spatial::zero_motion<S>(), joint, stored_columns, v);
 }
 
 /// V × S v, with the one product a turned revolute or prismatic joint leaves.
@@ -171,7 +188,7 @@ PYSIM_INLINE Motion<S> cross_joint_twist(const Motion<S>& V,
                                          const Motion<S>* stored_columns,
                                          const S* v) {
   const S o = all<S>(0);
-  if (joint.nv == 1 && joint.column[0] == wz) {
+  if (turns_about_z(joint)) {
     const S s = v[joint.v];
     return {{V.v.y * s, -(V.v.x * s), o}, {V.w.y * s, -(V.w.x * s), o}};
   }
@@ -180,6 +197,18 @@ PYSIM_INLINE Motion<S> cross_joint_twist(const Motion<S>& V,
     return {{V.w.y * s, -(V.w.x * s), o}, {o, o, o}};
   }
   return cross(V, joint_twist(joint, stored_columns, v));
+}
+
+/// a + V × S v.
+template <class S>
+PYSIM_INLINE Motion<S> plus_cross_joint_twist(
+    const Motion<S>& a, const Motion<S>& V, const Joint& joint, const Motion<S>* stored_columns, const S* v) {
+  if (turns_about_z(joint)) {
+    const S s = v[joint.v];
+    return {{fma(V.v.y, s, a.v.x), fnma(V.v.x, s, a.v.y), a.v.z},
+            {fma(V.w.y, s, a.w.x), fnma(V.w.x, s, a.w.y), a.w.z}};
+  }
+  return a + cross_joint_twist(V, joint, stored_columns, v);
 }
 
 }  // namespace pysim::tree

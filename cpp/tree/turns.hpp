@@ -38,12 +38,12 @@ PYSIM_INLINE Turns<S> turns(const S* q, int nq, Workspace<S>& w) {
     const int rounded = (nq + Full::width - 1) / Full::width * Full::width;
     S *const sin = w.template take<S>(rounded), *const cos = w.template take<S>(rounded);
     for (int i = 0; i < nq; i += Full::width) {
-      Full angle = simd::all<Full>(0), s, c;
-      const int count = nq - i < Full::width ? nq - i : Full::width;
-      __builtin_memcpy(&angle, q + i, static_cast<std::size_t>(count) * sizeof(S));
-      simd::sincos(angle, s, c);
-      __builtin_memcpy(sin + i, &s, sizeof s);
-      __builtin_memcpy(cos + i, &c, sizeof c);
+      const auto* angles = &q[i].lanes;
+      Full s, c;
+      simd::sincos(
+          nq - i < Full::width ? simd::load_first<Full>(angles, nq - i) : simd::load<Full>(angles), s, c);
+      simd::store(s, &sin[i].lanes);
+      simd::store(c, &cos[i].lanes);
     }
     return {sin, cos};
   }
