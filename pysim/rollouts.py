@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def rollout(
-    models: Model | Sequence[Model],
+    model: Model | Sequence[Model],
     q0: ArrayLike,
     v0: ArrayLike,
     controls: ArrayLike | None,
@@ -48,9 +48,9 @@ def rollout(
     steps. A world whose state stops being finite has NaN in its rows from there on; the others go on.
 
     Args:
-        models: the mechanism of every world, or a sequence of one for each world. Those are alike in structure
+        model: the mechanism of every world, or a sequence of one for each world. Those are alike in structure
             (joints, shapes, loops, couplings, plugins' programs) and differ in numbers: masses, inertias, placements,
-            lengths, springs, limits, gravity, plugins' fields.
+            lengths, springs, limits, gravity, plugins' fields. A hinge has an armature in all of them or in none.
         q0: configurations at the start, (batch, nq) or (nq,). float32 runs everything in single precision.
         v0: velocities at the start, (batch, nv) or (nv,).
         controls: generalised forces (batch, steps, nv) [N or N·m], or (steps, nv) where q0 is one state; None for
@@ -72,8 +72,8 @@ def rollout(
         ModelError: models that differ in more than numbers; the text names the first that does, and in what.
         SimulationError: the integrator is no scheme that a rollout can run.
     """
-    is_one = isinstance(models, _engine.Model)
-    worlds = [models] if is_one else list(models)
+    is_one = isinstance(model, _engine.Model)
+    worlds = [model] if is_one else list(model)
     _check_scheme(worlds, integrator)
     _check_alike(worlds)
     if controls is not None:
@@ -120,10 +120,10 @@ def _check_alike(models: Sequence[Model]) -> None:
     for k, model in enumerate(models):
         if model is not models[0] and (difference := models[0].structure_difference(model)):
             problem = (
-                f"differs from models[0] in structure: {difference}; the models of one call share joints, loops, "
+                f"differs from model[0] in structure: {difference}; the models of one call share joints, loops, "
                 "couplings and programs and differ in numbers alone, so give it a call of its own"
             )
-            raise ModelError(f"models[{k}]", problem)
+            raise ModelError(f"model[{k}]", problem)
 
 
 def _check_scheme(models: Sequence[Model], name: str) -> None:

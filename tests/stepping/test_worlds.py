@@ -200,6 +200,10 @@ def test_models_that_differ_in_structure_are_refused_by_what_differs(rng):
     tied = replace(spec, couplings=(gear,), loops=(loop,), springs=(spring,))
     cases = {
         "its joint 'joint3' moves in another way": (spec, changed(spec, 3, type="prismatic")),
+        "its joint 'joint3' has an armature in one of the two alone": (
+            changed(spec, 3, armature=np.zeros(1)),
+            changed(spec, 3, armature=np.ones(1)),
+        ),
         "it has 3 moving bodies, not 4": (spec, random_tree(rng, CHAIN[:3], chain=True)),
         "its joint 0 is 'hip', not 'joint0'": (spec, changed(spec, 0, name="hip")),
         "its joint 'joint3' hangs on another body": (spec, changed(spec, 3, parent="body1")),
@@ -229,7 +233,7 @@ def test_models_that_differ_in_structure_are_refused_by_what_differs(rng):
         zeros = np.zeros((2, first.nq))
         with pytest.raises(ModelError) as caught:
             pysim.rollout([first, second], zeros, zeros, None, STEP, steps=1)
-        text = f"models[1]: differs from models[0] in structure: {difference}{KIN}a call of its own"
+        text = f"model[1]: differs from model[0] in structure: {difference}{KIN}a call of its own"
         assert str(caught.value) == text
 
 
