@@ -9,12 +9,13 @@ gets the same bits, those that it gets alone with its own model.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError, SimulationError
+from pysim.errors import ModelError, PysimWarning, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def rollout(
 
     Every world makes equal steps; during step n its generalised forces are `controls[n]`, to which the joints' own
     (damping, springs, friction, stops, plugins' forces) are added. Row 0 is the start, row k the state after k · every
-    steps. A world whose state stops being finite has NaN in its rows from there on; the others go on.
+    steps. A world whose state stops being finite has NaN in its rows from there on, and a warning tells of it; the
+    others go on.
 
     Args:
         model: the mechanism of every world, or a sequence of one for each world. Those are alike in structure
@@ -72,8 +74,7 @@ def rollout(
         ModelError: models that differ in more than numbers; the text names the first that does, and in what.
         SimulationError: the integrator is no scheme that a rollout can run.
     """
-    is_one = isinstance(model, _engine.Model)
-    worlds = [model] if is_one else list(model)
+    worlds = [model] if isinstance(model, _engine.Model) else list(model)
     _check_scheme(worlds, integrator)
     _check_alike(worlds)
     if controls is not None:
@@ -87,13 +88,13 @@ def rollout(
         steps = controls.shape[-2]
     elif steps is None:
         raise ValueError("steps must be given where there are no controls")
-    if not is_one:
+    if not isinstance(model, _engine.Model):
         q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
         controls = None if controls is None else _of_every_world(controls, len(worlds), 2)
     elif controls is not None and controls.ndim == 3:
         q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
     out_q, out_v = (None, None) if out is None else out
-    return _engine.rollout(
+    q, v = _engine.rollout(
         worlds,
         q0,
         v0,
@@ -107,6 +108,24 @@ def rollout(
         out_q,
         out_v,
     )
+    _warn_of_lost(v, every, step)
+    return q, v
+
+
+def _warn_of_lost(v: Array, every: int, step: float) -> None:
+    """Say which worlds ended in NaN, and when the first of them did."""
+    rows = np.isnan(v).any(axis=-1).reshape(-1, v.shape[-2])
+    lost = np.flatnonzero(rows[:, -1])
+    if not len(lost):
+        return
+    row = rows[lost].argmax(axis=1)
+    first = int(row.argmin())
+    when = f"world {lost[first]} first, before t = {row[first] * every * step:.4g} s"
+    problem = (
+        f"{len(lost)} of {len(rows)} worlds are not finite any more or left their loops, {when}"
+    )
+    text = f"rollout: {problem}; their rows are NaN from there on, take a shorter step or milder forces"
+    warnings.warn(text, PysimWarning, stacklevel=3)
 
 
 def _of_every_world(x: ArrayLike, worlds: int, ndim: int) -> NDArray[np.float64]:

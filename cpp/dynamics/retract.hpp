@@ -42,8 +42,7 @@ PYSIM_INLINE void store(const Quaternion<S>& a, S* p) {
 }
 
 /// True if the configuration is a vector space: no joint holds a quaternion, q and v have the same places.
-template <class Real>
-PYSIM_INLINE bool is_flat(const ModelView<Real>& model) {
+PYSIM_INLINE bool is_flat(const tree::Structure& model) {
   return model.own_nq == model.own_nv;
 }
 
