@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.inertia import (
     has_positive_energy,
     is_physical,
@@ -20,6 +20,7 @@ from pysim.loops.assembly import assemble
 from pysim.loops.idle_rows import without_idle_rows
 from pysim.model import Body, Model, State, Ties
 from pysim.motion import motion_of
+from pysim.scene.mimic import leading
 from pysim.scene.tree import check_tree
 from pysim.scene.written import urdf_inertial
 from pysim.ties import describe_ties
@@ -213,19 +214,15 @@ class _Builder:
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""
         index = {other.name: k for k, other in enumerate(self.joints)}
-        ratio, offset, chain = 1.0, 0.0, [joint.name]
-        link = joint.mimic
-        while link is not None:
-            if link.joint not in index:
-                problem = f"joint {chain[-1]!r} follows {link.joint!r}, which is no moving joint"
-                raise ModelError(joint.where, problem + did_you_mean(link.joint, index))
-            if link.joint in chain:
-                loop = " → ".join([*chain, link.joint])
-                raise ModelError(joint.where, f"joints follow each other in a circle: {loop}")
-            ratio, offset = ratio * link.ratio, ratio * link.offset + offset
-            chain.append(link.joint)
-            link = self.joints[index[link.joint]].mimic
-        return index[chain[-1]], ratio, offset
+        try:
+            mimic = leading(joint, {other.name: other for other in self.joints})
+        except JointError as error:
+            raise ModelError(joint.where, error.problem) from error
+        assert mimic is not None
+        if mimic.joint not in index:
+            problem = f"joint {joint.name!r} follows {mimic.joint!r}, which is no moving joint"
+            raise ModelError(joint.where, problem + did_you_mean(mimic.joint, index))
+        return index[mimic.joint], mimic.ratio, mimic.offset
 
 
 def _check_energy(carrier: _Carrier, spec: ModelSpec, builder: _Builder) -> None:

@@ -27,7 +27,7 @@ from pysim.joints.fields import build
 from pysim.joints.plugin_names import PluginNames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -79,6 +79,7 @@ class IntegratorType:
     adaptive: bool = False  # chooses its steps by tolerances
     implicit: bool = False  # solves equations, and remembers something from step to step
     keys: tuple[str, ...] = ()  # of the [simulation] table that are its own
+    by_position: bool = False  # its constraint forces keep positions, and would let a wheel slip
     plugin: type[Integrator] | None = None
 
 
@@ -88,8 +89,12 @@ BUILTIN = {
         IntegratorType("semi_implicit", "symplectic Euler, order 1"),
         IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2"),
         IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4"),
-        IntegratorType("variational", "symplectic, keeps momenta to rounding, order 2, implicit"),
-        IntegratorType("variational4", "five variational steps, order 4"),
+        IntegratorType(
+            "variational",
+            "symplectic, keeps momenta to rounding, order 2, implicit",
+            by_position=True,
+        ),
+        IntegratorType("variational4", "five variational steps, order 4", by_position=True),
         IntegratorType(
             "implicit_midpoint",
             "symmetric, for stiff motion that is to last, order 2",
@@ -136,6 +141,18 @@ def find_integrator(name: str) -> IntegratorType:
         return BUILTIN[name]
     plugin = _plugins.find(name, integrator)
     return IntegratorType(name, (plugin.__doc__ or "").strip(), plugin=plugin)
+
+
+def check_wheels(kind: IntegratorType, wheels: Sequence[str]) -> None:
+    """Refuse a scheme that would let wheels slip, given their names.
+
+    Raises:
+        PysimError: it would.
+    """
+    if kind.by_position and wheels:
+        able = ", ".join(k.name for k in BUILTIN.values() if not k.by_position)
+        problem = f"{kind.name!r} lets the wheel {wheels[0]!r} slip; choose one of {able}"
+        raise PysimError("integrator", problem)
 
 
 def make(

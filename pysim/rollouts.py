@@ -14,7 +14,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SimulationError
-from pysim.integrators import BUILTIN, find_integrator
+from pysim.integrators import BUILTIN, check_wheels, find_integrator
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -65,7 +65,7 @@ def rollout(
         ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
         SimulationError: the integrator is no scheme that a rollout can run.
     """
-    _check_scheme(integrator)
+    _check_scheme(model, integrator)
     if controls is not None:
         controls = np.asarray(controls)
         if controls.ndim < 2:
@@ -102,9 +102,10 @@ def _of_every_world(x: ArrayLike, worlds: int) -> NDArray[np.float64]:
     return np.tile(states, (worlds, 1)) if states.ndim == 1 else states
 
 
-def _check_scheme(name: str) -> None:
+def _check_scheme(model: Model, name: str) -> None:
     """Refuse plugins and schemes that choose their steps: a rollout's steps are equal and made in C++."""
     kind = find_integrator(name)
+    check_wheels(kind, model.spec.wheels)
     if kind.adaptive or kind.plugin is not None:
         why = "adapts its steps" if kind.adaptive else "runs in Python"
         known = ", ".join(k.name for k in BUILTIN.values() if not k.adaptive)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
 from pysim.joints.relation import find_relation, trace_relation
@@ -71,7 +71,7 @@ def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[s
         "b": b.index,
         "at_a": (pose_a @ loop.at_a @ motion.at).ravel().tolist(),
         "at_b": (pose_b @ loop.at_b).ravel().tolist(),
-        "length": loop.length,
+        "length": loop.length or loop.radius,
         "kept": list(range(rows_of(loop))),
         "start": list(joint.neutral if loop.start_q is None else loop.start_q),
         "parent": -1,
@@ -89,7 +89,7 @@ def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[s
 def rows_of(loop: LoopSpec) -> int:
     """How many rows a loop asks for."""
     if loop.type in ENGINE_KIND:
-        return 2 if loop.type == "point_on_line" else 1
+        return {"point_on_line": 2, "wheel_on_plane": 3}.get(loop.type, 1)
     return 6 - find_joint(closing_joint(find_closing(loop.type))).nv
 
 
@@ -149,5 +149,10 @@ def _relation(coupling: CouplingSpec, coordinates: _Coordinates) -> dict[str, ob
     }
     if coupling.function is not None:
         described["inputs"] = [coordinates.term(n, 1.0, coupling.where) for n in coupling.inputs]
-        described["function"] = words(trace_relation(find_relation(coupling.function)))
+        try:
+            program = trace_relation(find_relation(coupling.function))
+        except JointError as error:
+            problem = f"{error.problem} ({coupling.where}: coupling {coupling.name!r})"
+            raise JointError(error.where, problem) from error
+        described["function"] = words(program)
     return described

@@ -55,6 +55,18 @@ def work_of(run: Run, force: Array, joint: str) -> float:
     return float(np.sum((force[1:] + force[:-1]) / 2 * np.diff(q)))
 
 
+def rolling_disk(run: Run) -> None:
+    """It leans over and rises again, time after time, and goes round."""
+    stays_closed(run, 3)
+    height = run.trajectory.q[:, 2]
+    rising = np.diff(np.sign(np.diff(height)))
+    assert np.count_nonzero(rising) >= 6
+    assert height.min() > 0.3
+    x, y = (run.trajectory.q[:, k] for k in (0, 1))
+    heading = np.unwrap(np.arctan2(np.gradient(y), np.gradient(x)))
+    assert abs(heading[-1] - heading[0]) > 2 * np.pi
+
+
 def four_bar(run: Run) -> None:
     stays_closed(run, 1)
     assert np.ptp(q_of(run, "drive")) > 10  # the crank turns over
@@ -138,6 +150,7 @@ CLAIMS = {
     "four_bar": four_bar,
     "four_bars": four_bars,
     "governor": governor,
+    "rolling_disk": rolling_disk,
     "slider_crank": slider_crank,
     "stewart_platform": stewart_platform,
 }

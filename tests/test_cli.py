@@ -111,9 +111,14 @@ ERRORS = [
         "stone.toml -o no/a.h5",
         "no/a.h5: the folder 'no' does not exist; make it or choose another",
     ),
+    ("stone.toml -o stone.toml", "stone.toml: unknown kind of trajectory '.toml'; call it .h5"),
     (
-        "stone.toml -o stone.toml",
-        "stone.toml: exists and is not a pysim trajectory, so it is left alone; choose another name",
+        "stone.toml -o note.h5",
+        "note.h5: exists and is not a pysim trajectory, so it is left alone; choose another name",
+    ),
+    (
+        "check package://nowhere/robot.urdf",
+        "'package://nowhere/robot.urdf': there is no package 'nowhere'; list the folder that holds it in package_dirs",
     ),
     (
         "stone.toml -o other.h5",
@@ -144,6 +149,7 @@ def test_bad_input_is_one_line_and_status_2(
     (here / "bad.toml").write_text(SCENE.replace("prismatic", "prismatc"), "utf-8")
     (here / "other.toml").write_text(SCENE.replace('name = "stone"', 'name = "other"', 1), "utf-8")
     (here / "robot.urdf").write_text("<robot/>", "utf-8")
+    (here / "note.h5").write_text("a note", "utf-8")
     main(["other.toml", "--quiet"])
     before = sorted(here.iterdir())
     assert main(line.split()) == 2
@@ -171,7 +177,9 @@ def test_a_run_that_blows_up_says_when_and_where_and_keeps_the_file(
         r"at \S+ s, has max \|q\| = \S+ and max \|v\| = \S+; reduce simulation\.step, now 0\.001 "
         r"\[s\]\n"
     )
-    assert re.fullmatch(pattern, err)
+    warning, error = err.splitlines(keepends=True)
+    assert re.fullmatch(pattern, error)
+    assert warning.startswith("warning: simulation.step is 0.001 [s], beyond the 0.000126 [s]")
     with h5py.File("stone.h5") as file:
         assert not file.attrs["complete"]
         assert len(file["time"]) > 0
@@ -222,6 +230,11 @@ def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> N
         "  step        0.063 s or less to be accurate, 0.566 s at most to be stable with rk4, about the start\n"
     )
     assert not Path("stone.h5").exists()
+
+
+def test_check_reads_a_robot_of_a_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "package://ur_description/urdf/ur5_robot.urdf"]) == 0
+    assert "sizes       nq 6, nv 6" in capsys.readouterr().out
 
 
 def test_joints_lists_every_type(capsys: pytest.CaptureFixture[str]) -> None:

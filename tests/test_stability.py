@@ -130,9 +130,12 @@ def test_check_suggests_a_step_and_warns_of_one_too_long(
     assert "fastest     100 rad/s, period 0.0628 s, mostly slide0" in told.out
     assert "0.0031 s or less to be accurate" in told.out
     assert "warning" not in told.err
-    main(["check", str(scene_file(tmp_path, slider("damping = 3e4"), 1e-3))])
+    stiff = str(scene_file(tmp_path, slider("damping = 3e4"), 1e-3))
+    main(["check", stiff])
     told = capsys.readouterr()
     assert "simulation.step is 0.001 [s], beyond the 9.28e-05 [s] that rk4 bears" in " ".join(
         told.err.split()
     )
     assert "'slide0'" in told.err
+    main([stiff, "--duration", "0.002", "-o", str(tmp_path / "a.h5")])
+    assert capsys.readouterr().err.startswith(told.err)

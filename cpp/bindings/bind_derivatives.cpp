@@ -27,9 +27,7 @@ py::object matrices(Call<Real>& call, KernelPair kernel, const Arguments& given,
 template <class Real>
 py::object of_torques(const Arguments& given) {
   Call<Real> call(*given.model, given.array[0]);
-  call.set_v(given.array[1]);
-  call.set_x(given.array[2], "a", given.model->nv());
-  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+  set_motion(call, given, "a");
   return matrices(call, PYSIM_KERNELS(rnea_derivatives), given);
 }
 
@@ -65,9 +63,7 @@ Raises:
 template <class Real>
 py::object of_accelerations(const Arguments& given) {
   Call<Real> call(*given.model, given.array[0]);
-  call.set_v(given.array[1]);
-  call.set_x(given.array[2], "tau", given.model->nv());
-  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+  set_motion(call, given, "tau");
   return matrices(call, PYSIM_KERNELS(aba_derivatives), given);
 }
 
@@ -125,9 +121,7 @@ template <class Real>
 py::object of_design(const Arguments& given, KernelPair kernel) {
   refuse_callbacks(*given.model);
   Call<Real> call(*given.model, given.array[0]);
-  call.set_v(given.array[1]);
-  call.set_x(given.array[2], "a", given.model->nv());
-  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+  set_motion(call, given, "a");
   const py::ssize_t columns = 6 * given.model->nbodies();
   return call.run(kernel.of<Real>(), {given.model->nv(), columns}, given.threads, given.out);
 }

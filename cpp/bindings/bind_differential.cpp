@@ -12,9 +12,7 @@ py::object matrices(const Arguments& given) {
   const Model& model = *given.model;
   refuse_callbacks(model);
   Call<Real> call(model, given.array[0]);
-  call.set_v(given.array[1]);
-  call.set_x(given.array[2], "a", model.nv());
-  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+  set_motion(call, given, "a");
 
   const py::ssize_t width = 6 * model.nbodies() + 3 * model.nv();
   constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};

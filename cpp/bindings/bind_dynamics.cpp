@@ -68,9 +68,7 @@ constexpr Signature generalized_gravity = {
 template <class Real>
 py::object forward_dynamics(const Arguments& given) {
   Call<Real> call(*given.model, given.array[0]);
-  call.set_v(given.array[1]);
-  call.set_x(given.array[2], "tau", given.model->nv());
-  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+  set_motion(call, given, "tau");
   call.batch().passive = given.passive;
   return call.run(PYSIM_KERNELS(aba).of<Real>(), {nv(given)}, given.threads, given.out);
 }

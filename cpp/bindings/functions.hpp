@@ -69,6 +69,14 @@ inline bool is_given(py::handle x) {
   return !x.is_none();
 }
 
+/// v, the third array under its name, and external wrenches where there are some.
+template <class Real>
+void set_motion(Call<Real>& call, const Arguments& given, const char* third) {
+  call.set_v(given.array[1]);
+  call.set_x(given.array[2], third, given.model->nv());
+  if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
+}
+
 inline const Model& model_of(PyObject* x) {
   static const py::detail::type_info* const info = py::detail::get_type_info(typeid(Model));
   py::detail::type_caster_generic caster(info);

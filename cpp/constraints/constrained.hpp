@@ -28,6 +28,7 @@ struct ConstraintInertia {
     Lambda.inv_D = w.template take<S>(rows);
     Lambda.scale = w.template take<S>(rows);
     Lambda.pivot = w.template take<S>(rows);
+    Lambda.filled = w.take_indices(rows);
   }
 
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
@@ -35,8 +36,12 @@ struct ConstraintInertia {
     for (int i = 0; i < rows * nv; ++i) Y[i] = J[i];
     for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
     for (int i = 0; i < rows; ++i) {
-      for (int j = 0; j <= i; ++j) {
-        Lambda.A[i * rows + j] = product(factor, i, j);
+      S* const row = Lambda.A + i * rows;
+      for (int j = 0; j <= i; ++j) row[j] = all<S>(0);
+      const tree::Meeting& meeting = factor.model.row_meeting[i];
+      for (int n = 0; n < meeting.count; ++n) {
+        const int j = factor.model.met[meeting.first + n];
+        row[j] = product(factor, i, j);
       }
     }
     refer(factor.model, r);

@@ -6,10 +6,11 @@
 //
 // V_AB is the twist of B against A in B; A_AB the rate of its components. Any joint closes a loop this way, a
 // traced plugin too. Points held in a plane, on a line or at a distance have no joint: their rows are written
-// out.
+// out; so are a wheel's, in rolling.hpp.
 #pragma once
 
 #include "constraints/annihilator.hpp"
+#include "constraints/rolling.hpp"
 #include "dynamics/retract.hpp"
 #include "spatial/se3.hpp"
 #include "tree/joint.hpp"
@@ -182,6 +183,19 @@ void distance_row(const RelativeMotion<S>& motion, S length, LoopRows<S>& out) {
   out.bias[0] = fma(inverse, fnma(along, along, dot(motion.V.v, motion.V.v)), out.bias[0]);
 }
 
+/// A wheel of `radius` on the plane of A; what only holds velocities has no residual.
+template <class S>
+void wheel_rows(const RelativeMotion<S>& motion, S radius, LoopRows<S>& out) {
+  const S o = all<S>(0);
+  const Vec3<S> n = transpose_times(motion.X_AB.R, Vec3<S>{o, o, all<S>(1)});
+  const Wheel<S> wheel(n, motion.V.w, radius);
+  out.g[0] = fnma(radius, wheel.rise, motion.X_AB.p.z);
+  out.g[1] = out.g[2] = o;
+  out.bias[0] = wheel.row(wheel.n, wheel.n_rate, motion.V, out.W[0]);
+  out.bias[1] = wheel.row(wheel.t, wheel.t_rate, motion.V, out.W[1]);
+  out.bias[2] = wheel.row(wheel.s, wheel.s_rate, motion.V, out.W[2]);
+}
+
 /// The rows of loop k; φ of its joint is moved to where it fits.
 template <class S>
 void loop_rows(const ModelView<typename S::Real>& model,
@@ -203,6 +217,8 @@ void loop_rows(const ModelView<typename S::Real>& model,
       return point_row(motion, Vec3<S>{o, e, o}, p.y, 1, out);
     case LoopKind::distance:
       return distance_row(motion, all<S>(model.loop_constants[k].length), out);
+    case LoopKind::wheel:
+      return wheel_rows(motion, all<S>(model.loop_constants[k].length), out);
   }
 }
 

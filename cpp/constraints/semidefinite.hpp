@@ -6,6 +6,8 @@
 // A is scaled to a unit diagonal first, so that a pivot is sin² of the angle between a row of J and those
 // before it, whatever its unit. Rows whose pivot vanishes depend on the others: they get x = 0. Every world
 // pivots for itself by masks, so that its result does not depend on its neighbours.
+//
+// Loops that share no body leave zeros in A; what is zero in every world is not multiplied.
 #pragma once
 
 #include "simd/math.hpp"
@@ -43,6 +45,7 @@ template <class S>
 struct Semidefinite {
   int n;
   S *A, *inv_D, *scale, *pivot;
+  int* filled;         ///< [n] scratch: the rows below a pivot that are not zero in its column
   const S* reference;  ///< [n] what the diagonal is scaled by: its own size, or that of its kin
   S rank;
 
@@ -111,11 +114,20 @@ struct Semidefinite {
   }
 
   void eliminate(int k) {
+    const S o = all<S>(0);
+    int count = 0;
     for (int i = k + 1; i < n; ++i) {
-      const S L = A[i * n + k] * inv_D[k];
-      for (int j = k + 1; j <= i; ++j) A[i * n + j] = fnma(L, A[j * n + k], A[i * n + j]);
+      if (simd::any<S>(abs(A[i * n + k]) > o)) filled[count++] = i;
     }
-    for (int i = k + 1; i < n; ++i) A[i * n + k] *= inv_D[k];
+    for (int a = 0; a < count; ++a) {
+      S* const row = A + filled[a] * n;
+      const S L = row[k] * inv_D[k];
+      for (int b = 0; b <= a; ++b) {
+        const int j = filled[b];
+        row[j] = fnma(L, A[j * n + k], row[j]);
+      }
+    }
+    for (int a = 0; a < count; ++a) A[filled[a] * n + k] *= inv_D[k];
   }
 };
 

@@ -28,6 +28,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   find_quaternions();
   close_loops(ties.loops);
   relate(ties.relations);
+  find_meetings();
   hang_springs(ties.springs);
   mark_branches();
   for (const auto& program : programs_) {
@@ -183,6 +184,8 @@ ModelView<Real> Model::view() const {
   view.loop = loops_.data();
   view.row_way = row_ways_.data();
   view.way = ways_.data();
+  view.row_meeting = meetings_.data();
+  view.met = met_.data();
   view.loop_constants = n.loop_constants.data();
   view.relations = static_cast<int>(n.relations.size());
   view.relation = n.relations.data();

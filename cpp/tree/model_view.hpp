@@ -114,16 +114,22 @@ struct Coupling {
   Real ratio, offset;
 };
 
-/// What a loop holds: a joint's motion, or a point of frame B (its origin) in frame A.
+/// What a loop holds: a joint's motion, a point of frame B (its origin) in frame A, or a wheel's.
 enum class LoopKind : int {
-  joint,    ///< X_AB is a pose of the joint
-  plane,    ///< z = 0
-  line,     ///< x = y = 0
-  distance  ///< |p| = length
+  joint,     ///< X_AB is a pose of the joint
+  plane,     ///< z = 0
+  line,      ///< x = y = 0
+  distance,  ///< |p| = length
+  wheel      ///< a disc about z of B rolls on the plane z = 0 of A
 };
 
 /// Bodies that the force of a row reaches, leaves first: a run of `way`.
 struct Way {
+  int first, count;
+};
+
+/// Rows up to one of them whose forces reach a body that its force reaches: a run of `met`.
+struct Meeting {
   int first, count;
 };
 
@@ -138,7 +144,7 @@ struct Loop {
 template <class Real>
 struct LoopConstants {
   Real at_a[12], at_b[12];  ///< frames A and B in the engine's frames of their bodies; B turned as its joint
-  Real length;              ///< [m]
+  Real length;              ///< [m], a wheel's radius
 };
 
 /// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
@@ -191,8 +197,10 @@ struct ModelView {
 
   int loops, rows;  ///< loops, and the rows of all constraints
   const Loop* loop;
-  const Way* row_way;  ///< [rows] the bodies that the force of a row reaches
-  const int* way;      ///< bodies, way after way
+  const Way* row_way;          ///< [rows] the bodies that the force of a row reaches
+  const int* way;              ///< bodies, way after way
+  const Meeting* row_meeting;  ///< [rows]
+  const int* met;              ///< rows, meeting after meeting
   const LoopConstants<Real>* loop_constants;
   int relations;
   const Relation<Real>* relation;

@@ -13,12 +13,28 @@ LoopKind loop_kind(const LoopDescription& d) {
   static const std::map<std::string, LoopKind> kinds = {{"joint", LoopKind::joint},
                                                         {"plane", LoopKind::plane},
                                                         {"line", LoopKind::line},
-                                                        {"distance", LoopKind::distance}};
+                                                        {"distance", LoopKind::distance},
+                                                        {"wheel", LoopKind::wheel}};
   const auto kind = kinds.find(d.kind);
   if (kind == kinds.end()) {
     throw std::invalid_argument("loop '" + d.joint.name + "': unknown kind '" + d.kind + "'");
   }
   return kind->second;
+}
+
+int all_rows(LoopKind kind, const Joint& joint) {
+  switch (kind) {
+    case LoopKind::joint:
+      return 6 - joint.nv;
+    case LoopKind::plane:
+    case LoopKind::distance:
+      return 1;
+    case LoopKind::line:
+      return 2;
+    case LoopKind::wheel:
+      return 3;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -38,8 +54,7 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
       throw std::invalid_argument("loop '" + d.joint.name + "': it needs two bodies of the model");
     }
     Loop loop = {loop_kind(d), d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
-    int all = 6 - closure_->model.joints()[k].nv;
-    if (loop.kind != LoopKind::joint) all = loop.kind == LoopKind::line ? 2 : 1;
+    const int all = all_rows(loop.kind, closure_->model.joints()[k]);
     if (loop.rows > all ||
         std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
       throw std::invalid_argument("loop '" + d.joint.name + "': it has " + std::to_string(all) + " rows");
@@ -57,7 +72,8 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     double turned[9];
     times(c.at_b, closure_->view<double>().constants[k].turn, 3, turned);
     std::copy(turned, turned + 9, c.at_b);
-    if (loop.kind == LoopKind::plane || loop.kind == LoopKind::line) {
+    const bool along_axis = loop.kind != LoopKind::joint && loop.kind != LoopKind::distance;
+    if (along_axis) {  // z of A
       double axis[9];
       turn_to(d.joint.axis, axis);
       times(c.at_a, axis, 3, turned);
@@ -112,6 +128,23 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
       force_registers_ = std::max(force_registers_, d.function.registers);
     }
     double_.relations.push_back(r);
+  }
+}
+
+void Model::find_meetings() {
+  for (const Way& way : row_ways_) {
+    std::vector<bool> reached(joints_.size(), false);
+    for (int n = 0; n < way.count; ++n) reached[static_cast<std::size_t>(ways_[way.first + n])] = true;
+    Meeting meeting = {static_cast<int>(met_.size()), 0};
+    for (const Way& other : row_ways_) {
+      const int* const bodies = ways_.data() + other.first;
+      if (std::any_of(bodies, bodies + other.count, [&](int b) { return reached[b]; })) {
+        met_.push_back(static_cast<int>(&other - row_ways_.data()));
+      }
+      if (&other == &way) break;
+    }
+    meeting.count = static_cast<int>(met_.size()) - meeting.first;
+    meetings_.push_back(meeting);
   }
 }
 

@@ -19,6 +19,12 @@ struct Workspace {
     next += count * static_cast<std::ptrdiff_t>(sizeof(T) / sizeof(S));
     return array;
   }
+
+  /// Indices that do not differ between worlds.
+  PYSIM_INLINE int* take_indices(std::ptrdiff_t count) {
+    constexpr auto each = static_cast<std::ptrdiff_t>(sizeof(S) / sizeof(int));
+    return reinterpret_cast<int*>(take<S>((count + each - 1) / each));
+  }
 };
 
 }  // namespace pysim::tree

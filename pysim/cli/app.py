@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = [word for word in words if word != "--debug"]
     try:
         if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-            existing(Path(words[0]))  # before a mistyped command's arguments are judged
+            existing(words[0])  # before a mistyped command's arguments are judged
         with warnings_as_lines():
             status = app(words or ["--help"], exit_on_error=False, print_error=False)
             sys.stdout.flush()
@@ -112,13 +112,13 @@ def run(
 
 
 @app.command
-def check(scene: Path, /, *, set_: Overrides = (), allow_code: bool = False) -> None:
+def check(scene: str, /, *, set_: Overrides = (), allow_code: bool = False) -> None:
     """Read a scene or a robot, say what was understood, run nothing.
 
     Parameters
     ----------
     scene
-        Scene (.toml) or robot (.urdf).
+        Scene (.toml) or robot (.urdf), a path or package://NAME/path.
     set_
         Override any key of the scene, as simulation.step=1e-4; may be repeated.
     allow_code
@@ -165,7 +165,7 @@ def plot(trajectory: Path, /, *, output: Output = None) -> None:
 
 @app.command
 def identify(
-    scene: Path,
+    scene: str,
     data: Path,
     /,
     *,
@@ -185,7 +185,7 @@ def identify(
     Parameters
     ----------
     scene
-        Scene (.toml) or robot (.urdf); its parameters are the prior.
+        Scene (.toml) or robot (.urdf), a path or package://NAME/path; its parameters are the prior.
     data
         Recording (.csv: t, q.NAME, tau.NAME, and v.NAME, a.NAME where measured), or trajectory (.h5) of the scene.
     output
@@ -259,8 +259,13 @@ def new_joint(name: str, /) -> None:
     write_joint(name)
 
 
-def existing(path: Path) -> Path:
+def existing(name: str | Path) -> Path:
     """Return the path of an existing file, or say which command or file may have been meant."""
+    if str(name).startswith("package://"):
+        from pysim.scene.packages import resolve_uri  # noqa: PLC0415, where it is needed
+
+        return resolve_uri(str(name), Path.cwd())
+    path = Path(name)
     if path.is_file():
         return path
     if path.is_dir():

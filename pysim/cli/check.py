@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.cli.messages import complain, say, say_columns
+from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
+from pysim.cli.steps import complain_of_step, say_step
 from pysim.errors import PysimError
-from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.loops import mobility
 from pysim.simulation import load_scene
@@ -39,7 +39,9 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         say_model(scene.model)
         say_ties(scene)
         say_settings(scene)
-        say_step(scene)
+        bounds = step_bounds(scene)
+        say_step(scene, bounds)
+        complain_of_step(scene, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
     else:
@@ -108,46 +110,6 @@ def say_settings(scene: Scene) -> None:
     own = "".join(f", {name} {value}" for name, value in settings.parameters.items())
     scheme = f"{settings.integrator} {settings.step:g} s{own}"
     say(f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s")
-
-
-def say_step(scene: Scene) -> None:
-    """Print what the motion about the start asks of the step."""
-    bounds, settings = step_bounds(scene), scene.settings
-    if bounds.fastest is not None:
-        mode, period = bounds.fastest, 2 * np.pi / bounds.fastest.frequency
-        say(f"  fastest     {mode.frequency:.4g} rad/s, period {period:.3g} s, mostly {mode.joint}")
-    if bounds.steepest is not None:
-        mode = bounds.steepest
-        say(f"  decay       {mode.decay:.4g} 1/s at most, mostly {mode.joint}")
-    words = []
-    if np.isfinite(bounds.accurate):
-        words.append(f"{bounds.accurate:.2g} s or less to be accurate")
-    if np.isfinite(bounds.stable):
-        words.append(f"{bounds.stable:.3g} s at most to be stable")
-    if words:
-        say(f"  step        {', '.join(words)} with {settings.integrator}, about the start")
-    if settings.step > bounds.stable and bounds.limiting is not None and not scene_adapts(scene):
-        problem = (
-            f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] that "
-            f"{settings.integrator} bears at the start, because of joint {bounds.limiting.joint!r}; "
-            f"take {0.8 * bounds.stable:.1g} or less, or a softer spring, damper or friction there"
-        )
-        complain("warning", problem)
-    elif (
-        settings.step > 2 * bounds.accurate
-        and np.isfinite(bounds.stable)
-        and not scene_adapts(scene)
-    ):
-        problem = (
-            f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
-            f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
-        )
-        complain("warning", problem)
-
-
-def scene_adapts(scene: Scene) -> bool:
-    """Whether the scene's integrator chooses its steps itself."""
-    return find_integrator(scene.settings.integrator).adaptive
 
 
 def resistance(joint: JointSpec) -> str:

@@ -10,15 +10,18 @@ from typing import Any
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
+from pysim.cli.steps import complain_of_step
 from pysim.cli.summary import say_summary
 from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
 from pysim.simulation import load_scene, simulate, summarize
+from pysim.stability import step_bounds
 from pysim.trajectory.reader import is_trajectory
 
 INTERRUPTED = 130
+TRAJECTORIES = (".h5", ".hdf5")
 KINDS = {
     ".h5": "is a trajectory; see it with pysim view",
     ".urdf": "is a robot, not a scene; give a scene with a [[model]] table that names it",
@@ -44,9 +47,10 @@ def run_scene(path: Path, options: RunOptions) -> int:
     if path.suffix.lower() != ".toml":
         other = f"unknown kind of file {path.suffix!r}; pysim runs .toml scenes"
         raise PysimError(str(path), KINDS.get(path.suffix.lower(), other))
-    _check_pictures(options)
+    _check_outputs(options)
     overrides = run_overrides(options)
     scene = load_scene(path, overrides=overrides, allow_code=options.allow_code)
+    complain_of_step(scene, step_bounds(scene))
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
     overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
@@ -104,8 +108,11 @@ def _is_of_scene(output: Path, name: str) -> bool:
     return True
 
 
-def _check_pictures(options: RunOptions) -> None:
+def _check_outputs(options: RunOptions) -> None:
     """Refuse what cannot be drawn or written before the run rather than after it."""
+    if options.output is not None and options.output.suffix.lower() not in TRAJECTORIES:
+        problem = f"unknown kind of trajectory {options.output.suffix!r}; call it .h5"
+        raise PysimError(str(options.output), problem)
     if options.movie is not None:
         check_picture(options.movie, MOVIES)
     if options.still is not None:

@@ -44,7 +44,8 @@ def energy_line(summary: RunSummary) -> str:
         share = f"{summary.relative_drift:.1e} of the largest kinetic energy"
         return f"drift {summary.energy_drift:.1e} J, {share}"
     first, last = summary.energy
-    return f"{first:.4g} J at the start, {last:.4g} J at the end (driven or damped, and what the steps miss)"
+    work = "work of drives, dampers and joints' forces, and what the steps miss"
+    return f"{first:.4g} J at the start, {last:.4g} J at the end ({work})"
 
 
 def event_line(event: EventSummary) -> str:

@@ -1,4 +1,4 @@
-"""What closes a loop: every joint type, a weld, and points held in a plane, on a line or at a distance."""
+"""What closes a loop: every joint type, a weld, points held in a plane, on a line or at a distance, a rolling wheel."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pysim.joints.registry import find_joint, joint_types
 
 _NORMAL = Key("axis", "", "normal of the plane, in frame A", "[0, 0, 1]")
 _DIRECTION = Key("axis", "", "direction of the line, in frame A", "[0, 0, 1]")
+_RADIUS = Key("radius", "m", "of the wheel, whose axis is z of frame B", "required")
 _LENGTH = Key("length", "m", "distance between the origins of A and B", "required")
 
 POINTS: dict[str, JointType] = {
@@ -30,16 +31,27 @@ POINTS: dict[str, JointType] = {
             "|p| = length",
             keys=(_LENGTH,),
         ),
+        JointType(
+            "wheel_on_plane",
+            "Lets a disc about z of B roll on a plane through the origin of A, without slipping.",
+            "height = 0; the point that touches rests",
+            keys=(_NORMAL, _RADIUS),
+        ),
     )
 }
 _WELD = JointType("weld", "Keeps B on A.", "X = 1")
 
 # The engine's word for what a loop holds (LoopKind in cpp/tree/model_view.hpp); "joint" for the others.
-ENGINE_KIND = {"point_on_plane": "plane", "point_on_line": "line", "distance": "distance"}
+ENGINE_KIND = {
+    "point_on_plane": "plane",
+    "point_on_line": "line",
+    "distance": "distance",
+    "wheel_on_plane": "wheel",
+}
 
 
 def find_closing(name: str) -> JointType:
-    """Return the type of a loop: a joint type, "weld", "point_on_plane", "point_on_line" or "distance".
+    """Return the type of a loop: a joint type, "weld", or one of `POINTS`.
 
     Raises:
         JointError: there is no such type.

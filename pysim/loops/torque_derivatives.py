@@ -108,8 +108,15 @@ class _Closure:
 
 
 def torque_derivatives(at: ActuationMap, v_a: ArrayLike, a_a: ArrayLike) -> TorqueDerivatives:
-    """Return the derivatives of `equivalent_torque` where the active coordinates move with v_a and a_a (active,)."""
+    """Return the derivatives of `equivalent_torque` where the active coordinates move with v_a and a_a (active,).
+
+    Raises:
+        PysimError: v_a or a_a is not (active,) finite numbers; a wheel rolls, whose place is no function of theirs.
+    """
     model, n = at.model, len(at.active)
+    for wheel in model.spec.wheels:
+        problem = f"where the wheel {wheel!r} stands depends on the way it took; remove it"
+        raise PysimError("torque_derivatives", problem)
     v_a, a_a = _one(v_a, "v_a", n), _one(a_a, "a_a", n)
     size = 6 * model.nbodies
     d_eta = np.hstack([np.zeros((size, 3 * n)), np.eye(size)])

@@ -85,7 +85,8 @@ class LoopSpec:
     at_a: Array  # frame A in body a (4, 4)
     at_b: Array  # frame B in body b (4, 4)
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)  # unit, in both frames as of a joint
-    length: float = 0.0  # [m]
+    length: float = 0.0  # [m] of a distance
+    radius: float = 0.0  # [m] of a wheel
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
     start_q: Array | None = None  # where the joint's coordinates are sought first
     where: str = ""
@@ -173,6 +174,11 @@ class ModelSpec:
     loops: tuple[LoopSpec, ...] = ()
     couplings: tuple[CouplingSpec, ...] = ()
     springs: tuple[SpringSpec, ...] = ()
+
+    @property
+    def wheels(self) -> list[str]:
+        """Names of the loops that hold velocities, not only positions."""
+        return [loop.name for loop in self.loops if loop.type == "wheel_on_plane"]
 
 
 @dataclass(frozen=True)

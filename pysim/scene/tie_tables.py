@@ -20,14 +20,19 @@ class Loop(Table):
     """A joint that closes a loop: frame A on body a and frame B on body b move as it lets them."""
 
     name: Name = key(..., "", "the name of the loop")
-    type: Name = key(..., "", "a joint type, weld, point_on_plane, point_on_line or distance")
+    type: Name = key(
+        ..., "", "a joint type, weld, point_on_plane, point_on_line, distance or wheel_on_plane"
+    )
     a: Name = key("world", "", '"world", a body or a frame')
     b: Name = key("world", "", '"world", a body or a frame')
     at_a: Pose = key(Pose(), "", "frame A in body (or frame) a")
     at_b: Pose = key(Pose(), "", "frame B in body (or frame) b")
-    axis: Vector3 | None = key(None, "", "direction in A and in B; [0, 0, 1] by default")
+    axis: Vector3 | None = key(
+        None, "", "direction in A, and in B of a joint; [0, 0, 1] by default"
+    )
     pitch: float | None = key(None, "m/rad", "travel along the axis a radian, for helical joints")
     length: Positive | None = key(None, "m", "between the origins of A and B, for a distance")
+    radius: Positive | None = key(None, "m", "of a wheel, whose axis is z of frame B")
     start: AnyConfiguration | None = key(None, "", "where the joint's coordinates are sought first")
     parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
 

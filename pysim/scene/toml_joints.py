@@ -12,6 +12,7 @@ from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.fields import fields_of
 from pysim.scene.keys import SHORTEST_AXIS
+from pysim.scene.mimic import leading
 from pysim.scene.plugins import check_parameters
 from pysim.scene.spec import Mimic
 from pysim.scene.urdf_joints import plain_joint
@@ -222,29 +223,13 @@ def resolve_mimics(
 def _resolve_mimic(
     joint: JointSpec, by_name: Mapping[str, JointSpec], path: Steps | None, problems: Problems
 ) -> JointSpec:
-    mimic, seen = joint.mimic, {joint.name}
-    while path is not None and mimic is not None and mimic.joint in by_name:
-        leader = by_name[mimic.joint]
-        at = (*path, "mimic", "joint")
-        if leader.name in seen:
-            problems.add(at, f"joints follow each other in a circle through {leader.name!r}")
-            return replace(joint, mimic=None)
-        if len(leader.start_q) != 1:
-            problem = (
-                f"{leader.name!r} is a {leader.type} joint; only joints of one coordinate lead"
-            )
-            problems.add(at, problem)
-            return replace(joint, mimic=None)
-        if leader.mimic is None:
-            break
-        seen.add(leader.name)
-        # q = r (r' q' + o') + o
-        mimic = Mimic(
-            leader.mimic.joint,
-            mimic.ratio * leader.mimic.ratio,
-            mimic.ratio * leader.mimic.offset + mimic.offset,
-        )
-    return replace(joint, mimic=mimic)
+    if path is None:
+        return joint
+    try:
+        return replace(joint, mimic=leading(joint, by_name))
+    except JointError as error:
+        problems.add((*path, "mimic", "joint"), error.problem)
+        return replace(joint, mimic=None)
 
 
 def unit_axis(

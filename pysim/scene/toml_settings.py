@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.integrators import BUILTIN, find_integrator, make
+from pysim.integrators import BUILTIN, check_wheels, find_integrator, make
 from pysim.joints.fields import fields_of
 from pysim.scene.keys import ALL_JOINTS
 from pysim.scene.spec import Settings
@@ -28,7 +28,7 @@ SPECTRAL_RADIUS = 0.9
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
     """Return how to run; what is wrong goes to `problems`."""
     table = scene.simulation
-    kind = _integrator(scene, problems)
+    kind = _integrator(scene, model, problems)
     step = table.step or (math.inf if kind.adaptive else STEP)
     if table.step is not None and step > table.duration:
         problem = (
@@ -46,9 +46,10 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
     )
 
 
-def _integrator(scene: Scene, problems: Problems) -> IntegratorType:
+def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> IntegratorType:
     try:
         kind = find_integrator(scene.simulation.integrator)
+        check_wheels(kind, model.wheels)
     except PysimError as error:
         problems.add(("simulation", "integrator"), error.problem)
         return BUILTIN["rk4"]

@@ -130,6 +130,7 @@ class TieReader:
             at_b=self._pose(table.b) @ table.at_b.matrix,
             axis=unit_axis(table.axis, (*path, "axis"), self.problems),
             length=table.length or 0.0,
+            radius=table.radius or 0.0,
             parameters=self._parameters(table, kind, path),
             start_q=self._start(table, kind, path),
             where=self.problems.source.where(path),
@@ -171,7 +172,7 @@ class TieReader:
                     problem = f"a {kind.name} loop has no axis; turn the frames with at_a and at_b"
                 self.problems.add((*path, name), problem, of_key=True)
         for key in kind.keys:
-            if key.name in {"pitch", "length"} and getattr(table, key.name, 0.0) is None:
+            if key.name in {"pitch", "length", "radius"} and getattr(table, key.name, 0.0) is None:
                 problem = f"is missing; add it: {key.doc} [{key.unit}]"
                 self.problems.add((*path, key.name), problem)
 

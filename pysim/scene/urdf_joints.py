@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import did_you_mean
+from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
+from pysim.scene.mimic import leading
 from pysim.scene.spec import JointSpec, Mimic
 
 if TYPE_CHECKING:
@@ -154,22 +155,7 @@ def resolve_mimics(
 def _resolve_mimic(
     joint: JointSpec, by_name: Mapping[str, JointSpec], element: Element
 ) -> JointSpec:
-    mimic, seen = joint.mimic, {joint.name}
-    while mimic is not None and mimic.joint in by_name:
-        leader = by_name[mimic.joint]
-        if leader.name in seen:
-            element.fail(f"joints follow each other in a circle through {leader.name!r}")
-        if len(leader.start_q) != 1:
-            element.fail(
-                f"follows {leader.name!r}, a {leader.type} joint; only joints of one coordinate lead"
-            )
-        if leader.mimic is None:
-            break
-        seen.add(leader.name)
-        # q = r (r' q' + o') + o
-        mimic = Mimic(
-            leader.mimic.joint,
-            mimic.ratio * leader.mimic.ratio,
-            mimic.ratio * leader.mimic.offset + mimic.offset,
-        )
-    return replace(joint, mimic=mimic)
+    try:
+        return replace(joint, mimic=leading(joint, by_name))
+    except JointError as error:
+        element.fail(error.problem)

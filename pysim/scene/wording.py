@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pysim.scene.source import Source, Step
 
 _MOST_TOLD = 20
+_KEYS_TOLD = 6
 _KINDS = {
     "bool_type": "true or false",
     "dict_type": "a table",
@@ -27,7 +28,6 @@ _KINDS = {
     "int_from_float": "a whole number",
     "int_type": "a whole number",
     "list_type": "a list",
-    "model_type": "a table, { … }",
     "string_type": "text in quotes",
 }
 
@@ -92,7 +92,7 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
         owner, _ = _field(table, path[:-1])
         known = (*own_keys, *(owner.model_fields if owner else ()))
         return f"unknown key{did_you_mean(str(path[-1]), known)}"
-    _, info = _field(table, path)
+    inner, info = _field(table, path)
     unit = _unit(info)
     if kind == "missing":
         return f"is missing; add it: {info.description if info else ''}{unit}"
@@ -104,7 +104,19 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
         return f"unknown value {shown(got)}{did_you_mean(str(got), get_args(info.annotation))}"
     if kind == "list_type" and isinstance(got, dict):
         return f"must be a list of tables; write [[{path[-1]}]]"
+    if kind == "model_type" and inner is not None:
+        return f"must be a table, {_outlined(inner)}, got {shown(got)}"
     return f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
+
+
+def _outlined(table: type[Table]) -> str:
+    """A table's keys as they would be written: those it needs; where it needs none, what it may have."""
+    fields = table.model_fields
+    told = [name for name, info in fields.items() if info.is_required()] or list(fields)[
+        :_KEYS_TOLD
+    ]
+    more = ", …" if len(told) < len(fields) else ""
+    return f"{{ {', '.join(f'{name} = …' for name in told)}{more} }}"
 
 
 def _demand(kind: str, context: Mapping[str, Any]) -> str:

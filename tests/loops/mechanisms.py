@@ -114,6 +114,9 @@ def closed_pose(loop: LoopSpec, rng: np.random.Generator) -> npt.NDArray[np.floa
         X[:3, 3] -= axis * (axis @ X[:3, 3])
     elif loop.type == "point_on_line":
         X[:3, 3] = axis * (axis @ X[:3, 3])
+    elif loop.type == "wheel_on_plane":
+        height = loop.radius * np.linalg.norm(np.cross(axis, X[:3, 2]))
+        X[:3, 3] += axis * (height - axis @ X[:3, 3])
     else:
         X[:3, 3] *= loop.length / np.linalg.norm(X[:3, 3])
     return X

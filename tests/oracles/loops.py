@@ -36,7 +36,10 @@ def off_diagonal(R: Array, pairs: Sequence[tuple[int, int]]) -> list[Any]:
 
 
 def joint_residual(loop: LoopSpec, X: Array) -> list[Any]:
-    """Independent equations that vanish where X_AB is a pose of the joint (near one)."""
+    """Independent equations that vanish where X_AB is a pose of the joint (near one).
+
+    A wheel's second and third say how far its material point that touches now has moved along the plane.
+    """
     T = frame_to_axis(loop.axis)
     R, p = T.T @ X[:3, :3] @ T, T.T @ X[:3, 3]
     tilt = [R[0, 2], R[1, 2]]
@@ -67,6 +70,12 @@ def joint_residual(loop: LoopSpec, X: Array) -> list[Any]:
             return [p[0], p[1]]
         case "distance":
             return [(p @ p - loop.length**2) / (2 * loop.length)]
+        case "wheel_on_plane":
+            normal = X[:3, :3].T @ T[:, 2]
+            lowest = -np.array([normal[0], normal[1], 0])
+            rise = np.sqrt(lowest @ lowest)
+            touching = T.T @ (X @ np.append(loop.radius * (lowest / rise).real, 1))[:3]
+            return [p[2] - loop.radius * rise, *(touching - touching.real)[:2]]
     raise ValueError(loop.type)
 
 

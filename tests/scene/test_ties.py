@@ -188,3 +188,4 @@ def test_a_fault_in_a_coupling_is_told_by_its_authors_line(
         pysim.load_scene(path, allow_code=True)
     assert told in str(caught.value)
     assert str(tmp_path / "faulty.py") in str(caught.value)
+    assert str(caught.value).endswith(": coupling 'cam')")

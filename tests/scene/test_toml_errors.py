@@ -177,7 +177,10 @@ CASES = [
     ),
     (
         JOINT + 'type = "free"\nat = [0, 0, 1]',
-        "s.toml:8:6: joint[0].at: must be a table, { … }, got [0, 0, 1]",
+        (
+            "s.toml:8:6: joint[0].at: must be a table, "
+            "{ rpy = …, quat_wxyz = …, quat_xyzw = …, axis_angle = …, xyz = … }, got [0, 0, 1]"
+        ),
     ),
     (
         JOINT + 'type = "free"\nparent = "c"',
@@ -193,7 +196,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "revolute"\nmimic = { joint = "j" }',
-        "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle through 'j'",
+        "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j",
     ),
     (
         JOINT + 'type = "ball"\nmimic = { joint = "j" }',
@@ -202,7 +205,7 @@ CASES = [
     (
         JOINT + 'type = "revolute"\nmimic = { joint = "j" }\nstart = 1',
         (
-            "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle through 'j'\n"
+            "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j\n"
             "s.toml:9:1: joint[0].start: follows joint 'j'; give the start to that joint"
         ),
     ),

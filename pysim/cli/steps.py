@@ -1,0 +1,51 @@
+"""What a scene's motion about its start asks of the step, and a complaint where the step is too long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.cli.messages import complain, say
+from pysim.integrators import find_integrator
+
+if TYPE_CHECKING:
+    from pysim.compile import Scene
+    from pysim.stability import StepBounds
+
+
+def say_step(scene: Scene, bounds: StepBounds) -> None:
+    """Print the fastest motion and the steps that suit it."""
+    if bounds.fastest is not None:
+        mode, period = bounds.fastest, 2 * np.pi / bounds.fastest.frequency
+        say(f"  fastest     {mode.frequency:.4g} rad/s, period {period:.3g} s, mostly {mode.joint}")
+    if bounds.steepest is not None:
+        mode = bounds.steepest
+        say(f"  decay       {mode.decay:.4g} 1/s at most, mostly {mode.joint}")
+    words = []
+    if np.isfinite(bounds.accurate):
+        words.append(f"{bounds.accurate:.2g} s or less to be accurate")
+    if np.isfinite(bounds.stable):
+        words.append(f"{bounds.stable:.3g} s at most to be stable")
+    if words:
+        say(f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start")
+
+
+def complain_of_step(scene: Scene, bounds: StepBounds) -> None:
+    """Warn of a fixed step beyond what the scheme bears, or too long to follow the fastest motion."""
+    settings = scene.settings
+    if find_integrator(settings.integrator).adaptive:
+        return
+    if settings.step > bounds.stable and bounds.limiting is not None:
+        problem = (
+            f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] that "
+            f"{settings.integrator} bears at the start, because of joint {bounds.limiting.joint!r}; "
+            f"take {0.8 * bounds.stable:.1g} or less, or a softer spring, damper or friction there"
+        )
+        complain("warning", problem)
+    elif settings.step > 2 * bounds.accurate and np.isfinite(bounds.stable):
+        problem = (
+            f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
+            f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
+        )
+        complain("warning", problem)

@@ -1,0 +1,40 @@
+"""Joints that follow followers: each is made to follow the joint that leads them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pysim.errors import JointError
+from pysim.scene.spec import Mimic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.scene.spec import JointSpec
+
+
+def leading(joint: JointSpec, by_name: Mapping[str, JointSpec]) -> Mimic | None:
+    """Return how a joint follows the head of its chain of followers, None if it leads itself.
+
+    The head may be a name that is no joint's.
+
+    Raises:
+        JointError: the chain is a circle, or a joint of it has not one coordinate.
+    """
+    mimic, chain = joint.mimic, [joint.name]
+    while mimic is not None and mimic.joint in by_name:
+        leader = by_name[mimic.joint]
+        if leader.name in chain:
+            circle = " → ".join([*chain, leader.name])
+            raise JointError(joint.name, f"joints follow each other in a circle: {circle}")
+        if len(leader.start_q) != 1:
+            problem = f"follows {leader.name!r}, a {leader.type} joint; only joints of one coordinate lead"
+            raise JointError(joint.name, problem)
+        if leader.mimic is None:
+            break
+        chain.append(leader.name)
+        # q = r (r' q' + o') + o
+        ratio = mimic.ratio * leader.mimic.ratio
+        offset = mimic.ratio * leader.mimic.offset + mimic.offset
+        mimic = Mimic(leader.mimic.joint, ratio, offset)
+    return mimic
