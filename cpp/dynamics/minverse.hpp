@@ -1,31 +1,37 @@
-// Inverse of the joint-space inertia, without the inertia [Carpentier & Mansard 2018, section IV].
+// Inverse of the joint-space inertia, without the inertia.
 //
-// The articulated-body algorithm on nv unit forces at once, on the axes of turned.hpp. Column j of M⁻¹ is the
-// acceleration under the unit force j; F_j is the wrench that force leaves on the body reached so far, A_j
-// the acceleration there.
+// Column j of M⁻¹ is the acceleration under the unit force j. By reciprocity it needs no way back to the
+// leaves: what a wrench F on body B does to coordinate k is −F·A, with A what the unit force k does to B. On
+// the axes of turned.hpp:
 //
-//   1. leaves to root    IA, U = IA S, D = SᵀU as in aba.hpp      M⁻¹_kk = D⁻¹       F_k = D⁻¹ U
-//                        each j below k:    M⁻¹_kj = −D⁻¹ Sᵀ F_j      F_j += U M⁻¹_kj, then moved by p
-//   2. root to leaves    each j below k:    A_j moved by p    M⁻¹_kj −= D⁻¹ Uᵀ A_j    A_j += S M⁻¹_kj
-//                        k, j on different branches of body B:    M⁻¹_kj = −F_kᵀ A_j with both at B
+//   1. leaves to root    IA, U = IA S, D = SᵀU as in aba.hpp
+//   2. root to leaves    Ω_B = Ω_P moved by p, then of every column
+//                            g = Ω D⁻¹U       M⁻¹_kk = D⁻¹ + g·D⁻¹U       A_k = S M⁻¹_kk − g
+//                            Ω ← Ω + A_k Sᵀ − S gᵀ
+//   3. columns climb     F_j = D⁻¹U at its own joint, at every joint above
+//                            M⁻¹_kj = −A_k·F_j      F_j −= D⁻¹U SᵀF_j, then moved by p
+//   4. branches that meet at body B                                       M⁻¹_kj = F_kᵀ Ω_B F_j, both at B
 //
-// The last line holds since what carries A_B down to coordinate k is the transpose of what brought F_k up to
-// B.
+// The articulated-body algorithm on nv unit forces is that of Carpentier & Mansard 2018, section IV; the
+// mobility Ω that of Kreutz-Delgado, Jain & Rodriguez 1992.
 #pragma once
 
 #include "dynamics/turned.hpp"
+#include "spatial/mobility.hpp"
 
 namespace pysim::dynamics {
+
+using spatial::Mobility;
 
 template <class S>
 struct UnitForces {
   TurnedBody<S>* body;        ///< [bodies]
   Motion<S>* Sj;              ///< [nv]
   ArticulatedInertia<S>* IA;  ///< [bodies] of forks
+  Mobility<S>* Omega;         ///< [bodies] of forks
   Force<S>* DU;               ///< [nv] D⁻¹ U
-  Force<S>* F;                ///< [nv]
+  Motion<S>* A;               ///< [nv] of the body that coordinate k moves, under the unit force k
   Force<S>* F_fork;           ///< [fork_columns] F of all columns below a fork, at the fork
-  Motion<S>* A;               ///< [nv]
 };
 
 /// Eliminates the accelerations of joint b from IA: D⁻¹ U of its coordinates, D⁻¹ on the diagonal of M⁻¹.
@@ -49,65 +55,69 @@ PYSIM_INLINE void eliminate(
   if (joint.parent < b - 1) P = IA;
 }
 
-/// Pass 1: M⁻¹_kj, j below k, as if body k hung on the world.
+/// Pass 1.
 template <class S>
-void reduce_unit_forces(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
-  const int nv = model.nv;
+void eliminate_accelerations(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
   ArticulatedInertia<S> IA;
+  for (int b = model.bodies - 1; b >= 0; --b) eliminate(model, b, IA, at, Minv);
+}
+
+/// Pass 2: the diagonal of M⁻¹, and what every coordinate does to its body.
+template <class S>
+void spread_mobility(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
+  Mobility<S> Omega;
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    if (joint.parent >= 0 && joint.parent < b - 1) Omega = at.Omega[joint.parent];
+    Omega = joint.parent < 0 ? spatial::zero_mobility<S>() : moved_to(at.body[b].p, Omega);
+    for (int k = joint.v; k < joint.v + joint.nv; ++k) {
+      const tree::Column column = joint.column[k - joint.v];
+      const Motion<S> g = Omega * at.DU[k];
+      S& m = Minv[k * model.nv + k];
+      m += dot(g, at.DU[k]);
+      at.A[k] = plus_turned(column, at.Sj[k], m, -g);
+      if (joint.leaf && k + 1 == joint.v + joint.nv) break;  // no one asks
+      Omega = freed(Omega, at.Sj[k], column >= tree::wx && column != tree::stored, g, at.A[k]);
+    }
+    if (joint.fork >= 0) at.Omega[b] = Omega;
+  }
+}
+
+/// Columns that climb together, at most: a joint is then read once for all of them.
+constexpr int climbing_group = 16;
+
+/// M⁻¹_kj of columns j = first … first + count with all coordinates k above them; count is at most a group.
+template <class S>
+void climb(const ModelOf<S>& model, int first, int count, UnitForces<S>& at, S* Minv) {
+  Force<S> F[climbing_group];
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
-    eliminate(model, b, IA, at, Minv);
-    const int below = joint.v + joint.nv, end = velocities_end(model, b);
-    for (int j = below; joint.fork >= 0 && j < end; ++j) at.F_fork[joint.fork + j - below] = at.F[j];
-    for (int j = joint.v; j < end; ++j) {
-      Force<S> F = j < below ? at.DU[j] : at.F[j];
+    const int below = joint.v + joint.nv, moved = velocities_end(model, b);
+    const int begin = joint.v < first ? first : joint.v, end = moved < first + count ? moved : first + count;
+    for (int j = begin; j < end; ++j) {
+      Force<S> f = j < below ? at.DU[j] : F[j - first];
+      if (joint.fork >= 0 && j >= below) at.F_fork[joint.fork + j - below] = f;
       for (int k = (j < below ? j : below) - 1; k >= joint.v; --k) {
-        const S u = dot_turned(joint.column[k - joint.v], at.Sj[k], F);
-        Minv[k * nv + j] = -(Minv[k * nv + k] * u);
-        F = fma(-u, at.DU[k], F);
+        Minv[k * model.nv + j] = -dot(at.A[k], f);
+        const S u = dot_turned(joint.column[k - joint.v], at.Sj[k], f);
+        f = fma(-u, at.DU[k], f);
       }
-      if (joint.parent >= 0) at.F[j] = {F.f, cross_add(at.body[b].p, F.f, F.t)};
+      if (joint.parent >= 0) F[j - first] = {f.f, cross_add(at.body[b].p, f.f, f.t)};
     }
   }
 }
 
 /// M⁻¹ between the branches that meet at body b.
 template <class S>
-PYSIM_INLINE void join_branches(const ModelOf<S>& model, int b, UnitForces<S>& at, S* Minv) {
+void join_branches(const ModelOf<S>& model, int b, UnitForces<S>& at, S* Minv) {
   const Joint& joint = model.joint[b];
   const int nv = model.nv, below = joint.v + joint.nv;
+  const Force<S>* const F = at.F_fork + joint.fork - below;
   for (int child = b + 1; child < joint.end; child = model.joint[child].end) {
     const int first = model.joint[child].v, end = velocities_end(model, child);
-    for (int k = below; k < first; ++k) {  // on earlier branches
-      const Force<S> F = at.F_fork[joint.fork + k - below];
-      for (int j = first; j < end; ++j) Minv[k * nv + j] = -dot(at.A[j], F);
-    }
-  }
-}
-
-/// Pass 2: completes M⁻¹ on and above its diagonal.
-template <class S>
-void spread_unit_accelerations(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
-  const int nv = model.nv;
-  int tree_end = 0;
-  for (int b = 0; b < model.bodies; ++b) {
-    const Joint& joint = model.joint[b];
-    const bool root = joint.parent < 0;
-    const int below = joint.v + joint.nv, end = velocities_end(model, b);
-    if (root) tree_end = end;
-    for (int j = joint.v; j < end; ++j) {
-      Motion<S> A = spatial::zero_motion<S>();
-      if (!root) A = {cross_add(at.A[j].w, at.body[b].p, at.A[j].v), at.A[j].w};
-      for (int k = joint.v; k < below && k <= j; ++k) {
-        S& m = Minv[k * nv + j];
-        if (!root || k > joint.v) m -= dot(A, at.DU[k]);
-        A = plus_turned(joint.column[k - joint.v], at.Sj[k], m, A);
-      }
-      at.A[j] = A;
-    }
-    if (joint.fork >= 0) join_branches(model, b, at, Minv);
-    for (int k = joint.v; k < below; ++k) {  // trees that share no joint do not feel each other
-      for (int j = tree_end; j < nv; ++j) Minv[k * nv + j] = all<S>(0);
+    for (int j = first; below < first && j < end; ++j) {
+      const Motion<S> A = at.Omega[b] * F[j];
+      for (int k = below; k < first; ++k) Minv[k * nv + j] = dot(A, F[k]);  // on earlier branches
     }
   }
 }
@@ -118,15 +128,26 @@ void minverse(const ModelOf<S>& model, const S* q, S* Minv, Workspace<S> w) {
   UnitForces<S> at = {w.template take<TurnedBody<S>>(model.bodies),
                       w.template take<Motion<S>>(model.nv),
                       w.template take<ArticulatedInertia<S>>(model.bodies),
+                      w.template take<Mobility<S>>(model.bodies),
                       w.template take<Force<S>>(model.nv),
-                      w.template take<Force<S>>(model.nv),
-                      w.template take<Force<S>>(model.fork_columns),
-                      w.template take<Motion<S>>(model.nv)};
+                      w.template take<Motion<S>>(model.nv),
+                      w.template take<Force<S>>(model.fork_columns)};
+  const int n = model.nv, group = climbing_group;
   turn_bodies(model, q, at.body, at.Sj, w);
-  reduce_unit_forces(model, at, Minv);
-  spread_unit_accelerations(model, at, Minv);
-  for (int k = 1; k < model.nv; ++k) {
-    for (int j = 0; j < k; ++j) Minv[k * model.nv + j] = Minv[j * model.nv + k];
+  eliminate_accelerations(model, at, Minv);
+  spread_mobility(model, at, Minv);
+  for (int j = 0; j < n; j += group) climb(model, j, j + group < n ? group : n - j, at, Minv);
+  for (int b = 0; b < model.bodies; ++b) {
+    if (model.joint[b].fork >= 0) join_branches(model, b, at, Minv);
+  }
+  for (int b = 0; b < model.bodies; b = model.joint[b].end) {  // trees do not feel each other
+    const int end = velocities_end(model, b);
+    for (int k = model.joint[b].v; k < end; ++k) {
+      for (int j = end; j < n; ++j) Minv[k * n + j] = all<S>(0);
+    }
+  }
+  for (int k = 1; k < n; ++k) {
+    for (int j = 0; j < k; ++j) Minv[k * n + j] = Minv[j * n + k];
   }
 }
 

@@ -280,21 +280,6 @@ PYSIM_INLINE S load(const typename S::Real* p) {
   return a;
 }
 
-/// Lane k from p[k] for k < count, zero in the others, behind whose numbers p may end.
-template <class S>
-PYSIM_INLINE S load_first(const typename S::Real* p, int count) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(S) == 64 && sizeof(typename S::Real) == 8) {
-    return {_mm512_maskz_loadu_pd(static_cast<__mmask8>((1 << count) - 1), p)};
-  } else if constexpr (sizeof(S) == 64) {
-    return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << count) - 1), p)};
-  }
-#endif
-  S a = all<S>(0);
-  for (int k = 0; k < count; ++k) set_lane(a, k, p[k]);
-  return a;
-}
-
 /// Lane k to p[k].
 template <class S>
 PYSIM_INLINE void store(const S& a, typename S::Real* p) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "simd/math.hpp"
+#include "simd/part.hpp"
 #include "tree/workspace.hpp"
 
 namespace pysim::tree {
@@ -41,7 +42,7 @@ PYSIM_INLINE Turns<S> turns(const S* q, int nq, Workspace<S>& w) {
       const auto* angles = &q[i].lanes;
       Full s, c;
       simd::sincos(
-          nq - i < Full::width ? simd::load_first<Full>(angles, nq - i) : simd::load<Full>(angles), s, c);
+          nq - i < Full::width ? simd::load_part<Full>(angles, nq - i) : simd::load<Full>(angles), s, c);
       simd::store(s, &sin[i].lanes);
       simd::store(c, &cos[i].lanes);
     }

@@ -1,0 +1,66 @@
+// The first numbers of a pack from memory and back; what lies behind them is neither read nor written.
+#pragma once
+
+#include "simd/pack.hpp"
+
+namespace pysim::simd {
+
+#if defined(__AVX2__)
+/// All bits of the first `count` lanes of 32 bytes.
+template <class S>
+PYSIM_INLINE __m256i first_lanes(int count) {
+  if constexpr (sizeof(typename S::Real) == 8) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+  } else {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+}
+#endif
+
+/// Lane k from p[k] for k < count, zero from there on.
+template <class S>
+PYSIM_INLINE S load_part(const typename S::Real* p, int count) {
+  [[maybe_unused]] constexpr std::size_t bytes = sizeof(S);
+  [[maybe_unused]] constexpr bool is_double = sizeof(typename S::Real) == 8;
+#if defined(__AVX512F__)
+  if constexpr (bytes == 64 && is_double) {
+    return {_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), p)};
+  } else if constexpr (bytes == 64) {
+    return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p)};
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (bytes == 32 && is_double) {
+    return {_mm256_maskload_pd(p, first_lanes<S>(count))};
+  } else if constexpr (bytes == 32) {
+    return {_mm256_maskload_ps(p, first_lanes<S>(count))};
+  }
+#endif
+  S a = all<S>(0);
+  for (int k = 0; k < count; ++k) set_lane(a, k, p[k]);
+  return a;
+}
+
+/// Lane k to p[k] for k < count.
+template <class S>
+PYSIM_INLINE void store_part(const S& a, typename S::Real* p, int count) {
+  [[maybe_unused]] constexpr std::size_t bytes = sizeof(S);
+  [[maybe_unused]] constexpr bool is_double = sizeof(typename S::Real) == 8;
+#if defined(__AVX512F__)
+  if constexpr (bytes == 64 && is_double) {
+    return _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << count) - 1), a.lanes);
+  } else if constexpr (bytes == 64) {
+    return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), a.lanes);
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (bytes == 32 && is_double) {
+    return _mm256_maskstore_pd(p, first_lanes<S>(count), a.lanes);
+  } else if constexpr (bytes == 32) {
+    return _mm256_maskstore_ps(p, first_lanes<S>(count), a.lanes);
+  }
+#endif
+  for (int k = 0; k < count; ++k) p[k] = lane(a, k);
+}
+
+}  // namespace pysim::simd
