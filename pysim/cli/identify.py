@@ -127,7 +127,7 @@ def say_parameters(found: Identification) -> None:
         ]
     inertial = 10 * found.unknowns.blocks
     rows += [
-        (name, f"{x:.5g}", f"{s:.2g}")
+        (name, f"{x:.5g}", f"{s:.2g}" if s > 0 else "at its bound")
         for name, x, s in zip(
             found.unknowns.names[inertial:], values[inertial:], deviations[inertial:], strict=True
         )

@@ -72,3 +72,20 @@ def test_what_cannot_be_identified_is_one_line_and_status_two(
     told = capsys.readouterr().err
     assert text in told
     assert told.count("\n") == 1
+
+
+def test_a_resistance_that_the_data_want_negative_is_told_to_be_at_its_bound(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The torques are those of a joint that something pushes along."""
+    model = pysim.load_scene(run / "drawn.toml").model
+    at = pysim.load_trajectory(run / "run.h5")
+    tau = pysim.rnea(model, at.q, at.v, at.a) - 0.3 * at.v
+    names = [f"{x}.{joint}" for x in ("q", "v", "a", "tau") for joint in model.joint_names]
+    table = np.column_stack([at.t, at.q, at.v, at.a, tau])
+    header = ",".join(["t", *names])
+    np.savetxt(run / "pushed.csv", table, delimiter=",", header=header, comments="", fmt="%.17g")
+    words = [str(run / "drawn.toml"), str(run / "pushed.csv"), "--resistance", "damping"]
+    assert main(["identify", *words]) == 0
+    lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines()]
+    assert ["shoulder.damping", "0", "at its bound"] in lines
