@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import pysim
@@ -19,10 +20,15 @@ SCENES = {  # step [s]: as long as shows the scheme's error above rounding
 }
 
 
-def drift(name: str, steps: int, duration: float, rests: int = 20) -> float:
+# A chaotic motion's drift is a matter of chance: of starts this near to each other the ellipsoid joint's ratio is 11 to
+# 75. The median is not.
+NUDGES = (0.0, 1e-9, -1e-9)  # of the start's velocity
+
+
+def drift(name: str, steps: int, duration: float, nudge: float = 0.0, rests: int = 20) -> float:
     """Largest change of energy at `rests` instants, of the energy that moves at the start."""
     scene = load_own_scene(name)
-    model, q, v = scene.model, scene.state.q, scene.state.v
+    model, q, v = scene.model, scene.state.q, (1 + nudge) * scene.state.v
 
     def energy() -> float:
         own = ligament_energy(q).sum() if name == "knee" else 0.0
@@ -39,11 +45,10 @@ def drift(name: str, steps: int, duration: float, rests: int = 20) -> float:
 @pytest.mark.parametrize("name", SCENES)
 def test_energy_is_conserved_to_the_order_of_the_scheme_over_100_000_steps(name):
     duration = STEPS * SCENES[name]
-    fine, coarse = drift(name, STEPS, duration), drift(name, STEPS // 2, duration)
-    assert fine < 1e-5
-    assert (
-        coarse / fine > 16
-    )  # RK4 loses energy with the fifth power of the step, 32, but for chance
+    fine = np.array([drift(name, STEPS, duration, nudge) for nudge in NUDGES])
+    coarse = np.array([drift(name, STEPS // 2, duration, nudge) for nudge in NUDGES])
+    assert fine.max() < 1e-5
+    assert np.median(coarse / fine) > 16  # RK4 loses energy with the fifth power of the step, 32
 
 
 def test_energy_of_even_accelerations_is_exact():
