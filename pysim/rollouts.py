@@ -72,8 +72,7 @@ def rollout(
         ModelError: models that differ in more than numbers; the text names the first that does, and in what.
         SimulationError: the integrator is no scheme that a rollout can run.
     """
-    is_one = isinstance(models, _engine.Model)
-    worlds = [models] if is_one else list(models)
+    worlds = [models] if isinstance(models, _engine.Model) else list(models)
     _check_scheme(worlds, integrator)
     _check_alike(worlds)
     if controls is not None:
@@ -87,7 +86,7 @@ def rollout(
         steps = controls.shape[-2]
     elif steps is None:
         raise ValueError("steps must be given where there are no controls")
-    if not is_one:
+    if not isinstance(models, _engine.Model):
         q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
         controls = None if controls is None else _of_every_world(controls, len(worlds), 2)
     elif controls is not None and controls.ndim == 3:

@@ -19,8 +19,7 @@ struct ConstraintInertia {
   S* reference;  ///< [rows]
   Semidefinite<S> Lambda;
 
-  ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w)
-      : rows(model.rows), nv(model.own_nv) {
+  ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
     Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
     Lambda.n = rows;
     Lambda.reference = reference = w.template take<S>(rows);

@@ -15,10 +15,7 @@ struct InertiaSolver {
 
 /// Factors M(q) on the user's coordinates; `extra` (own_nv), if it is not null, is added to the diagonal.
 template <class S>
-InertiaSolver<S> inertia_solver(const ModelOf<S>& model,
-                                const S* own_q,
-                                const S* extra,
-                                Workspace<S>& w) {
+InertiaSolver<S> inertia_solver(const ModelOf<S>& model, const S* own_q, const S* extra, Workspace<S>& w) {
   if (!model.coupled) return {dynamics::factor_inertia(model, own_q, extra, w), nullptr};
   const int n = model.own_nv;
   S* const kept = w.template take<S>(std::ptrdiff_t{1} * n * n);
@@ -34,11 +31,7 @@ InertiaSolver<S> inertia_solver(const ModelOf<S>& model,
 
 /// x = M⁻¹ τ; x may be τ.
 template <class S>
-void solve(const ModelOf<S>& model,
-           const InertiaSolver<S>& solver,
-           const S* tau,
-           S* x,
-           Workspace<S> w) {
+void solve(const ModelOf<S>& model, const InertiaSolver<S>& solver, const S* tau, S* x, Workspace<S> w) {
   if (!model.coupled) {
     dynamics::solve_inertia(model, solver.factor, tau, x, w);
     return;

@@ -39,8 +39,7 @@ struct Momentum {
 };
 
 template <class S>
-Momentum<S> centroidal_momentum(
-    const ModelOf<S>& model, const S* q, const S* v, const S* a, Workspace<S> w) {
+Momentum<S> centroidal_momentum(const ModelOf<S>& model, const S* q, const S* v, const S* a, Workspace<S> w) {
   MovingBody<S>* const body = w.template take<MovingBody<S>>(model.bodies);
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
@@ -90,8 +89,7 @@ void centroidal_map(const ModelOf<S>& model, const S* q, S* A, Workspace<S> w) {
 
 /// Ȧ (6 × own_nv), row-major.
 template <class S>
-void centroidal_map_rate(
-    const ModelOf<S>& model, const S* q, const S* v, S* A_dot, Workspace<S> w) {
+void centroidal_map_rate(const ModelOf<S>& model, const S* q, const S* v, S* A_dot, Workspace<S> w) {
   auto* const body = w.template take<CompositeBody<S>>(model.bodies);
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);

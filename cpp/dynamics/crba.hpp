@@ -41,8 +41,7 @@ constexpr int inertia_group = S::width < 8 ? 8 : S::width;
 /// They climb to the root together: a joint is read once for all of them, and their sums do not wait for each
 /// other. Those below it are neighbours, for a joint's coordinates are followed by those it moves.
 template <class S>
-void inertia_rows(
-    const ModelOf<S>& model, const CompositeTree<S>& tree, int first, int count, S* M) {
+void inertia_rows(const ModelOf<S>& model, const CompositeTree<S>& tree, int first, int count, S* M) {
   const int n = model.nv;
   Force<S> F[inertia_group<S>];
   for (int b = model.bodies - 1; b >= 0; --b) {

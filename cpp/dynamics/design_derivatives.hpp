@@ -45,11 +45,8 @@ struct JointBase {
 };
 
 template <class S>
-JointBase<S> joint_base(const ModelOf<S>& model,
-                        int b,
-                        const S* q,
-                        Motion<S>* columns,
-                        const RneaDerivatives<S>& d) {
+JointBase<S> joint_base(
+    const ModelOf<S>& model, int b, const S* q, Motion<S>* columns, const RneaDerivatives<S>& d) {
   const int parent = model.joint[b].parent;
   const Pose<S> X_PJ = tree::placement<S>(model.constants[b]);
   if (parent >= 0) return {d.body[parent].X_RB * X_PJ, d.body[parent].V, d.body[parent].a};

@@ -58,12 +58,8 @@ struct DifferentialDynamics {
 
 /// Motions and wrenches. `a` and `f_ext` may be null.
 template <class S>
-DifferentialDynamics<S> prepare_differential(const ModelOf<S>& model,
-                                             const S* q,
-                                             const S* v,
-                                             const S* a,
-                                             const Force<S>* f_ext,
-                                             Workspace<S>& w) {
+DifferentialDynamics<S> prepare_differential(
+    const ModelOf<S>& model, const S* q, const S* v, const S* a, const Force<S>* f_ext, Workspace<S>& w) {
   const DifferentialDynamics<S> d = {w.template take<DifferentialBody<S>>(model.bodies),
                                      w.template take<Seed<S>>(model.bodies),
                                      w.template take<Change<S>>(model.bodies),

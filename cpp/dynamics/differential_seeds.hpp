@@ -7,11 +7,8 @@ namespace pysim::dynamics {
 
 /// V and a of a body's parent, in the parent's frame.
 template <class S>
-void parent_motion(const ModelOf<S>& model,
-                   const DifferentialDynamics<S>& d,
-                   int b,
-                   Motion<S>& V_P,
-                   Motion<S>& a_P) {
+void parent_motion(
+    const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b, Motion<S>& V_P, Motion<S>& a_P) {
   const int parent = model.joint[b].parent;
   V_P = parent < 0 ? spatial::zero_motion<S>() : d.body[parent].V;
   a_P = parent < 0 ? minus_gravity<S>(model) : d.body[parent].a;
@@ -19,10 +16,7 @@ void parent_motion(const ModelOf<S>& model,
 
 /// Moves the axes of joint b along the twist e of the joint's frame.
 template <class S>
-void seed_twist(const ModelOf<S>& model,
-                const DifferentialDynamics<S>& d,
-                int b,
-                const Motion<S>& e) {
+void seed_twist(const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b, const Motion<S>& e) {
   const Joint& joint = model.joint[b];
   const DifferentialBody<S>& B = d.body[b];
   Motion<S> V_P, a_P;
@@ -69,12 +63,8 @@ void seed_position(const ModelOf<S>& model,
 
 /// … of its velocity; ∂c/∂v_k = u + Ṡ_k …
 template <class S>
-void seed_velocity(const ModelOf<S>& model,
-                   const DifferentialDynamics<S>& d,
-                   int b,
-                   int k,
-                   const S* v,
-                   S ratio) {
+void seed_velocity(
+    const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b, int k, const S* v, S ratio) {
   const Joint& joint = model.joint[b];
   const Motion<S> Sk = column(tree::axis(joint, d.columns, k));
   Motion<S> rate = cross(d.body[b].V, Sk);
@@ -88,8 +78,7 @@ void seed_velocity(const ModelOf<S>& model,
 
 /// … of its acceleration.
 template <class S>
-void seed_acceleration(
-    const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b, int k, S ratio) {
+void seed_acceleration(const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b, int k, S ratio) {
   const Joint& joint = model.joint[b];
   Seed<S>& seed = d.seed[b];
   seed.Q = fma(ratio, column(tree::axis(joint, d.columns, k)), seed.Q);

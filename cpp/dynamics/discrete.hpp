@@ -53,12 +53,8 @@ void step_momentum(const ModelOf<S>& model,
 
 /// Momentum M(q) v and the pull of gravity, on the tree's coordinates. Armature is left to the caller.
 template <class S>
-void momentum_and_weight(const ModelOf<S>& model,
-                         const Posture<S>& at,
-                         const S* v,
-                         S* p,
-                         S* weight,
-                         Workspace<S> w) {
+void momentum_and_weight(
+    const ModelOf<S>& model, const Posture<S>& at, const S* v, S* p, S* weight, Workspace<S> w) {
   struct Body {
     Motion<S> V;
     Vec3<S> g;

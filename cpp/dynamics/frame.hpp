@@ -38,11 +38,8 @@ PYSIM_INLINE Motion<S> express(Expressed where, const Pose<S>& X_WF, const Motio
 
 /// The pose of F in every body of its path to the world, and X_WF. Leaves the joints' columns.
 template <class S>
-Pose<S> climb(const ModelOf<S>& model,
-              const S* q,
-              const BodyFrame<S>& frame,
-              Pose<S>* X_BF,
-              Motion<S>* columns) {
+Pose<S> climb(
+    const ModelOf<S>& model, const S* q, const BodyFrame<S>& frame, Pose<S>* X_BF, Motion<S>* columns) {
   Pose<S> X = frame.X_BF;
   for (int b = frame.body; b >= 0; b = model.joint[b].parent) {
     X_BF[b] = X;

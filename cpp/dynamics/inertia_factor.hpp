@@ -19,10 +19,7 @@ struct InertiaFactor {
 
 /// Factors M(q); `extra` (nv), if it is not null, is added to the diagonal.
 template <class S>
-InertiaFactor<S> factor_inertia(const ModelOf<S>& model,
-                                const S* q,
-                                const S* extra,
-                                Workspace<S>& w) {
+InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* extra, Workspace<S>& w) {
   const InertiaFactor<S> factor = {w.template take<Pose<S>>(model.bodies),
                                    w.template take<Motion<S>>(model.stored_columns),
                                    w.template take<Elimination<S>>(model.nv)};
@@ -54,11 +51,8 @@ InertiaFactor<S> factor_inertia(const ModelOf<S>& model,
 
 /// x = M⁻¹ τ. Uses the `u` of the factor's eliminations; x may be τ.
 template <class S>
-void solve_inertia(const ModelOf<S>& model,
-                   const InertiaFactor<S>& factor,
-                   const S* tau,
-                   S* x,
-                   Workspace<S> w) {
+void solve_inertia(
+    const ModelOf<S>& model, const InertiaFactor<S>& factor, const S* tau, S* x, Workspace<S> w) {
   Force<S>* const pA = w.template take<Force<S>>(model.bodies);
   Motion<S>* const A = w.template take<Motion<S>>(model.bodies);
   for (int b = 0; b < model.bodies; ++b) pA[b] = spatial::zero_force<S>();

@@ -56,10 +56,7 @@ void add_own_slopes(const ModelOf<S>& model,
 
 /// H (nv, nv of the tree) of twists.
 template <class S>
-void second_influence_coefficients(const ModelOf<S>& model,
-                                   const S* q,
-                                   Motion<S>* H,
-                                   Workspace<S> w) {
+void second_influence_coefficients(const ModelOf<S>& model, const S* q, Motion<S>* H, Workspace<S> w) {
   Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
   Motion<S>* const h = w.template take<Motion<S>>(model.nv);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);

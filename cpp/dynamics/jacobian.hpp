@@ -26,12 +26,8 @@ PYSIM_INLINE void add_column(const ModelOf<S>& model, int k, const Motion<S>& co
 
 /// J (6 × own_nv), row-major.
 template <class S>
-void jacobian(const ModelOf<S>& model,
-              const S* q,
-              const BodyFrame<S>& frame,
-              Expressed where,
-              S* J,
-              Workspace<S> w) {
+void jacobian(
+    const ModelOf<S>& model, const S* q, const BodyFrame<S>& frame, Expressed where, S* J, Workspace<S> w) {
   Pose<S>* const X_BF = w.template take<Pose<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   for (int i = 0; i < 6 * model.own_nv; ++i) J[i] = all<S>(0);
@@ -47,11 +43,8 @@ void jacobian(const ModelOf<S>& model,
 
 /// Twist of F in its own axes.
 template <class S>
-Motion<S> frame_twist(const ModelOf<S>& model,
-                      const S* v,
-                      int body,
-                      const Pose<S>* X_BF,
-                      const Motion<S>* columns) {
+Motion<S> frame_twist(
+    const ModelOf<S>& model, const S* v, int body, const Pose<S>* X_BF, const Motion<S>* columns) {
   Motion<S> V_F = spatial::zero_motion<S>();
   for (int b = body; b >= 0; b = model.joint[b].parent) {
     V_F += to_child(X_BF[b], tree::joint_twist(model.joint[b], columns, v));

@@ -52,10 +52,7 @@ void spread_motion(const ModelOf<S>& model,
 
 /// From the engine's frames to the named ones; S_B (tree nv) are the joints' columns there.
 template <class S>
-void name_frames(const ModelOf<S>& model,
-                 const Motion<S>* columns,
-                 MovingBody<S>* body,
-                 Motion<S>* S_B) {
+void name_frames(const ModelOf<S>& model, const Motion<S>* columns, MovingBody<S>* body, Motion<S>* S_B) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     for (int i = 0; i < joint.nv; ++i) {

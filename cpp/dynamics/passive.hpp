@@ -87,8 +87,7 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
 
 /// Passive generalised forces [N or N·m] in tree coordinates.
 template <class S>
-void passive_forces(
-    const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
+void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Passive<typename S::Parameter>* p = model.passive + joint.v;

@@ -173,12 +173,8 @@ void gather_derivatives(const ModelOf<S>& model, const RneaDerivatives<S>& d) {
 
 /// Passes 1 and 2.
 template <class S>
-RneaDerivatives<S> prepare_rnea_derivatives(const ModelOf<S>& model,
-                                            const S* q,
-                                            const S* v,
-                                            const S* a,
-                                            const Force<S>* f_ext,
-                                            Workspace<S>& w) {
+RneaDerivatives<S> prepare_rnea_derivatives(
+    const ModelOf<S>& model, const S* q, const S* v, const S* a, const Force<S>* f_ext, Workspace<S>& w) {
   const RneaDerivatives<S> d = {w.template take<DerivativeBody<S>>(model.bodies),
                                 w.template take<CoordinateDerivatives<S>>(model.nv),
                                 w.template take<Motion<S>>(model.slopes)};

@@ -63,11 +63,8 @@ PYSIM_INLINE SmallPose<S> small_exp(const Motion<S>& xi) {
 
 /// E_B = X_PB(q₀)⁻¹ X_PB(q₀ ⊕ ξ) of joint b.
 template <class S>
-SmallPose<S> joint_step(const ModelOf<S>& model,
-                        int b,
-                        const Posture<S>& start,
-                        const Posture<S>& end,
-                        const S* xi) {
+SmallPose<S> joint_step(
+    const ModelOf<S>& model, int b, const Posture<S>& start, const Posture<S>& end, const S* xi) {
   const Joint& joint = model.joint[b];
   const Vec3<S> none = zero3<S>();
   switch (joint.shape) {

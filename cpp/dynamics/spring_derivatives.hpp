@@ -43,8 +43,7 @@ PYSIM_INLINE void add_entry(const ModelOf<S>& model, int i, int k, S x, S* matri
 
 /// Levers of a point of body b, on every joint from b to the world; added to D with the end's sign.
 template <class S>
-void spread_levers(
-    const ModelOf<S>& model, const SpringDerivatives<S>& d, int b, Vec3<S> at, S end) {
+void spread_levers(const ModelOf<S>& model, const SpringDerivatives<S>& d, int b, Vec3<S> at, S end) {
   for (; b >= 0; b = model.joint[b].parent) {
     const Joint& joint = model.joint[b];
     for (int i = 0; i < joint.nv; ++i) {
@@ -129,13 +128,8 @@ void add_spring(const ModelOf<S>& model,
 
 /// Adds `sign` ∂τ/∂q and ∂τ/∂v of all springs to matrices of the user's coordinates (own_nv, own_nv).
 template <class S>
-void add_spring_derivatives(const ModelOf<S>& model,
-                            const S* q,
-                            const S* v,
-                            S sign,
-                            S* by_q,
-                            S* by_v,
-                            Workspace<S> w) {
+void add_spring_derivatives(
+    const ModelOf<S>& model, const S* q, const S* v, S sign, S* by_q, S* by_v, Workspace<S> w) {
   if (model.springs == 0) return;
   Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);

@@ -19,8 +19,7 @@ struct Carrier {
 
 /// X_PB, X_WB and V of every body, and the joints' columns. v may be null (zero).
 template <class S>
-void spread_carriers(
-    const ModelOf<S>& model, const S* q, const S* v, Carrier<S>* body, Motion<S>* columns) {
+void spread_carriers(const ModelOf<S>& model, const S* q, const S* v, Carrier<S>* body, Motion<S>* columns) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Carrier<S>& B = body[b];
@@ -67,8 +66,7 @@ void push_at(const ModelOf<S>& model,
 
 /// Adds what every spring and damper does to τ, in tree coordinates.
 template <class S>
-void add_spring_forces(
-    const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
+void add_spring_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
   Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   spread_carriers(model, q, v, body, columns);

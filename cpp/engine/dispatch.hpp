@@ -34,7 +34,8 @@ template <class Real>
 void run_batch(
     Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads);
 
-/// Rollouts of worlds of which state k has the model models[k]; the models are alike, see Model::structure_difference.
+/// Rollouts of worlds of which state k has the model models[k]; the models are alike, see
+/// Model::structure_difference.
 template <class Real>
 void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads);
 

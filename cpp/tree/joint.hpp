@@ -72,10 +72,7 @@ Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* store
 
 /// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
-                              int b,
-                              const S* tree_q,
-                              Motion<S>* stored_columns) {
+PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* tree_q, Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
   const auto& constants = model.constants[b];
   const Pose<S> X = placement<S>(constants);
@@ -140,11 +137,8 @@ PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
 
 /// The same, where the sines and cosines of a single world are known.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
-                              int b,
-                              const S* tree_q,
-                              const Turns<S>& turns,
-                              Motion<S>* stored_columns) {
+PYSIM_INLINE Pose<S> evaluate(
+    const ModelOf<S>& model, int b, const S* tree_q, const Turns<S>& turns, Motion<S>* stored_columns) {
   if constexpr (S::width == 1) {
     const Joint& joint = model.joint[b];
     if (joint.shape == Shape::revolute) {
@@ -157,10 +151,7 @@ PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
 
 /// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.
 template <class S>
-PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model,
-                            int b,
-                            Motion<S>* stored_columns,
-                            const S* tree_v) {
+PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* tree_v) {
   const Joint& joint = model.joint[b];
   const S o = all<S>(0);
   const S* v = tree_v + joint.v;

@@ -1,7 +1,7 @@
 // The models of W worlds as one model whose numbers are packs: lane k is world k's.
 //
-// The models are alike: what is no number (joints, loops, programs' instructions) is the first one's. Where one
-// has passive forces, those without add zeros.
+// The models are alike: what is no number (joints, loops, programs' instructions) is the first one's. Where
+// one has passive forces, those without add zeros.
 #pragma once
 
 #include "simd/load_rows.hpp"

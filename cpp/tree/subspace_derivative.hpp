@@ -24,11 +24,8 @@ struct SubspaceDerivative {
 
 /// Runs a traced joint's derivative program; its registers lie behind the twists it leaves.
 template <class S>
-void program_derivative(const ModelOf<S>& model,
-                        const Joint& joint,
-                        const S* q,
-                        const S* v,
-                        const SubspaceDerivative<S>& D) {
+void program_derivative(
+    const ModelOf<S>& model, const Joint& joint, const S* q, const S* v, const SubspaceDerivative<S>& D) {
   const auto& program = model.program[joint.derivative];
   const int twists = joint.nv * joint.nv + joint.nv;
   S* const r = &D.twist[twists].v.x;

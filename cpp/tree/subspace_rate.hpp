@@ -46,11 +46,8 @@ Motion<S> program_bias(const Joint& joint,
 }
 
 template <class S>
-void program_rate(const ModelOf<S>& model,
-                  const Joint& joint,
-                  Motion<S>* stored_columns,
-                  const S* v,
-                  Motion<S>* S_dot) {
+void program_rate(
+    const ModelOf<S>& model, const Joint& joint, Motion<S>* stored_columns, const S* v, Motion<S>* S_dot) {
   const auto& program = model.program[joint.program];
   const Motion<S>* Sj = stored_columns + joint.first_stored;
   const S half = all<S>(typename S::Real(0.5));
@@ -72,11 +69,8 @@ void program_rate(const ModelOf<S>& model,
 
 /// Ṡ (joint.nv columns) of joint b after `evaluate`; a traced joint must be evaluated again before `bias`.
 template <class S>
-void subspace_rate(const ModelOf<S>& model,
-                   int b,
-                   Motion<S>* stored_columns,
-                   const S* tree_v,
-                   Motion<S>* S_dot) {
+void subspace_rate(
+    const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* tree_v, Motion<S>* S_dot) {
   const Joint& joint = model.joint[b];
   for (int i = 0; i < joint.nv; ++i) S_dot[i] = spatial::zero_motion<S>();
   if (!joint.biased) return;
