@@ -21,6 +21,7 @@ template <class RealType>
 struct Pack<RealType, 1, counting> {
   using Real = RealType;
   using Isa = counting;
+  using Parameter = Real;
   using Lanes = Real;
   static constexpr int width = 1;
   using Integer = typename IntegerOf<sizeof(Real)>::type;
