@@ -10,7 +10,7 @@ gets the same bits, those that it gets alone with its own model.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,8 +75,8 @@ def rollout(
         SimulationError: the integrator is no scheme that a rollout can run.
     """
     worlds = [model] if isinstance(model, _engine.Model) else list(model)
-    _check_scheme(worlds, integrator)
     _check_alike(worlds)
+    _check_scheme(worlds, integrator)
     if controls is not None:
         controls = np.asarray(controls)
         if controls.ndim < 2:
@@ -90,6 +90,9 @@ def rollout(
         raise ValueError("steps must be given where there are no controls")
     if not isinstance(model, _engine.Model):
         q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
+        if len(q0) != len(worlds):
+            problem = f"there are {len(worlds)} models for {len(q0)} worlds"
+            raise ValueError(f"{problem}; give one for all, alone, or one for each")
         controls = None if controls is None else _of_every_world(controls, len(worlds), 2)
     elif controls is not None and controls.ndim == 3:
         q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
@@ -114,16 +117,14 @@ def rollout(
 
 def _warn_of_lost(v: Array, every: int, step: float) -> None:
     """Say which worlds ended in NaN, and when the first of them did."""
-    rows = np.isnan(v).any(axis=-1).reshape(-1, v.shape[-2])
-    lost = np.flatnonzero(rows[:, -1])
+    worlds = v.reshape(-1, *v.shape[-2:])
+    lost = np.flatnonzero(np.isnan(worlds[:, -1]).any(axis=-1))
     if not len(lost):
         return
-    row = rows[lost].argmax(axis=1)
+    row = np.isnan(worlds[lost]).any(axis=-1).argmax(axis=1)
     first = int(row.argmin())
     when = f"world {lost[first]} first, before t = {row[first] * every * step:.4g} s"
-    problem = (
-        f"{len(lost)} of {len(rows)} worlds are not finite any more or left their loops, {when}"
-    )
+    problem = f"{len(lost)} of {len(worlds)} worlds did not stay finite or left their loops, {when}"
     text = f"rollout: {problem}; their rows are NaN from there on, take a shorter step or milder forces"
     warnings.warn(text, PysimWarning, stacklevel=3)
 
@@ -134,9 +135,15 @@ def _of_every_world(x: ArrayLike, worlds: int, ndim: int) -> NDArray[np.float64]
     return np.tile(rows, (worlds,) + (1,) * ndim) if rows.ndim == ndim else rows
 
 
-def _check_alike(models: Sequence[Model]) -> None:
-    """Refuse models that differ in structure."""
+def _check_alike(models: Sequence[Any]) -> None:
+    """Refuse what is no model, and models that differ in structure."""
     for k, model in enumerate(models):
+        if not isinstance(model, _engine.Model):
+            given = type(model).__name__
+            remedy = (
+                "give scene.model" if hasattr(model, "model") else "give what load_model returns"
+            )
+            raise ModelError(f"model[{k}]", f"is no model, got {given}; {remedy}")
         if model is not models[0] and (difference := models[0].structure_difference(model)):
             problem = (
                 f"differs from model[0] in structure: {difference}; the models of one call share joints, loops, "

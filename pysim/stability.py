@@ -11,7 +11,7 @@ negative real axis, an oscillation by the imaginary one and what is between by t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from pysim.compile import Scene
 
     Array = NDArray[np.float64]
+    Roots = NDArray[np.complexfloating[Any, Any]]
 
 DIFFERENCE = 1e-6  # [rad or m] for K
 RATE_DIFFERENCE = 1e-7  # [rad/s or m/s] for D: narrower than the width of sharp friction
 STEPS_A_PERIOD = 20
 STILL = 1e-6  # of the largest |s|: no motion of its own, or rounding
+PRECISION = 1e-12  # of a largest step
 FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
 
 
@@ -129,30 +131,33 @@ def _carrier(scene: Scene, motion: Array) -> str:
     return scene.model.joint_names[int(own[-1])]
 
 
-def _polynomial(order: int) -> Callable[[complex], float]:
+def _polynomial(order: int) -> Callable[[Roots], Array]:
     """|R(z)| of the explicit Runge-Kutta schemes: the exponential's series up to the order."""
     terms = np.cumprod([1.0, *1 / np.arange(1.0, order + 1)])
-    return lambda z: float(abs(np.polyval(terms[::-1], z)))
+    return lambda z: np.abs(np.polyval(terms[::-1], z))
 
 
-def _dopri5(z: complex) -> float:
+def _dopri5(z: Roots) -> Array:
     """1 + … + z⁵/120 + z⁶/600 [Hairer, Norsett, Wanner 1993, II.5]."""
     terms = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 600]
-    return float(abs(np.polyval(terms[::-1], z)))
+    return np.asarray(np.abs(np.polyval(terms[::-1], z)))
 
 
-def _oscillator(s: complex) -> tuple[float, float]:
-    """(k, d) of ẍ = −k x − d ẋ with the root s, the other its conjugate, or 0 where s is real."""
-    return abs(s) ** 2 if s.imag else 0.0, -2 * s.real if s.imag else -s.real
+def _oscillator(s: Roots) -> tuple[Array, Array]:
+    """(k, d) of ẍ = −k x − d ẋ with the roots s, the others their conjugates, or 0 where s is real."""
+    swings = s.imag != 0
+    return np.where(swings, np.abs(s) ** 2, 0.0), np.where(swings, -2 * s.real, -s.real)
 
 
-def _symplectic(z: complex) -> float:
+def _symplectic(z: Roots) -> Array:
     """Largest |multiplier| of v₁ = v − k x − d v, x₁ = x + v₁ (h = 1)."""
     k, d = _oscillator(z)
-    return float(np.abs(np.linalg.eigvals([[1 - k, 1 - d], [-k, 1 - d]])).max())
+    steps = np.moveaxis(np.array([[1 - k, 1 - d], [-k, 1 - d]]), (0, 1), (-2, -1))
+    return np.asarray(np.abs(np.linalg.eigvals(steps)).max(axis=-1))
 
 
-GROWTH: dict[str, Callable[[complex], float]] = {
+# |R(z)| for many z
+GROWTH: dict[str, Callable[[Roots], Array]] = {
     "semi_implicit": _symplectic,
     "rk2": _polynomial(2),
     "rk4": _polynomial(4),
@@ -170,11 +175,13 @@ def stable_step(s: complex, integrator: str) -> float:
         return np.inf
     allowed = 1 + (1e-4 if s.real == 0 else 1e-9)
     sizes = np.linspace(0, FARTHEST, 1601)[1:]
-    beyond = next((x for x in sizes if growth(x * s / abs(s)) > allowed), None)
-    if beyond is None:
+    grows = growth(sizes * s / abs(s)) > allowed
+    if not grows.any():
         return np.inf
-    low, high = beyond - sizes[0], beyond
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if growth(middle * s / abs(s)) > allowed else (middle, high)
-    return float(low / abs(s))
+    beyond = float(sizes[grows.argmax()])
+    low, high = beyond - float(sizes[0]), beyond
+    while high - low > PRECISION * high:
+        parts = np.linspace(low, high, 65)
+        at = int((growth(parts[1:] * s / abs(s)) > allowed).argmax())
+        low, high = float(parts[at]), float(parts[at + 1])
+    return low / abs(s)

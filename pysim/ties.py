@@ -71,7 +71,7 @@ def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[s
         "b": b.index,
         "at_a": (pose_a @ loop.at_a @ motion.at).ravel().tolist(),
         "at_b": (pose_b @ loop.at_b).ravel().tolist(),
-        "length": loop.length or loop.radius,
+        "length": loop.radius if loop.type == "wheel_on_plane" else loop.length,
         "kept": list(range(rows_of(loop))),
         "start": list(joint.neutral if loop.start_q is None else loop.start_q),
         "parent": -1,

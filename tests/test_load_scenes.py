@@ -31,6 +31,11 @@ def test_a_world_is_the_scene_that_load_scene_makes_of_its_values():
     assert [scene.model.parameters[0, 0] for scene in scenes] == ORDER["body.K1.mass"]
 
 
+def test_lists_of_other_lengths_in_other_worlds_are_values_too():
+    scenes = pysim.load_scenes(ANDREWS, {"assembly.hold": [["theta"], ["theta", "beta"]]})
+    assert len(scenes) == 2
+
+
 def test_what_is_wrong_is_said_by_world_and_key():
     cases = {
         "world 2: --set body.K1.mass: must not be negative [kg], got -3.0": {
@@ -42,6 +47,9 @@ def test_what_is_wrong_is_said_by_world_and_key():
         },
         "overrides: no value has one item for each world; give a list or an array of them, or use load_scene": {
             "body.K1.mass": 2.0
+        },
+        "overrides: body.K1.mass: has values for no world; give one for each world": {
+            "body.K1.mass": []
         },
     }
     for message, overrides in cases.items():

@@ -48,7 +48,8 @@ void check(const Models& models, const Plan& plan) {
 void check_count(const Models& models, const Leading& leading) {
   if (static_cast<std::ptrdiff_t>(models.size()) == leading.states) return;
   throw std::invalid_argument("there are " + std::to_string(models.size()) + " models for " +
-                              std::to_string(leading.states) + " worlds; give one for all or one for each");
+                              std::to_string(leading.states) +
+                              " worlds; give one for all, alone, or one for each");
 }
 
 /// Where the coordinates of the joints that close loops start, world after world.
@@ -68,8 +69,10 @@ void run_in_pieces(Call<Real>& call, const Models& models, engine::RolloutCall<R
   using Clock = std::chrono::steady_clock;
   constexpr double wanted = 0.05;  // [s]
   call.batch().rollout = &rollout;
-  constexpr std::ptrdiff_t few = 16384;  // steps of worlds, which take no longer than that
-  std::ptrdiff_t piece = std::max(std::ptrdiff_t{1}, few / (rollout.every * call.leading().states + 1));
+  constexpr std::ptrdiff_t few =
+      32768;  // steps of worlds of one body: explicit ones take no longer than that
+  const std::ptrdiff_t row = rollout.every * call.leading().states * models[0]->nbodies();
+  std::ptrdiff_t piece = std::max(std::ptrdiff_t{1}, few / (row + 1));
   do {
     rollout.end = std::min(rollout.rows, rollout.begin + piece);
     const auto start = Clock::now();

@@ -7,7 +7,7 @@
 //     no slip    t·(v + ω × c) = 0       W = [t; c × t],   s alike; these hold velocities, never a position
 //
 // and Ẇ from  ṅ = n × ω,  u̇ = u⊥ (u⊥·ṅ) / |n_xy|.  A wheel that lies flat touches everywhere: 1/|n_xy| is 0
-// there, and so are the rows' wrenches.
+// there, and so are the wrenches of its no-slip rows.
 #pragma once
 
 #include "spatial/pose.hpp"

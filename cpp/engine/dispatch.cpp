@@ -99,24 +99,6 @@ class FlushDenormals {
 #endif
 };
 
-}  // namespace
-
-std::vector<std::string> available_isas() {
-  std::vector<std::string> names;
-  for (const auto& c : candidates()) {
-    if (c.supported()) names.emplace_back(c.kernels.isa);
-  }
-  return names;
-}
-
-const Kernels& kernels() {
-  return *current().load(std::memory_order_relaxed);
-}
-
-void use_isa(std::string_view isa) {
-  current().store(&kernels_for(isa));
-}
-
 /// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads.
 template <class Real, class Part>
 void split(const Batch<Real>& batch, int width, int threads, const Part& part) {
@@ -133,6 +115,24 @@ void split(const Batch<Real>& batch, int width, int threads, const Part& part) {
   } else {
     parallel_for(batch.states, width, threads, run);
   }
+}
+
+}  // namespace
+
+std::vector<std::string> available_isas() {
+  std::vector<std::string> names;
+  for (const auto& c : candidates()) {
+    if (c.supported()) names.emplace_back(c.kernels.isa);
+  }
+  return names;
+}
+
+const Kernels& kernels() {
+  return *current().load(std::memory_order_relaxed);
+}
+
+void use_isa(std::string_view isa) {
+  current().store(&kernels_for(isa));
 }
 
 template <class Real>
@@ -152,7 +152,8 @@ void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>
   const auto& table = dynamics_kernels<Real>();
   const auto lanes = static_cast<std::size_t>(table.width);
   const std::size_t packs = lanes * sizeof(Real);
-  const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) + models[0]->number_packs() * packs;
+  const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) +
+                            (models[0]->number_packs() + batch.extra_scratch) * packs;
   std::vector<tree::ModelView<Real>> views;
   for (const auto* model : models) views.push_back(model->view<Real>());
   std::vector<const tree::ModelView<Real>*> places;

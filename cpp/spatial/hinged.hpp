@@ -1,4 +1,5 @@
-// What a hinge lets through of an articulated inertia, in 15 numbers.
+// What a hinge lets through of an articulated inertia, IA − U D⁻¹ Uᵀ of aba.hpp [Featherstone 2008, section
+// 7.3], in 15 numbers: those of a turn about z are zero.
 #pragma once
 
 #include "spatial/articulated.hpp"

@@ -72,9 +72,9 @@ std::string Model::program_difference(const Model& other) const {
   return counted("programs", programs_.size(), other.programs_.size());
 }
 
-std::string Model::tie_difference(const Model& other) const {
-  const std::string loops = counted("loops", loops_.size(), other.loops_.size());
-  if (!loops.empty()) return loops;
+std::string Model::loop_difference(const Model& other) const {
+  const std::string count = counted("loops", loops_.size(), other.loops_.size());
+  if (!count.empty()) return count;
   for (std::size_t k = 0; k < loops_.size(); ++k) {
     const Loop &here = loops_[k], &there = other.loops_[k];
     const auto its = [&](const char* what) { return "its loop '" + closure_->model.names_[k] + "' " + what; };
@@ -85,33 +85,35 @@ std::string Model::tie_difference(const Model& other) const {
     }
   }
   const std::string closure = closure_ ? closure_->model.structure_difference(other.closure_->model) : "";
-  if (!closure.empty()) return "of the joints that close its loops, " + closure;
-  const std::string relations =
-      counted("couplings", double_.relations.size(), other.double_.relations.size());
-  if (!relations.empty()) return relations;
-  for (std::size_t k = 0; k < double_.relations.size(); ++k) {
-    const Relation<double>&here = double_.relations[k], &there = other.double_.relations[k];
-    const auto shape = [](const Relation<double>& r) {
-      return std::make_tuple(r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs);
-    };
-    const auto *terms = double_.terms.data(), *others = other.double_.terms.data();
-    const bool same = shape(here) == shape(there) &&
-                      std::equal(terms + here.first_term,
-                                 terms + here.first_term + here.terms,
-                                 others + here.first_term,
-                                 is_same_term) &&
-                      std::equal(terms + here.first_input,
-                                 terms + here.first_input + here.inputs,
-                                 others + here.first_input,
-                                 is_same_term);
+  return closure.empty() ? "" : "of the joints that close its loops, " + closure;
+}
+
+std::string Model::relation_difference(const Model& other) const {
+  const auto &ours = double_.relations, &theirs = other.double_.relations;
+  const std::string count = counted("couplings", ours.size(), theirs.size());
+  if (!count.empty()) return count;
+  const auto *terms = double_.terms.data(), *others = other.double_.terms.data();
+  const auto same_run = [&](int first, int n) {
+    return std::equal(terms + first, terms + first + n, others + first, is_same_term);
+  };
+  const auto shape = [](const Relation<double>& r) {
+    return std::make_tuple(r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs);
+  };
+  for (std::size_t k = 0; k < ours.size(); ++k) {
+    const Relation<double>& r = ours[k];
+    const bool same =
+        shape(r) == shape(theirs[k]) && same_run(r.first_term, r.terms) && same_run(r.first_input, r.inputs);
     if (!same) return "its coupling '" + relation_names_[k] + "' ties other coordinates";
   }
-  const std::string springs =
-      counted("springs between bodies", double_.springs.size(), other.double_.springs.size());
-  if (!springs.empty()) return springs;
-  for (std::size_t k = 0; k < double_.springs.size(); ++k) {
-    const Spring<double>&here = double_.springs[k], &there = other.double_.springs[k];
-    if (here.a != there.a || here.b != there.b) {
+  return "";
+}
+
+std::string Model::spring_difference(const Model& other) const {
+  const auto &ours = double_.springs, &theirs = other.double_.springs;
+  const std::string count = counted("springs between bodies", ours.size(), theirs.size());
+  if (!count.empty()) return count;
+  for (std::size_t k = 0; k < ours.size(); ++k) {
+    if (ours[k].a != theirs[k].a || ours[k].b != theirs[k].b) {
       return "its spring " + std::to_string(k) + " hangs on other bodies";
     }
   }
@@ -119,7 +121,11 @@ std::string Model::tie_difference(const Model& other) const {
 }
 
 std::string Model::structure_difference(const Model& other) const {
-  for (const auto part : {&Model::joint_difference, &Model::tie_difference, &Model::program_difference}) {
+  for (const auto part : {&Model::joint_difference,
+                          &Model::loop_difference,
+                          &Model::relation_difference,
+                          &Model::spring_difference,
+                          &Model::program_difference}) {
     const std::string found = (this->*part)(other);
     if (!found.empty()) return found;
   }

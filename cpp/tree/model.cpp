@@ -104,7 +104,6 @@ void Model::mark_children() {
     const auto parent = static_cast<std::size_t>(joint->parent);
     joints_[parent].end = std::max(joints_[parent].end, joint->end);
     joint->last_child = !seen[parent];
-    joints_[parent].end = std::max(joints_[parent].end, joint->end);
     seen[parent] = true;
   }
 }

@@ -160,7 +160,9 @@ class Model {
   std::size_t constraint_packs() const;
   std::string joint_difference(const Model& other) const;
   std::string program_difference(const Model& other) const;
-  std::string tie_difference(const Model& other) const;
+  std::string loop_difference(const Model& other) const;
+  std::string relation_difference(const Model& other) const;
+  std::string spring_difference(const Model& other) const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 

@@ -21,7 +21,10 @@ struct SideBySide {
     const World& first = *worlds[0];
     ModelView<S> model;
     static_cast<Structure&>(model) = first;
-    for (int k = 0; k < S::width; ++k) model.has_passive = model.has_passive || worlds[k]->has_passive;
+    for (int k = 0; k < S::width; ++k) {
+      model.has_passive = model.has_passive || worlds[k]->has_passive;
+      model.turned = model.turned || worlds[k]->turned;
+    }
     for (int i = 0; i < 3; ++i) model.gravity[i] = each([i](const World& m) { return m.gravity[i]; });
     model.constants = records<Constants>(&World::constants, first.bodies);
     model.armature = numbers([](const World& m) { return m.armature; }, first.nv);

@@ -14,13 +14,12 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
 from pysim import __version__
+from pysim.cli.files import COMMANDS, existing
 from pysim.cli.messages import complain, warnings_as_lines
-from pysim.errors import PysimError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "view")
 INTERRUPTED = 130
 
 app = App(
@@ -69,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @app.default
 def run(
-    scene: Path,
+    scene: str,
     /,
     *,
     output: Output = None,
@@ -106,9 +105,8 @@ def run(
     """
     from pysim.cli.run import RunOptions, run_scene  # noqa: PLC0415, each command loads its own
 
-    existing(scene)
     options = RunOptions(output, movie, still, duration, set_, overwrite, quiet, allow_code)
-    return run_scene(scene, options)
+    return run_scene(existing(scene), options)
 
 
 @app.command
@@ -257,27 +255,6 @@ def new_joint(name: str, /) -> None:
     from pysim.cli.new_joint import write_joint  # noqa: PLC0415
 
     write_joint(name)
-
-
-def existing(name: str | Path) -> Path:
-    """Return the path of an existing file, or say which command or file may have been meant."""
-    if str(name).startswith("package://"):
-        from pysim.scene.packages import resolve_uri  # noqa: PLC0415, where it is needed
-
-        return resolve_uri(str(name), Path.cwd())
-    path = Path(name)
-    if path.is_file():
-        return path
-    if path.is_dir():
-        raise PysimError(str(path), "is a folder; give a file in it")
-    near = [str(found) for found in sorted(path.parent.glob(f"*{path.suffix or '.toml'}"))]
-    if path.suffix:
-        raise PysimError(str(path), f"no such file{_hint(str(path), near)}")
-    raise PysimError(str(path), f"no such command or file{_hint(str(path), [*COMMANDS, *near])}")
-
-
-def _hint(word: str, known: list[str]) -> str:
-    return did_you_mean(word, known) if known else ""
 
 
 def _explain(error: Exception) -> int:

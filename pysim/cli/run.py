@@ -10,14 +10,13 @@ from typing import Any
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
-from pysim.cli.steps import complain_of_step
+from pysim.cli.steps import warn_of_step
 from pysim.cli.summary import say_summary
 from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
 from pysim.simulation import load_scene, simulate, summarize
-from pysim.stability import step_bounds
 from pysim.trajectory.reader import is_trajectory
 
 INTERRUPTED = 130
@@ -50,10 +49,10 @@ def run_scene(path: Path, options: RunOptions) -> int:
     _check_outputs(options)
     overrides = run_overrides(options)
     scene = load_scene(path, overrides=overrides, allow_code=options.allow_code)
-    complain_of_step(scene, step_bounds(scene))
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
     overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
+    warn_of_step(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
         with bar:

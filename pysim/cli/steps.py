@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.cli.messages import complain, say
 from pysim.integrators import find_integrator
+from pysim.stability import GROWTH, step_bounds
 
 if TYPE_CHECKING:
     from pysim.compile import Scene
@@ -28,13 +29,23 @@ def say_step(scene: Scene, bounds: StepBounds) -> None:
     if np.isfinite(bounds.stable):
         words.append(f"{bounds.stable:.3g} s at most to be stable")
     if words:
-        say(f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start")
+        about = "about the start" + ", its loops open" * (scene.model.rows > 0)
+        say(f"  step        {', '.join(words)} with {scene.settings.integrator}, {about}")
+
+
+def warn_of_step(scene: Scene) -> None:
+    """Complain as `complain_of_step` does; nothing is linearised where it has nothing to tell."""
+    if scene.settings.integrator in GROWTH and _can_tell(scene):
+        complain_of_step(scene, step_bounds(scene))
 
 
 def complain_of_step(scene: Scene, bounds: StepBounds) -> None:
-    """Warn of a fixed step beyond what the scheme bears, or too long to follow the fastest motion."""
+    """Warn of a fixed step beyond what the scheme bears, or too long to follow the fastest motion.
+
+    Of a mechanism with loops it tells nothing: the bounds are those of its tree, and loops forbid some of its motion.
+    """
     settings = scene.settings
-    if find_integrator(settings.integrator).adaptive:
+    if not _can_tell(scene):
         return
     if settings.step > bounds.stable and bounds.limiting is not None:
         problem = (
@@ -49,3 +60,7 @@ def complain_of_step(scene: Scene, bounds: StepBounds) -> None:
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
         )
         complain("warning", problem)
+
+
+def _can_tell(scene: Scene) -> bool:
+    return not find_integrator(scene.settings.integrator).adaptive and scene.model.rows == 0

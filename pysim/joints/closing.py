@@ -10,7 +10,7 @@ _DIRECTION = Key("axis", "", "direction of the line, in frame A", "[0, 0, 1]")
 _RADIUS = Key("radius", "m", "of the wheel, whose axis is z of frame B", "required")
 _LENGTH = Key("length", "m", "distance between the origins of A and B", "required")
 
-POINTS: dict[str, JointType] = {
+HELD: dict[str, JointType] = {
     kind.name: kind
     for kind in (
         JointType(
@@ -51,22 +51,22 @@ ENGINE_KIND = {
 
 
 def find_closing(name: str) -> JointType:
-    """Return the type of a loop: a joint type, "weld", or one of `POINTS`.
+    """Return the type of a loop: a joint type, "weld", or one of `HELD`.
 
     Raises:
         JointError: there is no such type.
     """
     if name == _WELD.name:
         return _WELD
-    return POINTS[name] if name in POINTS else find_joint(name)
+    return HELD[name] if name in HELD else find_joint(name)
 
 
 def closing_joint(kind: JointType) -> str:
     """The joint type whose motion a loop of this type has; "fixed" where it is no joint's."""
-    return "fixed" if kind is _WELD or kind.name in POINTS else kind.name
+    return "fixed" if kind is _WELD or kind.name in HELD else kind.name
 
 
 def closing_types() -> list[str]:
     """Every name a loop's `type` may have."""
-    names = [_WELD.name, *POINTS, *(t for t in joint_types() if t not in {"fixed", "free"})]
+    names = [_WELD.name, *HELD, *(t for t in joint_types() if t not in {"fixed", "free"})]
     return sorted(names, key=lambda name: (name not in BUILTIN, name))

@@ -3,9 +3,10 @@
     g(q) = 0        ġ = J v = 0        g̈ = J v̇ + J̇ v = 0        M v̇ = τ − h + Jᵀ λ
 
 A loop closed by a joint has as many rows as the joint takes freedoms away, orthonormal twists of frame B; their
-residual is how far B is from where the joint would have it, in [m] and [rad]. An array holds one state or a batch of
-them, as everywhere. `loop_q` (…, loop_nq) is where the coordinates of the joints that close loops are sought first; it
-matters to plugins and to multi-turn screws, and is the loops' start by default.
+residual is how far B is from where the joint would have it, in [m] and [rad]. Two rows of a rolling wheel hold
+velocities alone: J v = 0, and no position breaks them, so their g is 0. An array holds one state or a batch of them, as
+everywhere. `loop_q` (…, loop_nq) is where the coordinates of the joints that close loops are sought first; it matters
+to plugins and to multi-turn screws, and is the loops' start by default.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def constraint_residual(
 def constraint_jacobian(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
-    """Return J(q) (…, rows, nv), ġ = J v; exact where the loops are closed."""
+    """Return J(q) (…, rows, nv), J v = 0 and ġ = J v but for a wheel's slip; exact where the loops are closed."""
     return placed(constraints(model, q, threads=threads).jacobian, out)
 
 

@@ -3,8 +3,9 @@
     mobility = nv − rank J        redundant = rows − rank J
 
 The rank is that of J L⁻ᵀ with M = L Lᵀ and rows of unit length, so it hangs neither on units nor on masses of very
-different size. Where a small motion raises the rank, the configuration is singular: for an instant the mechanism can
-move in more ways than it can go.
+different size. Ways are counted by velocities: a rolling disk has three, though it can come to more places. Where a
+small motion raises the rank, the configuration is singular: for an instant the mechanism can move in more ways than it
+can go.
 """
 
 from __future__ import annotations

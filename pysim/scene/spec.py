@@ -84,7 +84,7 @@ class LoopSpec:
     b: str
     at_a: Array  # frame A in body a (4, 4)
     at_b: Array  # frame B in body b (4, 4)
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)  # unit, in both frames as of a joint
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)  # unit, in frame A; of a joint in both
     length: float = 0.0  # [m] of a distance
     radius: float = 0.0  # [m] of a wheel
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin

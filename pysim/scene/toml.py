@@ -74,7 +74,7 @@ def read_toml_worlds(
         SceneError, ModelError: as `read_toml`.
     """
     source = read_source(path)
-    fresh = pickle.dumps(source.values)
+    fresh = pickle.dumps(source.values)  # read back it is copied faster than by copy.deepcopy
     for overrides in worlds:
         own = replace(source, values=pickle.loads(fresh))
         yield _read(own, path, overrides, allow_code=allow_code, folders=())

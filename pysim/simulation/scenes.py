@@ -34,7 +34,8 @@ def load_scenes(
         allow_code: whether the scene may name programs to run.
 
     Raises:
-        SceneError: a list of another length than the others, or none; a value that the file's key does not bear.
+        SceneError: no list, an empty one, or one of another length than the others; a value that the file's key does
+            not bear.
         ModelError: no such mechanism, or no start near the given one in which every loop is closed. Both name the
             first world in which that is so.
     """
@@ -60,6 +61,8 @@ def _worlds(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
         if len(value) != count:
             problem = f"has values for {len(value)} worlds, but {first} for {count}; give one for each world"
             raise SceneError(f"overrides: {key}", problem)
+    if count == 0:
+        raise SceneError(f"overrides: {first}", "has values for no world; give one for each world")
     return [
         {key: value[k] if key in each else value for key, value in overrides.items()}
         for k in range(count)
@@ -67,4 +70,6 @@ def _worlds(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _stands_alone(value: Any) -> bool:  # noqa: ANN401, whatever TOML can hold
-    return isinstance(value, (str, int, float, dict)) or np.ndim(value) == 0
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0
+    return isinstance(value, (str, dict)) or not hasattr(value, "__len__")

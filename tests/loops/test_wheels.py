@@ -86,6 +86,33 @@ def test_a_wobbling_disk_keeps_its_energy_and_never_slips() -> None:
     assert np.abs(np.einsum("nij,nj->ni", at.jacobian, trajectory.v)).max() < 1e-12
 
 
+def test_a_cart_on_four_wheels_rolls_down_a_slope_and_not_aside() -> None:
+    """All its mass falls, the wheels turn as well: a = g sin β (m + 4 μ) / (m + 4 μ + 4 I/r²)."""
+    slope, m, mu, r, steps = 0.2, 10.0, 1.0, 0.3, 500
+    turn = mu * r**2 / 2
+    wheel = theta_from_com(mu, [0, 0, 0], np.diag([turn / 2, turn / 2, turn]))
+    bodies = [BodySpec("cart", theta_from_com(m, [0, 0, 0], np.diag([1.0, 2.0, 2.0])))]
+    joints = [make_joint("fly", "free", "world", "cart")]
+    plane, loops = pose(rotation([0, 1, 0], slope), np.zeros(3)), []
+    for k, (x, y) in enumerate([(1, 0.5), (1, -0.5), (-1, 0.5), (-1, -0.5)]):
+        at = pose(rotation([1, 0, 0], -np.pi / 2), np.array([x, y, 0]))
+        bodies.append(BodySpec(f"wheel{k}", wheel))
+        joints.append(make_joint(f"axle{k}", "revolute", "cart", f"wheel{k}", at))
+        kind = ("wheel_on_plane", "world", f"wheel{k}", plane, np.eye(4))
+        loops.append(LoopSpec(f"tyre{k}", *kind, radius=r))
+    gravity = np.array([0, 0, -G])
+    spec = ModelSpec("cart", gravity, tuple(bodies), tuple(joints), loops=tuple(loops))
+    model = compile_model(spec)
+    R = rotation([0, 1, 0], slope)
+    q0 = np.concatenate([R @ [0, 0, r], pysim.spatial.quaternion_from_rotation(R), np.zeros(4)])
+    q, v = pysim.rollout(model, q0, np.zeros(model.nv), None, 1e-3, steps=steps)
+    weight = m + 4 * mu
+    speed = G * np.sin(slope) * weight / (weight + 4 * turn / r**2) * steps * 1e-3
+    np.testing.assert_allclose(v[-1, :6], [speed, 0, 0, 0, 0, 0], atol=1e-10)
+    np.testing.assert_allclose(v[-1, 6:], speed / r, atol=1e-9)
+    np.testing.assert_allclose(R.T @ q[-1, :3], [speed * steps * 5e-4, 0, r], atol=1e-10)
+
+
 def test_a_wheel_leaves_three_velocities() -> None:
     model = disk()
     assert mobility(model, leaning(1.0)).degrees == 3

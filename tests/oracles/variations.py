@@ -59,7 +59,12 @@ class Variation:
     def loop(self, loop: LoopSpec) -> LoopSpec:
         at_a, at_b, length = self.pose(loop.at_a), self.pose(loop.at_b), self.number(loop.length)
         return replace(
-            loop, at_a=at_a, at_b=at_b, length=length, parameters=self.keys(loop.parameters)
+            loop,
+            at_a=at_a,
+            at_b=at_b,
+            length=length,
+            radius=self.number(loop.radius),
+            parameters=self.keys(loop.parameters),
         )
 
     def coupling(self, coupling: CouplingSpec) -> CouplingSpec:

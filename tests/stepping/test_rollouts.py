@@ -133,7 +133,7 @@ def test_a_world_that_leaves_the_finite_numbers_is_nan_from_there_and_alone(rng,
     controls = np.zeros((11, 30, 3))
     calm = pysim.rollout(model, q0, v0, controls, STEP, scheme)
     controls[4, 9:] = 1e300
-    told = r"rollout: 1 of 11 worlds are not finite any more .*, world 4 first, before t = "
+    told = r"rollout: 1 of 11 worlds did not stay finite .*, world 4 first, before t = "
     with pytest.warns(pysim.PysimWarning, match=told):
         q, v = pysim.rollout(model, q0, v0, controls, STEP, scheme)
 

@@ -86,9 +86,12 @@ def test_loops_couplings_springs_and_plugins_vary_from_world_to_world(name, sche
     assert_same(together, rolled_alone(models, q0, v0, controls, step, scheme))
 
 
-@pytest.mark.parametrize("kind", ["helical", "cylindrical", "point_on_plane", "distance"])
+@pytest.mark.parametrize(
+    "kind", ["helical", "cylindrical", "point_on_plane", "distance", "wheel_on_plane"]
+)
 def test_loops_of_every_kind_close_by_their_own_frames(kind, rng):
     changes = {"helical": {"parameters": {"pitch": 0.2}}, "distance": {"length": 0.5}}
+    changes["wheel_on_plane"] = {"radius": 0.4}
     kinds = ("revolute", "ball", "cylindrical", "universal", "revolute", "prismatic")
     spec, q = closed_tree(rng, kind, kinds, **changes.get(kind, {}))
     models = [compile_model(Variation(rng).model(spec)) for _ in range(WORLDS)]
@@ -182,6 +185,20 @@ def test_a_model_for_every_world_is_the_same_as_one_for_all(rng):
         np.testing.assert_array_equal(found[0], expected[0])
 
 
+def test_what_is_no_model_and_a_list_of_another_length_are_told(rng):
+    model = compile_model(random_tree(rng, ("revolute", "prismatic")))
+    start = np.zeros((3, 2)), np.zeros((3, 2))
+    with pytest.raises(pysim.ModelError, match=r"model\[1\]: is no model, got NoneType; give what"):
+        pysim.rollout([model, None, model], *start, None, STEP, steps=1)
+    scene = pysim.load_scene(SCENES / "spring.toml")
+    with pytest.raises(pysim.ModelError, match=r"is no model, got Scene; give scene\.model"):
+        pysim.rollout([scene], np.zeros((1, 1)), np.zeros((1, 1)), None, STEP, steps=1)
+    with pytest.raises(
+        ValueError, match="there are 1 models for 3 worlds; give one for all, alone"
+    ):
+        pysim.rollout([model], *start, None, STEP, steps=1)
+
+
 CHAIN = ("revolute", "cylindrical", "prismatic", "revolute")
 KIN = "; the models of one call share joints, loops, couplings and programs and differ in numbers alone, so give it "
 
@@ -251,7 +268,7 @@ def test_as_many_worlds_as_models_are_asked_for(rng):
     spec = random_tree(rng, ("revolute",))
     models = [compile_model(Variation(rng).model(spec)) for _ in range(3)]
     with pytest.raises(
-        ValueError, match="there are 3 models for 2 worlds; give one for all or one"
+        ValueError, match="there are 3 models for 2 worlds; give one for all, alone, or one"
     ):
         pysim.rollout(models, np.zeros((2, 1)), np.zeros((2, 1)), None, STEP, steps=1)
     with pytest.raises(ValueError, match="models must hold a model for every world, got none"):

@@ -1,0 +1,30 @@
+"""Files that a command line names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pysim.errors import PysimError, did_you_mean
+
+COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "view")
+
+
+def existing(name: str | Path) -> Path:
+    """Return the path of an existing file, or say which command or file may have been meant."""
+    if str(name).startswith("package://"):
+        from pysim.scene.packages import resolve_uri  # noqa: PLC0415, where it is needed
+
+        return resolve_uri(str(name), Path.cwd())
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise PysimError(str(path), "is a folder; give a file in it")
+    near = [str(found) for found in sorted(path.parent.glob(f"*{path.suffix or '.toml'}"))]
+    if path.suffix:
+        raise PysimError(str(path), f"no such file{_hint(str(path), near)}")
+    raise PysimError(str(path), f"no such command or file{_hint(str(path), [*COMMANDS, *near])}")
+
+
+def _hint(word: str, known: list[str]) -> str:
+    return did_you_mean(word, known) if known else ""
