@@ -17,6 +17,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
+from pysim.cli.interrupt import Interrupts
 from pysim.cli.messages import say
 from pysim.cli.progress import state_of
 from pysim.simulation import Update
@@ -203,12 +204,31 @@ def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> 
             time.sleep(0.05)
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
-        _, err = run.communicate(timeout=20)
+        try:
+            _, err = run.communicate(timeout=60)
+        finally:
+            run.kill()  # else a lost signal would hold the tests up for ever
     assert run.returncode == 130
     pattern = r"interrupted: at t = \S+ s; stone\.h5 holds the run so far, marked incomplete\n"
     assert re.fullmatch(pattern, err)
     with pytest.warns(pysim.PysimWarning, match="incomplete"):
         assert len(pysim.load_trajectory(here / "stone.h5")) > 1
+
+
+def test_an_interrupt_that_comes_inside_a_destructor_is_heard() -> None:
+    """There Python prints a KeyboardInterrupt and forgets it, as files' handles have made it do."""
+
+    class Handle:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with Interrupts() as interrupts:
+        handle = Handle()
+        del handle
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+        with pytest.raises(KeyboardInterrupt):  # the second is not held back
+            signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.usefixtures("here")
