@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 import pytest
@@ -21,6 +22,9 @@ from pysim.cli.interrupt import Interrupts
 from pysim.cli.messages import say
 from pysim.cli.progress import state_of
 from pysim.simulation import Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SCENE = """# A stone on a spring.  See: it swings.  Conserved: energy.
 name = "stone"
@@ -197,6 +201,15 @@ def test_debug_shows_the_traceback(here: Path) -> None:
     assert "Traceback (most recent call last):" in debug.stderr
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C is heard, here and in what is started from here, even where the tests run in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> None:
     command = [sys.executable, "-m", "pysim", "stone.toml", "--duration", "1e7"]
     with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True) as run:
@@ -215,6 +228,7 @@ def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> 
         assert len(pysim.load_trajectory(here / "stone.h5")) > 1
 
 
+@pytest.mark.usefixtures("heard")
 def test_an_interrupt_that_comes_inside_a_destructor_is_heard() -> None:
     """There Python prints a KeyboardInterrupt and forgets it, as files' handles have made it do."""
 
