@@ -18,7 +18,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.cli.interrupt import Interrupts
+from pysim.cli.interrupt import interrupts_held_back
 from pysim.cli.messages import say
 from pysim.cli.progress import state_of
 from pysim.simulation import Update
@@ -236,11 +236,11 @@ def test_an_interrupt_that_comes_inside_a_destructor_is_heard() -> None:
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    with Interrupts() as interrupts:
+    with interrupts_held_back() as check:
         handle = Handle()
         del handle
         with pytest.raises(KeyboardInterrupt):
-            interrupts.check()
+            check()
         with pytest.raises(KeyboardInterrupt):  # the second is not held back
             signal.raise_signal(signal.SIGINT)
 

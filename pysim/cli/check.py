@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
-from pysim.cli.steps import complain_of_step, say_step
+from pysim.cli.steps import say_step, warn_of_step
 from pysim.errors import PysimError
 from pysim.joints import find_joint
 from pysim.loops import mobility
@@ -41,7 +41,7 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         say_settings(scene)
         bounds = step_bounds(scene)
         say_step(scene, bounds)
-        complain_of_step(scene, bounds)
+        warn_of_step(scene, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
     else:

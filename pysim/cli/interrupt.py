@@ -7,37 +7,31 @@ printed and forgotten, and the run goes on.
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from types import FrameType, TracebackType
+    from collections.abc import Callable, Iterator
 
 
-class Interrupts:
-    """Holds back the first Ctrl-C for `check`; a second one is raised at once, should the first not be heard."""
+@contextmanager
+def interrupts_held_back() -> Iterator[Callable[[], None]]:
+    """Yield what raises a Ctrl-C that has come; a second one is raised at once, should the first not be heard."""
+    noted = False
 
-    def __init__(self) -> None:
-        self._noted = False
-
-    def check(self) -> None:
-        """Raise the KeyboardInterrupt that was held back."""
-        if self._noted:
+    def check() -> None:
+        if noted:
             raise KeyboardInterrupt
 
-    def __enter__(self) -> Self:
-        self._before = signal.getsignal(signal.SIGINT)
-        if self._before is not signal.SIG_IGN:  # as of a run in the background
-            signal.signal(signal.SIGINT, self._note)
-        return self
+    def note(*_: object) -> None:
+        nonlocal noted
+        check()
+        noted = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
-        self.check()
-        self._noted = True
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:  # as of a run in the background
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pysim.cli.interrupt import Interrupts
+from pysim.cli.interrupt import interrupts_held_back
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
@@ -56,11 +56,11 @@ def run_scene(path: Path, options: RunOptions) -> int:
     warn_of_step(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
-        with bar, Interrupts() as interrupts:
+        with bar, interrupts_held_back() as check_interrupts:
 
             def report(update: Update) -> None:
                 bar(update)
-                interrupts.check()
+                check_interrupts()
 
             trajectory = simulate(scene, output, report, overwrite=overwrite)
     except KeyboardInterrupt:

@@ -33,20 +33,17 @@ def say_step(scene: Scene, bounds: StepBounds) -> None:
         say(f"  step        {', '.join(words)} with {scene.settings.integrator}, {about}")
 
 
-def warn_of_step(scene: Scene) -> None:
-    """Complain as `complain_of_step` does; nothing is linearised where it has nothing to tell."""
-    if scene.settings.integrator in GROWTH and _can_tell(scene):
-        complain_of_step(scene, step_bounds(scene))
-
-
-def complain_of_step(scene: Scene, bounds: StepBounds) -> None:
-    """Warn of a fixed step beyond what the scheme bears, or too long to follow the fastest motion.
+def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
+    """Warn of a fixed step beyond what an explicit scheme bears, or too long to follow the fastest motion.
 
     Of a mechanism with loops it tells nothing: the bounds are those of its tree, and loops forbid some of its motion.
+    Bounds that are not given are looked for only where there is something to tell.
     """
     settings = scene.settings
-    if not _can_tell(scene):
+    explicit = settings.integrator in GROWTH and not find_integrator(settings.integrator).adaptive
+    if not explicit or scene.model.rows > 0:
         return
+    bounds = bounds or step_bounds(scene)
     if settings.step > bounds.stable and bounds.limiting is not None:
         problem = (
             f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] that "
@@ -60,7 +57,3 @@ def complain_of_step(scene: Scene, bounds: StepBounds) -> None:
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
         )
         complain("warning", problem)
-
-
-def _can_tell(scene: Scene) -> bool:
-    return not find_integrator(scene.settings.integrator).adaptive and scene.model.rows == 0

@@ -27,6 +27,8 @@ from tests.benchmarks.timing import take_turns
 from tests.oracles.variations import Variation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pysim.compile import Scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -135,16 +137,7 @@ def _batch_row(scheme: str, step: float) -> None:
     def one_by_one() -> Any:
         return [pysim.rollout(model, state.q, state.v, own, step, scheme) for own in controls]
 
-    np.testing.assert_array_equal(together()[0], [q for q, _ in one_by_one()])
-    times = take_turns({"mine": together, "peer": one_by_one}, rounds=5)
-    total = 1e-6 * worlds * steps
-    row(
-        "andrews",
-        f"{scheme}, 1024",
-        times["mine"] / total,
-        times["peer"] / total,
-        "pysim, one by one",
-    )
+    _compare("andrews", scheme, together, one_by_one, worlds * steps)
 
 
 def _worlds_row(scheme: str, step: float) -> None:
@@ -165,16 +158,17 @@ def _worlds_row(scheme: str, step: float) -> None:
             for model, q, own in zip(models, q0, controls, strict=True)
         ]
 
+    _compare("andrews, a model each", scheme, together, one_by_one, worlds * steps)
+
+
+def _compare(
+    name: str, scheme: str, together: Callable[[], Any], one_by_one: Callable[[], Any], steps: int
+) -> None:
+    """Print a batch beside the same worlds one by one, whose bits it has; `steps` of all worlds."""
     np.testing.assert_array_equal(together()[0], [q for q, _ in one_by_one()])
     times = take_turns({"mine": together, "peer": one_by_one}, rounds=5)
-    total = 1e-6 * worlds * steps
-    row(
-        "andrews, a model each",
-        f"{scheme}, 1024",
-        times["mine"] / total,
-        times["peer"] / total,
-        "pysim, one by one",
-    )
+    mine, peer = (1e6 * times[who] / steps for who in ("mine", "peer"))
+    row(name, f"{scheme}, 1024", mine, peer, "pysim, one by one")
 
 
 def _settings(steps: int = STEPS) -> Any:
