@@ -108,6 +108,19 @@ struct ConstraintInertia {
   }
 };
 
+/// Passive forces in tree coordinates; springs between bodies hang where these were placed already.
+template <class S>
+void passive_forces(const FactoredMechanism<S>& factor, const S* q, const S* v, S* tau, Workspace<S> w) {
+  const auto& model = factor.model;
+  dynamics::passive_joint_forces(model, q, v, tau, w);
+  if (model.springs == 0) return;
+  auto* const carrier = w.template take<dynamics::Carrier<S>>(model.bodies);
+  for (int b = 0; b < model.bodies; ++b) {
+    carrier[b] = {factor.body[b].X_PB, factor.X_WB[b], factor.body[b].V};
+  }
+  dynamics::add_spring_forces(model, carrier, static_cast<const Motion<S>*>(factor.columns), tau);
+}
+
 /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
 /// φ of the loops follows q.
 template <class S>
@@ -123,14 +136,15 @@ void constrained_acceleration(const ModelOf<S>& model,
                               Workspace<S> w) {
   const S* q = tree::tree_q(model, own_q, w);
   const S* v = tree::tree_v(model, own_v, w);
+  FactoredMechanism<S> factor(model, w);
+  factor.move(q, v, f_ext, w);
   S* force = nullptr;
   if (passive && model.has_passive) {
     force = w.template take<S>(model.nv);
-    dynamics::passive_forces(model, q, v, force, w);
+    passive_forces(factor, q, v, force, w);
   }
-  FactoredMechanism<S> factor(model, w);
-  factor.at(q, v, tau, force, f_ext, a, w);
-  const Rows<S> rows = take_rows(model, w);
+  factor.accelerate(q, v, tau, force, f_ext, a, w);
+  const Rows<S> rows = take_rows(model, true, w);
   evaluate_rows(model, factor, phi, rows, true, w);
   evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
 
