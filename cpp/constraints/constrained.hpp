@@ -15,16 +15,15 @@ namespace pysim::constraints {
 template <class S>
 struct ConstraintInertia {
   int rows, nv;
-  S* Y;          ///< (rows, nv)
-  S* scaled;     ///< [nv] a row of Y D⁻¹
-  S* reference;  ///< [rows]
+  S* Y;         ///< (rows, nv)
+  S* scaled;    ///< [nv] of a row of Y D⁻¹
+  int* shared;  ///< [nv] coordinates
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
     Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
     scaled = w.template take<S>(nv);
     Lambda.n = rows;
-    Lambda.reference = reference = w.template take<S>(rows);
     Lambda.A = w.template take<S>(std::ptrdiff_t{1} * rows * rows);
     Lambda.inv_D = w.template take<S>(rows);
     Lambda.scale = w.template take<S>(rows);
@@ -32,35 +31,82 @@ struct ConstraintInertia {
     Lambda.column = w.template take<S>(rows);
     Lambda.met = w.take_indices(rows);
     Lambda.first = w.take_indices(rows);
+    shared = w.take_indices(nv);
   }
 
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
-    const auto& model = factor.model;
     for (int i = 0; i < rows * nv; ++i) Y[i] = r.J[i];
-    for (int i = 0; i < rows; ++i) {
-      factor.forward(model.row_way[i], Y + i * nv);
-      multiply_rows(factor, i);
-    }
-    refer(model, r);
+    for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
+    multiply(factor);
+    scale(factor.model, r);
     Lambda.factorise();
   }
 
-  /// Row i of Y D⁻¹ Yᵀ, up to its diagonal: with those rows before it that reach a body it reaches.
-  void multiply_rows(const FactoredMechanism<S>& factor, int i) {
+  /// Λ = Y D⁻¹ Yᵀ, block by block: the rows of one loop with those of each before it that shares a body.
+  void multiply(const FactoredMechanism<S>& factor) {
     const auto& model = factor.model;
-    const tree::Meeting& meeting = model.row_meeting[i];
-    const int* const met = model.met + meeting.first;
-    S* const row = Lambda.A + i * rows;
-    Lambda.first[i] = met[0];
-    for (int j = met[0]; j < i; ++j) row[j] = all<S>(0);
-    for (int k = 0; k < nv; ++k) scaled[k] = Y[i * nv + k] * factor.inv_D[k];
-    for (int n = 0; n < meeting.count; ++n) row[met[n]] = product(model, i, met[n]);
+    for (int i = 0, end; i < rows; i = end) {
+      end = end_of_kin(model, i);
+      const tree::Meeting& meeting = model.row_meeting[i];
+      const int* const met = model.met + meeting.first;
+      for (int r = i; r < end; ++r) {
+        Lambda.first[r] = met[0];
+        for (int j = met[0]; j < i; ++j) Lambda.A[r * rows + j] = all<S>(0);
+      }
+      for (int n = 0; n < meeting.count; n += end_of_kin(model, met[n]) - met[n]) {
+        multiply_block(factor, i, end, met[n]);
+      }
+    }
   }
 
-  /// The largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
-  void refer(const ModelOf<S>& model, const Rows<S>& r) {
-    const S half = all<S>(typename S::Real(0.5)), o = all<S>(0);
-    for (int i = 0; i < rows; ++i) reference[i] = Lambda.A[i * rows + i];
+  /// Where the rows end whose forces reach the same bodies as those of row i.
+  int end_of_kin(const ModelOf<S>& model, int i) const {
+    int end = i + 1;
+    while (end < rows && model.row_way[end].first == model.row_way[i].first) ++end;
+    return end;
+  }
+
+  /// Rows [i, end) with row j and its kin.
+  void multiply_block(const FactoredMechanism<S>& factor, int i, int end, int j) {
+    const int j_end = end_of_kin(factor.model, j), count = share(factor.model, i, j);
+    for (int r = i; r < end; ++r) {
+      for (int m = 0; m < count; ++m) scaled[m] = Y[r * nv + shared[m]] * factor.inv_D[shared[m]];
+      for (int s = j; s < j_end && s <= r; ++s) {
+        S sum = all<S>(0);
+        for (int m = 0; m < count; ++m) sum = fma(scaled[m], Y[s * nv + shared[m]], sum);
+        Lambda.A[r * rows + s] = sum;
+      }
+    }
+  }
+
+  /// The coordinates of the bodies that lie on the ways of both rows.
+  int share(const ModelOf<S>& model, int i, int j) {
+    int count = 0;
+    if (model.coupled) {
+      for (int k = 0; k < nv; ++k) shared[count++] = k;
+      return count;
+    }
+    const tree::Way &own = model.row_way[i], &other = model.row_way[j];
+    const int *a = model.way + own.first, *b = model.way + other.first;
+    for (const int *const a_end = a + own.count, *const b_end = b + other.count; a < a_end && b < b_end;) {
+      const int at = *a, there = *b;  // both descend
+      if (at == there) {
+        const Joint& joint = model.joint[at];
+        for (int k = joint.v; k < joint.v + joint.nv; ++k) shared[count++] = k;
+      }
+      a += there <= at;
+      b += at <= there;
+    }
+    return count;
+  }
+
+  /// 1/√ of the largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
+  void scale(const ModelOf<S>& model, const Rows<S>& r) {
+    const S half = all<S>(typename S::Real(0.5)), o = all<S>(0), one = all<S>(1);
+    for (int i = 0; i < model.relations; ++i) {
+      const int row = model.relation[i].row;
+      Lambda.scale[row] = one / sqrt(Lambda.A[row * rows + row]);
+    }
     for (int k = 0; k < model.loops; ++k) {
       const Loop& loop = model.loop[k];
       S of_positions = o, of_turns = o;
@@ -70,32 +116,12 @@ struct ConstraintInertia {
         of_positions = max(of_positions, select(holds_position, size, o));
         of_turns = max(of_turns, select(holds_position, o, size));
       }
+      const S position = one / sqrt(of_positions);
+      const S turn = simd::any<S>(of_turns > o) ? one / sqrt(of_turns) : o;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        reference[i] = select(dot(r.W[i].f, r.W[i].f) > half, of_positions, of_turns);
+        Lambda.scale[i] = select(dot(r.W[i].f, r.W[i].f) > half, position, turn);
       }
     }
-  }
-
-  /// Yᵢ D⁻¹ Yⱼᵀ, over the bodies that lie on both rows' ways; `scaled` is Yᵢ D⁻¹.
-  S product(const ModelOf<S>& model, int i, int j) const {
-    const S* const z = Y + j * nv;
-    S sum = all<S>(0);
-    if (model.coupled) {
-      for (int k = 0; k < nv; ++k) sum = fma(scaled[k], z[k], sum);
-      return sum;
-    }
-    const tree::Way &own = model.row_way[i], &other = model.row_way[j];
-    const int *a = model.way + own.first, *b = model.way + other.first;
-    for (const int *const a_end = a + own.count, *const b_end = b + other.count; a < a_end && b < b_end;) {
-      if (*a == *b) {
-        const Joint& joint = model.joint[*a];
-        for (int k = joint.v; k < joint.v + joint.nv; ++k) sum = fma(scaled[k], z[k], sum);
-      }
-      const int at = *a;  // both descend
-      a += *b <= at;
-      b += at <= *b;
-    }
-    return sum;
   }
 
   /// x = M⁻¹ Jᵀ λ.
@@ -108,21 +134,35 @@ struct ConstraintInertia {
   }
 };
 
-/// Passive forces in tree coordinates; springs between bodies hang where these were placed already.
+/// The external wrenches, `f_ext` (may be null) and those of springs, which hang where the bodies were
+/// placed.
 template <class S>
-void passive_forces(const FactoredMechanism<S>& factor, const S* q, const S* v, S* tau, Workspace<S> w) {
+const Force<S>* with_springs(const FactoredMechanism<S>& factor, const Force<S>* f_ext, Workspace<S>& w) {
   const auto& model = factor.model;
-  dynamics::passive_joint_forces(model, q, v, tau, w);
-  if (model.springs == 0) return;
-  auto* const carrier = w.template take<dynamics::Carrier<S>>(model.bodies);
-  for (int b = 0; b < model.bodies; ++b) {
-    carrier[b] = {factor.body[b].X_PB, factor.X_WB[b], factor.body[b].V};
+  if (model.springs == 0) return f_ext;
+  Force<S>* const F = w.template take<Force<S>>(model.bodies);
+  for (int b = 0; b < model.bodies; ++b) F[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
+  const auto end = [&](int b, const Vec3<S>& at) -> dynamics::SpringEnd<S> {
+    if (b < 0) return {at, spatial::zero3<S>()};
+    return dynamics::spring_end(factor.X_WB[b], factor.body[b].V, at);
+  };
+  const auto hang = [&](int b, const Vec3<S>& at, const Vec3<S>& f) {
+    if (b < 0) return;
+    const Vec3<S> f_B = transpose_times(factor.X_WB[b].R, f);
+    F[b] += {f_B, cross(at, f_B)};
+  };
+  for (int k = 0; k < model.springs; ++k) {
+    const auto& spring = model.spring[k];
+    const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
+    const Vec3<S> f = dynamics::spring_pull(spring, end(spring.a, at_a), end(spring.b, at_b));
+    hang(spring.a, at_a, f);
+    hang(spring.b, at_b, -f);
   }
-  dynamics::add_spring_forces(model, carrier, static_cast<const Motion<S>*>(factor.columns), tau);
+  return F;
 }
 
 /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
-/// φ of the loops follows q.
+/// φ of the loops follows q, but for that of hinges.
 template <class S>
 void constrained_acceleration(const ModelOf<S>& model,
                               const S* own_q,
@@ -137,11 +177,12 @@ void constrained_acceleration(const ModelOf<S>& model,
   const S* q = tree::tree_q(model, own_q, w);
   const S* v = tree::tree_v(model, own_v, w);
   FactoredMechanism<S> factor(model, w);
-  factor.move(q, v, f_ext, w);
+  factor.move(q, v, w);
   S* force = nullptr;
   if (passive && model.has_passive) {
     force = w.template take<S>(model.nv);
-    passive_forces(factor, q, v, force, w);
+    dynamics::passive_joint_forces(model, q, v, force, w);
+    f_ext = with_springs(factor, f_ext, w);
   }
   factor.accelerate(q, v, tau, force, f_ext, a, w);
   const Rows<S> rows = take_rows(model, true, w);

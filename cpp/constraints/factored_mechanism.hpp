@@ -42,11 +42,10 @@ struct FactoredMechanism {
     acceleration = w.template take<Motion<S>>(m.bodies);
   }
 
-  /// Places the bodies and gives them their velocities and the forces that these and `f_ext` (may be null)
-  /// ask.
-  void move(const S* q, const S* v, const Force<S>* f_ext, Workspace<S> w) {
+  /// Places the bodies and gives them their velocities, and the forces that these ask.
+  void move(const S* q, const S* v, Workspace<S> w) {
     const tree::Turns<S> turns = tree::turns(q, model.nq, w);
-    dynamics::spread_velocity(model, q, v, f_ext, body, columns, turns);
+    dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, turns);
     place_in_world();
   }
 
@@ -71,6 +70,7 @@ struct FactoredMechanism {
     if (!model.coupled) {
       S* const sum = w.template take<S>(model.nv);
       for (int i = 0; i < model.nv; ++i) sum[i] = force == nullptr ? tau[i] : tau[i] + force[i];
+      for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) body[b].pA = body[b].pA - f_ext[b];
       dynamics::reduce_to_root(model, static_cast<const S*>(sum), body, columns, elimination);
       dynamics::spread_acceleration(model, columns, elimination, body, a);
       for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
@@ -89,7 +89,7 @@ struct FactoredMechanism {
 
   /// Factors M(q), and places the bodies.
   void factorise(const S* q, const S* v, Workspace<S> w) {
-    move(q, v, nullptr, w);
+    move(q, v, w);
     if (model.coupled) return factorise_dense(q, w);
     S* const none = w.template take<S>(model.nv);
     for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
@@ -99,7 +99,7 @@ struct FactoredMechanism {
 
   /// The bodies' motion at v̇ = 0; keeps the factors.
   void kinematics(const S* q, const S* v, Workspace<S> w) {
-    move(q, v, nullptr, w);
+    move(q, v, w);
     spread_accelerations(nullptr);
   }
 

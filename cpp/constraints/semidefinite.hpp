@@ -39,12 +39,12 @@ struct RankTolerance {
 template <class S>
 struct Semidefinite {
   int n;
-  S *A, *inv_D, *scale;
-  S* pass;             ///< [n] the pass that took the row, or `never`
-  S* column;           ///< [n] scratch
-  int* met;            ///< [n] scratch
-  int* first;          ///< [n] the first column of a row that is not zero
-  const S* reference;  ///< [n] what the diagonal is scaled by: its own size, or that of its kin
+  S *A, *inv_D;
+  S* scale;    ///< [n] what makes the diagonal one, or at most one among its kin
+  S* pass;     ///< [n] the pass that took the row, or `never`
+  S* column;   ///< [n] scratch
+  int* met;    ///< [n] scratch
+  int* first;  ///< [n] the first column of a row that is not zero
   S rank;
   int passes;
 
@@ -84,11 +84,11 @@ struct Semidefinite {
 
   void scale_to_unit_diagonal() {
     using Tolerance = RankTolerance<typename S::Real>;
-    const S o = all<S>(0), one = all<S>(1);
+    const S o = all<S>(0);
     S largest = o;
     for (int i = 0; i < n; ++i) largest = max(largest, A[i * n + i]);
     const S least = largest * all<S>(Tolerance::diagonal);
-    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, one / sqrt(reference[i]), o);
+    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, scale[i], o);
     for (int i = 0; i < n; ++i) {
       for (int j = first[i]; j <= i; ++j) A[i * n + j] *= scale[i] * scale[j];
     }

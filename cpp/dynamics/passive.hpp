@@ -110,11 +110,7 @@ void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* ta
 template <class S>
 void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   passive_joint_forces(model, q, v, tau, w);
-  if (model.springs == 0) return;
-  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  spread_carriers(model, q, v, body, columns);
-  add_spring_forces<S>(model, body, columns, tau);
+  if (model.springs > 0) add_spring_forces(model, q, v, tau, w);
 }
 
 /// Energy stored in the joints' springs and stops [J].

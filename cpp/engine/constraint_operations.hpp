@@ -44,6 +44,7 @@ struct ConstraintRows {
     factor.kinematics(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
+    constraints::follow_hinges(model, factor, loop_q);
     constraints::name_wrenches(model, r);
     const int rows = model.rows;
     Joined<S> out = {at.w.next};
