@@ -15,9 +15,9 @@ namespace pysim::constraints {
 template <class S>
 struct ConstraintInertia {
   int rows, nv;
-  S* Y;         ///< (rows, nv)
-  S* scaled;    ///< [nv] of a row of Y D⁻¹
-  int* shared;  ///< [nv] coordinates
+  S* Y;               ///< (rows, nv), of each row the coordinates of its way
+  S* scaled;          ///< [nv] of a row of Y D⁻¹
+  int *own, *others;  ///< [nv] where the coordinates that two rows share stand on their ways
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
@@ -31,12 +31,16 @@ struct ConstraintInertia {
     Lambda.column = w.template take<S>(rows);
     Lambda.met = w.take_indices(rows);
     Lambda.first = w.take_indices(rows);
-    shared = w.take_indices(nv);
+    own = w.take_indices(nv);
+    others = w.take_indices(nv);
   }
 
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
-    for (int i = 0; i < rows * nv; ++i) Y[i] = r.J[i];
-    for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
+    for (int i = 0; i < rows; ++i) {
+      const tree::Way& way = factor.model.row_way[i];
+      for (int m = 0; m < way.nv; ++m) Y[i * nv + m] = r.J[i * nv + m];
+      factor.forward(way, Y + i * nv);
+    }
     multiply(factor);
     scale(factor.model, r);
     Lambda.factorise();
@@ -68,34 +72,31 @@ struct ConstraintInertia {
 
   /// Rows [i, end) with row j and its kin.
   void multiply_block(const FactoredMechanism<S>& factor, int i, int end, int j) {
-    const int j_end = end_of_kin(factor.model, j), count = share(factor.model, i, j);
+    const auto& model = factor.model;
+    const int j_end = end_of_kin(model, j), count = share(model, model.row_way[i], model.row_way[j]);
+    const int* const coordinate = model.way + model.row_way[i].first_v;
     for (int r = i; r < end; ++r) {
-      for (int m = 0; m < count; ++m) scaled[m] = Y[r * nv + shared[m]] * factor.inv_D[shared[m]];
+      for (int m = 0; m < count; ++m) scaled[m] = Y[r * nv + own[m]] * factor.inv_D[coordinate[own[m]]];
       for (int s = j; s < j_end && s <= r; ++s) {
         S sum = all<S>(0);
-        for (int m = 0; m < count; ++m) sum = fma(scaled[m], Y[s * nv + shared[m]], sum);
+        for (int m = 0; m < count; ++m) sum = fma(scaled[m], Y[s * nv + others[m]], sum);
         Lambda.A[r * rows + s] = sum;
       }
     }
   }
 
-  /// The coordinates of the bodies that lie on the ways of both rows.
-  int share(const ModelOf<S>& model, int i, int j) {
+  /// Finds the coordinates that lie on both ways, and counts them; both descend, or are all there are.
+  int share(const ModelOf<S>& model, const tree::Way& way, const tree::Way& other) {
+    const int *const a = model.way + way.first_v, *const b = model.way + other.first_v;
     int count = 0;
-    if (model.coupled) {
-      for (int k = 0; k < nv; ++k) shared[count++] = k;
-      return count;
-    }
-    const tree::Way &own = model.row_way[i], &other = model.row_way[j];
-    const int *a = model.way + own.first, *b = model.way + other.first;
-    for (const int *const a_end = a + own.count, *const b_end = b + other.count; a < a_end && b < b_end;) {
-      const int at = *a, there = *b;  // both descend
-      if (at == there) {
-        const Joint& joint = model.joint[at];
-        for (int k = joint.v; k < joint.v + joint.nv; ++k) shared[count++] = k;
+    for (int m = 0, n = 0; m < way.nv && n < other.nv;) {
+      const int here = a[m], there = b[n];
+      if (here == there) {
+        own[count] = m;
+        others[count++] = n;
       }
-      a += there <= at;
-      b += at <= there;
+      m += there <= here;
+      n += here <= there;
     }
     return count;
   }
@@ -128,7 +129,9 @@ struct ConstraintInertia {
   void push(FactoredMechanism<S>& factor, const S* lambda, S* x) const {
     for (int k = 0; k < nv; ++k) x[k] = all<S>(0);
     for (int i = 0; i < rows; ++i) {
-      for (int k = 0; k < nv; ++k) x[k] = fma(lambda[i], Y[i * nv + k], x[k]);
+      const tree::Way& way = factor.model.row_way[i];
+      const int* const k = factor.model.way + way.first_v;
+      for (int m = 0; m < way.nv; ++m) x[k[m]] = fma(lambda[i], Y[i * nv + m], x[k[m]]);
     }
     factor.backward(x);
   }

@@ -103,12 +103,12 @@ struct FactoredMechanism {
     spread_accelerations(nullptr);
   }
 
-  /// y = L⁻¹ τ in place, on the user's coordinates; τ is zero but for the coordinates of `way`.
-  void forward(const tree::Way& way, S* tau) {
+  /// y = L⁻¹ τ in place, for τ that is zero but for the coordinates of `way`, in their order.
+  void forward(const tree::Way& way, S* y) {
     if (model.coupled) {
       const int n = model.own_nv;
       for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < i; ++j) tau[i] = fnma(dense[i * n + j] * inv_D[j], tau[j], tau[i]);
+        for (int j = 0; j < i; ++j) y[i] = fnma(dense[i * n + j] * inv_D[j], y[j], y[i]);
       }
       return;
     }
@@ -118,10 +118,10 @@ struct FactoredMechanism {
       const int b = bodies[n];
       const Joint& joint = model.joint[b];
       Force<S> push = p[b];
-      for (int i = joint.nv - 1; i >= 0; --i) {
+      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
         const int k = joint.v + i;
-        tau[k] -= dot(tree::axis(joint, columns, i), push);
-        push = fma(inv_D[k] * tau[k], elimination[k].U, push);
+        *y -= dot(tree::axis(joint, columns, i), push);
+        push = fma(inv_D[k] * *y, elimination[k].U, push);
       }
       if (joint.parent >= 0) p[joint.parent] += to_parent(body[b].X_PB, push);
     }

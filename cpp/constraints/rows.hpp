@@ -13,7 +13,7 @@ struct Rows {
   S* g;         ///< [rows] [m, rad]
   S* gd;        ///< [rows] ġ
   S* gdd;       ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
-  S* J;         ///< (rows, own_nv), row-major
+  S* J;         ///< (rows, own_nv): of each row the coordinates of its way, in their order
   Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in the engine's frame B
 };
 
@@ -63,6 +63,7 @@ RelativeMotion<S> relative_motion(const ModelOf<S>& model,
 }
 
 /// What a loop's rows get of the joint of body b:  ± W_Wᵀ X_WB S, about the origin p of the loop's frame B.
+/// `at` is where its coordinates begin on their way.
 template <class S>
 void add_joint(const FactoredMechanism<S>& factor,
                const Loop& loop,
@@ -70,16 +71,17 @@ void add_joint(const FactoredMechanism<S>& factor,
                bool along_b,
                const Vec3<S>& p,
                const Force<S>* W_W,
-               const Rows<S>& r) {
+               S* J,
+               int at) {
   const auto& model = factor.model;
   const Joint& joint = model.joint[b];
   const Pose<S> from_p = {factor.X_WB[b].R, factor.X_WB[b].p - p};
-  for (int i = 0; i < joint.nv; ++i) {
+  for (int i = joint.nv - 1; i >= 0; --i, ++at) {
     const Motion<S> V = to_parent(from_p, tree::axis(joint, factor.columns, i));
     const auto& own = model.coupling_v[joint.v + i];
     const S ratio = along_b ? all<S>(own.ratio) : -all<S>(own.ratio);
     for (int n = 0; n < loop.rows; ++n) {
-      S& entry = r.J[(loop.row + n) * model.own_nv + own.own];
+      S& entry = J[n * model.own_nv + (model.coupled ? own.own : at)];
       entry = fma(ratio, dot(V, W_W[n]), entry);
     }
   }
@@ -92,18 +94,31 @@ void loop_jacobian(const FactoredMechanism<S>& factor,
                    const Pose<S>& X_WF,
                    const Rows<S>& r) {
   const auto& model = factor.model;
+  S* const J = r.J + loop.row * model.own_nv;
   Force<S> W_W[6];
   for (int n = 0; n < loop.rows; ++n) {
     const Force<S>& W = r.W[loop.row + n];
     W_W[n] = {X_WF.R * W.f, X_WF.R * W.t};
+    for (int m = 0; m < model.row_way[loop.row].nv; ++m) J[n * model.own_nv + m] = all<S>(0);
   }
-  S* const J = r.J + loop.row * model.own_nv;
-  for (int j = 0; j < loop.rows * model.own_nv; ++j) J[j] = all<S>(0);
+  int at = 0;
   for (int a = loop.a, b = loop.b; a != b;) {
     const bool along_b = b > a;
-    int& at = along_b ? b : a;
-    add_joint<S>(factor, loop, at, along_b, X_WF.p, W_W, r);
-    at = model.joint[at].parent;
+    int& body = along_b ? b : a;
+    add_joint<S>(factor, loop, body, along_b, X_WF.p, W_W, J, at);
+    at += model.joint[body].nv;
+    body = model.joint[body].parent;
+  }
+}
+
+/// J with all its zeros, (rows, own_nv).
+template <class S>
+void spread_jacobian(const ModelOf<S>& model, const Rows<S>& r, S* J) {
+  for (int i = 0; i < model.rows * model.own_nv; ++i) J[i] = all<S>(0);
+  for (int i = 0; i < model.rows; ++i) {
+    const tree::Way& way = model.row_way[i];
+    const int* const k = model.way + way.first_v;
+    for (int m = 0; m < way.nv; ++m) J[i * model.own_nv + k[m]] = r.J[i * model.own_nv + m];
   }
 }
 

@@ -50,7 +50,8 @@ struct ConstraintRows {
     Joined<S> out = {at.w.next};
     out.add(r.g, rows);
     out.add(r.gdd, rows);
-    out.add(r.J, rows * model.own_nv);
+    constraints::spread_jacobian(model, r, out.next);
+    out.next += rows * model.own_nv;
     out.add(&r.W->f.x, rows * 6);
     out.add(loop_q, model.loop_nq());
     at.save(at.w.next, at.batch.out, static_cast<int>(out.next - at.w.next));

@@ -154,6 +154,7 @@ class Model {
   void close_loops(const std::vector<LoopDescription>& loops);
   Way way_to_world(int a, int b);
   Way everything();
+  Way with_coordinates(int first);
   void find_meetings();
   void relate(const std::vector<RelationDescription>& relations);
   void hang_springs(const std::vector<Spring<double>>& springs);

@@ -124,9 +124,12 @@ enum class LoopKind : int {
   wheel      ///< a disc about z of B rolls on the plane z = 0 of A
 };
 
-/// Bodies that the force of a row reaches, leaves first: a run of `way`.
+/// Bodies that the force of a row reaches, leaves first: a run of `way`; and their coordinates, a run as
+/// well: in the order in which a sweep to the root meets them, or all of the user's where joints follow
+/// others.
 struct Way {
   int first, count;
+  int first_v, nv;
 };
 
 /// Rows up to one of them whose forces reach a body that its force reaches: a run of `met`.
@@ -192,7 +195,7 @@ struct Structure {
   int loops, rows;  ///< loops, and the rows of all constraints
   const Loop* loop;
   const Way* row_way;          ///< [rows] the bodies that the force of a row reaches
-  const int* way;              ///< bodies, way after way
+  const int* way;              ///< bodies and coordinates, way after way
   const Meeting* row_meeting;  ///< [rows]
   const int* met;              ///< rows, meeting after meeting
   int relations, terms, springs;

@@ -98,13 +98,24 @@ Way Model::way_to_world(int a, int b) {
     if (a == next) a = parent;
     if (b == next) b = parent;
   }
-  return {first, static_cast<int>(ways_.size()) - first};
+  return with_coordinates(first);
 }
 
 Way Model::everything() {
   const auto first = static_cast<int>(ways_.size());
   for (int b = nbodies() - 1; b >= 0; --b) ways_.push_back(b);
-  return {first, nbodies()};
+  return with_coordinates(first);
+}
+
+/// The way whose bodies stand at the end of all ways from `first` on.
+Way Model::with_coordinates(int first) {
+  const auto end = static_cast<int>(ways_.size());
+  for (int n = first; n < end && !coupled_; ++n) {
+    const Joint& joint = joints_[static_cast<std::size_t>(ways_[static_cast<std::size_t>(n)])];
+    for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) ways_.push_back(k);
+  }
+  for (int k = 0; k < own_nv_ && coupled_; ++k) ways_.push_back(k);
+  return {first, end - first, end, static_cast<int>(ways_.size()) - end};
 }
 
 void Model::relate(const std::vector<RelationDescription>& relations) {
