@@ -15,14 +15,13 @@ namespace pysim::constraints {
 template <class S>
 struct ConstraintInertia {
   int rows, nv;
-  S* Y;               ///< (rows, nv), of each row the coordinates of its way
-  S* scaled;          ///< [nv] of a row of Y D⁻¹
-  int *own, *others;  ///< [nv] where the coordinates that two rows share stand on their ways
+  S* Y;       ///< (rows, nv), of each row the coordinates of its way
+  S* scaled;  ///< Y D⁻¹, likewise
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
     Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
-    scaled = w.template take<S>(nv);
+    scaled = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
     Lambda.n = rows;
     Lambda.A = w.template take<S>(std::ptrdiff_t{1} * rows * rows);
     Lambda.inv_D = w.template take<S>(rows);
@@ -31,74 +30,47 @@ struct ConstraintInertia {
     Lambda.column = w.template take<S>(rows);
     Lambda.met = w.take_indices(rows);
     Lambda.first = w.take_indices(rows);
-    own = w.take_indices(nv);
-    others = w.take_indices(nv);
   }
 
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
+    const auto& model = factor.model;
     for (int i = 0; i < rows; ++i) {
-      const tree::Way& way = factor.model.row_way[i];
-      for (int m = 0; m < way.nv; ++m) Y[i * nv + m] = r.J[i * nv + m];
-      factor.forward(way, Y + i * nv);
+      const tree::Way& way = model.row_way[i];
+      const int* const coordinate = model.way + way.first_v;
+      S *const y = Y + i * nv, *const by_D = scaled + i * nv;
+      for (int m = 0; m < way.nv; ++m) y[m] = r.J[i * nv + m];
+      factor.forward(way, y);
+      for (int m = 0; m < way.nv; ++m) by_D[m] = y[m] * factor.inv_D[coordinate[m]];
     }
-    multiply(factor);
-    scale(factor.model, r);
+    for (int n = 0; n < model.meetings; ++n) {
+      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(model.meeting[n]);
+      multiply(model, model.meeting[n]);
+    }
+    scale(model, r);
     Lambda.factorise();
   }
 
-  /// Λ = Y D⁻¹ Yᵀ, block by block: the rows of one loop with those of each before it that shares a body.
-  void multiply(const FactoredMechanism<S>& factor) {
-    const auto& model = factor.model;
-    for (int i = 0, end; i < rows; i = end) {
-      end = end_of_kin(model, i);
-      const tree::Meeting& meeting = model.row_meeting[i];
-      const int* const met = model.met + meeting.first;
-      for (int r = i; r < end; ++r) {
-        Lambda.first[r] = met[0];
-        for (int j = met[0]; j < i; ++j) Lambda.A[r * rows + j] = all<S>(0);
-      }
-      for (int n = 0; n < meeting.count; n += end_of_kin(model, met[n]) - met[n]) {
-        multiply_block(factor, i, end, met[n]);
-      }
+  /// Rows begin with the first that they meet.
+  void begin_rows(const tree::Meeting& meeting) {
+    for (int i = meeting.row; i < meeting.end; ++i) {
+      Lambda.first[i] = meeting.other;
+      for (int j = meeting.other; j < meeting.row; ++j) Lambda.A[i * rows + j] = all<S>(0);
     }
   }
 
-  /// Where the rows end whose forces reach the same bodies as those of row i.
-  int end_of_kin(const ModelOf<S>& model, int i) const {
-    int end = i + 1;
-    while (end < rows && model.row_way[end].first == model.row_way[i].first) ++end;
-    return end;
-  }
-
-  /// Rows [i, end) with row j and its kin.
-  void multiply_block(const FactoredMechanism<S>& factor, int i, int end, int j) {
-    const auto& model = factor.model;
-    const int j_end = end_of_kin(model, j), count = share(model, model.row_way[i], model.row_way[j]);
-    const int* const coordinate = model.way + model.row_way[i].first_v;
-    for (int r = i; r < end; ++r) {
-      for (int m = 0; m < count; ++m) scaled[m] = Y[r * nv + own[m]] * factor.inv_D[coordinate[own[m]]];
-      for (int s = j; s < j_end && s <= r; ++s) {
+  /// Y D⁻¹ Yᵀ of rows that meet.
+  void multiply(const ModelOf<S>& model, const tree::Meeting& meeting) {
+    const tree::Shared* const shared = model.shared + meeting.first;
+    for (int i = meeting.row; i < meeting.end; ++i) {
+      for (int j = meeting.other; j < meeting.other_end && j <= i; ++j) {
         S sum = all<S>(0);
-        for (int m = 0; m < count; ++m) sum = fma(scaled[m], Y[s * nv + others[m]], sum);
-        Lambda.A[r * rows + s] = sum;
+        for (int n = 0; n < meeting.runs; ++n) {
+          const S *const y = scaled + i * nv + shared[n].own, *const z = Y + j * nv + shared[n].other;
+          for (int m = 0; m < shared[n].count; ++m) sum = fma(y[m], z[m], sum);
+        }
+        Lambda.A[i * rows + j] = sum;
       }
     }
-  }
-
-  /// Finds the coordinates that lie on both ways, and counts them; both descend, or are all there are.
-  int share(const ModelOf<S>& model, const tree::Way& way, const tree::Way& other) {
-    const int *const a = model.way + way.first_v, *const b = model.way + other.first_v;
-    int count = 0;
-    for (int m = 0, n = 0; m < way.nv && n < other.nv;) {
-      const int here = a[m], there = b[n];
-      if (here == there) {
-        own[count] = m;
-        others[count++] = n;
-      }
-      m += there <= here;
-      n += here <= there;
-    }
-    return count;
   }
 
   /// 1/√ of the largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
