@@ -30,6 +30,7 @@ struct ConstraintInertia {
     Lambda.column = w.template take<S>(rows);
     Lambda.met = w.take_indices(rows);
     Lambda.first = w.take_indices(rows);
+    Lambda.last = w.take_indices(rows);
   }
 
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {

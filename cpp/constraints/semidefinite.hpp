@@ -45,6 +45,7 @@ struct Semidefinite {
   S* column;   ///< [n] scratch
   int* met;    ///< [n] scratch
   int* first;  ///< [n] the first column of a row that is not zero
+  int* last;   ///< [n] scratch: the last row that may not be zero in a column
   S rank;
   int passes;
 
@@ -52,6 +53,7 @@ struct Semidefinite {
     using Tolerance = RankTolerance<typename S::Real>;
     const S o = all<S>(0);
     scale_to_unit_diagonal();
+    find_last();
     for (int k = 0; k < n; ++k) {
       pass[k] = never();
       inv_D[k] = o;
@@ -94,6 +96,14 @@ struct Semidefinite {
     }
   }
 
+  void find_last() const {
+    for (int k = 0; k < n; ++k) last[k] = k;
+    for (int i = 0; i < n; ++i) last[first[i]] = i;
+    for (int k = 1; k < n; ++k) {
+      if (last[k] < last[k - 1]) last[k] = last[k - 1];
+    }
+  }
+
   /// Takes row k as a pivot in the worlds where it is at least `least`, if it was not taken before.
   void take(int k, S least) {
     using Tolerance = RankTolerance<typename S::Real>;
@@ -126,7 +136,7 @@ struct Semidefinite {
   int find_met(int k) {
     const S o = all<S>(0);
     int count = 0;
-    for (int i = waits_ || passes > 0 ? first[k] : k + 1; i < n; ++i) {
+    for (int i = waits_ || passes > 0 ? first[k] : k + 1; i <= last[k]; ++i) {
       if (i == k || (i > k && first[i] > k)) continue;
       const auto left = pass[i] == never();
       if (i < k && !simd::any<S>(left)) continue;
@@ -135,7 +145,10 @@ struct Semidefinite {
     }
     for (int a = 0; a < count; ++a) {
       const int i = met[a];
-      while (first[i] > met[0]) A[i * n + --first[i]] = o;
+      while (first[i] > met[0]) {
+        A[i * n + --first[i]] = o;
+        if (last[first[i]] < i) last[first[i]] = i;
+      }
     }
     return count;
   }

@@ -155,7 +155,7 @@ void Model::find_meetings() {
           int(row), int(end_of_kin(row)), int(other), int(end_of_kin(other)), int(shared_.size()), 0};
       share(row_ways_[row], row_ways_[other]);
       meeting.runs = static_cast<int>(shared_.size()) - meeting.first;
-      if (meeting.runs > 0) meetings_.push_back(meeting);
+      if (meeting.runs > 0 || other == row) meetings_.push_back(meeting);
     }
   }
 }
