@@ -13,7 +13,7 @@ import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.events import read_events
-from pysim.trajectory.record import Trajectory, TrajectoryHeader
+from pysim.trajectory.record import Trajectory, TrajectoryHeader, trajectory_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -136,12 +136,9 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
             raise TrajectoryError(str(path), problem)
     if not complete:
         rows = _whole_rows(data, rows)
-    t, q, v, a, kinetic, potential, elastic, poses = (values[:rows] for values in data.values())
-    energies = kinetic, potential, elastic
-    events = read_events(file, q.shape[1], v.shape[1])
-    return Trajectory(
-        header, t, q, v, a, *energies, poses, complete=complete, source=str(path), events=events
-    )
+    columns = {key: values[:rows] for key, values in data.items()}
+    events = read_events(file, *header.row_shapes["q"], *header.row_shapes["v"])
+    return trajectory_of(header, columns, complete=complete, source=str(path), events=events)
 
 
 def _whole_rows(data: dict[str, Array], rows: int) -> int:
@@ -175,8 +172,14 @@ def _read_header(file: h5py.File) -> TrajectoryHeader:
         version=str(attributes["pysim_version"]),
         visuals=json.loads(file["visuals"].asstr()[()]),
         render=json.loads(file["render"].asstr()[()]),
-        event_names=_texts(file, "names/events") if "names/events" in file else (),
+        event_names=_optional_texts(file, "names/events"),
+        loop_names=_optional_texts(file, "names/loops"),
+        coupling_names=_optional_texts(file, "names/couplings"),
     )
+
+
+def _optional_texts(file: h5py.File, key: str) -> tuple[str, ...]:
+    return _texts(file, key) if key in file else ()
 
 
 def _texts(file: h5py.File, key: str) -> tuple[str, ...]:

@@ -34,7 +34,13 @@ CHUNK_BYTES = 1 << 16  # of one dataset
 METADATA_BYTES = 1 << 15  # HDF5's own records, more than one flush adds
 LONGEST_REASON = 2000  # characters
 FLUSH_INTERVAL = 1.0  # [s] of wall time
-UNITS = {"time": "s", "energy": "J", "poses": "m (x y z), quaternion (x y z w)"}
+UNITS = {
+    "time": "s",
+    "energy": "J",
+    "poses": "m (x y z), quaternion (x y z w)",
+    "loops": "N (x y z), N·m (x y z)",
+    "couplings": "N or N·m",
+}
 
 
 class TrajectoryWriter:
@@ -58,22 +64,17 @@ class TrajectoryWriter:
         check_output(self.path, overwrite=overwrite)
         self._create()
 
-    def append(
-        self,
-        t: ArrayLike,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        kinetic: ArrayLike,
-        potential: ArrayLike,
-        elastic: ArrayLike,
-        poses: ArrayLike,
-    ) -> None:
-        """Add k rows: t and energies (k,), q (k, nq), v and a (k, nv), poses (k, nbodies, 7)."""
+    def append(self, *columns: ArrayLike) -> None:
+        """Add k rows, an array (k, …) for each of the header's `row_shapes`, in its order.
+
+        t and energies (k,), q (k, nq), v and a (k, nv), poses (k, nbodies, 7), then what loops and couplings do.
+        """
         self._opened()
         shapes = self.header.row_shapes
-        given = (t, q, v, a, kinetic, potential, elastic, poses)
-        rows = {key: np.array(value, float) for key, value in zip(shapes, given, strict=True)}
+        if len(columns) != len(shapes):
+            problem = f"takes {len(shapes)} arrays ({', '.join(shapes)}), got {len(columns)}"
+            raise TrajectoryError(f"{self.path}: rows", problem)
+        rows = {key: np.array(value, float) for key, value in zip(shapes, columns, strict=True)}
         count = rows["time"].size
         for key, shape in shapes.items():
             if rows[key].shape != (count, *shape):
@@ -258,6 +259,10 @@ class TrajectoryWriter:
         if header.event_names:
             create_events(file, len(header.coordinate_names), len(header.velocity_names))
             _write_text(file, "names/events", header.event_names)
+        if header.loop_names:
+            _write_text(file, "names/loops", header.loop_names)
+        if header.coupling_names:
+            _write_text(file, "names/couplings", header.coupling_names)
         file["frames/body"] = np.asarray(header.frame_bodies, int)
         file["frames/pose"] = np.asarray(header.frame_poses, float)
         file["frames/pose"].attrs["unit"] = "m"
