@@ -2,9 +2,10 @@
 
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
-K and D are central differences of the acceleration, so they hold actuators, gravity, springs, friction and plugins. A
-scheme is stable where h s lies in its region; a pair s is tried at the angle it has, so that a decay is bound by the
-negative real axis, an oscillation by the imaginary one and what is between by the ray between
+K and D are central differences of the acceleration, so they hold actuators, gravity, springs, friction and plugins.
+Where loops are closed, δq = T x and δv = T ẋ are what they allow, J T = 0, and accelerations are those
+of the closed mechanism. A scheme is stable where h s lies in its region; a pair s is tried at the angle it has, so that
+a decay is bound by the negative real axis, an oscillation by the imaginary one and what is between by the ray between
 [Hairer, Wanner 1996, IV.2].
 """
 
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.algorithms import aba, crba
+from pysim.loops import constrained_aba, project
+from pysim.loops.mobility import free_motions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,37 +92,60 @@ def modes_of(scene: Scene) -> list[Mode]:
 
     None where accelerations about the start are not finite: a run says so, by joint.
     """
-    A = linearised(scene)
+    T = _directions(scene)
+    A = linearised(scene, T)
     if not np.isfinite(A).all():
         return []
     values, vectors = np.linalg.eig(A)
     largest = np.abs(values).max(initial=0.0)
-    nv = scene.model.nv
     modes = []
     for s, vector in zip(values, vectors.T, strict=True):
         if abs(s) <= max(STILL * largest, STILL) or s.imag < 0:
             continue
         slow = abs(s.real) < STILL * abs(s)  # rounding of the differences, no decay
-        joint = _carrier(scene, vector[:nv])
+        joint = _carrier(scene, T @ vector[: T.shape[1]])
         modes.append(Mode(complex(0.0 if slow else s.real, s.imag), joint))
     return modes
 
 
-def linearised(scene: Scene) -> Array:
-    """A (2 nv, 2 nv) of d(δq, δv)/dt = A (δq, δv) at the start."""
-    model, drive = scene.model, scene.actuation
-    q, v, nv = scene.state.q, scene.state.v, scene.model.nv
-    tau = drive.offset + drive.amplitude * np.sin(drive.phase)
-    step = np.vstack([np.eye(nv), -np.eye(nv)])
-    moved = model.integrate(np.tile(q, (2 * nv, 1)), DIFFERENCE * step)
-    stay_v, stay_q, force = (np.tile(x, (2 * nv, 1)) for x in (v, q, tau))
-    by_q = np.asarray(aba(model, moved, stay_v, force, passive=True))
-    by_v = np.asarray(aba(model, stay_q, v + RATE_DIFFERENCE * step, force, passive=True))
-    A = np.zeros((2 * nv, 2 * nv))
-    A[:nv, nv:] = np.eye(nv)
-    A[nv:, :nv] = (by_q[:nv] - by_q[nv:]).T / (2 * DIFFERENCE)
-    A[nv:, nv:] = (by_v[:nv] - by_v[nv:]).T / (2 * RATE_DIFFERENCE)
+def _directions(scene: Scene) -> Array:
+    """T (nv, n) of the motions that are free: all of a tree's, what loops and couplings allow of others.
+
+    Columns are as long as one radian or metre of the coordinate that moves most.
+    """
+    model, state = scene.model, scene.state
+    if not model.rows:
+        return np.eye(model.nv)
+    T = free_motions(model, state.q, state.loop_q)
+    return np.asarray(T / np.abs(T).max(axis=0, initial=1e-300))
+
+
+def linearised(scene: Scene, T: Array) -> Array:
+    """A (2 n, 2 n) of d(x, ẋ)/dt = A (x, ẋ) at the start, δq = T x and δv = T ẋ."""
+    model, (q, v), n = scene.model, (scene.state.q, scene.state.v), T.shape[1]
+    step = np.concatenate([T.T, -T.T])
+    stay_q, stay_v = (np.tile(x, (2 * n, 1)) for x in (q, v))
+    moved = model.integrate(stay_q, DIFFERENCE * step)
+    by_q = _acceleration(scene, moved, stay_v)
+    by_v = _acceleration(scene, stay_q, v + RATE_DIFFERENCE * step)
+    M = np.asarray(crba(model, q))
+    along = np.linalg.solve(T.T @ M @ T, T.T @ M) if model.rows else np.eye(n)
+    A = np.zeros((2 * n, 2 * n))
+    A[:n, n:] = np.eye(n)
+    A[n:, :n] = along @ (by_q[:n] - by_q[n:]).T / (2 * DIFFERENCE)
+    A[n:, n:] = along @ (by_v[:n] - by_v[n:]).T / (2 * RATE_DIFFERENCE)
     return A
+
+
+def _acceleration(scene: Scene, q: Array, v: Array) -> Array:
+    """v̇ (k, nv) under the drives at the start, of states (k, nq), (k, nv) brought onto the loops."""
+    model, drive = scene.model, scene.actuation
+    tau = np.tile(drive.offset + drive.amplitude * np.sin(drive.phase), (len(q), 1))
+    if not model.rows:
+        return np.asarray(aba(model, q, v, tau, passive=True))
+    loop_q = np.tile(scene.state.loop_q, (len(q), 1))
+    on = project(model, q, v, loop_q=loop_q)
+    return constrained_aba(model, on.q, on.v, tau, loop_q=on.loop_q, passive=True)
 
 
 def _carrier(scene: Scene, motion: Array) -> str:

@@ -104,6 +104,18 @@ def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Arra
     return np.asarray(np.divide(A, length, out=np.zeros_like(A), where=moves))
 
 
+def free_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:
+    """T (nv, degrees) of the velocities that the rows allow at one configuration:  J T = 0,  Tᵀ M T = 1."""
+    return _free(model, q, scaled_rows(model, q, loop_q))
+
+
+def _free(model: Model, q: Array, rows: Array) -> Array:
+    _, s, Vt = np.linalg.svd(rows, full_matrices=True)
+    free = Vt[(s > SMALLEST_ANGLE).sum() :]
+    L = np.linalg.cholesky(crba(model, q))
+    return np.asarray(np.linalg.solve(L.T, free.T))
+
+
 def _rank(rows: Array) -> int:
     if not rows.size:
         return 0
@@ -114,12 +126,10 @@ def _moved(
     model: Model, q: Array, rows: Array, loop_q: ArrayLike | None, rng: np.random.Generator
 ) -> Array | None:
     """Rows a little further along a random motion that the rows allow; None if there is none."""
-    _, s, Vt = np.linalg.svd(rows, full_matrices=True)
-    free = Vt[(s > SMALLEST_ANGLE).sum() :]
-    if not len(free):
+    T = _free(model, q, rows)
+    if not T.size:
         return None
-    L = np.linalg.cholesky(crba(model, q))
-    step = np.linalg.solve(L.T, free.T @ rng.standard_normal(len(free)))
+    step = T @ rng.standard_normal(T.shape[1])
     step *= _AWAY / np.abs(step).max()
     there = project(model, model.integrate(q, step), np.zeros(model.nv), loop_q=loop_q)
     if not there.residual < 1e-9:
