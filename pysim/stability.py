@@ -3,9 +3,9 @@
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
 K and D are central differences of the acceleration, so they hold actuators, gravity, springs, friction and plugins.
-Where loops are closed, δq = T x and δv = T ẋ are what they allow, J T = 0, and accelerations are those
-of the closed mechanism. A scheme is stable where h s lies in its region; a pair s is tried at the angle it has, so that
-a decay is bound by the negative real axis, an oscillation by the imaginary one and what is between by the ray between
+Where loops or couplings leave fewer motions, δq = N x with J N = 0, and every state is put back on the constraints. A
+scheme is stable where h s lies in its region; a pair s is tried at the angle it has, so that a decay is bound by the
+negative real axis, an oscillation by the imaginary one and what is between by the ray between
 [Hairer, Wanner 1996, IV.2].
 """
 
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.algorithms import aba, crba
-from pysim.loops import constrained_aba, project
-from pysim.loops.mobility import free_motions
+from pysim.loops import allowed_motions, constrained_aba, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,8 +91,8 @@ def modes_of(scene: Scene) -> list[Mode]:
 
     None where accelerations about the start are not finite: a run says so, by joint.
     """
-    T = _directions(scene)
-    A = linearised(scene, T)
+    motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
+    A = linearised(scene, motions)
     if not np.isfinite(A).all():
         return []
     values, vectors = np.linalg.eig(A)
@@ -103,49 +102,39 @@ def modes_of(scene: Scene) -> list[Mode]:
         if abs(s) <= max(STILL * largest, STILL) or s.imag < 0:
             continue
         slow = abs(s.real) < STILL * abs(s)  # rounding of the differences, no decay
-        joint = _carrier(scene, T @ vector[: T.shape[1]])
+        joint = _carrier(scene, motions @ vector[: len(vector) // 2])
         modes.append(Mode(complex(0.0 if slow else s.real, s.imag), joint))
     return modes
 
 
-def _directions(scene: Scene) -> Array:
-    """T (nv, n) of the motions that are free: all of a tree's, what loops and couplings allow of others.
-
-    Columns are as long as one radian or metre of the coordinate that moves most.
-    """
-    model, state = scene.model, scene.state
-    if not model.rows:
-        return np.eye(model.nv)
-    T = free_motions(model, state.q, state.loop_q)
-    return np.asarray(T / np.abs(T).max(axis=0, initial=1e-300))
-
-
-def linearised(scene: Scene, T: Array) -> Array:
-    """A (2 n, 2 n) of d(x, ẋ)/dt = A (x, ẋ) at the start, δq = T x and δv = T ẋ."""
-    model, (q, v), n = scene.model, (scene.state.q, scene.state.v), T.shape[1]
-    step = np.concatenate([T.T, -T.T])
-    stay_q, stay_v = (np.tile(x, (2 * n, 1)) for x in (q, v))
-    moved = model.integrate(stay_q, DIFFERENCE * step)
-    by_q = _acceleration(scene, moved, stay_v)
-    by_v = _acceleration(scene, stay_q, v + RATE_DIFFERENCE * step)
-    M = np.asarray(crba(model, q))
-    along = np.linalg.solve(T.T @ M @ T, T.T @ M) if model.rows else np.eye(n)
-    A = np.zeros((2 * n, 2 * n))
+def linearised(scene: Scene, N: Array) -> Array:
+    """A (2 n, 2 n) of d(x, y)/dt = A (x, y) at the start, δq = N x and δv = N y with the motions N (nv, n)."""
+    n = N.shape[1]
+    by_q, by_v = _rates(scene, DIFFERENCE * N, 0 * N), _rates(scene, 0 * N, RATE_DIFFERENCE * N)
+    slopes = np.vstack([by_q / (2 * DIFFERENCE), by_v / (2 * RATE_DIFFERENCE)])  # (2 n, 2, nv)
+    M = np.asarray(crba(scene.model, scene.state.q))
+    forces = N.T @ M @ slopes.reshape(4 * n, -1).T
+    parts = np.asarray(np.linalg.solve(N.T @ M @ N, forces), float)
+    A = parts.reshape(n, 2 * n, 2).transpose(2, 0, 1).reshape(2 * n, 2 * n)
     A[:n, n:] = np.eye(n)
-    A[n:, :n] = along @ (by_q[:n] - by_q[n:]).T / (2 * DIFFERENCE)
-    A[n:, n:] = along @ (by_v[:n] - by_v[n:]).T / (2 * RATE_DIFFERENCE)
     return A
 
 
-def _acceleration(scene: Scene, q: Array, v: Array) -> Array:
-    """v̇ (k, nv) under the drives at the start, of states (k, nq), (k, nv) brought onto the loops."""
-    model, drive = scene.model, scene.actuation
-    tau = np.tile(drive.offset + drive.amplitude * np.sin(drive.phase), (len(q), 1))
-    if not model.rows:
-        return np.asarray(aba(model, q, v, tau, passive=True))
-    loop_q = np.tile(scene.state.loop_q, (len(q), 1))
-    on = project(model, q, v, loop_q=loop_q)
-    return constrained_aba(model, on.q, on.v, tau, loop_q=on.loop_q, passive=True)
+def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
+    """(v, v̇) ahead less those behind, of every column of (dq, dv): (n, 2, nv)."""
+    model, state, drive = scene.model, scene.state, scene.actuation
+    by_q, by_v = np.hstack([dq, -dq]).T, np.hstack([dv, -dv]).T
+    many = len(by_q)
+    q, v = model.integrate(np.tile(state.q, (many, 1)), by_q), state.v + by_v
+    tau = np.tile(drive.offset + drive.amplitude * np.sin(drive.phase), (many, 1))
+    if model.rows:
+        there = project(model, q, v, loop_q=np.tile(state.loop_q, (many, 1)))
+        v = there.v
+        a = constrained_aba(model, there.q, v, tau, loop_q=there.loop_q, passive=True)
+    else:
+        a = np.asarray(aba(model, q, v, tau, passive=True))
+    ahead, behind = np.split(np.stack([v, a], axis=1), 2)
+    return np.asarray(ahead - behind)
 
 
 def _carrier(scene: Scene, motion: Array) -> str:

@@ -5,7 +5,7 @@ Oracles: closed forms of oscillators and dampers, the schemes' published bounds 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +15,7 @@ from pysim.cli import main
 from pysim.errors import SimulationError
 from pysim.stability import modes_of, stable_step, step_bounds
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+SCENES = Path(__file__).parents[1] / "scenes"
 SLIDERS = """
 gravity = [0, 0, 0]
 {bodies}
@@ -75,6 +73,28 @@ def test_two_masses_in_a_row_have_the_chains_frequencies(tmp_path: Path) -> None
     expected = np.sqrt(100 * (3 + np.array([-1, 1]) * np.sqrt(5)) / 2)
     np.testing.assert_allclose(sorted(m.frequency for m in modes), expected, rtol=1e-7)
     assert all(mode.decay == 0 for mode in modes)
+
+
+def test_a_coupled_pair_has_the_frequency_of_one_slider_with_both_masses_on_it(
+    tmp_path: Path,
+) -> None:
+    """q₁ = 3 q₀: ω² = k / (m₀ + 9 m₁), λ = d / (m₀ + 9 m₁) beside it; the tree alone would swing at √(k/m₀)."""
+    bodies = slider("stiffness = 200\ndamping = 6", 2.0) + slider("", 0.5, k=1)
+    bodies = bodies.replace("start = 0.1", "", 2)
+    tie = '[[coupling]]\nname = "gear"\njoint = "slide1"\nratios = { slide0 = 3 }\n'
+    (mode,) = modes_of(pysim.load_scene(scene_file(tmp_path, bodies + tie)))
+    decay = 6 / 2 / 6.5
+    assert mode.s == pytest.approx(complex(-decay, np.sqrt(200 / 6.5 - decay**2)), rel=1e-8)
+
+
+def test_hanging_parallelograms_swing_as_one_post_with_its_share() -> None:
+    """Three posts and two couplers of m = 1, l = 1: ω² = (3/2 + 2) g / (3/3 + 2)."""
+    turned = {"pivot0": -1, "elbow0": 1, "pivot1": -1, "elbow1": 1, "pivot2": -1}
+    start = {f"joint.{j}.start": {"q": n * np.pi / 2, "v": 0.0} for j, n in turned.items()}
+    bounds = step_bounds(pysim.load_scene(SCENES / "four_bars.toml", start))
+    assert bounds.fastest is not None
+    assert bounds.fastest.frequency == pytest.approx(np.sqrt(3.5 * 9.81 / 3), rel=1e-7)
+    assert bounds.steepest is None
 
 
 def test_the_slope_of_friction_and_a_damper_are_decays(tmp_path: Path) -> None:
