@@ -28,7 +28,6 @@ struct ConstraintInertia {
     Lambda.scale = w.template take<S>(rows);
     Lambda.pass = w.template take<S>(rows);
     Lambda.column = w.template take<S>(rows);
-    Lambda.met = w.take_indices(rows);
     Lambda.first = w.take_indices(rows);
     Lambda.last = w.take_indices(rows);
   }

@@ -43,7 +43,6 @@ struct Semidefinite {
   S* scale;    ///< [n] what makes the diagonal one, or at most one among its kin
   S* pass;     ///< [n] the pass that took the row, or `never`
   S* column;   ///< [n] scratch
-  int* met;    ///< [n] scratch
   int* first;  ///< [n] the first column of a row that is not zero
   int* last;   ///< [n] scratch: the last row that may not be zero in a column
   S rank;
@@ -121,36 +120,33 @@ struct Semidefinite {
 
   /// A_ij −= A_ik D⁻¹ A_jk,  L_ik = A_ik D⁻¹   for all rows that are left.
   void eliminate(int k, S inverse, typename S::Mask taken) {
-    const int count = find_met(k);
-    for (int a = 0; a < count; ++a) {
-      const int i = met[a];
-      const S L = column[a] * inverse;
-      for (int b = 0; b <= a; ++b) A[i * n + met[b]] = fnma(L, column[b], A[i * n + met[b]]);
+    const int begin = gather_column(k);
+    for (int i = begin; i <= last[k]; ++i) {
+      if (!meets(i, k)) continue;
+      S* const row = A + i * n;
+      const S L = column[i] * inverse;
+      for (int j = begin; j <= i; ++j) row[j] = fnma(L, column[j], row[j]);
       S& kept = entry(i, k);
       kept = select(taken & (pass[i] == never()), L, kept);
     }
   }
 
-  /// The rows left that row k meets, ascending, and what they have in its column. Rows above k are left only
-  /// where they wait; those that k brings together meet from then on.
-  int find_met(int k) {
-    const S o = all<S>(0);
-    int count = 0;
-    for (int i = waits_ || passes > 0 ? first[k] : k + 1; i <= last[k]; ++i) {
-      if (i == k || (i > k && first[i] > k)) continue;
-      const auto left = pass[i] == never();
-      if (i < k && !simd::any<S>(left)) continue;
-      column[count] = select(left, entry(i, k), o);
-      met[count++] = i;
-    }
-    for (int a = 0; a < count; ++a) {
-      const int i = met[a];
-      while (first[i] > met[0]) {
-        A[i * n + --first[i]] = o;
+  bool meets(int i, int k) const { return i != k && first[i] <= k; }
+
+  /// Column k of the rows left, from the row that is returned to the last; zero where there is none. Rows
+  /// above k are left only where they wait; those that k brings together meet from then on.
+  int gather_column(int k) {
+    const int begin = waits_ || passes > 0 ? first[k] : k + 1;
+    for (int i = begin; i <= last[k]; ++i) {
+      column[i] = all<S>(0);
+      if (!meets(i, k)) continue;
+      column[i] = select(pass[i] == never(), entry(i, k), column[i]);
+      while (first[i] > begin) {
+        A[i * n + --first[i]] = all<S>(0);
         if (last[first[i]] < i) last[first[i]] = i;
       }
     }
-    return count;
+    return begin;
   }
 
   /// x_i −= L_ik x_k for every row k of pass p and the rows i that were taken after it.
