@@ -2,112 +2,14 @@
 //
 //     M v̇ = τ − h + Jᵀ λ,  g̈ = J v̇ + bias = 0      ⟹      (J M⁻¹ Jᵀ) λ = −g̈₀,   v̇ = v̇₀ + M⁻¹ Jᵀ λ
 //
-// where v̇₀ and g̈₀ are those of the tree alone [Featherstone 2008, section 8.5]. J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ comes
-// from one sweep to the root for each row; it is solved with its rank, so redundant rows are welcome.
+// where v̇₀ and g̈₀ are those of the tree alone [Featherstone 2008, section 8.5]. J M⁻¹ Jᵀ is
+// solved with its rank, so redundant rows are welcome.
 #pragma once
 
+#include "constraints/constraint_inertia.hpp"
 #include "constraints/relations.hpp"
-#include "constraints/semidefinite.hpp"
 
 namespace pysim::constraints {
-
-/// Λ = J M⁻¹ Jᵀ, factored, and the rows of Y = L⁻¹ Jᵀ.
-template <class S>
-struct ConstraintInertia {
-  int rows, nv;
-  S* Y;       ///< (rows, nv), of each row the coordinates of its way
-  S* scaled;  ///< Y D⁻¹, likewise
-  Semidefinite<S> Lambda;
-
-  ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
-    Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
-    scaled = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
-    Lambda.n = rows;
-    Lambda.A = w.template take<S>(std::ptrdiff_t{1} * rows * rows);
-    Lambda.inv_D = w.template take<S>(rows);
-    Lambda.scale = w.template take<S>(rows);
-    Lambda.pass = w.template take<S>(rows);
-    Lambda.column = w.template take<S>(rows);
-    Lambda.first = w.take_indices(rows);
-    Lambda.last = w.take_indices(rows);
-  }
-
-  void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
-    const auto& model = factor.model;
-    for (int i = 0; i < rows; ++i) {
-      const tree::Way& way = model.row_way[i];
-      const int* const coordinate = model.way + way.first_v;
-      S *const y = Y + i * nv, *const by_D = scaled + i * nv;
-      for (int m = 0; m < way.nv; ++m) y[m] = r.J[i * nv + m];
-      factor.forward(way, y);
-      for (int m = 0; m < way.nv; ++m) by_D[m] = y[m] * factor.inv_D[coordinate[m]];
-    }
-    for (int n = 0; n < model.meetings; ++n) {
-      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(model.meeting[n]);
-      multiply(model, model.meeting[n]);
-    }
-    scale(model, r);
-    Lambda.factorise();
-  }
-
-  /// Rows begin with the first that they meet.
-  void begin_rows(const tree::Meeting& meeting) {
-    for (int i = meeting.row; i < meeting.end; ++i) {
-      Lambda.first[i] = meeting.other;
-      for (int j = meeting.other; j < meeting.row; ++j) Lambda.A[i * rows + j] = all<S>(0);
-    }
-  }
-
-  /// Y D⁻¹ Yᵀ of rows that meet.
-  void multiply(const ModelOf<S>& model, const tree::Meeting& meeting) {
-    const tree::Shared* const shared = model.shared + meeting.first;
-    for (int i = meeting.row; i < meeting.end; ++i) {
-      for (int j = meeting.other; j < meeting.other_end && j <= i; ++j) {
-        S sum = all<S>(0);
-        for (int n = 0; n < meeting.runs; ++n) {
-          const S *const y = scaled + i * nv + shared[n].own, *const z = Y + j * nv + shared[n].other;
-          for (int m = 0; m < shared[n].count; ++m) sum = fma(y[m], z[m], sum);
-        }
-        Lambda.A[i * rows + j] = sum;
-      }
-    }
-  }
-
-  /// 1/√ of the largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
-  void scale(const ModelOf<S>& model, const Rows<S>& r) {
-    const S half = all<S>(typename S::Real(0.5)), o = all<S>(0), one = all<S>(1);
-    for (int i = 0; i < model.relations; ++i) {
-      const int row = model.relation[i].row;
-      Lambda.scale[row] = one / sqrt(Lambda.A[row * rows + row]);
-    }
-    for (int k = 0; k < model.loops; ++k) {
-      const Loop& loop = model.loop[k];
-      S of_positions = o, of_turns = o;
-      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        const S size = Lambda.A[i * rows + i];
-        const auto holds_position = dot(r.W[i].f, r.W[i].f) > half;
-        of_positions = max(of_positions, select(holds_position, size, o));
-        of_turns = max(of_turns, select(holds_position, o, size));
-      }
-      const S position = one / sqrt(of_positions);
-      const S turn = simd::any<S>(of_turns > o) ? one / sqrt(of_turns) : o;
-      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        Lambda.scale[i] = select(dot(r.W[i].f, r.W[i].f) > half, position, turn);
-      }
-    }
-  }
-
-  /// x = M⁻¹ Jᵀ λ.
-  void push(FactoredMechanism<S>& factor, const S* lambda, S* x) const {
-    for (int k = 0; k < nv; ++k) x[k] = all<S>(0);
-    for (int i = 0; i < rows; ++i) {
-      const tree::Way& way = factor.model.row_way[i];
-      const int* const k = factor.model.way + way.first_v;
-      for (int m = 0; m < way.nv; ++m) x[k[m]] = fma(lambda[i], Y[i * nv + m], x[k[m]]);
-    }
-    factor.backward(x);
-  }
-};
 
 /// The external wrenches, `f_ext` (may be null) and those of springs, which hang where the bodies were
 /// placed.
