@@ -1,4 +1,4 @@
-#include "bindings/calls.hpp"
+#include "bindings/derivative_functions.hpp"
 
 // The public functions, with their docstrings, are those of pysim.loops.
 
@@ -29,6 +29,32 @@ py::array constrained_aba(const Model& model,
   call.batch().passive = passive;
   const Shape row = {n(model.nv() + model.rows())};
   return call.run(&engine::DynamicsKernels<Real>::constrained_aba, row, threads);
+}
+
+template <class Real>
+py::tuple constrained_aba_derivatives(const Model& model,
+                                      py::handle q,
+                                      py::handle v,
+                                      py::handle tau,
+                                      py::handle f_ext,
+                                      py::handle loop_q,
+                                      int threads,
+                                      bool passive) {
+  refuse_callbacks(model);
+  Call<Real> call(model, q);
+  call.set_v(v);
+  call.set_x(tau, "tau", model.nv());
+  if (!f_ext.is_none()) call.set_f_ext(f_ext);
+  call.set_loop_q(loop_q);
+  call.batch().passive = passive;
+  py::array result[3];
+  for (int i = 0; i < 3; ++i) {
+    result[i] = make_output<Real>(call.leading(), {n(model.nv() + model.rows()), n(model.nv())});
+    call.batch().derivative[i] = numbers<Real>(result[i]);
+  }
+  const py::array opening =
+      call.run(&engine::DynamicsKernels<Real>::constrained_aba_derivatives, {}, threads);
+  return py::make_tuple(result[0], result[1], result[2], opening);
 }
 
 template <class Real>
@@ -79,6 +105,30 @@ void bind_constraints(py::module_& m) {
       "threads"_a = 1,
       "passive"_a = false,
       "Accelerations (nv), then the force of every row (rows).");
+  m.def(
+      "constrained_aba_derivatives",
+      [](const Model& model,
+         py::handle q,
+         py::handle v,
+         py::handle tau,
+         py::handle f_ext,
+         py::handle loop_q,
+         int threads,
+         bool passive) {
+        return is_single(q)
+                   ? constrained_aba_derivatives<float>(model, q, v, tau, f_ext, loop_q, threads, passive)
+                   : constrained_aba_derivatives<double>(model, q, v, tau, f_ext, loop_q, threads, passive);
+      },
+      "model"_a,
+      "q"_a,
+      "v"_a,
+      "tau"_a,
+      "f_ext"_a,
+      "loop_q"_a,
+      py::kw_only(),
+      "threads"_a = 1,
+      "passive"_a = false,
+      "Of accelerations (nv, nv) and row forces (rows, nv) by q, v and tau; and how far a singular position opens.");
   m.def(
       "constraint_rows",
       [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {

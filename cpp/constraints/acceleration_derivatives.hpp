@@ -88,7 +88,8 @@ DerivativeMatrices<S> acceleration_derivatives(const ModelOf<S>& model,
   const S* q = tree::tree_q(model, own_q, scratch);
   const S* v = tree::tree_v(model, own_v, scratch);
   const S* tree_a = tree::tree_v(model, static_cast<const S*>(a), scratch);
-  own_torque_derivatives(model, q, v, tree_a, f_ext, passive, D, scratch);
+  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, tree_a, f_ext, scratch);
+  own_torque_derivatives(model, d, q, v, passive, D, scratch);
   if (model.coupled) {  // D.a is M
     spatial::invert_symmetric(n, D.a);
   } else {

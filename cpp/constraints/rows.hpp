@@ -34,6 +34,17 @@ PYSIM_INLINE Pose<S> stored_pose(const typename S::Parameter* numbers) {
   return {spatial::all33<S>(numbers), spatial::all3<S>(numbers + 9)};
 }
 
+/// Where the bodies are in the world, from their poses in their parents.
+template <class S>
+const Pose<S>* world_poses(const ModelOf<S>& model, const FactoredMechanism<S>& factor, Workspace<S>& w) {
+  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
+  for (int b = 0; b < model.bodies; ++b) {
+    const int parent = model.joint[b].parent;
+    X_WB[b] = parent < 0 ? factor.body[b].X_PB : X_WB[parent] * factor.body[b].X_PB;
+  }
+  return X_WB;
+}
+
 /// Pose, twist and acceleration of frame B against frame A.
 ///
 ///     A_AB = A_B − X_BA A_A − V_B × V_AB
@@ -91,11 +102,7 @@ void evaluate_rows(const ModelOf<S>& model,
                    const Rows<S>& r,
                    bool with_jacobian,
                    Workspace<S> w) {
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
-  for (int b = 0; b < model.bodies; ++b) {
-    const int parent = model.joint[b].parent;
-    X_WB[b] = parent < 0 ? factor.body[b].X_PB : X_WB[parent] * factor.body[b].X_PB;
-  }
+  const Pose<S>* X_WB = world_poses(model, factor, w);
   S* const row = w.template take<S>(model.nv);
   for (int k = 0; k < model.loops; ++k) {
     const Loop& loop = model.loop[k];

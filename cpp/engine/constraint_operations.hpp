@@ -1,6 +1,7 @@
 // What a mechanism's loops and couplings ask and do, as operations on states.
 #pragma once
 
+#include "constraints/opening.hpp"
 #include "engine/batch.hpp"
 
 namespace pysim::engine {
@@ -25,9 +26,29 @@ struct ConstrainedAba {
     const Force<S>* f_ext = at.f_ext();
     const int numbers = model.own_nv + model.rows;
     S* const out = at.w.template take<S>(numbers);
-    constraints::constrained_acceleration(
-        model, q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
+    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
+    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
     at.save(out, at.batch.out, numbers);
+  }
+};
+
+/// ∂v̇ (nv, nv) with ∂λ (rows, nv) behind it, by q, v and τ; and how far a singular position opens.
+struct ConstrainedAbaDerivatives {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
+    S* const loop_q = at.loop_q();
+    const Force<S>* f_ext = at.f_ext();
+    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
+    constraints::KktInverse<S> inverse = {};
+    const auto D = constraints::constrained_derivatives(
+        mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, inverse, at.w);
+    const int numbers = inverse.size() * inverse.n;
+    at.save(D.q, at.batch.derivative[0], numbers);
+    at.save(D.v, at.batch.derivative[1], numbers);
+    at.save(D.tau, at.batch.derivative[2], numbers);
+    at.save_number(constraints::opening(mechanism, inverse, q, loop_q, at.w));
   }
 };
 

@@ -37,13 +37,14 @@ struct RneaDerivatives {
     const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
     const Force<S>* f_ext = at.f_ext();
     const bool passive = at.batch.passive;
+    const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, at.w);
     if (!model.coupled && !(passive && model.springs > 0)) {
       const StoredRows<S> rows = {at, constraints::take_matrices(dynamics::max_rows, model.nv, at.w)};
-      constraints::torque_derivatives(model, q, v, a, f_ext, passive, rows, at.w);
+      constraints::torque_derivatives(model, d, q, v, passive, rows, at.w);
       return;
     }
     const auto own = constraints::take_matrices(model.own_nv, at.w);
-    constraints::own_torque_derivatives(model, q, v, a, f_ext, passive, own, at.w);
+    constraints::own_torque_derivatives(model, d, q, v, passive, own, at.w);
     save_matrices(at, own);
   }
 };

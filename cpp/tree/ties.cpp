@@ -118,14 +118,15 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
     return static_cast<int>(double_.terms.size() - terms.size());
   };
   for (const auto& d : relations) {
-    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, 0, 0, d.offset};
+    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, -1, 0, 0, d.offset};
     row_ways_.push_back(everything());
     r.first_term = keep(d, d.terms);
     r.inputs = static_cast<int>(d.inputs.size());
     r.first_input = keep(d, d.inputs);
     if (r.inputs > 0) {
       r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
-      force_registers_ = std::max(force_registers_, d.function.registers);
+      r.derivative = keep_program(d.derivative, (2 + d.inputs.size()) * d.inputs.size(), d.name);
+      force_registers_ = std::max({force_registers_, d.function.registers, d.derivative.registers});
     }
     double_.relations.push_back(r);
     relation_names_.push_back(d.name);
@@ -169,8 +170,9 @@ std::size_t Model::constraint_packs() const {
   if (rows_ == 0) return 0;
   const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
   const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
-  // three at a time: of a step's start, of its end, and of what is evaluated in between
-  return 3 * (rows * (2 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
+  // three at a time: of a step's start, of its end, and of what is evaluated in between; derivatives: D and G
+  // of three arguments and what multiplies them
+  return 4 * rows * (nv + rows) + 3 * (rows * (2 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
               6 * static_cast<std::size_t>(stored_columns_) + closure + 64);
 }
 
