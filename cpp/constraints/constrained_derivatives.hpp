@@ -23,6 +23,7 @@ struct KktInverse {
 
   int size() const { return n + rows; }
   S& at(int i, int j) const { return A[i * size() + j]; }
+  Dense<S> block(int i, int count) const { return {A + i * size(), count, n, size()}; }
 };
 
 /// q is the tree's.
@@ -35,23 +36,20 @@ KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* q, Worksp
   const S* Minv = inverse_inertia(model, q, scratch);
   S* const K = scratch.template take<S>(std::ptrdiff_t{1} * rows * n);  // J M⁻¹
   for (int i = 0; i < rows * n; ++i) K[i] = mechanism.inertia.Y[i];
-  for (int i = 0; i < rows; ++i) mechanism.factor.backward(K + i * n);
-
-  S* const column = scratch.template take<S>(rows);
-  for (int k = 0; k < n + rows; ++k) {
-    for (int i = 0; i < rows; ++i) column[i] = k < n ? K[i * n + k] : all<S>(i == k - n ? 1 : 0);
-    mechanism.inertia.Lambda.solve(column);
-    for (int i = 0; i < rows; ++i) {
-      X.at(n + i, k) = column[i];
-      if (k < n) X.at(k, n + i) = -column[i];
-    }
+  for (int i = 0; i < rows; ++i) {
+    mechanism.factor.backward(K + i * n);
+    for (int k = 0; k < n; ++k) X.at(n + i, k) = K[i * n + k];
+    for (int k = 0; k < rows; ++k) X.at(n + i, n + k) = all<S>(i == k ? 1 : 0);
   }
+  mechanism.inertia.Lambda.solve_columns(X.A + n * X.size(), X.size());  // Λ⁺ [K 1]
+
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j <= i; ++j) {
-      S sum = Minv[i * n + j];
-      for (int r = 0; r < rows; ++r) sum = fnma(K[r * n + i], X.at(n + r, j), sum);
-      X.at(i, j) = X.at(j, i) = sum;
-    }
+    for (int j = 0; j < n; ++j) X.at(i, j) = Minv[i * n + j];
+    for (int k = n; k < X.size(); ++k) X.at(i, k) = -X.at(k, i);
+  }
+  subtract_product({K, rows, n, n}, X.block(n, rows), X.block(0, n));
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < i; ++j) X.at(j, i) = X.at(i, j);
   }
   return X;
 }
@@ -78,6 +76,7 @@ ConstrainedDerivatives<S> constrained_derivatives(ConstrainedMechanism<S>& mecha
   const std::ptrdiff_t size = std::ptrdiff_t{1} * (n + rows) * n;
   const ConstrainedDerivatives<S> out = {
       w.template take<S>(size), w.template take<S>(size), w.template take<S>(size)};
+  S *const D_q = w.template take<S>(size), *const D_v = w.template take<S>(size);  // with G behind
   Workspace<S> scratch = w;
   S *const a = scratch.template take<S>(n), *const lambda = scratch.template take<S>(rows);
   mechanism.accelerate(own_q, own_v, tau, f_ext, passive, phi, a, lambda, scratch);
@@ -92,16 +91,18 @@ ConstrainedDerivatives<S> constrained_derivatives(ConstrainedMechanism<S>& mecha
   add_loop_wrenches(model, X_WB, W, static_cast<const S*>(lambda), wrench);
   const auto d = dynamics::prepare_rnea_derivatives(
       model, q, v, tree_a, static_cast<const Force<S>*>(wrench), scratch);
-  own_torque_derivatives(model, d, q, v, passive, DerivativeMatrices<S>{n, out.q, out.v, out.tau}, scratch);
+  own_torque_derivatives(model, d, q, v, passive, DerivativeMatrices<S>{n, D_q, D_v, out.tau}, scratch);
 
-  const RowSlopes<S> slopes = {out.q + n * n, out.v + n * n};
+  const RowSlopes<S> slopes = {D_q + n * n, D_v + n * n};
   for (int i = 0; i < rows * n; ++i) slopes.q[i] = slopes.v[i] = all<S>(0);
-  add_loop_slopes<S>(model, X_WB, W, lambda, phi, d, slopes, out.q, scratch);
-  add_relation_slopes<S>(model, own_q, own_v, a, lambda, slopes, out.q, scratch);
+  add_loop_slopes<S>(model, X_WB, W, lambda, phi, d, slopes, D_q, scratch);
+  add_relation_slopes<S>(model, own_q, own_v, a, lambda, slopes, D_q, scratch);
 
   inverse = kkt_inverse(mechanism, q, w);
-  multiply_dense(n + rows, n, static_cast<const S*>(inverse.A), out.q, w);
-  multiply_dense(n + rows, n, static_cast<const S*>(inverse.A), out.v, w);
+  for (std::ptrdiff_t i = 0; i < size; ++i) out.q[i] = out.v[i] = all<S>(0);
+  const Dense<S> multiply = {inverse.A, n + rows, n + rows, n + rows};
+  subtract_product(multiply, {D_q, n + rows, n, n}, {out.q, n + rows, n, n});
+  subtract_product(multiply, {D_v, n + rows, n, n}, {out.v, n + rows, n, n});
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < n; ++i) out.tau[i * n + j] = inverse.at(i, j);
     for (int i = n; i < n + rows; ++i) out.tau[i * n + j] = -inverse.at(i, j);

@@ -91,7 +91,41 @@ struct Semidefinite {
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
+  /// Every column of X (n × columns, row-major) ← A⁺ times it.
+  void solve_columns(S* X, int columns) const {
+    scale_rows(X, columns);
+    for (int k = 0; k < n; ++k) swap_rows(k, X, columns);
+    for (int k = 0; k < n; ++k) {
+      for (int i = k + 1; i < n; ++i) subtract_row(A[i * n + k], X + k * columns, X + i * columns, columns);
+    }
+    for (int k = n - 1; k >= 0; --k) {
+      for (int c = 0; c < columns; ++c) X[k * columns + c] *= inv_D[k];
+      for (int i = k + 1; i < n; ++i) subtract_row(A[i * n + k], X + i * columns, X + k * columns, columns);
+    }
+    for (int k = n - 1; k >= 0; --k) swap_rows(k, X, columns);
+    scale_rows(X, columns);
+  }
+
  private:
+  void scale_rows(S* X, int columns) const {
+    for (int i = 0; i < n; ++i) {
+      for (int c = 0; c < columns; ++c) X[i * columns + c] *= scale[i];
+    }
+  }
+
+  void swap_rows(int k, S* X, int columns) const {
+    for (int i = k + 1; i < n; ++i) {
+      const auto here = pivot[k] == index(i);
+      if (!simd::any<S>(here)) continue;
+      for (int c = 0; c < columns; ++c) swap_where<S>(here, X[k * columns + c], X[i * columns + c]);
+    }
+  }
+
+  static void subtract_row(S L, const S* from, S* to, int columns) {
+    if (!simd::any<S>(abs(L) > all<S>(0))) return;
+    for (int c = 0; c < columns; ++c) to[c] = fnma(L, from[c], to[c]);
+  }
+
   static S index(int i) { return all<S>(static_cast<typename S::Real>(i)); }
 
   /// Brings the largest remaining diagonal to k, world by world.
