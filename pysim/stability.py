@@ -2,7 +2,8 @@
 
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
-K and D are central differences of the acceleration, so they hold actuators, gravity, springs, friction and plugins. A
+K and D are central differences of the acceleration, so they hold actuators, gravity, springs, friction and plugins.
+Where loops or couplings leave fewer motions, δq = N x with J N = 0, and every state is put back on the constraints. A
 scheme is stable where h s lies in its region; a pair s is tried at the angle it has, so that a decay is bound by the
 negative real axis, an oscillation by the imaginary one and what is between by the ray between
 [Hairer, Wanner 1996, IV.2].
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.algorithms import aba, crba
+from pysim.loops import allowed_motions, constrained_aba, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,37 +91,50 @@ def modes_of(scene: Scene) -> list[Mode]:
 
     None where accelerations about the start are not finite: a run says so, by joint.
     """
-    A = linearised(scene)
+    motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
+    A = linearised(scene, motions)
     if not np.isfinite(A).all():
         return []
     values, vectors = np.linalg.eig(A)
     largest = np.abs(values).max(initial=0.0)
-    nv = scene.model.nv
     modes = []
     for s, vector in zip(values, vectors.T, strict=True):
         if abs(s) <= max(STILL * largest, STILL) or s.imag < 0:
             continue
         slow = abs(s.real) < STILL * abs(s)  # rounding of the differences, no decay
-        joint = _carrier(scene, vector[:nv])
+        joint = _carrier(scene, motions @ vector[: len(vector) // 2])
         modes.append(Mode(complex(0.0 if slow else s.real, s.imag), joint))
     return modes
 
 
-def linearised(scene: Scene) -> Array:
-    """A (2 nv, 2 nv) of d(δq, δv)/dt = A (δq, δv) at the start."""
-    model, drive = scene.model, scene.actuation
-    q, v, nv = scene.state.q, scene.state.v, scene.model.nv
-    tau = drive.offset + drive.amplitude * np.sin(drive.phase)
-    step = np.vstack([np.eye(nv), -np.eye(nv)])
-    moved = model.integrate(np.tile(q, (2 * nv, 1)), DIFFERENCE * step)
-    stay_v, stay_q, force = (np.tile(x, (2 * nv, 1)) for x in (v, q, tau))
-    by_q = np.asarray(aba(model, moved, stay_v, force, passive=True))
-    by_v = np.asarray(aba(model, stay_q, v + RATE_DIFFERENCE * step, force, passive=True))
-    A = np.zeros((2 * nv, 2 * nv))
-    A[:nv, nv:] = np.eye(nv)
-    A[nv:, :nv] = (by_q[:nv] - by_q[nv:]).T / (2 * DIFFERENCE)
-    A[nv:, nv:] = (by_v[:nv] - by_v[nv:]).T / (2 * RATE_DIFFERENCE)
+def linearised(scene: Scene, N: Array) -> Array:
+    """A (2 n, 2 n) of d(x, y)/dt = A (x, y) at the start, δq = N x and δv = N y with the motions N (nv, n)."""
+    n = N.shape[1]
+    by_q, by_v = _rates(scene, DIFFERENCE * N, 0 * N), _rates(scene, 0 * N, RATE_DIFFERENCE * N)
+    slopes = np.vstack([by_q / (2 * DIFFERENCE), by_v / (2 * RATE_DIFFERENCE)])  # (2 n, 2, nv)
+    M = np.asarray(crba(scene.model, scene.state.q))
+    forces = N.T @ M @ slopes.reshape(4 * n, -1).T
+    parts = np.asarray(np.linalg.solve(N.T @ M @ N, forces), float)
+    A = parts.reshape(n, 2 * n, 2).transpose(2, 0, 1).reshape(2 * n, 2 * n)
+    A[:n, n:] = np.eye(n)
     return A
+
+
+def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
+    """(v, v̇) ahead less those behind, of every column of (dq, dv): (n, 2, nv)."""
+    model, state, drive = scene.model, scene.state, scene.actuation
+    by_q, by_v = np.hstack([dq, -dq]).T, np.hstack([dv, -dv]).T
+    many = len(by_q)
+    q, v = model.integrate(np.tile(state.q, (many, 1)), by_q), state.v + by_v
+    tau = np.tile(drive.offset + drive.amplitude * np.sin(drive.phase), (many, 1))
+    if model.rows:
+        there = project(model, q, v, loop_q=np.tile(state.loop_q, (many, 1)))
+        v = there.v
+        a = constrained_aba(model, there.q, v, tau, loop_q=there.loop_q, passive=True)
+    else:
+        a = np.asarray(aba(model, q, v, tau, passive=True))
+    ahead, behind = np.split(np.stack([v, a], axis=1), 2)
+    return np.asarray(ahead - behind)
 
 
 def _carrier(scene: Scene, motion: Array) -> str:

@@ -180,11 +180,8 @@ void wheel_change(const HeldLoop<S>& loop, S radius, LoopChange<S>& out) {
 }
 
 template <class S>
-void loop_change(const ModelOf<S>& model,
-                 const HeldLoop<S>& loop,
-                 const S* phi,
-                 LoopChange<S>& out,
-                 Workspace<S> w) {
+void loop_change(
+    const ModelOf<S>& model, const HeldLoop<S>& loop, const S* phi, LoopChange<S>& out, Workspace<S> w) {
   out.turns = true;
   switch (model.loop[loop.k].kind) {
     case LoopKind::joint:

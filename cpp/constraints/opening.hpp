@@ -1,5 +1,5 @@
-// Whether a mechanism some of whose rows depend on others is at a singular position, where it can move in more
-// ways for an instant than it can go.
+// Whether a mechanism some of whose rows depend on others is at a singular position, where it can move in
+// more ways for an instant than it can go.
 //
 //     J t = 0        J v̇ + J̇ t = 0 for v̇ = −M⁻¹ Jᵀ Λ⁺ J̇ t ?
 //

@@ -18,8 +18,7 @@ struct WheelChange {
   WheelChange(const Wheel<S>& x, S radius, const Vec3<S>& dn, const Vec3<S>& dn_rate) {
     const Vec3<S> across = -x.t;
     const S angle = x.inverse * dot(across, dn);
-    const S turn =
-        x.inverse * (dot(across, dn_rate) - angle * dot(x.u, x.n_rate) - x.turn * dot(x.u, dn));
+    const S turn = x.inverse * (dot(across, dn_rate) - angle * dot(x.u, x.n_rate) - x.turn * dot(x.u, dn));
     c = (-radius * angle) * across;
     c_rate = -radius * (turn * across - (x.turn * angle) * x.u);
     along[0] = dn;
@@ -27,8 +26,7 @@ struct WheelChange {
     const Vec3<S> dt = along[1] = angle * x.u;
     const Vec3<S> dt_rate = along_rate[1] = turn * x.u + (x.turn * angle) * across;
     along[2] = cross(dn, x.t) + cross(x.n, dt);
-    along_rate[2] =
-        cross(dn_rate, x.t) + cross(x.n_rate, dt) + cross(dn, x.t_rate) + cross(x.n, dt_rate);
+    along_rate[2] = cross(dn_rate, x.t) + cross(x.n_rate, dt) + cross(dn, x.t_rate) + cross(x.n, dt_rate);
   }
 };
 
@@ -42,9 +40,7 @@ struct WheelRows {
       : wheel(x), along{x.n, x.t, x.s}, rate{x.n_rate, x.t_rate, x.s_rate} {}
 
   /// Ẇ = [ẋ; ċ × x + c × ẋ].
-  Force<S> W_rate(int i) const {
-    return {rate[i], cross(wheel.c_rate, along[i]) + cross(wheel.c, rate[i])};
-  }
+  Force<S> W_rate(int i) const { return {rate[i], cross(wheel.c_rate, along[i]) + cross(wheel.c, rate[i])}; }
 
   /// dW = [dx; dc × x + c × dx].
   Force<S> dW(int i, const WheelChange<S>& d) const {

@@ -44,13 +44,6 @@ LoopFrame<S> loop_frame(const ModelOf<S>& model, int k, const Pose<S>* X_WB) {
   return {loop.a < 0 ? X_WF : inverse(X_WB[loop.a]) * X_WF, at_b};
 }
 
-/// Row i's wrench in the engine's axes of frame B.
-template <class S>
-Force<S> row_wrench(const ModelOf<S>& model, int k, const Force<S>& W) {
-  const auto turn = spatial::all33<S>(model.closure->constants[k].turn);
-  return {transpose_times(turn, W.f), transpose_times(turn, W.t)};
-}
-
 /// Adds the wrenches Σ λ W of all loops to the bodies' external ones.
 template <class S>
 void add_loop_wrenches(
@@ -59,7 +52,7 @@ void add_loop_wrenches(
     const Loop& loop = model.loop[k];
     const LoopFrame<S> at = loop_frame(model, k, X_WB);
     for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-      const Force<S> F = lambda[i] * row_wrench(model, k, W[i]);
+      const Force<S> F = lambda[i] * W[i];
       if (loop.a >= 0) f_ext[loop.a] = f_ext[loop.a] - to_parent(at.X_aB, F);
       if (loop.b >= 0) f_ext[loop.b] += to_parent(at.X_bB, F);
     }
@@ -116,8 +109,7 @@ void add_to_row(const ModelOf<S>& model,
     const CoordinateDerivatives<S>& C = coordinate[k];
     const auto& along = model.coupling_v[k];
     const S ratio = sign * all<S>(along.ratio);
-    by_q[along.own] = fma(
-        ratio, dot(C.A, pull.W) + dot(C.Psi, pull.Y) + dot(C.Sj, pull.Z), by_q[along.own]);
+    by_q[along.own] = fma(ratio, dot(C.A, pull.W) + dot(C.Psi, pull.Y) + dot(C.Sj, pull.Z), by_q[along.own]);
     by_v[along.own] = fma(ratio, dot(C.A_v, pull.W) + dot(C.Sj, pull.Y), by_v[along.own]);
   }
 }
@@ -143,7 +135,8 @@ void put_row_slopes(const ModelOf<S>& model,
     }
     pull.Z += cross(m.V_A, rest);
     const RowPull<S> on_a = pull.carried(m.X_RaB), on_b = pull.carried(m.X_RbB);
-    S *const by_q = out.q + (loop.row + i) * model.own_nv, *const by_v = out.v + (loop.row + i) * model.own_nv;
+    S *const by_q = out.q + (loop.row + i) * model.own_nv, *const by_v =
+                                                               out.v + (loop.row + i) * model.own_nv;
     for (int a = loop.a, b = loop.b; a != b;) {
       if (a > b) {
         add_to_row(model, a, on_a, -one, d.coordinate, by_q, by_v);
@@ -224,7 +217,7 @@ void add_loop_slopes(const ModelOf<S>& model,
     held.motion.V = m.V_B - m.V_A;
     held.motion.A = m.A_B - m.A_A - cross(m.V_B, held.motion.V);
     for (int i = 0; i < loop.rows; ++i) {
-      held.W[i] = row_wrench(model, k, W[loop.row + i]);
+      held.W[i] = W[loop.row + i];
       held.F += held.lambda[i] * held.W[i];
     }
     LoopChange<S> change;

@@ -1,7 +1,6 @@
 // What a mechanism's loops and couplings ask and do, as operations on states.
 #pragma once
 
-#include "constraints/opening.hpp"
 #include "engine/batch.hpp"
 
 namespace pysim::engine {
@@ -32,26 +31,6 @@ struct ConstrainedAba {
   }
 };
 
-/// ∂v̇ (nv, nv) with ∂λ (rows, nv) behind it, by q, v and τ; and how far a singular position opens.
-struct ConstrainedAbaDerivatives {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
-    S* const loop_q = at.loop_q();
-    const Force<S>* f_ext = at.f_ext();
-    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
-    constraints::KktInverse<S> inverse = {};
-    const auto D = constraints::constrained_derivatives(
-        mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, inverse, at.w);
-    const int numbers = inverse.size() * inverse.n;
-    at.save(D.q, at.batch.derivative[0], numbers);
-    at.save(D.v, at.batch.derivative[1], numbers);
-    at.save(D.tau, at.batch.derivative[2], numbers);
-    at.save_number(constraints::opening(mechanism, inverse, q, loop_q, at.w));
-  }
-};
-
 /// The constraints at a state: g (rows), J̇v (rows), J (rows, nv), the wrench of every row (rows, 6), and φ.
 struct ConstraintRows {
   template <class S>
@@ -60,11 +39,12 @@ struct ConstraintRows {
     const S *own_q = at.own_q(), *own_v = at.own_v();
     const S *q = tree::tree_q(model, own_q, at.w), *v = tree::tree_v(model, own_v, at.w);
     S* const loop_q = at.loop_q();
-    const auto r = constraints::take_rows(model, at.w);
+    const auto r = constraints::take_rows(model, true, at.w);
     constraints::FactoredMechanism<S> factor(model, at.w);
     factor.kinematics(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
+    constraints::name_wrenches(model, r);
     const int rows = model.rows;
     Joined<S> out = {at.w.next};
     out.add(r.g, rows);

@@ -9,6 +9,7 @@ import numpy as np
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
 from pysim.cli.steps import say_step, warn_of_step
+from pysim.compile import start_state
 from pysim.errors import PysimError
 from pysim.joints import find_joint
 from pysim.loops import mobility
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec
 
 FRAMES_SHOWN = 12
+CHANGED = 1e-9  # [m, rad, per second] of a start, to be told
 RESISTANCES = (
     ("armature", "armature"),
     ("damping", "damping"),
@@ -94,6 +96,27 @@ def say_ties(scene: Scene) -> None:
     say_columns(("tie", "type", "between", "and"), rows)
     if model.rows:
         say(f"  mobility    {mobility(model, scene.state.q, scene.state.loop_q)}")
+        say_assembly(scene)
+
+
+def say_assembly(scene: Scene) -> None:
+    """Print which coordinates and speeds of the start loops and couplings changed, the largest changes first."""
+    model, given, state = scene.model, start_state(scene.model), scene.state
+    moved = np.abs(model.difference(given.q, state.q))
+    for word, changes, values, unit in (
+        ("moved by", moved, moved, "m, rad"),
+        ("speed now", np.abs(state.v - given.v), state.v, "m/s, rad/s"),
+    ):
+        told = [
+            f"{model.velocity_names[k]} {values[k]:.4g}"
+            for k in np.argsort(-changes, kind="stable")
+            if changes[k] > CHANGED
+        ]
+        more = f" and {len(told) - 4} more" if len(told) > 4 else ""
+        if told:
+            say(
+                f"  {word:<10}  {', '.join(told[:4])}{more} [{unit}], so that the start obeys the ties"
+            )
 
 
 def say_settings(scene: Scene) -> None:

@@ -29,19 +29,17 @@ def say_step(scene: Scene, bounds: StepBounds) -> None:
     if np.isfinite(bounds.stable):
         words.append(f"{bounds.stable:.3g} s at most to be stable")
     if words:
-        about = "about the start" + ", its loops open" * (scene.model.rows > 0)
-        say(f"  step        {', '.join(words)} with {scene.settings.integrator}, {about}")
+        say(f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start")
 
 
 def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
     """Warn of a fixed step beyond what an explicit scheme bears, or too long to follow the fastest motion.
 
-    Of a mechanism with loops it tells nothing: the bounds are those of its tree, and loops forbid some of its motion.
     Bounds that are not given are looked for only where there is something to tell.
     """
     settings = scene.settings
     explicit = settings.integrator in GROWTH and not find_integrator(settings.integrator).adaptive
-    if not explicit or scene.model.rows > 0:
+    if not explicit:
         return
     bounds = bounds or step_bounds(scene)
     if settings.step > bounds.stable and bounds.limiting is not None:

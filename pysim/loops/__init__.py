@@ -15,7 +15,7 @@ from pysim.loops.constraints import (
     loop_wrenches,
     project,
 )
-from pysim.loops.mobility import Mobility, independence, mobility
+from pysim.loops.mobility import Mobility, allowed_motions, independence, mobility
 from pysim.loops.torque_derivatives import TorqueDerivatives
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Projected",
     "TorqueDerivatives",
     "actuation_map",
+    "allowed_motions",
     "assemble",
     "constrained_aba",
     "constraint_forces",

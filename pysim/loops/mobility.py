@@ -65,9 +65,9 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     q = np.asarray(q, float)
     here = scaled_rows(model, q, loop_q)
     rank_here, around = _rank(here), [_rank(here)]
-    rows = here
+    rows, motions = here, allowed_motions(model, q, loop_q)
     for rng in map(np.random.default_rng, range(3)):
-        moved = _moved(model, q, here, loop_q, rng)
+        moved = _moved(model, q, motions, loop_q, rng)
         if moved is not None:
             around.append(_rank(moved))
             rows = moved if around[-1] == max(around) else rows
@@ -104,6 +104,16 @@ def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Arra
     return np.asarray(np.divide(A, length, out=np.zeros_like(A), where=moves))
 
 
+def allowed_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:
+    """Return independent motions N (nv, n) with J N = 0 at one configuration, the largest entry 1 [m or rad]."""
+    if not model.rows:
+        return np.eye(model.nv)
+    _, s, Vt = np.linalg.svd(scaled_rows(model, q, loop_q))
+    free = Vt[(s > SMALLEST_ANGLE).sum() :]
+    N = np.linalg.solve(np.linalg.cholesky(crba(model, q)).T, free.T)
+    return np.asarray(N / np.abs(N).max(axis=0))
+
+
 def _rank(rows: Array) -> int:
     if not rows.size:
         return 0
@@ -111,15 +121,12 @@ def _rank(rows: Array) -> int:
 
 
 def _moved(
-    model: Model, q: Array, rows: Array, loop_q: ArrayLike | None, rng: np.random.Generator
+    model: Model, q: Array, motions: Array, loop_q: ArrayLike | None, rng: np.random.Generator
 ) -> Array | None:
-    """Rows a little further along a random motion that the rows allow; None if there is none."""
-    _, s, Vt = np.linalg.svd(rows, full_matrices=True)
-    free = Vt[(s > SMALLEST_ANGLE).sum() :]
-    if not len(free):
+    """Rows a little further along a random motion of those that the rows allow; None if there is none."""
+    if not motions.size:
         return None
-    L = np.linalg.cholesky(crba(model, q))
-    step = np.linalg.solve(L.T, free.T @ rng.standard_normal(len(free)))
+    step = motions @ rng.standard_normal(motions.shape[1])
     step *= _AWAY / np.abs(step).max()
     there = project(model, model.integrate(q, step), np.zeros(model.nv), loop_q=loop_q)
     if not there.residual < 1e-9:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.source import Step, Steps
 
-_STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=\s]+))""")
+_STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=]+))""")
 
 
 def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> dict[Steps, str]:

@@ -443,6 +443,12 @@ def test_a_value_is_overridden_by_name_or_by_number(key: str) -> None:
     assert scene.text == PENDULUM
 
 
+@pytest.mark.parametrize("key", ["joint.left knee.damping", 'joint."left knee".damping'])
+def test_a_name_of_two_words_is_overridden_with_or_without_quotes(key: str) -> None:
+    Path("s.toml").write_text(PENDULUM.replace('"hinge"', '"left knee"'), "utf-8")
+    assert read_scene("s.toml", {key: 0.5}).model.joints[0].damping == 0.5
+
+
 def test_overrides_add_keys_and_tables_and_read_text_as_toml() -> None:
     Path("s.toml").write_text(PENDULUM, "utf-8")
     scene = read_scene(
