@@ -5,12 +5,13 @@
 //
 //     Z = Λ⁺ J M⁻¹        N = M⁻¹ − M⁻¹ Jᵀ Z = ∂v̇/∂τ        ∂λ/∂τ = −Z
 //
-// D and G hold v̇ and λ; the loops' wrenches in D follow their frames, see row_slopes.hpp. Rows that depend on
-// others are left out of Λ⁺, as in v̇ itself: right where that dependence lasts, see opening.hpp.
+// D and G hold v̇ and λ; the loops' wrenches in D follow their frames, see loop_slopes.hpp. Rows that depend
+// on others are left out of Λ⁺, as in v̇ itself: right where that dependence lasts, see opening.hpp.
 #pragma once
 
 #include "constraints/constrained.hpp"
 #include "constraints/dense_product.hpp"
+#include "constraints/loop_slopes.hpp"
 #include "constraints/relation_derivatives.hpp"
 
 namespace pysim::constraints {

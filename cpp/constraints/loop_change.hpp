@@ -30,6 +30,16 @@ struct HeldLoop {
   const S* lambda;  ///< forces of the rows
   RelativeMotion<S> motion;
   Force<S> W[6], F;
+
+  HeldLoop(
+      int loop_k, const Loop& loop, const RelativeMotion<S>& m, const Force<S>* all_W, const S* all_lambda)
+      : k(loop_k), rows(loop.rows), kept(loop.kept), lambda(all_lambda + loop.row), motion(m) {
+    F = spatial::zero_force<S>();
+    for (int i = 0; i < rows; ++i) {
+      W[i] = all_W[loop.row + i];
+      F += lambda[i] * W[i];
+    }
+  }
 };
 
 template <class S>
