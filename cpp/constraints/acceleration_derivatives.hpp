@@ -7,20 +7,11 @@
 #pragma once
 
 #include "constraints/acceleration.hpp"
+#include "constraints/dense_product.hpp"
 #include "constraints/inverse_inertia.hpp"
 #include "constraints/torque_derivatives.hpp"
 
 namespace pysim::constraints {
-
-/// Σ_k A_ki D_kj over one row k, for R rows i and C columns j.
-template <int R, int C, class S>
-PYSIM_INLINE void add_products(const S* A, const S* D, S (&sum)[R][C]) {
-#pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) sum[r][c] = simd::fnma(A[r], D[c], sum[r][c]);
-  }
-}
 
 /// Rows i … i + R of −A D in columns j … j + C, to out (row after row); A is symmetric.
 template <int R, int C, class S>

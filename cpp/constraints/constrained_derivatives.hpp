@@ -11,8 +11,10 @@
 
 #include "constraints/constrained.hpp"
 #include "constraints/dense_product.hpp"
+#include "constraints/inverse_inertia.hpp"
 #include "constraints/loop_slopes.hpp"
 #include "constraints/relation_derivatives.hpp"
+#include "constraints/torque_derivatives.hpp"
 
 namespace pysim::constraints {
 
@@ -27,8 +29,9 @@ struct KktInverse {
   Dense<S> block(int i, int count) const { return {A + i * size(), count, n, size()}; }
 };
 
+/// Without `forces` its last columns, which ∂λ asks for, are left out.
 template <class S>
-KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, Workspace<S>& w) {
+KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, bool forces, Workspace<S>& w) {
   const auto& model = mechanism.factor.model;
   const int n = model.own_nv, rows = model.rows;
   const KktInverse<S> X = {n, rows, w.template take<S>(std::ptrdiff_t{1} * (n + rows) * (n + rows))};
@@ -36,19 +39,16 @@ KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, Wo
   const S* Minv = inverse_inertia(model, tree::tree_q(model, own_q, scratch), scratch);
   S* const K = scratch.template take<S>(std::ptrdiff_t{1} * rows * n);  // J M⁻¹
   for (int i = 0; i < rows * n; ++i) K[i] = mechanism.inertia.Y[i];
-  for (int i = 0; i < rows; ++i) mechanism.factor.backward(K + i * n);
-
-  S* const column = scratch.template take<S>(rows);
-  for (int k = 0; k < n + rows; ++k) {  // Λ⁺ [K 1]
-    for (int i = 0; i < rows; ++i) column[i] = k < n ? K[i * n + k] : all<S>(i == k - n ? 1 : 0);
-    mechanism.inertia.Lambda.solve(column);
-    for (int i = 0; i < rows; ++i) {
-      X.at(n + i, k) = column[i];
-      if (k < n) X.at(k, n + i) = -column[i];
-    }
+  for (int i = 0; i < rows; ++i) {
+    mechanism.factor.backward(K + i * n);
+    for (int k = 0; k < n; ++k) X.at(n + i, k) = K[i * n + k];
+    for (int k = 0; forces && k < rows; ++k) X.at(n + i, n + k) = all<S>(i == k ? 1 : 0);
   }
+  mechanism.inertia.Lambda.solve_columns(&X.at(n, 0), forces ? X.size() : n, X.size());  // Λ⁺ [K 1]
+
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) X.at(i, j) = Minv[i * n + j];
+    for (int k = n; forces && k < X.size(); ++k) X.at(i, k) = -X.at(k, i);
   }
   subtract_product({K, rows, n, n}, X.block(n, rows), X.block(0, n));
   for (int i = 0; i < n; ++i) {

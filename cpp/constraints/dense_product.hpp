@@ -1,9 +1,19 @@
 // C −= Aᵀ B of dense matrices, row-major, in tiles that stay in registers.
 #pragma once
 
-#include "constraints/acceleration_derivatives.hpp"
+#include "simd/pack.hpp"
 
 namespace pysim::constraints {
+
+/// Subtracts A_ki D_kj of one row k, for R rows i and C columns j.
+template <int R, int C, class S>
+PYSIM_INLINE void add_products(const S* A, const S* D, S (&sum)[R][C]) {
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) sum[r][c] = simd::fnma(A[r], D[c], sum[r][c]);
+  }
+}
 
 /// A matrix of `columns` in a row-major array whose rows lie `stride` apart.
 template <class S>

@@ -1,6 +1,7 @@
 // Derivatives of the dynamics as operations on states: matrices leave row by row, as they are made.
 #pragma once
 
+#include "constraints/acceleration_derivatives.hpp"
 #include "constraints/opening.hpp"
 #include "dynamics/design_derivatives.hpp"
 #include "engine/batch.hpp"
@@ -70,7 +71,7 @@ struct ConstrainedAbaDerivatives {
     const Force<S>* f_ext = at.f_ext();
     constraints::ConstrainedMechanism<S> mechanism(model, at.w);
     const auto D = constraints::kkt_slopes(mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, at.w);
-    const auto inverse = constraints::kkt_inverse(mechanism, q, at.w);
+    const auto inverse = constraints::kkt_inverse(mechanism, q, at.batch.forces, at.w);
     const int first = at.batch.forces ? model.own_nv : 0;
     const int count = at.batch.forces ? model.rows : model.own_nv;
     const auto out = constraints::take_matrices(count, model.own_nv, at.w);

@@ -102,14 +102,15 @@ def constraint_force_derivatives(
 
 def _refuse_singular(function: str, opening: Array) -> None:
     """Refuse states at which the rows allow motions that the mechanism cannot go on along."""
-    stuck = np.flatnonzero(opening > _OPENS[opening.itemsize])
-    if len(stuck):
-        which = f"state {stuck[0]}" if opening.ndim else "the state"
-        problem = (
-            f"{which} is a singular position, where the mechanism can move in more ways for an instant than it can go "
-            "and accelerations have no derivative; move it away"
-        )
-        raise PysimError(function, problem)
+    stuck = opening > _OPENS[opening.itemsize]
+    if not stuck.any():
+        return
+    which = f"state {np.argmax(stuck)}" if opening.ndim else "the state"
+    problem = (
+        f"{which} is a singular position, where the mechanism can move in more ways for an instant than it can go "
+        "and accelerations have no derivative; move it away"
+    )
+    raise PysimError(function, problem)
 
 
 def _refuse_turning(model: Model) -> None:
