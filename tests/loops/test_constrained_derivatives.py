@@ -25,7 +25,6 @@ from pysim.loops import (
     constraint_jacobian,
     project,
 )
-from pysim.scene.spec import LoopSpec
 from tests.dynamics.random_states import close
 from tests.joints.chains import plugin_chain
 from tests.loops.mechanisms import closed as close_tree
@@ -34,7 +33,6 @@ from tests.loops.test_constraints import LOOPS, PLUGINS, TREE, closed
 from tests.loops.test_torque_derivatives import MECHANISMS
 from tests.oracles.differences import along
 from tests.oracles.mechanisms import random_tree
-from tests.robots import load_robot
 
 SCENES = Path(__file__).parents[2] / "scenes"
 TIED = [name for name in MECHANISMS if name not in LOOPS]  # couplings, other trees, scenes
@@ -223,38 +221,13 @@ def test_single_precision_agrees_to_its_rounding(rng):
     all_close(single, double, 3e-3)
 
 
-def standing(rng):
-    """ANYmal whose left front and right hind feet are held where they are, and the bodies and frames of these."""
-    tree = load_robot("anymal")
-    q = tree.random_configuration(rng)
-    X = pysim.forward_kinematics(tree, q)
-    feet = [tree.frames[name] for name in ("LF_FOOT", "RH_FOOT")]
-    loops = tuple(
-        LoopSpec(f"foot{body}", "weld", "world", tree.body_names[body], X[body] @ pose, pose)
-        for body, pose in feet
-    )
-    return replace(tree.spec, loops=loops), q
-
-
-def test_a_robot_whose_feet_are_held_is_pinocchios(rng):
-    pin, peers = pytest.importorskip("pinocchio"), pytest.importorskip("tests.benchmarks.peers")
-    at = Tied(*standing(rng), rng)
-    pair = peers.Pair("anymal", 1)
-    q, v = pair.order
-    contacts, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    for name in ("LF_FOOT", "RH_FOOT"):
-        foot = pair.pin.frames[pair.pin.getFrameId(name)]
-        contacts.append(
-            pin.RigidConstraintModel(
-                pin.ContactType.CONTACT_6D, pair.pin, foot.parentJoint, foot.placement, pin.LOCAL
-            )
-        )
-        datas.append(contacts[-1].createData())
-    pin.initConstraintDynamics(pair.pin, pair.data, contacts, datas)
-    state = at.q[q], at.v[v], at.tau[v]
-    a = pin.constraintDynamics(pair.pin, pair.data, *state, contacts, datas)
-    close(constrained_aba(at.model, at.q, at.v, at.tau)[v], a, 1e-8)
-    theirs = pin.computeConstraintDynamicsDerivatives(pair.pin, pair.data, contacts, datas)[:3]
-    mine = constrained_aba_derivatives(at.model, at.q, at.v, at.tau)
-    for one, other in zip(mine, theirs, strict=True):
-        close(one[v][:, v], other, 1e-9)
+def test_of_a_robot_whose_feet_are_held_they_are_pinocchios():
+    both = pytest.importorskip("tests.benchmarks.standing").Standing(3)
+    order = both.order
+    a = constrained_aba(both.model, both.q, both.v, both.tau)
+    slopes = constrained_aba_derivatives(both.model, both.q, both.v, both.tau)
+    for k in range(3):
+        peers_a, peers_slopes = both.peers(k)
+        close(a[k][order], peers_a, 1e-9)
+        for mine, theirs in zip(slopes, peers_slopes, strict=True):
+            close(mine[k][order][:, order], theirs, 1e-9)
