@@ -19,6 +19,7 @@ from tests.benchmarks.timing import take_turns
 Array = np.ndarray[Any, Any]
 FEET = ("LF_FOOT", "RH_FOOT")
 BENT = {"HAA": 0.1, "HFE": 0.7, "KFE": -1.4}  # [rad] a leg's joints, far from where it locks
+APART = 0.2  # of the random angles that are added: legs in parallel planes are a linkage
 
 
 class Standing:
@@ -61,10 +62,11 @@ class Standing:
 
 
 def posture(model: pysim.Model, q: Array) -> Array:
-    """q with every leg bent."""
+    """q with every leg bent, each in its way."""
     bent = q.copy()
     for name, at in zip(model.joint_names, model.q_offsets, strict=True):
-        bent[at] = BENT.get(name[-3:], bent[at])
+        if name[-3:] in BENT:
+            bent[at] = BENT[name[-3:]] + APART * q[at]
     return bent
 
 
