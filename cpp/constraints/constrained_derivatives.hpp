@@ -38,8 +38,12 @@ KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, bo
   Workspace<S> scratch = w;
   const S* Minv = inverse_inertia(model, tree::tree_q(model, own_q, scratch), scratch);
   S* const K = scratch.template take<S>(std::ptrdiff_t{1} * rows * n);  // J M⁻¹
-  for (int i = 0; i < rows * n; ++i) K[i] = mechanism.inertia.Y[i];
+  for (int i = 0; i < rows * n; ++i) K[i] = all<S>(0);
   for (int i = 0; i < rows; ++i) {
+    const tree::Way& way = model.row_way[i];
+    for (int m = 0; m < way.nv; ++m) {
+      K[i * n + model.way[way.first_v + m]] = mechanism.inertia.Y[i * n + m];
+    }
     mechanism.factor.backward(K + i * n);
     for (int k = 0; k < n; ++k) X.at(n + i, k) = K[i * n + k];
     for (int k = 0; forces && k < rows; ++k) X.at(n + i, n + k) = all<S>(i == k ? 1 : 0);

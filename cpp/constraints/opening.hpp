@@ -63,8 +63,9 @@ S opening(ConstrainedMechanism<S>& mechanism,
   S left = o, size = all<S>(rounding) * fastest * fastest;
   for (int i = 0; i < rows; ++i) {
     S sum = bias[i], sizes = abs(bias[i]);
-    for (int k = 0; k < n; ++k) {
-      const S part = mechanism.rows.J[i * n + k] * a[k];
+    const tree::Way& way = model.row_way[i];
+    for (int m = 0; m < way.nv; ++m) {
+      const S part = mechanism.rows.J[i * n + m] * a[model.way[way.first_v + m]];
       sum += part;
       sizes += abs(part);
     }

@@ -19,7 +19,7 @@ from tests.benchmarks.timing import take_turns
 Array = np.ndarray[Any, Any]
 FEET = ("LF_FOOT", "RH_FOOT")
 BENT = {"HAA": 0.1, "HFE": 0.7, "KFE": -1.4}  # [rad] a leg's joints, far from where it locks
-APART = 0.2  # of the random angles that are added: legs in parallel planes are a linkage
+APART = 0.6  # of the random angles that are added: legs in parallel planes are a linkage
 
 
 class Standing:
