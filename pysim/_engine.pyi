@@ -377,6 +377,19 @@ def constrained_aba(
     threads: int = 1,
     passive: bool = False,
 ) -> Array: ...
+def constrained_aba_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+    forces: bool = False,
+    out: tuple[Array, Array, Array] | None = None,
+) -> tuple[Array, Array, Array, Array]: ...
 def constraint_rows(
     model: Model,
     q: ArrayLike,

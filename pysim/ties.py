@@ -9,7 +9,7 @@ import numpy as np
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
-from pysim.joints.relation import find_relation, trace_relation
+from pysim.joints.relation import find_relation, trace_relation, trace_relation_derivative
 from pysim.model import Ties
 from pysim.motion import closing_motion, words
 
@@ -150,9 +150,10 @@ def _relation(coupling: CouplingSpec, coordinates: _Coordinates) -> dict[str, ob
     if coupling.function is not None:
         described["inputs"] = [coordinates.term(n, 1.0, coupling.where) for n in coupling.inputs]
         try:
-            program = trace_relation(find_relation(coupling.function))
+            function = find_relation(coupling.function)
+            program, derivative = trace_relation(function), trace_relation_derivative(function)
         except JointError as error:
             problem = f"{error.problem} ({coupling.where}: coupling {coupling.name!r})"
             raise JointError(error.where, problem) from error
-        described["function"] = words(program)
+        described["function"], described["derivative"] = words(program), words(derivative)
     return described

@@ -1,4 +1,4 @@
-#include "bindings/calls.hpp"
+#include "bindings/derivative_functions.hpp"
 
 // The public functions, with their docstrings, are those of pysim.loops.
 
@@ -29,6 +29,39 @@ py::array constrained_aba(const Model& model,
   call.batch().passive = passive;
   const Shape row = {n(model.nv() + model.rows())};
   return call.run(&engine::DynamicsKernels<Real>::constrained_aba, row, threads);
+}
+
+/// Three matrices, of accelerations or of row forces, and how far a singular position opens.
+template <class Real>
+py::tuple constrained_aba_derivatives(const Model& model,
+                                      py::handle q,
+                                      py::handle v,
+                                      py::handle tau,
+                                      py::handle f_ext,
+                                      py::handle loop_q,
+                                      int threads,
+                                      bool passive,
+                                      bool forces,
+                                      py::handle out) {
+  constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
+  refuse_callbacks(model);
+  Call<Real> call(model, q);
+  call.set_v(v);
+  call.set_x(tau, "tau", model.nv());
+  if (!f_ext.is_none()) call.set_f_ext(f_ext);
+  call.set_loop_q(loop_q);
+  call.batch().passive = passive;
+  call.batch().forces = forces;
+  Arguments places;
+  places.out = out;
+  py::array result[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const py::object place = place_of(places, i, 3);
+    result[i] = call.output(place, {n(forces ? model.rows() : model.nv()), n(model.nv())}, names[i]);
+    call.batch().derivative[i] = numbers<Real>(result[i]);
+  }
+  const auto opening = call.run(&engine::DynamicsKernels<Real>::constrained_aba_derivatives, {}, threads);
+  return py::make_tuple(result[0], result[1], result[2], opening);
 }
 
 template <class Real>
@@ -79,6 +112,35 @@ void bind_constraints(py::module_& m) {
       "threads"_a = 1,
       "passive"_a = false,
       "Accelerations (nv), then the force of every row (rows).");
+  m.def(
+      "constrained_aba_derivatives",
+      [](const Model& model,
+         py::handle q,
+         py::handle v,
+         py::handle tau,
+         py::handle f_ext,
+         py::handle loop_q,
+         int threads,
+         bool passive,
+         bool forces,
+         py::handle out) {
+        const auto run =
+            is_single(q) ? &constrained_aba_derivatives<float> : &constrained_aba_derivatives<double>;
+        return run(model, q, v, tau, f_ext, loop_q, threads, passive, forces, out);
+      },
+      "model"_a,
+      "q"_a,
+      "v"_a,
+      "tau"_a,
+      "f_ext"_a,
+      "loop_q"_a,
+      py::kw_only(),
+      "threads"_a = 1,
+      "passive"_a = false,
+      "forces"_a = false,
+      "out"_a = py::none(),
+      "Of accelerations (nv, nv) or row forces (rows, nv) by q, v and tau; and how far a singular position "
+      "opens.");
   m.def(
       "constraint_rows",
       [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {

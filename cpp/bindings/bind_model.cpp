@@ -106,6 +106,7 @@ tree::RelationDescription describe_relation(const py::dict& d) {
   if (!d.contains("function")) return relation;
   relation.inputs = describe_terms(d["inputs"]);
   relation.function = describe_program(d["function"]);
+  relation.derivative = describe_program(d["derivative"]);
   return relation;
 }
 

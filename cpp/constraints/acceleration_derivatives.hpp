@@ -7,20 +7,11 @@
 #pragma once
 
 #include "constraints/acceleration.hpp"
+#include "constraints/dense_product.hpp"
 #include "constraints/inverse_inertia.hpp"
 #include "constraints/torque_derivatives.hpp"
 
 namespace pysim::constraints {
-
-/// Σ_k A_ki D_kj over one row k, for R rows i and C columns j.
-template <int R, int C, class S>
-PYSIM_INLINE void add_products(const S* A, const S* D, S (&sum)[R][C]) {
-#pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) sum[r][c] = simd::fnma(A[r], D[c], sum[r][c]);
-  }
-}
 
 /// Rows i … i + R of −A D in columns j … j + C, to out (row after row); A is symmetric.
 template <int R, int C, class S>
@@ -88,7 +79,8 @@ DerivativeMatrices<S> acceleration_derivatives(const ModelOf<S>& model,
   const S* q = tree::tree_q(model, own_q, scratch);
   const S* v = tree::tree_v(model, own_v, scratch);
   const S* tree_a = tree::tree_v(model, static_cast<const S*>(a), scratch);
-  own_torque_derivatives(model, q, v, tree_a, f_ext, passive, D, scratch);
+  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, tree_a, f_ext, scratch);
+  own_torque_derivatives(model, d, q, v, passive, D, scratch);
   if (model.coupled) {  // D.a is M
     spatial::invert_symmetric(n, D.a);
   } else {

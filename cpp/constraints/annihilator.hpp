@@ -53,6 +53,23 @@ struct Annihilator {
     }
   }
 
+  /// S⁺ᵀ x = Q₁ R⁻ᵀ x, a wrench in frame B.
+  Force<S> spread(const S* x) const {
+    S y[6], w[6];
+    for (int i = 0; i < 6; ++i) w[i] = all<S>(0);
+    for (int i = 0; i < nv; ++i) {
+      y[i] = x[i];
+      if (unit) {
+        w[order[i]] = y[i];
+        continue;
+      }
+      for (int j = 0; j < i; ++j) y[i] = fnma(R[i][j], y[j], y[i]);
+      y[i] = y[i] / R[i][i];
+      for (int r = 0; r < 6; ++r) w[r] = fma(y[i], Q[i][r], w[r]);
+    }
+    return {{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
+  }
+
   /// Takes column j of S (R[j] holds it) into the factors; the columns before it are done.
   void reflect(int j) {
     S* x = R[j];

@@ -38,41 +38,47 @@ const Force<S>* with_springs(const FactoredMechanism<S>& factor, const Force<S>*
   return F;
 }
 
-/// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
-/// φ of the loops follows q, but for that of hinges.
+/// A mechanism at one state with its rows, both factored.
 template <class S>
-void constrained_acceleration(const ModelOf<S>& model,
-                              const S* own_q,
-                              const S* own_v,
-                              const S* tau,
-                              const Force<S>* f_ext,
-                              bool passive,
-                              S* phi,
-                              S* a,
-                              S* lambda,
-                              Workspace<S> w) {
-  const S* q = tree::tree_q(model, own_q, w);
-  const S* v = tree::tree_v(model, own_v, w);
-  FactoredMechanism<S> factor(model, w);
-  factor.move(q, v, w);
-  S* force = nullptr;
-  if (passive && model.has_passive) {
-    force = w.template take<S>(model.nv);
-    dynamics::passive_joint_forces(model, q, v, force, w);
-    f_ext = with_springs(factor, f_ext, w);
-  }
-  factor.accelerate(q, v, tau, force, f_ext, a, w);
-  const Rows<S> rows = take_rows(model, true, w);
-  evaluate_rows(model, factor, phi, rows, true, w);
-  evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
+struct ConstrainedMechanism {
+  FactoredMechanism<S> factor;
+  Rows<S> rows;
+  ConstraintInertia<S> inertia;
 
-  ConstraintInertia<S> inertia(model, w);
-  inertia.factorise(factor, rows);
-  for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.gdd[i];
-  inertia.Lambda.solve(lambda);
-  S* const push = w.template take<S>(model.own_nv);
-  inertia.push(factor, lambda, push);
-  for (int i = 0; i < model.own_nv; ++i) a[i] += push[i];
-}
+  ConstrainedMechanism(const ModelOf<S>& model, Workspace<S>& w)
+      : factor(model, w), rows(take_rows(model, true, w)), inertia(model, w) {}
+
+  /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
+  /// φ of the loops follows q, but for that of hinges.
+  void accelerate(const S* own_q,
+                  const S* own_v,
+                  const S* tau,
+                  const Force<S>* f_ext,
+                  bool passive,
+                  S* phi,
+                  S* a,
+                  S* lambda,
+                  Workspace<S> w) {
+    const ModelOf<S>& model = factor.model;
+    const S* q = tree::tree_q(model, own_q, w);
+    const S* v = tree::tree_v(model, own_v, w);
+    factor.move(q, v, w);
+    S* force = nullptr;
+    if (passive && model.has_passive) {
+      force = w.template take<S>(model.nv);
+      dynamics::passive_joint_forces(model, q, v, force, w);
+      f_ext = with_springs(factor, f_ext, w);
+    }
+    factor.accelerate(q, v, tau, force, f_ext, a, w);
+    evaluate_rows(model, factor, phi, rows, true, w);
+    evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
+    inertia.factorise(factor, rows);
+    for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.gdd[i];
+    inertia.Lambda.solve(lambda);
+    S* const push = w.template take<S>(model.own_nv);
+    inertia.push(factor, lambda, push);
+    for (int i = 0; i < model.own_nv; ++i) a[i] += push[i];
+  }
+};
 
 }  // namespace pysim::constraints

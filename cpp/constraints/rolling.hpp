@@ -22,16 +22,19 @@ using spatial::Vec3;
 /// Directions and the contact of a wheel, with their rates, in B.
 template <class S>
 struct Wheel {
-  Vec3<S> n, c, t, s;
+  Vec3<S> n, c, t, s, u;
   Vec3<S> n_rate, c_rate, t_rate, s_rate;
-  S rise;  ///< |n_xy|: the cosine of how far the wheel leans
+  S rise;     ///< |n_xy|: the cosine of how far the wheel leans
+  S inverse;  ///< 1/|n_xy|
+  S turn;     ///< u̇ = turn u⊥
 
   Wheel(const Vec3<S>& normal, const Vec3<S>& w, S radius) : n(normal), n_rate(cross(normal, w)) {
     const S o = all<S>(0);
     rise = sqrt(n.x * n.x + n.y * n.y);
-    const S inverse = select(rise > o, all<S>(1) / rise, o);
-    const Vec3<S> u = {inverse * n.x, inverse * n.y, o}, across = {-u.y, u.x, o};
-    const S turn = inverse * dot(across, n_rate);  // u̇ = turn u⊥, u̇⊥ = −turn u
+    inverse = select(rise > o, all<S>(1) / rise, o);
+    u = {inverse * n.x, inverse * n.y, o};
+    const Vec3<S> across = {-u.y, u.x, o};
+    turn = inverse * dot(across, n_rate);  // u̇ = turn u⊥, u̇⊥ = −turn u
     c = -radius * u;
     c_rate = (-radius * turn) * across;
     t = -across;

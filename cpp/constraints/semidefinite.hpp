@@ -76,12 +76,51 @@ struct Semidefinite {
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
+  /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all.
+  void solve_columns(S* X, int columns, int stride) const {
+    const auto multiply = [=](const S* factor) {
+      for (int i = 0; i < n; ++i) {
+        for (int c = 0; c < columns; ++c) X[i * stride + c] *= factor[i];
+      }
+    };
+    multiply(scale);
+    for (int p = 0; p < passes; ++p) {
+      for (int i = 0; i < n; ++i) {
+        for (int k = first[i]; k < i; ++k) subtract_row(p, k, i, X, columns, stride);
+      }
+      for (int k = 0; passes > 1 && k < n; ++k) {
+        for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride);
+      }
+    }
+    multiply(inv_D);
+    for (int p = passes - 1; p >= 0; --p) {
+      for (int k = 0; passes > 1 && k < n; ++k) {
+        for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride, true);
+      }
+      for (int i = n - 1; i >= 0; --i) {
+        for (int k = first[i]; k < i; ++k) subtract_row(p, k, i, X, columns, stride, true);
+      }
+    }
+    multiply(scale);
+  }
+
  private:
   bool waits_;  ///< some row was left in some world that a later pass may take
 
   static S never() { return all<S>(99); }
   static S number(int i) { return all<S>(static_cast<typename S::Real>(i)); }
   S& entry(int i, int j) const { return i > j ? A[i * n + j] : A[j * n + i]; }
+
+  /// x_i −= L_ik x_k for a row k of pass p and a row i that was taken after it; transposed x_k −= L_ik x_i.
+  void subtract_row(int p, int k, int i, S* X, int columns, int stride, bool transposed = false) const {
+    const S now = number(p), o = all<S>(0);
+    const auto later = i > k ? pass[i] >= now : pass[i] > now;
+    const S L = select((pass[k] == now) & later, entry(i, k), o);
+    if (!simd::any<S>(abs(L) > o)) return;
+    const S* const from = X + (transposed ? i : k) * stride;
+    S* const to = X + (transposed ? k : i) * stride;
+    for (int c = 0; c < columns; ++c) to[c] = fnma(L, from[c], to[c]);
+  }
 
   void scale_to_unit_diagonal() {
     using Tolerance = RankTolerance<typename S::Real>;

@@ -87,18 +87,16 @@ void subtract_passive(const ModelOf<S>& model,
   }
 }
 
-/// The tree's derivatives: row r of a run is made in `rows.row(run, r)`, then `rows.put(run)` takes them all.
-/// `a` and `f_ext` may be null; `passive` subtracts the joints' own forces.
+/// The tree's derivatives from what `prepare_rnea_derivatives` left: row r of a run is made in
+/// `rows.row(run, r)`, then `rows.put(run)` takes them all. `passive` subtracts the joints' own forces.
 template <class S, class Rows>
 void torque_derivatives(const ModelOf<S>& model,
+                        const dynamics::RneaDerivatives<S>& d,
                         const S* q,
                         const S* v,
-                        const S* a,
-                        const Force<S>* f_ext,
                         bool passive,
                         const Rows& rows,
                         Workspace<S> w) {
-  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, w);
   TorqueRow<S> row[dynamics::max_rows];
   for (auto run = dynamics::row_run(model, 0, 0); run.count > 0; run = dynamics::next_run(model, run)) {
     for (int r = 0; r < run.count; ++r) row[r] = rows.row(run, r);
@@ -127,22 +125,21 @@ void add_passive_block(const ModelOf<S>& model,
   }
 }
 
-/// The derivatives on the user's coordinates; q, v and a are the tree's.
+/// The derivatives on the user's coordinates; q and v are the tree's.
 template <class S>
 void own_torque_derivatives(const ModelOf<S>& model,
+                            const dynamics::RneaDerivatives<S>& d,
                             const S* q,
                             const S* v,
-                            const S* a,
-                            const Force<S>* f_ext,
                             bool passive,
                             const DerivativeMatrices<S>& own,
                             Workspace<S> w) {
   if (!model.coupled) {
-    torque_derivatives(model, q, v, a, f_ext, passive, own, w);
+    torque_derivatives(model, d, q, v, passive, own, w);
   } else {
     for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = own.a[i] = all<S>(0);
     const OwnRows<S> rows = {model, own, take_matrices(dynamics::max_rows, model.nv, w)};
-    torque_derivatives(model, q, v, a, f_ext, passive, rows, w);
+    torque_derivatives(model, d, q, v, passive, rows, w);
   }
   if (passive) dynamics::add_spring_derivatives(model, q, v, all<S>(-1), own.q, own.v, w);
 }

@@ -79,6 +79,7 @@ struct Batch {
   Real* out_loop_q;       ///< advance: the new coordinates of the loops' joints
   Real* derivative[3];    ///< derivatives: with respect to q, v and the third argument
   bool passive;           ///< include the joints' own forces
+  bool forces;            ///< derivatives of what the rows of the constraints pull with, not of accelerations
   int body;               ///< of a frame: the body that carries it, −1 the world
   const Real* placement;  ///< of a frame: its pose in the engine's body frame, as 12 numbers
   dynamics::Expressed expressed;

@@ -25,8 +25,8 @@ struct ConstrainedAba {
     const Force<S>* f_ext = at.f_ext();
     const int numbers = model.own_nv + model.rows;
     S* const out = at.w.template take<S>(numbers);
-    constraints::constrained_acceleration(
-        model, q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
+    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
+    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
     at.save(out, at.batch.out, numbers);
   }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "constraints/acceleration_derivatives.hpp"
+#include "constraints/opening.hpp"
 #include "dynamics/design_derivatives.hpp"
 #include "engine/batch.hpp"
 
@@ -23,11 +24,12 @@ struct StoredRows {
   }
 };
 
+/// `rows` rows of the three matrices.
 template <class S>
-void save_matrices(const States<S>& at, const constraints::DerivativeMatrices<S>& D) {
-  at.save(D.q, at.batch.derivative[0], D.n * D.n);
-  at.save(D.v, at.batch.derivative[1], D.n * D.n);
-  at.save(D.a, at.batch.derivative[2], D.n * D.n);
+void save_matrices(const States<S>& at, int rows, const constraints::DerivativeMatrices<S>& D) {
+  at.save(D.q, at.batch.derivative[0], rows * D.n);
+  at.save(D.v, at.batch.derivative[1], rows * D.n);
+  at.save(D.a, at.batch.derivative[2], rows * D.n);
 }
 
 struct RneaDerivatives {
@@ -37,14 +39,15 @@ struct RneaDerivatives {
     const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
     const Force<S>* f_ext = at.f_ext();
     const bool passive = at.batch.passive;
+    const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, at.w);
     if (!model.coupled && !(passive && model.springs > 0)) {
       const StoredRows<S> rows = {at, constraints::take_matrices(dynamics::max_rows, model.nv, at.w)};
-      constraints::torque_derivatives(model, q, v, a, f_ext, passive, rows, at.w);
+      constraints::torque_derivatives(model, d, q, v, passive, rows, at.w);
       return;
     }
     const auto own = constraints::take_matrices(model.own_nv, at.w);
-    constraints::own_torque_derivatives(model, q, v, a, f_ext, passive, own, at.w);
-    save_matrices(at, own);
+    constraints::own_torque_derivatives(model, d, q, v, passive, own, at.w);
+    save_matrices(at, own.n, own);
   }
 };
 
@@ -53,8 +56,28 @@ struct AbaDerivatives {
   static void at(States<S> at) {
     const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
     const Force<S>* f_ext = at.f_ext();
-    save_matrices(at,
-                  constraints::acceleration_derivatives(at.model, q, v, tau, f_ext, at.batch.passive, at.w));
+    const auto D = constraints::acceleration_derivatives(at.model, q, v, tau, f_ext, at.batch.passive, at.w);
+    save_matrices(at, D.n, D);
+  }
+};
+
+/// ∂v̇ (nv, nv) or ∂λ (rows, nv) by q, v and τ; and how far a singular position opens.
+struct ConstrainedAbaDerivatives {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
+    S* const loop_q = at.loop_q();
+    const Force<S>* f_ext = at.f_ext();
+    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
+    const auto D = constraints::kkt_slopes(mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, at.w);
+    const auto inverse = constraints::kkt_inverse(mechanism, q, at.batch.forces, at.w);
+    const int first = at.batch.forces ? model.own_nv : 0;
+    const int count = at.batch.forces ? model.rows : model.own_nv;
+    const auto out = constraints::take_matrices(count, model.own_nv, at.w);
+    constraints::solve_slopes(inverse, D, first, count, out);
+    save_matrices(at, count, out);
+    at.save_number(constraints::opening(mechanism, inverse, q, loop_q, at.w));
   }
 };
 

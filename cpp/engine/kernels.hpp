@@ -45,7 +45,7 @@ struct DynamicsKernels {
   Kernel<Real> minverse, coriolis_matrix, frame_mobility;
   Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
   Kernel<Real> joint_reactions;
-  Kernel<Real> constrained_aba, constraint_rows, project;
+  Kernel<Real> constrained_aba, constrained_aba_derivatives, constraint_rows, project;
   Kernel<Real> rnea_derivatives, aba_derivatives, passive_force_derivatives;
   Kernel<Real> twist_derivatives, placement_derivatives;
   Kernel<Real> differential_dynamics;
@@ -117,6 +117,7 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<CentroidalMapRate, S, Tail>,
           &run<JointReactions, S, Tail>,
           &run<ConstrainedAba, S, Tail>,
+          &run<ConstrainedAbaDerivatives, S, Tail>,
           &run<ConstraintRows, S, Tail>,
           &run<Project, S, Tail>,
           &run<RneaDerivatives, S, Tail>,

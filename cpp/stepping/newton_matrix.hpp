@@ -68,7 +68,8 @@ void form(const System<S>& system,
   const S* v = tree::tree_v(model, static_cast<const S*>(at.v), inner);
   const S* a = tree::tree_v(model, w, inner);
   const spatial::Force<S>* none = nullptr;
-  constraints::own_torque_derivatives(model, q, v, a, none, true, D, inner);
+  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, none, inner);
+  constraints::own_torque_derivatives(model, d, q, v, true, D, inner);
   for (int i = 0; i < n * n; ++i) A[i] = fma(stage.G, D.v[i], stage.B * D.q[i]);
   if (model.rows > 0) {
     S* const P = inner.template take<S>(std::ptrdiff_t{1} * n * n);

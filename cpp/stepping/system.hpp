@@ -77,7 +77,8 @@ struct System {
       return;
     }
     S* const lambda = w.template take<S>(model.rows);
-    constraints::constrained_acceleration(model, q, v, tau, none, true, loop_q, a, lambda, w);
+    constraints::ConstrainedMechanism<S> mechanism(model, w);
+    mechanism.accelerate(q, v, tau, none, true, loop_q, a, lambda, w);
   }
 
   /// A scheme tries a step with φ of its own, and keeps it where the step is good.

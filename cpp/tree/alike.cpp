@@ -97,7 +97,7 @@ std::string Model::relation_difference(const Model& other) const {
     return std::equal(terms + first, terms + first + n, others + first, is_same_term);
   };
   const auto shape = [](const Relation<double>& r) {
-    return std::make_tuple(r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs);
+    return std::make_tuple(r.row, r.first_term, r.terms, r.program, r.derivative, r.first_input, r.inputs);
   };
   for (std::size_t k = 0; k < ours.size(); ++k) {
     const Relation<double>& r = ours[k];

@@ -59,7 +59,8 @@ struct RelationDescription {
   std::string name;
   std::vector<Term<double>> terms, inputs;
   double offset = 0;
-  ProgramDescription function;  ///< outputs 2 + inputs; none without inputs
+  ProgramDescription function;    ///< outputs 2 + inputs; none without inputs
+  ProgramDescription derivative;  ///< outputs (2 + inputs) · inputs
 };
 
 /// What ties a tree together.

@@ -164,6 +164,7 @@ struct Relation {
   int row;
   int first_term, terms;  ///< Σ factor q
   int program;            ///< f and its slopes, see relations.hpp; −1 for none
+  int derivative;         ///< how these change, see relation_derivatives.hpp; −1 for none
   int first_input, inputs;
   Real offset;
 };

@@ -35,8 +35,14 @@ inline std::vector<Record<float>> rounded(const std::vector<Record<double>>& fro
 inline std::vector<Relation<float>> rounded(const std::vector<Relation<double>>& from) {
   std::vector<Relation<float>> to;
   for (const auto& r : from) {
-    to.push_back(
-        {r.row, r.first_term, r.terms, r.program, r.first_input, r.inputs, static_cast<float>(r.offset)});
+    to.push_back({r.row,
+                  r.first_term,
+                  r.terms,
+                  r.program,
+                  r.derivative,
+                  r.first_input,
+                  r.inputs,
+                  static_cast<float>(r.offset)});
   }
   return to;
 }

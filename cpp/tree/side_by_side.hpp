@@ -102,6 +102,7 @@ struct SideBySide {
                   first.first_term,
                   first.terms,
                   first.program,
+                  first.derivative,
                   first.first_input,
                   first.inputs,
                   each([i](const World& m) { return m.relation[i].offset; })};

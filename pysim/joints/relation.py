@@ -73,14 +73,24 @@ def trace_relation(function: Callable[..., Any]) -> Program:
     """
     n = len(arguments_of(function))
     tape, f = _recorded(function)
-    units = ({j: tape.const(float(i == j)) for j in range(n)} for i in range(n))
-    slopes = [Derivative(tape, unit).of(f) for unit in units]
-    along = Derivative(tape, {i: tape.input(n + i) for i in range(n)})
-    curve = tape.const(0)
+    slopes = _slopes(tape, f, range(n))
+    return emit(tape, [f, *slopes], [_curve(tape, slopes)], 2 * n)
+
+
+def trace_relation_derivative(function: Callable[..., Any]) -> Program:
+    """Record how f moves: from x, ẋ and ẍ (n each) to f″ (n²), and ∂κ/∂x (n), ∂κ/∂ẋ (n) of κ = f′ ẍ + ẋᵀ f″ ẋ.
+
+    Raises:
+        JointError: as of `trace_relation`.
+    """
+    n = len(arguments_of(function))
+    tape, f = _recorded(function)
+    slopes = _slopes(tape, f, range(n))
+    kappa = _curve(tape, slopes)
     for i, slope in enumerate(slopes):
-        term = tape.node("mul", along.of(slope), tape.input(n + i))
-        curve = tape.node("add", curve, term)
-    return emit(tape, [f, *slopes], [curve], 2 * n)
+        kappa = tape.node("add", kappa, tape.node("mul", slope, tape.input(2 * n + i)))
+    second = [node for slope in slopes for node in _slopes(tape, slope, range(n))]
+    return emit(tape, [*second, *_slopes(tape, kappa, range(2 * n))], [], 3 * n)
 
 
 def relation_derivatives(
@@ -104,6 +114,21 @@ def relation_derivatives(
         for k, nodes in enumerate(orders[1:], 1)
     )
     return first, second, third
+
+
+def _slopes(tape: Tape, node: int, inputs: range) -> list[int]:
+    """The derivatives of a node by inputs."""
+    return [Derivative(tape, {i: tape.const(1)}).of(node) for i in inputs]
+
+
+def _curve(tape: Tape, slopes: Sequence[int]) -> int:
+    """ẋᵀ f″ ẋ of a function's slopes f′ (n), with ẋ behind x."""
+    n = len(slopes)
+    along = Derivative(tape, {i: tape.input(n + i) for i in range(n)})
+    curve = tape.const(0)
+    for i, slope in enumerate(slopes):
+        curve = tape.node("add", curve, tape.node("mul", along.of(slope), tape.input(n + i)))
+    return curve
 
 
 def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pysim.loops.actuation import ActuationMap, actuation_map
 from pysim.loops.assembly import Assembled, assemble
+from pysim.loops.constrained_derivatives import (
+    constrained_aba_derivatives,
+    constraint_force_derivatives,
+)
 from pysim.loops.constraints import (
     Constraints,
     Projected,
@@ -29,6 +33,8 @@ __all__ = [
     "allowed_motions",
     "assemble",
     "constrained_aba",
+    "constrained_aba_derivatives",
+    "constraint_force_derivatives",
     "constraint_forces",
     "constraint_jacobian",
     "constraint_residual",

@@ -19,6 +19,7 @@ from tests.benchmarks.algorithms import batch_rows, growth_rows, one_by_one_rows
 from tests.benchmarks.loops import loop_rows
 from tests.benchmarks.meshes import mesh_rows
 from tests.benchmarks.report import cpu_name, heading, say
+from tests.benchmarks.standing import standing_rows
 from tests.benchmarks.stepping import rollout_rows, scene_row, step_rows
 
 LARGE, IN_CACHE = 4096, 64
@@ -56,6 +57,8 @@ def main() -> None:
     plugins.main(say)
     heading("closed loops and implicit steps", "µs a step")
     loop_rows()
+    heading("a robot that stands", "µs a state")
+    standing_rows()
 
     heading("a mesh of a million triangles", "ms")
     mesh_rows()

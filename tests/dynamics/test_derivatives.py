@@ -154,7 +154,7 @@ def test_three_arrays_take_the_results(spec, rng):
 
 
 def test_loops_and_couplings_leave_the_derivatives_of_the_tree(rng):
-    """`rnea` and `aba` are the tree's, their derivatives too; `constrained_aba` has none."""
+    """`rnea` and `aba` are the tree's, their derivatives too."""
     tree = random_tree(rng, ["revolute", "universal", "revolute", "prismatic", "revolute"])
     bodies = [body.name for body in tree.bodies]
     loop = LoopSpec("loop", "revolute", bodies[2], bodies[4], np.eye(4), np.eye(4))

@@ -1,0 +1,85 @@
+// How loops change with q and v: g̈ of their rows, and the forces Jᵀλ of wrenches that follow their frames.
+//
+// Inverse dynamics takes the wrenches F on b and −X_AB* F on a to stay in these bodies. As X_AB ← X_AB e^[ξ],
+// they change there by dF and −X_AB* (dF + ξ ×* F), dF = T ξ of loop_change.hpp.
+#pragma once
+
+#include "constraints/row_slopes.hpp"
+
+namespace pysim::constraints {
+
+/// Subtracts Sᵀ F of every joint from a body to the root from column `own` of a matrix.
+template <class S>
+void subtract_to_root(const ModelOf<S>& model,
+                      int body,
+                      const Force<S>& F,
+                      const CoordinateDerivatives<S>* coordinate,
+                      int own,
+                      S* matrix) {
+  for (int b = body; b >= 0; b = model.joint[b].parent) {
+    const Joint& joint = model.joint[b];
+    for (int i = joint.v; i < joint.v + joint.nv; ++i) {
+      const auto& row = model.coupling_v[i];
+      S& entry = matrix[row.own * model.own_nv + own];
+      entry = fnma(all<S>(row.ratio), dot(coordinate[i].Sj, F), entry);
+    }
+  }
+}
+
+/// Subtracts from D_q what moving a body's joint adds to a loop's wrenches in the frames of its bodies: dF on
+/// b, −(dF + ξ ×* F) on a.
+template <class S>
+void subtract_wrench_changes(const ModelOf<S>& model,
+                             int body,
+                             bool along_b,
+                             const HeldLoop<S>& held,
+                             const LoopChange<S>& change,
+                             const LoopMotion<S>& m,
+                             const RneaDerivatives<S>& d,
+                             S* D_q) {
+  const Loop& loop = model.loop[held.k];
+  const Joint& joint = model.joint[body];
+  const Pose<S>& X_RB = along_b ? m.X_RbB : m.X_RaB;
+  for (int k = joint.v; k < joint.v + joint.nv; ++k) {
+    const auto& along = model.coupling_v[k];
+    const S ratio = all<S>(along_b ? along.ratio : -along.ratio);
+    const Motion<S> xi = ratio * to_child(X_RB, d.coordinate[k].Sj);
+    Force<S> on_a = -cross(xi, held.F);
+    if (change.turns) {
+      const Force<S> dF = times(change.T, xi);
+      on_a = on_a - dF;
+      subtract_to_root(model, loop.b, to_parent(m.X_RbB, dF), d.coordinate, along.own, D_q);
+    }
+    subtract_to_root(model, loop.a, to_parent(m.X_RaB, on_a), d.coordinate, along.own, D_q);
+  }
+}
+
+/// ∂g̈ of the loops' rows to `out`, and what their wrenches' changes push taken from D_q, the derivatives of
+/// M v̇ + h under wrenches that stay in their bodies. λ are the rows' forces and W their wrenches; φ fits.
+template <class S>
+void add_loop_slopes(const ModelOf<S>& model,
+                     const Pose<S>* X_WB,
+                     const Force<S>* W,
+                     const S* lambda,
+                     const S* phi,
+                     const RneaDerivatives<S>& d,
+                     const RowSlopes<S>& out,
+                     S* D_q,
+                     Workspace<S> w) {
+  for (int k = 0; k < model.loops; ++k) {
+    const Loop& loop = model.loop[k];
+    const LoopMotion<S> m(model, k, X_WB, d);
+    const HeldLoop<S> held(k, loop, m.relative, W, lambda);
+    LoopChange<S> change;
+    loop_change(model, held, phi, change, w);
+    put_row_slopes(model, held, change, m, d, out);
+    for (int a = loop.a, b = loop.b; a != b;) {
+      const bool along_b = b > a;
+      int& at = along_b ? b : a;
+      subtract_wrench_changes(model, at, along_b, held, change, m, d, D_q);
+      at = model.joint[at].parent;
+    }
+  }
+}
+
+}  // namespace pysim::constraints

@@ -1,0 +1,78 @@
+// Whether a mechanism some of whose rows depend on others is at a singular position, where it can move in
+// more ways for an instant than it can go.
+//
+//     J t = 0        J v̇ + J̇ t = 0 for v̇ = −M⁻¹ Jᵀ Λ⁺ J̇ t ?
+//
+// Rows whose dependence lasts (Bricard's linkage, a loop said twice) are kept by some v̇ along every motion t
+// that they allow. At a singular position there is none for almost every t: a self-stress of the rows, a
+// quadratic form on those motions, does not vanish.
+#pragma once
+
+#include "constraints/constrained_derivatives.hpp"
+#include "constraints/projection.hpp"
+
+namespace pysim::constraints {
+
+/// A motion t = N f that the rows allow, the answer to a force on every coordinate, no two alike.
+template <class S>
+void allowed_motion(const KktInverse<S>& inverse, S* t) {
+  using Real = typename S::Real;
+  for (int i = 0; i < inverse.n; ++i) {
+    Real share = 0;  // multiples of the golden section, less whole numbers
+    t[i] = all<S>(0);
+    for (int j = 0; j < inverse.n; ++j) {
+      share += Real(0.6180339887);
+      if (share > 1) share -= 1;
+      t[i] = fma(all<S>(Real(0.5) + share), inverse.at(i, j), t[i]);
+    }
+  }
+}
+
+/// How far the rows leave J v̇ + J̇ t = 0, as a share of what is to be made up for: 0 where the mechanism can
+/// go on along t, about 1 at a singular position.
+///
+/// Only worlds with dependent rows are asked; what rounding leaves of J̇ t is held against the fastest motion
+/// there is, t².
+template <class S>
+S opening(ConstrainedMechanism<S>& mechanism,
+          const KktInverse<S>& inverse,
+          const S* own_q,
+          S* phi,
+          Workspace<S> w) {
+  using Real = typename S::Real;
+  const auto& model = mechanism.factor.model;
+  const int n = model.own_nv, rows = model.rows;
+  constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-2);
+  const S o = all<S>(0);
+  const auto depends = mechanism.inertia.Lambda.rank < all<S>(static_cast<Real>(rows));
+  if (!simd::any<S>(depends)) return o;
+
+  S *const t = w.template take<S>(n), *const a = w.template take<S>(n);
+  allowed_motion(inverse, t);
+  const S* q = tree::tree_q(model, own_q, w);
+  const S* v = tree::tree_v(model, static_cast<const S*>(t), w);
+  mechanism.factor.kinematics(q, v, w);
+  evaluate_rows(model, mechanism.factor, phi, mechanism.rows, false, w);
+  evaluate_relations<S>(model, own_q, t, nullptr, mechanism.rows, w);
+  const S* const bias = mechanism.rows.gdd;
+  for (int k = 0; k < n; ++k) {  // −M⁻¹ Jᵀ Λ⁺ (J̇ t)
+    a[k] = o;
+    for (int i = 0; i < rows; ++i) a[k] = fnma(inverse.at(n + i, k), bias[i], a[k]);
+  }
+  const S fastest = largest(static_cast<const S*>(t), n);
+  S left = o, size = all<S>(rounding) * fastest * fastest;
+  for (int i = 0; i < rows; ++i) {
+    S sum = bias[i], sizes = abs(bias[i]);
+    const tree::Way& way = model.row_way[i];
+    for (int m = 0; m < way.nv; ++m) {
+      const S part = mechanism.rows.J[i * n + m] * a[model.way[way.first_v + m]];
+      sum += part;
+      sizes += abs(part);
+    }
+    left = max(left, abs(sum));
+    size = max(size, sizes);
+  }
+  return select(depends & (size > o), left / size, o);
+}
+
+}  // namespace pysim::constraints
