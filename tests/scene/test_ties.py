@@ -110,7 +110,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         (
             '[[coupling]]\nname = "g"\njoint = "p"\nfunction = "no such"\ninputs = ["r"]',
-            "coupling[0].function: unknown relation",
+            "coupling[0].function: unknown relation 'no such'; ",
         ),
         (
             '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nb = "a"',
@@ -119,6 +119,10 @@ def refusal(tmp_path: Path, text: str) -> str:
         (
             '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nstiffness = -1.0',
             "force[0].stiffness: must not be negative [N/m], got -1.0",
+        ),
+        (
+            '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nat_a = { xyz = [1, 0, 0] }',
+            "force[0].at_a: must be a list [m], got a table",
         ),
         (
             LOOP + 'type = "ball"\na = "tip"\nb = "b"\nat_b = { xyz = [5.0, 0, 0] }',
