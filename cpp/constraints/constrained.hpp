@@ -27,6 +27,8 @@ struct ConstraintInertia {
     Lambda.inv_D = w.template take<S>(rows);
     Lambda.scale = w.template take<S>(rows);
     Lambda.pivot = w.template take<S>(rows);
+    Lambda.E = w.template take<S>(rows);
+    Lambda.right = w.template take<S>(rows);
     Lambda.filled = w.take_indices(rows);
   }
 

@@ -19,8 +19,9 @@ class Plane(Table):
 
 def _place(value: object) -> object:
     """Refuse what is neither a finite number nor the name of a limit."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value in ("lower", "upper", None) or (number and math.isfinite(value)):
+    if value in ("lower", "upper", None):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return value
     raise complaint(f'must be a number [m or rad], "lower" or "upper", got {value!r}')
 

@@ -169,6 +169,19 @@ def test_a_scene_couples_by_a_function_of_its_own_file(tmp_path: Path) -> None:
     assert abs(lifted - 0.3 * (1 - np.cos(turned))).max() < 1e-12
 
 
+def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "roots.py").write_text(
+        "import numpy as np\nfrom pysim.joints import relation\n\n\n@relation('root')\ndef root(angle):\n"
+        "    return np.sqrt(angle - 9.0)\n",
+        "utf-8",
+    )
+    path = tmp_path / "scene.toml"
+    coupling = '[[coupling]]\nname = "cam"\njoint = "r"\nfunction = "root"\ninputs = ["p"]\n'
+    path.write_text('plugins = ["roots.py"]\n' + TREE + coupling, "utf-8")
+    with pytest.raises(pysim.PysimError, match="what 'cam' asks of the start is no finite number"):
+        pysim.load_scene(path, allow_code=True)
+
+
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
