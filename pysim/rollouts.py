@@ -77,17 +77,8 @@ def rollout(
     worlds = [model] if isinstance(model, _engine.Model) else list(model)
     _check_alike(worlds)
     _check_scheme(worlds, integrator)
-    if controls is not None:
-        controls = np.asarray(controls)
-        if controls.ndim < 2:
-            problem = f"must have shape (batch, steps, nv) or (steps, nv), got {controls.shape}"
-            raise ValueError(f"controls {problem}")
-        if steps is not None and steps != controls.shape[-2]:
-            problem = f"is {steps}, but controls hold {controls.shape[-2]} steps; leave steps out"
-            raise ValueError(f"steps {problem}")
-        steps = controls.shape[-2]
-    elif steps is None:
-        raise ValueError("steps must be given where there are no controls")
+    controls = None if controls is None else np.asarray(controls)
+    steps = _number_of_steps(controls, steps)
     if not isinstance(model, _engine.Model):
         q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
         if len(q0) != len(worlds):
@@ -127,6 +118,21 @@ def _warn_of_lost(v: Array, every: int, step: float) -> None:
     problem = f"{len(lost)} of {len(worlds)} worlds did not stay finite or left their loops, {when}"
     text = f"rollout: {problem}; their rows are NaN from there on, take a shorter step or milder forces"
     warnings.warn(text, PysimWarning, stacklevel=3)
+
+
+def _number_of_steps(controls: NDArray[np.float64] | None, steps: int | None) -> int:
+    """As many as there are controls, if there are any."""
+    if controls is None:
+        if steps is None:
+            raise ValueError("steps must be given where there are no controls")
+        return steps
+    if controls.ndim < 2:
+        problem = f"must have shape (batch, steps, nv) or (steps, nv), got {controls.shape}"
+        raise ValueError(f"controls {problem}")
+    held: int = controls.shape[-2]
+    if steps not in (None, held):
+        raise ValueError(f"steps is {steps}, but controls hold {held} steps; leave steps out")
+    return held
 
 
 def _of_every_world(x: ArrayLike, worlds: int, ndim: int) -> NDArray[np.float64]:

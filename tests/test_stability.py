@@ -159,3 +159,94 @@ def test_check_suggests_a_step_and_warns_of_one_too_long(
     assert "'slide0'" in told.err
     main([stiff, "--duration", "0.002", "-o", str(tmp_path / "a.h5")])
     assert capsys.readouterr().err.startswith(told.err)
+
+
+SWING = """
+gravity = [0, 0, -9.81]
+[[body]]
+name = "left"
+mass = 1.5
+com = [0, 0, -0.4]
+inertia = { xx = 0, yy = 0.02, zz = 0.02 }
+[[body]]
+name = "right"
+mass = 1.5
+com = [0, 0, -0.4]
+inertia = { xx = 0, yy = 0.02, zz = 0.02 }
+[[body]]
+name = "seat"
+mass = 4.0
+com = [0.35, 0, 0]
+inertia = { xx = 0.1, yy = 0.2, zz = 0.2 }
+[[joint]]
+name = "left"
+type = "revolute"
+child = "left"
+axis = [0, 1, 0]
+damping = DAMPING
+[[joint]]
+name = "right"
+type = "revolute"
+child = "right"
+at = { xyz = [0.7, 0, 0] }
+axis = [0, 1, 0]
+[[joint]]
+name = "seat"
+type = "revolute"
+parent = "left"
+child = "seat"
+at = { xyz = [0, 0, -0.9] }
+axis = [0, 1, 0]
+start = { q = 0.0, v = 0.0 }
+[[loop]]
+name = "close"
+type = "revolute"
+a = "seat"
+b = "right"
+at_a = { xyz = [0.7, 0, 0] }
+at_b = { xyz = [0, 0, -0.9] }
+axis = [0, 1, 0]
+[simulation]
+duration = 1.0
+step = 1e-3
+"""
+
+
+def swing(tmp_path: Path, damping: float) -> Path:
+    path = tmp_path / "swing.toml"
+    path.write_text(SWING.replace("DAMPING", str(damping)), "utf-8")
+    return path
+
+
+def test_a_seat_on_two_bars_swings_as_its_loop_allows(tmp_path: Path) -> None:
+    """The seat keeps level: (2 I + 2 m c² + M l²) φ̈ + d φ̇ + g (2 m c + M l) φ = 0."""
+    (mode,) = modes_of(pysim.load_scene(swing(tmp_path, 1.5)))
+    inertia = 2 * 0.02 + 2 * 1.5 * 0.4**2 + 4.0 * 0.9**2
+    k, d = 9.81 * (2 * 1.5 * 0.4 + 4.0 * 0.9) / inertia, 1.5 / inertia
+    assert mode.s == pytest.approx(complex(-d / 2, np.sqrt(k - d * d / 4)), rel=1e-7)
+
+
+def test_a_step_too_long_for_a_closed_loop_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below the bound the swing comes to rest, beyond it the run is lost and had been warned of."""
+    path = swing(tmp_path, 4000.0)
+    bound = step_bounds(pysim.load_scene(path)).stable
+    assert bound == pytest.approx(2.785293563 * (4 * 0.9**2 + 3 * 0.4**2 + 0.04) / 4000, rel=1e-3)
+    for step, fine in ((0.9 * bound, True), (1.2 * bound, False)):
+        output = ["-o", str(tmp_path / "run.h5"), "--overwrite"]
+        code = main(
+            [
+                str(path),
+                "--duration",
+                "2",
+                "--set",
+                f"simulation.step={step}",
+                "--set",
+                "joint.left.start=0.1",
+                *output,
+            ]
+        )
+        told = capsys.readouterr().err
+        assert (code == 0) == fine
+        assert ("because of joint" in told) != fine

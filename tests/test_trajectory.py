@@ -88,6 +88,43 @@ def test_a_saved_trajectory_reads_back_bit_for_bit(tmp_path: Path) -> None:
             assert getattr(read.header, key) == getattr(written.header, key), key
 
 
+def test_forces_of_loops_and_couplings_read_back_where_there_are_any(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    forces = {
+        "loops/wrenches": rng.normal(size=(7, 2, 6)),
+        "couplings/forces": rng.normal(size=(7, 1)),
+    }
+    written = dataclasses.replace(
+        random_trajectory(loop_names=("close", "Öse"), coupling_names=("gear",)),
+        constraint_forces=forces,
+    )
+    written.save(tmp_path / "run.h5")
+    read = load_trajectory(tmp_path / "run.h5")
+
+    assert read.names["loops"] == ("close", "Öse")
+    assert read.names["couplings"] == ("gear",)
+    np.testing.assert_array_equal(read.loop_wrenches, forces["loops/wrenches"])
+    np.testing.assert_array_equal(read.coupling_forces, forces["couplings/forces"])
+    strength = np.linalg.norm(forces["loops/wrenches"][:, 1, 3:], axis=-1)
+    np.testing.assert_allclose(read.loop_loads[:, 1, 1], strength, rtol=1e-15)
+
+    bare = random_trajectory()
+    assert bare.loop_wrenches.shape == (7, 0, 6)
+    assert bare.coupling_forces.shape == (7, 0)
+    assert bare.loop_loads.shape == (7, 0, 2)
+
+
+def test_rows_without_their_forces_are_refused(tmp_path: Path) -> None:
+    trajectory = random_trajectory(loop_names=("close",))
+    with (
+        TrajectoryWriter(tmp_path / "run.h5", trajectory.header) as writer,
+        pytest.raises(
+            TrajectoryError, match=r"rows: takes 9 arrays \(time, .*loops/wrenches\), got 8"
+        ),
+    ):
+        writer.append(*rows_of(trajectory, slice(None)))
+
+
 def test_rows_written_in_pieces_are_the_rows_of_one_piece(tmp_path: Path) -> None:
     whole = random_trajectory(2500)  # more than two chunks
     with TrajectoryWriter(tmp_path / "run.h5", whole.header) as writer:

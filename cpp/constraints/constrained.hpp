@@ -16,37 +16,47 @@ template <class S>
 struct ConstraintInertia {
   int rows, nv;
   S* Y;          ///< (rows, nv)
+  S* scaled;     ///< [nv] a row of Y D⁻¹
   S* reference;  ///< [rows]
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
     Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
+    scaled = w.template take<S>(nv);
     Lambda.n = rows;
     Lambda.reference = reference = w.template take<S>(rows);
     Lambda.A = w.template take<S>(std::ptrdiff_t{1} * rows * rows);
     Lambda.inv_D = w.template take<S>(rows);
     Lambda.scale = w.template take<S>(rows);
-    Lambda.pivot = w.template take<S>(rows);
+    Lambda.pass = w.template take<S>(rows);
+    Lambda.column = w.template take<S>(rows);
     Lambda.E = w.template take<S>(rows);
     Lambda.right = w.template take<S>(rows);
-    Lambda.filled = w.take_indices(rows);
+    Lambda.met = w.take_indices(rows);
+    Lambda.first = w.take_indices(rows);
   }
 
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
-    const S* J = r.J;
-    for (int i = 0; i < rows * nv; ++i) Y[i] = J[i];
-    for (int i = 0; i < rows; ++i) factor.forward(factor.model.row_way[i], Y + i * nv);
+    const auto& model = factor.model;
+    for (int i = 0; i < rows * nv; ++i) Y[i] = r.J[i];
     for (int i = 0; i < rows; ++i) {
-      S* const row = Lambda.A + i * rows;
-      for (int j = 0; j <= i; ++j) row[j] = all<S>(0);
-      const tree::Meeting& meeting = factor.model.row_meeting[i];
-      for (int n = 0; n < meeting.count; ++n) {
-        const int j = factor.model.met[meeting.first + n];
-        row[j] = product(factor, i, j);
-      }
+      factor.forward(model.row_way[i], Y + i * nv);
+      multiply_rows(factor, i);
     }
-    refer(factor.model, r);
+    refer(model, r);
     Lambda.factorise();
+  }
+
+  /// Row i of Y D⁻¹ Yᵀ, up to its diagonal: with those rows before it that reach a body it reaches.
+  void multiply_rows(const FactoredMechanism<S>& factor, int i) {
+    const auto& model = factor.model;
+    const tree::Meeting& meeting = model.row_meeting[i];
+    const int* const met = model.met + meeting.first;
+    S* const row = Lambda.A + i * rows;
+    Lambda.first[i] = met[0];
+    for (int j = met[0]; j < i; ++j) row[j] = all<S>(0);
+    for (int k = 0; k < nv; ++k) scaled[k] = Y[i * nv + k] * factor.inv_D[k];
+    for (int n = 0; n < meeting.count; ++n) row[met[n]] = product(model, i, met[n]);
   }
 
   /// The largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
@@ -68,19 +78,24 @@ struct ConstraintInertia {
     }
   }
 
-  /// Yᵢ D⁻¹ Yⱼᵀ, along the way of row i.
-  S product(const FactoredMechanism<S>& factor, int i, int j) const {
-    const auto& model = factor.model;
-    const S *y = Y + i * nv, *z = Y + j * nv;
+  /// Yᵢ D⁻¹ Yⱼᵀ, over the bodies that lie on both rows' ways; `scaled` is Yᵢ D⁻¹.
+  S product(const ModelOf<S>& model, int i, int j) const {
+    const S* const z = Y + j * nv;
     S sum = all<S>(0);
     if (model.coupled) {
-      for (int k = 0; k < nv; ++k) sum = fma(y[k] * factor.inv_D[k], z[k], sum);
+      for (int k = 0; k < nv; ++k) sum = fma(scaled[k], z[k], sum);
       return sum;
     }
-    const tree::Way& way = model.row_way[i];
-    for (int n = 0; n < way.count; ++n) {
-      const Joint& joint = model.joint[model.way[way.first + n]];
-      for (int k = joint.v; k < joint.v + joint.nv; ++k) sum = fma(y[k] * factor.inv_D[k], z[k], sum);
+    const tree::Way &own = model.row_way[i], &other = model.row_way[j];
+    const int *a = model.way + own.first, *b = model.way + other.first;
+    for (const int *const a_end = a + own.count, *const b_end = b + other.count; a < a_end && b < b_end;) {
+      if (*a == *b) {
+        const Joint& joint = model.joint[*a];
+        for (int k = joint.v; k < joint.v + joint.nv; ++k) sum = fma(scaled[k], z[k], sum);
+      }
+      const int at = *a;  // both descend
+      a += *b <= at;
+      b += at <= *b;
     }
     return sum;
   }
@@ -94,6 +109,19 @@ struct ConstraintInertia {
     factor.backward(x);
   }
 };
+
+/// Passive forces in tree coordinates; springs between bodies hang where these were placed already.
+template <class S>
+void passive_forces(const FactoredMechanism<S>& factor, const S* q, const S* v, S* tau, Workspace<S> w) {
+  const auto& model = factor.model;
+  dynamics::passive_joint_forces(model, q, v, tau, w);
+  if (model.springs == 0) return;
+  auto* const carrier = w.template take<dynamics::Carrier<S>>(model.bodies);
+  for (int b = 0; b < model.bodies; ++b) {
+    carrier[b] = {factor.body[b].X_PB, factor.X_WB[b], factor.body[b].V};
+  }
+  dynamics::add_spring_forces(model, carrier, static_cast<const Motion<S>*>(factor.columns), tau);
+}
 
 /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
 /// φ of the loops follows q.
@@ -110,14 +138,15 @@ void constrained_acceleration(const ModelOf<S>& model,
                               Workspace<S> w) {
   const S* q = tree::tree_q(model, own_q, w);
   const S* v = tree::tree_v(model, own_v, w);
+  FactoredMechanism<S> factor(model, w);
+  factor.move(q, v, f_ext, w);
   S* force = nullptr;
   if (passive && model.has_passive) {
     force = w.template take<S>(model.nv);
-    dynamics::passive_forces(model, q, v, force, w);
+    passive_forces(factor, q, v, force, w);
   }
-  FactoredMechanism<S> factor(model, w);
-  factor.at(q, v, tau, force, f_ext, a, w);
-  const Rows<S> rows = take_rows(model, w);
+  factor.accelerate(q, v, tau, force, f_ext, a, w);
+  const Rows<S> rows = take_rows(model, true, w);
   evaluate_rows(model, factor, phi, rows, true, w);
   evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
 

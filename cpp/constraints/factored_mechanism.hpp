@@ -22,7 +22,8 @@ using tree::Joint;
 template <class S>
 struct FactoredMechanism {
   const ModelOf<S>& model;
-  AbaBody<S>* body;    ///< X_PB and V of every body, its acceleration (minus gravity) in c
+  AbaBody<S>* body;    ///< X_PB and V of every body; its acceleration (minus gravity) in c, once it is known
+  Pose<S>* X_WB;       ///< [bodies]
   Motion<S>* columns;  ///< of the tree's joints
   Elimination<S>* elimination;
   S* dense;                 ///< L D below and on the diagonal (own_nv × own_nv); null without followers
@@ -32,6 +33,7 @@ struct FactoredMechanism {
 
   FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
     body = w.template take<AbaBody<S>>(m.bodies);
+    X_WB = w.template take<Pose<S>>(m.bodies);
     columns = w.template take<Motion<S>>(m.stored_columns);
     elimination = w.template take<Elimination<S>>(m.nv);
     dense = m.coupled ? w.template take<S>(std::ptrdiff_t{1} * m.own_nv * m.own_nv) : nullptr;
@@ -40,10 +42,32 @@ struct FactoredMechanism {
     acceleration = w.template take<Motion<S>>(m.bodies);
   }
 
-  /// Factors M(q); leaves a = M⁻¹ (tau − h(q, v)), and the bodies' motion with it. `tau` is on the user's
-  /// coordinates, `force` (may be null) on the tree's.
-  void at(const S* q, const S* v, const S* tau, const S* force, const Force<S>* f_ext, S* a, Workspace<S> w) {
-    spread_velocity(q, v, f_ext, w);
+  /// Places the bodies and gives them their velocities and the forces that these and `f_ext` (may be null)
+  /// ask.
+  void move(const S* q, const S* v, const Force<S>* f_ext, Workspace<S> w) {
+    const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+    dynamics::spread_velocity(model, q, v, f_ext, body, columns, turns);
+    place_in_world();
+  }
+
+  /// Places the bodies and gives them their velocities, no more; keeps the factors.
+  void place(const S* q, const S* v, Workspace<S> w) {
+    const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      AbaBody<S>& B = body[b];
+      B.X_PB = tree::evaluate(model, b, q, turns, columns);
+      const Motion<S> carried =
+          joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
+      B.V = plus_joint_twist(carried, joint, columns, v);
+    }
+    place_in_world();
+  }
+
+  /// After `move`, factors M(q); leaves a = M⁻¹ (tau − h(q, v)), and the bodies' accelerations with it. `tau`
+  /// is on the user's coordinates, `force` (may be null) on the tree's.
+  void accelerate(
+      const S* q, const S* v, const S* tau, const S* force, const Force<S>* f_ext, S* a, Workspace<S> w) {
     if (!model.coupled) {
       S* const sum = w.template take<S>(model.nv);
       for (int i = 0; i < model.nv; ++i) sum[i] = force == nullptr ? tau[i] : tau[i] + force[i];
@@ -60,27 +84,23 @@ struct FactoredMechanism {
     factorise_dense(q, w);
     forward({}, a);
     backward(a);
-    place_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
+    spread_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
   }
 
-  /// Factors M(q); leaves the bodies' motion at v̇ = 0.
+  /// Factors M(q), and places the bodies.
   void factorise(const S* q, const S* v, Workspace<S> w) {
-    spread_velocity(q, v, nullptr, w);
-    if (model.coupled) {
-      factorise_dense(q, w);
-    } else {
-      S* const none = w.template take<S>(model.nv);
-      for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
-      dynamics::reduce_to_root(model, static_cast<const S*>(none), body, columns, elimination);
-      for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
-    }
-    place_accelerations(nullptr);
+    move(q, v, nullptr, w);
+    if (model.coupled) return factorise_dense(q, w);
+    S* const none = w.template take<S>(model.nv);
+    for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
+    dynamics::reduce_to_root(model, static_cast<const S*>(none), body, columns, elimination);
+    for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
   }
 
-  /// The bodies' motion alone, at v̇ = 0; keeps the factors.
+  /// The bodies' motion at v̇ = 0; keeps the factors.
   void kinematics(const S* q, const S* v, Workspace<S> w) {
-    spread_velocity(q, v, nullptr, w);
-    place_accelerations(nullptr);
+    move(q, v, nullptr, w);
+    spread_accelerations(nullptr);
   }
 
   /// y = L⁻¹ τ in place, on the user's coordinates; τ is zero but for the coordinates of `way`.
@@ -131,9 +151,11 @@ struct FactoredMechanism {
   }
 
  private:
-  void spread_velocity(const S* q, const S* v, const Force<S>* f_ext, Workspace<S> w) {
-    const tree::Turns<S> turns = tree::turns(q, model.nq, w);
-    dynamics::spread_velocity(model, q, v, f_ext, body, columns, turns);
+  void place_in_world() {
+    for (int b = 0; b < model.bodies; ++b) {
+      const int parent = model.joint[b].parent;
+      X_WB[b] = parent < 0 ? body[b].X_PB : X_WB[parent] * body[b].X_PB;
+    }
   }
 
   void factorise_dense(const S* q, Workspace<S> w) {
@@ -152,7 +174,7 @@ struct FactoredMechanism {
   }
 
   /// The bodies' accelerations into c, as spread_acceleration leaves them; `a` may be null (zero).
-  void place_accelerations(const S* a) {
+  void spread_accelerations(const S* a) {
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
       const Motion<S> a_P = joint.parent < 0 ? dynamics::minus_gravity<S>(model) : body[joint.parent].c;

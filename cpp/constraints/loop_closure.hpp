@@ -18,7 +18,6 @@
 
 namespace pysim::constraints {
 
-using simd::fms;
 using spatial::Mat3;
 using spatial::Pose;
 using spatial::Vec3;
@@ -74,23 +73,45 @@ void count_turns(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) 
   turned = select(pitch == all<S>(0), turned, dot(axis, X_AB.p) / pitch);
 }
 
-/// How far the angle of a hinge is from where it fits best:  the z turn of Rz(φ)ᵀ R.
-template <class S>
-S turn_left(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S angle) {
-  const Mat3<S> T = tree::placement<S>(closure.constants[k]).R;
-  const Vec3<S> x = transpose_times(T, X_AB.R.x), y = transpose_times(T, X_AB.R.y);
-  S s, c;
-  simd::sincos(angle, s, c);
-  const S cosine = x.x + y.y, sine = x.y - y.x;
-  return simd::atan2(fms(c, sine, s * cosine), fma(s, sine, c * cosine));
-}
-
 /// Size of what a fit compares, for its tolerance.
 template <class S>
 S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
   S size = dot(X_AB.p, X_AB.p) + all<S>(1);
   for (int i = 0; i < joint.nq; ++i) size = fma(phi[joint.q + i], phi[joint.q + i], size);
   return sqrt(size);
+}
+
+/// The fit of a hinge in closed form:  φ is the angle by which Rz(φ)ᵀ R has no turn about z left.
+///
+///     T⁻¹ X_AB = (R, p):   cos φ ∝ R_xx + R_yy,  sin φ ∝ R_yx − R_xy
+///
+/// φ keeps its whole turns; e is of the angle that fits, so it needs no sine of φ.
+template <class S>
+void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi, LoopFit<S>& f) {
+  using Real = typename S::Real;
+  const Joint& joint = closure.joint[k];
+  const S o = all<S>(0), one = all<S>(1);
+  const Pose<S> T = tree::placement<S>(closure.constants[k]);
+  const Mat3<S> R = transpose_times(T.R, X_AB.R);
+  const S cosine = R.x.x + R.y.y, sine = R.x.y - R.y.x;
+  const S length = sqrt(fma(sine, sine, cosine * cosine));
+  const auto known = length > o;  // tilted by half a turn, every angle fits alike
+  const S inverse = one / length, c = select(known, inverse * cosine, one),
+          s = select(known, inverse * sine, o);
+
+  const S tolerance = all<S>(FitTolerance<Real>::step) * fit_size(joint, X_AB, static_cast<const S*>(phi));
+  S& angle = phi[joint.q];
+  const S left = simd::atan2(sine, cosine) - angle, turns = left * all<S>(Real(0.15915494309189533577));
+  const S whole = (turns + simd::rounder<S>()) - simd::rounder<S>();
+  const S step = fnma(whole, all<S>(Real(6.28318530717958647692)), left);
+  angle += select((abs(step) > tolerance) & known, step, o);
+
+  const auto back = [&](const Vec3<S>& u) {  // Rz(φ)ᵀ u
+    return Vec3<S>{fma(s, u.y, c * u.x), fnma(s, u.x, c * u.y), u.z};
+  };
+  split_along(joint, static_cast<const Motion<S>*>(nullptr), f.split);
+  const Vec3<S> p = transpose_times(T.R, X_AB.p - T.p);
+  f.split.split(spatial::log(Pose<S>{{back(R.x), back(R.y), back(R.z)}, back(p)}), f.parts);
 }
 
 /// Moves the φ of loop k to where the joint fits X_AB best, starting from where it is.
@@ -102,13 +123,9 @@ void fit_coordinates(
   using Tolerance = FitTolerance<typename S::Real>;
   const Joint& joint = closure.joint[k];
   const S o = all<S>(0);
+  if (joint.shape == tree::Shape::revolute) return fit_hinge(closure, k, X_AB, phi, f);
   const S tolerance = all<S>(Tolerance::step) * fit_size(joint, X_AB, static_cast<const S*>(phi));
-  if (joint.shape == tree::Shape::helical) {
-    count_turns(closure, k, X_AB, phi);
-  } else if (joint.shape == tree::Shape::revolute) {
-    const S step = turn_left(closure, k, X_AB, phi[joint.q]);
-    phi[joint.q] += select(abs(step) > tolerance, step, o);
-  }
+  if (joint.shape == tree::Shape::helical) count_turns(closure, k, X_AB, phi);
   fit(closure, k, X_AB, static_cast<const S*>(phi), columns, f);
   for (int n = 0; n < Tolerance::tries; ++n) {
     S step[6], largest = o;
@@ -124,30 +141,31 @@ void fit_coordinates(
   }
 }
 
-/// Rows of loop k closed by a joint.
+/// Rows of loop k closed by a joint, those it keeps.
 template <class S>
-void joint_rows(const ModelOf<S>& closure,
+void joint_rows(const ModelOf<S>& model,
                 int k,
                 const RelativeMotion<S>& motion,
                 S* phi,
                 LoopRows<S>& out,
                 Workspace<S> w) {
+  const ModelOf<S>& closure = *model.closure;
   const Joint& joint = closure.joint[k];
   Motion<S>* const columns = w.template take<Motion<S>>(closure.stored_columns);
   LoopFit<S> f;
   fit_coordinates(closure, k, motion.X_AB, phi, columns, f);
-  Motion<S> c = spatial::zero_motion<S>();
+  S held[6] = {};
   if (joint.biased) {
     S parts[6];
     f.split.split(motion.V, parts);
     f.split.coordinates(parts);
     S* const rate = w.template take<S>(closure.nv);
     for (int i = 0; i < joint.nv; ++i) rate[joint.v + i] = parts[i];
-    c = tree::bias(closure, k, columns, static_cast<const S*>(rate));
+    f.split.split(tree::bias(closure, k, columns, static_cast<const S*>(rate)), held);
   }
-  S held[6];
-  f.split.split(c, held);
-  for (int i = 0; joint.nv + i < 6; ++i) {
+  const Loop& loop = model.loop[k];
+  for (int n = 0; n < loop.rows; ++n) {
+    const int i = loop.kept[n];
     out.W[i] = f.split.held(i);
     out.g[i] = f.parts[joint.nv + i];
     out.bias[i] = -held[joint.nv + i];
@@ -203,7 +221,7 @@ void loop_rows(const ModelOf<S>& model,
   const Vec3<S>& p = motion.X_AB.p;
   switch (loop.kind) {
     case LoopKind::joint:
-      return joint_rows(*model.closure, k, motion, phi, out, w);
+      return joint_rows(model, k, motion, phi, out, w);
     case LoopKind::plane:
       return point_row(motion, Vec3<S>{o, o, e}, p.z, 0, out);
     case LoopKind::line:

@@ -48,7 +48,7 @@ Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Worksp
   S *const step = w.template take<S>(nv), *const lambda = w.template take<S>(model.rows);
   S* const moved = w.template take<S>(model.own_nq);
   FactoredMechanism<S> factor(model, w);
-  const Rows<S> rows = take_rows(model, w);
+  const Rows<S> rows = take_rows(model, false, w);
   ConstraintInertia<S> inertia(model, w);
 
   const auto evaluate = [&](bool first) {
@@ -58,7 +58,7 @@ Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Worksp
     if (first) {
       factor.factorise(q, v, inner);
     } else {
-      factor.kinematics(q, v, inner);
+      factor.place(q, v, inner);
     }
     evaluate_rows(model, factor, phi, rows, first, inner);
     evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);

@@ -61,7 +61,7 @@ void evaluate_relations(const ModelOf<S>& model,
     for (int i = 0; a != nullptr && i < model.own_nv; ++i) gdd = fma(J[i], a[i], gdd);
     rows.g[relation.row] = g;
     rows.gd[relation.row] = gd;
-    rows.gdd[relation.row] = gdd;
+    if (rows.gdd != nullptr) rows.gdd[relation.row] = gdd;
     rows.W[relation.row] = spatial::zero_force<S>();
   }
 }

@@ -1,13 +1,13 @@
 // Solves A x = b for a symmetric positive semidefinite A of unknown rank, one rank for each world.
 //
-//     P A Pᵀ = L D Lᵀ      the largest remaining diagonal is the next pivot        [Higham 2002,
-//     section 10.3]
+//     A = L D Lᵀ      rows are taken as pivots in passes: first, from top to bottom, those whose pivot is at
+//                     least 10⁻², then of those left the ones above 10⁻⁴, …
 //
-// A is scaled to a unit diagonal first, so that a pivot is sin² of the angle between a row of J and those
-// before it, whatever its unit. Rows whose pivot vanishes depend on the others: they get x = 0. Every world
-// pivots for itself by masks, so that its result does not depend on its neighbours.
-//
-// Loops that share no body leave zeros in A; what is zero in every world is not multiplied.
+// so that no pivot is much smaller than any that is left, as with a threshold [Duff, Erisman and Reid 2017,
+// section 5.2.1], and rows stay where they are: L is as narrow as A. A is scaled to a unit diagonal first;
+// a pivot is then sin² of the angle between a row of J and those before it, whatever its unit. Rows whose
+// pivot vanishes depend on the others: they get x = 0. Every world takes its rows by masks, so that its
+// result does not depend on its neighbours.
 #pragma once
 
 #include "simd/math.hpp"
@@ -37,122 +37,166 @@ struct RankTolerance {
   static constexpr Real slight = sizeof(Real) == 8 ? Real(1e-2) : Real(0.3);
   static constexpr int times = 2;
   static constexpr Real diagonal = sizeof(Real) == 8 ? Real(1e-22) : Real(1e-11);
+  static constexpr Real of_a_pass = Real(1e-2);  ///< least pivot of a pass, relative to the pass before
 };
 
-template <class S>
-PYSIM_INLINE void swap_where(typename S::Mask mask, S& a, S& b) {
-  const S kept = a;
-  a = select(mask, b, a);
-  b = select(mask, kept, b);
-}
-
-/// A (n × n, row-major, its lower triangle) as P A Pᵀ = L D Lᵀ: below the diagonal L, `inv_D` 1/D or 0,
-/// `pivot` the swaps.
+/// A (n × n, row-major, its lower triangle from column `first` on) as L D Lᵀ: below the diagonal L, `inv_D`
+/// 1/D or 0. Of rows i and j the one that was taken later has the other's column in L; either way it is kept
+/// at (max, min).
 template <class S>
 struct Semidefinite {
   int n;
-  S *A, *inv_D, *scale, *pivot;
-  int* filled;         ///< [n] scratch: the rows below a pivot that are not zero in its column
+  S *A, *inv_D, *scale;
+  S* pass;             ///< [n] the pass that took the row, or `never`
+  S* column;           ///< [n] scratch
+  int* met;            ///< [n] scratch
+  int* first;          ///< [n] the first column of a row that is not zero
   const S* reference;  ///< [n] what the diagonal is scaled by: its own size, or that of its kin
-  S* E;                ///< [n] what fading added to each pivot, 0 of dependent rows
+  S* E;                ///< [n] what fading added to each pivot
   S* right;            ///< [n] scratch: the right-hand side
   S rank;
-  S least;  ///< pivot of an independent row
+  S smallest;  ///< pivot of an independent row
+  int passes;
 
   void factorise() {
     using Tolerance = RankTolerance<typename S::Real>;
-    const S o = all<S>(0), one = all<S>(1);
-    S largest = o;
-    for (int i = 0; i < n; ++i) largest = max(largest, A[i * n + i]);
-    const S moves = largest * all<S>(Tolerance::diagonal);
-    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > moves, one / sqrt(reference[i]), o);
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j <= i; ++j) A[i * n + j] *= scale[i] * scale[j];
+    const S o = all<S>(0);
+    scale_to_unit_diagonal();
+    for (int k = 0; k < n; ++k) {
+      pass[k] = never();
+      inv_D[k] = E[k] = o;
     }
     rank = o;
-    least = one;
-    for (int k = 0; k < n; ++k) {
-      choose_pivot(k);
-      const S D = A[k * n + k];
-      const auto independent = D > all<S>(Tolerance::pivot);
-      const S blur = all<S>(Tolerance::blur);
-      inv_D[k] = select(independent, D / fma(D, D, blur * blur), o);
-      E[k] = select(independent, blur * blur / D, o);
-      least = min(least, select(independent, D, one));
-      rank += select(independent, one, o);
-      eliminate(k);
+    smallest = all<S>(1);
+    waits_ = true;
+    S least = all<S>(1);
+    for (passes = 0; waits_; ++passes) {
+      least = max(least * all<S>(Tolerance::of_a_pass), all<S>(Tolerance::pivot));
+      waits_ = false;
+      for (int k = 0; k < n; ++k) take(k, least);
     }
   }
 
   /// x ← A⁺ x for every x in the range of A.
   void solve(S* x) const {
-    for (int i = 0; i < n; ++i) x[i] *= scale[i];
-    for (int k = 0; k < n; ++k) {
-      for (int i = k + 1; i < n; ++i) swap_where<S>(pivot[k] == index(i), x[k], x[i]);
-    }
-    const auto slight = least < all<S>(RankTolerance<typename S::Real>::slight);
-    const bool refines = simd::any<S>(slight);
-    for (int i = 0; refines && i < n; ++i) right[i] = x[i];
+    using Tolerance = RankTolerance<typename S::Real>;
+    const auto slight = smallest < all<S>(Tolerance::slight);
+    const int times = simd::any<S>(slight) ? Tolerance::times : 0;
+    for (int i = 0; i < n; ++i) right[i] = x[i] *= scale[i];
     substitute(x);
-    for (int t = 0; refines && t < RankTolerance<typename S::Real>::times; ++t) {
+    for (int t = 0; t < times; ++t) {
       for (int i = 0; i < n; ++i) x[i] = select(slight, fma(E[i], x[i], right[i]), right[i]);
       substitute(x);
-    }
-    for (int k = n - 1; k >= 0; --k) {
-      for (int i = k + 1; i < n; ++i) swap_where<S>(pivot[k] == index(i), x[k], x[i]);
     }
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
  private:
-  /// x ← (A + E)⁻¹ x, rows in the order of the pivots.
-  void substitute(S* x) const {
-    for (int k = 0; k < n; ++k) {
-      for (int i = k + 1; i < n; ++i) x[i] = fnma(A[i * n + k], x[k], x[i]);
-    }
-    for (int k = n - 1; k >= 0; --k) {
-      x[k] *= inv_D[k];
-      for (int i = k + 1; i < n; ++i) x[k] = fnma(A[i * n + k], x[i], x[k]);
-      x[k] = select(inv_D[k] > all<S>(0), x[k], all<S>(0));
+  bool waits_;  ///< some row was left in some world that a later pass may take
+
+  static S never() { return all<S>(99); }
+  static S number(int i) { return all<S>(static_cast<typename S::Real>(i)); }
+  S& entry(int i, int j) const { return i > j ? A[i * n + j] : A[j * n + i]; }
+
+  void scale_to_unit_diagonal() {
+    using Tolerance = RankTolerance<typename S::Real>;
+    const S o = all<S>(0), one = all<S>(1);
+    S largest = o;
+    for (int i = 0; i < n; ++i) largest = max(largest, A[i * n + i]);
+    const S least = largest * all<S>(Tolerance::diagonal);
+    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, one / sqrt(reference[i]), o);
+    for (int i = 0; i < n; ++i) {
+      for (int j = first[i]; j <= i; ++j) A[i * n + j] *= scale[i] * scale[j];
     }
   }
 
-  static S index(int i) { return all<S>(static_cast<typename S::Real>(i)); }
+  /// Takes row k as a pivot in the worlds where it is at least `least`, if it was not taken before.
+  void take(int k, S least) {
+    using Tolerance = RankTolerance<typename S::Real>;
+    const S D = A[k * n + k], blur = all<S>(Tolerance::blur), o = all<S>(0);
+    const auto left = pass[k] == never();
+    const auto taken = left & (D > least);
+    waits_ |= simd::any<S>(left & (D > all<S>(Tolerance::pivot)) & (D <= least));
+    if (!simd::any<S>(taken)) return;
+    const S inverse = select(taken, D / fma(D, D, blur * blur), o);
+    inv_D[k] += inverse;
+    E[k] = select(taken, blur * blur / D, E[k]);
+    smallest = select(taken, min(smallest, D), smallest);
+    rank += select(taken, all<S>(1), o);
+    pass[k] = select(taken, number(passes), pass[k]);
+    eliminate(k, inverse, taken);
+  }
 
-  /// Brings the largest remaining diagonal to k, world by world.
-  void choose_pivot(int k) {
-    S best = A[k * n + k];
-    pivot[k] = index(k);
-    for (int i = k + 1; i < n; ++i) {
-      const auto better = A[i * n + i] > best;
-      best = select(better, A[i * n + i], best);
-      pivot[k] = select(better, index(i), pivot[k]);
-    }
-    for (int i = k + 1; i < n; ++i) {
-      const auto here = pivot[k] == index(i);
-      if (!simd::any<S>(here)) continue;
-      for (int j = 0; j < k; ++j) swap_where<S>(here, A[k * n + j], A[i * n + j]);
-      for (int j = k + 1; j < i; ++j) swap_where<S>(here, A[j * n + k], A[i * n + j]);
-      for (int j = i + 1; j < n; ++j) swap_where<S>(here, A[j * n + k], A[j * n + i]);
-      swap_where<S>(here, A[k * n + k], A[i * n + i]);
+  /// A_ij −= A_ik D⁻¹ A_jk,  L_ik = A_ik D⁻¹   for all rows that are left.
+  void eliminate(int k, S inverse, typename S::Mask taken) {
+    const int count = find_met(k);
+    for (int a = 0; a < count; ++a) {
+      const int i = met[a];
+      const S L = column[a] * inverse;
+      for (int b = 0; b <= a; ++b) A[i * n + met[b]] = fnma(L, column[b], A[i * n + met[b]]);
+      S& kept = entry(i, k);
+      kept = select(taken & (pass[i] == never()), L, kept);
     }
   }
 
-  void eliminate(int k) {
+  /// The rows left that row k meets, ascending, and what they have in its column. Rows above k are left only
+  /// where they wait; those that k brings together meet from then on.
+  int find_met(int k) {
     const S o = all<S>(0);
     int count = 0;
-    for (int i = k + 1; i < n; ++i) {
-      if (simd::any<S>(abs(A[i * n + k]) > o)) filled[count++] = i;
+    for (int i = waits_ || passes > 0 ? first[k] : k + 1; i < n; ++i) {
+      if (i == k || (i > k && first[i] > k)) continue;
+      const auto left = pass[i] == never();
+      if (i < k && !simd::any<S>(left)) continue;
+      column[count] = select(left, entry(i, k), o);
+      met[count++] = i;
     }
     for (int a = 0; a < count; ++a) {
-      S* const row = A + filled[a] * n;
-      const S L = row[k] * inv_D[k];
-      for (int b = 0; b <= a; ++b) {
-        const int j = filled[b];
-        row[j] = fnma(L, A[j * n + k], row[j]);
+      const int i = met[a];
+      while (first[i] > met[0]) A[i * n + --first[i]] = o;
+    }
+    return count;
+  }
+
+  /// x ← (A + E)⁻¹ x.
+  void substitute(S* x) const {
+    for (int p = 0; p < passes; ++p) forward(p, x);
+    for (int i = 0; i < n; ++i) x[i] *= inv_D[i];
+    for (int p = passes - 1; p >= 0; --p) backward(p, x);
+  }
+
+  /// x_i −= L_ik x_k for every row k of pass p and the rows i that were taken after it.
+  void forward(int p, S* x) const {
+    const S o = all<S>(0), now = number(p);
+    for (int i = 0; i < n; ++i) {
+      S sum = x[i];
+      for (int k = first[i]; k < i; ++k) sum = fnma(A[i * n + k], column[k], sum);
+      x[i] = select(pass[i] >= now, sum, x[i]);
+      column[i] = select(pass[i] == now, x[i], o);
+    }
+    for (int k = 0; passes > 1 && k < n; ++k) {
+      for (int i = first[k]; i < k; ++i) {
+        x[i] = fnma(A[k * n + i], select(pass[i] > now, column[k], o), x[i]);
       }
     }
-    for (int a = 0; a < count; ++a) A[filled[a] * n + k] *= inv_D[k];
+  }
+
+  /// x_k −= L_ik x_i, likewise.
+  void backward(int p, S* x) const {
+    const S o = all<S>(0), now = number(p);
+    for (int k = 0; p + 1 < passes && k < n; ++k) {
+      S sum = x[k];
+      for (int i = first[k]; i < k; ++i) sum = fnma(A[k * n + i], select(pass[i] > now, x[i], o), sum);
+      x[k] = select(pass[k] == now, sum, x[k]);
+    }
+    for (int i = n - 1; i >= 0; --i) {
+      x[i] = select(inv_D[i] > o, x[i], o);
+      const S known = select(pass[i] >= now, x[i], o);
+      for (int k = first[i]; k < i; ++k) {
+        const S through = passes == 1 ? known : select(pass[k] == now, known, o);
+        x[k] = fnma(A[i * n + k], through, x[k]);
+      }
+    }
   }
 };
 

@@ -13,7 +13,7 @@ void tangent_projector(
     const ModelOf<S>& model, const S* own_q, const S* own_v, S* phi, S* P, Workspace<S> w) {
   const int n = model.own_nv;
   FactoredMechanism<S> factor(model, w);
-  const Rows<S> rows = take_rows(model, w);
+  const Rows<S> rows = take_rows(model, false, w);
   ConstraintInertia<S> inertia(model, w);
   S *const lambda = w.template take<S>(model.rows), *const push = w.template take<S>(n);
   Workspace<S> inner = w;

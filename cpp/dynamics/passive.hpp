@@ -85,9 +85,9 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
   for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
 }
 
-/// Passive generalised forces [N or N·m] in tree coordinates.
+/// The passive forces that joints have of themselves, in tree coordinates.
 template <class S>
-void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
+void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Passive<typename S::Parameter>* p = model.passive + joint.v;
@@ -104,7 +104,17 @@ void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tre
     if (joint.force < 0) continue;
     add_program_force(model.program[joint.force], joint, q + joint.q, v + joint.v, tau + joint.v, w.next);
   }
-  if (model.springs > 0) add_spring_forces(model, q, v, tau, w);
+}
+
+/// Passive generalised forces [N or N·m] in tree coordinates.
+template <class S>
+void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
+  passive_joint_forces(model, q, v, tau, w);
+  if (model.springs == 0) return;
+  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
+  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  spread_carriers(model, q, v, body, columns);
+  add_spring_forces<S>(model, body, columns, tau);
 }
 
 /// Energy stored in the joints' springs and stops [J].

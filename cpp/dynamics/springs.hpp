@@ -66,10 +66,7 @@ void push_at(const ModelOf<S>& model,
 
 /// Adds what every spring and damper does to τ, in tree coordinates.
 template <class S>
-void add_spring_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
-  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  spread_carriers(model, q, v, body, columns);
+void add_spring_forces(const ModelOf<S>& model, const Carrier<S>* body, const Motion<S>* columns, S* tau) {
   for (int k = 0; k < model.springs; ++k) {
     const auto& spring = model.spring[k];
     const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
@@ -80,8 +77,8 @@ void add_spring_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, 
     const S pull = fma(
         all<S>(spring.stiffness), reach - all<S>(spring.length), all<S>(spring.damping) * dot(n, B.v - A.v));
     const Vec3<S> f = pull * n;
-    push_at(model, body, static_cast<const Motion<S>*>(columns), spring.b, at_b, -f, tau);
-    push_at(model, body, static_cast<const Motion<S>*>(columns), spring.a, at_a, f, tau);
+    push_at(model, body, columns, spring.b, at_b, -f, tau);
+    push_at(model, body, columns, spring.a, at_a, f, tau);
   }
 }
 

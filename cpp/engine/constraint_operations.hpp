@@ -39,11 +39,12 @@ struct ConstraintRows {
     const S *own_q = at.own_q(), *own_v = at.own_v();
     const S *q = tree::tree_q(model, own_q, at.w), *v = tree::tree_v(model, own_v, at.w);
     S* const loop_q = at.loop_q();
-    const auto r = constraints::take_rows(model, at.w);
+    const auto r = constraints::take_rows(model, true, at.w);
     constraints::FactoredMechanism<S> factor(model, at.w);
     factor.kinematics(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
+    constraints::name_wrenches(model, r);
     const int rows = model.rows;
     Joined<S> out = {at.w.next};
     out.add(r.g, rows);

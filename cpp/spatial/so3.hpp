@@ -119,10 +119,20 @@ PYSIM_INLINE Vec3<S> log_quaternion(const Quaternion<S>& q) {
   return select(turned, far, near) * u;
 }
 
-/// The rotation vector of a rotation matrix, |φ| ≤ π.
+/// The rotation vector of a rotation matrix, |φ| ≤ π. Small turns, as of what is nearly closed, need no root:
+/// φ = (asin s / s) u,  u = ½ (R − Rᵀ)ᵛ,  s = |u|.
 template <class S>
 PYSIM_INLINE Vec3<S> log(const Mat3<S>& R) {
-  return log_quaternion(quaternion_of(R));
+  constexpr double series[] = {35.0 / 1152, 5.0 / 112, 3.0 / 40, 1.0 / 6, 1};
+  using Real = typename S::Real;
+  const S half = all<S>(Real(0.5)), trace = R.x.x + R.y.y + R.z.z;
+  const Vec3<S> u = half * Vec3<S>{R.y.z - R.z.y, R.z.x - R.x.z, R.x.y - R.y.x};
+  const S square = dot(u, u);
+  const Vec3<S> near = simd::polynomial(square, series) * u;
+  const auto turned = (square >= all<S>(Real(1e-3))) | (trace <= all<S>(0));
+  if (!simd::any<S>(turned)) return near;
+  const Vec3<S> far = log_quaternion(quaternion_of(R));
+  return {select(turned, far.x, near.x), select(turned, far.y, near.y), select(turned, far.z, near.z)};
 }
 
 /// The coefficients of J_l(φ), and sin θ / θ.
@@ -148,11 +158,13 @@ PYSIM_INLINE S inverse_jacobian_kappa(S square) {
   constexpr double series[] = {
       691.0 / 1307674368000, 1.0 / 47900160, 1.0 / 1209600, 1.0 / 30240, 1.0 / 720, 1.0 / 12};
   using Real = typename S::Real;
+  const S near = simd::polynomial(square, series);
+  const auto turned = square >= all<S>(Real(0.1));
+  if (!simd::any<S>(turned)) return near;
   const S x = all<S>(Real(0.5)) * sqrt(square);
   S s, c;
   simd::sincos(x, s, c);
-  const S closed = (all<S>(1) - x * c / s) / square;
-  return select(square < all<S>(Real(0.1)), simd::polynomial(square, series), closed);
+  return select(turned, (all<S>(1) - x * c / s) / square, near);
 }
 
 /// 1 + a φ× + b φ×φ×.

@@ -22,7 +22,7 @@ class Start {
       : system_(system),
         factor_(system.model, w),
         away_(system.model, w),
-        rows_(constraints::take_rows(system.model, w)),
+        rows_(constraints::take_rows(system.model, false, w)),
         inertia_(system.model, w),
         lambda_(w.template take<S>(system.model.rows)) {
     const auto& model = system.model;
@@ -36,7 +36,7 @@ class Start {
   /// Largest |g(q)|.
   S residual(const S* q, const S* v, Workspace<S> w) {
     const auto& model = system_.model;
-    away_.kinematics(tree::tree_q(model, q, w), tree::tree_v(model, v, w), w);
+    away_.place(tree::tree_q(model, q, w), tree::tree_v(model, v, w), w);
     constraints::evaluate_rows(model, away_, system_.loop_q, rows_, false, w);
     constraints::evaluate_relations<S>(model, q, v, nullptr, rows_, w);
     return constraints::largest(static_cast<const S*>(rows_.g), model.rows);

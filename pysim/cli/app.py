@@ -147,7 +147,7 @@ def view(trajectory: Path, /, *, movie: Picture = None, still: Picture = None) -
 
 @app.command
 def plot(trajectory: Path, /, *, output: Output = None) -> None:
-    """Draw positions, velocities and energy over time.
+    """Draw positions, velocities, forces of loops and couplings, and energy over time.
 
     Parameters
     ----------

@@ -30,6 +30,8 @@ def say_summary(scene: Scene, summary: RunSummary) -> None:
     say(f"  energy      {energy_line(summary)}")
     if summary.loops is not None:
         say(f"  loops       {loops_line(summary.loops)}")
+        if summary.loops.strongest:
+            say(f"  loads       {loads_line(summary.loops)}")
     for event in summary.events:
         say(f"  event       {event.name}: {event_line(event)}")
     if summary.stopped_by is not None:
@@ -61,6 +63,14 @@ def loops_line(loops: LoopSummary) -> str:
     """How far they opened, and how near the mechanism came to a position where it could fold."""
     kept = f"closed to {loops.residual:.1e} m, rad and {loops.slip:.1e} a second"
     return f"{kept}; independence at least {loops.independence:.2g}, at t = {loops.nearest:.4g} s"
+
+
+def loads_line(loops: LoopSummary) -> str:
+    """What the loops carried at most: the one of the greatest force, and that of the greatest moment."""
+    pulled = max(loops.strongest, key=lambda load: load.force)
+    bent = max(loops.strongest, key=lambda load: load.moment)
+    moment = f", up to {bent.moment:.4g} N·m in {bent.name!r}" if bent.moment > 0 else ""
+    return f"up to {pulled.force:.4g} N in {pulled.name!r}{moment}"
 
 
 def pose_line(summary: RunSummary) -> str:

@@ -131,13 +131,7 @@ def _identified(
 ) -> Identification:
     base = base_parameters(unknowns)
     _check_count(samples, unknowns.model, base)
-    folds = max(1, min(folds, len(samples) // 2))
-    if using == "torque":
-        triangles = compress_torques(unknowns, samples, folds)
-    else:
-        compress = compress_energies if using == "energy" else compress_momenta
-        triangles = compress(unknowns, samples, folds, interval)
-        _check_intervals(triangles, base, samples, interval)
+    triangles = _compressed(unknowns, samples, base, using, interval, folds)
     names = equation_names(unknowns.model, using)
     if using == "momentum" and triangles.equations > len(names):
         names = (*names, "mass of all [kg]")
@@ -173,6 +167,24 @@ def _identified(
         cross_validation=_cross_validation(triangles, noise, believed, found),
         notes=tuple(notes),
     )
+
+
+def _compressed(
+    unknowns: Unknowns,
+    samples: Samples,
+    base: BaseParameters,
+    using: str,
+    interval: float,
+    folds: int,
+) -> Triangles:
+    """The equations of the whole motion, fold by fold, as triangles."""
+    folds = max(1, min(folds, len(samples) // 2))
+    if using == "torque":
+        return compress_torques(unknowns, samples, folds)
+    compress = compress_energies if using == "energy" else compress_momenta
+    triangles = compress(unknowns, samples, folds, interval)
+    _check_intervals(triangles, base, samples, interval)
+    return triangles
 
 
 def predicted_torque(model: Model, samples: Samples) -> Array:

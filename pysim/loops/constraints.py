@@ -143,12 +143,40 @@ def loop_wrenches(
 
     Body a feels the opposite. Arguments as of `constrained_aba`.
     """
-    forces = _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[1]
-    wrenches = forces[..., None] * constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
+    motion = constrained_motion(
+        model, q, v, tau, f_ext, loop_q=loop_q, threads=threads, passive=passive
+    )
+    return placed(motion.loop_wrenches, out)
+
+
+@dataclass(frozen=True)
+class ConstrainedMotion:
+    """Accelerations under constraints, and what these do."""
+
+    a: Array  # (…, nv)
+    loop_wrenches: Array  # (…, loops, 6) [N, N·m], as of `loop_wrenches`
+    coupling_forces: Array  # λ (…, couplings) [N or N·m]; a coordinate feels λ times its factor
+
+
+def constrained_motion(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    *,
+    loop_q: ArrayLike | None = None,
+    threads: int = 1,
+    passive: bool = False,
+) -> ConstrainedMotion:
+    """Return accelerations, wrenches of the loops and forces of the couplings. Arguments as of `constrained_aba`."""
+    a, forces = _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)
+    unit = constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
+    rows = sum(model.loop_rows)
+    wrenches = (forces[..., None] * unit)[..., :rows, :]
     begins = np.cumsum([0, *model.loop_rows])[:-1]
-    of_loops = wrenches[..., : sum(model.loop_rows), :]
-    total: Array = np.add.reduceat(of_loops, begins, axis=-2) if model.loop_names else of_loops
-    return placed(total, out)
+    total: Array = np.add.reduceat(wrenches, begins, axis=-2) if model.loop_names else wrenches
+    return ConstrainedMotion(a, total, forces[..., rows:])
 
 
 def _solve(

@@ -1,4 +1,4 @@
-"""Positions, velocities and energy over time, each with its unit."""
+"""Positions, velocities, what loops and couplings carry, and energy over time, each with its unit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_POINTS = 4000  # of one line; more are thinned to the extremes of each stre
 
 
 def plot(trajectory: Trajectory, path: str | PathLike[str] | None = None) -> None:
-    """Draw q, v and energy over time into `path`, or show them in a window (None)."""
+    """Draw q, v, forces of loops and couplings, and energy over time into `path`, or show them in a window (None)."""
     if len(trajectory) == 0:
         problem = "has no rows to plot; the run stopped before its first"
         raise TrajectoryError(trajectory.source, problem)
@@ -58,11 +58,12 @@ def _show(trajectory: Trajectory) -> None:
 
 
 def draw(trajectory: Trajectory, figure: Figure) -> None:
-    """Fill a figure: one panel for each unit among q and v, and one for energy."""
+    """Fill a figure: one panel for each unit among q and v, those of the constraints, and one for energy."""
     names, units = trajectory.names, trajectory.units
     panels = [
         *_by_unit("position", trajectory.q, names["coordinates"], units["q"]),
         *_by_unit("velocity", trajectory.v, names["velocities"], units["v"]),
+        *_of_constraints(trajectory),
     ]
     figure.set_size_inches(9.0, 2.3 * (len(panels) + 1))
     axes = np.atleast_1d(figure.subplots(len(panels) + 1, 1, sharex=True))
@@ -90,6 +91,20 @@ def _by_unit(
         chosen = [k for k, other in enumerate(units) if other == unit]
         bracket = f" [{unit}]" if unit not in {"", "1"} else ", quaternion"
         panels.append((what + bracket, values[:, chosen], [names[k] for k in chosen]))
+    return panels
+
+
+def _of_constraints(trajectory: Trajectory) -> list[tuple[str, Array, list[str]]]:
+    """Strength of every loop's force and moment, and of every coupling's force."""
+    names, panels = trajectory.names, []
+    if names["loops"]:
+        loops = list(names["loops"])
+        loads = trajectory.loop_loads
+        for title, load in (("loop's force [N]", loads[..., 0]), ("moment [N·m]", loads[..., 1])):
+            if load.any():
+                panels.append((title, load, loops))
+    if names["couplings"]:
+        panels.append(("coupling [N, N·m]", trajectory.coupling_forces, list(names["couplings"])))
     return panels
 
 

@@ -94,18 +94,8 @@ def _read(
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))
     load_plugins(source, path, allow_code=allow_code)
-    shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
-    gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
-    gather_event_parameters(values)
     problems = Problems(source)
-    _refuse_huge(values, (), problems)
-    try:
-        scene = Scene.model_validate(values)
-    except ValidationError as error:
-        problems.add_invalid(error, Scene)
-        problems.check()
-        raise
-    problems.check()
+    scene = _validated(values, problems)
     package_dirs = (*map(Path, folders), *_package_dirs(scene, path, problems))
     model = _Mechanism(scene, problems, path, package_dirs).build()
     actuators = tuple(
@@ -127,6 +117,22 @@ def _read(
         events=events,
         hold=hold,
     )
+
+
+def _validated(values: dict[str, Any], problems: Problems) -> Scene:
+    """The tables of a scene; raises all that is wrong with their keys and values at once."""
+    shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
+    gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
+    gather_event_parameters(values)
+    _refuse_huge(values, (), problems)
+    try:
+        scene = Scene.model_validate(values)
+    except ValidationError as error:
+        problems.add_invalid(error, Scene)
+        problems.check()
+        raise
+    problems.check()
+    return scene
 
 
 def read_mechanism(

@@ -1,7 +1,7 @@
 """Turns states into rows of a trajectory, in memory and in its file.
 
-A row is (t, q, v, a, kinetic, potential, elastic, poses). States wait until a chunk is full, since
-one batch of many costs the engine little more than one state.
+A row is (t, q, v, a, kinetic, potential, elastic, poses, what loops and couplings do). States wait
+until a chunk is full, since one batch of many costs the engine little more than one state.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from pysim.algorithms import (
     potential_energy,
 )
 from pysim.errors import PysimError, SimulationError
-from pysim.loops import constrained_aba
+from pysim.loops.constraints import constrained_motion
 from pysim.simulation.blame import plugin_fault
 from pysim.spatial import quaternion_from_rotation
-from pysim.trajectory import Events, Trajectory, TrajectoryHeader, TrajectoryWriter, header_visuals
+from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter, header_visuals
 from pysim.trajectory.events import joined
+from pysim.trajectory.record import trajectory_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.compile import Scene
+    from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
 
@@ -82,13 +84,13 @@ class Recorder:
 
     def trajectory(self) -> Trajectory:
         """Everything recorded so far."""
-        t, q, v, a, kinetic, potential, elastic, poses = (
-            np.concatenate(parts) for parts in zip(*self._chunks, strict=True)
-        )
+        shapes = self.header.row_shapes
+        parts = zip(*self._chunks, strict=True)
+        columns = {key: np.concatenate(part) for key, part in zip(shapes, parts, strict=True)}
         name = self.header.name if self._writer is None else str(self._writer.path)
-        events = joined(self._events, q.shape[1], v.shape[1])
-        return Trajectory(
-            self.header, t, q, v, a, kinetic, potential, elastic, poses, self.complete, name, events
+        events = joined(self._events, *shapes["q"], *shapes["v"])
+        return trajectory_of(
+            self.header, columns, complete=self.complete, source=name, events=events
         )
 
     def __enter__(self) -> Self:
@@ -127,7 +129,8 @@ class Recorder:
                 return
 
     def _keep(self, rows: tuple[Array, ...]) -> None:
-        t, q, v, poses = *rows[:3], rows[-1]
+        named = dict(zip(self.header.row_shapes, rows, strict=True))
+        t, q, v, poses = (named[key] for key in ("time", "q", "v", "poses"))
         if not np.isfinite(poses).all():
             k = int(np.argmin(np.isfinite(poses).all(axis=(1, 2))))
             fault = plugin_fault(self.scene.model, q[k], v[k], 0.0) or "a pose is not finite"
@@ -145,28 +148,41 @@ def _reason(error: BaseException | None) -> str:
 
 
 def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> tuple[Array, ...]:
-    """Rows (t, q, v, a, kinetic, potential, elastic, poses) of n states at t (n,) [s]."""
+    """Rows of n states at t (n,) [s], a column for each of a header's `row_shapes`."""
     model = scene.model
     poses = forward_kinematics(model, q)
     quaternions = quaternion_from_rotation(poses[..., :3, :3])
+    a, forces = accelerations_and_forces(scene, t, q, v, loop_q)
     return (
         t,
         q,
         v,
-        acceleration(scene, t, q, v, loop_q),
+        a,
         np.asarray(kinetic_energy(model, q, v)),
         np.asarray(potential_energy(model, q)),
         np.asarray(elastic_energy(model, q)),
         np.concatenate([poses[..., :3, 3], quaternions], axis=-1),
+        *forces,
     )
 
 
-def acceleration(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> Array:
-    """v̇ (n, nv) of n states at t (n,) [s], with actuators, passive forces and constraints."""
+def accelerations_and_forces(
+    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array
+) -> tuple[Array, list[Array]]:
+    """v̇ (n, nv) of n states at t (n,) [s] with actuators and passive forces, and what constraints do.
+
+    That is wrenches of the loops (n, loops, 6) and forces of the couplings (n, couplings), where there are any.
+    """
     model, tau = scene.model, effort(scene, t)
-    if model.rows:
-        return constrained_aba(model, q, v, tau, loop_q=loop_q, passive=True)
-    return aba(model, q, v, tau, passive=True)
+    if not model.rows:
+        return aba(model, q, v, tau, passive=True), []
+    moved = constrained_motion(model, q, v, tau, loop_q=loop_q, passive=True)
+    forces = []
+    if model.loop_names:
+        forces.append(moved.loop_wrenches)
+    if model.coupling_names:
+        forces.append(moved.coupling_forces)
+    return moved.a, forces
 
 
 def effort(scene: Scene, t: Array) -> Array:
@@ -201,4 +217,6 @@ def header_of(scene: Scene) -> TrajectoryHeader:
         visuals=header_visuals((body.geometries for body in model.bodies), model.world_geometries),
         render=asdict(spec.render),
         event_names=tuple(event.name for event in spec.events),
+        loop_names=model.loop_names,
+        coupling_names=model.coupling_names,
     )

@@ -32,6 +32,15 @@ class EventSummary:
 
 
 @dataclass(frozen=True)
+class LoopLoad:
+    """What a loop carried at most: its force, and its moment about the origin of frame B."""
+
+    name: str
+    force: float  # [N]
+    moment: float  # [N·m]
+
+
+@dataclass(frozen=True)
 class LoopSummary:
     """How well loops and couplings were kept over a run."""
 
@@ -39,6 +48,7 @@ class LoopSummary:
     slip: float  # largest rate of it [m/s, rad/s]
     independence: float  # least of the rows; 0 where singular, 1 where furthest from it
     nearest: float  # when that was [s]
+    strongest: tuple[LoopLoad, ...]  # what every loop carried at most
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,14 @@ def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
         slip=float(np.abs(slip).max()),
         independence=float(rows.min()),
         nearest=float(trajectory.t[rows.argmin()]),
+        strongest=_loads(trajectory),
     )
+
+
+def _loads(trajectory: Trajectory) -> tuple[LoopLoad, ...]:
+    most = trajectory.loop_loads.max(axis=0).tolist()
+    names = trajectory.names["loops"]
+    return tuple(LoopLoad(name, *load) for name, load in zip(names, most, strict=True))
 
 
 def _events_of(trajectory: Trajectory, name: str) -> EventSummary:

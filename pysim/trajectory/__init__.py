@@ -18,8 +18,11 @@ Layout, version 1; n output instants, every number a double, every dataset has t
 | `q` `v` `a` | (n, nq) (n, nv) (n, nv) | configuration, velocity, acceleration dv/dt |
 | `energy/kinetic` `potential` `elastic` | (n,) | [J] |
 | `poses` | (n, nbodies, 7) | body frames in the world: x y z [m], quaternion x y z w |
+| `loops/wrenches` | (n, loops, 6) | of each loop on its second body, in frame B about its origin [N, N·m] |
+| `couplings/forces` | (n, couplings) | λ of each coupling; a coordinate feels λ times its factor [N or N·m] |
 | `events/time` `q` `v` `name` | (k,) (k, nq) (k, nv) text | events [s] and their states, if the scene has any |
 | `names/events` | text | what the run looked for |
+| `names/loops` `names/couplings` | text | columns of the two, if the scene has any |
 | `names/joints` `bodies` `frames` `coordinates` `velocities` | text | columns of q, v, poses |
 | `units/coordinates` `velocities` | text | units of the columns of q, v |
 | `frames/body` `frames/pose` | (m,) (m, 4, 4) | body (-1: the world) and pose in it [m] |

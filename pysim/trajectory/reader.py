@@ -13,7 +13,8 @@ import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.events import read_events
-from pysim.trajectory.record import Trajectory, TrajectoryHeader
+from pysim.trajectory.header_file import FORMAT, FORMAT_VERSION, read_header
+from pysim.trajectory.record import Trajectory, trajectory_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-
-FORMAT = "pysim-trajectory"
-FORMAT_VERSION = 1
 
 
 def load_trajectory(path: str | PathLike[str]) -> Trajectory:
@@ -125,7 +123,7 @@ def _check_format(path: Path, file: h5py.File) -> None:
 
 
 def _read(path: Path, file: h5py.File) -> Trajectory:
-    header = _read_header(file)
+    header = read_header(file)
     complete = bool(file.attrs["complete"])
     data = {key: np.asarray(file[key][()], float) for key in header.row_shapes}
     rows = min(len(values) for values in data.values())
@@ -136,12 +134,9 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
             raise TrajectoryError(str(path), problem)
     if not complete:
         rows = _whole_rows(data, rows)
-    t, q, v, a, kinetic, potential, elastic, poses = (values[:rows] for values in data.values())
-    energies = kinetic, potential, elastic
-    events = read_events(file, q.shape[1], v.shape[1])
-    return Trajectory(
-        header, t, q, v, a, *energies, poses, complete=complete, source=str(path), events=events
-    )
+    columns = {key: values[:rows] for key, values in data.items()}
+    events = read_events(file, *header.row_shapes["q"], *header.row_shapes["v"])
+    return trajectory_of(header, columns, complete=complete, source=str(path), events=events)
 
 
 def _whole_rows(data: dict[str, Array], rows: int) -> int:
@@ -151,33 +146,3 @@ def _whole_rows(data: dict[str, Array], rows: int) -> int:
         values = data[key][:rows]
         whole &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     return rows if whole.all() else int(np.argmin(whole))
-
-
-def _read_header(file: h5py.File) -> TrajectoryHeader:
-    attributes = file.attrs
-    x, y, z = (float(number) for number in attributes["gravity"])
-    return TrajectoryHeader(
-        joint_names=_texts(file, "names/joints"),
-        body_names=_texts(file, "names/bodies"),
-        coordinate_names=_texts(file, "names/coordinates"),
-        velocity_names=_texts(file, "names/velocities"),
-        coordinate_units=_texts(file, "units/coordinates"),
-        velocity_units=_texts(file, "units/velocities"),
-        frame_names=_texts(file, "names/frames"),
-        frame_bodies=tuple(int(body) for body in file["frames/body"][()]),
-        frame_poses=np.asarray(file["frames/pose"][()], float),
-        gravity=(x, y, z),
-        integrator=str(attributes["integrator"]),
-        step=float(attributes["step"]),
-        name=str(attributes["name"]),
-        scene_text=str(file["scene/text"].asstr()[()]),
-        overrides=json.loads(file["scene/overrides"].asstr()[()]),
-        version=str(attributes["pysim_version"]),
-        visuals=json.loads(file["visuals"].asstr()[()]),
-        render=json.loads(file["render"].asstr()[()]),
-        event_names=_texts(file, "names/events") if "names/events" in file else (),
-    )
-
-
-def _texts(file: h5py.File, key: str) -> tuple[str, ...]:
-    return tuple(str(text) for text in file[key].asstr()[()])

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
+
+
 def _no_frames() -> Array:
     return np.zeros((0, 4, 4))
 
@@ -52,6 +55,8 @@ class TrajectoryHeader:
     visuals: Sequence[Mapping[str, Any]] = ()
     render: Mapping[str, Any] = field(default_factory=dict)
     event_names: tuple[str, ...] = ()  # what the run looked for
+    loop_names: tuple[str, ...] = ()
+    coupling_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         pairs = (
@@ -74,7 +79,7 @@ class TrajectoryHeader:
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of one row of every dataset, by its name in the file."""
         nq, nv = len(self.coordinate_names), len(self.velocity_names)
-        return {
+        shapes: dict[str, tuple[int, ...]] = {
             "time": (),
             "q": (nq,),
             "v": (nv,),
@@ -84,6 +89,11 @@ class TrajectoryHeader:
             "energy/elastic": (),
             "poses": (len(self.body_names), 7),
         }
+        if self.loop_names:
+            shapes[LOOP_WRENCHES] = (len(self.loop_names), 6)
+        if self.coupling_names:
+            shapes[COUPLING_FORCES] = (len(self.coupling_names),)
+        return shapes
 
 
 @dataclass(frozen=True)
@@ -106,6 +116,7 @@ class Trajectory:
     complete: bool = True
     source: str = "trajectory"
     events: Events = field(default_factory=no_events)
+    constraint_forces: Mapping[str, Array] = field(default_factory=dict)  # by their datasets
 
     def __len__(self) -> int:
         return len(self.t)
@@ -116,8 +127,33 @@ class Trajectory:
         return self.kinetic + self.potential + self.elastic
 
     @property
+    def loop_wrenches(self) -> Array:
+        """Wrench (n, loops, 6) [N, N·m] of every loop on its second body, in frame B about its origin."""
+        return self.constraint_forces.get(LOOP_WRENCHES, np.zeros((len(self), 0, 6)))
+
+    @property
+    def loop_loads(self) -> Array:
+        """Strength (n, loops, 2) of every loop's force [N], and of its moment [N·m] about the origin of frame B."""
+        wrenches = self.loop_wrenches
+        halves = (wrenches[..., :3], wrenches[..., 3:])
+        return np.stack([np.linalg.norm(half, axis=-1) for half in halves], axis=-1)
+
+    @property
+    def coupling_forces(self) -> Array:
+        """λ (n, couplings) [N or N·m] of every coupling; a coordinate feels λ times its factor in it."""
+        return self.constraint_forces.get(COUPLING_FORCES, np.zeros((len(self), 0)))
+
+    @property
+    def columns(self) -> tuple[Array, ...]:
+        """The rows' arrays in the order of `header.row_shapes`."""
+        energies = self.kinetic, self.potential, self.elastic
+        given = self.constraint_forces
+        forces = (given[key] for key in (LOOP_WRENCHES, COUPLING_FORCES) if key in given)
+        return self.t, self.q, self.v, self.a, *energies, self.poses, *forces
+
+    @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of joints, bodies, frames, coordinates (columns of q) and velocities (of v, a)."""
+        """Names of joints, bodies, frames, coordinates (columns of q), velocities (of v, a), loops, couplings."""
         header = self.header
         return {
             "joints": header.joint_names,
@@ -125,6 +161,8 @@ class Trajectory:
             "frames": header.frame_names,
             "coordinates": header.coordinate_names,
             "velocities": header.velocity_names,
+            "loops": header.loop_names,
+            "couplings": header.coupling_names,
         }
 
     @property
@@ -160,8 +198,7 @@ class Trajectory:
         from pysim.trajectory.writer import TrajectoryWriter  # noqa: PLC0415, the writer needs us
 
         with TrajectoryWriter(path, self.header, overwrite=overwrite) as writer:
-            energies = (self.kinetic, self.potential, self.elastic)
-            writer.append(self.t, self.q, self.v, self.a, *energies, self.poses)
+            writer.append(*self.columns)
             writer.append_events(self.events)
             if self.complete:
                 writer.finish()
@@ -195,3 +232,18 @@ class Trajectory:
         poses = self.poses[:, body]
         moved: Array = poses[:, :3] + rotation_matrices(poses[:, 3:]) @ np.asarray(point, float)
         return moved
+
+
+def trajectory_of(
+    header: TrajectoryHeader,
+    columns: Mapping[str, Array],
+    *,
+    complete: bool,
+    source: str,
+    events: Events,
+) -> Trajectory:
+    """Return a trajectory from its arrays, by the names and in the order of `header.row_shapes`."""
+    t, q, v, a, kinetic, potential, elastic, poses, *_ = columns.values()
+    forces = {key: columns[key] for key in (LOOP_WRENCHES, COUPLING_FORCES) if key in columns}
+    energies = kinetic, potential, elastic
+    return Trajectory(header, t, q, v, a, *energies, poses, complete, source, events, forces)

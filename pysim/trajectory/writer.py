@@ -7,17 +7,17 @@ full or a second has passed, then written and flushed at once, so that a kill fi
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from pysim.errors import TrajectoryError
-from pysim.trajectory.events import CHUNK, Events, append_events, create_events, joined
-from pysim.trajectory.reader import FORMAT, FORMAT_VERSION, failure, is_trajectory
+from pysim.trajectory.events import CHUNK, Events, append_events, joined
+from pysim.trajectory.header_file import chunk_rows, write_header
+from pysim.trajectory.reader import failure, is_trajectory
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CHUNK_BYTES = 1 << 16  # of one dataset
 METADATA_BYTES = 1 << 15  # HDF5's own records, more than one flush adds
 LONGEST_REASON = 2000  # characters
 FLUSH_INTERVAL = 1.0  # [s] of wall time
-UNITS = {"time": "s", "energy": "J", "poses": "m (x y z), quaternion (x y z w)"}
 
 
 class TrajectoryWriter:
@@ -58,22 +56,17 @@ class TrajectoryWriter:
         check_output(self.path, overwrite=overwrite)
         self._create()
 
-    def append(
-        self,
-        t: ArrayLike,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        kinetic: ArrayLike,
-        potential: ArrayLike,
-        elastic: ArrayLike,
-        poses: ArrayLike,
-    ) -> None:
-        """Add k rows: t and energies (k,), q (k, nq), v and a (k, nv), poses (k, nbodies, 7)."""
+    def append(self, *columns: ArrayLike) -> None:
+        """Add k rows, an array (k, …) for each of the header's `row_shapes`, in its order.
+
+        t and energies (k,), q (k, nq), v and a (k, nv), poses (k, nbodies, 7), then what loops and couplings do.
+        """
         self._opened()
         shapes = self.header.row_shapes
-        given = (t, q, v, a, kinetic, potential, elastic, poses)
-        rows = {key: np.array(value, float) for key, value in zip(shapes, given, strict=True)}
+        if len(columns) != len(shapes):
+            problem = f"takes {len(shapes)} arrays ({', '.join(shapes)}), got {len(columns)}"
+            raise TrajectoryError(f"{self.path}: rows", problem)
+        rows = {key: np.array(value, float) for key, value in zip(shapes, columns, strict=True)}
         count = rows["time"].size
         for key, shape in shapes.items():
             if rows[key].shape != (count, *shape):
@@ -89,7 +82,7 @@ class TrajectoryWriter:
         self._pending.append(rows)
         waiting = sum(len(block["time"]) for block in self._pending)
         late = time.monotonic() - self._last_flush > FLUSH_INTERVAL
-        if late or waiting >= self._chunk_rows("poses"):
+        if late or waiting >= chunk_rows(self.header, "poses"):
             self.flush()
 
     def append_events(self, events: Events) -> None:
@@ -189,7 +182,7 @@ class TrajectoryWriter:
         """Claim the room for `total` rows; HDF5 cannot read a file that it failed to write."""
         needed = 0
         for key, shape in self.header.row_shapes.items():
-            chunk = self._chunk_rows(key)
+            chunk = chunk_rows(self.header, key)
             chunks = -(-total // chunk) + (-self.rows // chunk)
             needed += chunks * chunk * 8 * int(np.prod(shape, dtype=int))
         self._claim(file, needed)
@@ -207,71 +200,13 @@ class TrajectoryWriter:
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
         try:
             self._file = h5py.File(draft, "w")
-            self._write_header(self._file)
+            write_header(self._file, self.header)
             self._file.flush()
             draft.replace(self.path)
         except (OSError, RuntimeError) as error:
             self._abandon()
             draft.unlink(missing_ok=True)
             raise failure(self.path, "cannot write", error) from error
-
-    def _write_header(self, file: h5py.File) -> None:
-        header = self.header
-        file.attrs.update(
-            {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
-                "complete": False,
-                "pysim_version": header.version,
-                "name": header.name,
-                "scene_sha256": header.scene_hash,
-                "integrator": header.integrator,
-                "step": header.step,
-                "gravity": np.asarray(header.gravity, float),
-            }
-        )
-        for key, shape in header.row_shapes.items():
-            dataset = file.create_dataset(
-                key,
-                shape=(0, *shape),
-                maxshape=(None, *(length or None for length in shape)),
-                chunks=(self._chunk_rows(key), *(max(1, length) for length in shape)),
-                dtype="f8",
-                fillvalue=np.nan,
-            )
-            dataset.attrs["unit"] = self._unit(key)
-        texts: dict[str, str | tuple[str, ...]] = {
-            "names/joints": header.joint_names,
-            "names/bodies": header.body_names,
-            "names/frames": header.frame_names,
-            "names/coordinates": header.coordinate_names,
-            "names/velocities": header.velocity_names,
-            "units/coordinates": header.coordinate_units,
-            "units/velocities": header.velocity_units,
-            "scene/text": header.scene_text,
-            "scene/overrides": _json(header.overrides),
-            "visuals": _json(list(header.visuals)),
-            "render": _json(header.render),
-        }
-        for key, text in texts.items():
-            _write_text(file, key, text)
-        if header.event_names:
-            create_events(file, len(header.coordinate_names), len(header.velocity_names))
-            _write_text(file, "names/events", header.event_names)
-        file["frames/body"] = np.asarray(header.frame_bodies, int)
-        file["frames/pose"] = np.asarray(header.frame_poses, float)
-        file["frames/pose"].attrs["unit"] = "m"
-
-    def _chunk_rows(self, key: str) -> int:
-        numbers = int(np.prod(self.header.row_shapes[key], dtype=int))
-        return max(1, min(1024, CHUNK_BYTES // (8 * max(1, numbers))))
-
-    def _unit(self, key: str) -> str:
-        """One unit for the whole dataset, or where to look for those of its columns."""
-        if key not in {"q", "v", "a"}:
-            return UNITS[key.partition("/")[0]]
-        where = "coordinates" if key == "q" else "velocities"
-        return f"see units/{where}" + (", each per s" if key == "a" else "")
 
 
 def check_output(path: Path, *, overwrite: bool) -> None:
@@ -289,21 +224,3 @@ def check_output(path: Path, *, overwrite: bool) -> None:
     if not overwrite:
         problem = "exists; choose another name, or overwrite it on purpose"
         raise TrajectoryError(str(path), problem)
-
-
-def _json(value: Any) -> str:  # noqa: ANN401, whatever a scene key may hold
-    return json.dumps(value, default=_plain)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    """Turn NumPy numbers and arrays, and anything else that JSON lacks, into what it has."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
-
-
-def _write_text(file: h5py.File, key: str, text: str | tuple[str, ...]) -> None:
-    import h5py  # noqa: PLC0415
-
-    if isinstance(text, str):
-        file.create_dataset(key, data=text, dtype=h5py.string_dtype())
-    else:
-        file.create_dataset(key, data=list(text), shape=(len(text),), dtype=h5py.string_dtype())

@@ -7,22 +7,17 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
+from tests.dynamics.random_states import KINDS, close
 from tests.oracles import spatial
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import MOVING, one_body, random_theta, random_tree
 
 BATCHES = [1, 3, 8, 19]  # below, across and above every pack width
-KINDS = [*MOVING, "fixed", "revolute", "fixed", "prismatic"]
 
 
 def states(model, rng, n):
     q = np.array([model.random_configuration(rng) for _ in range(n)])
     return q, *(rng.normal(size=(n, model.nv)) for _ in range(3))
-
-
-def close(actual, expected, tolerance=1e-11):
-    expected = np.asarray(expected)
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * np.abs(expected).max())
 
 
 @pytest.fixture(params=["tree", "chain", "passive", "mimic"])

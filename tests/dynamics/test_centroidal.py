@@ -7,20 +7,11 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
-from tests.dynamics.test_inertia_matrices import KINDS, along, close, states
-from tests.joints.chains import plugin_chain
+from tests.dynamics.random_states import KINDS, close, states
 from tests.oracles import tree as oracle
+from tests.oracles.differences import time_derivative
 from tests.oracles.mechanisms import random_tree
 from tests.robots import REFERENCE, load_robot, reference_order
-
-
-@pytest.fixture(params=["tree", "chain", "mimic", "plugins"])
-def model(request, rng):
-    if request.param == "plugins":
-        return plugin_chain(rng)
-    kinds = rng.permutation(KINDS)
-    chain, mimic = request.param == "chain", request.param == "mimic"
-    return compile_model(random_tree(rng, kinds, chain=chain, mimic=mimic))
 
 
 def times(A, x):
@@ -46,13 +37,13 @@ def test_map_times_velocity_is_the_momentum(model, rng, isa):
 
 def test_linear_momentum_is_mass_times_the_velocity_of_the_centre(model, rng, isa):
     q, v, _ = states(model, rng)
-    velocity = along(model, q, v, lambda x: pysim.center_of_mass(model, x))
+    velocity = time_derivative(model, q, v, lambda x: pysim.center_of_mass(model, x))
     close(pysim.centroidal_momentum(model, q, v)[:, :3], model.total_mass * velocity, 1e-9)
 
 
 def test_rate_of_the_map_is_its_difference_along_the_motion(model, rng, isa):
     q, v, _ = states(model, rng)
-    expected = along(model, q, v, lambda x: pysim.centroidal_map(model, x))
+    expected = time_derivative(model, q, v, lambda x: pysim.centroidal_map(model, x))
     close(pysim.centroidal_map_time_derivative(model, q, v), expected, 1e-9)
 
 

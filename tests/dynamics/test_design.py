@@ -15,13 +15,12 @@ from pysim.compile import compile_model
 from pysim.inertia import mesh_inertia, moved_derivative
 from pysim.spatial import exp
 from tests.dynamics.every import TETRAHEDRON, tetrahedron
+from tests.dynamics.random_states import KINDS
 from tests.dynamics.test_design_derivatives import moved_parameters, state
 from tests.joints.chains import KINDS as PLUGINS
 from tests.joints.chains import plugin_chain
 from tests.oracles.differences import along
-from tests.oracles.mechanisms import MOVING, random_tree
-
-KINDS = [*MOVING, "fixed", "revolute", "fixed", "prismatic"]
+from tests.oracles.mechanisms import random_tree
 
 
 def close(actual, expected):

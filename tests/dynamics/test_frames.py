@@ -12,47 +12,16 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
+from tests.dynamics.random_states import STATES, close, states
 from tests.joints.chains import KINDS as PLUGINS
 from tests.joints.chains import plugin_chain
 from tests.oracles import tree as oracle
 from tests.oracles.differences import along
-from tests.oracles.mechanisms import MOVING, one_body, random_pose, random_theta, random_tree
+from tests.oracles.mechanisms import one_body, random_pose, random_theta, random_tree
 from tests.oracles.spatial import adjoint, inverse
 from tests.robots import MANIFEST, REFERENCE, load_robot, reference_order
 
-KINDS = [*MOVING, "fixed", "revolute", "fixed", "prismatic"]
 EXPRESSED = ["local", "world", "aligned"]
-STATES = 11  # a pack and single states on every instruction set
-
-
-def states(model, rng, n=STATES):
-    q = np.array([model.random_configuration(rng) for _ in range(n)])
-    return q, *rng.normal(size=(2, n, model.nv))
-
-
-def close(actual, expected, tolerance=1e-11):
-    expected = np.asarray(expected)
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * np.abs(expected).max())
-
-
-@pytest.fixture(params=["tree", "chain", "mimic"])
-def mechanism(request, rng):
-    spec = random_tree(
-        rng,
-        rng.permutation(KINDS),
-        chain=request.param == "chain",
-        mimic=request.param == "mimic",
-    )
-    return compile_model(spec), oracle.Tree(spec)
-
-
-@pytest.fixture(params=["tree", "chain", "mimic", "plugins"])
-def model(request, rng):
-    if request.param == "plugins":
-        return plugin_chain(rng)
-    kinds = rng.permutation(KINDS)
-    chain, mimic = request.param == "chain", request.param == "mimic"
-    return compile_model(random_tree(rng, kinds, chain=chain, mimic=mimic))
 
 
 def expressing(expressed, X_WF):

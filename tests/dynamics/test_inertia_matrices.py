@@ -10,39 +10,11 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
-from tests.joints.chains import plugin_chain
+from tests.dynamics.random_states import KINDS, STATES, close, states
 from tests.oracles import tree as oracle
+from tests.oracles.differences import time_derivative
 from tests.oracles.mechanisms import MOVING, random_tree
 from tests.robots import REFERENCE, load_robot, reference_order
-
-KINDS = [*MOVING, "fixed", "revolute", "fixed", "prismatic"]
-STATES = 11  # a pack and single states on every instruction set
-
-
-def states(model, rng, n=STATES):
-    q = np.array([model.random_configuration(rng) for _ in range(n)])
-    return q, *rng.normal(size=(2, n, model.nv))
-
-
-def close(actual, expected, tolerance=1e-11):
-    expected = np.asarray(expected)
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * np.abs(expected).max())
-
-
-def along(model, q, v, function, h=1e-3):
-    """d/dt of a function of q that moves with velocity v, to sixth order."""
-    weights = {1: 45 / 60, 2: -9 / 60, 3: 1 / 60}
-    at = {s: function(model.integrate(q, s * h * v)) for k in weights for s in (-k, k)}
-    return sum(w * (at[s] - at[-s]) for s, w in weights.items()) / h
-
-
-@pytest.fixture(params=["tree", "chain", "mimic", "plugins"])
-def model(request, rng):
-    if request.param == "plugins":
-        return plugin_chain(rng)
-    kinds = rng.permutation(KINDS)
-    chain, mimic = request.param == "chain", request.param == "mimic"
-    return compile_model(random_tree(rng, kinds, chain=chain, mimic=mimic))
 
 
 def test_inverse_times_inertia_is_one_and_symmetric_to_the_bit(model, rng, isa):
@@ -87,7 +59,7 @@ def test_coriolis_matrix_times_velocity_is_what_rnea_adds_to_gravity(model, rng,
 def test_rate_of_the_inertia_less_twice_the_coriolis_matrix_is_skew(model, rng, isa):
     q, v, _ = states(model, rng)
     C = pysim.coriolis_matrix(model, q, v)
-    close(C + C.swapaxes(1, 2), along(model, q, v, lambda x: pysim.crba(model, x)), 1e-9)
+    close(C + C.swapaxes(1, 2), time_derivative(model, q, v, lambda x: pysim.crba(model, x)), 1e-9)
 
 
 def test_coriolis_matrix_is_linear_in_the_velocity(model, rng, isa):

@@ -9,22 +9,11 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
-from tests.dynamics.test_inertia_matrices import KINDS, close, states
+from tests.dynamics.random_states import close, states
 from tests.joints.chains import plugin_chain
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import make_joint, one_body, random_theta, random_tree
 from tests.oracles.spatial import adjoint, inverse
-
-
-@pytest.fixture(params=["tree", "chain", "mimic"])
-def mechanism(request, rng):
-    spec = random_tree(
-        rng,
-        rng.permutation(KINDS),
-        chain=request.param == "chain",
-        mimic=request.param == "mimic",
-    )
-    return compile_model(spec), oracle.Tree(spec)
 
 
 def columns_of(model, q):

@@ -6,36 +6,11 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
+from tests.dynamics.random_states import STATES, close, states
 from tests.joints.chains import plugin_chain
-from tests.oracles import tree as oracle
-from tests.oracles.mechanisms import MOVING, random_theta, random_tree
+from tests.oracles.mechanisms import random_theta
 from tests.oracles.spatial import spatial_cross, spatial_inertia
 from tests.robots import REFERENCE, load_robot, reference_order
-
-KINDS = [*MOVING, "fixed", "revolute", "fixed", "prismatic"]
-STATES = 11  # a pack and single states on every instruction set
-
-
-def states(model, rng, n=STATES):
-    q = np.array([model.random_configuration(rng) for _ in range(n)])
-    return q, *rng.normal(size=(2, n, model.nv))
-
-
-def close(actual, expected, tolerance=1e-11):
-    expected = np.asarray(expected)
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * np.abs(expected).max())
-
-
-@pytest.fixture(params=["tree", "chain", "mimic"])
-def mechanism(request, rng):
-    spec = random_tree(
-        rng,
-        rng.permutation(KINDS),
-        chain=request.param == "chain",
-        mimic=request.param == "mimic",
-    )
-    return compile_model(spec), oracle.Tree(spec)
 
 
 def test_columns_are_the_torques_of_unit_parameters_alone(mechanism, rng, isa):

@@ -23,6 +23,12 @@ def along(function, n):
     return np.stack(columns, axis=-1)
 
 
+def time_derivative(model, q, v, function, h=1e-3):
+    """d/dt of a function of q that moves with velocity v."""
+    at = {s: function(model.integrate(q, s * h * v)) for k, _ in STENCIL for s in (-k, k)}
+    return sum(weight * (at[k] - at[-k]) for k, weight in STENCIL) / h
+
+
 def derivatives(function, integrate, q, v, x):
     """(∂/∂q, ∂/∂v, ∂/∂x) of function(q, v, x)."""
     n = len(v)

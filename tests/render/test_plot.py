@@ -51,6 +51,21 @@ def test_lines_that_share_a_unit_share_a_panel() -> None:
     assert figure.axes[-1].get_xlabel() == "time [s]"
 
 
+def test_what_loops_and_couplings_carry_has_panels_of_its_own() -> None:
+    trajectory = cart(loop_names=("left", "right"), coupling_names=("gear",))
+    wrenches = np.zeros((len(trajectory), 2, 6))
+    wrenches[:, 1, :3] = [3.0, 0.0, 4.0]
+    forces = {"loops/wrenches": wrenches, "couplings/forces": np.ones((len(trajectory), 1))}
+    figure = Figure()
+    draw(dataclasses.replace(trajectory, constraint_forces=forces), figure)
+    panels = {axis.get_ylabel(): axis for axis in figure.axes}
+    assert "moment [N·m]" not in panels  # there is none
+    (left, right) = panels["loop's force [N]"].lines
+    assert not np.any(left.get_ydata())
+    np.testing.assert_allclose(np.asarray(right.get_ydata()), 5.0)
+    assert len(panels["coupling [N, N·m]"].lines) == 1
+
+
 def test_a_hundred_lines_share_one_note_instead_of_a_legend() -> None:
     names = tuple(f"hinge{k}" for k in range(100))
     trajectory = cart(coordinate_names=names, coordinate_units=("rad",) * 100)

@@ -14,6 +14,7 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.compile import compile_model
+from tests.dynamics.random_states import KINDS
 from tests.oracles import springs, stepping
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import MOVING, random_tree
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-KINDS = [*MOVING, "fixed", "revolute", "fixed", "prismatic"]
 SCHEMES = {"semi_implicit": stepping.semi_implicit, "rk4": stepping.rk4}
 
 

@@ -1,0 +1,154 @@
+"""The tree of a specification as the engine takes it: what is fixed is welded, joints stand depth first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import JointError, ModelError, did_you_mean
+from pysim.inertia import move_theta
+from pysim.model import Body, Model, Ties
+from pysim.motion import motion_of
+from pysim.scene.mimic import leading
+from pysim.ties import describe_ties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
+    from pysim.shapes import Geometry
+
+
+@dataclass
+class Carrier:
+    """A moving body, or the world (index -1), with everything welded to it."""
+
+    index: int
+    name: str
+    theta: NDArray[np.float64] = field(default_factory=lambda: np.zeros(10))
+    geometries: list[Geometry] = field(default_factory=list)
+
+
+class Builder:
+    """Walks the joints depth first and collects what the engine needs."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+        self.world = Carrier(-1, "world")
+        self.carriers: list[Carrier] = []
+        self.joints: list[JointSpec] = []
+        self.descriptions: list[dict[str, object]] = []
+        self.frames: dict[str, tuple[int, NDArray[np.float64]]] = {}
+        self._bodies = {body.name: body for body in spec.bodies}
+        self._placed: dict[str, tuple[Carrier, NDArray[np.float64]]] = {
+            "world": (self.world, np.eye(4))
+        }
+
+    def children(self, body: str) -> Iterator[JointSpec]:
+        return (joint for joint in self.spec.joints if joint.parent == body)
+
+    def add_children(self, name: str, carrier: Carrier, pose: NDArray[np.float64]) -> None:
+        """Add every joint below the body `name`, which sits at `pose` in its carrier."""
+        pending = [(joint, carrier, pose) for joint in reversed(list(self.children(name)))]
+        while pending:
+            joint, carrier, pose = pending.pop()
+            at = pose @ joint.at
+            if joint.type == "fixed":
+                child, child_pose = carrier, at
+            else:
+                child = self._add_moving(joint, carrier, at)
+                child_pose = np.eye(4)
+            self._weld(self._bodies[joint.child], child, child_pose)
+            pending += [(j, child, child_pose) for j in reversed(list(self.children(joint.child)))]
+
+    def _add_moving(self, joint: JointSpec, parent: Carrier, at: NDArray[np.float64]) -> Carrier:
+        carrier = Carrier(len(self.carriers), joint.child)
+        self.carriers.append(carrier)
+        motion = motion_of(joint)
+        self.joints.append(joint)
+        passive = np.column_stack(
+            [
+                joint.damping,
+                joint.stiffness,
+                joint.friction,
+                joint.friction_width,
+                joint.lower,
+                joint.upper,
+                joint.stop_stiffness,
+                joint.stop_damping,
+            ]
+        )
+        self.descriptions.append(
+            {
+                "name": joint.name,
+                **motion.description,
+                "parent": parent.index,
+                "placement": (at @ motion.at).ravel().tolist(),
+                "follows": -1,
+                "ratio": 1.0,
+                "offset": 0.0,
+                "rest": list(joint.rest),
+                "armature": list(joint.armature),
+                "passive": passive.tolist(),
+            }
+        )
+        return carrier
+
+    def carries(self, carrier: Carrier, body: BodySpec) -> bool:
+        return self._placed[body.name][0] is carrier
+
+    def _weld(self, body: BodySpec, carrier: Carrier, pose: NDArray[np.float64]) -> None:
+        carrier.theta = carrier.theta + move_theta(body.theta, pose)
+        carrier.geometries += [g.moved(pose) for g in body.geometries]
+        self.frames[body.name] = (carrier.index, pose)
+        self._placed[body.name] = (carrier, pose)
+
+    def add_frames(self) -> None:
+        for frame in self.spec.frames:
+            carrier, pose = self._placed[frame.body]
+            self.frames[frame.name] = (carrier.index, pose @ frame.pose)
+
+    def build(self) -> Model:
+        for joint, description in zip(self.joints, self.descriptions, strict=True):
+            if joint.mimic is not None:
+                leader, ratio, offset = self._leader(joint)
+                description |= {"follows": leader, "ratio": ratio, "offset": offset}
+        return Model(
+            self.descriptions,
+            self.spec.gravity,
+            spec=self.spec,
+            joints=tuple(self.joints),
+            bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
+            world_geometries=tuple(self.world.geometries),
+            frames=self.frames,
+            ties=self._ties(),
+        )
+
+    def _ties(self) -> Ties:
+        """Loops, couplings and springs; joints that Python computes cannot be projected onto them."""
+        spec = self.spec
+        for joint, description in zip(self.joints, self.descriptions, strict=True):
+            if "callback" in description and (spec.loops or spec.couplings):
+                problem = (
+                    f"joint {joint.name!r} is computed by Python, which loops and couplings cannot wait for; "
+                    "write it so that it can be traced"
+                )
+                raise ModelError(joint.where, problem)
+        return describe_ties(spec, self._placed, self.joints)
+
+    def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
+        """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""
+        index = {other.name: k for k, other in enumerate(self.joints)}
+        try:
+            mimic = leading(joint, {other.name: other for other in self.joints})
+        except JointError as error:
+            raise ModelError(joint.where, error.problem) from error
+        assert mimic is not None
+        if mimic.joint not in index:
+            problem = f"joint {joint.name!r} follows {mimic.joint!r}, which is no moving joint"
+            raise ModelError(joint.where, problem + did_you_mean(mimic.joint, index))
+        return index[mimic.joint], mimic.ratio, mimic.offset
