@@ -9,6 +9,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimError
+from pysim.loops import mobility
 
 TREE = """
 gravity = [0, 0, 0]
@@ -167,6 +168,44 @@ def test_a_scene_couples_by_a_function_of_its_own_file(tmp_path: Path) -> None:
     turned, lifted = trajectory.q.T
     assert turned[-1] > 0.3
     assert abs(lifted - 0.3 * (1 - np.cos(turned))).max() < 1e-12
+
+
+THREAD = """
+from pysim.joints import Joint, Pose, joint, real
+
+
+@joint("test_thread")
+class Thread(Joint):
+    pitch: float  # [m/rad]
+    push: float = 0.0  # [N·m]
+    coordinates = real("turn")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.turn) @ Pose.translate(0, 0, self.pitch * q.turn)
+
+    def force(self, q, v):
+        return self.push + 0 * q.turn
+"""
+
+
+def threaded(tmp_path: Path, keys: str) -> Path:
+    """A free body in a threaded nut, closed as a loop."""
+    (tmp_path / "thread.py").write_text(THREAD, "utf-8")
+    path = tmp_path / "scene.toml"
+    body = '[[body]]\nname = "a"\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n'
+    free = '[[joint]]\nname = "f"\ntype = "free"\nchild = "a"\n'
+    loop = LOOP + f'type = "test_thread"\nb = "a"\n{keys}\n'
+    path.write_text('plugins = ["thread.py"]\n' + body + free + loop, "utf-8")
+    return path
+
+
+def test_a_loop_takes_keys_of_its_plugin_that_other_loops_have_too(tmp_path: Path) -> None:
+    with pytest.warns(pysim.PysimWarning, match="a test_thread joint acts where it is a"):
+        scene = pysim.load_scene(threaded(tmp_path, "pitch = 0.1"), allow_code=True)
+    assert scene.spec.model.loops[0].parameters == {"pitch": 0.1, "push": 0.0}
+    assert mobility(scene.model, scene.state.q).degrees == 1
+    with pytest.raises(PysimError, match=r"loop\[0\].ptch: unknown key; did you mean 'pitch'"):
+        pysim.load_scene(threaded(tmp_path, "ptch = 0.1"), allow_code=True)
 
 
 def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path: Path) -> None:
