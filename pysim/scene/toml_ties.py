@@ -125,7 +125,7 @@ class TieReader:
         if kind.has_force:
             place = self.problems.source.where(path)
             text = (
-                f"the force of a {kind.name} joint acts where it is a [[joint]]; this loop holds frame B on the joint's "
+                f"the force of a {kind.name} joint acts where it is a [[joint]]; this loop holds frame B on its "
                 "motion and leaves the force out"
             )
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
