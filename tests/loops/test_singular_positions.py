@@ -44,7 +44,7 @@ def test_implicit_steps_of_any_length_pass_it(integrator: str, step: float) -> N
     run = pysim.simulate(scene)
     posts = [scene.model.joint_names.index(f"pivot{k}") for k in range(3)]
     exact = solve_ivp(
-        lambda t, y: [y[1], -3.5 * G * np.cos(y[0]) / 3],
+        lambda _, y: [y[1], -3.5 * G * np.cos(y[0]) / 3],
         (0, 1.5),
         [np.pi / 2, -1.0],
         t_eval=run.t,
