@@ -15,16 +15,14 @@ namespace pysim::constraints {
 template <class S>
 struct ConstraintInertia {
   int rows, nv;
-  S* Y;          ///< (rows, nv)
-  S* scaled;     ///< [nv] a row of Y D⁻¹
-  S* reference;  ///< [rows]
+  S* Y;       ///< (rows, nv), of each row the coordinates of its way
+  S* scaled;  ///< Y D⁻¹, likewise
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
     Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
-    scaled = w.template take<S>(nv);
+    scaled = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
     Lambda.n = rows;
-    Lambda.reference = reference = w.template take<S>(rows);
     Lambda.A = w.template take<S>(std::ptrdiff_t{1} * rows * rows);
     Lambda.inv_D = w.template take<S>(rows);
     Lambda.scale = w.template take<S>(rows);
@@ -34,35 +32,57 @@ struct ConstraintInertia {
     Lambda.right = w.template take<S>(rows);
     Lambda.met = w.take_indices(rows);
     Lambda.first = w.take_indices(rows);
+    Lambda.last = w.take_indices(rows);
   }
 
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
     const auto& model = factor.model;
-    for (int i = 0; i < rows * nv; ++i) Y[i] = r.J[i];
     for (int i = 0; i < rows; ++i) {
-      factor.forward(model.row_way[i], Y + i * nv);
-      multiply_rows(factor, i);
+      const tree::Way& way = model.row_way[i];
+      const int* const coordinate = model.way + way.first_v;
+      S *const y = Y + i * nv, *const by_D = scaled + i * nv;
+      for (int m = 0; m < way.nv; ++m) y[m] = r.J[i * nv + m];
+      factor.forward(way, y);
+      for (int m = 0; m < way.nv; ++m) by_D[m] = y[m] * factor.inv_D[coordinate[m]];
     }
-    refer(model, r);
+    for (int n = 0; n < model.meetings; ++n) {
+      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(model.meeting[n]);
+      multiply(model, model.meeting[n]);
+    }
+    scale(model, r);
     Lambda.factorise();
   }
 
-  /// Row i of Y D⁻¹ Yᵀ, up to its diagonal: with those rows before it that reach a body it reaches.
-  void multiply_rows(const FactoredMechanism<S>& factor, int i) {
-    const auto& model = factor.model;
-    const tree::Meeting& meeting = model.row_meeting[i];
-    const int* const met = model.met + meeting.first;
-    S* const row = Lambda.A + i * rows;
-    Lambda.first[i] = met[0];
-    for (int j = met[0]; j < i; ++j) row[j] = all<S>(0);
-    for (int k = 0; k < nv; ++k) scaled[k] = Y[i * nv + k] * factor.inv_D[k];
-    for (int n = 0; n < meeting.count; ++n) row[met[n]] = product(model, i, met[n]);
+  /// Rows begin with the first that they meet.
+  void begin_rows(const tree::Meeting& meeting) {
+    for (int i = meeting.row; i < meeting.end; ++i) {
+      Lambda.first[i] = meeting.other;
+      for (int j = meeting.other; j < meeting.row; ++j) Lambda.A[i * rows + j] = all<S>(0);
+    }
   }
 
-  /// The largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
-  void refer(const ModelOf<S>& model, const Rows<S>& r) {
-    const S half = all<S>(typename S::Real(0.5)), o = all<S>(0);
-    for (int i = 0; i < rows; ++i) reference[i] = Lambda.A[i * rows + i];
+  /// Y D⁻¹ Yᵀ of rows that meet.
+  void multiply(const ModelOf<S>& model, const tree::Meeting& meeting) {
+    const tree::Shared* const shared = model.shared + meeting.first;
+    for (int i = meeting.row; i < meeting.end; ++i) {
+      for (int j = meeting.other; j < meeting.other_end && j <= i; ++j) {
+        S sum = all<S>(0);
+        for (int n = 0; n < meeting.runs; ++n) {
+          const S *const y = scaled + i * nv + shared[n].own, *const z = Y + j * nv + shared[n].other;
+          for (int m = 0; m < shared[n].count; ++m) sum = fma(y[m], z[m], sum);
+        }
+        Lambda.A[i * rows + j] = sum;
+      }
+    }
+  }
+
+  /// 1/√ of the largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
+  void scale(const ModelOf<S>& model, const Rows<S>& r) {
+    const S half = all<S>(typename S::Real(0.5)), o = all<S>(0), one = all<S>(1);
+    for (int i = 0; i < model.relations; ++i) {
+      const int row = model.relation[i].row;
+      Lambda.scale[row] = one / sqrt(Lambda.A[row * rows + row]);
+    }
     for (int k = 0; k < model.loops; ++k) {
       const Loop& loop = model.loop[k];
       S of_positions = o, of_turns = o;
@@ -72,59 +92,55 @@ struct ConstraintInertia {
         of_positions = max(of_positions, select(holds_position, size, o));
         of_turns = max(of_turns, select(holds_position, o, size));
       }
+      const S position = one / sqrt(of_positions);
+      const S turn = simd::any<S>(of_turns > o) ? one / sqrt(of_turns) : o;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        reference[i] = select(dot(r.W[i].f, r.W[i].f) > half, of_positions, of_turns);
+        Lambda.scale[i] = select(dot(r.W[i].f, r.W[i].f) > half, position, turn);
       }
     }
-  }
-
-  /// Yᵢ D⁻¹ Yⱼᵀ, over the bodies that lie on both rows' ways; `scaled` is Yᵢ D⁻¹.
-  S product(const ModelOf<S>& model, int i, int j) const {
-    const S* const z = Y + j * nv;
-    S sum = all<S>(0);
-    if (model.coupled) {
-      for (int k = 0; k < nv; ++k) sum = fma(scaled[k], z[k], sum);
-      return sum;
-    }
-    const tree::Way &own = model.row_way[i], &other = model.row_way[j];
-    const int *a = model.way + own.first, *b = model.way + other.first;
-    for (const int *const a_end = a + own.count, *const b_end = b + other.count; a < a_end && b < b_end;) {
-      if (*a == *b) {
-        const Joint& joint = model.joint[*a];
-        for (int k = joint.v; k < joint.v + joint.nv; ++k) sum = fma(scaled[k], z[k], sum);
-      }
-      const int at = *a;  // both descend
-      a += *b <= at;
-      b += at <= *b;
-    }
-    return sum;
   }
 
   /// x = M⁻¹ Jᵀ λ.
   void push(FactoredMechanism<S>& factor, const S* lambda, S* x) const {
     for (int k = 0; k < nv; ++k) x[k] = all<S>(0);
     for (int i = 0; i < rows; ++i) {
-      for (int k = 0; k < nv; ++k) x[k] = fma(lambda[i], Y[i * nv + k], x[k]);
+      const tree::Way& way = factor.model.row_way[i];
+      const int* const k = factor.model.way + way.first_v;
+      for (int m = 0; m < way.nv; ++m) x[k[m]] = fma(lambda[i], Y[i * nv + m], x[k[m]]);
     }
     factor.backward(x);
   }
 };
 
-/// Passive forces in tree coordinates; springs between bodies hang where these were placed already.
+/// The external wrenches, `f_ext` (may be null) and those of springs, which hang where the bodies were
+/// placed.
 template <class S>
-void passive_forces(const FactoredMechanism<S>& factor, const S* q, const S* v, S* tau, Workspace<S> w) {
+const Force<S>* with_springs(const FactoredMechanism<S>& factor, const Force<S>* f_ext, Workspace<S>& w) {
   const auto& model = factor.model;
-  dynamics::passive_joint_forces(model, q, v, tau, w);
-  if (model.springs == 0) return;
-  auto* const carrier = w.template take<dynamics::Carrier<S>>(model.bodies);
-  for (int b = 0; b < model.bodies; ++b) {
-    carrier[b] = {factor.body[b].X_PB, factor.X_WB[b], factor.body[b].V};
+  if (model.springs == 0) return f_ext;
+  Force<S>* const F = w.template take<Force<S>>(model.bodies);
+  for (int b = 0; b < model.bodies; ++b) F[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
+  const auto end = [&](int b, const Vec3<S>& at) -> dynamics::SpringEnd<S> {
+    if (b < 0) return {at, spatial::zero3<S>()};
+    return dynamics::spring_end(factor.X_WB[b], factor.body[b].V, at);
+  };
+  const auto hang = [&](int b, const Vec3<S>& at, const Vec3<S>& f) {
+    if (b < 0) return;
+    const Vec3<S> f_B = transpose_times(factor.X_WB[b].R, f);
+    F[b] += {f_B, cross(at, f_B)};
+  };
+  for (int k = 0; k < model.springs; ++k) {
+    const auto& spring = model.spring[k];
+    const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
+    const Vec3<S> f = dynamics::spring_pull(spring, end(spring.a, at_a), end(spring.b, at_b));
+    hang(spring.a, at_a, f);
+    hang(spring.b, at_b, -f);
   }
-  dynamics::add_spring_forces(model, carrier, static_cast<const Motion<S>*>(factor.columns), tau);
+  return F;
 }
 
 /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
-/// φ of the loops follows q.
+/// φ of the loops follows q, but for that of hinges.
 template <class S>
 void constrained_acceleration(const ModelOf<S>& model,
                               const S* own_q,
@@ -139,11 +155,12 @@ void constrained_acceleration(const ModelOf<S>& model,
   const S* q = tree::tree_q(model, own_q, w);
   const S* v = tree::tree_v(model, own_v, w);
   FactoredMechanism<S> factor(model, w);
-  factor.move(q, v, f_ext, w);
+  factor.move(q, v, w);
   S* force = nullptr;
   if (passive && model.has_passive) {
     force = w.template take<S>(model.nv);
-    passive_forces(factor, q, v, force, w);
+    dynamics::passive_joint_forces(model, q, v, force, w);
+    f_ext = with_springs(factor, f_ext, w);
   }
   factor.accelerate(q, v, tau, force, f_ext, a, w);
   const Rows<S> rows = take_rows(model, true, w);

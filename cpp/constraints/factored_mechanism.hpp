@@ -42,11 +42,10 @@ struct FactoredMechanism {
     acceleration = w.template take<Motion<S>>(m.bodies);
   }
 
-  /// Places the bodies and gives them their velocities and the forces that these and `f_ext` (may be null)
-  /// ask.
-  void move(const S* q, const S* v, const Force<S>* f_ext, Workspace<S> w) {
+  /// Places the bodies and gives them their velocities, and the forces that these ask.
+  void move(const S* q, const S* v, Workspace<S> w) {
     const tree::Turns<S> turns = tree::turns(q, model.nq, w);
-    dynamics::spread_velocity(model, q, v, f_ext, body, columns, turns);
+    dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, turns);
     place_in_world();
   }
 
@@ -71,6 +70,7 @@ struct FactoredMechanism {
     if (!model.coupled) {
       S* const sum = w.template take<S>(model.nv);
       for (int i = 0; i < model.nv; ++i) sum[i] = force == nullptr ? tau[i] : tau[i] + force[i];
+      for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) body[b].pA = body[b].pA - f_ext[b];
       dynamics::reduce_to_root(model, static_cast<const S*>(sum), body, columns, elimination);
       dynamics::spread_acceleration(model, columns, elimination, body, a);
       for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
@@ -89,7 +89,7 @@ struct FactoredMechanism {
 
   /// Factors M(q), and places the bodies.
   void factorise(const S* q, const S* v, Workspace<S> w) {
-    move(q, v, nullptr, w);
+    move(q, v, w);
     if (model.coupled) return factorise_dense(q, w);
     S* const none = w.template take<S>(model.nv);
     for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
@@ -99,16 +99,16 @@ struct FactoredMechanism {
 
   /// The bodies' motion at v̇ = 0; keeps the factors.
   void kinematics(const S* q, const S* v, Workspace<S> w) {
-    move(q, v, nullptr, w);
+    move(q, v, w);
     spread_accelerations(nullptr);
   }
 
-  /// y = L⁻¹ τ in place, on the user's coordinates; τ is zero but for the coordinates of `way`.
-  void forward(const tree::Way& way, S* tau) {
+  /// y = L⁻¹ τ in place, for τ that is zero but for the coordinates of `way`, in their order.
+  void forward(const tree::Way& way, S* y) {
     if (model.coupled) {
       const int n = model.own_nv;
       for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < i; ++j) tau[i] = fnma(dense[i * n + j] * inv_D[j], tau[j], tau[i]);
+        for (int j = 0; j < i; ++j) y[i] = fnma(dense[i * n + j] * inv_D[j], y[j], y[i]);
       }
       return;
     }
@@ -118,10 +118,10 @@ struct FactoredMechanism {
       const int b = bodies[n];
       const Joint& joint = model.joint[b];
       Force<S> push = p[b];
-      for (int i = joint.nv - 1; i >= 0; --i) {
+      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
         const int k = joint.v + i;
-        tau[k] -= dot(tree::axis(joint, columns, i), push);
-        push = fma(inv_D[k] * tau[k], elimination[k].U, push);
+        *y -= dot(tree::axis(joint, columns, i), push);
+        push = fma(inv_D[k] * *y, elimination[k].U, push);
       }
       if (joint.parent >= 0) p[joint.parent] += to_parent(body[b].X_PB, push);
     }

@@ -81,40 +81,54 @@ S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
   return sqrt(size);
 }
 
-/// The fit of a hinge in closed form:  φ is the angle by which Rz(φ)ᵀ R has no turn about z left.
+/// Where a hinge fits best in closed form:  φ is the angle by which Rz(φ)ᵀ R has no turn about z left.
 ///
-///     T⁻¹ X_AB = (R, p):   cos φ ∝ R_xx + R_yy,  sin φ ∝ R_yx − R_xy
-///
-/// φ keeps its whole turns; e is of the angle that fits, so it needs no sine of φ.
+///     T⁻¹ X_AB = (R, p)      cos φ ∝ R_xx + R_yy,  sin φ ∝ R_yx − R_xy
 template <class S>
-void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi, LoopFit<S>& f) {
-  using Real = typename S::Real;
-  const Joint& joint = closure.joint[k];
-  const S o = all<S>(0), one = all<S>(1);
+struct HingeFit {
+  Mat3<S> R;
+  S cosine, sine;
+
+  HingeFit(const Pose<S>& T, const Pose<S>& X_AB)
+      : R(transpose_times(T.R, X_AB.R)), cosine(R.x.x + R.y.y), sine(R.x.y - R.y.x) {}
+};
+
+/// e at the angle that fits, without its sine.
+template <class S>
+void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, LoopFit<S>& f) {
   const Pose<S> T = tree::placement<S>(closure.constants[k]);
-  const Mat3<S> R = transpose_times(T.R, X_AB.R);
-  const S cosine = R.x.x + R.y.y, sine = R.x.y - R.y.x;
-  const S length = sqrt(fma(sine, sine, cosine * cosine));
-  const auto known = length > o;  // tilted by half a turn, every angle fits alike
-  const S inverse = one / length, c = select(known, inverse * cosine, one),
-          s = select(known, inverse * sine, o);
-
-  const S tolerance = all<S>(FitTolerance<Real>::step) * fit_size(joint, X_AB, static_cast<const S*>(phi));
-  S& angle = phi[joint.q];
-  const S left = simd::atan2(sine, cosine) - angle, turns = left * all<S>(Real(0.15915494309189533577));
-  const S whole = (turns + simd::rounder<S>()) - simd::rounder<S>();
-  const S step = fnma(whole, all<S>(Real(6.28318530717958647692)), left);
-  angle += select((abs(step) > tolerance) & known, step, o);
-
+  const HingeFit<S> best(T, X_AB);
+  const S length = sqrt(fma(best.sine, best.sine, best.cosine * best.cosine));
+  const auto known = length > all<S>(0);  // tilted by half a turn, every angle fits alike
+  const S inverse = all<S>(1) / length;
+  const S c = select(known, inverse * best.cosine, all<S>(1));
+  const S s = select(known, inverse * best.sine, all<S>(0));
   const auto back = [&](const Vec3<S>& u) {  // Rz(φ)ᵀ u
     return Vec3<S>{fma(s, u.y, c * u.x), fnma(s, u.x, c * u.y), u.z};
   };
-  split_along(joint, static_cast<const Motion<S>*>(nullptr), f.split);
+  split_along(closure.joint[k], static_cast<const Motion<S>*>(nullptr), f.split);
   const Vec3<S> p = transpose_times(T.R, X_AB.p - T.p);
-  f.split.split(spatial::log(Pose<S>{{back(R.x), back(R.y), back(R.z)}, back(p)}), f.parts);
+  const Pose<S> left = {{back(best.R.x), back(best.R.y), back(best.R.z)}, back(p)};
+  f.split.split(spatial::log(left), f.parts);
 }
 
-/// Moves the φ of loop k to where the joint fits X_AB best, starting from where it is.
+/// Turns the φ of a hinge to where it fits; it keeps its whole turns, and stays as it is where it fits
+/// already.
+template <class S>
+void follow_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) {
+  using Real = typename S::Real;
+  const HingeFit<S> best(tree::placement<S>(closure.constants[k]), X_AB);
+  S& angle = phi[closure.joint[k].q];
+  const S left = simd::atan2(best.sine, best.cosine) - angle;
+  const S turns = left * all<S>(Real(0.15915494309189533577));
+  const S whole = (turns + simd::rounder<S>()) - simd::rounder<S>();
+  const S step = fnma(whole, all<S>(Real(6.28318530717958647692)), left);
+  const S tolerance = all<S>(FitTolerance<Real>::step) * (abs(angle) + all<S>(1));
+  const auto moves = (abs(step) > tolerance) & (abs(best.sine) + abs(best.cosine) > all<S>(0));
+  angle += select(moves, step, all<S>(0));
+}
+
+/// Moves the φ of loop k to where the joint fits X_AB best, starting from where it is. A hinge needs no φ.
 ///
 /// A world whose φ fits already is left as it is to the last bit.
 template <class S>
@@ -123,7 +137,7 @@ void fit_coordinates(
   using Tolerance = FitTolerance<typename S::Real>;
   const Joint& joint = closure.joint[k];
   const S o = all<S>(0);
-  if (joint.shape == tree::Shape::revolute) return fit_hinge(closure, k, X_AB, phi, f);
+  if (joint.shape == tree::Shape::revolute) return fit_hinge(closure, k, X_AB, f);
   const S tolerance = all<S>(Tolerance::step) * fit_size(joint, X_AB, static_cast<const S*>(phi));
   if (joint.shape == tree::Shape::helical) count_turns(closure, k, X_AB, phi);
   fit(closure, k, X_AB, static_cast<const S*>(phi), columns, f);
@@ -208,7 +222,7 @@ void wheel_rows(const RelativeMotion<S>& motion, S radius, LoopRows<S>& out) {
   out.bias[2] = wheel.row(wheel.s, wheel.s_rate, motion.V, out.W[2]);
 }
 
-/// The rows of loop k; φ of its joint is moved to where it fits.
+/// The rows of loop k; φ of its joint is moved to where it fits, but for a hinge's.
 template <class S>
 void loop_rows(const ModelOf<S>& model,
                int k,

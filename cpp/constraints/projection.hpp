@@ -95,6 +95,7 @@ Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Worksp
     correction(rows.gd);
     for (int i = 0; i < nv; ++i) own_v[i] += select(aside, step[i], none);
   }
+  follow_hinges(model, factor, phi);
   return {largest(rows.g, model.rows), inertia.Lambda.rank};
 }
 

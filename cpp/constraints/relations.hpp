@@ -39,7 +39,8 @@ void evaluate_relations(const ModelOf<S>& model,
                         Workspace<S> w) {
   for (int k = 0; k < model.relations; ++k) {
     const auto& relation = model.relation[k];
-    S* const J = rows.J + relation.row * model.own_nv;
+    Workspace<S> inner = w;
+    S* const J = inner.template take<S>(model.own_nv);
     S g = -all<S>(relation.offset), gd = all<S>(0), gdd = all<S>(0);
     for (int i = 0; i < model.own_nv; ++i) J[i] = all<S>(0);
     for (int i = 0; i < relation.terms; ++i) {
@@ -48,7 +49,7 @@ void evaluate_relations(const ModelOf<S>& model,
       J[term.v] += all<S>(term.factor);
     }
     if (relation.program >= 0) {
-      S* const r = w.next;
+      S* const r = inner.next;
       run_relation(model, relation, own_q, own_v, r);
       const int* outputs = model.program[relation.program].outputs;
       g -= r[outputs[0]];
@@ -59,6 +60,10 @@ void evaluate_relations(const ModelOf<S>& model,
     }
     for (int i = 0; i < model.own_nv; ++i) gd = fma(J[i], own_v[i], gd);
     for (int i = 0; a != nullptr && i < model.own_nv; ++i) gdd = fma(J[i], a[i], gdd);
+    const tree::Way& way = model.row_way[relation.row];
+    for (int m = 0; m < way.nv; ++m) {
+      rows.J[relation.row * model.own_nv + m] = J[model.way[way.first_v + m]];
+    }
     rows.g[relation.row] = g;
     rows.gd[relation.row] = gd;
     if (rows.gdd != nullptr) rows.gdd[relation.row] = gdd;

@@ -13,7 +13,7 @@ struct Rows {
   S* g;         ///< [rows] [m, rad]
   S* gd;        ///< [rows] ġ
   S* gdd;       ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
-  S* J;         ///< (rows, own_nv), row-major
+  S* J;         ///< (rows, own_nv): of each row the coordinates of its way, in their order
   Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in the engine's frame B
 };
 
@@ -62,26 +62,27 @@ RelativeMotion<S> relative_motion(const ModelOf<S>& model,
   return motion;
 }
 
-/// The rows' part of J that belongs to the joint of body b:  ±Wᵀ X_FW X_WB S,  F frame B of the loop.
+/// What a loop's rows get of the joint of body b:  ± W_Wᵀ X_WB S, about the origin p of the loop's frame B.
+/// `at` is where its coordinates begin on their way.
 template <class S>
 void add_joint(const FactoredMechanism<S>& factor,
                const Loop& loop,
                int b,
-               const Pose<S>& X_WF,
                bool along_b,
-               const LoopRows<S>& rows,
-               const Rows<S>& r) {
+               const Vec3<S>& p,
+               const Force<S>* W_W,
+               S* J,
+               int at) {
   const auto& model = factor.model;
   const Joint& joint = model.joint[b];
-  const Pose<S> from_F = {factor.X_WB[b].R, factor.X_WB[b].p - X_WF.p};
-  for (int i = 0; i < joint.nv; ++i) {
-    const Motion<S> turned = to_parent(from_F, tree::axis(joint, factor.columns, i));
-    const Motion<S> V = {transpose_times(X_WF.R, turned.v), transpose_times(X_WF.R, turned.w)};
+  const Pose<S> from_p = {factor.X_WB[b].R, factor.X_WB[b].p - p};
+  for (int i = joint.nv - 1; i >= 0; --i, ++at) {
+    const Motion<S> V = to_parent(from_p, tree::axis(joint, factor.columns, i));
     const auto& own = model.coupling_v[joint.v + i];
     const S ratio = along_b ? all<S>(own.ratio) : -all<S>(own.ratio);
     for (int n = 0; n < loop.rows; ++n) {
-      S& entry = r.J[(loop.row + n) * model.own_nv + own.own];
-      entry = fma(ratio, dot(V, rows.W[loop.kept[n]]), entry);
+      S& entry = J[n * model.own_nv + (model.coupled ? own.own : at)];
+      entry = fma(ratio, dot(V, W_W[n]), entry);
     }
   }
 }
@@ -91,20 +92,38 @@ template <class S>
 void loop_jacobian(const FactoredMechanism<S>& factor,
                    const Loop& loop,
                    const Pose<S>& X_WF,
-                   const LoopRows<S>& rows,
                    const Rows<S>& r) {
   const auto& model = factor.model;
   S* const J = r.J + loop.row * model.own_nv;
-  for (int j = 0; j < loop.rows * model.own_nv; ++j) J[j] = all<S>(0);
+  Force<S> W_W[6];
+  for (int n = 0; n < loop.rows; ++n) {
+    const Force<S>& W = r.W[loop.row + n];
+    W_W[n] = {X_WF.R * W.f, X_WF.R * W.t};
+    for (int m = 0; m < model.row_way[loop.row].nv; ++m) J[n * model.own_nv + m] = all<S>(0);
+  }
+  int at = 0;
   for (int a = loop.a, b = loop.b; a != b;) {
     const bool along_b = b > a;
-    int& at = along_b ? b : a;
-    add_joint(factor, loop, at, X_WF, along_b, rows, r);
-    at = model.joint[at].parent;
+    int& body = along_b ? b : a;
+    add_joint<S>(factor, loop, body, along_b, X_WF.p, W_W, J, at);
+    at += model.joint[body].nv;
+    body = model.joint[body].parent;
   }
 }
 
-/// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows.
+/// J with all its zeros, (rows, own_nv).
+template <class S>
+void spread_jacobian(const ModelOf<S>& model, const Rows<S>& r, S* J) {
+  for (int i = 0; i < model.rows * model.own_nv; ++i) J[i] = all<S>(0);
+  for (int i = 0; i < model.rows; ++i) {
+    const tree::Way& way = model.row_way[i];
+    const int* const k = model.way + way.first_v;
+    for (int m = 0; m < way.nv; ++m) J[i * model.own_nv + k[m]] = r.J[i * model.own_nv + m];
+  }
+}
+
+/// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows, but for that of
+/// hinges, which their rows do not need.
 template <class S>
 void evaluate_rows(const ModelOf<S>& model,
                    const FactoredMechanism<S>& factor,
@@ -125,7 +144,18 @@ void evaluate_rows(const ModelOf<S>& model,
       r.gd[at] = dot(motion.V, rows.W[kept]);
       if (r.gdd != nullptr) r.gdd[at] = dot(motion.A, rows.W[kept]) + rows.bias[kept];
     }
-    if (with_jacobian) loop_jacobian(factor, loop, X_WF, rows, r);
+    if (with_jacobian) loop_jacobian(factor, loop, X_WF, r);
+  }
+}
+
+/// φ of the hinges that close loops, where `factor` has placed the bodies.
+template <class S>
+void follow_hinges(const ModelOf<S>& model, const FactoredMechanism<S>& factor, S* phi) {
+  for (int k = 0; k < model.loops; ++k) {
+    const bool hinge =
+        model.loop[k].kind == LoopKind::joint && model.closure->joint[k].shape == tree::Shape::revolute;
+    Pose<S> X_WF;
+    if (hinge) follow_hinge(*model.closure, k, relative_motion(model, k, factor, false, X_WF).X_AB, phi);
   }
 }
 

@@ -46,14 +46,15 @@ struct RankTolerance {
 template <class S>
 struct Semidefinite {
   int n;
-  S *A, *inv_D, *scale;
-  S* pass;             ///< [n] the pass that took the row, or `never`
-  S* column;           ///< [n] scratch
-  int* met;            ///< [n] scratch
-  int* first;          ///< [n] the first column of a row that is not zero
-  const S* reference;  ///< [n] what the diagonal is scaled by: its own size, or that of its kin
-  S* E;                ///< [n] what fading added to each pivot
-  S* right;            ///< [n] scratch: the right-hand side
+  S *A, *inv_D;
+  S* scale;    ///< [n] what makes the diagonal one, or at most one among its kin
+  S* pass;     ///< [n] the pass that took the row, or `never`
+  S* column;   ///< [n] scratch
+  int* met;    ///< [n] scratch
+  int* first;  ///< [n] the first column of a row that is not zero
+  int* last;   ///< [n] scratch: the last row that may not be zero in a column
+  S* E;        ///< [n] what fading added to each pivot
+  S* right;    ///< [n] scratch: the right-hand side
   S rank;
   S smallest;  ///< pivot of an independent row
   int passes;
@@ -62,6 +63,7 @@ struct Semidefinite {
     using Tolerance = RankTolerance<typename S::Real>;
     const S o = all<S>(0);
     scale_to_unit_diagonal();
+    find_last();
     for (int k = 0; k < n; ++k) {
       pass[k] = never();
       inv_D[k] = E[k] = o;
@@ -100,13 +102,21 @@ struct Semidefinite {
 
   void scale_to_unit_diagonal() {
     using Tolerance = RankTolerance<typename S::Real>;
-    const S o = all<S>(0), one = all<S>(1);
+    const S o = all<S>(0);
     S largest = o;
     for (int i = 0; i < n; ++i) largest = max(largest, A[i * n + i]);
     const S least = largest * all<S>(Tolerance::diagonal);
-    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, one / sqrt(reference[i]), o);
+    for (int i = 0; i < n; ++i) scale[i] = select(A[i * n + i] > least, scale[i], o);
     for (int i = 0; i < n; ++i) {
       for (int j = first[i]; j <= i; ++j) A[i * n + j] *= scale[i] * scale[j];
+    }
+  }
+
+  void find_last() const {
+    for (int k = 0; k < n; ++k) last[k] = k;
+    for (int i = 0; i < n; ++i) last[first[i]] = i;
+    for (int k = 1; k < n; ++k) {
+      if (last[k] < last[k - 1]) last[k] = last[k - 1];
     }
   }
 
@@ -144,7 +154,7 @@ struct Semidefinite {
   int find_met(int k) {
     const S o = all<S>(0);
     int count = 0;
-    for (int i = waits_ || passes > 0 ? first[k] : k + 1; i < n; ++i) {
+    for (int i = waits_ || passes > 0 ? first[k] : k + 1; i <= last[k]; ++i) {
       if (i == k || (i > k && first[i] > k)) continue;
       const auto left = pass[i] == never();
       if (i < k && !simd::any<S>(left)) continue;
@@ -153,7 +163,10 @@ struct Semidefinite {
     }
     for (int a = 0; a < count; ++a) {
       const int i = met[a];
-      while (first[i] > met[0]) A[i * n + --first[i]] = o;
+      while (first[i] > met[0]) {
+        A[i * n + --first[i]] = o;
+        if (last[first[i]] < i) last[first[i]] = i;
+      }
     }
     return count;
   }

@@ -16,6 +16,7 @@ void tangent_projector(
   const Rows<S> rows = take_rows(model, false, w);
   ConstraintInertia<S> inertia(model, w);
   S *const lambda = w.template take<S>(model.rows), *const push = w.template take<S>(n);
+  S* const J = w.template take<S>(std::ptrdiff_t{1} * model.rows * n);
   Workspace<S> inner = w;
   const S* q = tree::tree_q(model, own_q, inner);
   const S* v = tree::tree_v(model, own_v, inner);
@@ -23,8 +24,9 @@ void tangent_projector(
   evaluate_rows(model, factor, phi, rows, true, inner);
   evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);
   inertia.factorise(factor, rows);
+  spread_jacobian(model, rows, J);
   for (int k = 0; k < n; ++k) {
-    for (int i = 0; i < model.rows; ++i) lambda[i] = rows.J[i * n + k];
+    for (int i = 0; i < model.rows; ++i) lambda[i] = J[i * n + k];
     inertia.Lambda.solve(lambda);
     inertia.push(factor, lambda, push);
     for (int i = 0; i < n; ++i) P[i * n + k] = all<S>(i == k ? 1 : 0) - push[i];

@@ -85,21 +85,37 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
   for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
 }
 
+/// Whether a coordinate of the joint has a spring, damping, friction or a stop in some world.
+template <class S>
+bool is_passive(const Joint& joint, const Passive<typename S::Parameter>* p) {
+  S sum = all<S>(0);
+  for (int i = 0; i < joint.nv; ++i) {
+    sum += abs(all<S>(p[i].stiffness)) + abs(all<S>(p[i].damping)) + abs(all<S>(p[i].friction)) +
+           abs(all<S>(p[i].stop_stiffness)) + abs(all<S>(p[i].stop_damping));
+  }
+  return simd::any<S>(sum > all<S>(0));
+}
+
+/// Damping and dry friction of one coordinate, added to τ.
+template <class S>
+void add_friction(const Passive<typename S::Parameter>& p, S rate, S& tau) {
+  tau = fnma(all<S>(p.damping), rate, tau);
+  const S friction = all<S>(p.friction);
+  const auto rubs = friction > all<S>(0);
+  if (!simd::any<S>(rubs)) return;
+  tau = select(rubs, fnma(friction, simd::tanh(rate / all<S>(p.friction_width)), tau), tau);
+}
+
 /// The passive forces that joints have of themselves, in tree coordinates.
 template <class S>
 void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Passive<typename S::Parameter>* p = model.passive + joint.v;
-    spring_forces(joint, model.constants[b], p, q + joint.q, v + joint.v, tau + joint.v);
-    for (int i = 0; i < joint.nv; ++i) {
-      S& t = tau[joint.v + i];
-      const S rate = v[joint.v + i];
-      t = fnma(all<S>(p[i].damping), rate, t);
-      const S friction = all<S>(p[i].friction);
-      const auto rubs = friction > all<S>(0);
-      if (!simd::any<S>(rubs)) continue;
-      t = select(rubs, fnma(friction, simd::tanh(rate / all<S>(p[i].friction_width)), t), t);
+    for (int i = 0; i < joint.nv; ++i) tau[joint.v + i] = all<S>(0);
+    if (is_passive<S>(joint, p)) {
+      spring_forces(joint, model.constants[b], p, q + joint.q, v + joint.v, tau + joint.v);
+      for (int i = 0; i < joint.nv; ++i) add_friction(p[i], v[joint.v + i], tau[joint.v + i]);
     }
     if (joint.force < 0) continue;
     add_program_force(model.program[joint.force], joint, q + joint.q, v + joint.v, tau + joint.v, w.next);
@@ -110,11 +126,7 @@ void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* ta
 template <class S>
 void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   passive_joint_forces(model, q, v, tau, w);
-  if (model.springs == 0) return;
-  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  spread_carriers(model, q, v, body, columns);
-  add_spring_forces<S>(model, body, columns, tau);
+  if (model.springs > 0) add_spring_forces(model, q, v, tau, w);
 }
 
 /// Energy stored in the joints' springs and stops [J].

@@ -39,10 +39,27 @@ struct SpringEnd {
 };
 
 template <class S>
+PYSIM_INLINE SpringEnd<S> spring_end(const Pose<S>& X_WB, const Motion<S>& V, const Vec3<S>& at) {
+  return {X_WB * at, X_WB.R * cross_add(V.w, at, V.v)};
+}
+
+template <class S>
 SpringEnd<S> spring_end(const Carrier<S>* body, int b, const Vec3<S>& at) {
   if (b < 0) return {at, zero3<S>()};
-  const Carrier<S>& B = body[b];
-  return {B.X_WB * at, B.X_WB.R * cross_add(B.V.w, at, B.V.v)};
+  return spring_end(body[b].X_WB, body[b].V, at);
+}
+
+/// What a spring pulls its end A with, in the world; its end B is pulled the other way.
+template <class S>
+Vec3<S> spring_pull(const Spring<typename S::Parameter>& spring,
+                    const SpringEnd<S>& A,
+                    const SpringEnd<S>& B) {
+  const Vec3<S> d = B.p - A.p;
+  const S reach = sqrt(dot(d, d)), o = all<S>(0);
+  const Vec3<S> n = select(reach > o, all<S>(1) / reach, o) * d;  // ends that meet have no direction
+  const S pull = fma(
+      all<S>(spring.stiffness), reach - all<S>(spring.length), all<S>(spring.damping) * dot(n, B.v - A.v));
+  return pull * n;
 }
 
 /// Sᵀ F of every joint from body b to the world, added to τ; f acts in the world at a point of b.
@@ -66,19 +83,16 @@ void push_at(const ModelOf<S>& model,
 
 /// Adds what every spring and damper does to τ, in tree coordinates.
 template <class S>
-void add_spring_forces(const ModelOf<S>& model, const Carrier<S>* body, const Motion<S>* columns, S* tau) {
+void add_spring_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
+  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
+  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  spread_carriers(model, q, v, body, columns);
   for (int k = 0; k < model.springs; ++k) {
     const auto& spring = model.spring[k];
     const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
-    const SpringEnd<S> A = spring_end(body, spring.a, at_a), B = spring_end(body, spring.b, at_b);
-    const Vec3<S> d = B.p - A.p;
-    const S reach = sqrt(dot(d, d)), o = all<S>(0);
-    const Vec3<S> n = select(reach > o, all<S>(1) / reach, o) * d;  // ends that meet have no direction
-    const S pull = fma(
-        all<S>(spring.stiffness), reach - all<S>(spring.length), all<S>(spring.damping) * dot(n, B.v - A.v));
-    const Vec3<S> f = pull * n;
-    push_at(model, body, columns, spring.b, at_b, -f, tau);
-    push_at(model, body, columns, spring.a, at_a, f, tau);
+    const Vec3<S> f = spring_pull(spring, spring_end(body, spring.a, at_a), spring_end(body, spring.b, at_b));
+    push_at(model, body, static_cast<const Motion<S>*>(columns), spring.b, at_b, -f, tau);
+    push_at(model, body, static_cast<const Motion<S>*>(columns), spring.a, at_a, f, tau);
   }
 }
 

@@ -44,12 +44,14 @@ struct ConstraintRows {
     factor.kinematics(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
+    constraints::follow_hinges(model, factor, loop_q);
     constraints::name_wrenches(model, r);
     const int rows = model.rows;
     Joined<S> out = {at.w.next};
     out.add(r.g, rows);
     out.add(r.gdd, rows);
-    out.add(r.J, rows * model.own_nv);
+    constraints::spread_jacobian(model, r, out.next);
+    out.next += rows * model.own_nv;
     out.add(&r.W->f.x, rows * 6);
     out.add(loop_q, model.loop_nq());
     at.save(at.w.next, at.batch.out, static_cast<int>(out.next - at.w.next));

@@ -185,8 +185,9 @@ ModelView<Real> Model::view() const {
   view.loop = loops_.data();
   view.row_way = row_ways_.data();
   view.way = ways_.data();
-  view.row_meeting = meetings_.data();
-  view.met = met_.data();
+  view.meetings = static_cast<int>(meetings_.size());
+  view.meeting = meetings_.data();
+  view.shared = shared_.data();
   view.loop_constants = n.loop_constants.data();
   view.relations = static_cast<int>(n.relations.size());
   view.relation = n.relations.data();

@@ -154,7 +154,9 @@ class Model {
   void close_loops(const std::vector<LoopDescription>& loops);
   Way way_to_world(int a, int b);
   Way everything();
+  Way with_coordinates(int first);
   void find_meetings();
+  void share(const Way& way, const Way& other);
   void relate(const std::vector<RelationDescription>& relations);
   void hang_springs(const std::vector<Spring<double>>& springs);
   std::size_t constraint_packs() const;
@@ -183,7 +185,7 @@ class Model {
   std::vector<Way> row_ways_;
   std::vector<int> ways_;
   std::vector<Meeting> meetings_;
-  std::vector<int> met_;
+  std::vector<Shared> shared_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
   int force_registers_ = 0;                 ///< of the longest force program
   bool coupled_ = false, turned_ = false, has_passive_ = false;

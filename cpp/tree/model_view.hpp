@@ -124,14 +124,24 @@ enum class LoopKind : int {
   wheel      ///< a disc about z of B rolls on the plane z = 0 of A
 };
 
-/// Bodies that the force of a row reaches, leaves first: a run of `way`.
+/// Bodies that the force of a row reaches, leaves first: a run of `way`; and their coordinates, a run as
+/// well: in the order in which a sweep to the root meets them, or all of the user's where joints follow
+/// others.
 struct Way {
   int first, count;
+  int first_v, nv;
 };
 
-/// Rows up to one of them whose forces reach a body that its force reaches: a run of `met`.
+/// Coordinates that two ways share: where they begin on each of them.
+struct Shared {
+  int own, other, count;
+};
+
+/// Rows [row, end), of one way, and rows [other, other_end) before them or the same, whose way shares some of
+/// its coordinates: `runs` of `shared`.
 struct Meeting {
-  int first, count;
+  int row, end, other, other_end;
+  int first, runs;
 };
 
 /// Loop k is closed by joint k of the closure.
@@ -189,12 +199,12 @@ struct Structure {
   const int* above;      ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
   const int* below_end;  ///< [own_nv], where the coordinates that k moves end
   int programs;
-  int loops, rows;  ///< loops, and the rows of all constraints
+  int loops, rows, meetings;  ///< loops, the rows of all constraints, and which of them meet
   const Loop* loop;
-  const Way* row_way;          ///< [rows] the bodies that the force of a row reaches
-  const int* way;              ///< bodies, way after way
-  const Meeting* row_meeting;  ///< [rows]
-  const int* met;              ///< rows, meeting after meeting
+  const Way* row_way;      ///< [rows] the bodies that the force of a row reaches
+  const int* way;          ///< bodies and coordinates, way after way
+  const Meeting* meeting;  ///< row after row, and of each from the first that it meets to itself
+  const Shared* shared;
   int relations, terms, springs;
 };
 

@@ -98,13 +98,24 @@ Way Model::way_to_world(int a, int b) {
     if (a == next) a = parent;
     if (b == next) b = parent;
   }
-  return {first, static_cast<int>(ways_.size()) - first};
+  return with_coordinates(first);
 }
 
 Way Model::everything() {
   const auto first = static_cast<int>(ways_.size());
   for (int b = nbodies() - 1; b >= 0; --b) ways_.push_back(b);
-  return {first, nbodies()};
+  return with_coordinates(first);
+}
+
+/// The way whose bodies stand at the end of all ways from `first` on.
+Way Model::with_coordinates(int first) {
+  const auto end = static_cast<int>(ways_.size());
+  for (int n = first; n < end && !coupled_; ++n) {
+    const Joint& joint = joints_[static_cast<std::size_t>(ways_[static_cast<std::size_t>(n)])];
+    for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) ways_.push_back(k);
+  }
+  for (int k = 0; k < own_nv_ && coupled_; ++k) ways_.push_back(k);
+  return {first, end - first, end, static_cast<int>(ways_.size()) - end};
 }
 
 void Model::relate(const std::vector<RelationDescription>& relations) {
@@ -133,19 +144,38 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
 }
 
 void Model::find_meetings() {
-  for (const Way& way : row_ways_) {
-    std::vector<bool> reached(joints_.size(), false);
-    for (int n = 0; n < way.count; ++n) reached[static_cast<std::size_t>(ways_[way.first + n])] = true;
-    Meeting meeting = {static_cast<int>(met_.size()), 0};
-    for (const Way& other : row_ways_) {
-      const int* const bodies = ways_.data() + other.first;
-      if (std::any_of(bodies, bodies + other.count, [&](int b) { return reached[b]; })) {
-        met_.push_back(static_cast<int>(&other - row_ways_.data()));
-      }
-      if (&other == &way) break;
+  const auto end_of_kin = [this](std::size_t row) {  // rows of one loop have the very same way
+    std::size_t end = row + 1;
+    while (end < row_ways_.size() && row_ways_[end].first == row_ways_[row].first) ++end;
+    return end;
+  };
+  for (std::size_t row = 0; row < row_ways_.size(); row = end_of_kin(row)) {
+    for (std::size_t other = 0; other <= row; other = end_of_kin(other)) {
+      Meeting meeting = {
+          int(row), int(end_of_kin(row)), int(other), int(end_of_kin(other)), int(shared_.size()), 0};
+      share(row_ways_[row], row_ways_[other]);
+      meeting.runs = static_cast<int>(shared_.size()) - meeting.first;
+      if (meeting.runs > 0 || other == row) meetings_.push_back(meeting);
     }
-    meeting.count = static_cast<int>(met_.size()) - meeting.first;
-    meetings_.push_back(meeting);
+  }
+}
+
+/// Keeps the coordinates that lie on both ways, run by run; both descend, or are all there are.
+void Model::share(const Way& way, const Way& other) {
+  const std::size_t first = shared_.size();
+  const int *const a = ways_.data() + way.first_v, *const b = ways_.data() + other.first_v;
+  for (int m = 0, n = 0; m < way.nv && n < other.nv;) {
+    const int here = a[m], there = b[n];
+    if (here == there) {
+      Shared* const last = shared_.size() > first ? &shared_.back() : nullptr;
+      if (last != nullptr && last->own + last->count == m && last->other + last->count == n) {
+        ++last->count;
+      } else {
+        shared_.push_back({m, n, 1});
+      }
+    }
+    m += there <= here;
+    n += here <= there;
   }
 }
 
@@ -170,7 +200,7 @@ std::size_t Model::constraint_packs() const {
   const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
   const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
   // three at a time: of a step's start, of its end, and of what is evaluated in between
-  return 3 * (rows * (2 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
+  return 3 * (rows * (4 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
               6 * static_cast<std::size_t>(stored_columns_) + closure + 64);
 }
 

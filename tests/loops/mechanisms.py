@@ -57,6 +57,32 @@ def four_bar(
     return ModelSpec("four-bar", np.array([0, -9.81, 0]), bodies, joints, (), "test", (loop,))
 
 
+def many_four_bars(count: int) -> ModelSpec:
+    """Upright posts of 1 m and 1 kg in a row, joined by couplers as long and heavy, thrown to the right at 1 m/s."""
+    theta = theta_from_com(1.0, [0.5, 0, 0], np.diag([0.0, 1 / 12, 1 / 12]))
+    up, v = np.array([np.pi / 2]), np.array([-1.0])
+    bodies, joints, loops = [], [], []
+    for k in range(count + 1):
+        bodies.append(BodySpec(f"post{k}", theta))
+        place = {"start_q": up, "start_v": v}
+        joints.append(
+            make_joint(f"pivot{k}", "revolute", "world", f"post{k}", shifted(float(k)), **place)
+        )
+        if k < count:
+            bodies.append(BodySpec(f"coupler{k}", theta))
+            place = {"start_q": -up, "start_v": -v}
+            elbow = make_joint(
+                f"elbow{k}", "revolute", f"post{k}", f"coupler{k}", shifted(1.0), **place
+            )
+            joints.append(elbow)
+            end = LoopSpec(
+                f"hinge{k}", "revolute", f"coupler{k}", f"post{k + 1}", shifted(1.0), shifted(1.0)
+            )
+            loops.append(end)
+    gravity = np.array([0, -9.81, 0])
+    return ModelSpec("posts", gravity, tuple(bodies), tuple(joints), loops=tuple(loops))
+
+
 def closed_tree(
     rng: np.random.Generator, loop_type: str, kinds: tuple[str, ...], **changes: Any
 ) -> tuple[ModelSpec, npt.NDArray[np.float64]]:

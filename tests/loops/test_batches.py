@@ -18,7 +18,7 @@ from pysim.loops import (
     project,
 )
 from pysim.simulation.python_stepping import IN_PYTHON, ModelSystem, advance
-from tests.loops.mechanisms import closed_tree, four_bar
+from tests.loops.mechanisms import closed_tree, four_bar, many_four_bars
 
 BIG = ("revolute", "ball", "free", "cylindrical", "universal", "revolute", "prismatic")
 KINDS = {"revolute": {}, "universal": {}, "helical": {"parameters": {"pitch": 0.2}}}
@@ -108,6 +108,26 @@ def test_worlds_of_different_rank_share_a_pack():
     np.testing.assert_array_equal(a[::2], a[:1].repeat(8, 0))
     np.testing.assert_array_equal(a[1], constrained_aba(model, q[1], 0 * q[1], 0 * q[1]))
     assert np.isfinite(a).all()
+
+
+def test_worlds_at_all_distances_from_a_singular_position_keep_their_bits_and_obey_their_equations(
+    rng, isa
+):
+    """Each world takes its rows in an order of its own. Oracle: NumPy on the dense equations, away from it."""
+    model = compile_model(many_four_bars(3))
+    tilt = rng.permutation(np.geomspace(1e-7, 1, 21))
+    post = np.array([1 if name.startswith("pivot") else -1 for name in model.joint_names])
+    q, v = tilt[:, None] * post, np.ones((21, 1)) * post
+    a = constrained_aba(model, q, v, 0 * v)
+    np.testing.assert_array_equal(
+        a, [constrained_aba(model, *x) for x in zip(q, v, 0 * v, strict=True)]
+    )
+    at, M, h = constraints(model, q, v), pysim.crba(model, q), pysim.rnea(model, q, v, 0 * v)
+    for k in np.flatnonzero(tilt > 0.02):
+        J = at.jacobian[k]
+        kkt = np.block([[M[k], J.T], [J, np.zeros((len(J), len(J)))]])
+        expected = np.linalg.lstsq(kkt, -np.concatenate([h[k], at.bias[k]]))[0][: model.nv]
+        np.testing.assert_allclose(a[k], expected, rtol=0, atol=1e-7 * np.abs(expected).max())
 
 
 def test_the_wrench_of_a_loop_holds_its_body_as_the_forces_of_its_rows_do(rng):

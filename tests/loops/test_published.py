@@ -19,7 +19,7 @@ from pysim.compile import compile_model, start_state
 from pysim.inertia import theta_from_com
 from pysim.loops import assemble, constraint_residual, loop_wrenches, project
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
-from tests.loops.mechanisms import four_bar, shifted
+from tests.loops.mechanisms import four_bar, many_four_bars, shifted
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose, quaternion_rotation
 
@@ -121,31 +121,6 @@ def test_forty_four_bars_stay_on_the_parallelogram_through_singular_positions():
     start = pysim.kinetic_energy(model, state.q, state.v) + pysim.potential_energy(model, state.q)
     end = pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q)
     assert end == pytest.approx(start, rel=1e-7)
-
-
-def many_four_bars(count: int) -> ModelSpec:
-    theta = theta_from_com(1.0, [0.5, 0, 0], np.diag([0.0, 1 / 12, 1 / 12]))
-    up, v = np.array([np.pi / 2]), np.array([-1.0])
-    bodies, joints, loops = [], [], []
-    for k in range(count + 1):
-        bodies.append(BodySpec(f"post{k}", theta))
-        place = {"start_q": up, "start_v": v}
-        joints.append(
-            make_joint(f"pivot{k}", "revolute", "world", f"post{k}", shifted(float(k)), **place)
-        )
-        if k < count:
-            bodies.append(BodySpec(f"coupler{k}", theta))
-            place = {"start_q": -up, "start_v": -v}
-            elbow = make_joint(
-                f"elbow{k}", "revolute", f"post{k}", f"coupler{k}", shifted(1.0), **place
-            )
-            joints.append(elbow)
-            end = LoopSpec(
-                f"hinge{k}", "revolute", f"coupler{k}", f"post{k + 1}", shifted(1.0), shifted(1.0)
-            )
-            loops.append(end)
-    gravity = np.array([0, -9.81, 0])
-    return ModelSpec("posts", gravity, tuple(bodies), tuple(joints), loops=tuple(loops))
 
 
 @pytest.mark.parametrize(("scheme", "order"), [("semi_implicit", 1), ("rk2", 2), ("rk4", 4)])
