@@ -26,6 +26,8 @@ struct ConstraintInertia {
     Lambda.scale = w.template take<S>(rows);
     Lambda.pass = w.template take<S>(rows);
     Lambda.column = w.template take<S>(rows);
+    Lambda.E = w.template take<S>(rows);
+    Lambda.right = w.template take<S>(rows);
     Lambda.first = w.take_indices(rows);
     Lambda.last = w.take_indices(rows);
   }

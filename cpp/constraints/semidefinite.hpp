@@ -25,10 +25,17 @@ using simd::select;
 /// Pivots near `blur` fade out:  1/D becomes D/(D² + blur²). Where a mechanism passes a singular position,
 /// the forces along what vanishes would be errors divided by its distance; for that moment inertia carries it
 /// instead, and no step can be drawn onto the other branch.
+///
+/// What is factored so is A + E, E = blur²/D on the diagonal. Where a pivot is below `slight`, E is taken
+/// back out:
+///
+///     x ← (A + E)⁻¹ (b + E x)      errors (blur/D)² become (blur/D)⁶ in `times` = 2      [Riley 1955]
 template <class Real>
 struct RankTolerance {
   static constexpr Real pivot = sizeof(Real) == 8 ? Real(1e-12) : Real(3e-5);
   static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-8) : Real(3e-4);
+  static constexpr Real slight = sizeof(Real) == 8 ? Real(1e-2) : Real(0.3);
+  static constexpr int times = 2;
   static constexpr Real diagonal = sizeof(Real) == 8 ? Real(1e-22) : Real(1e-11);
   static constexpr Real of_a_pass = Real(1e-2);  ///< least pivot of a pass, relative to the pass before
 };
@@ -45,7 +52,10 @@ struct Semidefinite {
   S* column;   ///< [n] scratch
   int* first;  ///< [n] the first column of a row that is not zero
   int* last;   ///< [n] scratch: the last row that may not be zero in a column
+  S* E;        ///< [n] what fading added to each pivot
+  S* right;    ///< [n] scratch: the right-hand side
   S rank;
+  S smallest;  ///< pivot of an independent row
   int passes;
 
   void factorise() {
@@ -55,9 +65,10 @@ struct Semidefinite {
     find_last();
     for (int k = 0; k < n; ++k) {
       pass[k] = never();
-      inv_D[k] = o;
+      inv_D[k] = E[k] = o;
     }
     rank = o;
+    smallest = all<S>(1);
     waits_ = true;
     S least = all<S>(1);
     for (passes = 0; waits_; ++passes) {
@@ -69,39 +80,39 @@ struct Semidefinite {
 
   /// x ← A⁺ x for every x in the range of A.
   void solve(S* x) const {
-    for (int i = 0; i < n; ++i) x[i] *= scale[i];
-    for (int p = 0; p < passes; ++p) forward(p, x);
-    for (int i = 0; i < n; ++i) x[i] *= inv_D[i];
-    for (int p = passes - 1; p >= 0; --p) backward(p, x);
+    using Tolerance = RankTolerance<typename S::Real>;
+    const auto slight = smallest < all<S>(Tolerance::slight);
+    const int times = simd::any<S>(slight) ? Tolerance::times : 0;
+    for (int i = 0; i < n; ++i) right[i] = x[i] *= scale[i];
+    substitute(x);
+    for (int t = 0; t < times; ++t) {
+      for (int i = 0; i < n; ++i) x[i] = select(slight, fma(E[i], x[i], right[i]), right[i]);
+      substitute(x);
+    }
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
-  /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all.
-  void solve_columns(S* X, int columns, int stride) const {
-    const auto multiply = [=](const S* factor) {
-      for (int i = 0; i < n; ++i) {
-        for (int c = 0; c < columns; ++c) X[i * stride + c] *= factor[i];
-      }
-    };
-    multiply(scale);
-    for (int p = 0; p < passes; ++p) {
-      for (int i = 0; i < n; ++i) {
-        for (int k = first[i]; k < i; ++k) subtract_row(p, k, i, X, columns, stride);
-      }
-      for (int k = 0; passes > 1 && k < n; ++k) {
-        for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride);
-      }
+  /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all. `room` has
+  /// n · columns numbers.
+  void solve_columns(S* X, int columns, int stride, S* room) const {
+    using Tolerance = RankTolerance<typename S::Real>;
+    const auto slight = smallest < all<S>(Tolerance::slight);
+    const int times = simd::any<S>(slight) ? Tolerance::times : 0;
+    multiply_rows(scale, X, columns, stride);
+    for (int i = 0; times > 0 && i < n; ++i) {
+      for (int c = 0; c < columns; ++c) room[i * columns + c] = X[i * stride + c];
     }
-    multiply(inv_D);
-    for (int p = passes - 1; p >= 0; --p) {
-      for (int k = 0; passes > 1 && k < n; ++k) {
-        for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride, true);
+    substitute_columns(X, columns, stride);
+    for (int t = 0; t < times; ++t) {
+      for (int i = 0; i < n; ++i) {
+        for (int c = 0; c < columns; ++c) {
+          S &x = X[i * stride + c], b = room[i * columns + c];
+          x = select(slight, fma(E[i], x, b), b);
+        }
       }
-      for (int i = n - 1; i >= 0; --i) {
-        for (int k = first[i]; k < i; ++k) subtract_row(p, k, i, X, columns, stride, true);
-      }
+      substitute_columns(X, columns, stride);
     }
-    multiply(scale);
+    multiply_rows(scale, X, columns, stride);
   }
 
  private:
@@ -110,6 +121,33 @@ struct Semidefinite {
   static S never() { return all<S>(99); }
   static S number(int i) { return all<S>(static_cast<typename S::Real>(i)); }
   S& entry(int i, int j) const { return i > j ? A[i * n + j] : A[j * n + i]; }
+
+  void multiply_rows(const S* factor, S* X, int columns, int stride) const {
+    for (int i = 0; i < n; ++i) {
+      for (int c = 0; c < columns; ++c) X[i * stride + c] *= factor[i];
+    }
+  }
+
+  /// X ← (A + E)⁻¹ X.
+  void substitute_columns(S* X, int columns, int stride) const {
+    for (int p = 0; p < passes; ++p) {
+      for (int i = 0; i < n; ++i) {
+        for (int k = first[i]; k < i; ++k) subtract_row(p, k, i, X, columns, stride);
+      }
+      for (int k = 0; passes > 1 && k < n; ++k) {
+        for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride);
+      }
+    }
+    multiply_rows(inv_D, X, columns, stride);
+    for (int p = passes - 1; p >= 0; --p) {
+      for (int k = 0; passes > 1 && k < n; ++k) {
+        for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride, true);
+      }
+      for (int i = n - 1; i >= 0; --i) {
+        for (int k = first[i]; k < i; ++k) subtract_row(p, k, i, X, columns, stride, true);
+      }
+    }
+  }
 
   /// x_i −= L_ik x_k for a row k of pass p and a row i that was taken after it; transposed x_k −= L_ik x_i.
   void subtract_row(int p, int k, int i, S* X, int columns, int stride, bool transposed = false) const {
@@ -152,6 +190,8 @@ struct Semidefinite {
     if (!simd::any<S>(taken)) return;
     const S inverse = select(taken, D / fma(D, D, blur * blur), o);
     inv_D[k] += inverse;
+    E[k] = select(taken, blur * blur / D, E[k]);
+    smallest = select(taken, min(smallest, D), smallest);
     rank += select(taken, all<S>(1), o);
     pass[k] = select(taken, number(passes), pass[k]);
     eliminate(k, inverse, taken);
@@ -186,6 +226,13 @@ struct Semidefinite {
       }
     }
     return begin;
+  }
+
+  /// x ← (A + E)⁻¹ x.
+  void substitute(S* x) const {
+    for (int p = 0; p < passes; ++p) forward(p, x);
+    for (int i = 0; i < n; ++i) x[i] *= inv_D[i];
+    for (int p = passes - 1; p >= 0; --p) backward(p, x);
   }
 
   /// x_i −= L_ik x_k for every row k of pass p and the rows i that were taken after it.

@@ -4,7 +4,11 @@
 //     with constraints       A = M + Pᵀ (G ∂τ/∂v + B ∂τ/∂q) P
 //
 // P lets through what the constraints allow. Left out: J_r of a step, which is near 1, and how the
-// constraints' directions turn; iterations correct both.
+// constraints' directions turn; iterations correct both. But where a step passes a singular position at a
+// distance θ, what v + G δw leaves of ġ = 0 changes v̇ by G |v| / θ δw, about 1 for steps of any length: then
+// nothing is left out,
+//
+//     A = M ∂(w − v̇)/∂w      by differences
 #pragma once
 
 #include "constraints/tangent.hpp"
@@ -50,6 +54,30 @@ void restrict_to_tangent(int n, const S* P, S* X, Workspace<S> w) {
   }
 }
 
+/// A = M ∂(w − v̇)/∂w by forward differences, from `at` and M.
+template <class S>
+void differentiate(
+    System<S> system, const Stage<S>& stage, const Trial<S>& at, const S* w, const S* M, S* A) {
+  const int n = system.model.own_nv;
+  Workspace<S>& room = system.workspace;
+  S *const moved = room.template take<S>(n), *const slopes = room.template take<S>(std::ptrdiff_t{1} * n * n);
+  const Trial<S> there = take_trial(system.model, room);
+  const S change = all<S>(typename S::Real(sizeof(typename S::Real) == 8 ? 1e-7 : 1e-3)) / stage.G;
+  for (int i = 0; i < n; ++i) moved[i] = w[i];
+  for (int j = 0; j < n; ++j) {
+    moved[j] = w[j] + change;
+    evaluate(system, stage, static_cast<const S*>(moved), there);
+    moved[j] = w[j];
+    for (int i = 0; i < n; ++i) slopes[i * n + j] = (there.rest[i] - at.rest[i]) / change;
+  }
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      A[i * n + j] = all<S>(0);
+      for (int k = 0; k < n; ++k) A[i * n + j] = fma(M[i * n + k], slopes[k * n + j], A[i * n + j]);
+    }
+  }
+}
+
 /// Forms and factors A at the acceleration w of the `wanted` worlds; the others keep theirs.
 template <class S>
 void form(const System<S>& system,
@@ -70,14 +98,20 @@ void form(const System<S>& system,
   const spatial::Force<S>* none = nullptr;
   const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, none, inner);
   constraints::own_torque_derivatives(model, d, q, v, true, D, inner);
-  for (int i = 0; i < n * n; ++i) A[i] = fma(stage.G, D.v[i], stage.B * D.q[i]);
-  if (model.rows > 0) {
-    S* const P = inner.template take<S>(std::ptrdiff_t{1} * n * n);
-    constraints::tangent_projector(
-        model, static_cast<const S*>(at.q), static_cast<const S*>(at.v), system.loop_q, P, inner);
-    restrict_to_tangent(n, static_cast<const S*>(P), A, inner);
+  if (system.by_differences) {
+    System<S> behind = system;
+    behind.workspace = inner;
+    differentiate(behind, stage, at, w, static_cast<const S*>(D.a), A);
+  } else {
+    for (int i = 0; i < n * n; ++i) A[i] = fma(stage.G, D.v[i], stage.B * D.q[i]);
+    if (model.rows > 0) {
+      S* const P = inner.template take<S>(std::ptrdiff_t{1} * n * n);
+      constraints::tangent_projector(
+          model, static_cast<const S*>(at.q), static_cast<const S*>(at.v), system.loop_q, P, inner);
+      restrict_to_tangent(n, static_cast<const S*>(P), A, inner);
+    }
+    for (int i = 0; i < n * n; ++i) A[i] += D.a[i];
   }
-  for (int i = 0; i < n * n; ++i) A[i] += D.a[i];
   dynamics::factor_tree_matrix(n, matrix.above, A);
   for (int i = 0; i < n * n; ++i) {
     matrix.A[i] = select(wanted, A[i], matrix.A[i]);

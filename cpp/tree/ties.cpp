@@ -200,8 +200,8 @@ std::size_t Model::constraint_packs() const {
   const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
   const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
   // three at a time: of a step's start, of its end, and of what is evaluated in between; derivatives: D and G
-  // of three arguments and what multiplies them
-  return 7 * rows * (nv + rows) +
+  // of three arguments, what multiplies them and its right-hand side
+  return 8 * rows * (nv + rows) +
          3 * (rows * (4 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
               6 * static_cast<std::size_t>(stored_columns_) + closure + 64);
 }

@@ -55,7 +55,10 @@ def find_relation(name: str) -> Callable[..., Any]:
         JointError: there is none; the text suggests one.
     """
     if name not in _functions:
-        problem = f"unknown relation{did_you_mean(name, _functions)}"
+        remedy = did_you_mean(name, _functions)
+        if not _functions:
+            remedy = "; write one in a file of the scene's plugins, under @pysim.joints.relation(…)"
+        problem = f"unknown relation {name!r}{remedy}"
         raise JointError(f"relation {name!r}", problem)
     return _functions[name]
 

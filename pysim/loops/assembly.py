@@ -66,11 +66,12 @@ def assemble(
         loop_q: where the loops' joints are sought first (loop_nq,).
 
     Raises:
-        ModelError: a loop does not close, or a velocity cannot be held; named with what is left.
+        ModelError: a loop does not close, or a velocity cannot be held; named with what is left. A row is no number.
     """
     start = np.array(q, float)
     rate = np.zeros(model.nv) if v is None else np.array(v, float)
     free = _free(model, hold)
+    _refuse_no_number(model, constraints(model, start, loop_q=loop_q))
     best, at = _closed(model, start, loop_q, free)
     for kick in _KICKS:  # a start at a dead point has no direction of its own
         if _largest(at) <= REQUIRED or not len(free):
@@ -162,6 +163,18 @@ def _where(model: Model, name: str) -> str:
     places = {loop.name: loop.where for loop in model.spec.loops}
     places |= {coupling.name: coupling.where for coupling in model.spec.couplings}
     return places[name]
+
+
+def _refuse_no_number(model: Model, at: Constraints) -> None:
+    """Refuse a plugin's joint or function that is NaN or infinite at the start, or whose slope is."""
+    lost = ~np.isfinite(at.residual) | ~np.isfinite(at.jacobian).all(axis=1)
+    if lost.any():
+        name = model.row_names[int(lost.argmax())]
+        problem = (
+            f"what {name!r} asks of the start is no finite number; start where its function and the slope of that are "
+            "finite, or mend the plugin"
+        )
+        raise ModelError(_where(model, name), problem)
 
 
 def _not_closed(model: Model, at: Constraints) -> tuple[str, str]:

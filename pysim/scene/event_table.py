@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from pysim.scene.keys import Name, Table, Vector3, complaint, key
 
@@ -16,13 +17,24 @@ class Plane(Table):
     offset: float = key(0.0, "m", "normal · p of the plane's points p")
 
 
+def _place(value: object) -> object:
+    """Refuse what is neither a finite number nor the name of a limit."""
+    if value in ("lower", "upper", None):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return value
+    raise complaint(f'must be a number [m or rad], "lower" or "upper", got {value!r}')
+
+
 class Event(Table):
     """A function of the state whose passing is looked for: of a joint, a plane, or a plugin's."""
 
     name: Name = key(..., "", "the name of the event")
     joint: Name | None = key(None, "", "the joint that is watched …")
     coordinate: int = key(0, "", "… which number of its q, from 0", ge=0)
-    at: float | str | None = key(None, "m or rad", 'and where: a number, "lower" or "upper"')
+    at: Annotated[float | str | None, BeforeValidator(_place)] = key(
+        None, "m or rad", 'and where: a number, "lower" or "upper"'
+    )
     body: Name | None = key(None, "", "the body or frame of which a point is watched …")
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "… the point in its frame")
     plane: Plane | None = key(None, "", "and the plane it passes, { normal, offset }")
@@ -41,6 +53,4 @@ class Event(Table):
             raise complaint('joint and at go together: joint = "hinge", at = 0.0')
         if (self.plane is None) != (self.body is None):
             raise complaint('plane and body go together; body = "world" is a fixed point')
-        if isinstance(self.at, str) and self.at not in ("lower", "upper"):
-            raise complaint(f'at must be a number, "lower" or "upper", got "{self.at}"')
         return self

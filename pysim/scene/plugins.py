@@ -142,7 +142,7 @@ def _plugin_of(table: object) -> type[Joint] | None:
 
 
 def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
-    """The keys that the plugin of the table at `path`, a joint's or the run's, has of its own.
+    """The keys that the plugin of the table at `path`, a joint's, a loop's or the run's, has of its own.
 
     Raises:
         JointError: the table's type is unknown, so that nobody knows its keys.
@@ -151,10 +151,10 @@ def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]
         name = values["simulation"].get("integrator")
         scheme = find_integrator(name).plugin if isinstance(name, str) else None
         return () if scheme is None else tuple(fields_of(scheme))
-    if len(path) != 2 or path[0] != "joint":
+    if len(path) != 2 or path[0] not in {"joint", "loop"}:
         return ()
-    kind = values["joint"][path[1]].get("type")
-    plugin = find_joint(kind).plugin if isinstance(kind, str) else None
+    kind = values[path[0]][path[1]].get("type")
+    plugin = find_closing(kind).plugin if isinstance(kind, str) else None
     return () if plugin is None else tuple(fields_of(plugin))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import JointError, did_you_mean
+from pysim.errors import JointError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import closing_joint, closing_types, find_closing
 from pysim.joints.fields import fields_of
@@ -121,6 +122,13 @@ class TieReader:
         self._take_name(table.name, path)
         self._check_bodies(table, path)
         self._refuse_keys(table, kind, path)
+        if kind.has_force:
+            place = self.problems.source.where(path)
+            text = (
+                f"the force of a {kind.name} joint acts where it is a [[joint]]; this loop holds frame B on its "
+                "motion and leaves the force out"
+            )
+            warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
         return LoopSpec(
             name=table.name,
             type=kind.name,
@@ -171,7 +179,7 @@ class TieReader:
                 if name == "axis" and kind.nv:
                     problem = f"a {kind.name} loop has no axis; turn the frames with at_a and at_b"
                 self.problems.add((*path, name), problem, of_key=True)
-        for key in kind.keys:
+        for key in kind.keys if kind.plugin is None else ():
             if key.name in {"pitch", "length", "radius"} and getattr(table, key.name, 0.0) is None:
                 problem = f"is missing; add it: {key.doc} [{key.unit}]"
                 self.problems.add((*path, key.name), problem)

@@ -102,7 +102,7 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
         return str(context["error"])
     if kind == "literal_error" and info is not None:
         return f"unknown value {shown(got)}{did_you_mean(str(got), get_args(info.annotation))}"
-    if kind == "list_type" and isinstance(got, dict):
+    if kind == "list_type" and isinstance(got, dict) and inner is not None:
         return f"must be a list of tables; write [[{path[-1]}]]"
     if kind == "model_type" and inner is not None:
         return f"must be a table, {_outlined(inner)}, got {shown(got)}"

@@ -189,7 +189,7 @@ def test_a_coupling_of_what_is_not_there_is_refused(rng):
 
 
 def test_an_unknown_relation_is_refused_with_a_suggestion():
-    with pytest.raises(JointError, match="unknown relation; did you mean 'wavy'"):
+    with pytest.raises(JointError, match="unknown relation 'wavey'; did you mean 'wavy'"):
         find_relation("wavey")
     assert arguments_of(wavy) == ("turn", "slide")
 

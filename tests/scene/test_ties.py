@@ -9,6 +9,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimError
+from pysim.loops import mobility
 
 TREE = """
 gravity = [0, 0, 0]
@@ -110,7 +111,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         (
             '[[coupling]]\nname = "g"\njoint = "p"\nfunction = "no such"\ninputs = ["r"]',
-            "coupling[0].function: unknown relation",
+            "coupling[0].function: unknown relation 'no such'; ",
         ),
         (
             '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nb = "a"',
@@ -119,6 +120,10 @@ def refusal(tmp_path: Path, text: str) -> str:
         (
             '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nstiffness = -1.0',
             "force[0].stiffness: must not be negative [N/m], got -1.0",
+        ),
+        (
+            '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nat_a = { xyz = [1, 0, 0] }',
+            "force[0].at_a: must be a list [m], got a table",
         ),
         (
             LOOP + 'type = "ball"\na = "tip"\nb = "b"\nat_b = { xyz = [5.0, 0, 0] }',
@@ -163,6 +168,57 @@ def test_a_scene_couples_by_a_function_of_its_own_file(tmp_path: Path) -> None:
     turned, lifted = trajectory.q.T
     assert turned[-1] > 0.3
     assert abs(lifted - 0.3 * (1 - np.cos(turned))).max() < 1e-12
+
+
+THREAD = """
+from pysim.joints import Joint, Pose, joint, real
+
+
+@joint("test_thread")
+class Thread(Joint):
+    pitch: float  # [m/rad]
+    push: float = 0.0  # [N·m]
+    coordinates = real("turn")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.turn) @ Pose.translate(0, 0, self.pitch * q.turn)
+
+    def force(self, q, v):
+        return self.push + 0 * q.turn
+"""
+
+
+def threaded(tmp_path: Path, keys: str) -> Path:
+    """A free body in a threaded nut, closed as a loop."""
+    (tmp_path / "thread.py").write_text(THREAD, "utf-8")
+    path = tmp_path / "scene.toml"
+    body = '[[body]]\nname = "a"\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n'
+    free = '[[joint]]\nname = "f"\ntype = "free"\nchild = "a"\n'
+    loop = LOOP + f'type = "test_thread"\nb = "a"\n{keys}\n'
+    path.write_text('plugins = ["thread.py"]\n' + body + free + loop, "utf-8")
+    return path
+
+
+def test_a_loop_takes_keys_of_its_plugin_that_other_loops_have_too(tmp_path: Path) -> None:
+    with pytest.warns(pysim.PysimWarning, match="a test_thread joint acts where it is a"):
+        scene = pysim.load_scene(threaded(tmp_path, "pitch = 0.1"), allow_code=True)
+    assert scene.spec.model.loops[0].parameters == {"pitch": 0.1, "push": 0.0}
+    assert mobility(scene.model, scene.state.q).degrees == 1
+    with pytest.raises(PysimError, match=r"loop\[0\].ptch: unknown key; did you mean 'pitch'"):
+        pysim.load_scene(threaded(tmp_path, "ptch = 0.1"), allow_code=True)
+
+
+def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "roots.py").write_text(
+        "import numpy as np\nfrom pysim.joints import relation\n\n\n@relation('root')\ndef root(angle):\n"
+        "    return np.sqrt(angle - 9.0)\n",
+        "utf-8",
+    )
+    path = tmp_path / "scene.toml"
+    coupling = '[[coupling]]\nname = "cam"\njoint = "r"\nfunction = "root"\ninputs = ["p"]\n'
+    path.write_text('plugins = ["roots.py"]\n' + TREE + coupling, "utf-8")
+    with pytest.raises(pysim.PysimError, match="what 'cam' asks of the start is no finite number"):
+        pysim.load_scene(path, allow_code=True)
 
 
 @pytest.mark.parametrize(

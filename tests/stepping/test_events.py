@@ -261,7 +261,13 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
         ('type = "test_height"\nlevel = "x"', "must be float, got 'x'"),
         ('joint = "drop"', 'joint and at go together: joint = "hinge", at = 0.0'),
         ("stop = true", "needs exactly one of joint, plane, type, got none"),
-        ('joint = "drop"\nat = "top"', 'at must be a number, "lower" or "upper", got "top"'),
+        *(
+            (
+                f'joint = "drop"\nat = {written}',
+                f'event[0].at: must be a number [m or rad], "lower" or "upper", got {told}',
+            )
+            for written, told in (('"top"', "'top'"), ("nan", "nan"), ("[1]", "[1]"))
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_place(tmp_path, lines, message):

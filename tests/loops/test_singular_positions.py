@@ -1,0 +1,55 @@
+"""Parallelograms beside and through the flat position, where a row of their loop vanishes and they could fold.
+
+Oracle: the reduced equation of all posts turning as one, I θ̈ = −K cos θ.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import pysim
+from pysim.compile import compile_model
+from pysim.loops import constrained_aba, project
+from tests.loops.mechanisms import four_bar
+
+SCENES = Path(__file__).parents[2] / "scenes"
+G = 9.81
+
+
+@pytest.mark.parametrize("angle", [0.3, 0.03, 3e-3, 1e-3])
+def test_accelerations_are_exact_up_to_rounding_over_the_distance(angle: float) -> None:
+    """Two posts and a coupler of m = 1, l = 1: I = 2/3 + 1, K = (2/2 + 1) g."""
+    model = compile_model(four_bar())
+    turn = np.array([1.0, -1.0, 1.0])
+    at = project(model, angle * turn, -5.0 * turn)
+    expected = -2 * G * np.cos(angle) / (5 / 3) * turn
+    np.testing.assert_allclose(at.v, -5.0 * turn, rtol=1e-12)
+    found = constrained_aba(model, at.q, at.v, np.zeros(3))
+    np.testing.assert_allclose(found, expected, rtol=1e-11 / angle)
+
+
+@pytest.mark.parametrize("step", [1e-3, 2e-3, 3e-3, 5e-3, 7e-3, 1e-2])
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "generalized_alpha"])
+def test_implicit_steps_of_any_length_pass_it(integrator: str, step: float) -> None:
+    """Three posts and two couplers: I = 3/3 + 2, K = (3/2 + 2) g."""
+    changes = {
+        "simulation": {"duration": 1.5, "step": step, "integrator": integrator},
+        "output.every": 0.1,
+    }
+    scene = pysim.load_scene(SCENES / "four_bars.toml", changes)
+    run = pysim.simulate(scene)
+    posts = [scene.model.joint_names.index(f"pivot{k}") for k in range(3)]
+    exact = solve_ivp(
+        lambda _, y: [y[1], -3.5 * G * np.cos(y[0]) / 3],
+        (0, 1.5),
+        [np.pi / 2, -1.0],
+        t_eval=run.t,
+        rtol=1e-11,
+        atol=1e-12,
+    )
+    assert exact.y[0, -1] < -1.1 * np.pi  # past both flat positions
+    np.testing.assert_allclose(run.q[:, posts], np.tile(exact.y[:1].T, 3), atol=60 * step**2)
