@@ -129,14 +129,15 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
     return static_cast<int>(double_.terms.size() - terms.size());
   };
   for (const auto& d : relations) {
-    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, 0, 0, d.offset};
+    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, -1, 0, 0, d.offset};
     row_ways_.push_back(everything());
     r.first_term = keep(d, d.terms);
     r.inputs = static_cast<int>(d.inputs.size());
     r.first_input = keep(d, d.inputs);
     if (r.inputs > 0) {
       r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
-      force_registers_ = std::max(force_registers_, d.function.registers);
+      r.derivative = keep_program(d.derivative, (2 + d.inputs.size()) * d.inputs.size(), d.name);
+      force_registers_ = std::max({force_registers_, d.function.registers, d.derivative.registers});
     }
     double_.relations.push_back(r);
     relation_names_.push_back(d.name);
