@@ -19,7 +19,7 @@ struct ProjectionTolerance {
   static constexpr Real enough = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
   static constexpr Real required = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4);
   static constexpr int tries = 12;
-  /// product of residual and rate of a state that was found beyond which v is corrected once more
+  /// product of the residual that was found and the rate that is left, beyond which v is corrected once more
   static constexpr Real aside = sizeof(Real) == 8 ? Real(1e-14) : Real(1e-7);
 };
 
@@ -86,14 +86,19 @@ Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Worksp
     for (int i = 0; i < model.own_nq; ++i) own_q[i] = select(off, moved[i], own_q[i]);
     evaluate(false);
   }
-  // J was taken where the state was found: what is left of ġ is about as large as both residuals' product
-  const auto aside = found * largest(static_cast<const S*>(rows.gd), model.rows) > all<S>(Tolerance::aside);
+  // Λ was taken where the state was found: what is left of ġ is about as large as both residuals' product
+  const auto leaves = [&] {
+    return found * largest(static_cast<const S*>(rows.gd), model.rows) > all<S>(Tolerance::aside);
+  };
+  auto aside = leaves();
   correction(rows.gd);
   for (int i = 0; i < nv; ++i) own_v[i] += step[i];
-  if (simd::any<S>(aside)) {
+  for (int n = 0; n < Tolerance::tries && simd::any<S>(aside); ++n) {
     evaluate(false);
+    const auto still = aside & leaves();
     correction(rows.gd);
     for (int i = 0; i < nv; ++i) own_v[i] += select(aside, step[i], none);
+    aside = still;
   }
   follow_hinges(model, factor, phi);
   return {largest(rows.g, model.rows), inertia.Lambda.rank};

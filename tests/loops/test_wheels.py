@@ -152,3 +152,17 @@ def test_a_wheel_needs_a_radius(tmp_path: Path) -> None:
         pysim.SceneError, match=r"loop\[0\]\.radius: is missing; add it: of the wheel"
     ):
         pysim.load_scene(path)
+
+
+@pytest.mark.parametrize("step", [1e-3, 3e-3])
+def test_a_disk_that_whirls_nearly_flat_does_not_slip_in_coarse_steps(step: float) -> None:
+    """The state before projection is far off: 2e-4 m and 4e-2 m/s, and nine times as much."""
+    changes = {
+        "joint.free.start": {"rpy": [-0.15, 0, 0], "v": [0, 0, 0, -8.4, 7.9, 1.8]},
+        "simulation": {"integrator": "semi_implicit", "step": step, "duration": 0.09},
+        "output.every": step,
+    }
+    scene = pysim.load_scene(SCENE, changes)
+    run = pysim.simulate(scene)
+    slip = np.einsum("nij,nj->ni", constraints(scene.model, run.q).jacobian, run.v)
+    np.testing.assert_allclose(slip, 0, atol=1e-12)
