@@ -34,6 +34,7 @@ _LONGEST = 0.3  # [m or rad] of one step of a coordinate
 _LEAST_GAIN = 1e-3  # of the residual, in _PATIENCE steps; with less it stands still
 _PATIENCE = 10
 _KICKS = (1e-3, 1e-2, 0.1, 0.5)  # [m or rad] aside of a start from which nothing is gained
+_FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
 _DEPENDENT = 1e-9  # singular values below this times the largest are none
 
 
@@ -83,6 +84,7 @@ def assemble(
     worst = _largest(at)
     if worst > REQUIRED:
         raise ModelError(*_not_closed(model, at))
+    _refuse_flat_wheels(model, at)
     M = crba(model, best)
     A, L = _reduced(at.jacobian, M, free)
     correction = np.linalg.solve(L.T, np.linalg.pinv(A, _DEPENDENT) @ (at.jacobian @ rate))
@@ -97,6 +99,18 @@ def assemble(
         raise ModelError(_where(model, name), problem)
     moved = float(np.abs(model.difference(start, best)).max(initial=0.0))
     return Assembled(best, rate, at.loop_q, worst, moved)
+
+
+def _refuse_flat_wheels(model: Model, at: Constraints) -> None:
+    """Refuse a start in which a wheel lies on its plane: it touches all around, and rolls in no direction."""
+    begins = np.cumsum([0, *model.loop_rows])
+    for loop, row in zip(model.spec.loops, begins, strict=False):
+        if loop.type != "wheel_on_plane":
+            continue
+        normal = at.wrenches[row, :3]  # of the plane, in frame B
+        if np.hypot(normal[0], normal[1]) < _FLAT:
+            problem = f"the wheel of loop {loop.name!r} lies flat on its plane; turn its axis, z of frame B, aside"
+            raise ModelError(_where(model, loop.name), problem)
 
 
 def _closed(

@@ -166,3 +166,11 @@ def test_a_disk_that_whirls_nearly_flat_does_not_slip_in_coarse_steps(step: floa
     run = pysim.simulate(scene)
     slip = np.einsum("nij,nj->ni", constraints(scene.model, run.q).jacobian, run.v)
     np.testing.assert_allclose(slip, 0, atol=1e-12)
+
+
+def test_a_wheel_that_lies_flat_is_refused_at_the_start() -> None:
+    flat = {"joint.free.start": {"xyz": [0, 0, 0], "rpy": [0, 0, 0.3], "v": [0, 0, 0, 0, 0, 1]}}
+    with pytest.raises(
+        pysim.ModelError, match=r"wheel of loop 'floor' lies flat on its plane; turn its axis"
+    ):
+        pysim.load_scene(SCENE, flat)
