@@ -1,5 +1,4 @@
-// A step of an implicit scheme; where its equation cannot be solved, with the derivatives of all that ties
-// leave out of them, then the same ways in 2, 4, … shorter steps.
+// A step of an implicit scheme; where its equation cannot be solved, the same way in 2, 4, … shorter steps.
 #pragma once
 
 #include "stepping/memory.hpp"
@@ -21,10 +20,8 @@ struct Halving {
     for (int i = 0; i < nq; ++i) q1[i] = nan;
     for (int i = 0; i < nv; ++i) v1[i] = nan;
     S left = one - memory.lost();
-    const int ways = system.model.rows > 0 ? 2 : 1;
-    for (int n = 0; n < (levels + 1) * ways && simd::any<S>(left == one); ++n) {
-      outer.by_differences = n % ways == 1;
-      left = left - walk(outer, left, time, h, 1 << (n / ways), q, v, q1, v1);
+    for (int level = 0; level <= levels && simd::any<S>(left == one); ++level) {
+      left = left - walk(outer, left, time, h, 1 << level, q, v, q1, v1);
     }
     memory.lost() = memory.lost() + left;
     for (int i = 0; i < nq; ++i) q[i] = q1[i];

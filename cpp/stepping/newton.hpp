@@ -203,15 +203,15 @@ struct Newton {
 template <class S>
 S solve(const System<S>& system, const Stage<S>& stage, S wanted, const Memory<S>& memory, S* w) {
   Workspace<S> scratch = system.workspace;
-  const S one = all<S>(1), stiff = system.by_differences ? one : memory.stiff();
-  Newton<S> newton(system, stage, wanted, stiff, w, scratch);
+  Newton<S> newton(system, stage, wanted, memory.stiff(), w, scratch);
   System<S> inner = system;
   inner.workspace = scratch;
   for (int n = 0; n < Newton<S>::most && newton.go_on(); ++n) {
     memory.iterations() += newton.active;
     newton.iterate(inner, n);
   }
-  if (!system.by_differences) memory.stiff() = select(newton.solved == one, newton.derived, memory.stiff());
+  const S one = all<S>(1);
+  memory.stiff() = select(newton.solved == one, newton.derived, memory.stiff());
   memory.worst() = select(wanted == one, newton.worst, memory.worst());
   return newton.solved;
 }

@@ -1,17 +1,12 @@
 // The derivative of an implicit step's equation, by the analytical derivatives of inverse dynamics.
 //
 //     M (w − v̇(q(w), v(w))) = τ_ID(q, v, w) − Q(q, v)        A = M + G ∂τ/∂v + B ∂τ/∂q
-//     with constraints       A = M + Pᵀ (G ∂τ/∂v + B ∂τ/∂q) P
+//     with constraints                                       A = M (1 − G ∂v̇/∂v − B ∂v̇/∂q)
 //
-// P lets through what the constraints allow. Left out: J_r of a step, which is near 1, and how the
-// constraints' directions turn; iterations correct both. But where a step passes a singular position at a
-// distance θ, what v + G δw leaves of ġ = 0 changes v̇ by G |v| / θ δw, about 1 for steps of any length: then
-// nothing is left out,
-//
-//     A = M ∂(w − v̇)/∂w      by differences
+// Left out is J_r of a step, which is near 1; iterations correct it.
 #pragma once
 
-#include "constraints/tangent.hpp"
+#include "constraints/constrained_derivatives.hpp"
 #include "constraints/torque_derivatives.hpp"
 #include "dynamics/tree_elimination.hpp"
 #include "stepping/stage.hpp"
@@ -34,48 +29,25 @@ NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
   return {n, tied ? nullptr : model.above, w.template take<S>(size), w.template take<S>(size)};
 }
 
-/// X ← Pᵀ X P.
+/// A of a mechanism with constraints, given M.
 template <class S>
-void restrict_to_tangent(int n, const S* P, S* X, Workspace<S> w) {
-  S* const XP = w.template take<S>(std::ptrdiff_t{1} * n * n);
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      S sum = all<S>(0);
-      for (int k = 0; k < n; ++k) sum = fma(X[i * n + k], P[k * n + j], sum);
-      XP[i * n + j] = sum;
-    }
-  }
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      S sum = all<S>(0);
-      for (int k = 0; k < n; ++k) sum = fma(P[k * n + i], XP[k * n + j], sum);
-      X[i * n + j] = sum;
-    }
-  }
-}
-
-/// A = M ∂(w − v̇)/∂w by forward differences, from `at` and M.
-template <class S>
-void differentiate(
-    System<S> system, const Stage<S>& stage, const Trial<S>& at, const S* w, const S* M, S* A) {
+void form_constrained(System<S> system, const Stage<S>& stage, const Trial<S>& at, S* M, S* A) {
   const int n = system.model.own_nv;
   Workspace<S>& room = system.workspace;
-  S *const moved = room.template take<S>(n), *const slopes = room.template take<S>(std::ptrdiff_t{1} * n * n);
-  const Trial<S> there = take_trial(system.model, room);
-  const S change = all<S>(typename S::Real(sizeof(typename S::Real) == 8 ? 1e-7 : 1e-3)) / stage.G;
-  for (int i = 0; i < n; ++i) moved[i] = w[i];
-  for (int j = 0; j < n; ++j) {
-    moved[j] = w[j] + change;
-    evaluate(system, stage, static_cast<const S*>(moved), there);
-    moved[j] = w[j];
-    for (int i = 0; i < n; ++i) slopes[i * n + j] = (there.rest[i] - at.rest[i]) / change;
+  const S *const q = at.q, *const v = at.v;
+  const spatial::Force<S>* none = nullptr;
+  S *const tau = room.template take<S>(n), *const phi = system.copy_loop_q(room);
+  system.actuate(stage.time, tau);
+  constraints::ConstrainedMechanism<S> mechanism(system.model, room);
+  const auto D = constraints::kkt_slopes<S>(mechanism, q, v, tau, none, true, phi, room);
+  const auto inverse = constraints::kkt_inverse<S>(mechanism, q, false, room);
+  const auto slopes = constraints::take_matrices<S>(n, room);
+  constraints::solve_slopes(inverse, D, 0, n, slopes);
+  for (int i = 0; i < n * n; ++i) {
+    slopes.q[i] = fma(stage.G, slopes.v[i], stage.B * slopes.q[i]);
+    A[i] = M[i];
   }
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      A[i * n + j] = all<S>(0);
-      for (int k = 0; k < n; ++k) A[i * n + j] = fma(M[i * n + k], slopes[k * n + j], A[i * n + j]);
-    }
-  }
+  constraints::subtract_product<S>({M, n, n, n}, {slopes.q, n, n, n}, {A, n, n, n});
 }
 
 /// Forms and factors A at the acceleration w of the `wanted` worlds; the others keep theirs.
@@ -98,19 +70,12 @@ void form(const System<S>& system,
   const spatial::Force<S>* none = nullptr;
   const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, none, inner);
   constraints::own_torque_derivatives(model, d, q, v, true, D, inner);
-  if (system.by_differences) {
+  if (model.rows > 0) {
     System<S> behind = system;
     behind.workspace = inner;
-    differentiate(behind, stage, at, w, static_cast<const S*>(D.a), A);
+    form_constrained(behind, stage, at, D.a, A);
   } else {
-    for (int i = 0; i < n * n; ++i) A[i] = fma(stage.G, D.v[i], stage.B * D.q[i]);
-    if (model.rows > 0) {
-      S* const P = inner.template take<S>(std::ptrdiff_t{1} * n * n);
-      constraints::tangent_projector(
-          model, static_cast<const S*>(at.q), static_cast<const S*>(at.v), system.loop_q, P, inner);
-      restrict_to_tangent(n, static_cast<const S*>(P), A, inner);
-    }
-    for (int i = 0; i < n * n; ++i) A[i] += D.a[i];
+    for (int i = 0; i < n * n; ++i) A[i] = D.a[i] + fma(stage.G, D.v[i], stage.B * D.q[i]);
   }
   dynamics::factor_tree_matrix(n, matrix.above, A);
   for (int i = 0; i < n * n; ++i) {

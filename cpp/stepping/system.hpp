@@ -28,10 +28,9 @@ struct System {
   const Actuation& actuation;
   Workspace<S> workspace;
   S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
-  const S* control = nullptr;   ///< generalised forces of each world, held during a step; null for none
-  S* memory = nullptr;          ///< of an implicit scheme, see memory.hpp; null for the others
-  double spectral_radius = 1;   ///< of generalised α
-  bool by_differences = false;  ///< how an implicit scheme forms its derivatives
+  const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
+  S* memory = nullptr;         ///< of an implicit scheme, see memory.hpp; null for the others
+  double spectral_radius = 1;  ///< of generalised α
 
   /// τ(t).
   void actuate(S time, S* tau) const {

@@ -41,6 +41,23 @@ def test_loops_and_their_rates_stay_within_1e_10(name, scheme):
     assert np.abs(np.einsum("nij,nj->ni", at.jacobian, trajectory.v)).max() < 1e-10
 
 
+@pytest.mark.parametrize(
+    ("name", "scheme", "most"),
+    [("stewart_platform", "generalized_alpha", 3), ("slider_crank", "implicit_midpoint", 30)],
+)
+def test_newton_knows_how_loops_turn_and_what_they_push(name, scheme, most):
+    """At 10 ms: with the tree's derivatives alone, restricted to the loops, 5.4 and 46 iterations a step."""
+    overrides = {
+        "simulation": {"duration": 1.0, "step": 0.01, "integrator": scheme},
+        "output.every": 0.5,
+    }
+    updates = []
+    scene = pysim.load_scene(SCENES / f"{name}.toml", overrides)
+    pysim.simulate(scene, progress=updates.append)
+    assert updates[-1].iterations < most * updates[-1].steps
+    assert updates[-1].rejected == 0
+
+
 def angles(trajectory, model, names):
     return [trajectory.q[-1, model.q_offsets[model.joint_names.index(n)]] for n in names]
 
