@@ -33,7 +33,7 @@ using simd::select;
 template <class Real>
 struct RankTolerance {
   static constexpr Real pivot = sizeof(Real) == 8 ? Real(1e-12) : Real(3e-5);
-  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-8) : Real(3e-4);
+  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-9) : Real(3e-4);
   static constexpr Real slight = sizeof(Real) == 8 ? Real(1e-2) : Real(0.3);
   static constexpr int times = 2;
   static constexpr Real diagonal = sizeof(Real) == 8 ? Real(1e-22) : Real(1e-11);
