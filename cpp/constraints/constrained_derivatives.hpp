@@ -63,10 +63,10 @@ KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, bo
   return X;
 }
 
-/// D above G by q and by v ((n + rows) × n each), row-major.
+/// D above G by q and by v ((n + rows) × n each), row-major, and M.
 template <class S>
 struct KktSlopes {
-  S *q, *v;
+  S *q, *v, *M;
 };
 
 /// Solves for v̇ and λ; φ of the loops follows q.
@@ -82,7 +82,8 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
   const auto& model = mechanism.factor.model;
   const int n = model.own_nv, rows = model.rows;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * (n + rows) * n;
-  const KktSlopes<S> D = {w.template take<S>(size), w.template take<S>(size)};
+  const KktSlopes<S> D = {
+      w.template take<S>(size), w.template take<S>(size), w.template take<S>(std::ptrdiff_t{1} * n * n)};
   Workspace<S> scratch = w;
   S *const a = scratch.template take<S>(n), *const lambda = scratch.template take<S>(rows);
   mechanism.accelerate(own_q, own_v, tau, f_ext, passive, phi, a, lambda, scratch);
@@ -94,8 +95,7 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
   for (int b = 0; b < model.bodies; ++b) wrench[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
   add_loop_wrenches<S>(model, mechanism.factor.X_WB, mechanism.rows.W, lambda, wrench);
   const auto d = dynamics::prepare_rnea_derivatives<S>(model, q, v, tree_a, wrench, scratch);
-  S* const M = scratch.template take<S>(std::ptrdiff_t{1} * n * n);
-  own_torque_derivatives(model, d, q, v, passive, DerivativeMatrices<S>{n, D.q, D.v, M}, scratch);
+  own_torque_derivatives(model, d, q, v, passive, DerivativeMatrices<S>{n, D.q, D.v, D.M}, scratch);
 
   const RowSlopes<S> G = {D.q + n * n, D.v + n * n};
   for (int i = 0; i < rows * n; ++i) G.q[i] = G.v[i] = all<S>(0);

@@ -29,11 +29,35 @@ NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
   return {n, tied ? nullptr : model.above, w.template take<S>(size), w.template take<S>(size)};
 }
 
-/// A of a mechanism with constraints, given M.
+/// A and M at one state, row-major.
 template <class S>
-void form_constrained(System<S> system, const Stage<S>& stage, const Trial<S>& at, S* M, S* A) {
+struct Formed {
+  S *A, *M;
+};
+
+/// Of a tree, at the acceleration w.
+template <class S>
+Formed<S> form_of_tree(
+    const ModelOf<S>& model, const Stage<S>& stage, const Trial<S>& at, const S* w, Workspace<S>& room) {
+  const auto D = constraints::take_matrices<S>(model.own_nv, room);
+  Workspace<S> scratch = room;
+  const S* q = tree::tree_q(model, static_cast<const S*>(at.q), scratch);
+  const S* v = tree::tree_v(model, static_cast<const S*>(at.v), scratch);
+  const S* a = tree::tree_v(model, w, scratch);
+  const spatial::Force<S>* none = nullptr;
+  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, none, scratch);
+  constraints::own_torque_derivatives(model, d, q, v, true, D, scratch);
+  for (int i = 0; i < D.n * D.n; ++i) D.q[i] = D.a[i] + fma(stage.G, D.v[i], stage.B * D.q[i]);
+  return {D.q, D.a};
+}
+
+/// Of a mechanism with constraints, at its own acceleration.
+template <class S>
+Formed<S> form_of_constrained(const System<S>& system,
+                              const Stage<S>& stage,
+                              const Trial<S>& at,
+                              Workspace<S>& room) {
   const int n = system.model.own_nv;
-  Workspace<S>& room = system.workspace;
   const S *const q = at.q, *const v = at.v;
   const spatial::Force<S>* none = nullptr;
   S *const tau = room.template take<S>(n), *const phi = system.copy_loop_q(room);
@@ -43,11 +67,13 @@ void form_constrained(System<S> system, const Stage<S>& stage, const Trial<S>& a
   const auto inverse = constraints::kkt_inverse<S>(mechanism, q, false, room);
   const auto slopes = constraints::take_matrices<S>(n, room);
   constraints::solve_slopes(inverse, D, 0, n, slopes);
+  S* const A = slopes.v;
   for (int i = 0; i < n * n; ++i) {
     slopes.q[i] = fma(stage.G, slopes.v[i], stage.B * slopes.q[i]);
-    A[i] = M[i];
+    A[i] = D.M[i];
   }
-  constraints::subtract_product<S>({M, n, n, n}, {slopes.q, n, n, n}, {A, n, n, n});
+  constraints::subtract_product<S>({D.M, n, n, n}, {slopes.q, n, n, n}, {A, n, n, n});
+  return {A, D.M};
 }
 
 /// Forms and factors A at the acceleration w of the `wanted` worlds; the others keep theirs.
@@ -58,29 +84,14 @@ void form(const System<S>& system,
           const S* w,
           typename S::Mask wanted,
           const NewtonMatrix<S>& matrix) {
-  const auto& model = system.model;
   const int n = matrix.n;
   Workspace<S> scratch = system.workspace;
-  S* const A = scratch.template take<S>(std::ptrdiff_t{1} * n * n);
-  const auto D = constraints::take_matrices<S>(n, scratch);
-  Workspace<S> inner = scratch;
-  const S* q = tree::tree_q(model, static_cast<const S*>(at.q), inner);
-  const S* v = tree::tree_v(model, static_cast<const S*>(at.v), inner);
-  const S* a = tree::tree_v(model, w, inner);
-  const spatial::Force<S>* none = nullptr;
-  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, none, inner);
-  constraints::own_torque_derivatives(model, d, q, v, true, D, inner);
-  if (model.rows > 0) {
-    System<S> behind = system;
-    behind.workspace = inner;
-    form_constrained(behind, stage, at, D.a, A);
-  } else {
-    for (int i = 0; i < n * n; ++i) A[i] = D.a[i] + fma(stage.G, D.v[i], stage.B * D.q[i]);
-  }
-  dynamics::factor_tree_matrix(n, matrix.above, A);
+  const Formed<S> now = system.model.rows > 0 ? form_of_constrained(system, stage, at, scratch)
+                                              : form_of_tree(system.model, stage, at, w, scratch);
+  dynamics::factor_tree_matrix(n, matrix.above, now.A);
   for (int i = 0; i < n * n; ++i) {
-    matrix.A[i] = select(wanted, A[i], matrix.A[i]);
-    matrix.M[i] = select(wanted, D.a[i], matrix.M[i]);
+    matrix.A[i] = select(wanted, now.A[i], matrix.A[i]);
+    matrix.M[i] = select(wanted, now.M[i], matrix.M[i]);
   }
 }
 

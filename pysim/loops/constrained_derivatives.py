@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Three = tuple[Array, Array, Array]
 
-_OPENS = {
-    8: 1e-3,
-    4: 0.1,
-}  # share of J̇ v that no acceleration makes up for, by the bytes of a number
+# share of J̇ v that no acceleration makes up for at a singular position, by the bytes of a number
+_OPENS = {8: 1e-3, 4: 0.1}
 
 
 def constrained_aba_derivatives(
@@ -68,8 +66,7 @@ def constrained_aba_derivatives(
     *slopes, opening = _engine.constrained_aba_derivatives(
         model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, out=out
     )
-    _refuse_singular("constrained_aba_derivatives", opening)
-    return tuple(slopes)  # type: ignore[return-value]
+    return _unless_singular("constrained_aba_derivatives", slopes, opening)
 
 
 def constraint_force_derivatives(
@@ -96,15 +93,15 @@ def constraint_force_derivatives(
     *slopes, opening = _engine.constrained_aba_derivatives(
         model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, forces=True, out=out
     )
-    _refuse_singular("constraint_force_derivatives", opening)
-    return tuple(slopes)  # type: ignore[return-value]
+    return _unless_singular("constraint_force_derivatives", slopes, opening)
 
 
-def _refuse_singular(function: str, opening: Array) -> None:
+def _unless_singular(function: str, slopes: list[Array], opening: Array) -> Three:
     """Refuse states at which the rows allow motions that the mechanism cannot go on along."""
     stuck = opening > _OPENS[opening.itemsize]
     if not stuck.any():
-        return
+        by_q, by_v, by_tau = slopes
+        return by_q, by_v, by_tau
     which = f"state {np.argmax(stuck)}" if opening.ndim else "the state"
     problem = (
         f"{which} is a singular position, where the mechanism can move in more ways for an instant than it can go "

@@ -65,7 +65,7 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     q = np.asarray(q, float)
     here = scaled_rows(model, q, loop_q)
     rank_here, around = _rank(here), [_rank(here)]
-    rows, motions = here, allowed_motions(model, q, loop_q)
+    rows, motions = here, _motions(model, q, here)
     for rng in map(np.random.default_rng, range(3)):
         moved = _moved(model, q, motions, loop_q, rng)
         if moved is not None:
@@ -108,7 +108,12 @@ def allowed_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> 
     """Return independent motions N (nv, n) with J N = 0 at one configuration, the largest entry 1 [m or rad]."""
     if not model.rows:
         return np.eye(model.nv)
-    _, s, Vt = np.linalg.svd(scaled_rows(model, q, loop_q))
+    return _motions(model, q, scaled_rows(model, q, loop_q))
+
+
+def _motions(model: Model, q: Array, rows: Array) -> Array:
+    """What rows J L⁻ᵀ allow."""
+    _, s, Vt = np.linalg.svd(rows)
     free = Vt[(s > SMALLEST_ANGLE).sum() :]
     N = np.linalg.solve(np.linalg.cholesky(crba(model, q)).T, free.T)
     return np.asarray(N / np.abs(N).max(axis=0))
