@@ -121,7 +121,7 @@ struct FactoredMechanism {
       for (int i = joint.nv - 1; i >= 0; --i, ++y) {
         const int k = joint.v + i;
         *y -= dot(tree::axis(joint, columns, i), push);
-        push = fma(inv_D[k] * *y, elimination[k].U, push);
+        push = fma(*y, elimination[k].K, push);
       }
       if (joint.parent >= 0) p[joint.parent] += to_parent(body[b].X_PB, push);
     }
@@ -143,7 +143,7 @@ struct FactoredMechanism {
           joint.parent < 0 ? spatial::zero_motion<S>() : to_child(body[b].X_PB, acceleration[joint.parent]);
       for (int i = 0; i < joint.nv; ++i) {
         const int k = joint.v + i;
-        y[k] = inv_D[k] * (y[k] - dot(acc, elimination[k].U));
+        y[k] = inv_D[k] * y[k] - dot(acc, elimination[k].K);
         acc = plus(acc, tree::axis(joint, columns, i), y[k]);
       }
       acceleration[b] = acc;

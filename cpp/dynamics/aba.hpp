@@ -1,11 +1,11 @@
 // Articulated-body algorithm, forward dynamics [Featherstone 2008, table 7.1].
 //
 //   1. root to leaves    V = X_BP V_P + S v       c += V × S v       IA = M       pA = V ×* M V − F_ext
-//   2. leaves to root    for each column of S:    U = IA S   D = SᵀU   u = τ − Sᵀ pA
-//                                                 IA −= U D⁻¹ Uᵀ       pA += U D⁻¹ u
+//   2. leaves to root    for each column of S:    U = IA S   D = SᵀU   K = U D⁻¹   u = τ − Sᵀ pA
+//                                                 IA −= K Uᵀ           pA += K u
 //                        then                     IA_P += X_PB* IA X_BP    pA_P += X_PB* (pA + IA c)
 //   3. root to leaves    a = X_BP a_P + c, then for each column, backwards:
-//                                                 v̇ = D⁻¹ (u − Uᵀ a)   a += S v̇          a₀ = −g
+//                                                 v̇ = D⁻¹ u − Kᵀ a     a += S v̇          a₀ = −g
 //
 // A joint of several coordinates is treated as that many joints in a row without bodies between them: the
 // columns are eliminated one by one, which is the factorisation of SᵀIA S and needs no small solver.
@@ -16,11 +16,14 @@
 
 namespace pysim::dynamics {
 
+using simd::fnma;
+
 /// One coordinate of a joint, between passes 2 and 3.
 template <class S>
 struct Elimination {
-  Force<S> U;
-  S inv_D, u;
+  Force<S> K;
+  S inv_D;
+  S a;  ///< D⁻¹ u: v̇ if the body were carried along without acceleration
 };
 
 template <class S>
@@ -61,6 +64,16 @@ void spread_velocity(const ModelOf<S>& model,
   }
 }
 
+/// Eliminates the acceleration of one column; `pushed` is Sᵀ pA. Returns u.
+template <class S>
+PYSIM_INLINE S eliminate_column(const Force<S>& U, S D, S tau, S pushed, Elimination<S>& E) {
+  E.inv_D = all<S>(1) / D;
+  E.K = E.inv_D * U;
+  const S u = tau - pushed;
+  E.a = E.inv_D * u;
+  return u;
+}
+
 /// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent.
 ///
 /// A body's first child is its neighbour and comes last: what it brings is used at once and never stored.
@@ -77,31 +90,32 @@ void reduce_to_root(const ModelOf<S>& model,
     AbaBody<S>& B = body[b];
     if (joint.leaf) IA = articulated(body_inertia<S>(model, b));
     Force<S> pA = B.pA;
-    for (int i = joint.nv - 1; i >= 0; --i) {
-      const int k = joint.v + i;
-      const auto Sj = tree::axis(joint, columns, i);
-      Elimination<S>& E = elimination[k];
-      E.U = IA * Sj;
-      E.inv_D = all<S>(1) / (dot(Sj, E.U) + all<S>(model.armature[k]));
-      E.u = tau[k] - dot(Sj, pA);
-      if (joint.parent < 0 && i == 0) break;  // the world does not move
-      if (!joint.hinge) IA = plus_outer(IA, E.U, -E.inv_D);
-      pA = fma(E.inv_D * E.u, E.U, pA);
-    }
-    if (joint.parent < 0) continue;
-
-    AbaBody<S>& P = body[joint.parent];
     // the first child to arrive finds the parent's own inertia, which is never stored alone
     ArticulatedInertia<S> arriving;
     if (joint.hinge) {  // the inertia about z does not pass
-      const Elimination<S>& E = elimination[joint.v];
-      const spatial::HingedInertia<S> rest = hinged(IA, E.U, -E.inv_D);
-      pA = multiply_add_across_z(rest, B.c, pA);
+      Elimination<S>& E = elimination[joint.v];
+      const Force<S> U = spatial::times_z(IA);
+      const S u = eliminate_column(U, U.t.z, tau[joint.v], pA.t.z, E);
+      if (joint.parent < 0) continue;
+      const spatial::HingedInertia<S> rest = hinged(IA, E.K, U);
+      pA = multiply_add_across_z(rest, B.c, fma(u, E.K, pA));
       arriving = to_parent(B.X_PB, rest);
     } else {
+      for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
+        const auto Sj = tree::axis(joint, columns, k - joint.v);
+        const Force<S> U = IA * Sj;
+        const S u =
+            eliminate_column(U, dot(Sj, U) + all<S>(model.armature[k]), tau[k], dot(Sj, pA), elimination[k]);
+        if (joint.parent < 0 && k == joint.v) break;  // the world does not move
+        IA = minus_outer(IA, elimination[k].K, U);
+        pA = fma(u, elimination[k].K, pA);
+      }
+      if (joint.parent < 0) continue;
       pA = multiply_add(IA, B.c, pA);
       arriving = to_parent(B.X_PB, IA);
     }
+
+    AbaBody<S>& P = body[joint.parent];
     P.pA = plus_to_parent(P.pA, B.X_PB, pA);
     IA = joint.last_child ? body_inertia<S>(model, joint.parent) + arriving : P.IA + arriving;
     if (joint.parent < b - 1) P.IA = IA;
@@ -120,10 +134,17 @@ void spread_acceleration(const ModelOf<S>& model,
     AbaBody<S>& B = body[b];
     const Motion<S> a_P = joint.parent < 0 ? minus_gravity<S>(model) : body[joint.parent].c;
     Motion<S> acc = plus_to_child(B.c, B.X_PB, a_P);
-    for (int i = 0; i < joint.nv; ++i) {
+    if (joint.hinge) {  // K of its own axis is 1: it comes to turn as if it had not been turned along
+      const Elimination<S>& E = elimination[joint.v];
+      const S turns = fnma(E.K.t.y, acc.w.y, fnma(E.K.t.x, acc.w.x, E.a));
+      const S w_z = fnma(E.K.f.z, acc.v.z, fnma(E.K.f.y, acc.v.y, fnma(E.K.f.x, acc.v.x, turns)));
+      a[joint.v] = w_z - acc.w.z;
+      acc.w.z = w_z;
+    }
+    for (int i = 0; i < joint.nv && !joint.hinge; ++i) {
       const int k = joint.v + i;
       const Elimination<S>& E = elimination[k];
-      a[k] = E.inv_D * (E.u - dot_add(acc.v, E.U.f, dot(acc.w, E.U.t)));
+      a[k] = E.a - dot_add(acc.v, E.K.f, dot(acc.w, E.K.t));
       acc = plus(acc, tree::axis(joint, columns, i), a[k]);
     }
     B.c = acc;

@@ -1,9 +1,10 @@
 // M⁻¹ without M: the eliminations of the articulated-body algorithm, made once for a configuration and then
 // applied to any right-hand side, each in O(n) [Featherstone 2008, section 7.3].
 //
-//   factor   leaves to root     U = IA S    D = SᵀU + armature    IA −= U D⁻¹ Uᵀ    IA_P += X_PB* IA X_BP
-//   solve    leaves to root     u = τ − Sᵀ pA                     pA += U D⁻¹ u     pA_P += X_PB* pA
-//            root to leaves     A = X_BP A_P    x = D⁻¹ (u − Uᵀ A)    A += S x
+//   factor   leaves to root     U = IA S    D = SᵀU + armature    K = U D⁻¹
+//                               IA −= K Uᵀ    IA_P += X_PB* IA X_BP
+//   solve    leaves to root     u = τ − Sᵀ pA    pA += K u    pA_P += X_PB* pA
+//            root to leaves     A = X_BP A_P    x = D⁻¹ u − Kᵀ A    A += S x
 #pragma once
 
 #include "dynamics/aba.hpp"
@@ -36,11 +37,12 @@ InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* ex
       const int k = joint.v + i;
       const auto Sj = tree::axis(joint, factor.columns, i);
       Elimination<S>& E = factor.elimination[k];
-      E.U = IA * Sj;
-      S D = dot(Sj, E.U) + all<S>(model.armature[k]);
+      const Force<S> U = IA * Sj;
+      S D = dot(Sj, U) + all<S>(model.armature[k]);
       if (extra != nullptr) D += extra[k];
       E.inv_D = all<S>(1) / D;
-      IA = plus_outer(IA, E.U, -E.inv_D);
+      E.K = E.inv_D * U;
+      IA = minus_outer(IA, E.K, U);
     }
     if (joint.parent < 0) continue;
     ArticulatedInertia<S>& P = articulated_inertia[joint.parent];
@@ -49,7 +51,7 @@ InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* ex
   return factor;
 }
 
-/// x = M⁻¹ τ. Uses the `u` of the factor's eliminations; x may be τ.
+/// x = M⁻¹ τ. Uses the `a` of the factor's eliminations; x may be τ.
 template <class S>
 void solve_inertia(
     const ModelOf<S>& model, const InertiaFactor<S>& factor, const S* tau, S* x, Workspace<S> w) {
@@ -60,8 +62,9 @@ void solve_inertia(
     const Joint& joint = model.joint[b];
     for (int i = joint.nv - 1; i >= 0; --i) {
       Elimination<S>& E = factor.elimination[joint.v + i];
-      E.u = tau[joint.v + i] - dot(tree::axis(joint, factor.columns, i), pA[b]);
-      pA[b] = fma(E.inv_D * E.u, E.U, pA[b]);
+      const S u = tau[joint.v + i] - dot(tree::axis(joint, factor.columns, i), pA[b]);
+      E.a = E.inv_D * u;
+      pA[b] = fma(u, E.K, pA[b]);
     }
     if (joint.parent >= 0) pA[joint.parent] += to_parent(factor.X_PB[b], pA[b]);
   }
@@ -70,7 +73,7 @@ void solve_inertia(
     A[b] = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(factor.X_PB[b], A[joint.parent]);
     for (int i = 0; i < joint.nv; ++i) {
       const Elimination<S>& E = factor.elimination[joint.v + i];
-      x[joint.v + i] = E.inv_D * (E.u - dot(A[b], E.U));
+      x[joint.v + i] = E.a - dot(A[b], E.K);
       A[b] = plus(A[b], tree::axis(joint, factor.columns, i), x[joint.v + i]);
     }
   }

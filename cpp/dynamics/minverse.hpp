@@ -47,7 +47,7 @@ PYSIM_INLINE void eliminate(
     Minv[k * model.nv + k] = inv_D;
     at.DU[k] = inv_D * U;
     if (joint.parent < 0 && k == joint.v) return;  // the world does not move
-    IA = plus_outer(IA, U, -inv_D);
+    IA = minus_outer(IA, at.DU[k], U);
   }
   ArticulatedInertia<S>& P = at.IA[joint.parent];
   const auto own = joint.last_child ? articulated(at.body[joint.parent].M) : P;

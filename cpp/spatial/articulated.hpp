@@ -53,24 +53,14 @@ PYSIM_INLINE Force<S> multiply_add(const ArticulatedInertia<S>& A, const Motion<
           transpose_multiply_add(A.H, a.v, multiply_add(columns(A.I), a.w, F.t))};
 }
 
-/// A + s U Uᵀ.
+/// A − K Uᵀ, of K that is a multiple of U.
 template <class S>
-PYSIM_INLINE ArticulatedInertia<S> plus_outer(const ArticulatedInertia<S>& A, const Force<S>& U, S s) {
-  const Vec3<S> sf = s * U.f;
-  const Vec3<S> st = s * U.t;
-  return {{fma(sf.x, U.f.x, A.M.xx),
-           fma(sf.y, U.f.y, A.M.yy),
-           fma(sf.z, U.f.z, A.M.zz),
-           fma(sf.x, U.f.y, A.M.xy),
-           fma(sf.y, U.f.z, A.M.yz),
-           fma(sf.z, U.f.x, A.M.zx)},
-          {fma(st.x, U.f, A.H.x), fma(st.y, U.f, A.H.y), fma(st.z, U.f, A.H.z)},
-          {fma(st.x, U.t.x, A.I.xx),
-           fma(st.y, U.t.y, A.I.yy),
-           fma(st.z, U.t.z, A.I.zz),
-           fma(st.x, U.t.y, A.I.xy),
-           fma(st.y, U.t.z, A.I.yz),
-           fma(st.z, U.t.x, A.I.zx)}};
+PYSIM_INLINE ArticulatedInertia<S> minus_outer(const ArticulatedInertia<S>& A,
+                                               const Force<S>& K,
+                                               const Force<S>& U) {
+  return {minus_outer(A.M, K.f, U.f),
+          {fnma(K.t.x, U.f, A.H.x), fnma(K.t.y, U.f, A.H.y), fnma(K.t.z, U.f, A.H.z)},
+          minus_outer(A.I, K.t, U.t)};
 }
 
 /// The same inertia on the axes R maps to, about the same point.

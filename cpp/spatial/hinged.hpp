@@ -18,22 +18,21 @@ struct HingedInertia {
   S xx, yy, xy;
 };
 
-/// A + s U Uᵀ with U = A [0; z] and s = −1 / U_z.
+/// U = A [0; z].
 template <class S>
-PYSIM_INLINE HingedInertia<S> hinged(const ArticulatedInertia<S>& A, const Force<S>& U, S s) {
-  const Vec3<S> sf = s * U.f;
-  const S x = s * U.t.x, y = s * U.t.y;
-  return {{fma(sf.x, U.f.x, A.M.xx),
-           fma(sf.y, U.f.y, A.M.yy),
-           fma(sf.z, U.f.z, A.M.zz),
-           fma(sf.x, U.f.y, A.M.xy),
-           fma(sf.y, U.f.z, A.M.yz),
-           fma(sf.z, U.f.x, A.M.zx)},
-          fma(x, U.f, A.H.x),
-          fma(y, U.f, A.H.y),
-          fma(x, U.t.x, A.I.xx),
-          fma(y, U.t.y, A.I.yy),
-          fma(x, U.t.y, A.I.xy)};
+PYSIM_INLINE Force<S> times_z(const ArticulatedInertia<S>& A) {
+  return {A.H.z, {A.I.zx, A.I.yz, A.I.zz}};
+}
+
+/// A − K Uᵀ with U = A [0; z] and K = U / U_z.
+template <class S>
+PYSIM_INLINE HingedInertia<S> hinged(const ArticulatedInertia<S>& A, const Force<S>& K, const Force<S>& U) {
+  return {minus_outer(A.M, K.f, U.f),
+          fnma(K.t.x, U.f, A.H.x),
+          fnma(K.t.y, U.f, A.H.y),
+          fnma(K.t.x, U.t.x, A.I.xx),
+          fnma(K.t.y, U.t.y, A.I.yy),
+          fnma(K.t.x, U.t.y, A.I.xy)};
 }
 
 /// F + IA a where a_z = 0 in both halves, as of  a = V × [0; z] s.

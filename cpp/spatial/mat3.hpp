@@ -83,6 +83,17 @@ PYSIM_INLINE Vec3<S> operator*(const Sym3<S>& A, const Vec3<S>& b) {
           fma(A.zz, b.z, fma(A.yz, b.y, A.zx * b.x))};
 }
 
+/// A − k uᵀ, of k that is a multiple of u.
+template <class S>
+PYSIM_INLINE Sym3<S> minus_outer(const Sym3<S>& A, const Vec3<S>& k, const Vec3<S>& u) {
+  return {fnma(k.x, u.x, A.xx),
+          fnma(k.y, u.y, A.yy),
+          fnma(k.z, u.z, A.zz),
+          fnma(k.x, u.y, A.xy),
+          fnma(k.y, u.z, A.yz),
+          fnma(k.z, u.x, A.zx)};
+}
+
 /// The columns of a symmetric matrix.
 template <class S>
 PYSIM_INLINE Mat3<S> columns(const Sym3<S>& A) {

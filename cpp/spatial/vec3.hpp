@@ -60,11 +60,17 @@ PYSIM_INLINE Vec3<S> fma(S s, const Vec3<S>& a, const Vec3<S>& c) {
   return {fma(s, a.x, c.x), fma(s, a.y, c.y), fma(s, a.z, c.z)};
 }
 
+/// c − s a.
+template <class S>
+PYSIM_INLINE Vec3<S> fnma(S s, const Vec3<S>& a, const Vec3<S>& c) {
+  return {fnma(s, a.x, c.x), fnma(s, a.y, c.y), fnma(s, a.z, c.z)};
+}
+
 /// c + a × b.
 template <class S>
 PYSIM_INLINE Vec3<S> cross_add(const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& c) {
   return {fnma(a.z, b.y, fma(a.y, b.z, c.x)),
-          fnma(a.x, b.z, fma(a.z, b.x, c.y)),
+          fma(a.z, b.x, fnma(a.x, b.z, c.y)),
           fnma(a.y, b.x, fma(a.x, b.y, c.z))};
 }
 

@@ -20,9 +20,9 @@ SCENES = {  # step [s]: as long as shows the scheme's error above rounding
 }
 
 
-# A chaotic motion's drift is a matter of chance: of starts this near to each other the ellipsoid joint's ratio is 11 to
-# 75. The median is not.
-NUDGES = (0.0, 1e-9, -1e-9)  # of the start's velocity
+# A chaotic motion's drift is a matter of chance: of starts this near to each other the ellipsoid joint's is larger with
+# the longer step by 3 to 116 times. Medians over a few starts are not: they are 24 to 58 times as large.
+NUDGES = (0.0, 1e-9, -1e-9, 2e-9, -2e-9)  # of the start's velocity
 
 
 def drift(name: str, steps: int, duration: float, nudge: float = 0.0, rests: int = 20) -> float:
@@ -45,10 +45,11 @@ def drift(name: str, steps: int, duration: float, nudge: float = 0.0, rests: int
 @pytest.mark.parametrize("name", SCENES)
 def test_energy_is_conserved_to_the_order_of_the_scheme_over_100_000_steps(name):
     duration = STEPS * SCENES[name]
-    fine = np.array([drift(name, STEPS, duration, nudge) for nudge in NUDGES])
-    coarse = np.array([drift(name, STEPS // 2, duration, nudge) for nudge in NUDGES])
-    assert fine.max() < 1e-5
-    assert np.median(coarse / fine) > 16  # RK4 loses energy with the fifth power of the step, 32
+    nudges = NUDGES if name == "ellipsoid_joint" else NUDGES[:1]
+    fine = [drift(name, STEPS, duration, nudge) for nudge in nudges]
+    coarse = [drift(name, STEPS // 2, duration, nudge) for nudge in nudges]
+    assert max(fine) < 1e-5
+    assert np.median(coarse) > 16 * np.median(fine)  # RK4 loses energy with the fifth power of the step, 32
 
 
 def test_energy_of_even_accelerations_is_exact():
