@@ -15,6 +15,7 @@ using dynamics::AbaBody;
 using dynamics::Elimination;
 using simd::all;
 using simd::fma;
+using spatial::ArticulatedInertia;
 using spatial::Motion;
 using spatial::Pose;
 using tree::Joint;
@@ -22,9 +23,10 @@ using tree::Joint;
 template <class S>
 struct FactoredMechanism {
   const ModelOf<S>& model;
-  AbaBody<S>* body;    ///< X_PB and V of every body; its acceleration (minus gravity) in c, once it is known
-  Pose<S>* X_WB;       ///< [bodies]
-  Motion<S>* columns;  ///< of the tree's joints
+  AbaBody<S>* body;  ///< X_PB and V of every body; its acceleration (minus gravity) in c, once it is known
+  ArticulatedInertia<S>* fork;  ///< [bodies] of forks
+  Pose<S>* X_WB;                ///< [bodies]
+  Motion<S>* columns;           ///< of the tree's joints
   Elimination<S>* elimination;
   S* dense;                 ///< L D below and on the diagonal (own_nv × own_nv); null without followers
   S* inv_D;                 ///< [own_nv]
@@ -33,6 +35,7 @@ struct FactoredMechanism {
 
   FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
     body = w.template take<AbaBody<S>>(m.bodies);
+    fork = w.template take<ArticulatedInertia<S>>(m.bodies);
     X_WB = w.template take<Pose<S>>(m.bodies);
     columns = w.template take<Motion<S>>(m.stored_columns);
     elimination = w.template take<Elimination<S>>(m.nv);
@@ -45,7 +48,7 @@ struct FactoredMechanism {
   /// Places the bodies and gives them their velocities, and the forces that these ask.
   void move(const S* q, const S* v, Workspace<S> w) {
     const tree::Turns<S> turns = tree::turns(q, model.nq, w);
-    dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, turns);
+    dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, turns, true);
     place_in_world();
   }
 
@@ -71,8 +74,8 @@ struct FactoredMechanism {
       S* const sum = w.template take<S>(model.nv);
       for (int i = 0; i < model.nv; ++i) sum[i] = force == nullptr ? tau[i] : tau[i] + force[i];
       for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) body[b].pA = body[b].pA - f_ext[b];
-      dynamics::reduce_to_root(model, static_cast<const S*>(sum), body, columns, elimination);
-      dynamics::spread_acceleration(model, columns, elimination, body, a);
+      dynamics::reduce_to_root(model, static_cast<const S*>(sum), body, fork, columns, elimination);
+      dynamics::spread_acceleration(model, columns, elimination, body, a, true);
       for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
       return;
     }
@@ -93,7 +96,7 @@ struct FactoredMechanism {
     if (model.coupled) return factorise_dense(q, w);
     S* const none = w.template take<S>(model.nv);
     for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
-    dynamics::reduce_to_root(model, static_cast<const S*>(none), body, columns, elimination);
+    dynamics::reduce_to_root(model, static_cast<const S*>(none), body, fork, columns, elimination);
     for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
   }
 

@@ -9,6 +9,10 @@
 //
 // A joint of several coordinates is treated as that many joints in a row without bodies between them: the
 // columns are eliminated one by one, which is the factorisation of SᵀIA S and needs no small solver.
+//
+// A body's first child is its neighbour: what passes between them stays in registers. Only forks store their
+// velocity, articulated inertia and acceleration; long branches would otherwise spend a fifth of their time
+// on the traffic between the caches. Who wants those of every body says so.
 #pragma once
 
 #include "dynamics/kinematics.hpp"
@@ -29,9 +33,9 @@ struct Elimination {
 template <class S>
 struct AbaBody {
   Pose<S> X_PB;
-  Motion<S> V, c;
+  Motion<S> c;  ///< after pass 3 the acceleration
   Force<S> pA;
-  ArticulatedInertia<S> IA;  ///< with the children that have arrived, until the first child does
+  Motion<S> V;
 };
 
 template <class S>
@@ -39,7 +43,8 @@ PYSIM_INLINE Inertia<S> body_inertia(const ModelOf<S>& model, int b) {
   return spatial::all_inertia<S>(model.constants[b].inertia);
 }
 
-/// Pass 1 of 3: velocities, bias accelerations and bias forces of the bodies alone.
+/// Pass 1 of 3: velocities, bias accelerations and bias forces of the bodies alone. V is stored of forks, or
+/// of `every` body.
 template <class S>
 void spread_velocity(const ModelOf<S>& model,
                      const S* q,
@@ -47,15 +52,22 @@ void spread_velocity(const ModelOf<S>& model,
                      const Force<S>* f_ext,
                      AbaBody<S>* body,
                      Motion<S>* columns,
-                     const tree::Turns<S>& turns) {
+                     const tree::Turns<S>& turns,
+                     bool every = false) {
+  Motion<S> V;
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
     B.X_PB = tree::evaluate(model, b, q, turns, columns);
 
-    Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
+    if (joint.parent < 0) {
+      V = spatial::zero_motion<S>();
+    } else {
+      if (joint.parent < b - 1) V = body[joint.parent].V;
+      V = to_child(B.X_PB, V);
+    }
     V = plus_joint_twist(V, joint, columns, v);
-    B.V = V;
+    if (joint.fork >= 0 || every) B.V = V;
     B.c = tree::cross_joint_twist(V, joint, columns, v);
     if (joint.biased) B.c += tree::bias(model, b, columns, v);
 
@@ -74,22 +86,24 @@ PYSIM_INLINE S eliminate_column(const Force<S>& U, S D, S tau, S pushed, Elimina
   return u;
 }
 
-/// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent.
-///
-/// A body's first child is its neighbour and comes last: what it brings is used at once and never stored.
-/// Long branches would otherwise spend a fifth of their time on the traffic between the caches.
+/// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent. `fork` [bodies] is of
+/// forks: their articulated inertia with the children that have arrived, until the first child does.
 template <class S>
 void reduce_to_root(const ModelOf<S>& model,
                     const S* tau,
                     AbaBody<S>* body,
+                    ArticulatedInertia<S>* fork,
                     const Motion<S>* columns,
                     Elimination<S>* elimination) {
   ArticulatedInertia<S> IA;
+  Force<S> pA;
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
-    if (joint.leaf) IA = articulated(body_inertia<S>(model, b));
-    Force<S> pA = B.pA;
+    if (joint.leaf) {
+      IA = articulated(body_inertia<S>(model, b));
+      pA = B.pA;
+    }
     // the first child to arrive finds the parent's own inertia, which is never stored alone
     ArticulatedInertia<S> arriving;
     if (joint.hinge) {  // the inertia about z does not pass
@@ -116,24 +130,35 @@ void reduce_to_root(const ModelOf<S>& model,
     }
 
     AbaBody<S>& P = body[joint.parent];
-    P.pA = plus_to_parent(P.pA, B.X_PB, pA);
-    IA = joint.last_child ? body_inertia<S>(model, joint.parent) + arriving : P.IA + arriving;
-    if (joint.parent < b - 1) P.IA = IA;
+    pA = plus_to_parent(P.pA, B.X_PB, pA);
+    ArticulatedInertia<S>& sum = fork[joint.parent];
+    IA = joint.last_child ? body_inertia<S>(model, joint.parent) + arriving : sum + arriving;
+    if (joint.parent < b - 1) {
+      P.pA = pA;
+      sum = IA;
+    }
   }
 }
 
-/// Pass 3 of 3: accelerations, root to leaves. Leaves the bodies' accelerations (gravity included) in c.
+/// Pass 3 of 3: accelerations, root to leaves. Leaves those of forks, or of `every` body, in c (gravity
+/// included).
 template <class S>
 void spread_acceleration(const ModelOf<S>& model,
                          const Motion<S>* columns,
                          const Elimination<S>* elimination,
                          AbaBody<S>* body,
-                         S* a) {
+                         S* a,
+                         bool every = false) {
+  Motion<S> acc;
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
-    const Motion<S> a_P = joint.parent < 0 ? minus_gravity<S>(model) : body[joint.parent].c;
-    Motion<S> acc = plus_to_child(B.c, B.X_PB, a_P);
+    if (joint.parent < 0) {
+      acc = minus_gravity<S>(model);
+    } else if (joint.parent < b - 1) {
+      acc = body[joint.parent].c;
+    }
+    acc = plus_to_child(B.c, B.X_PB, acc);
     if (joint.hinge) {  // K of its own axis is 1: it comes to turn as if it had not been turned along
       const Elimination<S>& E = elimination[joint.v];
       const S turns = fnma(E.K.t.y, acc.w.y, fnma(E.K.t.x, acc.w.x, E.a));
@@ -147,7 +172,7 @@ void spread_acceleration(const ModelOf<S>& model,
       a[k] = E.a - dot_add(acc.v, E.K.f, dot(acc.w, E.K.t));
       acc = plus(acc, tree::axis(joint, columns, i), a[k]);
     }
-    B.c = acc;
+    if (joint.fork >= 0 || every) B.c = acc;
   }
 }
 
@@ -161,11 +186,12 @@ void aba(const ModelOf<S>& model,
          S* a,
          Workspace<S> w) {
   AbaBody<S>* const body = w.template take<AbaBody<S>>(model.bodies);
+  auto* const fork = w.template take<ArticulatedInertia<S>>(model.bodies);
   Elimination<S>* const elimination = w.template take<Elimination<S>>(model.nv);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
   const tree::Turns<S> turns = tree::turns(q, model.nq, w);
   spread_velocity(model, q, v, f_ext, body, columns, turns);
-  reduce_to_root(model, tau, body, columns, elimination);
+  reduce_to_root(model, tau, body, fork, columns, elimination);
   spread_acceleration(model, columns, elimination, body, a);
 }
 
