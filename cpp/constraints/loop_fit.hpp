@@ -127,7 +127,8 @@ void fit_coordinates(
     const auto moves = largest > tolerance;
     if (!simd::any<S>(moves)) break;
     S moved[7];
-    dynamics::retract_joint(joint, static_cast<const S*>(phi + joint.q), static_cast<const S*>(step), moved);
+    dynamics::retract(
+        joint.block, joint.blocks, static_cast<const S*>(phi + joint.q), static_cast<const S*>(step), moved);
     for (int i = 0; i < joint.nq; ++i) phi[joint.q + i] = select(moves, moved[i], phi[joint.q + i]);
     fit(closure, k, X_AB, static_cast<const S*>(phi), columns, f);
   }

@@ -38,36 +38,28 @@ PYSIM_INLINE S beyond(const Passive<typename S::Parameter>& p, S q) {
   return max(q - all<S>(p.upper), o) + min(q - all<S>(p.lower), o);
 }
 
-/// The pull of one joint's springs and stops, at the joint's first coordinates.
+/// Spring, stop and damper of one plain coordinate.
 template <class S>
-void spring_forces(const Joint& joint,
-                   const Constants<typename S::Parameter>& c,
-                   const Passive<typename S::Parameter>* joint_passive,
-                   const S* joint_q,
-                   const S* joint_v,
-                   S* joint_tau) {
-  const S o = all<S>(0);
-  for (int k = 0; k < joint.blocks; ++k) {
-    const Block& block = joint.block[k];
-    const auto* p = joint_passive + block.v;
-    const S *q = joint_q + block.q, *v = joint_v + block.v;
-    S* tau = joint_tau + block.v;
-    if (block.group == Group::real) {
-      for (int i = 0; i < block.nv; ++i) {
-        const S depth = beyond(p[i], q[i]);
-        const S stop = fma(all<S>(p[i].stop_damping), v[i], all<S>(p[i].stop_stiffness) * depth);
-        tau[i] = all<S>(p[i].stiffness) * (all<S>(c.rest[block.q + i]) - q[i]) -
-                 select(depth > o, max(stop, o), select(depth < o, min(stop, o), o));
-      }
-      continue;
-    }
-    const int turn = block.group == Group::pose ? 3 : 0;
-    const Vec3<S> phi = turn_from_rest(c, block.q + turn, q + turn);
-    store(-spatial::left_jacobian_inverse_times(phi, stiffness3<S>(p + turn, phi)), tau + turn);
-    if (turn == 0) continue;
-    const Vec3<S> pull = stiffness3<S>(p, load3(q) - spatial::all3<S>(c.rest + block.q));
-    store(-transpose_times(spatial::rotation(load_quaternion(q + turn)), pull), tau);
-  }
+PYSIM_INLINE S plain_force(const Passive<typename S::Parameter>& p, S rest, S q, S v) {
+  const S o = all<S>(0), depth = beyond(p, q);
+  const S stop = fma(all<S>(p.stop_damping), v, all<S>(p.stop_stiffness) * depth);
+  const S pushed = select(depth > o, max(stop, o), select(depth < o, min(stop, o), o));
+  return fnma(all<S>(p.damping), v, all<S>(p.stiffness) * (rest - q) - pushed);
+}
+
+/// The pull of springs on a block's rotation or pose, at the block's first coordinates.
+template <class S>
+void turning_spring(const Block& block,
+                    const Constants<typename S::Parameter>& c,
+                    const Passive<typename S::Parameter>* p,
+                    const S* q,
+                    S* tau) {
+  const int turn = block.group == Group::pose ? 3 : 0;
+  const Vec3<S> phi = turn_from_rest(c, block.q + turn, q + turn);
+  store(-spatial::left_jacobian_inverse_times(phi, stiffness3<S>(p + turn, phi)), tau + turn);
+  if (turn == 0) return;
+  const Vec3<S> pull = stiffness3<S>(p, load3(q) - spatial::all3<S>(c.rest + block.q));
+  store(-transpose_times(spatial::rotation(load_quaternion(q + turn)), pull), tau);
 }
 
 /// What a plugin's own force adds, at the joint's first coordinates; r are scratch registers.
@@ -85,25 +77,47 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
   for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
 }
 
-/// Whether a coordinate of the joint has a spring, damping, friction or a stop in some world.
-template <class S>
-bool is_passive(const Joint& joint, const Passive<typename S::Parameter>* p) {
-  S sum = all<S>(0);
-  for (int i = 0; i < joint.nv; ++i) {
-    sum += abs(all<S>(p[i].stiffness)) + abs(all<S>(p[i].damping)) + abs(all<S>(p[i].friction)) +
-           abs(all<S>(p[i].stop_stiffness)) + abs(all<S>(p[i].stop_damping));
-  }
-  return simd::any<S>(sum > all<S>(0));
+/// Whether a number is not zero, in any world.
+template <class Real>
+PYSIM_INLINE bool is_there(Real x) {
+  return x != 0;
 }
 
-/// Damping and dry friction of one coordinate, added to τ.
+template <class Real, int W, class Isa>
+PYSIM_INLINE bool is_there(const simd::Pack<Real, W, Isa>& x) {
+  using S = simd::Pack<Real, W, Isa>;
+  return simd::any<S>(abs(x) > all<S>(0));
+}
+
+/// Dry friction of one coordinate, added to τ.
 template <class S>
-void add_friction(const Passive<typename S::Parameter>& p, S rate, S& tau) {
-  tau = fnma(all<S>(p.damping), rate, tau);
-  const S friction = all<S>(p.friction);
-  const auto rubs = friction > all<S>(0);
-  if (!simd::any<S>(rubs)) return;
-  tau = select(rubs, fnma(friction, simd::tanh(rate / all<S>(p.friction_width)), tau), tau);
+PYSIM_INLINE void add_friction(const Passive<typename S::Parameter>& p, S rate, S& tau) {
+  if (!is_there(p.friction)) return;
+  const S friction = all<S>(p.friction),
+          rubbed = fnma(friction, simd::tanh(rate / all<S>(p.friction_width)), tau);
+  tau = select(friction > all<S>(0), rubbed, tau);
+}
+
+/// Springs, stops, damping and friction of one block, into τ at its first coordinates.
+template <class S>
+PYSIM_INLINE void block_forces(const Block& block,
+                               const Constants<typename S::Parameter>& c,
+                               const Passive<typename S::Parameter>* p,
+                               const S* q,
+                               const S* v,
+                               S* tau) {
+  if (block.group == Group::real) {
+    for (int i = 0; i < block.nv; ++i) tau[i] = plain_force(p[i], all<S>(c.rest[block.q + i]), q[i], v[i]);
+  } else {
+    bool sprung = false;
+    for (int i = 0; i < block.nv; ++i) {
+      tau[i] = all<S>(0);
+      sprung = sprung || is_there(p[i].stiffness);
+    }
+    if (sprung) turning_spring(block, c, p, q, tau);
+    for (int i = 0; i < block.nv; ++i) tau[i] = fnma(all<S>(p[i].damping), v[i], tau[i]);
+  }
+  for (int i = 0; i < block.nv; ++i) add_friction(p[i], v[i], tau[i]);
 }
 
 /// The passive forces that joints have of themselves, in tree coordinates.
@@ -111,14 +125,15 @@ template <class S>
 void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Passive<typename S::Parameter>* p = model.passive + joint.v;
-    for (int i = 0; i < joint.nv; ++i) tau[joint.v + i] = all<S>(0);
-    if (is_passive<S>(joint, p)) {
-      spring_forces(joint, model.constants[b], p, q + joint.q, v + joint.v, tau + joint.v);
-      for (int i = 0; i < joint.nv; ++i) add_friction(p[i], v[joint.v + i], tau[joint.v + i]);
+    const S *joint_q = q + joint.q, *joint_v = v + joint.v;
+    S* const joint_tau = tau + joint.v;
+    for (int k = 0; k < joint.blocks; ++k) {
+      const Block& block = joint.block[k];
+      const Passive<typename S::Parameter>* const p = model.passive + joint.v + block.v;
+      block_forces(block, model.constants[b], p, joint_q + block.q, joint_v + block.v, joint_tau + block.v);
     }
     if (joint.force < 0) continue;
-    add_program_force(model.program[joint.force], joint, q + joint.q, v + joint.v, tau + joint.v, w.next);
+    add_program_force(model.program[joint.force], joint, joint_q, joint_v, joint_tau, w.next);
   }
 }
 

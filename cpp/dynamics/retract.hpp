@@ -41,16 +41,11 @@ PYSIM_INLINE void store(const Quaternion<S>& a, S* p) {
   p[0] = a.x, p[1] = a.y, p[2] = a.z, p[3] = a.w;
 }
 
-/// True if the configuration is a vector space: no joint holds a quaternion, q and v have the same places.
-PYSIM_INLINE bool is_flat(const tree::Structure& model) {
-  return model.own_nq == model.own_nv;
-}
-
-/// q1 = q ⊕ dq of one joint's coordinates. The quaternions of q1 are unit to rounding. q1 may be q.
+/// q1 = q ⊕ dq, group by group. The quaternions of q1 are unit to rounding. q1 may be q.
 template <class S>
-void retract_joint(const Joint& joint, const S* q, const S* dq, S* q1) {
-  for (int k = 0; k < joint.blocks; ++k) {
-    const Block& block = joint.block[k];
+void retract(const Block* blocks, int count, const S* q, const S* dq, S* q1) {
+  for (int k = 0; k < count; ++k) {
+    const Block& block = blocks[k];
     const S *p = q + block.q, *d = dq + block.v;
     S* p1 = q1 + block.q;
     switch (block.group) {
@@ -73,48 +68,35 @@ void retract_joint(const Joint& joint, const S* q, const S* dq, S* q1) {
   }
 }
 
-/// q1 = q ⊕ dq, joint by joint. q1 may be q.
+/// q1 = q ⊕ dq of the user's coordinates. q1 may be q.
 template <class S>
 void retract(const ModelOf<S>& model, const S* q, const S* dq, S* q1) {
-  if (is_flat(model)) {
-    for (int i = 0; i < model.own_nq; ++i) q1[i] = q[i] + dq[i];
-    return;
-  }
-  for (int b = 0; b < model.bodies; ++b) {
-    const Joint& joint = model.joint[b];
-    if (joint.own_q < 0) continue;
-    retract_joint(joint, q + joint.own_q, dq + joint.own_v, q1 + joint.own_q);
-  }
+  retract(model.run, model.runs, q, dq, q1);
 }
 
 /// dq with q0 ⊕ dq = q1, the shorter way round.
 template <class S>
 void difference(const ModelOf<S>& model, const S* q0, const S* q1, S* dq) {
-  for (int b = 0; b < model.bodies; ++b) {
-    const Joint& joint = model.joint[b];
-    if (joint.own_q < 0) continue;
-    for (int k = 0; k < joint.blocks; ++k) {
-      const Block& block = joint.block[k];
-      const S* p0 = q0 + joint.own_q + block.q;
-      const S* p1 = q1 + joint.own_q + block.q;
-      S* d = dq + joint.own_v + block.v;
-      switch (block.group) {
-        case Group::real: {
-          for (int i = 0; i < block.nv; ++i) d[i] = p1[i] - p0[i];
-          break;
-        }
-        case Group::rotation: {
-          store(spatial::log_quaternion(conjugate(load_quaternion(p0)) * load_quaternion(p1)), d);
-          break;
-        }
-        case Group::pose: {
-          const auto r0 = load_quaternion(p0 + 3), r1 = load_quaternion(p1 + 3);
-          const Vec3<S> w = spatial::log_quaternion(conjugate(r0) * r1);
-          const Vec3<S> p = transpose_times(spatial::rotation(r0), load3(p1) - load3(p0));
-          store(spatial::left_jacobian_inverse_times(w, p), d);
-          store(w, d + 3);
-          break;
-        }
+  for (int k = 0; k < model.runs; ++k) {
+    const Block& block = model.run[k];
+    const S *p0 = q0 + block.q, *p1 = q1 + block.q;
+    S* d = dq + block.v;
+    switch (block.group) {
+      case Group::real: {
+        for (int i = 0; i < block.nv; ++i) d[i] = p1[i] - p0[i];
+        break;
+      }
+      case Group::rotation: {
+        store(spatial::log_quaternion(conjugate(load_quaternion(p0)) * load_quaternion(p1)), d);
+        break;
+      }
+      case Group::pose: {
+        const auto r0 = load_quaternion(p0 + 3), r1 = load_quaternion(p1 + 3);
+        const Vec3<S> w = spatial::log_quaternion(conjugate(r0) * r1);
+        const Vec3<S> p = transpose_times(spatial::rotation(r0), load3(p1) - load3(p0));
+        store(spatial::left_jacobian_inverse_times(w, p), d);
+        store(w, d + 3);
+        break;
       }
     }
   }
@@ -123,34 +105,25 @@ void difference(const ModelOf<S>& model, const S* q0, const S* q1, S* dq) {
 /// ξ̇ for q(t) = q ⊕ ξ(t) moving with velocity v:  ξ̇ = J_r⁻¹(ξ) v  [Munthe-Kaas 1998].
 template <class S>
 void lift(const ModelOf<S>& model, const S* xi, const S* v, S* rate) {
-  if (is_flat(model)) {
-    for (int i = 0; i < model.own_nv; ++i) rate[i] = v[i];
-    return;
-  }
-  for (int b = 0; b < model.bodies; ++b) {
-    const Joint& joint = model.joint[b];
-    if (joint.own_v < 0) continue;
-    for (int k = 0; k < joint.blocks; ++k) {
-      const Block& block = joint.block[k];
-      const int at = joint.own_v + block.v;
-      const S *x = xi + at, *u = v + at;
-      S* r = rate + at;
-      switch (block.group) {
-        case Group::real: {
-          for (int i = 0; i < block.nv; ++i) r[i] = u[i];
-          break;
-        }
-        case Group::rotation: {
-          store(spatial::right_jacobian_inverse_times(load3(x), load3(u)), r);
-          break;
-        }
-        case Group::pose: {
-          const Motion<S> moved = spatial::right_jacobian_inverse_times(Motion<S>{load3(x), load3(x + 3)},
-                                                                        Motion<S>{load3(u), load3(u + 3)});
-          store(moved.v, r);
-          store(moved.w, r + 3);
-          break;
-        }
+  for (int k = 0; k < model.runs; ++k) {
+    const Block& block = model.run[k];
+    const S *x = xi + block.v, *u = v + block.v;
+    S* r = rate + block.v;
+    switch (block.group) {
+      case Group::real: {
+        for (int i = 0; i < block.nv; ++i) r[i] = u[i];
+        break;
+      }
+      case Group::rotation: {
+        store(spatial::right_jacobian_inverse_times(load3(x), load3(u)), r);
+        break;
+      }
+      case Group::pose: {
+        const Motion<S> moved = spatial::right_jacobian_inverse_times(Motion<S>{load3(x), load3(x + 3)},
+                                                                      Motion<S>{load3(u), load3(u + 3)});
+        store(moved.v, r);
+        store(moved.w, r + 3);
+        break;
       }
     }
   }

@@ -25,7 +25,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   couple(joints);
   mark_children();
   number_forks();
-  find_quaternions();
+  group_coordinates();
   close_loops(ties.loops);
   relate(ties.relations);
   find_meetings();
@@ -84,12 +84,18 @@ void Model::view_programs(ModelNumbers<Real>& numbers) {
   }
 }
 
-void Model::find_quaternions() {
+void Model::group_coordinates() {
   for (int b = 0; b < nbodies(); ++b) {
     const Joint& joint = joints_[static_cast<std::size_t>(b)];
     for (int k = 0; k < joint.blocks && joint.own_q >= 0; ++k) {
-      const int at = quaternion_offset(joint.block[k]);
+      const Block& block = joint.block[k];
+      const int at = quaternion_offset(block);
       if (at >= 0) quaternions_.push_back({joint.own_q + at, b});
+      if (at < 0 && !runs_.empty() && runs_.back().group == Group::real) {
+        runs_.back().nv += block.nv;
+      } else {
+        runs_.push_back({block.group, joint.own_q + block.q, joint.own_v + block.v, block.nv});
+      }
     }
   }
 }
@@ -176,6 +182,8 @@ ModelView<Real> Model::view() const {
   view.passive = n.passive.data();
   view.coupling_q = n.coupling_q.data();
   view.coupling_v = n.coupling_v.data();
+  view.run = runs_.data();
+  view.runs = static_cast<int>(runs_.size());
   view.above = above_.data();
   view.below_end = below_end_.data();
   view.programs = static_cast<int>(n.programs.size());

@@ -151,7 +151,7 @@ class Model {
   void mark_children();
   void number_forks();
   void mark_branches();
-  void find_quaternions();
+  void group_coordinates();
   void close_loops(const std::vector<LoopDescription>& loops);
   Way way_to_world(int a, int b);
   Way everything();
@@ -171,6 +171,7 @@ class Model {
 
   std::vector<Joint> joints_;
   std::vector<ProgramDescription> programs_;
+  std::vector<Block> runs_;
   std::vector<int> above_, below_end_;
   std::vector<std::string> names_, relation_names_;
   std::vector<QuaternionPlace> quaternions_;

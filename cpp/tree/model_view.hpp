@@ -197,6 +197,9 @@ struct Structure {
   bool turned;           ///< some body frame was turned
   bool has_passive;      ///< some coordinate has damping, a spring, friction or a limit
   const Joint* joint;    ///< [bodies]
+  const Block* run;      ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
+                         ///< are one run, whatever their joints
+  int runs;
   const int* above;      ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
   const int* below_end;  ///< [own_nv], where the coordinates that k moves end
   int programs;
