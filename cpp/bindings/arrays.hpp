@@ -5,10 +5,11 @@
 #include <pybind11/pybind11.h>
 
 #include <cmath>
-#include <cstring>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
+
+#include "engine/dispatch.hpp"
 
 namespace pysim::bindings {
 
@@ -87,27 +88,6 @@ struct Extent {
   bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
 };
 
-/// True if x[0 … size) are finite. Four vectors of sums, for one sum would wait for itself at every number.
-template <class Real>
-bool all_finite(const Real* x, py::ssize_t size) {
-  typedef Real Lanes __attribute__((vector_size(16)));
-  constexpr int W = 16 / sizeof(Real), stride = 4 * W;
-  Lanes zero[4] = {};  // stay 0 while every number is finite: inf − inf and nan − nan are nan
-  py::ssize_t i = 0;
-  for (; i + stride <= size; i += stride) {
-    for (int k = 0; k < 4; ++k) {
-      Lanes a;
-      std::memcpy(&a, x + i + k * W, sizeof a);
-      zero[k] += a - a;
-    }
-  }
-  Real sum = 0;
-  for (; i < size; ++i) sum += x[i] - x[i];
-  const Lanes lanes = (zero[0] + zero[1]) + (zero[2] + zero[3]);
-  for (int k = 0; k < W; ++k) sum += lanes[k];
-  return sum == 0;
-}
-
 /// One argument of a call: C-contiguous rows of Real of the shape `row`, finite. Borrows the caller's array.
 template <class Real>
 class Rows {
@@ -170,7 +150,7 @@ class Rows {
 
   void check_finite() const {
     const Real* x = data();
-    if (all_finite(x, size_)) return;
+    if (engine::dynamics_kernels<Real>().all_finite(x, size_)) return;
     py::ssize_t i = 0;
     while (std::isfinite(x[i])) ++i;
     const auto& a = record(array_);

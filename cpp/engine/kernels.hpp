@@ -11,6 +11,7 @@
 #include "engine/regressor_operations.hpp"
 #include "engine/rollout_of_worlds.hpp"
 #include "engine/spatial_kernels.hpp"
+#include "simd/finite.hpp"
 
 namespace pysim::engine {
 
@@ -33,6 +34,7 @@ using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
 template <class Real>
 struct DynamicsKernels {
   int width;  ///< states per pack
+  bool (*all_finite)(const Real* x, std::ptrdiff_t count);
   Kernel<Real> forward_kinematics, frame_placement;
   Kernel<Real> rnea, aba, crba, passive_forces;
   Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
@@ -84,6 +86,7 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
   using S = simd::Pack<Real, W, Isa>;
   using Tail = simd::Pack<Real, 1, Isa>;
   return {W,
+          &simd::all_finite<S>,
           &run<ForwardKinematics, S, Tail>,
           &run<FramePlacement, S, Tail>,
           &run<Rnea, S, Tail>,

@@ -1,8 +1,7 @@
 // Circular functions and their inverses.
 //
 // Sources: argument reduction, sine, cosine, arc sine and arc cosine after fdlibm (Sun Microsystems 1993),
-// arc tangent after Cephes (Moshier 1989). π/2 is split so that every product that must be exact is exact
-// without a fused multiply-add.
+// arc tangent after Cephes (Moshier 1989).
 #pragma once
 
 #include "simd/bits.hpp"
@@ -16,23 +15,38 @@ struct Reduced {
   typename S::Bits quadrant;
 };
 
-/// Cody and Waite with three parts of π/2 of 33 bits: n times each is exact for |n| < 2²⁰, |x| ≤ 1e6.
+/// a − b, and what it was rounded by [Knuth 1997, section 4.2.2, theorem B].
+template <class S>
+struct Difference {
+  S value, low;
+};
+
+template <class S>
+PYSIM_INLINE Difference<S> difference(S a, S b) {
+  const S d = a - b, back = d - a;
+  return {d, (a - (d - back)) - (b + back)};
+}
+
+/// Cody and Waite: π/2 in parts of which n times each but the last is exact for |n| < 2²⁰, |x| ≤ 1e6.
+///
+/// A fused x − n p takes a first part of all 53 bits: it is a multiple of 2⁻⁵³ and less than one, so exact.
 template <class Isa, int W>
 PYSIM_INLINE Reduced<Pack<double, W, Isa>> reduce_half_pi(Pack<double, W, Isa> x) {
   using S = Pack<double, W, Isa>;
   const S shifted = fma(x, all<S>(6.36619772367581382433e-01), rounder<S>());
   const S n = shifted - rounder<S>();
+#if defined(__FMA__)
+  const S a = fnma(n, all<S>(1.57079632679489655800e+00), x);
+  const Difference<S> c = difference(a, n * all<S>(6.12323399538460989961e-17));
+  const S rest = fnma(n, all<S>(3.52155986518320018165e-27), c.low);
+#else
   const S a = x - n * all<S>(1.57079632673412561417e+00);
-  const S w2 = n * all<S>(6.07710050630396597660e-11);
-  const S w3 = n * all<S>(2.02226624871116645580e-21);
-  // two exact differences, a − w2 and what remains of it − w3
-  const S b = a - w2, b_back = b - a;
-  const S b_low = (a - (b - b_back)) - (w2 + b_back);
-  const S c = b - w3, c_back = c - b;
-  const S c_low = (b - (c - c_back)) - (w3 + c_back);
-  const S rest = (b_low + c_low) - n * all<S>(8.47842766036889956997e-32);
-  const S r = c + rest;
-  return {r, rest - (r - c), bits(shifted)};
+  const Difference<S> b = difference(a, n * all<S>(6.07710050630396597660e-11));
+  const Difference<S> c = difference(b.value, n * all<S>(2.02226624871116645580e-21));
+  const S rest = (b.low + c.low) - n * all<S>(8.47842766036889956997e-32);
+#endif
+  const S r = c.value + rest;
+  return {r, rest - (r - c.value), bits(shifted)};
 }
 
 /// Single precision is reduced in double.
@@ -93,7 +107,7 @@ PYSIM_INLINE void sincos(S x, S& s, S& c) {
   const S z = r * r, v = z * r;
   // sin(r + low) = r − ((z (low/2 − v P) − low) + v/6)
   const S p = polynomial(z, sine);
-  const S sin_r = r - (fms(z, fnma(v, p, half * low), low) + v * all<S>(Real(1.66666666666666324348e-01)));
+  const S sin_r = r - fma(v, all<S>(Real(1.66666666666666324348e-01)), fms(z, fnma(v, p, half * low), low));
   // cos(r + low) = w + (((1 − w) − z/2) + (z² Q − r low)),  w = 1 − z/2
   const S hz = half * z, w = one - hz;
   const S cos_r = w + (((one - w) - hz) + fms(z * z, polynomial(z, cosine), r * low));

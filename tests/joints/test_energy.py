@@ -49,7 +49,8 @@ def test_energy_is_conserved_to_the_order_of_the_scheme_over_100_000_steps(name)
     fine = [drift(name, STEPS, duration, nudge) for nudge in nudges]
     coarse = [drift(name, STEPS // 2, duration, nudge) for nudge in nudges]
     assert max(fine) < 1e-5
-    assert np.median(coarse) > 16 * np.median(fine)  # RK4 loses energy with the fifth power of the step, 32
+    # RK4 loses energy with the fifth power of the step, 32
+    assert np.median(coarse) > 16 * np.median(fine)
 
 
 def test_energy_of_even_accelerations_is_exact():

@@ -1,0 +1,28 @@
+// Whether all numbers of an array are finite.
+#pragma once
+
+#include "simd/part.hpp"
+
+namespace pysim::simd {
+
+/// True if x[0 … count) are. Four packs of sums, for one sum would wait for itself at every number.
+template <class S>
+bool all_finite(const typename S::Real* x, std::ptrdiff_t count) {
+  constexpr int W = S::width;
+  S zero[4] = {};  // stay 0 while every number is finite: inf − inf and nan − nan are nan
+  std::ptrdiff_t i = 0;
+  for (; i + 4 * W <= count; i += 4 * W) {
+    for (int k = 0; k < 4; ++k) {
+      const S a = load<S>(x + i + k * W);
+      zero[k] += a - a;
+    }
+  }
+  for (; i < count; i += W) {
+    const S a = i + W <= count ? load<S>(x + i) : load_part<S>(x + i, static_cast<int>(count - i));
+    zero[0] += a - a;
+  }
+  const S sum = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+  return !any<S>(!(sum == all<S>(0)));
+}
+
+}  // namespace pysim::simd
