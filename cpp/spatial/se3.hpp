@@ -67,15 +67,18 @@ PYSIM_INLINE Motion<S> right_jacobian_inverse_times(const Motion<S>& xi, const M
   constexpr double a_series[] = {-4 * c6, -3 * c5, -2 * c4, -c3, 0, 1.0 / 12};
   constexpr double b_series[] = {-5 * c6, -4 * c5, -3 * c4, -2 * c3, -1.0 / 720};
   using Real = typename S::Real;
-  const S square = dot(xi.w, xi.w);
-  const S half = all<S>(Real(0.5)), x = half * sqrt(square);
-  S sin, cos;
-  simd::sincos(x, sin, cos);
-  const S ratio = x / sin, x_cot = ratio * cos;
-  const S h = all<S>(1) - x_cot, e = half * fms(ratio, ratio, x_cot);
-  const auto small = square < all<S>(Real(0.1));
-  const S a = select(small, simd::polynomial(square, a_series), (h + (h - e)) / square);
-  const S b = select(small, simd::polynomial(square, b_series), (h - e) / (square * square));
+  const S square = dot(xi.w, xi.w), half = all<S>(Real(0.5));
+  S a = simd::polynomial(square, a_series), b = simd::polynomial(square, b_series);
+  const auto turned = square >= all<S>(Real(0.1));
+  if (simd::any<S>(turned)) {
+    const S x = half * sqrt(square);
+    S sin, cos;
+    simd::sincos(x, sin, cos);
+    const S ratio = x / sin, x_cot = ratio * cos;
+    const S h = all<S>(1) - x_cot, e = half * fms(ratio, ratio, x_cot);
+    a = select(turned, (h + (h - e)) / square, a);
+    b = select(turned, (h - e) / (square * square), b);
+  }
 
   const Motion<S> ad1 = cross(xi, V), ad2 = cross(xi, ad1), ad4 = cross(xi, cross(xi, ad2));
   return fma(b, ad4, fma(a, ad2, fma(half, ad1, V)));

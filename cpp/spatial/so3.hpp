@@ -74,20 +74,25 @@ PYSIM_INLINE Quaternion<S> quaternion_of(const Mat3<S>& R) {
   return {scale * q.x, scale * q.y, scale * q.z, scale * q.w};
 }
 
-/// sin(θ/2)/θ and cos(θ/2) of θ².
+/// sin(θ/2)/θ and cos(θ/2).
 template <class S>
 struct HalfTurn {
   S k, c;
 };
 
+/// The half turn of θ². Less than a tenth of a radian, as in a step, needs no sine.
 template <class S>
 PYSIM_INLINE HalfTurn<S> half_turn(S square) {
-  constexpr double series[] = {1.0 / 3840, -1.0 / 48, 0.5};
+  constexpr double k_series[] = {1.0 / 185794560, -1.0 / 645120, 1.0 / 3840, -1.0 / 48, 0.5};
+  constexpr double c_series[] = {1.0 / 10321920, -1.0 / 46080, 1.0 / 384, -1.0 / 8, 1};
   using Real = typename S::Real;
+  const HalfTurn<S> near = {simd::polynomial(square, k_series), simd::polynomial(square, c_series)};
+  const auto turned = square >= all<S>(Real(1e-2));
+  if (!simd::any<S>(turned)) return near;
   const S angle = sqrt(square);
   S s, c;
   simd::sincos(all<S>(Real(0.5)) * angle, s, c);
-  return {select(square < all<S>(Real(1e-4)), simd::polynomial(square, series), s / angle), c};
+  return {select(turned, s / angle, near.k), select(turned, c, near.c)};
 }
 
 /// The unit quaternion of the rotation vector φ.
@@ -148,8 +153,9 @@ PYSIM_INLINE JacobianCoefficients<S> jacobian_coefficients(S square) {
   const HalfTurn<S> h = half_turn(square);
   const S two_k = all<S>(2) * h.k, sinc = two_k * h.c;
   const S near = simd::polynomial(square, series);
-  const S far = (all<S>(1) - sinc) / square;
-  return {two_k * h.k, select(square < all<S>(Real(0.1)), near, far), sinc};
+  const auto turned = square >= all<S>(Real(0.1));
+  if (!simd::any<S>(turned)) return {two_k * h.k, near, sinc};
+  return {two_k * h.k, select(turned, (all<S>(1) - sinc) / square, near), sinc};
 }
 
 /// κ of θ², 1/12 at rest; singular at a full turn only.
