@@ -31,7 +31,7 @@ void acceleration(const ModelOf<S>& model,
   const S* q = tree::tree_q(model, own_q, w);
   const S* v = tree::tree_v(model, own_v, w);
   S* const force = w.template take<S>(model.nv);
-  const bool passes = passive && model.has_passive;
+  const bool passes = passive && has_passive(model);
   if (passes) dynamics::passive_forces(model, q, v, force, w);
 
   if (!model.coupled) {

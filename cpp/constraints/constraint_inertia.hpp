@@ -14,7 +14,7 @@ template <class S>
 struct ConstraintInertia {
   int rows, nv;
   S* Y;       ///< (rows, nv), of each row the coordinates of its way
-  S* scaled;  ///< Y D⁻¹, likewise
+  S* scaled;  ///< Y D⁻¹ of the rows that are multiplied, likewise
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
@@ -36,14 +36,12 @@ struct ConstraintInertia {
     const auto& model = factor.model;
     for (int i = 0; i < rows; ++i) {
       const tree::Way& way = model.row_way[i];
-      const int* const coordinate = model.way + way.first_v;
-      S *const y = Y + i * nv, *const by_D = scaled + i * nv;
+      S* const y = Y + i * nv;
       for (int m = 0; m < way.nv; ++m) y[m] = r.J[i * nv + m];
       factor.forward(way, y);
-      for (int m = 0; m < way.nv; ++m) by_D[m] = y[m] * factor.inv_D[coordinate[m]];
     }
     for (int n = 0; n < model.meetings; ++n) {
-      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(model.meeting[n]);
+      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(factor, model.meeting[n]);
       multiply(model, model.meeting[n]);
     }
     scale(model, r);
@@ -51,8 +49,12 @@ struct ConstraintInertia {
   }
 
   /// Rows begin with the first that they meet.
-  void begin_rows(const tree::Meeting& meeting) {
+  void begin_rows(const FactoredMechanism<S>& factor, const tree::Meeting& meeting) {
+    const tree::Way& way = factor.model.row_way[meeting.row];
+    const int* const coordinate = factor.model.way + way.first_v;
     for (int i = meeting.row; i < meeting.end; ++i) {
+      S* const by_D = scaled + (i - meeting.row) * nv;
+      for (int m = 0; m < way.nv; ++m) by_D[m] = Y[i * nv + m] * factor.inv_D[coordinate[m]];
       Lambda.first[i] = meeting.other;
       for (int j = meeting.other; j < meeting.row; ++j) Lambda.A[i * rows + j] = all<S>(0);
     }
@@ -65,7 +67,8 @@ struct ConstraintInertia {
       for (int j = meeting.other; j < meeting.other_end && j <= i; ++j) {
         S sum = all<S>(0);
         for (int n = 0; n < meeting.runs; ++n) {
-          const S *const y = scaled + i * nv + shared[n].own, *const z = Y + j * nv + shared[n].other;
+          const S *const y = scaled + (i - meeting.row) * nv + shared[n].own, *const z = Y + j * nv +
+                                                                                         shared[n].other;
           for (int m = 0; m < shared[n].count; ++m) sum = fma(y[m], z[m], sum);
         }
         Lambda.A[i * rows + j] = sum;

@@ -30,8 +30,8 @@ struct FactoredMechanism {
   Elimination<S>* elimination;
   S* dense;                 ///< L D below and on the diagonal (own_nv × own_nv); null without followers
   S* inv_D;                 ///< [own_nv]
-  Force<S>* p;              ///< of the sweep to the root [bodies]
-  Motion<S>* acceleration;  ///< of the sweep to the leaves [bodies]
+  Force<S>* p;              ///< of the sweep to the root [bodies], at forks
+  Motion<S>* acceleration;  ///< of the sweep to the leaves [bodies], at forks
 
   FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
     body = w.template take<AbaBody<S>>(m.bodies);
@@ -71,10 +71,13 @@ struct FactoredMechanism {
   void accelerate(
       const S* q, const S* v, const S* tau, const S* force, const Force<S>* f_ext, S* a, Workspace<S> w) {
     if (!model.coupled) {
-      S* const sum = w.template take<S>(model.nv);
-      for (int i = 0; i < model.nv; ++i) sum[i] = force == nullptr ? tau[i] : tau[i] + force[i];
+      if (force != nullptr) {
+        S* const sum = w.template take<S>(model.nv);
+        for (int i = 0; i < model.nv; ++i) sum[i] = tau[i] + force[i];
+        tau = sum;
+      }
       for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) body[b].pA = body[b].pA - f_ext[b];
-      dynamics::reduce_to_root(model, static_cast<const S*>(sum), body, fork, columns, elimination);
+      dynamics::reduce_to_root(model, tau, body, fork, columns, elimination);
       dynamics::spread_acceleration(model, columns, elimination, body, a, true);
       for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
       return;
@@ -116,17 +119,26 @@ struct FactoredMechanism {
       return;
     }
     const int* bodies = model.way + way.first;
-    for (int n = 0; n < way.count; ++n) p[bodies[n]] = spatial::zero_force<S>();
+    for (int n = 0; n < way.count; ++n) {
+      if (model.joint[bodies[n]].fork >= 0) p[bodies[n]] = spatial::zero_force<S>();
+    }
+    Force<S> push = spatial::zero_force<S>();
     for (int n = 0; n < way.count; ++n) {
       const int b = bodies[n];
       const Joint& joint = model.joint[b];
-      Force<S> push = p[b];
+      if (joint.fork >= 0) {
+        push = p[b];
+      } else if (joint.leaf || (n > 0 && bodies[n - 1] != b + 1)) {  // nothing comes from a child
+        push = spatial::zero_force<S>();
+      }
       for (int i = joint.nv - 1; i >= 0; --i, ++y) {
         const int k = joint.v + i;
         *y -= dot(tree::axis(joint, columns, i), push);
         push = fma(*y, elimination[k].K, push);
       }
-      if (joint.parent >= 0) p[joint.parent] += to_parent(body[b].X_PB, push);
+      if (joint.parent < 0) continue;
+      push = to_parent(body[b].X_PB, push);
+      if (model.joint[joint.parent].fork >= 0) p[joint.parent] += push;
     }
   }
 
@@ -140,16 +152,21 @@ struct FactoredMechanism {
       }
       return;
     }
+    Motion<S> acc;
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
-      Motion<S> acc =
-          joint.parent < 0 ? spatial::zero_motion<S>() : to_child(body[b].X_PB, acceleration[joint.parent]);
+      if (joint.parent < 0) {
+        acc = spatial::zero_motion<S>();
+      } else {
+        if (joint.parent < b - 1) acc = acceleration[joint.parent];
+        acc = to_child(body[b].X_PB, acc);
+      }
       for (int i = 0; i < joint.nv; ++i) {
         const int k = joint.v + i;
         y[k] = inv_D[k] * y[k] - dot(acc, elimination[k].K);
         acc = plus(acc, tree::axis(joint, columns, i), y[k]);
       }
-      acceleration[b] = acc;
+      if (joint.fork >= 0) acceleration[b] = acc;
     }
   }
 

@@ -101,7 +101,7 @@ void torque_derivatives(const ModelOf<S>& model,
   for (auto run = dynamics::row_run(model, 0, 0); run.count > 0; run = dynamics::next_run(model, run)) {
     for (int r = 0; r < run.count; ++r) row[r] = rows.row(run, r);
     dynamics::torque_rows(model, d, run, row);
-    if (passive && model.has_passive) subtract_passive(model, q, v, run, row, w);
+    if (passive && has_passive(model)) subtract_passive(model, q, v, run, row, w);
     rows.put(run);
   }
 }

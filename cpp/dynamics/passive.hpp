@@ -123,6 +123,10 @@ PYSIM_INLINE void block_forces(const Block& block,
 /// The passive forces that joints have of themselves, in tree coordinates.
 template <class S>
 void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
+  if (!model.joint_forces) {
+    for (int i = 0; i < model.nv; ++i) tau[i] = all<S>(0);
+    return;
+  }
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const S *joint_q = q + joint.q, *joint_v = v + joint.v;

@@ -61,7 +61,7 @@ struct Rnea {
     const Force<S>* f_ext = at.f_ext();
     S* const tau = at.w.template take<S>(model.nv);
     dynamics::rnea(model, q, v, a, f_ext, tau, at.w);
-    if (at.batch.passive && model.has_passive) {
+    if (at.batch.passive && has_passive(model)) {
       S* const passive = at.w.template take<S>(model.nv);
       dynamics::passive_forces(model, q, v, passive, at.w);
       for (int i = 0; i < model.nv; ++i) tau[i] -= passive[i];

@@ -47,7 +47,7 @@ struct System {
   /// τ(t) and the joints' own forces.
   void generalized_force(S time, const S* own_q, const S* own_v, S* force) const {
     actuate(time, force);
-    if (!model.has_passive) return;
+    if (!has_passive(model)) return;
     Workspace<S> w = workspace;
     const S* q = tree::tree_q(model, own_q, w);
     const S* v = tree::tree_v(model, own_v, w);

@@ -103,7 +103,7 @@ void Model::add_joint(const JointDescription& d) {
     joint.force = keep_program(d.force, nv, d.name);
     joint.force_derivative = keep_program(d.force_derivative, 2 * nv * nv, d.name);
     force_registers_ = std::max({force_registers_, d.force.registers, d.force_derivative.registers});
-    has_passive_ = true;
+    joint_forces_ = true;
   }
 
   Constants<double> c = {};
@@ -149,7 +149,7 @@ void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   joint.hinge = joint.nv == 1 && joint.column[0] == wz && !joint.biased && d.armature[0] == 0;
   double_.armature.insert(double_.armature.end(), d.armature.begin(), d.armature.end());
   double_.passive.insert(double_.passive.end(), d.passive.begin(), d.passive.end());
-  has_passive_ = has_passive_ || std::any_of(d.passive.begin(), d.passive.end(), is_active);
+  joint_forces_ = joint_forces_ || std::any_of(d.passive.begin(), d.passive.end(), is_active);
 }
 
 /// Coordinates and columns of a joint that a plugin describes.

@@ -174,7 +174,7 @@ ModelView<Real> Model::view() const {
   view.callback_numbers = callback_numbers_;
   view.coupled = coupled_;
   view.turned = turned_;
-  view.has_passive = has_passive_;
+  view.joint_forces = joint_forces_;
   copy_numbers(gravity_, 3, view.gravity);
   view.joint = joints_.data();
   view.constants = n.constants.data();

@@ -190,7 +190,7 @@ class Model {
   std::vector<Shared> shared_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
   int force_registers_ = 0;                 ///< of the longest force program
-  bool coupled_ = false, turned_ = false, has_passive_ = false;
+  bool coupled_ = false, turned_ = false, joint_forces_ = false;
 };
 
 }  // namespace pysim::tree

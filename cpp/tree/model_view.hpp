@@ -195,7 +195,7 @@ struct Structure {
   int callback_numbers;  ///< numbers a state that Python computes; they stand behind q
   bool coupled;          ///< some joint follows another
   bool turned;           ///< some body frame was turned
-  bool has_passive;      ///< some coordinate has damping, a spring, friction or a limit
+  bool joint_forces;     ///< some joint has damping, a spring, friction, a limit or a force of its own
   const Joint* joint;    ///< [bodies]
   const Block* run;      ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
                          ///< are one run, whatever their joints
@@ -211,6 +211,11 @@ struct Structure {
   const Shared* shared;
   int relations, terms, springs;
 };
+
+/// Whether anything but inertia, gravity and constraints acts.
+inline __attribute__((always_inline)) bool has_passive(const Structure& model) {
+  return model.joint_forces || model.springs > 0;
+}
 
 template <class Real>
 struct ModelView : Structure {

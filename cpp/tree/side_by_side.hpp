@@ -22,7 +22,7 @@ struct SideBySide {
     ModelView<S> model;
     static_cast<Structure&>(model) = first;
     for (int k = 0; k < S::width; ++k) {
-      model.has_passive = model.has_passive || worlds[k]->has_passive;
+      model.joint_forces = model.joint_forces || worlds[k]->joint_forces;
       model.turned = model.turned || worlds[k]->turned;
     }
     for (int i = 0; i < 3; ++i) model.gravity[i] = each([i](const World& m) { return m.gravity[i]; });

@@ -192,7 +192,6 @@ void Model::hang_springs(const std::vector<Spring<double>>& springs) {
       std::copy(turned, turned + 3, point);
     }
     double_.springs.push_back(s);
-    has_passive_ = true;
   }
 }
 
