@@ -2,7 +2,7 @@
 //
 //     e = log(X_J(φ)⁻¹ X_AB)      φ ← φ ⊕ S⁺e until Sᵀe = 0
 //
-// A hinge needs no steps: its fit is closed, and leaves e without φ.
+// A hinge needs no steps: its fit is closed, and leaves e without φ. Frame A is turned so that X_J(0) = 1.
 #pragma once
 
 #include "constraints/annihilator.hpp"
@@ -45,10 +45,9 @@ void fit(
 template <class S>
 void count_turns(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) {
   const auto& constants = closure.constants[k];
-  const Vec3<S> axis = tree::placement<S>(constants).R.z;
   const S pitch = all<S>(constants.pitch);
   S& turned = phi[closure.joint[k].q];
-  turned = select(pitch == all<S>(0), turned, dot(axis, X_AB.p) / pitch);
+  turned = select(pitch == all<S>(0), turned, X_AB.p.z / pitch);
 }
 
 /// Size of what a fit compares, for its tolerance.
@@ -61,21 +60,18 @@ S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
 
 /// Where a hinge fits best in closed form:  φ is the angle by which Rz(φ)ᵀ R has no turn about z left.
 ///
-///     T⁻¹ X_AB = (R, p)      cos φ ∝ R_xx + R_yy,  sin φ ∝ R_yx − R_xy
+///     X_AB = (R, p)      cos φ ∝ R_xx + R_yy,  sin φ ∝ R_yx − R_xy
 template <class S>
 struct HingeFit {
-  Mat3<S> R;
   S cosine, sine;
 
-  HingeFit(const Pose<S>& T, const Pose<S>& X_AB)
-      : R(transpose_times(T.R, X_AB.R)), cosine(R.x.x + R.y.y), sine(R.x.y - R.y.x) {}
+  explicit HingeFit(const Mat3<S>& R) : cosine(R.x.x + R.y.y), sine(R.x.y - R.y.x) {}
 };
 
 /// e at the angle that fits, without its sine.
 template <class S>
 void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, LoopFit<S>& f) {
-  const Pose<S> T = tree::placement<S>(closure.constants[k]);
-  const HingeFit<S> best(T, X_AB);
+  const HingeFit<S> best(X_AB.R);
   const S length = sqrt(fma(best.sine, best.sine, best.cosine * best.cosine));
   const auto known = length > all<S>(0);  // tilted by half a turn, every angle fits alike
   const S inverse = all<S>(1) / length;
@@ -85,8 +81,7 @@ void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, LoopFit<S>
     return Vec3<S>{fma(s, u.y, c * u.x), fnma(s, u.x, c * u.y), u.z};
   };
   split_along(closure.joint[k], static_cast<const Motion<S>*>(nullptr), f.split);
-  const Vec3<S> p = transpose_times(T.R, X_AB.p - T.p);
-  const Pose<S> left = {{back(best.R.x), back(best.R.y), back(best.R.z)}, back(p)};
+  const Pose<S> left = {{back(X_AB.R.x), back(X_AB.R.y), back(X_AB.R.z)}, back(X_AB.p)};
   f.split.split(spatial::log(left), f.parts);
 }
 
@@ -95,7 +90,7 @@ void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, LoopFit<S>
 template <class S>
 void follow_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) {
   using Real = typename S::Real;
-  const HingeFit<S> best(tree::placement<S>(closure.constants[k]), X_AB);
+  const HingeFit<S> best(X_AB.R);
   S& angle = phi[closure.joint[k].q];
   const S left = simd::atan2(best.sine, best.cosine) - angle;
   const S turns = left * all<S>(Real(0.15915494309189533577));

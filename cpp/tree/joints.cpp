@@ -62,6 +62,12 @@ bool is_active(const Passive<double>& p) {
 
 }  // namespace
 
+void joint_turn(const JointDescription& d, double turn[9]) {
+  const bool is_shape = d.shape != "program" && d.shape != "callback";
+  const double z[3] = {0, 0, 1};
+  turn_to(is_shape && shape_entry(d).has_axis ? d.axis : z, turn);
+}
+
 void Model::add_joint(const JointDescription& d) {
   if (d.parent < -1 || d.parent >= nbodies()) {
     throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
@@ -75,8 +81,6 @@ void Model::add_joint(const JointDescription& d) {
   joint.parent = d.parent;
   joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative =
       joint.force_derivative = joint.first_slope = -1;
-  const bool is_shape = d.shape != "program" && d.shape != "callback";
-  const bool has_axis = is_shape && shape_entry(d).has_axis;
   if (d.shape == "program") {
     add_program(d, joint);
   } else if (d.shape == "callback") {
@@ -107,8 +111,7 @@ void Model::add_joint(const JointDescription& d) {
   }
 
   Constants<double> c = {};
-  const double z[3] = {0, 0, 1};
-  turn_to(has_axis ? d.axis : z, c.turn);
+  joint_turn(d, c.turn);
   turned_ = turned_ || c.turn[8] < 1;
 
   // X_P'B' = Tᵀ_P X_PB T_B: both frames turned.

@@ -43,6 +43,9 @@ struct JointDescription {
   std::vector<Passive<double>> passive;  ///< [nv]
 };
 
+/// Columns of the rotation that takes z to the joint's axis: the engine's axes in the user's frame.
+void joint_turn(const JointDescription& d, double turn[9]);
+
 /// A loop between frames A and B, in the frames the user named.
 struct LoopDescription {
   std::string kind;        ///< as in LoopKind

@@ -37,15 +37,28 @@ int all_rows(LoopKind kind, const Joint& joint) {
   return 0;
 }
 
+/// The pose's axes turned:  R ← R R_turn.
+void turn_pose(const double turn[9], double pose[12]) {
+  double turned[9];
+  times(pose, turn, 3, turned);
+  std::copy(turned, turned + 9, pose);
+}
+
 }  // namespace
 
-/// Frames A and B into the engine's frames of their bodies, B turned as the joint that closes the loop.
+/// Frames A and B into the engine's frames of their bodies, both turned as the joint that closes the loop:
+/// its placement is then the identity, see loop_fit.hpp.
 void Model::close_loops(const std::vector<LoopDescription>& loops) {
   if (loops.empty()) return;
   std::vector<JointDescription> joints;
   for (const auto& d : loops) {
     joints.push_back(d.joint);
     joints.back().parent = -1;
+    double turn[9];
+    joint_turn(d.joint, turn);
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) joints.back().placement[3 * i + j] = turn[3 * j + i];
+    }
   }
   closure_ = std::make_shared<const Closure>(joints);
   for (std::size_t k = 0; k < loops.size(); ++k) {
@@ -69,15 +82,14 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     std::copy(d.at_b, d.at_b + 12, c.at_b);
     to_engine_frame(d.a, c.at_a);
     to_engine_frame(d.b, c.at_b);
-    double turned[9];
-    times(c.at_b, closure_->view<double>().constants[k].turn, 3, turned);
-    std::copy(turned, turned + 9, c.at_b);
-    const bool along_axis = loop.kind != LoopKind::joint && loop.kind != LoopKind::distance;
-    if (along_axis) {  // z of A
+    const double* turn = closure_->view<double>().constants[k].turn;
+    turn_pose(turn, c.at_b);
+    if (loop.kind == LoopKind::joint) {
+      turn_pose(turn, c.at_a);
+    } else if (loop.kind != LoopKind::distance) {  // z of A
       double axis[9];
       turn_to(d.joint.axis, axis);
-      times(c.at_a, axis, 3, turned);
-      std::copy(turned, turned + 9, c.at_a);
+      turn_pose(axis, c.at_a);
     }
     c.length = d.length;
     loop_start_.insert(loop_start_.end(), d.start.begin(), d.start.end());
