@@ -45,22 +45,21 @@ void joint_rows(const ModelOf<S>& model,
   Motion<S>* const columns = w.template take<Motion<S>>(closure.stored_columns);
   LoopFit<S> f;
   fit_coordinates(closure, k, motion.X_AB, phi, columns, f);
-  S held[6] = {};
-  if (joint.biased) {
-    S parts[6];
-    f.split.split(motion.V, parts);
-    f.split.coordinates(parts);
-    S* const rate = w.template take<S>(closure.nv);
-    for (int i = 0; i < joint.nv; ++i) rate[joint.v + i] = parts[i];
-    f.split.split(tree::bias(closure, k, columns, static_cast<const S*>(rate)), held);
-  }
   const Loop& loop = model.loop[k];
   for (int n = 0; n < loop.rows; ++n) {
     const int i = loop.kept[n];
     out.W[i] = f.split.held(i);
     out.g[i] = f.parts[joint.nv + i];
-    out.bias[i] = -held[joint.nv + i];
+    out.bias[i] = all<S>(0);
   }
+  if (!joint.biased) return;
+  S parts[6];
+  f.split.split(motion.V, parts);
+  f.split.coordinates(parts);
+  S* const rate = w.template take<S>(closure.nv);
+  for (int i = 0; i < joint.nv; ++i) rate[joint.v + i] = parts[i];
+  f.split.split(tree::bias(closure, k, columns, static_cast<const S*>(rate)), parts);
+  for (int n = 0; n < loop.rows; ++n) out.bias[loop.kept[n]] = -parts[joint.nv + loop.kept[n]];
 }
 
 /// Rows of a point of B held in A: along n it may not move. p, ṗ and the bias of p̈ in A:
