@@ -86,6 +86,26 @@ PYSIM_INLINE S eliminate_column(const Force<S>& U, S D, S tau, S pushed, Elimina
   return u;
 }
 
+/// All columns of a joint, the last one first. The root's first column is the end: the world does not move.
+template <class S>
+PYSIM_INLINE void eliminate_columns(const ModelOf<S>& model,
+                                    const Joint& joint,
+                                    const S* tau,
+                                    const Motion<S>* columns,
+                                    ArticulatedInertia<S>& IA,
+                                    Force<S>& pA,
+                                    Elimination<S>* elimination) {
+  for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
+    const auto Sj = tree::axis(joint, columns, k - joint.v);
+    const Force<S> U = IA * Sj;
+    Elimination<S>& E = elimination[k];
+    const S u = eliminate_column(U, dot(Sj, U) + all<S>(model.armature[k]), tau[k], dot(Sj, pA), E);
+    if (joint.parent < 0 && k == joint.v) return;
+    IA = minus_outer(IA, E.K, U);
+    pA = fma(u, E.K, pA);
+  }
+}
+
 /// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent. `fork` [bodies] is of
 /// forks: their articulated inertia with the children that have arrived, until the first child does.
 template <class S>
@@ -115,15 +135,7 @@ void reduce_to_root(const ModelOf<S>& model,
       pA = multiply_add_across_z(rest, B.c, fma(u, E.K, pA));
       arriving = to_parent(B.X_PB, rest);
     } else {
-      for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
-        const auto Sj = tree::axis(joint, columns, k - joint.v);
-        const Force<S> U = IA * Sj;
-        const S u =
-            eliminate_column(U, dot(Sj, U) + all<S>(model.armature[k]), tau[k], dot(Sj, pA), elimination[k]);
-        if (joint.parent < 0 && k == joint.v) break;  // the world does not move
-        IA = minus_outer(IA, elimination[k].K, U);
-        pA = fma(u, elimination[k].K, pA);
-      }
+      eliminate_columns(model, joint, tau, columns, IA, pA, elimination);
       if (joint.parent < 0) continue;
       pA = multiply_add(IA, B.c, pA);
       arriving = to_parent(B.X_PB, IA);
