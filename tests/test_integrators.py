@@ -15,6 +15,7 @@ from pysim import _engine
 from pysim.errors import PysimError, SceneError, SimulationError
 from pysim.integrators import BUILTIN, Integrator, find_integrator, integrator
 from pysim.scene import read_scene
+from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,6 +174,23 @@ def test_a_plugin_without_a_step_says_so() -> None:
     assert kind.plugin is Empty
     with pytest.raises(PysimError, match=r"Empty: has no step; write `def step"):
         Empty().step(None, 0.0, 0.1, np.zeros(1), np.zeros(1))  # type: ignore[arg-type]
+
+
+@integrator("test_nan")
+class NoNumbers(Heun):
+    """Heun's scheme until 20 ms."""
+
+    def step(self, system: Any, t: float, h: float, q: Array, v: Array) -> tuple[Array, Array]:
+        q, v = super().step(system, t, h, q, v)
+        return q, v * (1 if t < 0.02 else np.nan)
+
+
+def test_a_scheme_that_leaves_the_numbers_is_not_blamed_on_a_loop() -> None:
+    overrides = {"simulation.integrator": "test_nan", "simulation.step": 1e-3}
+    faulty = pysim.load_scene(SCENES / "four_bar.toml", overrides)
+    with pytest.raises(SimulationError, match=r"is no longer finite at t = 0\.021 s") as caught:
+        pysim.simulate(faulty)
+    assert "kept closed" not in str(caught.value)
 
 
 FAULTS = {

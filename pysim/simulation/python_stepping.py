@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pysim import _engine
     from pysim.integrators import System
-    from pysim.model import Model
+    from pysim.model import Model, State
 
     Array = NDArray[np.float64]
 
@@ -145,6 +145,18 @@ def advance(
             return q, v, n
         q, v = q1, v1
     return q, v, steps
+
+
+def leaves_numbers(
+    scheme: Integrator, system: ModelSystem, state: State, time: float, step: float
+) -> bool:
+    """Whether a step from a state leaves finite numbers, on the constraints or off them."""
+    with np.errstate(all="ignore"):
+        try:
+            left = scheme.step(system, time, step, state.q, state.v)
+        except ValueError:  # a stage left the finite numbers, which the engine refuses
+            return False
+    return all(bool(np.isfinite(x).all()) for x in left)
 
 
 def _checked(scheme: Integrator, state: object, q: Array, v: Array) -> tuple[Array, Array]:

@@ -28,7 +28,12 @@ from pysim.model import State
 from pysim.simulation.adaptive import fly
 from pysim.simulation.blame import plugin_fault
 from pysim.simulation.implicit import SchemeMemory, unsolved
-from pysim.simulation.python_stepping import ModelSystem, advance, builtin_in_python
+from pysim.simulation.python_stepping import (
+    ModelSystem,
+    advance,
+    builtin_in_python,
+    leaves_numbers,
+)
 from pysim.simulation.recorder import Recorder, effort
 
 if TYPE_CHECKING:
@@ -190,7 +195,17 @@ def _stopped(
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
     if memory.lost:
         return unsolved(scene, state, memory.worst, last, step)
-    return (_opened if scene.model.rows else _diverged)(scene, state, last, step)
+    opened = scene.model.rows and _stays_finite(scene, state, last, step)
+    return (_opened if opened else _diverged)(scene, state, last, step)
+
+
+def _stays_finite(scene: Scene, state: State, last: float, step: float) -> bool:
+    """Whether a plugin's scheme leaves finite numbers, so that only the loops can have ended the run."""
+    plugin = find_integrator(scene.settings.integrator).plugin
+    if plugin is None:
+        return True
+    system = ModelSystem(scene.model, scene.actuation, state.loop_q.copy())
+    return leaves_numbers(make(plugin, scene.settings.parameters), system, state, last, step)
 
 
 def _diverged(scene: Scene, state: State, last: float, step: float) -> SimulationError:
