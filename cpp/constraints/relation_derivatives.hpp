@@ -33,7 +33,7 @@ void add_relation_slopes(const ModelOf<S>& model,
       r[inputs + i] = own_v[input[i].v];
       r[2 * inputs + i] = own_a[input[i].v];
     }
-    for (int i = 0; i < program.constant_count; ++i) r[3 * inputs + i] = all<S>(program.constants[i]);
+    tree::load_constants(program, r + 3 * inputs);
     tree::run(program, 0, program.end, r);
     const int* const second = program.outputs;
     const int *const by_x = second + inputs * inputs, *const by_rate = by_x + inputs;

@@ -25,7 +25,7 @@ void run_relation(const ModelOf<S>& model,
     r[i] = own_q[input[i].q];
     r[relation.inputs + i] = own_v[input[i].v];
   }
-  for (int i = 0; i < program.constant_count; ++i) r[2 * relation.inputs + i] = all<S>(program.constants[i]);
+  tree::load_constants(program, r + 2 * relation.inputs);
   tree::run(program, 0, program.end, r);
 }
 

@@ -28,6 +28,18 @@ struct Elimination {
   Force<S> K;
   S inv_D;
   S a;  ///< D⁻¹ u: v̇ if the body were carried along without acceleration
+
+  PYSIM_INLINE void factor(const Force<S>& U, S D) {
+    inv_D = all<S>(1) / D;
+    K = inv_D * U;
+  }
+
+  /// u, which is left over of τ where pA pushes with Sᵀ pA.
+  PYSIM_INLINE S push(S tau, S pushed) {
+    const S u = tau - pushed;
+    a = inv_D * u;
+    return u;
+  }
 };
 
 template <class S>
@@ -76,17 +88,8 @@ void spread_velocity(const ModelOf<S>& model,
   }
 }
 
-/// Eliminates the acceleration of one column; `pushed` is Sᵀ pA. Returns u.
-template <class S>
-PYSIM_INLINE S eliminate_column(const Force<S>& U, S D, S tau, S pushed, Elimination<S>& E) {
-  E.inv_D = all<S>(1) / D;
-  E.K = E.inv_D * U;
-  const S u = tau - pushed;
-  E.a = E.inv_D * u;
-  return u;
-}
-
-/// All columns of a joint, the last one first. The root's first column is the end: the world does not move.
+/// Eliminates the accelerations of a joint's columns, the last one first. The root's first column is the end:
+/// the world does not move.
 template <class S>
 PYSIM_INLINE void eliminate_columns(const ModelOf<S>& model,
                                     const Joint& joint,
@@ -99,7 +102,8 @@ PYSIM_INLINE void eliminate_columns(const ModelOf<S>& model,
     const auto Sj = tree::axis(joint, columns, k - joint.v);
     const Force<S> U = IA * Sj;
     Elimination<S>& E = elimination[k];
-    const S u = eliminate_column(U, dot(Sj, U) + all<S>(model.armature[k]), tau[k], dot(Sj, pA), E);
+    E.factor(U, dot(Sj, U) + all<S>(model.armature[k]));
+    const S u = E.push(tau[k], dot(Sj, pA));
     if (joint.parent < 0 && k == joint.v) return;
     IA = minus_outer(IA, E.K, U);
     pA = fma(u, E.K, pA);
@@ -129,7 +133,8 @@ void reduce_to_root(const ModelOf<S>& model,
     if (joint.hinge) {  // the inertia about z does not pass
       Elimination<S>& E = elimination[joint.v];
       const Force<S> U = spatial::times_z(IA);
-      const S u = eliminate_column(U, U.t.z, tau[joint.v], pA.t.z, E);
+      E.factor(U, U.t.z);
+      const S u = E.push(tau[joint.v], pA.t.z);
       if (joint.parent < 0) continue;
       const spatial::HingedInertia<S> rest = hinged(IA, E.K, U);
       pA = multiply_add_across_z(rest, B.c, fma(u, E.K, pA));

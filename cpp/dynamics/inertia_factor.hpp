@@ -40,8 +40,7 @@ InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* ex
       const Force<S> U = IA * Sj;
       S D = dot(Sj, U) + all<S>(model.armature[k]);
       if (extra != nullptr) D += extra[k];
-      E.inv_D = all<S>(1) / D;
-      E.K = E.inv_D * U;
+      E.factor(U, D);
       IA = minus_outer(IA, E.K, U);
     }
     if (joint.parent < 0) continue;
@@ -62,8 +61,7 @@ void solve_inertia(
     const Joint& joint = model.joint[b];
     for (int i = joint.nv - 1; i >= 0; --i) {
       Elimination<S>& E = factor.elimination[joint.v + i];
-      const S u = tau[joint.v + i] - dot(tree::axis(joint, factor.columns, i), pA[b]);
-      E.a = E.inv_D * u;
+      const S u = E.push(tau[joint.v + i], dot(tree::axis(joint, factor.columns, i), pA[b]));
       pA[b] = fma(u, E.K, pA[b]);
     }
     if (joint.parent >= 0) pA[joint.parent] += to_parent(factor.X_PB[b], pA[b]);

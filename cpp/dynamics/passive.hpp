@@ -72,7 +72,7 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
                        S* r) {
   for (int i = 0; i < joint.nq; ++i) r[i] = q[i];
   for (int i = 0; i < joint.nv; ++i) r[joint.nq + i] = v[i];
-  for (int i = 0; i < program.constant_count; ++i) r[joint.nq + joint.nv + i] = all<S>(program.constants[i]);
+  tree::load_constants(program, r + joint.nq + joint.nv);
   tree::run(program, 0, program.end, r);
   for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
 }

@@ -1,6 +1,6 @@
 // Sums that keep what a sum of floating-point numbers loses.
 //
-//   s = a + b     b' = s − a     lost += (a − (s − b')) + (b − b')      [Knuth, TAOCP 2, 4.2.2, theorem B]
+//   s = a + b     b' = s − a     lost = (a − (s − b')) + (b − b')      [Knuth, TAOCP 2, 4.2.2, theorem B]
 //
 // The error of a sum of n terms is that of its terms, whatever n and however they cancel.
 #pragma once
@@ -9,15 +9,26 @@
 
 namespace pysim::simd {
 
+/// a + b, and what it was rounded by.
+template <class S>
+struct Rounded {
+  S sum, lost;
+};
+
+template <class S>
+PYSIM_INLINE Rounded<S> exact_sum(S a, S b) {
+  const S s = a + b, added = s - a;
+  return {s, (a - (s - added)) + (b - added)};
+}
+
 template <class S>
 struct Sum {
   S sum = all<S>(0), lost = all<S>(0);
 
   PYSIM_INLINE void add(S b) {
-    const S s = sum + b;
-    const S added = s - sum;
-    lost += (sum - (s - added)) + (b - added);
-    sum = s;
+    const Rounded<S> next = exact_sum(sum, b);
+    lost += next.lost;
+    sum = next.sum;
   }
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "simd/bits.hpp"
+#include "simd/sum.hpp"
 
 namespace pysim::simd {
 
@@ -14,18 +15,6 @@ struct Reduced {
   S r, low;
   typename S::Bits quadrant;
 };
-
-/// a − b, and what it was rounded by [Knuth 1997, section 4.2.2, theorem B].
-template <class S>
-struct Difference {
-  S value, low;
-};
-
-template <class S>
-PYSIM_INLINE Difference<S> difference(S a, S b) {
-  const S d = a - b, back = d - a;
-  return {d, (a - (d - back)) - (b + back)};
-}
 
 /// Cody and Waite: π/2 in parts of which n times each but the last is exact for |n| < 2²⁰, |x| ≤ 1e6.
 ///
@@ -37,16 +26,16 @@ PYSIM_INLINE Reduced<Pack<double, W, Isa>> reduce_half_pi(Pack<double, W, Isa> x
   const S n = shifted - rounder<S>();
 #if defined(__FMA__)
   const S a = fnma(n, all<S>(1.57079632679489655800e+00), x);
-  const Difference<S> c = difference(a, n * all<S>(6.12323399538460989961e-17));
-  const S rest = fnma(n, all<S>(3.52155986518320018165e-27), c.low);
+  const Rounded<S> c = exact_sum(a, n * all<S>(-6.12323399538460989961e-17));
+  const S rest = fnma(n, all<S>(3.52155986518320018165e-27), c.lost);
 #else
   const S a = x - n * all<S>(1.57079632673412561417e+00);
-  const Difference<S> b = difference(a, n * all<S>(6.07710050630396597660e-11));
-  const Difference<S> c = difference(b.value, n * all<S>(2.02226624871116645580e-21));
-  const S rest = (b.low + c.low) - n * all<S>(8.47842766036889956997e-32);
+  const Rounded<S> b = exact_sum(a, n * all<S>(-6.07710050630396597660e-11));
+  const Rounded<S> c = exact_sum(b.sum, n * all<S>(-2.02226624871116645580e-21));
+  const S rest = (b.lost + c.lost) - n * all<S>(8.47842766036889956997e-32);
 #endif
-  const S r = c.value + rest;
-  return {r, rest - (r - c.value), bits(shifted)};
+  const S r = c.sum + rest;
+  return {r, rest - (r - c.sum), bits(shifted)};
 }
 
 /// Single precision is reduced in double.

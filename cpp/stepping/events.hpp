@@ -47,7 +47,7 @@ S program_value(const System<S>& system, const tree::ProgramView<double>& progra
   S* const r = w.template take<S>(program.registers);
   for (int i = 0; i < nq; ++i) r[i] = q[i];
   for (int i = 0; i < nv; ++i) r[nq + i] = v[i];
-  for (int i = 0; i < program.constant_count; ++i) r[nq + nv + i] = all<S>(program.constants[i]);
+  tree::load_constants(program, r + nq + nv);
   tree::run(program, 0, program.end, r);
   return r[program.outputs[0]];
 }

@@ -49,7 +49,7 @@ Pose<S> evaluate_program(const Joint& joint,
   S* const r = registers(joint, stored_columns);
   const int inputs = joint.nq + joint.nv;
   for (int i = 0; i < joint.nq; ++i) r[i] = q[i];
-  for (int i = 0; i < program.constant_count; ++i) r[inputs + i] = all<S>(program.constants[i]);
+  load_constants(program, r + inputs);
   run(program, 0, program.pose_end, r);
   const int* o = program.outputs;
   for (int i = 0; i < joint.stored_count; ++i) {

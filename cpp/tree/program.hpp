@@ -61,6 +61,12 @@ S spline_segment(S x, const typename S::Parameter* knots, int count) {
   return index;
 }
 
+/// The program's constants, to the registers behind its inputs.
+template <class S>
+PYSIM_INLINE void load_constants(const ProgramView<typename S::Parameter>& program, S* r) {
+  for (int i = 0; i < program.constant_count; ++i) r[i] = all<S>(program.constants[i]);
+}
+
 /// Runs instructions [begin, end) on the registers r.
 template <class S>
 void run(const ProgramView<typename S::Parameter>& program, int begin, int end, S* r) {

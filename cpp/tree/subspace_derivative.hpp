@@ -31,7 +31,7 @@ void program_derivative(
   S* const r = &D.twist[twists].v.x;
   for (int i = 0; i < joint.nq; ++i) r[i] = q[i];
   for (int i = 0; i < joint.nv; ++i) r[joint.nq + i] = v[i];
-  for (int i = 0; i < program.constant_count; ++i) r[joint.nq + joint.nv + i] = all<S>(program.constants[i]);
+  load_constants(program, r + joint.nq + joint.nv);
   run(program, 0, program.end, r);
   for (int i = 0; i < twists; ++i) D.twist[i] = twist_of(r, program.outputs + 6 * i);
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 from pysim.algorithms import crba
 from pysim.errors import ModelError
-from pysim.loops.constraints import Constraints, constraints
+from pysim.loops.constraints import Constraints, constraints, loop_begins
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -103,8 +103,7 @@ def assemble(
 
 def _refuse_flat_wheels(model: Model, at: Constraints) -> None:
     """Refuse a start in which a wheel lies on its plane: it touches all around, and rolls in no direction."""
-    begins = np.cumsum([0, *model.loop_rows])
-    for loop, row in zip(model.spec.loops, begins, strict=False):
+    for loop, row in zip(model.spec.loops, loop_begins(model), strict=True):
         if loop.type != "wheel_on_plane":
             continue
         normal = at.wrenches[row, :3]  # of the plane, in frame B

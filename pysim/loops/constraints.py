@@ -60,6 +60,11 @@ def constraints(
     return Constraints(g, bias, J.reshape(*leading, rows, nv), W.reshape(*leading, rows, 6), phi)
 
 
+def loop_begins(model: Model) -> NDArray[np.intp]:
+    """Return the first row of every loop (loops,)."""
+    return np.cumsum([0, *model.loop_rows], dtype=np.intp)[:-1]
+
+
 def constraint_residual(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
@@ -174,7 +179,7 @@ def constrained_motion(
     unit = constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
     rows = sum(model.loop_rows)
     wrenches = (forces[..., None] * unit)[..., :rows, :]
-    begins = np.cumsum([0, *model.loop_rows])[:-1]
+    begins = loop_begins(model)
     total: Array = np.add.reduceat(wrenches, begins, axis=-2) if model.loop_names else wrenches
     return ConstrainedMotion(a, total, forces[..., rows:])
 

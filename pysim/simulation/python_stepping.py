@@ -141,7 +141,7 @@ def advance(
                 if isinstance(error, ValueError) and raised_by_pysim(error):
                     return q, v, n  # a stage left the finite numbers, which the engine refuses
                 raise told_of(error, scheme.step, f"{type(scheme).__qualname__}.step") from error
-        if not (np.isfinite(q1).all() and np.isfinite(v1).all()):
+        if not _are_numbers(q1, v1):
             return q, v, n
         q, v = q1, v1
     return q, v, steps
@@ -156,7 +156,11 @@ def leaves_numbers(
             left = scheme.step(system, time, step, state.q, state.v)
         except ValueError:  # a stage left the finite numbers, which the engine refuses
             return False
-    return all(bool(np.isfinite(x).all()) for x in left)
+    return _are_numbers(*left)
+
+
+def _are_numbers(*arrays: Array) -> bool:
+    return all(bool(np.isfinite(x).all()) for x in arrays)
 
 
 def _checked(scheme: Integrator, state: object, q: Array, v: Array) -> tuple[Array, Array]:
