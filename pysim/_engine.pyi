@@ -253,6 +253,20 @@ def advance(
     spectral_radius: float = 0.9,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
+def march(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    times: Array,
+    sizes: Array,
+    steps: NDArray[np.intp],
+    integrator: str,
+    actuation: Actuation,
+    *,
+    loop_q: Array | None = None,
+    memory: Array | None = None,
+    spectral_radius: float = 0.9,
+) -> tuple[Array, Array, Array, int, int]: ...
 def joint_torque_regressor(
     model: Model,
     q: ArrayLike,

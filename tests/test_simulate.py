@@ -1,6 +1,6 @@
 """A run: its schedule, its rows, its file, and how it ends when something goes wrong.
 
-Oracles: closed forms (free fall, the undamped spring) and counts done by hand.
+Oracles: closed forms (free fall, the undamped spring), counts done by hand, and runs cut otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim import _engine
 from pysim.simulation import Update, output_times, steps_between, summarize
+
+SCENES = Path(__file__).parent.parent / "scenes"
 
 FALL = """
 name = "fall"
@@ -94,6 +97,52 @@ def test_every_row_is_the_same_whatever_the_chunks(
     parts = pysim.simulate(scene)
     for column in ("t", "q", "v", "a", "kinetic", "potential", "poses"):
         np.testing.assert_array_equal(getattr(whole, column), getattr(parts, column))
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "generalized_alpha"])
+def test_every_row_is_the_same_however_many_outputs_a_call_reaches(
+    integrator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = {"integrator": integrator, "duration": 0.302, "step": 1e-3}
+    chosen = {f"simulation.{key}": value for key, value in keys.items()} | {"output.every": 5e-3}
+    scene = pysim.load_scene(SCENES / "four_bar.toml", overrides=chosen)
+    many = pysim.simulate(scene)
+    monkeypatch.setattr("pysim.simulation.marching.CALL_TIME", 0.0)
+    one = pysim.simulate(scene)
+    monkeypatch.setattr("pysim.simulation.marching.STEPS_A_CALL", 2)
+    parts = pysim.simulate(scene)
+    assert len(many) == 62
+    for column in ("t", "q", "v", "a", "kinetic", "potential", "poses", "loop_wrenches"):
+        np.testing.assert_array_equal(getattr(many, column), getattr(one, column))
+        np.testing.assert_array_equal(getattr(many, column), getattr(parts, column))
+
+
+def test_outputs_in_one_call_are_those_of_a_call_each(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path))
+    model, state, drive = scene.model, scene.state, scene.actuation
+    times, sizes, steps = np.array([0.0, 0.1, 0.2]), np.array([0.01, 0.02, 0.005]), [10, 5, 4]
+    q_t, v_t, loop_q_t, made, done = _engine.march(
+        model, state.q, state.v, times, sizes, np.array(steps), "rk4", drive
+    )
+    assert (made, done, loop_q_t.shape) == (3, 4, (3, 0))
+    q, v = state.q, state.v
+    for k in range(3):
+        q, v, _ = _engine.advance(model, q, v, times[k], sizes[k], steps[k], "rk4", drive)
+        np.testing.assert_array_equal(q_t[k], q)
+        np.testing.assert_array_equal(v_t[k], v)
+
+
+def test_a_run_that_blows_up_keeps_every_output_before(tmp_path: Path) -> None:
+    path = scene_file(tmp_path, BLOW_UP)
+    overrides = {"output.every": 0.002}
+    with pytest.raises(pysim.SimulationError, match="the last good state") as caught:
+        pysim.simulate(pysim.load_scene(path, overrides), tmp_path / "fall.h5")
+    with pytest.warns(pysim.PysimWarning, match="incomplete"):
+        cut = pysim.load_trajectory(tmp_path / "fall.h5")
+    last = float(str(caught.value).split("the last good state, at ")[1].split(" s")[0])
+    assert last > 0.01
+    np.testing.assert_allclose(cut.t, np.arange(len(cut)) * 0.002, atol=1e-12)
+    np.testing.assert_allclose(cut.t[-1], last, atol=1e-12)
 
 
 def test_the_file_holds_what_simulate_returns(tmp_path: Path) -> None:

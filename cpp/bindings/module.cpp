@@ -11,6 +11,7 @@ void bind_derivatives(pybind11::module_&);
 void bind_differential(pybind11::module_&);
 void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
+void bind_adaptive(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 void bind_regressors(pybind11::module_&);
@@ -35,6 +36,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_differential(m);
   bind_kinematics(m);
   bind_stepping(m);
+  bind_adaptive(m);
   bind_rollout(m);
   bind_spatial(m);
   bind_regressors(m);

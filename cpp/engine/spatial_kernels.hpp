@@ -145,6 +145,18 @@ struct QuaternionFromRotation : Columns<9, 4> {
   }
 };
 
+/// How far a matrix is from being a rotation: RᵀR − 1 (xx, yy, zz, xy, yz, zx) and det R.
+struct RotationDefect : Columns<9, 7> {
+  template <class S>
+  static void at(const S* x, S* y) {
+    const auto R = matrix_from(x, 3);
+    const S e = simd::all<S>(1);
+    y[0] = dot(R.x, R.x) - e, y[1] = dot(R.y, R.y) - e, y[2] = dot(R.z, R.z) - e;
+    y[3] = dot(R.x, R.y), y[4] = dot(R.y, R.z), y[5] = dot(R.z, R.x);
+    y[6] = dot(R.x, cross(R.y, R.z));
+  }
+};
+
 struct Sin : Columns<1, 1> {
   template <class S>
   static void at(const S* x, S* y) {
@@ -255,7 +267,7 @@ void map_rows(const typename S::Real* x, typename S::Real* y, std::ptrdiff_t row
 
 template <class Real>
 struct SpatialKernels {
-  static constexpr int count = 24;
+  static constexpr int count = 25;
   RowMap<Real> maps[count];
 };
 
@@ -279,6 +291,7 @@ constexpr SpatialKernels<Real> make_spatial_kernels() noexcept {
       row_map<Se3LeftJacobianInverse, S, Tail>("se3_left_jacobian_inverse"),
       row_map<RotationFromQuaternion, S, Tail>("rotation_from_quaternion"),
       row_map<QuaternionFromRotation, S, Tail>("quaternion_from_rotation"),
+      row_map<RotationDefect, S, Tail>("rotation_defect"),
       row_map<Sin, S, Tail>("sin"),
       row_map<Cos, S, Tail>("cos"),
       row_map<Tan, S, Tail>("tan"),

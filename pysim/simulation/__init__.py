@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pysim.simulation.run import Progress, Update, load_scene, output_times, simulate, steps_between
+from pysim.simulation.marching import steps_between
+from pysim.simulation.run import Progress, Update, load_scene, output_times, simulate
 from pysim.simulation.scenes import load_scenes
 from pysim.simulation.summary import RunSummary, conserves_energy, summarize
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.simulation.blame import plugin_fault
+from pysim.simulation.stretch import Passed, Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,30 +28,8 @@ ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 UNDERFLOW, EVENT = 2, 3
 
 
-@dataclass(frozen=True)
-class Passed:
-    """An event: which of the scene's, when [s], in which state (nq,), (nv,)."""
-
-    index: int
-    t: float
-    q: Array
-    v: Array
-
-
-@dataclass(frozen=True)
-class Leg:
-    """A part of a run: the outputs reached (n,), (n, nq), (n, nv), and an event after them, if any."""
-
-    t: Array
-    q: Array
-    v: Array
-    loop_q: Array  # near them
-    steps: int  # accepted
-    event: Passed | None
-
-
-def fly(scene: Scene, times: Iterator[float]) -> Iterator[Leg]:
-    """Yield the legs of a run through output times [s], ascending; an event that stops the run ends the last.
+def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
+    """Yield the stretches of a run through output times [s], ascending; an event that stops the run ends the last.
 
     Raises:
         SimulationError: a step grew shorter than the numbers can tell.
@@ -60,7 +38,7 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Leg]:
     q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))
     loop_q = scene.state.loop_q.copy()
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
-    wanted = np.empty(0)
+    wanted, last = np.empty(0), 0.0
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
         q_t, v_t, q, v, flight, record, q_event, v_event = _engine.advance_adaptive(
             model,
@@ -79,10 +57,16 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Leg]:
         )
         reached, accepted, _, worst, status, index = record[0]
         event = (
-            Passed(int(index), float(flight[0, 4]), q_event, v_event) if status == EVENT else None
+            Passed(int(index), float(flight[0, 4]), q_event, v_event, loop_q.copy())
+            if status == EVENT
+            else None
         )
-        rows = wanted[:reached], q_t[:reached], v_t[:reached]
-        yield Leg(*rows, loop_q.copy(), int(accepted), event)
+        near = np.tile(loop_q, (reached, 1))
+        last = float(wanted[reached - 1]) if reached else last
+        end = last if event is None else event.t
+        yield Stretch(
+            wanted[:reached], q_t[:reached], v_t[:reached], near, end, int(accepted), event
+        )
         if event is not None and scene.spec.events[event.index].stop:
             return
         if status == UNDERFLOW:

@@ -52,7 +52,7 @@ class Recorder:
         self.scene = scene
         self.header = header_of(scene)
         self.complete = False
-        self._waiting: list[tuple[float, Array, Array, Array]] = []
+        self._waiting: list[tuple[Array, ...]] = []
         self._chunks: list[tuple[Array, ...]] = []
         self._events: list[Events] = []
         self._flushed = time.monotonic()
@@ -60,12 +60,16 @@ class Recorder:
             None if output is None else TrajectoryWriter(output, self.header, overwrite=overwrite)
         )
 
-    def add(self, t: float, q: Array, v: Array, loop_q: Array) -> None:
-        """Record the state at `t` [s]."""
+    def add(self, t: Array, q: Array, v: Array, loop_q: Array) -> None:
+        """Record the states at t (n,) [s]: q (n, nq), v (n, nv) and loop_q (n, loop_nq)."""
         self._waiting.append((t, q, v, loop_q))
         late = time.monotonic() - self._flushed > CHUNK_INTERVAL
-        if late or len(self._waiting) >= ROWS_A_CHUNK:
+        if late or sum(len(states[0]) for states in self._waiting) >= ROWS_A_CHUNK:
             self._flush()
+
+    def add_state(self, t: float, q: Array, v: Array, loop_q: Array) -> None:
+        """Record the state at `t` [s]."""
+        self.add(np.array([t]), q[np.newaxis], v[np.newaxis], loop_q[np.newaxis])
 
     def add_event(self, t: float, index: int, q: Array, v: Array) -> None:
         """Record an event of the scene, by its index, at `t` [s]."""
@@ -114,19 +118,24 @@ class Recorder:
     def _flush(self) -> None:
         """Complete and record what is waiting; it stays waiting if that fails."""
         if self._waiting:
-            t, q, v, loop_q = (np.array(column) for column in zip(*self._waiting, strict=True))
-            self._keep(complete_rows(self.scene, t, q, v, loop_q))
+            self._keep(complete_rows(self.scene, *self._all_waiting()))
             self._waiting = []
         self._flushed = time.monotonic()
 
     def _salvage(self) -> None:
         """Record what is waiting, up to the first state that cannot be completed: what stopped the run."""
-        waiting, self._waiting = self._waiting, []
-        for state in waiting:
+        if not self._waiting:
+            return
+        columns, self._waiting = self._all_waiting(), []
+        for k in range(len(columns[0])):
             try:
-                self._keep(complete_rows(self.scene, *(np.array([x]) for x in state)))
+                self._keep(complete_rows(self.scene, *(x[k : k + 1] for x in columns)))
             except PysimError:
                 return
+
+    def _all_waiting(self) -> list[Array]:
+        """Times, q, v and loop_q of the states that wait."""
+        return [np.concatenate(column) for column in zip(*self._waiting, strict=True)]
 
     def _keep(self, rows: tuple[Array, ...]) -> None:
         named = dict(zip(self.header.row_shapes, rows, strict=True))

@@ -55,8 +55,8 @@ def tolerance(a: Array) -> float:
 
 
 def checked_rotation(R: ArrayLike, name: str = "R") -> Array:
-    """Return R (…, 3, 3) as floats; PysimError if it is not a rotation."""
-    a = checked(R, name, (3, 3))
+    """Return R (…, 3, 3) as contiguous floats; PysimError if it is not a rotation."""
+    a = np.ascontiguousarray(checked(R, name, (3, 3)))
     _check_orthonormal(a, name)
     return a
 
@@ -194,14 +194,14 @@ def _rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def _check_orthonormal(R: Array, name: str) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        off = abs(np.swapaxes(R, -1, -2) @ R - np.eye(3, dtype=R.dtype)).max((-1, -2))
+    defect = map_rows("rotation_defect", R, 2, (7,))
+    off = abs(defect[..., :6]).max(-1)
     worst = _worst(off, R)
     if worst is not None:
         raise PysimError(
             name, f"must be a rotation, RᵀR differs from 1 by {off[worst]:.3g}{_at(worst)}"
         )
-    mirrored = np.linalg.det(R) < 0
+    mirrored = defect[..., 6] < 0
     if mirrored.any():
         raise PysimError(name, f"must be a rotation, got a reflection{_at(_first(mirrored))}")
 

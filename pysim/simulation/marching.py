@@ -1,0 +1,213 @@
+"""Runs with equal steps from output to output, as many at a time as keep a run answering.
+
+n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`.
+What a run returns does not depend on how many are made in a call.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pysim import _engine
+from pysim.algorithms import aba
+from pysim.errors import SimulationError
+from pysim.integrators import find_integrator, make
+from pysim.loops import constraints, mobility
+from pysim.model import State
+from pysim.simulation.blame import plugin_fault
+from pysim.simulation.implicit import unsolved
+from pysim.simulation.python_stepping import (
+    ModelSystem,
+    advance,
+    builtin_in_python,
+    leaves_numbers,
+)
+from pysim.simulation.recorder import effort
+from pysim.simulation.stretch import Stretch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from pysim.compile import Scene
+    from pysim.simulation.implicit import SchemeMemory
+
+    Array = NDArray[np.float64]
+    # q, v and loop_q where the legs end; legs made; good steps of the last
+    Traveled = tuple[Array, Array, Array, int, int]
+    Travel = Callable[[Array, Array, "Legs"], Traveled]
+
+STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
+CALL_TIME = 0.05  # [s] of wall time that a call may last if it has a choice
+
+
+class Legs(NamedTuple):
+    """Leg k is `steps` equal steps of size `step` [s] from `time` [s], each (n,)."""
+
+    time: Array
+    step: Array
+    steps: NDArray[np.intp]
+
+
+def march(scene: Scene, times: Iterator[float], memory: SchemeMemory) -> Iterator[Stretch]:
+    """Yield the stretches of a run through output times [s], ascending, from the scene's start at the first.
+
+    Raises:
+        SimulationError: the run left the finite numbers or its loops, or a step found no solution.
+    """
+    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
+    travel, pace = _travel(scene, loop_q, memory), _pace(scene)
+    for legs, ends, is_output in _calls(times, scene.settings.step, pace):
+        began = time.perf_counter()
+        q_t, v_t, loop_q_t, made, done = travel(q, v, legs)
+        pace.keep(time.perf_counter() - began)
+        if made:
+            rows = slice(made if is_output else 0)
+            steps, end = int(legs.steps[:made].sum()), float(ends[made - 1])
+            yield Stretch(ends[rows], q_t[rows], v_t[rows], loop_q_t[rows], end, steps)
+        if made < len(ends):
+            state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(legs.step[made])
+            raise _stopped(scene, state, memory, float(legs.time[made]) + done * step, step)
+        q, v = q_t[-1], v_t[-1]
+
+
+def steps_between(start: float, end: float, step: float) -> int:
+    """Least number of equal steps from `start` to `end` [s], none longer than `step` [s]."""
+    return max(1, math.ceil((end - start) / step - 1e-9))
+
+
+@dataclass
+class _Pace:
+    """How many outputs to reach in a call, so that it lasts no longer than it should."""
+
+    most: int
+    outputs: int = 1
+
+    def keep(self, wall: float) -> None:
+        fitting = math.floor(self.outputs * CALL_TIME / wall)
+        self.outputs = max(1, min(self.most, 2 * self.outputs, fitting))
+
+
+def _pace(scene: Scene) -> _Pace:
+    """In Python one output is a call: an error in the author's code then loses none before it."""
+    if _runs_in_python(scene):
+        return _Pace(1)
+    settings = scene.settings
+    return _Pace(max(1, STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)))
+
+
+def _calls(
+    times: Iterator[float], longest: float, pace: _Pace
+) -> Iterator[tuple[Legs, Array, bool]]:
+    """Yield legs, when each ends [s], and whether those are outputs: an interval too long for a call has parts."""
+    start = next(times)
+    while (ends := np.fromiter(islice(times, pace.outputs), float)).size:
+        starts = np.concatenate([[start], ends[:-1]])
+        steps = np.maximum(1, np.ceil((ends - starts) / longest - 1e-9)).astype(np.intp)
+        legs = Legs(starts, (ends - starts) / steps, steps)
+        if len(ends) == 1:
+            yield from _parts(legs, ends)
+        else:
+            yield legs, ends, True
+        start = ends[-1]
+
+
+def _parts(leg: Legs, end: Array) -> Iterator[tuple[Legs, Array, bool]]:
+    (start, step, steps) = (x[0] for x in leg)
+    for made in range(0, steps, STEPS_A_CALL):
+        count = min(steps - made, STEPS_A_CALL)
+        is_last = made + count == steps
+        part = Legs(np.array([start + made * step]), leg.step, np.array([count]))
+        yield part, end if is_last else start + (made + count) * leg.step, is_last
+
+
+def _runs_in_python(scene: Scene) -> bool:
+    plugin = find_integrator(scene.settings.integrator).plugin
+    return plugin is not None or bool(scene.model.callback_numbers)
+
+
+def _travel(scene: Scene, loop_q: Array, memory: SchemeMemory) -> Travel:
+    """Return what makes legs: the engine, or Python where a plugin or a joint needs it.
+
+    The coordinates of joints that close loops, and the scheme's memory, are moved along in place.
+    """
+    name, model, drive = scene.settings.integrator, scene.model, scene.actuation
+    scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
+    if not _runs_in_python(scene):
+        return lambda q, v, legs: _engine.march(
+            model, q, v, *legs, name, drive, loop_q=loop_q, memory=memory.numbers, **own_keys
+        )
+    own = (
+        builtin_in_python(name, str(scene.spec.path)) if scheme is None else make(scheme, own_keys)
+    )
+    system = ModelSystem(model, drive, loop_q)
+
+    def travel(q: Array, v: Array, legs: Legs) -> Traveled:
+        start, step, steps = legs.time.item(), legs.step.item(), int(legs.steps.item())
+        q, v, done = advance(own, system, q, v, start, step, steps)
+        made = int(done == steps)
+        return q[np.newaxis], v[np.newaxis], loop_q[np.newaxis].copy(), made, done
+
+    return travel
+
+
+def _stopped(
+    scene: Scene, state: State, memory: SchemeMemory, last: float, step: float
+) -> SimulationError:
+    """Say what ended a run after the last good state, at `last` [s]."""
+    fault = plugin_fault(scene.model, state.q, state.v, step)
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
+    if memory.lost:
+        return unsolved(scene, state, memory.worst, last, step)
+    opened = scene.model.rows and _stays_finite(scene, state, last, step)
+    return (_opened if opened else _diverged)(scene, state, last, step)
+
+
+def _stays_finite(scene: Scene, state: State, last: float, step: float) -> bool:
+    """Whether a plugin's scheme leaves finite numbers, so that only the loops can have ended the run."""
+    plugin = find_integrator(scene.settings.integrator).plugin
+    if plugin is None:
+        return True
+    system = ModelSystem(scene.model, scene.actuation, state.loop_q.copy())
+    return leaves_numbers(make(plugin, scene.settings.parameters), system, state, last, step)
+
+
+def _diverged(scene: Scene, state: State, last: float, step: float) -> SimulationError:
+    """Say which joint left the finite numbers, when, and how large the last good state was."""
+    q, v = state.q, state.v
+    tau = effort(scene, np.array([last]))[0]
+    with np.errstate(all="ignore"):
+        a = aba(scene.model, q, v, tau, passive=True)
+        growth = np.nan_to_num(np.abs(v) + step * np.abs(a), nan=np.inf)
+    offsets = np.array(scene.model.v_offsets)  # -1: follows another joint
+    moving = np.flatnonzero((offsets >= 0) & (offsets <= np.argmax(growth)))
+    joint = scene.model.joint_names[int(moving[-1])]
+    problem = (
+        f"joint {joint!r} is no longer finite at t = {last + step:g} s; the last good state, at"
+        f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
+        f" reduce simulation.step, now {scene.settings.step:g} [s]"
+    )
+    return SimulationError(str(scene.spec.path), problem)
+
+
+def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationError:
+    """Say which loop could not be kept closed, when, and how the mechanism stood."""
+    model, (q, v) = scene.model, (state.q, state.v)
+    with np.errstate(all="ignore"):
+        ahead = model.integrate(q, np.nan_to_num(step * v))
+        residual = np.abs(constraints(model, ahead, loop_q=state.loop_q).residual)
+    name = model.row_names[int(np.nan_to_num(residual, nan=np.inf).argmax())]
+    problem = (
+        f"{name!r} cannot be kept closed at t = {last + step:g} s; the last good state, at {last:g} s, has"
+        f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, state.loop_q)};"
+        f" reduce simulation.step, now {scene.settings.step:g} [s]"
+    )
+    return SimulationError(str(scene.spec.path), problem)
