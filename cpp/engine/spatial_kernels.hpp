@@ -137,11 +137,28 @@ struct RotationFromQuaternion : Columns<4, 9> {
   }
 };
 
+/// The unit quaternion of a rotation, of the two the one with w ≥ 0.
+template <class S>
+PYSIM_INLINE void write_quaternion(const spatial::Mat3<S>& R, S* y) {
+  const auto q = spatial::quaternion_of(R);
+  const auto turned = q.w < simd::all<S>(0);
+  y[0] = select(turned, -q.x, q.x), y[1] = select(turned, -q.y, q.y);
+  y[2] = select(turned, -q.z, q.z), y[3] = select(turned, -q.w, q.w);
+}
+
 struct QuaternionFromRotation : Columns<9, 4> {
   template <class S>
   static void at(const S* x, S* y) {
-    const auto q = spatial::quaternion_of(matrix_from(x, 3));
-    y[0] = q.x, y[1] = q.y, y[2] = q.z, y[3] = q.w;
+    write_quaternion(matrix_from(x, 3), y);
+  }
+};
+
+/// Position and quaternion of a displacement.
+struct PositionAndQuaternion : Columns<16, 7> {
+  template <class S>
+  static void at(const S* x, S* y) {
+    y[0] = x[3], y[1] = x[7], y[2] = x[11];
+    write_quaternion(matrix_from(x, 4), y + 3);
   }
 };
 
@@ -267,7 +284,7 @@ void map_rows(const typename S::Real* x, typename S::Real* y, std::ptrdiff_t row
 
 template <class Real>
 struct SpatialKernels {
-  static constexpr int count = 25;
+  static constexpr int count = 26;
   RowMap<Real> maps[count];
 };
 
@@ -291,6 +308,7 @@ constexpr SpatialKernels<Real> make_spatial_kernels() noexcept {
       row_map<Se3LeftJacobianInverse, S, Tail>("se3_left_jacobian_inverse"),
       row_map<RotationFromQuaternion, S, Tail>("rotation_from_quaternion"),
       row_map<QuaternionFromRotation, S, Tail>("quaternion_from_rotation"),
+      row_map<PositionAndQuaternion, S, Tail>("position_and_quaternion"),
       row_map<RotationDefect, S, Tail>("rotation_defect"),
       row_map<Sin, S, Tail>("sin"),
       row_map<Cos, S, Tail>("cos"),

@@ -23,7 +23,7 @@ from pysim.algorithms import (
 from pysim.errors import PysimError, SimulationError
 from pysim.loops.constraints import constrained_motion
 from pysim.simulation.blame import plugin_fault
-from pysim.spatial import quaternion_from_rotation
+from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter, header_visuals
 from pysim.trajectory.events import joined
 from pysim.trajectory.record import trajectory_of
@@ -159,8 +159,6 @@ def _reason(error: BaseException | None) -> str:
 def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> tuple[Array, ...]:
     """Rows of n states at t (n,) [s], a column for each of a header's `row_shapes`."""
     model = scene.model
-    poses = forward_kinematics(model, q)
-    quaternions = quaternion_from_rotation(poses[..., :3, :3])
     a, forces = accelerations_and_forces(scene, t, q, v, loop_q)
     return (
         t,
@@ -170,7 +168,7 @@ def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> 
         np.asarray(kinetic_energy(model, q, v)),
         np.asarray(potential_energy(model, q)),
         np.asarray(elastic_energy(model, q)),
-        np.concatenate([poses[..., :3, 3], quaternions], axis=-1),
+        map_rows("position_and_quaternion", forward_kinematics(model, q), 2, (7,)),
         *forces,
     )
 

@@ -38,9 +38,7 @@ def rotation_from_quaternion(quaternion: ArrayLike, order: str = "xyzw") -> Arra
 def quaternion_from_rotation(R: ArrayLike, order: str = "xyzw") -> Array:
     """Return the unit quaternion (…, 4) of a rotation (…, 3, 3), the one with w ≥ 0."""
     places = _places(order)
-    q = map_rows("quaternion_from_rotation", checked_rotation(R), 2, (4,))
-    q = np.where(q[..., 3:] < 0, -q, q)
-    return _ordered(q, places)
+    return _ordered(map_rows("quaternion_from_rotation", checked_rotation(R), 2, (4,)), places)
 
 
 def reordered_quaternion(quaternion: ArrayLike, order: str, wanted: str) -> Array:
