@@ -64,7 +64,8 @@ struct ConstrainedMechanism {
                   S* phi,
                   S* a,
                   S* lambda,
-                  Workspace<S> w) {
+                  Workspace<S> w,
+                  Dependence<S>* dependence = nullptr) {
     const ModelOf<S>& model = factor.model;
     const S* q = tree::tree_q(model, own_q, w);
     const S* v = tree::tree_v(model, own_v, w);
@@ -82,12 +83,34 @@ struct ConstrainedMechanism {
     factor.accelerate(q, v, tau, force, f_ext, a, w);
     evaluate_rows(model, factor, phi, rows, true, w);
     evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
-    inertia.factorise(factor, rows);
+    inertia.factorise(factor, rows, dependence);
     for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.gdd[i];
-    inertia.Lambda.solve(lambda);
+    hold(a, lambda, w);
     S* const push = w.template take<S>(model.own_nv);
     inertia.push(factor, lambda, push);
     for (int i = 0; i < model.own_nv; ++i) a[i] += push[i];
+  }
+
+ private:
+  /// λ ← Λ⁺ λ, of λ = −(J v̇₀ + bias). Near a singular position what the tree's own accelerations ask for is
+  /// given in full.
+  void hold(const S* a, S* lambda, Workspace<S> w) const {
+    const auto slight = inertia.Lambda.is_slight();
+    if (!simd::any<S>(slight)) return inertia.Lambda.solve(lambda);
+    const ModelOf<S>& model = factor.model;
+    S *const apart = w.template take<S>(model.rows), *const bias = w.template take<S>(model.rows);
+    for (int i = 0; i < model.rows; ++i) {
+      const tree::Way& way = model.row_way[i];
+      S along = all<S>(0);
+      for (int m = 0; m < way.nv; ++m) {
+        along = fma(rows.J[i * model.own_nv + m], a[model.way[way.first_v + m]], along);
+      }
+      apart[i] = lambda[i];
+      bias[i] = lambda[i] + along;
+    }
+    inertia.Lambda.solve(lambda);
+    inertia.Lambda.solve_apart(apart, bias);
+    for (int i = 0; i < model.rows; ++i) lambda[i] = select(slight, apart[i], lambda[i]);
   }
 };
 

@@ -49,8 +49,7 @@ KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, bo
     for (int k = 0; forces && k < rows; ++k) X.at(n + i, n + k) = all<S>(i == k ? 1 : 0);
   }
   const int columns = forces ? X.size() : n;
-  S* const room = scratch.template take<S>(std::ptrdiff_t{1} * rows * columns);
-  mechanism.inertia.Lambda.solve_columns(&X.at(n, 0), columns, X.size(), room);  // Λ⁺ [K 1]
+  mechanism.inertia.Lambda.solve_columns(&X.at(n, 0), columns, X.size());  // Λ⁺ [K 1]
 
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) X.at(i, j) = Minv[i * n + j];

@@ -9,6 +9,21 @@
 
 namespace pysim::constraints {
 
+template <class S>
+S largest(const S* x, int n) {
+  S size = all<S>(0);
+  for (int i = 0; i < n; ++i) size = max(size, abs(x[i]));
+  return size;
+}
+
+/// Which rows depend on others, as found where a step begins, on the constraints. Within the step it is off
+/// them a little, and rows that depend on each other seem not to: they would hold what is free to move.
+template <class S>
+struct Dependence {
+  S* row;  ///< [rows] 1 where it does
+  bool known;
+};
+
 /// Λ = J M⁻¹ Jᵀ, factored, and the rows of Y = L⁻¹ Jᵀ.
 template <class S>
 struct ConstraintInertia {
@@ -26,13 +41,13 @@ struct ConstraintInertia {
     Lambda.scale = w.template take<S>(rows);
     Lambda.pass = w.template take<S>(rows);
     Lambda.column = w.template take<S>(rows);
-    Lambda.E = w.template take<S>(rows);
-    Lambda.right = w.template take<S>(rows);
+    Lambda.faded = w.template take<S>(rows);
     Lambda.first = w.take_indices(rows);
     Lambda.last = w.take_indices(rows);
   }
 
-  void factorise(FactoredMechanism<S>& factor, const Rows<S>& r) {
+  /// `dependence` may be null: then rows are taken as they are found.
+  void factorise(FactoredMechanism<S>& factor, const Rows<S>& r, Dependence<S>* dependence = nullptr) {
     const auto& model = factor.model;
     for (int i = 0; i < rows; ++i) {
       const tree::Way& way = model.row_way[i];
@@ -45,7 +60,16 @@ struct ConstraintInertia {
       multiply(model, model.meeting[n]);
     }
     scale(model, r);
-    Lambda.factorise();
+    const bool known = dependence != nullptr && dependence->known;
+    Lambda.factorise(largest(static_cast<const S*>(r.g), rows), known ? dependence->row : nullptr);
+    if (dependence != nullptr && !known) remember(*dependence);
+  }
+
+  void remember(Dependence<S>& dependence) const {
+    for (int i = 0; i < rows; ++i) {
+      dependence.row[i] = select(Lambda.is_taken(i), all<S>(0), all<S>(1));
+    }
+    dependence.known = true;
   }
 
   /// Rows begin with the first that they meet.

@@ -23,13 +23,6 @@ struct ProjectionTolerance {
   static constexpr Real aside = sizeof(Real) == 8 ? Real(1e-14) : Real(1e-7);
 };
 
-template <class S>
-S largest(const S* x, int n) {
-  S size = all<S>(0);
-  for (int i = 0; i < n; ++i) size = max(size, abs(x[i]));
-  return size;
-}
-
 /// What projection leaves behind.
 template <class S>
 struct Projected {
@@ -42,7 +35,12 @@ struct Projected {
 ///
 /// M and Λ are factored once, where the state is found: after one step of a scheme that is near enough.
 template <class S>
-Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Workspace<S> w) {
+Projected<S> project(const ModelOf<S>& model,
+                     S* own_q,
+                     S* own_v,
+                     S* phi,
+                     Workspace<S> w,
+                     Dependence<S>* dependence = nullptr) {
   using Tolerance = ProjectionTolerance<typename S::Real>;
   const int nv = model.own_nv;
   S *const step = w.template take<S>(nv), *const lambda = w.template take<S>(model.rows);
@@ -63,14 +61,22 @@ Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Worksp
     evaluate_rows(model, factor, phi, rows, first, inner);
     evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);
   };
-  const auto correction = [&](const S* off) {  // −M⁻¹Jᵀ Λ⁺ off
+  const auto negative = [&](const S* off) {
     for (int i = 0; i < model.rows; ++i) lambda[i] = -off[i];
+  };
+  const auto correct_position = [&] {  // −M⁻¹Jᵀ Λ⁺ g
+    negative(rows.g);
     inertia.Lambda.solve(lambda);
+    inertia.push(factor, lambda, step);
+  };
+  const auto correct_velocity = [&] {  // −M⁻¹Jᵀ Λ⁺ ġ
+    negative(rows.gd);
+    inertia.Lambda.solve_sharply(lambda);
     inertia.push(factor, lambda, step);
   };
 
   evaluate(true);
-  inertia.factorise(factor, rows);
+  inertia.factorise(factor, rows, dependence);
   const S one = all<S>(1), none = all<S>(0);
   const S found = largest(static_cast<const S*>(rows.g), model.rows);
   S last = all<S>(__builtin_inf()), active = one;
@@ -81,7 +87,7 @@ Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Worksp
     last = size;
     const auto off = active == one;
     if (!simd::any<S>(off)) break;
-    correction(rows.g);
+    correct_position();
     dynamics::retract(model, static_cast<const S*>(own_q), static_cast<const S*>(step), moved);
     for (int i = 0; i < model.own_nq; ++i) own_q[i] = select(off, moved[i], own_q[i]);
     evaluate(false);
@@ -91,12 +97,12 @@ Projected<S> project(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Worksp
     return found * largest(static_cast<const S*>(rows.gd), model.rows) > all<S>(Tolerance::aside);
   };
   auto aside = leaves();
-  correction(rows.gd);
+  correct_velocity();
   for (int i = 0; i < nv; ++i) own_v[i] += step[i];
   for (int n = 0; n < Tolerance::tries && simd::any<S>(aside); ++n) {
     evaluate(false);
     const auto still = aside & leaves();
-    correction(rows.gd);
+    correct_velocity();
     for (int i = 0; i < nv; ++i) own_v[i] += select(aside, step[i], none);
     aside = still;
   }

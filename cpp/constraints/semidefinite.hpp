@@ -20,54 +20,59 @@ using simd::fnma;
 using simd::select;
 
 /// Least pivot of an independent row, and least diagonal of a row that moves anything, relative to the
-/// largest.
+/// largest; both pivots are sin² of angles.
 ///
-/// Pivots near `blur` fade out:  1/D becomes D/(D² + blur²). Where a mechanism passes a singular position,
-/// the forces along what vanishes would be errors divided by its distance; for that moment inertia carries it
-/// instead, and no step can be drawn onto the other branch.
+/// Small pivots fade out where they are no more than errors:  1/D becomes (1 − e³)/D,  e = w²/(D² + w²).
 ///
-/// What is factored so is A + E, E = blur²/D on the diagonal. Where a pivot is below `slight`, E is taken
-/// back out:
+///   `solve_sharply`   w = 0.
+///   `solve`           w = `blur`. Where a mechanism passes a singular position, what draws back along the
+///                     direction that vanishes would be an error divided by its distance: no step may be
+///                     drawn onto the other branch.
 ///
-///     x ← (A + E)⁻¹ (b + E x)      errors (blur/D)² become (blur/D)⁶ in `times` = 2      [Riley 1955]
+/// A state that is off the constraints by g opens angles between rows that depend on each other by about g
+/// [m, rad]; w is no less than `opened` g², up to `most`, unless it is known which rows those are.
 template <class Real>
 struct RankTolerance {
-  static constexpr Real pivot = sizeof(Real) == 8 ? Real(1e-12) : Real(3e-5);
-  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-9) : Real(3e-4);
-  static constexpr Real slight = sizeof(Real) == 8 ? Real(1e-2) : Real(0.3);
-  static constexpr int times = 2;
+  static constexpr Real pivot = sizeof(Real) == 8 ? Real(1e-13) : Real(3e-5);
+  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-10) : Real(3e-4);
+  static constexpr Real opened = Real(1e4);
+  static constexpr Real most = sizeof(Real) == 8 ? Real(1e-9) : Real(3e-4);
+  static constexpr Real slight = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-2);  ///< others fade by no bit
   static constexpr Real diagonal = sizeof(Real) == 8 ? Real(1e-22) : Real(1e-11);
   static constexpr Real of_a_pass = Real(1e-2);  ///< least pivot of a pass, relative to the pass before
 };
 
-/// A (n × n, row-major, its lower triangle from column `first` on) as L D Lᵀ: below the diagonal L, `inv_D`
-/// 1/D or 0. Of rows i and j the one that was taken later has the other's column in L; either way it is kept
-/// at (max, min).
+/// A (n × n, row-major, its lower triangle from column `first` on) as L D Lᵀ, L below the diagonal. Of rows i
+/// and j the one that was taken later has the other's column in L; either way it is kept at (max, min).
 template <class S>
 struct Semidefinite {
   int n;
-  S *A, *inv_D;
+  S* A;
+  S* inv_D;    ///< [n] 1/D or 0
+  S* faded;    ///< [n] the same, faded out near `blur`
   S* scale;    ///< [n] what makes the diagonal one, or at most one among its kin
   S* pass;     ///< [n] the pass that took the row, or `never`
   S* column;   ///< [n] scratch
   int* first;  ///< [n] the first column of a row that is not zero
   int* last;   ///< [n] scratch: the last row that may not be zero in a column
-  S* E;        ///< [n] what fading added to each pivot
-  S* right;    ///< [n] scratch: the right-hand side
   S rank;
   S smallest;  ///< pivot of an independent row
   int passes;
 
-  void factorise() {
+  /// `residual` is how far the state is off the constraints. `dependent` [n] may be null: 1 where a row is
+  /// known to depend on others, in that world.
+  void factorise(S residual, const S* dependent) {
     using Tolerance = RankTolerance<typename S::Real>;
     const S o = all<S>(0);
     scale_to_unit_diagonal();
     find_last();
     for (int k = 0; k < n; ++k) {
-      pass[k] = never();
-      inv_D[k] = E[k] = o;
+      pass[k] = dependent == nullptr ? never() : select(dependent[k] > o, known(), never());
+      inv_D[k] = faded[k] = o;
     }
     rank = o;
+    least_width_ = min(all<S>(Tolerance::opened) * residual * residual, all<S>(Tolerance::most));
+    if (dependent != nullptr) least_width_ = o;
     smallest = all<S>(1);
     waits_ = true;
     S least = all<S>(1);
@@ -78,47 +83,40 @@ struct Semidefinite {
     }
   }
 
-  /// x ← A⁺ x for every x in the range of A.
-  void solve(S* x) const {
-    using Tolerance = RankTolerance<typename S::Real>;
-    const auto slight = smallest < all<S>(Tolerance::slight);
-    const int times = simd::any<S>(slight) ? Tolerance::times : 0;
-    for (int i = 0; i < n; ++i) right[i] = x[i] *= scale[i];
-    substitute(x);
-    for (int t = 0; t < times; ++t) {
-      for (int i = 0; i < n; ++i) x[i] = select(slight, fma(E[i], x[i], right[i]), right[i]);
-      substitute(x);
-    }
+  /// x ← A⁺ x for every x in the range of A, small pivots faded out.
+  void solve(S* x) const { solve(x, faded); }
+
+  /// The same with every pivot as it is.
+  void solve_sharply(S* x) const { solve(x, inv_D); }
+
+  /// x ← A⁺ x, in which the part `fading` of x is faded out and the rest is not; `fading` is used up.
+  void solve_apart(S* x, S* fading) const {
+    for (int i = 0; i < n; ++i) x[i] = (x[i] - fading[i]) * scale[i], fading[i] *= scale[i];
+    for (int p = 0; p < passes; ++p) forward(p, x);
+    for (int p = 0; p < passes; ++p) forward(p, fading);
+    for (int i = 0; i < n; ++i) x[i] = fma(faded[i], fading[i], inv_D[i] * x[i]);
+    for (int p = passes - 1; p >= 0; --p) backward(p, x);
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
-  /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all. `room` has
-  /// n · columns numbers.
-  void solve_columns(S* X, int columns, int stride, S* room) const {
-    using Tolerance = RankTolerance<typename S::Real>;
-    const auto slight = smallest < all<S>(Tolerance::slight);
-    const int times = simd::any<S>(slight) ? Tolerance::times : 0;
+  typename S::Mask is_taken(int i) const { return pass[i] < known(); }
+
+  /// Where some pivot may be faded out.
+  typename S::Mask is_slight() const { return smallest < all<S>(RankTolerance<typename S::Real>::slight); }
+
+  /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all.
+  void solve_columns(S* X, int columns, int stride) const {
     multiply_rows(scale, X, columns, stride);
-    for (int i = 0; times > 0 && i < n; ++i) {
-      for (int c = 0; c < columns; ++c) room[i * columns + c] = X[i * stride + c];
-    }
     substitute_columns(X, columns, stride);
-    for (int t = 0; t < times; ++t) {
-      for (int i = 0; i < n; ++i) {
-        for (int c = 0; c < columns; ++c) {
-          S &x = X[i * stride + c], b = room[i * columns + c];
-          x = select(slight, fma(E[i], x, b), b);
-        }
-      }
-      substitute_columns(X, columns, stride);
-    }
     multiply_rows(scale, X, columns, stride);
   }
 
  private:
-  bool waits_;  ///< some row was left in some world that a later pass may take
+  S least_width_;  ///< of fading
+  bool waits_;     ///< some row was left in some world that a later pass may take
 
   static S never() { return all<S>(99); }
+  static S known() { return all<S>(98); }  ///< to depend on others
   static S number(int i) { return all<S>(static_cast<typename S::Real>(i)); }
   S& entry(int i, int j) const { return i > j ? A[i * n + j] : A[j * n + i]; }
 
@@ -128,7 +126,7 @@ struct Semidefinite {
     }
   }
 
-  /// X ← (A + E)⁻¹ X.
+  /// X ← (L D Lᵀ)⁺ X.
   void substitute_columns(S* X, int columns, int stride) const {
     for (int p = 0; p < passes; ++p) {
       for (int i = 0; i < n; ++i) {
@@ -138,7 +136,7 @@ struct Semidefinite {
         for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride);
       }
     }
-    multiply_rows(inv_D, X, columns, stride);
+    multiply_rows(faded, X, columns, stride);
     for (int p = passes - 1; p >= 0; --p) {
       for (int k = 0; passes > 1 && k < n; ++k) {
         for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride, true);
@@ -180,17 +178,28 @@ struct Semidefinite {
     }
   }
 
+  static S faded_out(S inverse, S D, S width) {
+    const S e = width * width / fma(D, D, width * width);
+    return fnma(e * e * e, inverse, inverse);
+  }
+
   /// Takes row k as a pivot in the worlds where it is at least `least`, if it was not taken before.
   void take(int k, S least) {
     using Tolerance = RankTolerance<typename S::Real>;
-    const S D = A[k * n + k], blur = all<S>(Tolerance::blur), o = all<S>(0);
+    const S D = A[k * n + k], o = all<S>(0);
     const auto left = pass[k] == never();
     const auto taken = left & (D > least);
     waits_ |= simd::any<S>(left & (D > all<S>(Tolerance::pivot)) & (D <= least));
     if (!simd::any<S>(taken)) return;
-    const S inverse = select(taken, D / fma(D, D, blur * blur), o);
-    inv_D[k] += inverse;
-    E[k] = select(taken, blur * blur / D, E[k]);
+    const S inverse = select(taken, all<S>(1) / D, o);
+    if (simd::any<S>(taken & (D < all<S>(Tolerance::slight)))) {
+      const S blurred = max(least_width_, all<S>(Tolerance::blur));
+      faded[k] += select(taken, faded_out(inverse, D, blurred), o);
+      inv_D[k] += select(taken, faded_out(inverse, D, least_width_), o);
+    } else {
+      faded[k] += inverse;
+      inv_D[k] += inverse;
+    }
     smallest = select(taken, min(smallest, D), smallest);
     rank += select(taken, all<S>(1), o);
     pass[k] = select(taken, number(passes), pass[k]);
@@ -228,11 +237,12 @@ struct Semidefinite {
     return begin;
   }
 
-  /// x ← (A + E)⁻¹ x.
-  void substitute(S* x) const {
+  void solve(S* x, const S* inverse) const {
+    for (int i = 0; i < n; ++i) x[i] *= scale[i];
     for (int p = 0; p < passes; ++p) forward(p, x);
-    for (int i = 0; i < n; ++i) x[i] *= inv_D[i];
+    for (int i = 0; i < n; ++i) x[i] *= inverse[i];
     for (int p = passes - 1; p >= 0; --p) backward(p, x);
+    for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
   /// x_i −= L_ik x_k for every row k of pass p and the rows i that were taken after it.

@@ -43,12 +43,15 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   S* const next_v = inner.workspace.template take<S>(nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   inner.memory = copy_memory(system, inner.workspace);
+  auto dependence = system.take_dependence(inner.workspace);
+  inner.dependence = &dependence;
   const S one = all<S>(1), none = all<S>(0);
   S alive = one;
   *done = none;
   for (std::ptrdiff_t n = 0; n < steps; ++n) {
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
+    inner.begin_step();
     Scheme::step(inner, all<S>(time + static_cast<double>(n) * h), all<S>(h), next_q, next_v);
     const auto tried = alive == one;
     alive = select(inner.project(next_q, next_v), alive, none);

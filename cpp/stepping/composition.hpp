@@ -16,7 +16,10 @@ struct Fourth {
     constexpr double p = 0.41449077179437573714;
     constexpr double share[5] = {p, p, 1 - 4 * p, p, p};
     for (int k = 0; k < 5; ++k) {
-      if (k > 0) system.project(q, v);
+      if (k > 0) {
+        system.project(q, v);
+        system.begin_step();
+      }
       const S along = all<S>(share[k]) * h;
       Scheme::step(system, time, along, q, v);
       time += along;

@@ -45,7 +45,10 @@ struct Halving {
     const S part = h / all<S>(Real(parts)), none = all<S>(0);
     S good = wanted;
     for (int k = 0; k < parts && simd::any<S>(good > none); ++k) {
-      if (k > 0) good = select(inner.project(next_q, next_v), good, none);
+      if (k > 0) {
+        good = select(inner.project(next_q, next_v), good, none);
+        inner.begin_step();
+      }
       good = Scheme::attempt(inner, good, time + all<S>(Real(k)) * part, part, next_q, next_v, trial);
     }
     trial.rejected() += wanted - good;

@@ -24,6 +24,7 @@ void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& rider
   const S one = all<S>(1);
   for (int i = 0; i < nq; ++i) next_q[i] = riders.q[i];
   for (int i = 0; i < nv; ++i) next_v[i] = riders.v[i];
+  trial.begin_step();
   Scheme::step(trial, all<S>(0), h, next_q, next_v);
   const auto tried = riders.alive == one;
   riders.alive = select(trial.project(next_q, next_v), riders.alive, all<S>(0));
@@ -51,6 +52,8 @@ void rollout(const System<S>& system,
   S* const next_v = inner.workspace.template take<S>(system.model.own_nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   inner.memory = copy_memory(system, inner.workspace);
+  auto dependence = system.take_dependence(inner.workspace);
+  inner.dependence = &dependence;
   for (std::ptrdiff_t k = begin; k < end; ++k) {
     for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {
       if (!simd::any<S>(riders.alive > all<S>(0))) break;

@@ -31,6 +31,8 @@ struct System {
   const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
   S* memory = nullptr;         ///< of an implicit scheme, see memory.hpp; null for the others
   double spectral_radius = 1;  ///< of generalised α
+  constraints::Dependence<S>* dependence =
+      nullptr;  ///< of the rows, within a step; null for as they are found
 
   /// τ(t).
   void actuate(S time, S* tau) const {
@@ -78,7 +80,16 @@ struct System {
     }
     S* const lambda = w.template take<S>(model.rows);
     constraints::ConstrainedMechanism<S> mechanism(model, w);
-    mechanism.accelerate(q, v, tau, none, true, loop_q, a, lambda, w);
+    mechanism.accelerate(q, v, tau, none, true, loop_q, a, lambda, w, dependence);
+  }
+
+  /// A step begins here: its first acceleration finds which rows depend on others.
+  void begin_step() const {
+    if (dependence != nullptr) dependence->known = false;
+  }
+
+  constraints::Dependence<S> take_dependence(Workspace<S>& w) const {
+    return {w.template take<S>(model.rows), false};
   }
 
   /// A scheme tries a step with φ of its own, and keeps it where the step is good.
@@ -92,12 +103,17 @@ struct System {
     for (int i = 0; i < model.loop_nq(); ++i) loop_q[i] = select(good, tried[i], loop_q[i]);
   }
 
+  /// What a step found; null where it has found nothing, and what its end is like then is nothing to go by.
+  constraints::Dependence<S>* known_dependence() const {
+    return dependence != nullptr && dependence->known ? dependence : nullptr;
+  }
+
   /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that
   /// succeeds.
   typename S::Mask project(S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (model.rows == 0) return all<S>(0) == all<S>(0);
-    const auto projected = constraints::project(model, q, v, loop_q, workspace);
+    const auto projected = constraints::project(model, q, v, loop_q, workspace, known_dependence());
     return projected.residual <= all<S>(Tolerance::required);
   }
 };
