@@ -71,7 +71,7 @@ def compile_scene(spec: SceneSpec) -> Scene:
     """
     model = compile_model(spec.model)
     state = start_state(model)
-    if model.rows:
+    if model.loop_names or model.coupling_names:
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
     events = watch_events(model, spec.events)

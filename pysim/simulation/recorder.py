@@ -181,7 +181,7 @@ def accelerations_and_forces(
     That is wrenches of the loops (n, loops, 6) and forces of the couplings (n, couplings), where there are any.
     """
     model, tau = scene.model, effort(scene, t)
-    if not model.rows:
+    if not (model.loop_names or model.coupling_names):
         return aba(model, q, v, tau, passive=True), []
     moved = constrained_motion(model, q, v, tau, loop_q=loop_q, passive=True)
     forces = []
