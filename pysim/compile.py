@@ -13,14 +13,13 @@ from pysim.errors import ModelError
 from pysim.inertia import (
     has_positive_energy,
     is_physical,
-    nearest_physical,
     unphysical_reason,
 )
 from pysim.loops.assembly import assemble
 from pysim.loops.idle_rows import without_idle_rows
 from pysim.model import Model, State
 from pysim.scene.tree import check_tree
-from pysim.scene.written import urdf_inertial
+from pysim.scene.written import nearest_written, urdf_inertial
 from pysim.watch import watch_events
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def compile_scene(spec: SceneSpec) -> Scene:
     """
     model = compile_model(spec.model)
     state = start_state(model)
-    if model.rows:
+    if model.loop_names or model.coupling_names:
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
     events = watch_events(model, spec.events)
@@ -98,7 +97,7 @@ def _check_energy(carrier: Carrier, spec: ModelSpec, builder: Builder) -> None:
     reason = unphysical_reason(body.theta) or unphysical_reason(carrier.theta)
     problem = f"body {body.name!r}{others} can have a negative kinetic energy: {reason}"
     if body.theta[0] > 0:
-        near = urdf_inertial(nearest_physical(body.theta))
+        near = urdf_inertial(nearest_written(body.theta))
         problem += f'; the nearest is {near}; paste it, or load with inertia = "nearest"'
     raise ModelError(body.where, problem)
 

@@ -64,6 +64,8 @@ class StepBounds:
     stable: float  # largest step that the scheme bears [s], inf where nothing bounds it or it is not known
     limiting: Mode | None  # the mode that bounds it
     accurate: float  # 1/20 of the shortest period [s]
+    stop: Mode | None = None  # the hardest stop, touched; its joint is the coordinate's name
+    stop_stable: float = np.inf  # largest step that the scheme bears there [s]
 
 
 def step_bounds(scene: Scene) -> StepBounds:
@@ -77,12 +79,15 @@ def step_bounds(scene: Scene) -> StepBounds:
         (stable_step(s, scene.settings.integrator), k) for k, s in enumerate(lasting) if s != 0
     ]
     stable, which = min(bounds, default=(np.inf, -1))
+    stop = max(stop_modes(scene), key=lambda mode: abs(mode.s), default=None)
     return StepBounds(
         fastest,
         max(dying, key=lambda mode: mode.decay, default=None),
         stable,
         modes[which] if np.isfinite(stable) else None,
         2 * np.pi / fastest.frequency / STEPS_A_PERIOD if fastest is not None else np.inf,
+        stop,
+        stable_step(stop.s, scene.settings.integrator) if stop is not None else np.inf,
     )
 
 
@@ -104,6 +109,26 @@ def modes_of(scene: Scene) -> list[Mode]:
         slow = abs(s.real) < STILL * abs(s)  # rounding of the differences, no decay
         joint = _carrier(scene, motions @ vector[: len(vector) // 2])
         modes.append(Mode(complex(0.0 if slow else s.real, s.imag), joint))
+    return modes
+
+
+def stop_modes(scene: Scene) -> list[Mode]:
+    """Modes of every coordinate that is at a stop of its own while nothing else holds it, at the start.
+
+    s² + w (d s + k) = 0, w = n (Nᵀ M N)⁻¹ nᵀ, n the coordinate's row of the motions N; of a pair of decays the steeper.
+    """
+    model, state = scene.model, scene.state
+    N = allowed_motions(model, state.q, state.loop_q)
+    mobility = N @ np.linalg.solve(N.T @ np.asarray(crba(model, state.q)) @ N, N.T)
+    modes = []
+    for joint, first in zip(model.joints, model.v_offsets, strict=True):
+        stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
+        for i in np.flatnonzero(stops) if first >= 0 else ():
+            w = mobility[first + i, first + i]
+            k, half = w * joint.stop_stiffness[i], w * joint.stop_damping[i] / 2
+            s = complex(-half - np.emath.sqrt(half**2 - k)).conjugate()
+            if s != 0:
+                modes.append(Mode(s, model.velocity_names[first + i]))
     return modes
 
 

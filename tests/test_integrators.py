@@ -219,3 +219,31 @@ def test_a_fault_of_an_author_is_told_by_the_authors_line(
         pysim.simulate(pysim.load_scene(path, allow_code=True))
     assert FAULTS[fault] in str(caught.value)
     assert str(tmp_path / "faulty.py") in str(caught.value)
+
+
+@pytest.mark.parametrize("tolerance", [1e-14, 1e-15])
+def test_a_tolerance_as_fine_as_numbers_are_is_kept(tmp_path: Path, tolerance: float) -> None:
+    lines = f'integrator = "dopri5"\nrtol = {tolerance}\natol = {tolerance}'
+    path = scene(tmp_path, lines, PENDULUM.replace("duration = 2.0", "duration = 0.05"))
+    run = pysim.simulate(pysim.load_scene(path))
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-13
+
+
+@pytest.mark.parametrize("tolerance", [1e-20, 1e-30, 5e-324])
+def test_a_tolerance_finer_than_numbers_are_ends_the_run_by_name(
+    tmp_path: Path, tolerance: float
+) -> None:
+    """At 1 rad numbers are 2.2e-16 apart, so that no step is short enough."""
+    lines = f'integrator = "dopri5"\nrtol = {tolerance}\natol = {tolerance}'
+    told = (
+        rf"s\.toml: at t = .* s 'hinge' cannot be told as finely as simulation.rtol {tolerance:g} and atol "
+        rf"{tolerance:g} ask for: .*; raise rtol to 1e-15 or more"
+    )
+    with pytest.raises(SimulationError, match=told):
+        pysim.simulate(pysim.load_scene(scene(tmp_path, lines)))
+
+
+def test_an_absolute_tolerance_that_can_be_met_is_enough(tmp_path: Path) -> None:
+    exact = final(scene(tmp_path, 'integrator = "dopri5"\nrtol = 1e-12\natol = 1e-13'))
+    angle = final(scene(tmp_path, 'integrator = "dopri5"\nrtol = 1e-30\natol = 1e-12'))
+    assert angle == pytest.approx(exact, abs=1e-10)

@@ -229,3 +229,38 @@ def test_the_summary_counts_steps_and_finds_the_drift(tmp_path: Path) -> None:
     assert summary.tool == "stone"
     height = 3 + 0.25 - 9.81 / 2 * 0.25**2
     np.testing.assert_allclose(summary.tool_position, [0, 0, height], rtol=1e-12)
+
+
+class FirstError(Exception):
+    """What ends a run in these tests."""
+
+
+def raise_first(update: Update) -> None:
+    if update.time > 0.1:
+        raise FirstError("the first")
+
+
+def fail(*_: object) -> None:
+    raise ValueError("the second")
+
+
+def test_no_error_of_saving_hides_the_one_that_ended_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path))
+    monkeypatch.setattr("pysim.simulation.recorder.complete_rows", fail)
+    with pytest.raises(FirstError) as caught:
+        pysim.simulate(scene, tmp_path / "fall.h5", progress=raise_first)
+    assert caught.value.__notes__ == ["and what was waiting could not be recorded: the second"]
+    with pytest.warns(pysim.PysimWarning, match="incomplete.*the first"):
+        assert len(pysim.load_trajectory(tmp_path / "fall.h5")) == 0
+
+
+def test_a_file_that_cannot_be_closed_does_not_hide_why_the_run_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path))
+    monkeypatch.setattr("pysim.trajectory.TrajectoryWriter.close", fail)
+    with pytest.raises(FirstError) as caught:
+        pysim.simulate(scene, tmp_path / "fall.h5", progress=raise_first)
+    assert caught.value.__notes__ == ["and its file could not be closed: the second"]

@@ -29,6 +29,20 @@ Posture<S> posture(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   return at;
 }
 
+/// How far the furthest body is from the root, along the tree [m].
+template <class S>
+S reach(const ModelOf<S>& model, const Posture<S>& at, Workspace<S> w) {
+  S* const away = w.template take<S>(model.bodies);
+  S most = all<S>(0);
+  for (int b = 0; b < model.bodies; ++b) {
+    const int parent = model.joint[b].parent;
+    const Vec3<S>& p = at.X_PB[b].p;
+    away[b] = sqrt(dot(p, p)) + (parent < 0 ? all<S>(0) : away[parent]);
+    most = max(most, away[b]);
+  }
+  return most;
+}
+
 /// A displacement near the identity: the vector part of the quaternion and the position are small numbers.
 template <class S>
 struct SmallPose {

@@ -14,7 +14,7 @@
 
 namespace pysim::stepping {
 
-enum class Status : int { running, reached, underflow, event };
+enum class Status : int { running, reached, underflow, event, blurred };
 
 /// What a world carries from call to call. `h` of 0 asks for a first step to be chosen.
 template <class S>
@@ -30,7 +30,7 @@ struct Flight {
 template <class S>
 struct Record {
   S reached, accepted, rejected;
-  S worst;   ///< coordinate of v with the largest error of the last step tried
+  S worst;   ///< coordinate of v with the largest error of the last step tried; the worst told, where blurred
   S status;  ///< a Status
   S event;   ///< which event ended the call, at flight.watch.seen; −1 for none
 };
@@ -156,6 +156,26 @@ void hand_out_event(int count,
   }
 }
 
+/// Ends the call of worlds whose step is refused by tolerances that are finer than their numbers: no step
+/// would ever be short enough.
+template <class S>
+void refuse_blurred(const ModelOf<S>& model,
+                    const Allowance<S>& allowed,
+                    const Flight<S>& flight,
+                    S lost,
+                    Record<S>* record,
+                    Workspace<S> w) {
+  const S one = all<S>(1), none = all<S>(0);
+  if (!simd::any<S>(lost == one)) return;
+  const auto* const q = static_cast<const S*>(flight.q);
+  const auto* const v = static_cast<const S*>(flight.v);
+  S worst = none;
+  const S rounding = rounding_norm(model, allowed, q, v, &worst, w);
+  const auto blurred = select(rounding > one, lost, none) == one;
+  record->worst = select(blurred, worst, record->worst);
+  record->status = select(blurred, all<S>(static_cast<int>(Status::blurred)), record->status);
+}
+
 /// Advances every world through `times` (ascending, `count` of them), with at most `attempts` steps tried.
 /// `sink(k, index, q, v)` takes world k's state at times[index], `sink.event(k, q, v)` that at an event.
 template <class S, class Sink>
@@ -204,6 +224,7 @@ Record<S> advance_adaptive(const System<S>& system,
     Workspace<S> w = inner.workspace;
     const auto allowed = allowance(inner, tolerances, flight.q, flight.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);
+    refuse_blurred(system.model, allowed, flight, select(error > one, alive, none), &record, w);
     const S closed = select(inner.project(q1, v1), one, none);
     error = select(closed == one, error, all<S>(1e10));
     error = select(error * none == none, min(error, all<S>(1e10)), all<S>(1e10));  // no number: far too long

@@ -74,4 +74,19 @@ S error_norm(int nv, const Allowance<S>& allowed, const S* xi, const S* v, S* wo
   return sqrt(sum / all<S>(nv > 0 ? 2 * nv : 1));
 }
 
+/// The norm of what rounding leaves of q and v: above 1 they cannot be told as finely as is asked for.
+template <class S>
+S rounding_norm(
+    const ModelOf<S>& model, const Allowance<S>& allowed, const S* q, const S* v, S* worst, Workspace<S> w) {
+  const int nv = model.own_nv;
+  const S epsilon = all<S>(__DBL_EPSILON__);
+  S *const xi = w.template take<S>(nv), *const rate = w.template take<S>(nv);
+  configuration_size(model, q, xi);
+  for (int i = 0; i < nv; ++i) {
+    xi[i] = epsilon * xi[i];
+    rate[i] = epsilon * abs(v[i]);
+  }
+  return error_norm(nv, allowed, static_cast<const S*>(xi), static_cast<const S*>(rate), worst);
+}
+
 }  // namespace pysim::stepping

@@ -104,7 +104,7 @@ struct Variational {
         constraints::inertia_solver(model, static_cast<const S*>(q), static_cast<const S*>(brake), w);
     for (int i = 0; i < nv; ++i) xi[i] = h * v[i];
 
-    Contraction<S> contraction = {all<S>(__builtin_inf()), one};
+    Contraction<S> contraction(dynamics::reach(model, start, w));
     for (int n = 0; n < most_iterations; ++n) {
       retract(model, static_cast<const S*>(q), xi, q1);
       Workspace<S> scratch = w;

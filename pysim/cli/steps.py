@@ -30,6 +30,11 @@ def say_step(scene: Scene, bounds: StepBounds) -> None:
         words.append(f"{bounds.stable:.3g} s at most to be stable")
     if words:
         say(f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start")
+    if bounds.stop is not None and np.isfinite(bounds.stop_stable):
+        rate = f"{abs(bounds.stop.s):.4g} 1/s at {bounds.stop.joint!r}"
+        say(
+            f"  stops       {rate}, a step of {bounds.stop_stable:.3g} s at most to be stable there"
+        )
 
 
 def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
@@ -42,6 +47,7 @@ def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
     if not explicit:
         return
     bounds = bounds or step_bounds(scene)
+    _warn_of_stop(scene, bounds)
     if settings.step > bounds.stable and bounds.limiting is not None:
         problem = (
             f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] that "
@@ -55,3 +61,16 @@ def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
         )
         complain("warning", problem)
+
+
+def _warn_of_stop(scene: Scene, bounds: StepBounds) -> None:
+    """Warn of a stop that the step is too long for: it throws back with more energy than it took."""
+    settings = scene.settings
+    if bounds.stop is None or settings.step <= bounds.stop_stable:
+        return
+    problem = (
+        f"simulation.step is {settings.step:g} [s], beyond the {bounds.stop_stable:.3g} [s] that "
+        f"{settings.integrator} bears where {bounds.stop.joint!r} is at its stop, which then gives energy; "
+        f"take {0.8 * bounds.stop_stable:.1g} or less, or a softer stop (limits.stiffness, limits.damping)"
+    )
+    complain("warning", problem)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms import crba
+from pysim.algorithms import crba, frame_placement
 from pysim.errors import ModelError
-from pysim.loops.constraints import Constraints, constraints, loop_begins
+from pysim.loops.constraints import Constraints, constraints
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -84,7 +84,7 @@ def assemble(
     worst = _largest(at)
     if worst > REQUIRED:
         raise ModelError(*_not_closed(model, at))
-    _refuse_flat_wheels(model, at)
+    _refuse_flat_wheels(model, best)
     M = crba(model, best)
     A, L = _reduced(at.jacobian, M, free)
     correction = np.linalg.solve(L.T, np.linalg.pinv(A, _DEPENDENT) @ (at.jacobian @ rate))
@@ -101,15 +101,21 @@ def assemble(
     return Assembled(best, rate, at.loop_q, worst, moved)
 
 
-def _refuse_flat_wheels(model: Model, at: Constraints) -> None:
+def _refuse_flat_wheels(model: Model, q: Array) -> None:
     """Refuse a start in which a wheel lies on its plane: it touches all around, and rolls in no direction."""
-    for loop, row in zip(model.spec.loops, loop_begins(model), strict=True):
+    for loop in model.spec.loops:
         if loop.type != "wheel_on_plane":
             continue
-        normal = at.wrenches[row, :3]  # of the plane, in frame B
+        X_WA, X_WB = _pose(model, q, loop.a) @ loop.at_a, _pose(model, q, loop.b) @ loop.at_b
+        normal = X_WB[:3, :3].T @ X_WA[:3, 2]  # of the plane, in frame B
         if np.hypot(normal[0], normal[1]) < _FLAT:
             problem = f"the wheel of loop {loop.name!r} lies flat on its plane; turn its axis, z of frame B, aside"
             raise ModelError(_where(model, loop.name), problem)
+
+
+def _pose(model: Model, q: Array, body: str) -> Array:
+    """Pose (4, 4) of a body, or of the world, in the world."""
+    return np.eye(4) if body == "world" else frame_placement(model, q, body)
 
 
 def _closed(

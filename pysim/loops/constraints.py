@@ -61,7 +61,7 @@ def constraints(
 
 
 def loop_begins(model: Model) -> NDArray[np.intp]:
-    """Return the first row of every loop (loops,)."""
+    """Return the first row of every loop (loops,); one without rows begins where the next one does."""
     return np.cumsum([0, *model.loop_rows], dtype=np.intp)[:-1]
 
 
@@ -178,10 +178,17 @@ def constrained_motion(
     a, forces = _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)
     unit = constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
     rows = sum(model.loop_rows)
-    wrenches = (forces[..., None] * unit)[..., :rows, :]
-    begins = loop_begins(model)
-    total: Array = np.add.reduceat(wrenches, begins, axis=-2) if model.loop_names else wrenches
-    return ConstrainedMotion(a, total, forces[..., rows:])
+    wrenches = _sum_by_loop(model, (forces[..., None] * unit)[..., :rows, :])
+    return ConstrainedMotion(a, wrenches, forces[..., rows:])
+
+
+def _sum_by_loop(model: Model, wrenches: Array) -> Array:
+    """Sums (…, loops, 6) of the rows' wrenches (…, rows, 6); 0 for a loop whose rows are all idle."""
+    total = np.zeros((*wrenches.shape[:-2], len(model.loop_rows), 6), wrenches.dtype)
+    held = np.array(model.loop_rows, int) > 0
+    if held.any():
+        total[..., held, :] = np.add.reduceat(wrenches, loop_begins(model)[held], axis=-2)
+    return total
 
 
 def _solve(

@@ -11,8 +11,8 @@ import warnings
 from typing import TYPE_CHECKING, Literal
 
 from pysim.errors import PysimWarning
-from pysim.inertia import central_inertia, nearest_physical, unphysical_reason
-from pysim.scene.written import urdf_inertia
+from pysim.inertia import nearest_physical, unphysical_reason
+from pysim.scene.written import nearest_written, told_inertia, urdf_inertia
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,11 +40,10 @@ def possible_theta(theta: Array, inertial: Element, owner: str, rule: InertiaRul
     if theta[0] == 0:
         remedy = "give the link a mass [kg], or remove the inertia"
     else:
-        near = nearest_physical(theta)
-        text = urdf_inertia(central_inertia(near))
+        text = urdf_inertia(told_inertia(nearest_written(theta)))
         if rule == "nearest":
             log.warning("%s: %s: %s; taken instead: %s", inertial.where, owner, told, text)
-            return near
+            return nearest_physical(theta)
         remedy = f'the nearest is {text}; paste it, or load with inertia = "nearest"'
     if rule == "strict":
         inertial.fail(f"{told}; {remedy}")

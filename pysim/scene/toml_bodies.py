@@ -18,7 +18,7 @@ from pysim.scene.packages import resolve_uri
 from pysim.scene.possible import log
 from pysim.scene.spec import BodySpec
 from pysim.scene.tables import Solid
-from pysim.scene.written import toml_inertia
+from pysim.scene.written import nearest_written, toml_inertia
 from pysim.shapes import SIZES, Geometry, Shape, Weighing, primitive_theta
 
 if TYPE_CHECKING:
@@ -187,14 +187,13 @@ def theta_of_numbers(
     if theta[0] <= 0:
         problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
         return theta
-    near = nearest_physical(theta)
-    text = f"inertia = {toml_inertia(near)}"
+    text = f"inertia = {toml_inertia(nearest_written(theta))}"
     if rule != "nearest":
         remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
         problems.add(at, f"{told}; {remedy}")
         return theta
     log.warning("%s: %s; taken instead: %s", problems.source.where(at), told, text)
-    return near
+    return nearest_physical(theta)
 
 
 def _tensor(inertia: Inertia) -> Array:

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 FIRST = (0.0, 0.0, 1e-4, 10.0)  # time, step (0: to be chosen), last error, growth
 OUTPUTS_A_CALL = 256
+FINEST = 1e-15  # rtol that every coordinate can be told to
 ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
-UNDERFLOW, EVENT = 2, 3
+UNDERFLOW, EVENT, BLURRED = 2, 3, 4
 
 
 def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
     """Yield the stretches of a run through output times [s], ascending; an event that stops the run ends the last.
 
     Raises:
-        SimulationError: a step grew shorter than the numbers can tell.
+        SimulationError: a step grew shorter than the numbers can tell, or so fine an error is asked for.
     """
     model, settings = scene.model, scene.settings
     q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))
@@ -71,6 +72,8 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
             return
         if status == UNDERFLOW:
             raise _too_short(scene, q, v, flight[0], model.velocity_names[worst])
+        if status == BLURRED:
+            raise _too_fine(scene, flight[0], rtol, atol, int(worst))
         wanted = wanted[reached:]
 
 
@@ -100,5 +103,15 @@ def _too_short(scene: Scene, q: Array, v: Array, flight: Array, worst: str) -> S
         f" {fastest!r} is the fastest at {np.abs(v).max():.3g}: look there for a stop or friction too"
         " sharp to follow, a singular configuration or a force without bound, or raise simulation.rtol"
         " and atol"
+    )
+    return SimulationError(str(scene.spec.path), problem)
+
+
+def _too_fine(scene: Scene, flight: Array, rtol: Array, atol: Array, worst: int) -> SimulationError:
+    name = scene.model.velocity_names[worst]
+    problem = (
+        f"at t = {flight[0]:.9g} s {name!r} cannot be told as finely as simulation.rtol {rtol[worst]:g} and atol"
+        f" {atol[worst]:g} ask for: numbers have 16 digits, so no step is short enough; raise rtol to"
+        f" {FINEST:g} or more"
     )
     return SimulationError(str(scene.spec.path), problem)

@@ -106,14 +106,16 @@ class Recorder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if error is not None:
+            self._rescue(error)
+            return
         try:
-            if error is None:
-                self._flush()
-            else:
-                self._salvage()
-        finally:
-            if self._writer is not None:
-                self._writer.close(_reason(error))
+            self._flush()
+        except BaseException as failed:
+            self._rescue(failed)
+            raise
+        if self._writer is not None:
+            self._writer.close()
 
     def _flush(self) -> None:
         """Complete and record what is waiting; it stays waiting if that fails."""
@@ -121,6 +123,18 @@ class Recorder:
             self._keep(complete_rows(self.scene, *self._all_waiting()))
             self._waiting = []
         self._flushed = time.monotonic()
+
+    def _rescue(self, error: BaseException) -> None:
+        """Record what can be recorded and close the file; `error` ended the run, and nothing may hide it."""
+        try:
+            self._salvage()
+        except Exception as other:  # noqa: BLE001, whatever it is, the run's own error goes on
+            error.add_note(f"and what was waiting could not be recorded: {other}")
+        try:
+            if self._writer is not None:
+                self._writer.close(_reason(error))
+        except Exception as other:  # noqa: BLE001, as above
+            error.add_note(f"and its file could not be closed: {other}")
 
     def _salvage(self) -> None:
         """Record what is waiting, up to the first state that cannot be completed: what stopped the run."""
@@ -149,10 +163,8 @@ class Recorder:
             self._writer.append(*rows)
 
 
-def _reason(error: BaseException | None) -> str:
-    """Why a run ended, for its file; "" where it ended well."""
-    if error is None:
-        return ""
+def _reason(error: BaseException) -> str:
+    """Why a run ended, for its file."""
     return "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
 
 
@@ -181,7 +193,7 @@ def accelerations_and_forces(
     That is wrenches of the loops (n, loops, 6) and forces of the couplings (n, couplings), where there are any.
     """
     model, tau = scene.model, effort(scene, t)
-    if not model.rows:
+    if not (model.loop_names or model.coupling_names):
         return aba(model, q, v, tau, passive=True), []
     moved = constrained_motion(model, q, v, tau, loop_q=loop_q, passive=True)
     forces = []

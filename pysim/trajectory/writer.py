@@ -129,20 +129,17 @@ class TrajectoryWriter:
         """Write what is pending, mark the file complete and close it."""
         self.flush()
         file = self._opened()
-        try:
-            file.attrs["complete"] = True
-        except (OSError, RuntimeError) as error:
-            self._abandon()
-            raise failure(self.path, "cannot write", error) from error
+        self._mark(file, "complete", True)
         self._shut(file)
 
     def close(self, reason: str = "") -> None:
         """Write what is pending and close; without `finish()` the file stays incomplete, for this reason."""
         if self._file is not None:
             self.flush()
+            file = self._opened()
             if reason:
-                self._opened().attrs["reason"] = reason[:LONGEST_REASON]
-            self._shut(self._opened())
+                self._mark(file, "reason", reason[:LONGEST_REASON])
+            self._shut(file)
 
     def __enter__(self) -> Self:
         return self
@@ -161,6 +158,13 @@ class TrajectoryWriter:
                 str(self.path), "is closed; rows go in before finish() or close()"
             )
         return self._file
+
+    def _mark(self, file: h5py.File, key: str, value: object) -> None:
+        try:
+            file.attrs[key] = value
+        except (OSError, RuntimeError) as error:
+            self._abandon()
+            raise failure(self.path, "cannot write", error) from error
 
     def _shut(self, file: h5py.File) -> None:
         self._file = None

@@ -132,6 +132,71 @@ def test_a_scene_is_refused_by_name_and_the_nearest_pasted_is_accepted(tmp_path:
     assert inertia.is_physical(pysim.load_scene(path).model.parameters).all()
 
 
+def advised_inertia(folder: Path, mass: float, com: list[float], I_C: np.ndarray) -> np.ndarray:
+    """The inertia that is advised in place of one that is refused."""
+    entries = {
+        f"{a}{b}": I_C["xyz".index(a), "xyz".index(b)]
+        for a, b in ("xx", "xy", "xz", "yy", "yz", "zz")
+    }
+    told = ", ".join(
+        f"{key} = {value!r}"
+        for key, value in zip(entries, map(float, entries.values()), strict=True)
+    )
+    path = folder / "s.toml"
+    body = f'[[body]]\nname = "rod"\nmass = {mass}\ncom = {com}\ninertia = {{ {told} }}\n'
+    path.write_text(
+        f'{body}[[joint]]\nname = "way"\ntype = "translation"\nchild = "rod"\n', "utf-8"
+    )
+    with pytest.raises(SceneError) as caught:
+        pysim.load_scene(path)
+    advised = NEAREST.search(str(caught.value))
+    assert advised is not None
+    path.write_text(path.read_text("utf-8").replace(f"inertia = {{ {told} }}", advised[1]), "utf-8")
+    pysim.load_scene(path)
+    xx, xy, xz, yy, yz, zz = (float(x) for x in re.findall(r"= (-?[0-9][0-9.e+-]*)", advised[1]))
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def test_an_advised_inertia_has_no_negative_moment_where_rounding_is_all_that_is_left(
+    tmp_path: Path,
+) -> None:
+    crank = np.diag([1e-4, 1e-4, -1e-6])  # with its com this gave zz = -6.6e-24
+    advised = advised_inertia(tmp_path, 0.04325, [0.00092, 0, 0], crank)
+    np.testing.assert_array_equal(np.diag(advised), [1.005e-4, 1.005e-4, 0])
+
+
+def test_advised_rods_in_any_direction_have_no_negative_moment_as_they_are_read(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(25):
+        turned = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        moments = np.diag([*np.full(2, 10 ** rng.uniform(-6, 2)), 0.0])
+        moments[2, 2] = -rng.uniform(0.01, 0.5) * moments[0, 0]
+        I_C = turned @ moments @ turned.T
+        com = rng.normal(size=3).round(3).tolist()
+        advised = advised_inertia(tmp_path, 1.5, com, (I_C + I_C.T) / 2)
+        assert np.linalg.eigvalsh(advised)[0] >= 0
+        kept = moments[0, 0] - moments[2, 2] / 2
+        nearest = turned @ np.diag([kept, kept, 0]) @ turned.T
+        np.testing.assert_allclose(advised, nearest, rtol=0, atol=1e-6 * moments[0, 0])
+
+
+@pytest.mark.parametrize("zz", [-1e-15, -6.6e-24])
+def test_a_negative_moment_is_refused_but_for_the_dust_of_a_point(
+    zz: float, tmp_path: Path
+) -> None:
+    """Of 1 kg, −6.6e-24 kg·m² is a length of 3e-12 m: a point, whose hinge then moves no inertia; −1e-15 is none."""
+    path = tmp_path / "s.toml"
+    path.write_text(
+        SCENE.format("").replace("xx = 1, yy = 0.2, zz = 0.3, xy = 0.05", f"xx = 0, yy = 0, zz = {zz}")
+        .replace("com = [0, 0, 0.1]", "").replace("mass = 2.0", "mass = 1.0"), "utf-8"
+    )  # fmt: skip
+    told = "moment -1e-15 .* is negative" if zz == -1e-15 else "'hinge' moves no inertia"
+    with pytest.raises(pysim.PysimError, match=told):
+        pysim.load_scene(path)
+
+
 @pytest.mark.parametrize("how", ["key", "keyword", "override"])
 def test_a_scene_takes_the_nearest_where_it_is_told_to(
     how: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
