@@ -61,17 +61,9 @@ Projected<S> project(const ModelOf<S>& model,
     evaluate_rows(model, factor, phi, rows, first, inner);
     evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);
   };
-  const auto negative = [&](const S* off) {
+  const auto correction = [&](const S* off) {  // −M⁻¹Jᵀ Λ⁺ off
     for (int i = 0; i < model.rows; ++i) lambda[i] = -off[i];
-  };
-  const auto correct_position = [&] {  // −M⁻¹Jᵀ Λ⁺ g
-    negative(rows.g);
     inertia.Lambda.solve(lambda);
-    inertia.push(factor, lambda, step);
-  };
-  const auto correct_velocity = [&] {  // −M⁻¹Jᵀ Λ⁺ ġ
-    negative(rows.gd);
-    inertia.Lambda.solve_sharply(lambda);
     inertia.push(factor, lambda, step);
   };
 
@@ -87,7 +79,7 @@ Projected<S> project(const ModelOf<S>& model,
     last = size;
     const auto off = active == one;
     if (!simd::any<S>(off)) break;
-    correct_position();
+    correction(rows.g);
     dynamics::retract(model, static_cast<const S*>(own_q), static_cast<const S*>(step), moved);
     for (int i = 0; i < model.own_nq; ++i) own_q[i] = select(off, moved[i], own_q[i]);
     evaluate(false);
@@ -97,12 +89,12 @@ Projected<S> project(const ModelOf<S>& model,
     return found * largest(static_cast<const S*>(rows.gd), model.rows) > all<S>(Tolerance::aside);
   };
   auto aside = leaves();
-  correct_velocity();
+  correction(rows.gd);
   for (int i = 0; i < nv; ++i) own_v[i] += step[i];
   for (int n = 0; n < Tolerance::tries && simd::any<S>(aside); ++n) {
     evaluate(false);
     const auto still = aside & leaves();
-    correct_velocity();
+    correction(rows.gd);
     for (int i = 0; i < nv; ++i) own_v[i] += select(aside, step[i], none);
     aside = still;
   }

@@ -24,10 +24,10 @@ using simd::select;
 ///
 /// Small pivots fade out where they are no more than errors:  1/D becomes (1 − e³)/D,  e = w²/(D² + w²).
 ///
-///   `solve_sharply`   w = 0.
-///   `solve`           w = `blur`. Where a mechanism passes a singular position, what draws back along the
-///                     direction that vanishes would be an error divided by its distance: no step may be
-///                     drawn onto the other branch.
+///   `solve`         w = `blur`. Where a mechanism passes a singular position, what draws back along the
+///                   direction that vanishes would be an error divided by its distance: no step may be drawn
+///                   onto the other branch.
+///   `solve_apart`   w = 0 for the part that is no error.
 ///
 /// A state that is off the constraints by g opens angles between rows that depend on each other by about g
 /// [m, rad]; w is no less than `opened` g², up to `most`, unless it is known which rows those are.
@@ -84,10 +84,13 @@ struct Semidefinite {
   }
 
   /// x ← A⁺ x for every x in the range of A, small pivots faded out.
-  void solve(S* x) const { solve(x, faded); }
-
-  /// The same with every pivot as it is.
-  void solve_sharply(S* x) const { solve(x, inv_D); }
+  void solve(S* x) const {
+    for (int i = 0; i < n; ++i) x[i] *= scale[i];
+    for (int p = 0; p < passes; ++p) forward(p, x);
+    for (int i = 0; i < n; ++i) x[i] *= faded[i];
+    for (int p = passes - 1; p >= 0; --p) backward(p, x);
+    for (int i = 0; i < n; ++i) x[i] *= scale[i];
+  }
 
   /// x ← A⁺ x, in which the part `fading` of x is faded out and the rest is not; `fading` is used up.
   void solve_apart(S* x, S* fading) const {
@@ -235,14 +238,6 @@ struct Semidefinite {
       }
     }
     return begin;
-  }
-
-  void solve(S* x, const S* inverse) const {
-    for (int i = 0; i < n; ++i) x[i] *= scale[i];
-    for (int p = 0; p < passes; ++p) forward(p, x);
-    for (int i = 0; i < n; ++i) x[i] *= inverse[i];
-    for (int p = passes - 1; p >= 0; --p) backward(p, x);
-    for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
   /// x_i −= L_ik x_k for every row k of pass p and the rows i that were taken after it.
