@@ -100,13 +100,8 @@ struct ConstrainedMechanism {
     const ModelOf<S>& model = factor.model;
     S *const apart = w.template take<S>(model.rows), *const bias = w.template take<S>(model.rows);
     for (int i = 0; i < model.rows; ++i) {
-      const tree::Way& way = model.row_way[i];
-      S along = all<S>(0);
-      for (int m = 0; m < way.nv; ++m) {
-        along = fma(rows.J[i * model.own_nv + m], a[model.way[way.first_v + m]], along);
-      }
       apart[i] = lambda[i];
-      bias[i] = lambda[i] + along;
+      bias[i] = lambda[i] + row_times(model, rows, i, a);
     }
     inertia.Lambda.solve(lambda);
     inertia.Lambda.solve_apart(apart, bias);

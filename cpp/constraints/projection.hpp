@@ -30,10 +30,128 @@ struct Projected {
   S rank;      ///< independent rows of J
 };
 
-/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already
-/// keeps its q to the last bit.
+/// Moves q and v of the user's coordinates onto the constraints.
 ///
 /// M and Λ are factored once, where the state is found: after one step of a scheme that is near enough.
+template <class S>
+class Projection {
+  using Tolerance = ProjectionTolerance<typename S::Real>;
+
+ public:
+  Projection(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Dependence<S>* dependence, Workspace<S>& w)
+      : model_(model),
+        q_(own_q),
+        v_(own_v),
+        phi_(phi),
+        dependence_(dependence),
+        step_(w.template take<S>(model.own_nv)),
+        lambda_(w.template take<S>(model.rows)),
+        moved_(w.template take<S>(model.own_nq)),
+        factor_(model, w),
+        rows_(take_rows(model, false, w)),
+        inertia_(model, w),
+        w_(w) {
+    factorise();
+    found_ = residual();
+  }
+
+  /// q, in the worlds where `active` is one.
+  void settle_position(S active) {
+    const S one = all<S>(1), none = all<S>(0);
+    S last = all<S>(__builtin_inf());
+    for (int n = 0; n < Tolerance::tries; ++n) {
+      const S size = residual();
+      const S gains = select(size > all<S>(Tolerance::enough), one, select(size + size < last, one, none));
+      active = select(size > all<S>(Tolerance::residual), active * gains, none);
+      last = size;
+      const auto off = active == one;
+      if (!simd::any<S>(off)) break;
+      correct(rows_.g);
+      dynamics::retract(model_, static_cast<const S*>(q_), static_cast<const S*>(step_), moved_);
+      for (int i = 0; i < model_.own_nq; ++i) q_[i] = select(off, moved_[i], q_[i]);
+      evaluate(false);
+    }
+  }
+
+  /// q once more from `found_q`, where it does not settle while rows are left out that depended on others
+  /// when the step began: it began at a singular position, and they hold again.
+  void settle_with_all_rows(const S* found_q) {
+    const S one = all<S>(1), none = all<S>(0);
+    if (dependence_ == nullptr) return;
+    const auto stuck = residual() > all<S>(Tolerance::required);
+    if (!simd::any<S>(stuck)) return;
+    for (int i = 0; i < model_.rows; ++i) dependence_->row[i] = select(stuck, none, dependence_->row[i]);
+    for (int i = 0; i < model_.own_nq; ++i) moved_[i] = q_[i], q_[i] = found_q[i];
+    factorise();
+    for (int i = 0; i < model_.own_nq; ++i) q_[i] = select(stuck, q_[i], moved_[i]);
+    evaluate(false);
+    settle_position(select(stuck, one, none));
+  }
+
+  /// Λ was taken where the state was found: what is left of ġ is about as large as both residuals' product.
+  void settle_velocity() {
+    auto aside = leaves_rate();
+    correct(rows_.gd);
+    for (int i = 0; i < model_.own_nv; ++i) v_[i] += step_[i];
+    for (int n = 0; n < Tolerance::tries && simd::any<S>(aside); ++n) {
+      evaluate(false);
+      const auto still = aside & leaves_rate();
+      correct(rows_.gd);
+      for (int i = 0; i < model_.own_nv; ++i) v_[i] += select(aside, step_[i], all<S>(0));
+      aside = still;
+    }
+  }
+
+  void follow() const { follow_hinges(model_, factor_, phi_); }
+
+  /// Largest |g|.
+  S residual() const { return largest(static_cast<const S*>(rows_.g), model_.rows); }
+
+  S rank() const { return inertia_.Lambda.rank; }
+
+ private:
+  void factorise() {
+    evaluate(true);
+    inertia_.factorise(factor_, rows_, dependence_);
+  }
+
+  void evaluate(bool first) {
+    Workspace<S> inner = w_;
+    const S* q = tree::tree_q(model_, static_cast<const S*>(q_), inner);
+    const S* v = tree::tree_v(model_, static_cast<const S*>(v_), inner);
+    if (first) {
+      factor_.factorise(q, v, inner);
+    } else {
+      factor_.place(q, v, inner);
+    }
+    evaluate_rows(model_, factor_, phi_, rows_, first, inner);
+    evaluate_relations<S>(model_, q_, v_, nullptr, rows_, inner);
+  }
+
+  /// −M⁻¹Jᵀ Λ⁺ off.
+  void correct(const S* off) {
+    for (int i = 0; i < model_.rows; ++i) lambda_[i] = -off[i];
+    inertia_.Lambda.solve(lambda_);
+    inertia_.push(factor_, lambda_, step_);
+  }
+
+  typename S::Mask leaves_rate() const {
+    return found_ * largest(static_cast<const S*>(rows_.gd), model_.rows) > all<S>(Tolerance::aside);
+  }
+
+  const ModelOf<S>& model_;
+  S *q_, *v_, *phi_;
+  Dependence<S>* dependence_;
+  S *step_, *lambda_, *moved_;
+  FactoredMechanism<S> factor_;
+  Rows<S> rows_;
+  ConstraintInertia<S> inertia_;
+  Workspace<S> w_;
+  S found_;  ///< residual where the state was found
+};
+
+/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already
+/// keeps its q to the last bit.
 template <class S>
 Projected<S> project(const ModelOf<S>& model,
                      S* own_q,
@@ -41,65 +159,14 @@ Projected<S> project(const ModelOf<S>& model,
                      S* phi,
                      Workspace<S> w,
                      Dependence<S>* dependence = nullptr) {
-  using Tolerance = ProjectionTolerance<typename S::Real>;
-  const int nv = model.own_nv;
-  S *const step = w.template take<S>(nv), *const lambda = w.template take<S>(model.rows);
-  S* const moved = w.template take<S>(model.own_nq);
-  FactoredMechanism<S> factor(model, w);
-  const Rows<S> rows = take_rows(model, false, w);
-  ConstraintInertia<S> inertia(model, w);
-
-  const auto evaluate = [&](bool first) {
-    Workspace<S> inner = w;
-    const S* q = tree::tree_q(model, static_cast<const S*>(own_q), inner);
-    const S* v = tree::tree_v(model, static_cast<const S*>(own_v), inner);
-    if (first) {
-      factor.factorise(q, v, inner);
-    } else {
-      factor.place(q, v, inner);
-    }
-    evaluate_rows(model, factor, phi, rows, first, inner);
-    evaluate_relations<S>(model, own_q, own_v, nullptr, rows, inner);
-  };
-  const auto correction = [&](const S* off) {  // −M⁻¹Jᵀ Λ⁺ off
-    for (int i = 0; i < model.rows; ++i) lambda[i] = -off[i];
-    inertia.Lambda.solve(lambda);
-    inertia.push(factor, lambda, step);
-  };
-
-  evaluate(true);
-  inertia.factorise(factor, rows, dependence);
-  const S one = all<S>(1), none = all<S>(0);
-  const S found = largest(static_cast<const S*>(rows.g), model.rows);
-  S last = all<S>(__builtin_inf()), active = one;
-  for (int n = 0; n < Tolerance::tries; ++n) {
-    const S size = largest(rows.g, model.rows);
-    const S gains = select(size > all<S>(Tolerance::enough), one, select(size + size < last, one, none));
-    active = select(size > all<S>(Tolerance::residual), active * gains, none);
-    last = size;
-    const auto off = active == one;
-    if (!simd::any<S>(off)) break;
-    correction(rows.g);
-    dynamics::retract(model, static_cast<const S*>(own_q), static_cast<const S*>(step), moved);
-    for (int i = 0; i < model.own_nq; ++i) own_q[i] = select(off, moved[i], own_q[i]);
-    evaluate(false);
-  }
-  // Λ was taken where the state was found: what is left of ġ is about as large as both residuals' product
-  const auto leaves = [&] {
-    return found * largest(static_cast<const S*>(rows.gd), model.rows) > all<S>(Tolerance::aside);
-  };
-  auto aside = leaves();
-  correction(rows.gd);
-  for (int i = 0; i < nv; ++i) own_v[i] += step[i];
-  for (int n = 0; n < Tolerance::tries && simd::any<S>(aside); ++n) {
-    evaluate(false);
-    const auto still = aside & leaves();
-    correction(rows.gd);
-    for (int i = 0; i < nv; ++i) own_v[i] += select(aside, step[i], none);
-    aside = still;
-  }
-  follow_hinges(model, factor, phi);
-  return {largest(rows.g, model.rows), inertia.Lambda.rank};
+  S* const found_q = w.template take<S>(model.own_nq);
+  for (int i = 0; i < model.own_nq; ++i) found_q[i] = own_q[i];
+  Projection<S> projection(model, own_q, own_v, phi, dependence, w);
+  projection.settle_position(all<S>(1));
+  projection.settle_with_all_rows(found_q);
+  projection.settle_velocity();
+  projection.follow();
+  return {projection.residual(), projection.rank()};
 }
 
 }  // namespace pysim::constraints

@@ -111,6 +111,15 @@ void loop_jacobian(const FactoredMechanism<S>& factor,
   }
 }
 
+/// Row i of J times x.
+template <class S>
+PYSIM_INLINE S row_times(const ModelOf<S>& model, const Rows<S>& r, int i, const S* x) {
+  const tree::Way& way = model.row_way[i];
+  S sum = all<S>(0);
+  for (int m = 0; m < way.nv; ++m) sum = fma(r.J[i * model.own_nv + m], x[model.way[way.first_v + m]], sum);
+  return sum;
+}
+
 /// J with all its zeros, (rows, own_nv).
 template <class S>
 void spread_jacobian(const ModelOf<S>& model, const Rows<S>& r, S* J) {

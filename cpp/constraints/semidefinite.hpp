@@ -27,7 +27,7 @@ using simd::select;
 ///   `solve`         w = `blur`. Where a mechanism passes a singular position, what draws back along the
 ///                   direction that vanishes would be an error divided by its distance: no step may be drawn
 ///                   onto the other branch.
-///   `solve_apart`   w = 0 for the part that is no error.
+///   `solve_apart`   w = 0 for the part that is no error;  `solve_sharp`  for all.
 ///
 /// A state that is off the constraints by g opens angles between rows that depend on each other by about g
 /// [m, rad]; w is no less than `opened` g², up to `most`, unless it is known which rows those are.
@@ -84,13 +84,10 @@ struct Semidefinite {
   }
 
   /// x ← A⁺ x for every x in the range of A, small pivots faded out.
-  void solve(S* x) const {
-    for (int i = 0; i < n; ++i) x[i] *= scale[i];
-    for (int p = 0; p < passes; ++p) forward(p, x);
-    for (int i = 0; i < n; ++i) x[i] *= faded[i];
-    for (int p = passes - 1; p >= 0; --p) backward(p, x);
-    for (int i = 0; i < n; ++i) x[i] *= scale[i];
-  }
+  void solve(S* x) const { substitute(x, faded); }
+
+  /// x ← A⁺ x, nothing faded out.
+  void solve_sharp(S* x) const { substitute(x, inv_D); }
 
   /// x ← A⁺ x, in which the part `fading` of x is faded out and the rest is not; `fading` is used up.
   void solve_apart(S* x, S* fading) const {
@@ -127,6 +124,14 @@ struct Semidefinite {
     for (int i = 0; i < n; ++i) {
       for (int c = 0; c < columns; ++c) X[i * stride + c] *= factor[i];
     }
+  }
+
+  void substitute(S* x, const S* by_D) const {
+    for (int i = 0; i < n; ++i) x[i] *= scale[i];
+    for (int p = 0; p < passes; ++p) forward(p, x);
+    for (int i = 0; i < n; ++i) x[i] *= by_D[i];
+    for (int p = passes - 1; p >= 0; --p) backward(p, x);
+    for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
   /// X ← (L D Lᵀ)⁺ X.

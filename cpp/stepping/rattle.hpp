@@ -23,7 +23,9 @@ class Start {
         factor_(system.model, w),
         away_(system.model, w),
         rows_(constraints::take_rows(system.model, false, w)),
+        away_rows_(constraints::take_rows(system.model, false, w)),
         inertia_(system.model, w),
+        away_inertia_(system.model, w),
         lambda_(w.template take<S>(system.model.rows)) {
     const auto& model = system.model;
     Workspace<S> inner = w;
@@ -31,30 +33,51 @@ class Start {
     constraints::evaluate_rows(model, factor_, system.loop_q, rows_, true, inner);
     constraints::evaluate_relations<S>(model, q, v, nullptr, rows_, inner);
     inertia_.factorise(factor_, rows_);
+    turning_ = inertia_.Lambda.smallest < all<S>(nearly_singular);
+    turns_ = simd::any<S>(turning_);
   }
 
   /// Largest |g(q)|.
   S residual(const S* q, const S* v, Workspace<S> w) {
     const auto& model = system_.model;
     away_.place(tree::tree_q(model, q, w), tree::tree_v(model, v, w), w);
-    constraints::evaluate_rows(model, away_, system_.loop_q, rows_, false, w);
-    constraints::evaluate_relations<S>(model, q, v, nullptr, rows_, w);
-    return constraints::largest(static_cast<const S*>(rows_.g), model.rows);
+    constraints::evaluate_rows(model, away_, system_.loop_q, away_rows_, turns_, w);
+    constraints::evaluate_relations<S>(model, q, v, nullptr, away_rows_, w);
+    return constraints::largest(static_cast<const S*>(away_rows_.g), model.rows);
   }
 
-  /// x = M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ g of the residual found last.
-  void way_back(S* x) {
-    for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = rows_.g[i];
+  /// x = M⁻¹ J₀ᵀ Λ₀⁺ g of the residual found last, which J₀ would leave as well as J₁ of the end does. Beside
+  /// a singular position some row of J₀ is about to vanish and J₁ may have many times as much of it: there
+  /// x = M⁻¹ J₀ᵀ Λ₀⁺ J₀ y, the part that J₀ᵀ can give of the way back from the end, y = M⁻¹ J₁ᵀ Λ₁⁺ g.
+  void way_back(S* x, Workspace<S> w) {
+    for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
     inertia_.Lambda.solve(lambda_);
     inertia_.push(factor_, lambda_, x);
+    if (!turns_) return;
+    S* const y = w.template take<S>(system_.model.own_nv);
+    away_inertia_.factorise(factor_, away_rows_);
+    for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
+    away_inertia_.Lambda.solve(lambda_);
+    away_inertia_.push(factor_, lambda_, y);
+    for (int i = 0; i < system_.model.rows; ++i) {
+      lambda_[i] = constraints::row_times(system_.model, rows_, i, static_cast<const S*>(y));
+    }
+    inertia_.Lambda.solve_sharp(lambda_);
+    inertia_.push(factor_, lambda_, y);
+    for (int i = 0; i < system_.model.own_nv; ++i) x[i] = select(turning_, y[i], x[i]);
   }
 
  private:
+  /// Least pivot of Λ₀ at which J₀ stands in for J₁: sin² of the angle at which rows meet.
+  static constexpr typename S::Real nearly_singular = typename S::Real(1e-3);
+
   const System<S>& system_;
   constraints::FactoredMechanism<S> factor_, away_;
-  constraints::Rows<S> rows_;
-  constraints::ConstraintInertia<S> inertia_;
+  constraints::Rows<S> rows_, away_rows_;
+  constraints::ConstraintInertia<S> inertia_, away_inertia_;
   S* lambda_;
+  typename S::Mask turning_;  ///< where J changes much within a step
+  bool turns_;                ///< in some world
 };
 
 /// A step that is being found: where the nearest try so far ends, and what is known of it in each world.
@@ -115,7 +138,7 @@ struct Rattle {
       const S off = start.residual(static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
       const auto taken = found.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
-      start.way_back(more);
+      start.way_back(more, room);
       const auto goes_on = found.active == all<S>(1);
       for (int i = 0; i < nv; ++i) push[i] -= select(goes_on, more[i] / h, all<S>(0));
     }
