@@ -47,14 +47,14 @@ struct FactoredMechanism {
 
   /// Places the bodies and gives them their velocities, and the forces that these ask.
   void move(const S* q, const S* v, Workspace<S> w) {
-    const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+    const tree::Turns<S> turns = tree::turns(model, q, w);
     dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, turns, true);
     place_in_world();
   }
 
   /// Places the bodies and gives them their velocities, no more; keeps the factors.
   void place(const S* q, const S* v, Workspace<S> w) {
-    const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+    const tree::Turns<S> turns = tree::turns(model, q, w);
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
       AbaBody<S>& B = body[b];

@@ -206,7 +206,7 @@ void aba(const ModelOf<S>& model,
   auto* const fork = w.template take<ArticulatedInertia<S>>(model.bodies);
   Elimination<S>* const elimination = w.template take<Elimination<S>>(model.nv);
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+  const tree::Turns<S> turns = tree::turns(model, q, w);
   spread_velocity(model, q, v, f_ext, body, columns, turns);
   reduce_to_root(model, tau, body, fork, columns, elimination);
   spread_acceleration(model, columns, elimination, body, a);

@@ -32,7 +32,7 @@ PYSIM_INLINE int velocities_end(const tree::ModelView<Real>& model, int b) {
 template <class S>
 void forward_kinematics(const ModelOf<S>& model, const S* q, Pose<S>* X_WB, Workspace<S> w) {
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+  const tree::Turns<S> turns = tree::turns(model, q, w);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);

@@ -27,7 +27,7 @@ void rnea(const ModelOf<S>& model,
   Body* const body = w.template take<Body>(model.bodies);
   Moving* const moving = w.template take<Moving>(model.bodies);  // of forks; others are used at once
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(q, model.nq, w);
+  const tree::Turns<S> turns = tree::turns(model, q, w);
 
   Motion<S> V, acc;
   for (int b = 0; b < model.bodies; ++b) {

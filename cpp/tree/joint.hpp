@@ -135,16 +135,14 @@ PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* tree_q, M
   __builtin_unreachable();
 }
 
-/// The same, where the sines and cosines of a single world are known.
+/// The same, where the sines and cosines of hinges are known.
 template <class S>
 PYSIM_INLINE Pose<S> evaluate(
     const ModelOf<S>& model, int b, const S* tree_q, const Turns<S>& turns, Motion<S>* stored_columns) {
-  if constexpr (S::width == 1) {
-    const Joint& joint = model.joint[b];
-    if (joint.shape == Shape::revolute) {
-      const Pose<S> X = placement<S>(model.constants[b]);
-      return {turn_about_z(X.R, turns.sin[joint.q], turns.cos[joint.q]), X.p};
-    }
+  const Joint& joint = model.joint[b];
+  if (joint.shape == Shape::revolute) {
+    const Pose<S> X = placement<S>(model.constants[b]);
+    return {turn_about_z(X.R, turns.sin[joint.q], turns.cos[joint.q]), X.p};
   }
   return evaluate(model, b, tree_q, stored_columns);
 }

@@ -1,12 +1,13 @@
-// Sines and cosines of all coordinates of one state, side by side in lanes.
+// Sines and cosines of a state's hinges, taken before the tree is walked.
 //
 // A pack of worlds takes the sine of one joint in all its worlds at once. One world alone has nothing to fill
-// its lanes with but its own coordinates: they are independent, so they are turned W at a time before the
-// tree is walked. Every lane does the same arithmetic as the scalar code and gives the same bits.
+// its lanes with but its own coordinates: they are independent, so they are turned W at a time, those that
+// are no angles with them. Every lane does the same arithmetic as the scalar code and gives the same bits.
 #pragma once
 
 #include "simd/math.hpp"
 #include "simd/part.hpp"
+#include "tree/model_view.hpp"
 #include "tree/workspace.hpp"
 
 namespace pysim::tree {
@@ -23,21 +24,23 @@ constexpr int full_width() {
 #endif
 }
 
-/// sin q_i and cos q_i of one world; null for a pack of worlds, which takes them joint by joint.
+/// sin q_i and cos q_i of the hinges.
 template <class S>
 struct Turns {
   const S *sin, *cos;  ///< [nq]
 };
 
-/// Of all nq coordinates, those that are no angles included.
 template <class S>
-PYSIM_INLINE Turns<S> turns(const S* q, int nq, Workspace<S>& w) {
+PYSIM_INLINE Turns<S> turns(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
+  using Full = simd::Pack<typename S::Real, full_width<S>(), typename S::Isa>;
+  const int nq = model.nq, rounded = (nq + Full::width - 1) / Full::width * Full::width;
+  S *const sin = w.template take<S>(rounded), *const cos = w.template take<S>(rounded);
   if constexpr (S::width > 1) {
-    return {nullptr, nullptr};
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      if (joint.shape == Shape::revolute) simd::sincos(q[joint.q], sin[joint.q], cos[joint.q]);
+    }
   } else {
-    using Full = simd::Pack<typename S::Real, full_width<S>(), typename S::Isa>;
-    const int rounded = (nq + Full::width - 1) / Full::width * Full::width;
-    S *const sin = w.template take<S>(rounded), *const cos = w.template take<S>(rounded);
     for (int i = 0; i < nq; i += Full::width) {
       const auto* angles = &q[i].lanes;
       Full s, c;
@@ -46,8 +49,8 @@ PYSIM_INLINE Turns<S> turns(const S* q, int nq, Workspace<S>& w) {
       simd::store(s, &sin[i].lanes);
       simd::store(c, &cos[i].lanes);
     }
-    return {sin, cos};
   }
+  return {sin, cos};
 }
 
 }  // namespace pysim::tree
