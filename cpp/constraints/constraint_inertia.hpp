@@ -22,6 +22,7 @@ template <class S>
 struct Dependence {
   S* row;  ///< [rows] 1 where it does
   bool known;
+  S most;  ///< rows that were independent at once so far; 0 before anything is known
 };
 
 /// Λ = J M⁻¹ Jᵀ, factored, and the rows of Y = L⁻¹ Jᵀ.

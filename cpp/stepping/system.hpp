@@ -1,6 +1,7 @@
 // What a scheme asks of a mechanism: its acceleration at a time, and q ⊕ dq.
 #pragma once
 
+#include "constraints/both_sides.hpp"
 #include "constraints/projection.hpp"
 
 namespace pysim::stepping {
@@ -80,7 +81,10 @@ struct System {
     }
     S* const lambda = w.template take<S>(model.rows);
     constraints::ConstrainedMechanism<S> mechanism(model, w);
+    const bool begins = dependence != nullptr && !dependence->known;
     mechanism.accelerate(q, v, tau, none, true, loop_q, a, lambda, w, dependence);
+    if (!begins) return;
+    constraints::accelerate_from_both_sides<S>(mechanism, q, v, tau, loop_q, a, *dependence, w);
   }
 
   /// A step begins here: its first acceleration finds which rows depend on others.
@@ -89,7 +93,7 @@ struct System {
   }
 
   constraints::Dependence<S> take_dependence(Workspace<S>& w) const {
-    return {w.template take<S>(model.rows), false};
+    return {w.template take<S>(model.rows), false, all<S>(0)};
   }
 
   /// A scheme tries a step with φ of its own, and keeps it where the step is good.

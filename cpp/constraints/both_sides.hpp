@@ -1,0 +1,78 @@
+// Forward dynamics where a step begins at a singular position: rows have vanished that hold beside it.
+//
+//     v̇(q) = (v̇(q ⊕ εv) + v̇(q ⊕ −εv)) / 2 + O(ε²)
+//
+// The rows that are left do not tell which way the mechanism goes on; its motion v does. On both sides of q
+// along v the rows hold, with a pivot of about ε². Rows whose dependence lasts depend there, too.
+#pragma once
+
+#include "constraints/constrained.hpp"
+
+namespace pysim::constraints {
+
+/// What is looked at beside a singular position, and when.
+template <class Real>
+struct BothSides {
+  static constexpr Real away = sizeof(Real) == 8 ? Real(1e-4) : Real(1e-2);  ///< ε |v| [rad, m]
+  static constexpr Real slow = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);  ///< |v| that has no direction
+  /// Pivot, over the residual squared, of a row that holds; being off the constraints opens smaller ones.
+  static constexpr Real opened = Real(1e6);
+};
+
+/// Greatest rate of a coordinate on the way of some row.
+template <class S>
+S speed_of_rows(const ModelOf<S>& model, const S* v) {
+  S speed = all<S>(0);
+  for (int i = 0; i < model.rows; ++i) {
+    const tree::Way& way = model.row_way[i];
+    for (int m = 0; m < way.nv; ++m) speed = max(speed, abs(v[model.way[way.first_v + m]]));
+  }
+  return speed;
+}
+
+/// After `mechanism.accelerate` where a step begins: the accelerations `a` and what depends, where rows
+/// depend that did not, or where nothing is known of that.
+template <class S>
+void accelerate_from_both_sides(ConstrainedMechanism<S>& mechanism,
+                                const S* own_q,
+                                const S* own_v,
+                                const S* tau,
+                                const S* phi,
+                                S* a,
+                                Dependence<S>& dependence,
+                                Workspace<S> w) {
+  using Sides = BothSides<typename S::Real>;
+  const ModelOf<S>& model = mechanism.factor.model;
+  const S o = all<S>(0), one = all<S>(1), rank = mechanism.inertia.Lambda.rank;
+  const S speed = speed_of_rows(model, own_v);
+  const S known =
+      select(dependence.most > o, dependence.most, all<S>(static_cast<typename S::Real>(model.rows)));
+  const auto fallen = (rank < known) & (speed > all<S>(Sides::slow));
+  dependence.most = max(dependence.most, rank);
+  if (!simd::any<S>(fallen) || model.callback_numbers > 0) return;
+
+  const int nv = model.own_nv, phis = model.loop_nq();
+  const auto take = [&w](int count) { return w.template take<S>(count); };
+  S *const step = take(nv), *const q = take(model.own_nq), *const side = take(nv), *const mean = take(nv);
+  S *const phi_there = take(phis), *const lambda = take(model.rows);
+  Dependence<S> there = {take(model.rows), false, o};
+  S holds = select(fallen, one, o);
+  for (int i = 0; i < nv; ++i) mean[i] = o;
+  for (int sign = -1; sign <= 1; sign += 2) {
+    for (int i = 0; i < nv; ++i) step[i] = all<S>(sign * Sides::away) / speed * own_v[i];
+    for (int i = 0; i < phis; ++i) phi_there[i] = phi[i];
+    dynamics::retract(model, own_q, static_cast<const S*>(step), q);
+    there.known = false;
+    mechanism.accelerate(q, own_v, tau, nullptr, true, phi_there, side, lambda, w, &there);
+    const auto& Lambda = mechanism.inertia.Lambda;
+    const S g = largest(static_cast<const S*>(mechanism.rows.g), model.rows);
+    holds = select((Lambda.rank > rank) & (Lambda.smallest > all<S>(Sides::opened) * g * g), holds, o);
+    for (int i = 0; i < nv; ++i) mean[i] = fma(all<S>(0.5), side[i], mean[i]);
+  }
+  const auto taken = holds == one;
+  dependence.most = select(taken, max(dependence.most, mechanism.inertia.Lambda.rank), dependence.most);
+  for (int i = 0; i < nv; ++i) a[i] = select(taken, mean[i], a[i]);
+  for (int i = 0; i < model.rows; ++i) dependence.row[i] = select(taken, there.row[i], dependence.row[i]);
+}
+
+}  // namespace pysim::constraints
