@@ -122,16 +122,24 @@ def _slid(
     return None
 
 
-def descend(model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]) -> Closing:
-    """Take short steps until closed, or until nothing is gained any more."""
+def descend(
+    model: Model,
+    q: Array,
+    loop_q: ArrayLike | None,
+    free: NDArray[np.intp],
+    closed: float = CLOSED,
+) -> Closing:
+    """Take short steps until no more than `closed` [m, rad] is left, or until nothing is gained any more."""
     here = Closing(q, constraints(model, q, loop_q=loop_q))
     history = [here.size]
     for _ in range(_TRIES):
-        if here.largest <= CLOSED or not len(free):
+        if here.largest <= closed or not len(free):
             break
         if len(history) > _PATIENCE and history[-1] > (1 - _LEAST_GAIN) * history[-1 - _PATIENCE]:
             break
-        here = _stepped(model, here, free)
+        last, here = here, _stepped(model, here, free)
+        if here is last:
+            break
         history.append(here.size)
     return here
 
