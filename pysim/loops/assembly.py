@@ -211,7 +211,8 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
     kinds = {_kind(model, name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else "tie"
     told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in names[:5])
-    remedy = "start nearer to a closed configuration, hold fewer joints, or change lengths"
+    sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
+    remedy = f"start nearer to a closed configuration, hold fewer joints, or change {sizes}"
     problem = f"{kind} {told} cannot be closed, so much is left [m, rad]; {remedy}"
     if len(names) > 1:
         problem = (
