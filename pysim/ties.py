@@ -112,6 +112,7 @@ class _Coordinates:
     def __init__(self, joints: Sequence[JointSpec]) -> None:
         self.places: dict[str, tuple[int, int]] = {}
         self.others: dict[str, str] = {}
+        self.groups: set[str] = set()  # joints with rotations or poses among their coordinates
         q = v = 0
         for joint in joints:
             kind = find_joint(joint.type)
@@ -126,6 +127,7 @@ class _Coordinates:
                 first = f"{joint.name}.{kind.q_names[0]}"
                 self.others[joint.name] = f"has {kind.nv} coordinates; name one, as in {first!r}"
             else:
+                self.groups.add(joint.name)
                 self.others[joint.name] = (
                     f"is a {kind.name} joint; its coordinates cannot be coupled"
                 )
@@ -134,6 +136,9 @@ class _Coordinates:
     def term(self, name: str, factor: float, where: str) -> tuple[int, int, float]:
         if name in self.others:
             raise ModelError(where, f"joint {name!r} {self.others[name]}")
+        joint = name.rpartition(".")[0]
+        if joint in self.groups:
+            raise ModelError(where, f"joint {joint!r} {self.others[joint]}")
         if name not in self.places:
             problem = f"there is no coordinate {name!r}{did_you_mean(name, self.places)}"
             raise ModelError(where, problem)

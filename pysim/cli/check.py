@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
+from pysim.cli.starts import warn_of_start
 from pysim.cli.steps import say_step, warn_of_step
 from pysim.compile import start_state
 from pysim.errors import PysimError
@@ -43,6 +44,7 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         say_settings(scene)
         bounds = step_bounds(scene)
         say_step(scene, bounds)
+        warn_of_start(scene)
         warn_of_step(scene, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")

@@ -18,7 +18,7 @@ import numpy as np
 from pysim.algorithms import crba, rnea
 from pysim.errors import ModelError, did_you_mean
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints
-from pysim.loops.torque_derivatives import TorqueDerivatives, torque_derivatives
+from pysim.loops.torque_derivatives import TorqueDerivatives, one_row, torque_derivatives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pysim.model import Model
 
     Array = NDArray[np.float64]
+
+
+_OPEN = 1e-6  # [m, rad] of a loop
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,12 @@ class ActuationMap:
     constraints: Constraints
 
     def velocity(self, v_a: ArrayLike) -> Array:
-        """Return v (nv,) of the active velocities."""
-        return np.asarray(self.E @ np.asarray(v_a, float))
+        """Return v (nv,) of the active velocities v_a (active,)."""
+        return np.asarray(self.E @ one_row(v_a, "v_a", len(self.active)))
 
     def acceleration(self, v_a: ArrayLike, a_a: ArrayLike) -> Array:
-        """Return v̇ (nv,) of the active velocities and accelerations: v̇ = E v̇_a + Ė v_a."""
-        a = self.E @ np.asarray(a_a, float)
+        """Return v̇ (nv,) of the active velocities and accelerations (active,): v̇ = E v̇_a + Ė v_a."""
+        a = self.E @ one_row(a_a, "a_a", len(self.active))
         bias = constraints(self.model, self.q, self.velocity(v_a)).bias
         columns = self.constraints.jacobian[:, self.passive]
         a[self.passive] -= np.linalg.pinv(columns, DEPENDENT) @ bias
@@ -60,7 +63,7 @@ class ActuationMap:
 
     def torque_by_velocity(self, v: ArrayLike) -> Array:
         """Return ∂τ̂/∂v (active, nv): the tree's torque is quadratic in v, so differences are exact."""
-        v = np.asarray(v, float)
+        v = one_row(v, "v", self.model.nv, "coordinate")
         size = max(1.0, float(np.abs(v).max(initial=0.0)))
         step = size * np.eye(self.model.nv)
         q = np.broadcast_to(self.q, (self.model.nv, self.model.nq))
@@ -97,7 +100,7 @@ def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> Ac
         active: names among `model.velocity_names`, as many as the mechanism has freedoms.
 
     Raises:
-        ModelError: an unknown coordinate, or the others do not follow from these.
+        ModelError: a loop or coupling is open at q, an unknown coordinate, or the others do not follow from these.
     """
     q = np.asarray(q, float)
     names = list(model.velocity_names)
@@ -109,6 +112,7 @@ def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> Ac
     own = np.array([names.index(name) for name in active], np.intp)
     rest = np.setdiff1d(np.arange(model.nv), own)
     at = constraints(model, q)
+    _refuse_open(model, at)
     _check(model, at.jacobian, own, rest)
     G = -np.linalg.pinv(at.jacobian[:, rest], DEPENDENT) @ at.jacobian[:, own]
     E = np.zeros((model.nv, len(own)))
@@ -117,14 +121,26 @@ def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> Ac
     return ActuationMap(model, q, own, rest, G, E, at)
 
 
+def _refuse_open(model: Model, at: Constraints) -> None:
+    """Refuse a configuration at which a loop is open: J_p says nothing there."""
+    left = np.abs(at.residual)
+    if left.max(initial=0.0) <= _OPEN:
+        return
+    row = int(left.argmax())
+    kind = "loop" if row < sum(model.loop_rows) else "coupling"
+    problem = f"{kind} {model.row_names[row]!r} is open by {left[row]:.3g} [m, rad] here; give what `assemble` returns"
+    raise ModelError("q", problem)
+
+
 def _check(model: Model, J: Array, active: NDArray[np.intp], passive: NDArray[np.intp]) -> None:
     """Refuse active coordinates that do not carry the others, or that are not independent."""
     rank, follow = (int(np.linalg.matrix_rank(x, DEPENDENT)) for x in (J, J[:, passive]))
     degrees = model.nv - rank
     if len(active) != degrees or follow < len(passive):
         names = ", ".join(model.velocity_names[k] for k in active)
+        many = "s" * (degrees != 1)
         problem = (
-            f"{names or 'nothing'} cannot lead the mechanism, which has {degrees} degrees of freedom here; "
-            f"name {degrees} coordinates from which the others follow, away from where they lock"
+            f"{names or 'nothing'} cannot lead the mechanism, which has {degrees} degree{many} of freedom here; "
+            f"name {degrees} coordinate{many} from which the others follow, away from where they lock"
         )
         raise ModelError("active", problem)

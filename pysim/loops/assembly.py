@@ -1,10 +1,10 @@
 """Closing the loops of a start state, by the smallest motion from where the user put it.
 
-    q ← q ⊕ s δ,   δ = −L⁻ᵀ A⁺ g,  A = J L⁻ᵀ,  M = L Lᵀ        Gauss-Newton in the norm of M, 0 < s ≤ 1
+    q ← q ⊕ s δ,   δ = −L⁻ᵀ A⁺ g,  A = J L⁻ᵀ,  M = L Lᵀ        by loops/closing.py, 0 < s ≤ 1
     v ← v − L⁻ᵀ A⁺ J v
 
-Coordinates that are held keep their start; the others move. Steps are kept short, so the branch that is nearest to the
-start is found.
+Coordinates that are held keep their start; the others move. Where these do not close from there, the mechanism is
+closed with nothing held and led to what is held, as a motor would.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from pysim.algorithms import crba, frame_placement
 from pysim.errors import ModelError
+from pysim.loops.closing import DEPENDENT, Closing, close, nearest, reduced, rounding_of
 from pysim.loops.constraints import Constraints, constraints
 
 if TYPE_CHECKING:
@@ -27,15 +28,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CLOSED = 1e-12  # [m, rad] residual at which a loop is closed
-REQUIRED = 1e-10
-_TRIES = 200
-_LONGEST = 0.3  # [m or rad] of one step of a coordinate
-_LEAST_GAIN = 1e-3  # of the residual, in _PATIENCE steps; with less it stands still
-_PATIENCE = 10
+REQUIRED = 1e-10  # [m/s, rad/s] of the slip that is left
 _KICKS = (1e-3, 1e-2, 0.1, 0.5)  # [m or rad] aside of a start from which nothing is gained
+_LED = 0.1  # [m or rad] of one step towards what is held, shorter where it does not close
+_SHORTEST = 1e-3
+_JUMP = 5.0  # steps: what follows by more has left its branch
 _FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
-_DEPENDENT = 1e-9  # singular values below this times the largest are none
 
 
 @dataclass(frozen=True)
@@ -73,32 +71,83 @@ def assemble(
     rate = np.zeros(model.nv) if v is None else np.array(v, float)
     free = _free(model, hold)
     _refuse_no_number(model, constraints(model, start, loop_q=loop_q))
-    best, at = _closed(model, start, loop_q, free)
-    for kick in _KICKS:  # a start at a dead point has no direction of its own
-        if _largest(at) <= REQUIRED or not len(free):
-            break
+    best = _closed(model, start, loop_q, free)
+    if not best.closed:
+        raise ModelError(*_not_closed(model, best))
+    best = nearest(model, start, best, free)
+    _refuse_flat_wheels(model, best.q)
+    J = best.at.jacobian
+    A, L = reduced(J, crba(model, best.q), free)
+    rate[free] -= np.linalg.solve(L.T, np.linalg.pinv(A, DEPENDENT) @ (J @ rate))
+    _refuse_slip(model, J, rate)
+    moved = float(np.abs(model.difference(start, best.q)).max(initial=0.0))
+    return Assembled(best.q, rate, best.at.loop_q, best.largest, moved)
+
+
+def _closed(
+    model: Model, start: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
+) -> Closing:
+    """The nearest closed configuration; where none is found from the start, what leads or kicks to one."""
+    best = close(model, start, loop_q, free)
+    if best.closed or not len(free):
+        return best
+    led = _led(model, start, loop_q, free) if len(free) < model.nv else None
+    if led is not None:
+        return led
+    for kick in _KICKS:
         other = np.zeros(model.nv)
         other[free] = kick * np.random.default_rng(5).uniform(-1, 1, len(free))
-        found, there = _closed(model, model.integrate(start, other), loop_q, free)
-        best, at = (found, there) if _size(there) < 0.9 * _size(at) else (best, at)
-    worst = _largest(at)
-    if worst > REQUIRED:
-        raise ModelError(*_not_closed(model, at))
-    _refuse_flat_wheels(model, best)
-    M = crba(model, best)
-    A, L = _reduced(at.jacobian, M, free)
-    correction = np.linalg.solve(L.T, np.linalg.pinv(A, _DEPENDENT) @ (at.jacobian @ rate))
-    rate[free] -= correction
-    slip = at.jacobian @ rate
-    if model.rows and np.abs(slip).max() > REQUIRED * max(1.0, np.abs(rate).max()):
-        name = _worst(model, slip)
+        found = close(model, model.integrate(start, other), loop_q, free)
+        best = found if found.size < 0.9 * best.size else best
+        if best.closed:
+            break
+    return best
+
+
+def _led(
+    model: Model, start: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
+) -> Closing | None:
+    """Close with nothing held, then lead what is held to its start while the rest follows; None where it locks."""
+    here = close(model, start, loop_q, np.arange(model.nv))
+    length = _LED
+    while here.closed and length > _SHORTEST:
+        left = model.difference(here.q, start)
+        left[free] = 0
+        far = np.abs(left).max()
+        q = model.integrate(here.q, left * min(1.0, length / max(far, 1e-300)))
+        if far <= length:
+            q = _put(model, q, start, free)
+        there = close(model, q, here.at.loop_q, free)
+        moved = np.abs(model.difference(here.q, there.q)).max()
+        if not there.closed or moved > _JUMP * length:
+            length /= 2
+        elif far <= length:
+            return there
+        else:
+            here = there
+    return None
+
+
+def _put(model: Model, q: Array, start: Array, free: NDArray[np.intp]) -> Array:
+    """Numbers of the joints that are held altogether, as the start has them to the last bit."""
+    places = zip(model.q_offsets, model.joint_nq, model.v_offsets, model.joint_nv, strict=True)
+    for at_q, nq, at_v, nv in places:
+        if at_q >= 0 and not np.isin(np.arange(at_v, at_v + nv), free).any():
+            q[at_q : at_q + nq] = start[at_q : at_q + nq]
+    return q
+
+
+def _refuse_slip(model: Model, J: Array, rate: Array) -> None:
+    """Refuse held start velocities that the loops forbid, by the row that slips most."""
+    slip = np.abs(J @ rate)
+    allowed = np.maximum(REQUIRED * max(1.0, np.abs(rate).max(initial=0.0)), rounding_of(J, rate))
+    if (slip > allowed).any():
+        name = model.row_names[int((slip / allowed).argmax())]
         problem = (
-            f"loop {name!r} cannot move as the held start velocities say, {np.abs(slip).max():.3g} [m/s, rad/s] "
-            "is left; hold fewer joints, or change their start velocities"
+            f"{_kind(model, name)} {name!r} cannot move as the held start velocities say, {slip.max():.3g} "
+            "[m/s, rad/s] is left; hold fewer joints, or change their start velocities"
         )
         raise ModelError(_where(model, name), problem)
-    moved = float(np.abs(model.difference(start, best)).max(initial=0.0))
-    return Assembled(best, rate, at.loop_q, worst, moved)
 
 
 def _refuse_flat_wheels(model: Model, q: Array) -> None:
@@ -118,37 +167,6 @@ def _pose(model: Model, q: Array, body: str) -> Array:
     return np.eye(4) if body == "world" else frame_placement(model, q, body)
 
 
-def _closed(
-    model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
-) -> tuple[Array, Constraints]:
-    """Gauss-Newton with short steps, until closed or until nothing is gained any more."""
-    at = constraints(model, q, loop_q=loop_q)
-    history = [_size(at)]
-    for _ in range(_TRIES):
-        if _largest(at) <= CLOSED or not len(free):
-            break
-        if len(history) > _PATIENCE and history[-1] > (1 - _LEAST_GAIN) * history[-1 - _PATIENCE]:
-            break
-        A, L = _reduced(at.jacobian, crba(model, q), free)
-        step = np.zeros(model.nv)
-        step[free] = -np.linalg.solve(L.T, np.linalg.pinv(A, _DEPENDENT) @ at.residual)
-        scale = min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300))
-        q, at = _searched(model, q, at, scale * step)
-        history.append(_size(at))
-    return q, at
-
-
-def _searched(model: Model, q: Array, at: Constraints, step: Array) -> tuple[Array, Constraints]:
-    """The state along a step, the step halved until the residual shrinks."""
-    there, found = q, at
-    for scale in 0.5 ** np.arange(12):
-        there = model.integrate(q, scale * step)
-        found = constraints(model, there, loop_q=at.loop_q)
-        if _size(found) < _size(at):
-            return there, found
-    return (there, found) if _size(found) < _size(at) else (q, at)
-
-
 def _free(model: Model, hold: Collection[str]) -> NDArray[np.intp]:
     """Indices of velocities that may move."""
     held = np.zeros(model.nv, bool)
@@ -159,22 +177,8 @@ def _free(model: Model, hold: Collection[str]) -> NDArray[np.intp]:
     return np.flatnonzero(~held)
 
 
-def _reduced(J: Array, M: Array, free: NDArray[np.intp]) -> tuple[Array, Array]:
-    """(J L⁻ᵀ, L) on the coordinates that may move."""
-    L = np.asarray(np.linalg.cholesky(M[np.ix_(free, free)]), float)
-    return np.asarray(np.linalg.solve(L, J[:, free].T).T), L
-
-
-def _size(at: Constraints) -> float:
-    return float(np.linalg.norm(at.residual))
-
-
-def _largest(at: Constraints) -> float:
-    return float(np.abs(at.residual).max(initial=0.0))
-
-
-def _worst(model: Model, rows: Array) -> str:
-    return model.row_names[int(np.abs(rows).argmax())]
+def _kind(model: Model, name: str) -> str:
+    return "coupling" if name in model.coupling_names else "loop"
 
 
 def _where(model: Model, name: str) -> str:
@@ -196,18 +200,23 @@ def _refuse_no_number(model: Model, at: Constraints) -> None:
         raise ModelError(_where(model, name), problem)
 
 
-def _not_closed(model: Model, at: Constraints) -> tuple[str, str]:
+def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
     """Where and what is open."""
     left: dict[str, float] = {}
-    for name, g in zip(model.row_names, np.abs(at.residual).tolist(), strict=True):
-        left[name] = max(g, left.get(name, 0.0))
-    open_loops = sorted((n for n in left if left[n] > REQUIRED), key=lambda n: -left[n])
-    told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in open_loops[:5])
-    remedy = "start nearer to a closed configuration, hold fewer joints, or change lengths"
-    problem = f"loop {told} cannot be closed, so much is left [m, rad]; {remedy}"
-    if len(open_loops) > 1:
+    excess = np.abs(best.at.residual) / best.allowed
+    for name, g, beyond in zip(model.row_names, best.at.residual.tolist(), excess, strict=True):
+        if beyond > 1:
+            left[name] = max(abs(g), left.get(name, 0.0))
+    names = sorted(left, key=lambda name: -left[name])
+    kinds = {_kind(model, name) for name in names}
+    kind = kinds.pop() if len(kinds) == 1 else "tie"
+    told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in names[:5])
+    sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
+    remedy = f"start nearer to a closed configuration, hold fewer joints, or change {sizes}"
+    problem = f"{kind} {told} cannot be closed, so much is left [m, rad]; {remedy}"
+    if len(names) > 1:
         problem = (
-            f"loops {told} cannot be closed together, so much is left [m, rad]: they contradict each other, or the "
+            f"{kind}s {told} cannot be closed together, so much is left [m, rad]: they contradict each other, or the "
             f"start is too far away; {remedy}"
         )
-    return _where(model, open_loops[0]), problem
+    return _where(model, names[0]), problem

@@ -117,7 +117,7 @@ def torque_derivatives(at: ActuationMap, v_a: ArrayLike, a_a: ArrayLike) -> Torq
     for wheel in model.spec.wheels:
         problem = f"where the wheel {wheel!r} stands depends on the way it took; remove it"
         raise PysimError("torque_derivatives", problem)
-    v_a, a_a = _one(v_a, "v_a", n), _one(a_a, "a_a", n)
+    v_a, a_a = one_row(v_a, "v_a", n), one_row(a_a, "a_a", n)
     size = 6 * model.nbodies
     d_eta = np.hstack([np.zeros((size, 3 * n)), np.eye(size)])
     closure = _Closure(at, d_eta)
@@ -137,13 +137,15 @@ def torque_derivatives(at: ActuationMap, v_a: ArrayLike, a_a: ArrayLike) -> Torq
     )
 
 
-def _one(x: ArrayLike, name: str, n: int) -> Array:
-    """One row of n finite numbers."""
+def one_row(x: ArrayLike, name: str, n: int, each: str = "active coordinate") -> Array:
+    """One row of n finite numbers, one for each coordinate.
+
+    Raises:
+        PysimError: another shape, a NaN or infinity, named.
+    """
     row = np.asarray(x, float)
     if row.shape != (n,):
-        raise PysimError(
-            name, f"must have shape ({n},), got {row.shape}; give one for each active coordinate"
-        )
+        raise PysimError(name, f"must have shape ({n},), got {row.shape}; give one for each {each}")
     if not np.isfinite(row).all():
         raise PysimError(name, f"must be finite, got {row[~np.isfinite(row)][0]}")
     return row

@@ -101,6 +101,8 @@ def _gather(table: dict[str, Any], shared: Collection[str]) -> None:
         names = [name for name in table if name not in shared]
     else:
         return
+    if PARAMETERS in table:  # the file's own word, which no table has
+        names = [*names, *({PARAMETERS} - set(names))]
     table[PARAMETERS] = {name: table.pop(name) for name in names}
 
 

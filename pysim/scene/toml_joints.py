@@ -13,7 +13,7 @@ from pysim.joints import find_joint
 from pysim.joints.fields import fields_of
 from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.mimic import leading
-from pysim.scene.plugins import check_parameters
+from pysim.scene.plugins import PARAMETERS, check_parameters
 from pysim.scene.spec import Mimic
 from pysim.scene.urdf_joints import plain_joint
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_ALWAYS = {"name", "type", "parent", "child", "at", "parameters"}
+_ALWAYS = {"name", "type", "parent", "child", "at"}
 _PER_COORDINATE = ("armature", "damping", "stiffness", "friction", "friction_width")
 
 
@@ -75,11 +75,11 @@ class JointReader:
 
     def _refuse_keys(self, table: Joint, kind: JointType, path: Steps) -> None:
         """Refuse keys that the type does not have."""
-        own = {key.name for key in kind.keys}
+        own = {key.name for key in kind.keys} | ({PARAMETERS} if kind.plugin is not None else set())
         for name in [name for name in type(table).model_fields if name in table.model_fields_set]:
             if name in _ALWAYS | own:
                 continue
-            if name in {"axis", "pitch"} or kind.nv == 0:
+            if name in {"axis", "pitch", PARAMETERS} or kind.nv == 0:
                 problem = f"a {kind.name} joint has no {name}; remove it"
                 if name == "axis" and kind.nv:
                     problem = f"a {kind.name} joint has no axis; turn the joint frame with at"

@@ -12,8 +12,9 @@ from pysim.errors import JointError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import closing_joint, closing_types, find_closing
 from pysim.joints.fields import fields_of
+from pysim.joints.ranges import limits_of
 from pysim.joints.relation import arguments_of, find_relation
-from pysim.scene.plugins import check_parameters
+from pysim.scene.plugins import PARAMETERS, check_parameters
 from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
 from pysim.scene.toml_joints import unit_axis
 from pysim.scene.tree import WORLD
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_ALWAYS = {"name", "type", "a", "b", "at_a", "at_b", "parameters"}
+_ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}
 
 
 @dataclass
@@ -122,13 +123,8 @@ class TieReader:
         self._take_name(table.name, path)
         self._check_bodies(table, path)
         self._refuse_keys(table, kind, path)
-        if kind.has_force:
-            place = self.problems.source.where(path)
-            text = (
-                f"the force of a {kind.name} joint acts where it is a [[joint]]; this loop holds frame B on its "
-                "motion and leaves the force out"
-            )
-            warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
+        keys = self._parameters(table, kind, path)
+        self._warn_of_what_is_left_out(kind, keys, path)
         return LoopSpec(
             name=table.name,
             type=kind.name,
@@ -139,10 +135,25 @@ class TieReader:
             axis=unit_axis(table.axis, (*path, "axis"), self.problems),
             length=table.length or 0.0,
             radius=table.radius or 0.0,
-            parameters=self._parameters(table, kind, path),
-            start_q=self._start(table, kind, path),
+            parameters=keys,
+            start_q=self._start(table, kind, keys, path),
             where=self.problems.source.where(path),
         )
+
+    def _warn_of_what_is_left_out(self, kind: JointType, keys: dict[str, Any], path: Steps) -> None:
+        """Warn of a plugin's force and limits: a loop holds frame B on the joint's motion, and no more."""
+        parts = ["force"] if kind.has_force else []
+        plugin = kind.plugin
+        if plugin is not None and set(keys) == set(fields_of(plugin)) and limits_of(plugin(**keys)):
+            parts.append("limits")
+        for part in parts:
+            verb = "act" if part == "limits" else "acts"
+            text = (
+                f"the {part} of a {kind.name} joint {verb} where it is a [[joint]]; this loop holds frame B on its "
+                f"motion and leaves the {part} out"
+            )
+            place = self.problems.source.where(path)
+            warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
     def _check_bodies(self, table: Loop | Force, path: Steps) -> None:
         for role, name in (("a", table.a), ("b", table.b)):
@@ -167,7 +178,7 @@ class TieReader:
         return np.asarray(X[:3, :3] @ at + X[:3, 3])
 
     def _refuse_keys(self, table: Loop, kind: JointType, path: Steps) -> None:
-        own = {key.name for key in kind.keys}
+        own = {key.name for key in kind.keys} | ({PARAMETERS} if kind.plugin is not None else set())
         if find_joint(closing_joint(kind)).nv == 6:
             problem = f"a {kind.name} joint holds nothing; remove the loop or take another type"
             self.problems.add((*path, "type"), problem)
@@ -189,12 +200,13 @@ class TieReader:
             return check_parameters(kind.name, table.parameters, path, self.problems)
         return {} if table.pitch is None else {"pitch": table.pitch}
 
-    def _start(self, table: Loop, kind: JointType, path: Steps) -> NDArray[Any] | None:
+    def _start(
+        self, table: Loop, kind: JointType, keys: dict[str, Any], path: Steps
+    ) -> NDArray[Any] | None:
         """Where the joint's coordinates begin: the table's word, the plugin's, or None for neutral."""
         if table.start is not None:
             return self.joints.q(table.start, kind, (*path, "start"))
         plugin = kind.plugin
-        keys = self._parameters(table, kind, path)
         if plugin is None or set(keys) != set(fields_of(plugin)):
             return None
         return plugin(**keys).neutral()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.keys import ALL_JOINTS, Table
-from pysim.scene.plugins import keys_of
+from pysim.scene.plugins import PARAMETERS, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -90,7 +90,7 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
     path = error["loc"]
     if kind == "extra_forbidden":
         owner, _ = _field(table, path[:-1])
-        known = (*own_keys, *(owner.model_fields if owner else ()))
+        known = {*own_keys, *(owner.model_fields if owner else ())} - {PARAMETERS}
         return f"unknown key{did_you_mean(str(path[-1]), known)}"
     inner, info = _field(table, path)
     unit = _unit(info)

@@ -16,7 +16,7 @@ from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
 from pysim.joints.author import method_place, raised_by_pysim, told_of
 from pysim.loops import constrained_aba, project
-from pysim.loops.assembly import REQUIRED
+from pysim.loops.closing import REQUIRED
 from pysim.spatial import right_jacobian_inverse
 
 if TYPE_CHECKING:

@@ -36,6 +36,17 @@ body = "a"
 at = { xyz = [1.0, 0, 0] }
 """
 LOOP = '[[loop]]\nname = "x"\n'
+GEAR = '[[coupling]]\nname = "g"\njoint = "p"\n'
+FLOATING = """
+[[body]]
+name = "c"
+mass = 1.0
+shape = { box = [1.0, 0.1, 0.1] }
+[[joint]]
+name = "f"
+type = "free"
+child = "c"
+"""
 
 
 def refusal(tmp_path: Path, text: str) -> str:
@@ -86,6 +97,22 @@ def refusal(tmp_path: Path, text: str) -> str:
         (
             LOOP + 'type = "distance"\na = "a"\nlength = -1.0',
             "loop[0].length: must be positive [m]",
+        ),
+        (
+            LOOP + 'type = "ball"\na = "a"\nb = "b"\nparameters = { k = 1 }',
+            "loop[0].parameters: a ball loop has no parameters; remove it",
+        ),
+        (
+            LOOP + 'type = "ball"\na = "a"\nb = "b"\nfoo = 1',
+            "loop[0].foo: unknown key; known: a, at_a, at_b, axis, b, length, name, pitch, radius, start, type",
+        ),
+        (
+            GEAR + "ratios = { r = 2.0 }\noffset = 0.5\n[assembly]\nhold = ['p', 'r']",
+            "coupling[0]: coupling 'g' (0.5) cannot be closed, so much is left [m, rad]; start nearer",
+        ),
+        (
+            GEAR + 'ratios = { "f.x" = 2.0 }\n' + FLOATING,
+            "coupling[0]: joint 'f' is a free joint; its coordinates cannot be coupled",
         ),
         (
             LOOP + 'type = "ball"\na = "a"\nb = "b"\nlenght = 1',
@@ -139,6 +166,27 @@ def test_what_is_wrong_is_told_with_its_place_and_a_remedy(
     tmp_path: Path, text: str, problem: str
 ) -> None:
     assert problem in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e9])
+def test_a_coupling_of_any_ratio_is_assembled_to_rounding(tmp_path: Path, ratio: float) -> None:
+    path = tmp_path / "scene.toml"
+    path.write_text(TREE + GEAR + f"ratios = {{ r = {ratio} }}\n", "utf-8")
+    starts = {"p": (0.05, 0.5), "r": (0.15, 0.7)}
+    changes = {f"joint.{name}.start": {"q": q, "v": v} for name, (q, v) in starts.items()}
+    scene = pysim.load_scene(path, changes)
+    for x in (scene.state.q, scene.state.v):
+        assert x[0] == pytest.approx(ratio * x[1], abs=1e-14 * ratio)
+        assert abs(x).max() > 0.01
+
+
+def test_held_velocities_that_a_coupling_forbids_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scene.toml"
+    hold = "[assembly]\nhold = ['p', 'r']\n"
+    path.write_text(TREE + GEAR + "ratios = { r = 2.0 }\n" + hold, "utf-8")
+    problem = r"coupling 'g' cannot move as the held start velocities say, 3 \[m/s, rad/s\] is left"
+    with pytest.raises(PysimError, match=problem):
+        pysim.load_scene(path, {"joint.p.start.v": 3.0})
 
 
 def test_loops_and_forces_may_stand_on_frames(tmp_path: Path) -> None:
@@ -206,6 +254,24 @@ def test_a_loop_takes_keys_of_its_plugin_that_other_loops_have_too(tmp_path: Pat
     assert mobility(scene.model, scene.state.q).degrees == 1
     with pytest.raises(PysimError, match=r"loop\[0\].ptch: unknown key; did you mean 'pitch'"):
         pysim.load_scene(threaded(tmp_path, "ptch = 0.1"), allow_code=True)
+
+
+def test_what_a_loop_leaves_of_its_joint_is_told(tmp_path: Path) -> None:
+    path = threaded(tmp_path, "pitch = 0.1")
+    (tmp_path / "thread.py").write_text(
+        THREAD.replace("test_thread", "test_stopped_thread")
+        + "\n    def limits(self):\n        return {'turn': (-1.0, 1.0)}\n"
+    )
+    path.write_text(path.read_text("utf-8").replace("test_thread", "test_stopped_thread"))
+    with pytest.warns(pysim.PysimWarning) as caught:
+        pysim.load_scene(path, allow_code=True)
+    told = [str(warning.message) for warning in caught]
+    for part, verb in (("force", "acts"), ("limits", "act")):
+        text = (
+            f"loop[0]: the {part} of a test_stopped_thread joint {verb} where it is a [[joint]]; this loop holds "
+            f"frame B on its motion and leaves the {part} out"
+        )
+        assert sum(text in line for line in told) == 1
 
 
 def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path: Path) -> None:

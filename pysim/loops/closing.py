@@ -1,0 +1,234 @@
+"""Descending from an open configuration of a mechanism to one where its loops are closed and its couplings hold.
+
+    δ = −L⁻ᵀ Aᵀ (A Aᵀ + μ)⁻¹ g,   A = J L⁻ᵀ,  M = L Lᵀ        q ← q ⊕ s δ,  0 < s ≤ 1
+
+With μ = 0 that is Gauss-Newton in the norm of M, whose steps are the smallest that close; where it gains little, the
+best of several dampings is taken [Levenberg 1944]. Steps are kept short, so the branch nearest to the start is found.
+Links in one line pull in no direction: ½|g|² has a saddle there. It is left both ways along the vector of the most
+negative curvature, and of two closed configurations the nearer one is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import crba
+from pysim.loops.constraints import Constraints, constraints
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+CLOSED = 1e-12  # [m, rad] residual at which a loop is closed
+REQUIRED = 1e-10  # of a configuration that is taken
+_ROUNDING = 16 * float(np.finfo(float).eps)
+_TRIES = 200
+_LONGEST = 0.3  # [m or rad] of one step of a coordinate
+_GOOD = 0.7  # of the residual: with more left, dampings are tried
+_DAMPINGS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # μ of the largest σ²
+_LEAST_GAIN = 1e-3  # of the residual, in _PATIENCE steps; with less it stands still
+_PATIENCE = 10
+_SLIDES = 60
+_NEAR = 1e-9  # [m or rad] of a slide that is not worth it
+DEPENDENT = 1e-9  # singular values below this times the largest are none
+_SADDLES = 4  # that are left one after the other
+_ASIDE = (0.01, 0.03, 0.1, 0.3, 1.0)  # [m or rad] from a saddle
+_DIFFERENCE = 1e-5  # [m or rad] of slopes of the gradient
+_BENT = 1e-4  # curvature below −this times the largest leads down
+
+
+@dataclass(frozen=True)
+class Closing:
+    """A configuration that was reached, and its constraints."""
+
+    q: Array
+    at: Constraints
+
+    @property
+    def allowed(self) -> Array:
+        """What of g (rows,) may be left [m or rad]; more where rounding of large coefficients leaves more."""
+        return np.maximum(REQUIRED, rounding_of(self.at.jacobian, self.q))
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more is left of any row."""
+        return bool((np.abs(self.at.residual) <= self.allowed).all())
+
+    @property
+    def size(self) -> float:
+        """|g|."""
+        return float(np.linalg.norm(self.at.residual))
+
+    @property
+    def largest(self) -> float:
+        """The largest entry of g [m or rad]."""
+        return float(np.abs(self.at.residual).max(initial=0.0))
+
+
+def close(model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]) -> Closing:
+    """Return the nearest closed configuration that velocities `free` lead to, or the least open one that was found."""
+    best = here = descend(model, q, loop_q, free)
+    for _ in range(_SADDLES if len(free) else 0):
+        if best.closed:
+            break
+        ways = [descend(model, way, here.at.loop_q, free) for way in _ways_down(model, here, free)]
+        if not ways:
+            break
+        here = min(ways, key=lambda way: (_open(way), _distance(model, q, way.q)))
+        best = min(best, here, key=lambda way: way.size)
+    return best
+
+
+def nearest(model: Model, start: Array, found: Closing, free: NDArray[np.intp]) -> Closing:
+    """Slide a closed configuration along what its loops allow, as near to the start as it gets in the norm of M there.
+
+    t = L⁻ᵀ N Nᵀ Lᵀ (start ⊖ q), N the null space of A: nothing is left of it where the distance is least.
+    """
+    M = crba(model, start)
+    for _ in range(_SLIDES):
+        A, L = reduced(found.at.jacobian, M, free)
+        _, s, Vt = np.linalg.svd(A)
+        N = Vt[(s > DEPENDENT * s.max(initial=0.0)).sum() :]
+        left = L.T @ model.difference(found.q, start)[free]
+        step = np.zeros(model.nv)
+        step[free] = np.linalg.solve(L.T, N.T @ (N @ left))
+        if np.abs(step).max(initial=0.0) < _NEAR:
+            break
+        step *= min(1.0, _LONGEST / np.abs(step).max())
+        nearer = _slid(model, start, found, step, free)
+        if nearer is None:
+            break
+        found = nearer
+    return found
+
+
+def _slid(
+    model: Model, start: Array, found: Closing, step: Array, free: NDArray[np.intp]
+) -> Closing | None:
+    """Closed, nearer to the start and less than two steps from `found`; the step is halved until it is."""
+    for scale in 0.5 ** np.arange(6):
+        q = model.integrate(found.q, scale * step)
+        there = descend(model, q, found.at.loop_q, free)
+        moved = np.abs(model.difference(found.q, there.q)).max()
+        nearer = _distance(model, start, there.q) < _distance(model, start, found.q)
+        if there.closed and nearer and moved < 2 * np.abs(step).max():
+            return there
+    return None
+
+
+def descend(
+    model: Model,
+    q: Array,
+    loop_q: ArrayLike | None,
+    free: NDArray[np.intp],
+    closed: float = CLOSED,
+) -> Closing:
+    """Take short steps until no more than `closed` [m, rad] is left, or until nothing is gained any more."""
+    here = Closing(q, constraints(model, q, loop_q=loop_q))
+    history = [here.size]
+    for _ in range(_TRIES):
+        if here.largest <= closed or not len(free):
+            break
+        if len(history) > _PATIENCE and history[-1] > (1 - _LEAST_GAIN) * history[-1 - _PATIENCE]:
+            break
+        last, here = here, _stepped(model, here, free)
+        if here is last:
+            break
+        history.append(here.size)
+    return here
+
+
+def rounding_of(J: Array, x: Array) -> Array:
+    """What sums of J (rows, nv) with numbers as large as those of x leave of each row for rounding."""
+    size = max(1.0, float(np.abs(x).max(initial=0.0)))
+    return np.asarray(_ROUNDING * size * np.abs(J).sum(axis=1))
+
+
+def reduced(J: Array, M: Array, free: NDArray[np.intp]) -> tuple[Array, Array]:
+    """(J L⁻ᵀ, L) on the velocities that may move."""
+    L = np.asarray(np.linalg.cholesky(M[np.ix_(free, free)]), float)
+    return np.asarray(np.linalg.solve(L, J[:, free].T).T), L
+
+
+def _stepped(model: Model, here: Closing, free: NDArray[np.intp]) -> Closing:
+    """One step on: of Gauss-Newton, or with the damping that gains most where that gains little."""
+    A, L = reduced(here.at.jacobian, crba(model, here.q), free)
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    size = s.max(initial=0.0)
+    kept = s > DEPENDENT * size
+    shares = [np.divide(1, s, out=np.zeros_like(s), where=kept)]
+    shares += [s / (s**2 + damping * size**2 + 1e-300) for damping in _DAMPINGS]
+    found = here
+    for share in shares:
+        step = np.zeros(model.nv)
+        step[free] = -np.linalg.solve(L.T, Vt.T @ (share * (U.T @ here.at.residual)))
+        step *= min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300))
+        found = min(found, _searched(model, here, step), key=lambda way: way.size)
+        if found.size <= _GOOD * here.size:
+            break
+    return found
+
+
+def _searched(model: Model, here: Closing, step: Array) -> Closing:
+    """The state along a step, the step halved until the residual shrinks."""
+    for scale in 0.5 ** np.arange(12):
+        q = model.integrate(here.q, scale * step)
+        there = Closing(q, constraints(model, q, loop_q=here.at.loop_q))
+        if there.size < here.size:
+            return there
+    return here
+
+
+def _ways_down(model: Model, here: Closing, free: NDArray[np.intp]) -> list[Array]:
+    """Configurations less open than `here`, both ways along the most negative curvature of ½|g|² in the norm of M."""
+    moves, curvature = _curvature(model, here, free)
+    values, vectors = np.linalg.eigh(curvature)
+    if values[0] >= -_BENT * np.abs(values).max():
+        return []
+    way = moves @ vectors[:, 0]
+    way /= np.abs(way).max()
+    ways = []
+    for sign in (1, -1):
+        steps = sign * np.outer(_ASIDE, way)
+        q = np.array([model.integrate(here.q, step) for step in steps])
+        sizes = np.linalg.norm(_rows(model, q, here).residual, axis=1)
+        if sizes.min() < here.size:
+            ways.append(q[sizes.argmin()])
+    return ways
+
+
+def _curvature(model: Model, here: Closing, free: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Motions (nv, free) of unit length in the norm of M, and the slopes (free, free) of ∇½|g|² = Jᵀ g along them."""
+    _, L = reduced(here.at.jacobian, crba(model, here.q), free)
+    moves = np.zeros((model.nv, len(free)))
+    moves[free] = np.linalg.inv(L).T
+    small = _DIFFERENCE / np.abs(moves).max(axis=0)
+    ends = [model.integrate(here.q, sign * way) for sign in (1, -1) for way in (small * moves).T]
+    there = _rows(model, np.array(ends), here)
+    slopes = np.einsum("sij,si,jk->sk", there.jacobian, there.residual, moves)
+    n = len(free)
+    H = (slopes[:n] - slopes[n:]) / (2 * small[:, None])
+    return moves, (H + H.T) / 2
+
+
+def _rows(model: Model, q: Array, here: Closing) -> Constraints:
+    """Constraints at several configurations around `here`."""
+    sought = np.tile(here.at.loop_q, (len(q), 1))
+    return constraints(model, q, loop_q=sought)
+
+
+def _open(way: Closing) -> float:
+    """0 for what is closed, so that distance decides."""
+    return 0.0 if way.closed else way.size
+
+
+def _distance(model: Model, start: Array, q: Array) -> float:
+    """Of q from the start, in the norm of M there."""
+    moved = model.difference(start, q)
+    return float(moved @ crba(model, start) @ moved)

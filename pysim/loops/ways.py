@@ -1,0 +1,126 @@
+"""Which motions that the rows of closed loops allow lead on to other configurations, and to which.
+
+    J t = 0        Zᵀ J̇(t) t = 0 for every Z with Zᵀ J = 0        q' = close(q ⊕ s t)
+
+The rows allow t for an instant. Where it leads on it also solves the second-order equations, one for each self-stress Z
+of the rows [Connelly & Whiteley 1996, second-order rigidity]; at a bifurcation these pick the branches out of all that
+the rows allow, and in a structure that shakes but cannot move they have no solution. They only say where to look: a
+motion counts if a configuration is reached along it that is closed, and as far away as it was to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import crba
+from pysim.loops.closing import Closing, descend
+from pysim.loops.constraints import constraints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pysim.model import Model
+
+    Array = NDArray[np.float64]
+
+_LENGTHS = (0.02, 0.004, 0.1)  # [m or rad] of the fastest coordinate
+_SHARE = 0.3  # of the length, that a neighbour is at least away; at most one over this
+_SEEDS = 100  # from which the second-order equations are solved
+_ITERATIONS = 20
+_BRANCHES = 6  # of their solutions, that are tried
+_RISES = 1e-2  # a singular value of B y, of the largest entry of B
+_ALIKE = 0.99  # cosine between directions
+_LASTS = 1e-6  # of fastest² [m or rad]²: a smaller B says that rows depend on each other all along
+_RANDOM = 4  # motions of those allowed, and as many others
+_EXACT = 1e-14  # [m, rad] left: so near that a row which has vanished is told from one that holds
+
+
+def neighbours(model: Model, at: Closing, N: Array, Z: Array) -> Iterator[Closing]:
+    """Yield closed configurations around a closed one, as many as are reached.
+
+    Args:
+        model: the mechanism.
+        at: where it stands.
+        N: motions that the rows allow (nv, n), of unit length in the norm of M and at right angles.
+        Z: self-stresses of the rows (rows, k), Zᵀ J = 0.
+    """
+    rng = np.random.default_rng(0)
+    n = N.shape[1]
+    allowed = [N @ y for y in (*_branches(model, at, N, Z, rng), *rng.normal(size=(_RANDOM, n)))]
+    for motion in (*allowed, *rng.normal(size=(_RANDOM, model.nv))):
+        for length in _LENGTHS:
+            step = length * motion / np.abs(motion).max()
+            there = _closed(model, at, step)
+            moved = np.abs(model.difference(at.q, there.q)).max()
+            if there.closed and _SHARE * length < moved < length / _SHARE:
+                yield there
+                break
+
+
+def followed(model: Model, at: Closing, N: Array) -> int:
+    """Return how many of the motions N (nv, n), as of `neighbours`, lead on from where the mechanism stands.
+
+    A motion that is not followed falls back to what its neighbours follow, so the rank of what came of all is taken.
+    """
+    M = crba(model, at.q)
+    reached = np.zeros((N.shape[1], N.shape[1]))
+    for k, motion in enumerate(N.T):
+        for length in (sign * x for x in _LENGTHS[:2] for sign in (1, -1)):
+            s = length / np.abs(motion).max()
+            there = _closed(model, at, s * motion)
+            came = model.difference(at.q, there.q) / s
+            along = N.T @ M @ came
+            aside = came - N @ along
+            if there.closed and aside @ M @ aside < 1 and np.linalg.norm(along) < 1 / _SHARE:
+                reached[k] = max(reached[k], along, key=np.linalg.norm)
+            if np.linalg.norm(reached[k]) > 1 - _SHARE:
+                break
+    return int((np.linalg.svd(reached, compute_uv=False) > _SHARE).sum())
+
+
+def _closed(model: Model, at: Closing, step: Array) -> Closing:
+    q = model.integrate(at.q, step)
+    return descend(model, q, at.at.loop_q, np.arange(model.nv), _EXACT)
+
+
+def _branches(model: Model, at: Closing, N: Array, Z: Array, rng: np.random.Generator) -> Array:
+    """Directions y (m, n) in which N y solves B(y, y) = 0, B bilinear, by Newton on the sphere.
+
+    Beside the configuration in direction y the rank is higher by that of B y: where that is highest come first.
+    """
+    B = _second_order(model, at, N, Z)
+    y = rng.normal(size=(_SEEDS, N.shape[1]))
+    for _ in range(_ITERATIONS if B.any() else 0):
+        y /= np.linalg.norm(y, axis=1, keepdims=True)
+        slope = B @ y[:, None, :, None]
+        left = slope[..., 0] @ y[..., None]
+        slopes = np.concatenate([2 * slope[..., 0], y[:, None]], axis=1)
+        y -= (np.linalg.pinv(slopes, 1e-6) @ np.pad(left, ((0, 0), (0, 1), (0, 0))))[..., 0]
+    y /= np.linalg.norm(y, axis=1, keepdims=True)
+    slope = (B @ y[:, None, :, None])[..., 0]
+    left = np.linalg.norm(slope @ y[..., None], axis=(1, 2))
+    rises = (np.linalg.svd(slope, compute_uv=False) > _RISES).sum(axis=1)
+    found: list[Array] = []
+    for k in np.lexsort((left, -rises)):
+        if all(abs(y[k] @ other) < _ALIKE for other in found):
+            found.append(y[k])
+    return np.array(found[:_BRANCHES])
+
+
+def _second_order(model: Model, at: Closing, N: Array, Z: Array) -> Array:
+    """B (k, n, n) with B(y, y) = Zᵀ J̇(t) t, t = N y, of unit size: from its values at sums of two columns of N."""
+    n = N.shape[1]
+    i, j = np.triu_indices(n)
+    motions = (N[:, i] + N[:, j]).T
+    q, sought = (np.tile(x, (len(motions), 1)) for x in (at.q, at.at.loop_q))
+    values = constraints(model, q, motions, loop_q=sought).bias @ Z
+    B = np.zeros((n, n, Z.shape[1]))
+    B[i, j] = B[j, i] = values
+    own = np.einsum("iik->ik", B) / 4  # of t = 2 N_i
+    B = np.moveaxis(B - own[:, None] - own[None], 2, 0) / 2
+    size, fastest = np.abs(B).max(initial=0.0), np.abs(N).max() ** 2
+    return np.asarray(B / size if size > _LASTS * fastest else 0 * B)
