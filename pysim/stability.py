@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.algorithms import aba, crba
-from pysim.loops import allowed_motions, constrained_aba, project
+from pysim.algorithms import aba, aba_derivatives, crba
+from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,13 +107,14 @@ def bounce_bound(scene: Scene) -> tuple[Mode | None, float]:
     return stop, bound / abs(stop.s)
 
 
-def modes_of(scene: Scene) -> list[Mode]:
+def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = None) -> list[Mode]:
     """Modes at the start, those at rest left out; of a pair the one above the real axis.
 
-    None where accelerations about the start are not finite: a run says so, by joint.
+    `linearise` is `linearised`, or `exactly_linearised`. None where accelerations about the start are not finite: a run
+    says so, by joint.
     """
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
-    A = linearised(scene, motions)
+    A = (linearise or linearised)(scene, motions)
     if not np.isfinite(A).all():
         return []
     values, vectors = np.linalg.eig(A)
@@ -159,6 +160,24 @@ def linearised(scene: Scene, N: Array) -> Array:
     A = parts.reshape(n, 2 * n, 2).transpose(2, 0, 1).reshape(2 * n, 2 * n)
     A[:n, n:] = np.eye(n)
     return A
+
+
+def exactly_linearised(scene: Scene, N: Array) -> Array:
+    """As `linearised`, by derivatives: what friction is narrower than the differences is seen as it is at the state.
+
+    Raises:
+        PysimError: a singular position, which has none.
+    """
+    model, state, drive = scene.model, scene.state, scene.actuation
+    tau = drive.offset + drive.amplitude * np.sin(drive.phase)
+    if model.rows:
+        by_q, by_v, _ = constrained_aba_derivatives(
+            model, state.q, state.v, tau, loop_q=state.loop_q, passive=True
+        )
+    else:
+        by_q, by_v, _ = aba_derivatives(model, state.q, state.v, tau, passive=True)
+    n, back = N.shape[1], np.linalg.pinv(N)
+    return np.block([[np.zeros((n, n)), np.eye(n)], [back @ by_q @ N, back @ by_v @ N]])
 
 
 def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
