@@ -311,6 +311,27 @@ def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_out
         assert records[k, 5] == whole[0][1]
 
 
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_every_change_of_sign_that_dense_outputs_show_is_found(rng, tolerance):
+    """A double pendulum in long steps, levels just inside its turning points."""
+    model, times = pendulums(2), np.linspace(0, 5, 10_001)[1:]
+    for _ in range(4):
+        q, v = rng.normal(size=2), np.zeros(2)
+        (dense, _), _, _ = fly(model, q, v, times, tolerance)
+        x = np.r_[q[0], dense[:, 0]]
+        turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
+        inside = 10.0 ** rng.uniform(-5, -1, size=len(turns))
+        levels = x[turns] + inside * np.sign(x[turns - 1] + x[turns + 1] - 2 * x[turns])
+        found, _ = passings(model, q, v, [5.0], [coordinate(0, at) for at in levels], tolerance)
+        assert (np.diff([t for t, *_ in found]) >= 0).all()
+        for k, at in enumerate(levels):
+            after = np.flatnonzero(np.diff(np.sign(x - at)))
+            own = np.array([t for t, which, *_ in found if which == k])
+            assert len(own) >= len(after) > 0
+            for step in after:
+                assert np.abs(own - times[step]).min() <= 5e-4 + 1e-12
+
+
 def test_events_change_no_output_and_any_split_gives_the_same_bits(isa):
     theta = theta_from_com(1.0, np.array([0.1, 0, -1]), np.eye(3))
     model = compile_model(one_body("revolute", theta, axis=(0, 1, 0)))
