@@ -128,11 +128,12 @@ void spread_derivatives(const ModelOf<S>& model,
                         const S* a,
                         const Force<S>* f_ext,
                         Motion<S>* columns,
+                        const tree::Turns<S>& turns,
                         const RneaDerivatives<S>& d) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     DerivativeBody<S>& B = d.body[b];
-    const Pose<S> X_PB = tree::evaluate(model, b, q, columns);
+    const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);
     if (joint.parent < 0) {
       B.X_RB = spatial::identity_pose<S>();
       const Motion<S> a_P = to_child(X_PB, minus_gravity<S>(model));
@@ -179,7 +180,7 @@ RneaDerivatives<S> prepare_rnea_derivatives(
                                 w.template take<CoordinateDerivatives<S>>(model.nv),
                                 w.template take<Motion<S>>(model.slopes)};
   Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  spread_derivatives(model, q, v, a, f_ext, columns, d);
+  spread_derivatives(model, q, v, a, f_ext, columns, tree::turns(model, q, w), d);
   gather_derivatives(model, d);
   return d;
 }

@@ -25,7 +25,9 @@ template <class S>
 Posture<S> posture(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   const Posture<S> at = {w.template take<Pose<S>>(model.bodies),
                          w.template take<Motion<S>>(model.stored_columns)};
-  for (int b = 0; b < model.bodies; ++b) at.X_PB[b] = tree::evaluate(model, b, q, at.columns);
+  Workspace<S> scratch = w;
+  const tree::Turns<S> turns = tree::turns(model, q, scratch);
+  for (int b = 0; b < model.bodies; ++b) at.X_PB[b] = tree::evaluate(model, b, q, turns, at.columns);
   return at;
 }
 

@@ -133,6 +133,42 @@ def test_steps_that_begin_on_it_lose_nothing(
     assert run.q[-1, 0] == pytest.approx(exact, abs=error)
 
 
+@pytest.mark.parametrize("at", [0.0, 1e-9, 1e-7])
+@pytest.mark.parametrize(
+    ("integrator", "error"),
+    [
+        ("semi_implicit", 4e-3),
+        ("rk2", 1e-5),
+        ("rk4", 2e-7),
+        ("dopri5", 2e-7),
+        ("implicit_midpoint", 4e-6),
+        ("generalized_alpha", 4e-6),
+        ("variational", 1e-5),
+        ("variational4", 1e-7),
+    ],
+)
+def test_runs_that_start_on_it_with_some_speed_go_on(
+    integrator: str, error: float, at: float
+) -> None:
+    """Four rows hold nothing at first, and hold before the first step ends; I = 3/3 + 2, K = (3/2 + 2) g."""
+    changes: dict[str, object] = {
+        "simulation.integrator": integrator,
+        "simulation.duration": 0.5,
+        "output.every": 0.5,
+    }
+    changes |= {f"joint.pivot{k}.start.q": at for k in range(3)}
+    changes |= {f"joint.elbow{k}.start.q": -at for k in range(2)}
+    run = pysim.simulate(pysim.load_scene(SCENES / "four_bars.toml", changes))
+    exact = solve_ivp(
+        lambda _, y: [y[1], -3.5 * G * np.cos(y[0]) / 3],
+        (0, 0.5),
+        [at, -1.0],
+        rtol=1e-12,
+        atol=1e-13,
+    )
+    assert run.q[-1, 0] == pytest.approx(exact.y[0, -1], abs=error)
+
+
 @pytest.mark.parametrize("integrator", ["rk4", "variational"])
 def test_worlds_of_a_batch_pass_it_as_each_alone(integrator: str) -> None:
     """Of eight worlds three begin a step where a row has vanished; no other feels it."""
