@@ -52,7 +52,7 @@ def test_sharp_friction_ends_a_run_by_joint_rate_and_remedy(tmp_path, capsys):
     text = " ".join(capsys.readouterr().err.split())
     assert "s.toml: at t = 0.100" in text
     assert "steps stay as short as 2." in text
-    assert "e-10 s, 7e+09 of them before the end: the motion is stiff, 'turn' decays at " in text
+    assert "e-10 s, about 7e+09 of them ahead: the motion is stiff, 'turn' decays at " in text
     assert "for which dopri5 bears" in text
     assert "set simulation.integrator to generalized_alpha or implicit_midpoint" in text
     assert "friction_width wider" in text
@@ -118,7 +118,7 @@ def test_what_is_not_stiff_is_given_up_beyond_1e11_steps_and_not_before_long(tmp
     crawl(spring, 0.5e11, 3 * patient)
     crawl(spring, 1e12, patient - 1)
     with pytest.raises(
-        SimulationError, match="1e\\+12 of them before the end: the error of 'turn' asks"
+        SimulationError, match="about 1e\\+12 of them ahead: the error of 'turn' asks"
     ):
         crawl(spring, 1e12, patient)
 
@@ -152,6 +152,10 @@ def test_a_run_that_an_event_stops_is_measured_by_the_time_it_has_come(tmp_path)
     watch = Crawl(stopped)
     for n in range(100):
         watch.after_call(stopped.state, 1e9 + n * 4.096, 1e-3, 4096, 0)
+
+
+def test_steps_as_short_as_the_scene_asks_for_are_made(tmp_path):
+    crawl(scene(tmp_path, "stiffness = 1e3", changes={"simulation.step": 1e-12}), 1e12, 200)
 
 
 def test_a_fast_call_makes_up_for_slow_ones(tmp_path):
