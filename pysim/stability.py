@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.algorithms import aba, crba
-from pysim.loops import allowed_motions, constrained_aba, project
+from pysim.algorithms import aba, aba_derivatives, crba
+from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 DIFFERENCE = 1e-6  # [rad or m] for K
 RATE_DIFFERENCE = 1e-7  # [rad/s or m/s] for D: narrower than the width of sharp friction
 STEPS_A_PERIOD = 20
+BOUNCE_ERROR = 0.01  # of the speed that a body had before its stop threw it back
 STILL = 1e-6  # of the largest |s|: no motion of its own, or rounding
 PRECISION = 1e-12  # of a largest step
 FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
@@ -65,7 +66,7 @@ class StepBounds:
     limiting: Mode | None  # the mode that bounds it
     accurate: float  # 1/20 of the shortest period [s]
     stop: Mode | None = None  # the hardest stop, touched; its joint is the coordinate's name
-    stop_stable: float = np.inf  # largest step that the scheme bears there [s]
+    bounce: float = np.inf  # largest step with which the scheme follows a bounce off it [s]
 
 
 def step_bounds(scene: Scene) -> StepBounds:
@@ -79,7 +80,7 @@ def step_bounds(scene: Scene) -> StepBounds:
         (stable_step(s, scene.settings.integrator), k) for k, s in enumerate(lasting) if s != 0
     ]
     stable, which = min(bounds, default=(np.inf, -1))
-    stop = max(stop_modes(scene), key=lambda mode: abs(mode.s), default=None)
+    stop, bounce = bounce_bound(scene)
     return StepBounds(
         fastest,
         max(dying, key=lambda mode: mode.decay, default=None),
@@ -87,17 +88,33 @@ def step_bounds(scene: Scene) -> StepBounds:
         modes[which] if np.isfinite(stable) else None,
         2 * np.pi / fastest.frequency / STEPS_A_PERIOD if fastest is not None else np.inf,
         stop,
-        stable_step(stop.s, scene.settings.integrator) if stop is not None else np.inf,
+        bounce,
     )
 
 
-def modes_of(scene: Scene) -> list[Mode]:
+def bounce_bound(scene: Scene) -> tuple[Mode | None, float]:
+    """The hardest stop, touched, and the largest step [s] with which the scheme follows a bounce off it.
+
+    None and inf for a scheme that adapts its steps and for a plugin.
+    """
+    settings = scene.settings
+    bound = BOUNCE.get(settings.integrator)
+    stop = max(stop_modes(scene), key=lambda mode: abs(mode.s), default=None) if bound else None
+    if bound is None or stop is None:
+        return None, np.inf
+    if settings.integrator == "generalized_alpha":
+        bound = min(bound, 0.17 + 0.25 * settings.parameters["spectral_radius"])
+    return stop, bound / abs(stop.s)
+
+
+def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = None) -> list[Mode]:
     """Modes at the start, those at rest left out; of a pair the one above the real axis.
 
-    None where accelerations about the start are not finite: a run says so, by joint.
+    `linearise` is `linearised`, or `exactly_linearised`. None where accelerations about the start are not finite: a run
+    says so, by joint.
     """
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
-    A = linearised(scene, motions)
+    A = (linearise or linearised)(scene, motions)
     if not np.isfinite(A).all():
         return []
     values, vectors = np.linalg.eig(A)
@@ -143,6 +160,24 @@ def linearised(scene: Scene, N: Array) -> Array:
     A = parts.reshape(n, 2 * n, 2).transpose(2, 0, 1).reshape(2 * n, 2 * n)
     A[:n, n:] = np.eye(n)
     return A
+
+
+def exactly_linearised(scene: Scene, N: Array) -> Array:
+    """As `linearised`, by derivatives: what friction is narrower than the differences is seen as it is at the state.
+
+    Raises:
+        PysimError: a singular position, which has none.
+    """
+    model, state, drive = scene.model, scene.state, scene.actuation
+    tau = drive.offset + drive.amplitude * np.sin(drive.phase)
+    if model.rows:
+        by_q, by_v, _ = constrained_aba_derivatives(
+            model, state.q, state.v, tau, loop_q=state.loop_q, passive=True
+        )
+    else:
+        by_q, by_v, _ = aba_derivatives(model, state.q, state.v, tau, passive=True)
+    n, back = N.shape[1], np.linalg.pinv(N)
+    return np.block([[np.zeros((n, n)), np.eye(n)], [back @ by_q @ N, back @ by_v @ N]])
 
 
 def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
@@ -202,6 +237,18 @@ GROWTH: dict[str, Callable[[Roots], Array]] = {
     "rk2": _polynomial(2),
     "rk4": _polynomial(4),
     "dopri5": _dopri5,
+}
+
+# h ω up to which a bounce off an undamped stop of frequency ω keeps its speed to BOUNCE_ERROR, whenever in a step it is
+# met; beyond, an implicit scheme too may throw a body back faster than it came.
+BOUNCE = {
+    "semi_implicit": 0.28,
+    "rk2": 0.22,
+    "rk4": 0.44,
+    "variational": 0.28,
+    "variational4": 0.44,
+    "implicit_midpoint": 0.28,
+    "generalized_alpha": 0.28,
 }
 
 

@@ -115,7 +115,7 @@ void hand_out(const System<S>& system,
 }
 
 /// Looks for the first event of the step just accepted by the `good` worlds; returns where it is, else the
-/// step's end.
+/// step's end. A time that is rounded is not before the event.
 template <class S>
 S look_for_events(const System<S>& system,
                   const Events& events,
@@ -127,8 +127,17 @@ S look_for_events(const System<S>& system,
   if (events.count == 0) return end;
   const Between<S> step = {system, events, flight.h, flight.q, flight.v, stages};
   find_passing(step, flight.time, flight.watch, good, first);
-  return select(
-      first.index < all<S>(0), end, max(flight.watch.seen, fma(first.theta, flight.h, flight.time)));
+  S when = fma(first.theta, flight.h, flight.time);
+  const auto short_of = (when - flight.time) / flight.h < first.theta;
+  when = select(short_of, fma(all<S>(__DBL_EPSILON__), abs(when), when), when);
+  return select(first.index < all<S>(0), end, max(flight.watch.seen, when));
+}
+
+/// Up to when outputs are handed out: those of an event's instant, told to rounding, come after it.
+template <class S>
+S outputs_until(const Passing<S>& first, S stop, S h) {
+  const S rounding = all<S>(0x1p-45) * max(abs(stop), h);
+  return select(first.index < all<S>(0), stop, stop - rounding);
 }
 
 /// Ends the call of worlds that still run where an event is, and keeps what was seen by them and by those
@@ -148,7 +157,7 @@ void hand_out_event(int count,
   for (int k = 0; k < count; ++k) {
     flight.watch.sign[k] = select(running == one, first.sign[k], flight.watch.sign[k]);
   }
-  flight.watch.seen = select(running == one, stop, flight.watch.seen);
+  flight.watch.seen = select(running == one, max(stop, flight.watch.seen), flight.watch.seen);
   record->event = select(met == one, first.index, record->event);
   record->status = select(met == one, all<S>(static_cast<int>(Status::event)), record->status);
   for (int k = 0; k < S::width; ++k) {
@@ -236,7 +245,8 @@ Record<S> advance_adaptive(const System<S>& system,
     record.rejected += alive - good;
 
     const S stop = look_for_events(inner, events, flight, stages, good, first);
-    hand_out(inner, flight, stages, times, count, good, stop, &record, sink);
+    const S until = outputs_until(first, stop, flight.h);
+    hand_out(inner, flight, stages, times, count, good, until, &record, sink);
     hand_out_event(events.count, good, stop, first, flight, &record, sink);
     const S kept = select(record.status == none, good, none);
     const S lost = alive - good;

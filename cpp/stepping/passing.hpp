@@ -1,14 +1,14 @@
 // The first event of a step, found on its interpolated states.
 //
 // A world carries the sign of every event and the time up to which it has looked. A sign that is the other
-// one, or 0, at the end of a quarter of the step has changed in it; when is bisected down to rounding. The
-// time of an event is the right end of the last bracket, where the sign is the new one already: the step may
-// be made again from there and finds what follows, the others of the same instant first. A run that begins on
-// an event leaves it, which is no passing.
+// one, or 0, at the end of a quarter of the step has changed in it; so has one that a valley between the
+// quarter's ends shows. When is bisected down to rounding. The time of an event is the right end of the last
+// bracket, where the sign is the new one already: the step may be made again from there and finds what
+// follows, the others of the same instant first. A run that begins on an event leaves it, which is no
+// passing.
 #pragma once
 
-#include "stepping/dopri5.hpp"
-#include "stepping/events.hpp"
+#include "stepping/valley.hpp"
 
 namespace pysim::stepping {
 
@@ -23,15 +23,22 @@ struct Watch {
 template <class S>
 struct Passing {
   S theta, index;
-  S *sign, *q, *v;
+  S *sign, *now, *q, *v;
+  Point<S>*from, *to;  ///< where the interval that is looked through begins and ends
 };
 
 constexpr int pieces = 4;
+/// A step is looked through a rounding error beyond its end: what passes at the end of a run is found.
+constexpr double last_theta = 1 + 0x1p-46;
 
 template <class S>
 Passing<S> take_passing(const System<S>& system, const Events& events, Workspace<S>& w) {
   const auto take = [&](int count) { return w.template take<S>(count); };
-  return {all<S>(1), all<S>(-1), take(events.count), take(system.model.own_nq), take(system.model.own_nv)};
+  const int count = events.count;
+  S *const sign = take(count), *const now = take(count);
+  S *const q = take(system.model.own_nq), *const v = take(system.model.own_nv);
+  auto *const from = w.template take<Point<S>>(count), *const to = w.template take<Point<S>>(count);
+  return {all<S>(1), all<S>(-1), sign, now, q, v, from, to};
 }
 
 /// Signs of the state that a run begins with.
@@ -42,22 +49,6 @@ void begin_watch(const System<S>& system, const Events& events, const S* q, cons
     watch.sign[k] = select(watch.sign[k] == watch.sign[k], watch.sign[k], now);
   }
 }
-
-/// A step between its ends, and what is asked of it.
-template <class S>
-struct Between {
-  const System<S>& system;
-  const Events& events;
-  S h;
-  const S *q, *v;
-  const Stages<S>& stages;
-
-  S sign(const Event& event, S theta, S* q_t, S* v_t) const {
-    state_within(system, h, theta, q, v, stages, q_t, v_t);
-    return sign_of(
-        event_value(system, events, event, static_cast<const S*>(q_t), static_cast<const S*>(v_t)));
-  }
-};
 
 /// 1 where a sign went over to the other or to 0.
 template <class S>
@@ -72,56 +63,112 @@ PYSIM_INLINE S passed(const Event& event, S before, S now) {
   return select(before == all<S>(-event.direction), changed(before, now), all<S>(0));
 }
 
-/// Where in (left, right] a sign that has changed by `right` is first seen changed, for the `asked` worlds.
+/// Where in (left, right] a sign that is `after` at `right` is first seen changed, for the `asked` worlds: to
+/// the other one where that is what it becomes, so that what follows begins beyond 0.
 template <class S>
-S bisect(const Between<S>& step, const Event& event, S before, S asked, S left, S right, S* q, S* v) {
-  const S one = all<S>(1);
-  right = select(changed(before, step.sign(event, left, q, v)) == one, left, right);
+S bisect(
+    const Between<S>& step, const Event& event, S before, S after, S asked, S left, S right, S* q, S* v) {
+  const S one = all<S>(1), none = all<S>(0);
+  const auto over_at = [&](S theta) {
+    const S now = step.sign(event, theta, q, v);
+    return select(after == none, changed(before, now), select(before * now < none, one, none));
+  };
+  right = select(over_at(left) == one, left, right);
   for (;;) {
     const S middle = all<S>(0.5) * (left + right);
-    S open = select(right - left > all<S>(0x1p-53), asked, all<S>(0));
-    open = select(middle > left, open, all<S>(0));
-    open = select(middle < right, open, all<S>(0));
+    S open = select(right - left > all<S>(0x1p-53), asked, none);
+    open = select(middle > left, open, none);
+    open = select(middle < right, open, none);
     if (!simd::any<S>(open == one)) return right;
-    const S over = changed(before, step.sign(event, middle, q, v));
+    const S over = over_at(middle);
     right = select(open * over == one, middle, right);
     left = select(open - over == one, middle, left);
   }
+}
+
+/// How far towards `end` to look at once: to where a sign has changed that is back at `end`.
+template <class S>
+S next_stop(const Between<S>& step, S end, S looking, const Passing<S>& first) {
+  const Events& events = step.events;
+  step.points(end, first.to, first.q, first.v);
+  S stop = end;
+  for (int k = 0; k < events.count; ++k) {
+    const S side = first.sign[k];
+    const S same = select(side * first.to[k].g > all<S>(0), looking, all<S>(0));
+    if (!simd::any<S>(same == all<S>(1))) continue;
+    const S found =
+        find_beyond(step, events.event[k], side, same, first.from[k], first.to[k], first.q, first.v);
+    stop = min(stop, select(same == all<S>(1), found, end));
+  }
+  return stop;
+}
+
+/// Looks through (at, stop] for the `looking` worlds.
+template <class S>
+void look_until(const Between<S>& step, S at, S stop, S looking, Passing<S>& first) {
+  const Events& events = step.events;
+  const S one = all<S>(1), none = all<S>(0);
+  step.signs(stop, first.now, first.q, first.v);
+  for (int k = 0; k < events.count; ++k) {
+    const Event& event = events.event[k];
+    const S hit = looking * passed(event, first.sign[k], first.now[k]);
+    if (!simd::any<S>(hit == one)) continue;
+    const S when = bisect(step, event, first.sign[k], first.now[k], hit, at, stop, first.q, first.v);
+    S earlier = select(first.index < none, hit, none);
+    earlier = select(when < first.theta, hit, earlier);
+    first.theta = select(earlier == one, when, first.theta);
+    first.index = select(earlier == one, all<S>(k), first.index);
+  }
+  const S quiet = select(first.index < none, looking, none);
+  for (int k = 0; k < events.count; ++k) {
+    first.sign[k] = select(quiet == one, first.now[k], first.sign[k]);
+    const S met = select(first.index == all<S>(k), looking, none);
+    if (!simd::any<S>(met == one)) continue;
+    const S now = step.sign(events.event[k], first.theta, first.q, first.v);
+    first.sign[k] = select(met == one, now, first.sign[k]);
+  }
+}
+
+/// Until when worlds that stand on an event have left it, on the side that counts.
+template <class S>
+S leaving(const Events& events, S at, const Passing<S>& first) {
+  S leaves = at;
+  for (int k = 0; k < events.count; ++k) {
+    leaves = select(first.sign[k] == all<S>(0), at + all<S>(0x1p-12), leaves);
+  }
+  return leaves;
 }
 
 /// Looks for the first event of a step that begins at `time`, for the `good` worlds.
 template <class S>
 void find_passing(const Between<S>& step, S time, const Watch<S>& watch, S good, Passing<S>& first) {
   const Events& events = step.events;
-  const S one = all<S>(1), none = all<S>(0), seen = (watch.seen - time) / step.h;
+  const S one = all<S>(1), none = all<S>(0), last = all<S>(last_theta);
   first.theta = one;
   first.index = all<S>(-1);
   for (int k = 0; k < events.count; ++k) first.sign[k] = watch.sign[k];
-  for (int piece = 0; piece < pieces; ++piece) {
-    const S end = all<S>((piece + 1.0) / pieces), begin = max(all<S>(1.0 * piece / pieces), min(seen, end));
-    S looking = select(first.index < none, good, none);
-    looking = select(end >= seen, looking, none);
-    if (!simd::any<S>(looking == one)) continue;
-    for (int k = 0; k < events.count; ++k) {
-      const Event& event = events.event[k];
-      const S now = step.sign(event, end, first.q, first.v);
-      const S hit = looking * passed(event, first.sign[k], now);
-      if (!simd::any<S>(hit == one)) continue;
-      const S at = bisect(step, event, first.sign[k], hit, begin, end, first.q, first.v);
-      S earlier = select(first.index < none, hit, none);
-      earlier = select(at < first.theta, hit, earlier);
-      first.theta = select(earlier == one, at, first.theta);
-      first.index = select(earlier == one, all<S>(k), first.index);
-    }
-    const S quiet = select(first.index < none, looking, none);
-    for (int k = 0; k < events.count; ++k) {
-      const Event& event = events.event[k];
-      const S met = select(first.index == all<S>(k), looking, none);
-      const S at = select(met == one, first.theta, end);
-      const S now = step.sign(event, at, first.q, first.v);
-      first.sign[k] = select(quiet + met == one, now, first.sign[k]);
+  S at = min(max((watch.seen - time) / step.h, none), last);
+  const S leaves = leaving(events, at, first);
+  step.points(at, first.from, first.q, first.v);
+  for (int piece = 1; piece <= pieces; ++piece) {
+    for (;;) {
+      const S whole = piece == pieces ? last : all<S>(1.0 * piece / pieces);
+      const S end = select(at < leaves, min(leaves, whole), whole);
+      S looking = select(first.index < none, good, none);
+      looking = select(at < end, looking, none);
+      if (!simd::any<S>(looking == one)) break;
+      const S stop = select(looking == one, next_stop(step, end, looking, first), at);
+      look_until(step, at, stop, looking, first);
+      if (simd::any<S>(select(stop < end, looking, none) == one)) {
+        step.points(stop, first.to, first.q, first.v);
+      }
+      for (int k = 0; k < events.count; ++k) {
+        first.from[k] = choose(looking == one, first.to[k], first.from[k]);
+      }
+      at = stop;
     }
   }
+  if (!simd::any<S>(first.index >= none)) return;
   state_within(step.system, step.h, first.theta, step.q, step.v, step.stages, first.q, first.v);
 }
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from pysim.cli.messages import complain, say
 from pysim.integrators import find_integrator
-from pysim.stability import GROWTH, step_bounds
+from pysim.stability import GROWTH, bounce_bound, step_bounds
 
 if TYPE_CHECKING:
     from pysim.compile import Scene
-    from pysim.stability import StepBounds
+    from pysim.stability import Mode, StepBounds
 
 
 def say_step(scene: Scene, bounds: StepBounds) -> None:
@@ -30,29 +30,28 @@ def say_step(scene: Scene, bounds: StepBounds) -> None:
         words.append(f"{bounds.stable:.3g} s at most to be stable")
     if words:
         say(f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start")
-    if bounds.stop is not None and np.isfinite(bounds.stop_stable):
+    if bounds.stop is not None and np.isfinite(bounds.bounce):
         rate = f"{abs(bounds.stop.s):.4g} 1/s at {bounds.stop.joint!r}"
         say(
-            f"  stops       {rate}, a step of {bounds.stop_stable:.3g} s at most to be stable there"
+            f"  stops       {rate}, a step of {bounds.bounce:.3g} s at most to follow a bounce there"
         )
 
 
 def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
-    """Warn of a fixed step beyond what an explicit scheme bears, or too long to follow the fastest motion.
+    """Warn of a fixed step too long for a bounce off a stop, for stability, or for the fastest motion.
 
     Bounds that are not given are looked for only where there is something to tell.
     """
     settings = scene.settings
-    explicit = settings.integrator in GROWTH and not find_integrator(settings.integrator).adaptive
-    if not explicit:
+    _warn_of_stop(scene, *((bounds.stop, bounds.bounce) if bounds else bounce_bound(scene)))
+    if settings.integrator not in GROWTH or find_integrator(settings.integrator).adaptive:
         return
     bounds = bounds or step_bounds(scene)
-    _warn_of_stop(scene, bounds)
     if settings.step > bounds.stable and bounds.limiting is not None:
         problem = (
             f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] that "
             f"{settings.integrator} bears at the start, because of joint {bounds.limiting.joint!r}; "
-            f"take {0.8 * bounds.stable:.1g} or less, or a softer spring, damper or friction there"
+            f"take {0.8 * bounds.stable:.2g} or less, or a softer spring, damper or friction there"
         )
         complain("warning", problem)
     elif settings.step > 2 * bounds.accurate and np.isfinite(bounds.stable):
@@ -63,14 +62,15 @@ def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
         complain("warning", problem)
 
 
-def _warn_of_stop(scene: Scene, bounds: StepBounds) -> None:
-    """Warn of a stop that the step is too long for: it throws back with more energy than it took."""
+def _warn_of_stop(scene: Scene, stop: Mode | None, bounce: float) -> None:
+    """Warn of a stop that the step is too long for: it throws back with more energy than it took, or less."""
     settings = scene.settings
-    if bounds.stop is None or settings.step <= bounds.stop_stable:
+    if stop is None or settings.step <= bounce:
         return
     problem = (
-        f"simulation.step is {settings.step:g} [s], beyond the {bounds.stop_stable:.3g} [s] that "
-        f"{settings.integrator} bears where {bounds.stop.joint!r} is at its stop, which then gives energy; "
-        f"take {0.8 * bounds.stop_stable:.1g} or less, or a softer stop (limits.stiffness, limits.damping)"
+        f"simulation.step is {settings.step:g} [s], beyond the {bounce:.3g} [s] up to which "
+        f"{settings.integrator} follows a bounce where {stop.joint!r} is at its stop; a longer one may "
+        f"throw it back faster than it came; take {0.95 * bounce:.2g} or less, or a softer stop "
+        "(limits.stiffness, limits.damping)"
     )
     complain("warning", problem)

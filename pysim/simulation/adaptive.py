@@ -9,7 +9,9 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SimulationError
+from pysim.model import State
 from pysim.simulation.blame import plugin_fault
+from pysim.simulation.crawl import Crawl
 from pysim.simulation.stretch import Passed, Stretch
 
 if TYPE_CHECKING:
@@ -33,11 +35,12 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
     """Yield the stretches of a run through output times [s], ascending; an event that stops the run ends the last.
 
     Raises:
-        SimulationError: a step grew shorter than the numbers can tell, or so fine an error is asked for.
+        SimulationError: a step grew shorter than the numbers can tell, or so fine an error is asked for, or steps stay
+            so short that the run would not end (crawl.py).
     """
     model, settings = scene.model, scene.settings
     q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))
-    loop_q = scene.state.loop_q.copy()
+    loop_q, crawl = scene.state.loop_q.copy(), Crawl(scene)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), 0.0
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
@@ -56,9 +59,9 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
             attempts=ATTEMPTS_A_CALL,
             loop_q=loop_q,
         )
-        reached, accepted, _, worst, status, index = record[0]
+        reached, accepted, rejected, worst, status, index = record[0]
         event = (
-            Passed(int(index), float(flight[0, 4]), q_event, v_event, loop_q.copy())
+            Passed(int(index), _when(scene, flight), q_event, v_event, loop_q.copy())
             if status == EVENT
             else None
         )
@@ -74,7 +77,16 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
             raise _too_short(scene, q, v, flight[0], model.velocity_names[worst])
         if status == BLURRED:
             raise _too_fine(scene, flight[0], rtol, atol, int(worst))
+        time, step = (float(x) for x in flight[0, :2])
+        crawl.after_call(
+            State(q, v, loop_q), max(time, end), step, int(accepted + rejected), int(worst)
+        )
         wanted = wanted[reached:]
+
+
+def _when(scene: Scene, flight: Array) -> float:
+    """Time of the event that ended a call [s]: one that the run's end meets may be found a rounding error after it."""
+    return min(float(flight[0, 4]), scene.settings.duration)
 
 
 def first_flight(events: int) -> Array:

@@ -87,6 +87,9 @@ def simulate(
 
     The file is marked incomplete until the run has ended; an existing trajectory is replaced with
     `overwrite`. An error or an interrupt leaves everything so far in the file.
+
+    Raises:
+        SimulationError: the run cannot go on, or as stiff as it is would not end under `dopri5`; by time and joint.
     """
     with Recorder(scene, output, overwrite=overwrite) as recorder:
         _run(scene, recorder, _Clock(scene.settings.duration, progress))

@@ -177,20 +177,159 @@ def test_a_run_that_begins_on_an_event_leaves_it_and_passes_it_later(tmp_path):
     np.testing.assert_allclose(trajectory.events.t, [1.0], atol=1e-10)
 
 
-def test_a_path_that_grazes_passes_twice_or_never(tmp_path):
-    """Two passings in a quarter of a step are not told apart: the scene's longest step bounds that."""
-    thrown = FALL.replace('child = "ball"', 'child = "ball"\nstart = { v = 9.81 }')
-    thrown = thrown.replace('"dopri5"', '"dopri5"\nstep = 0.1')
-    top = G / 2
+def thrown(speed):
+    return FALL.replace('child = "ball"', f'child = "ball"\nstart = {{ v = {speed} }}')
 
-    def times(at):
-        line = f'[[event]]\nname = "top"\njoint = "drop"\nat = {at!r}\n'
-        return run(tmp_path, line, thrown).events.t
 
-    np.testing.assert_allclose(
-        times(top - 1e-2), 1 + np.array([-1, 1]) * np.sqrt(2e-2 / G), atol=1e-9
+@pytest.mark.parametrize(
+    "kind", ['joint = "drop"\nat = {0!r}', 'type = "test_height"\nlevel = {0!r}']
+)
+@pytest.mark.parametrize("duration", [1.0, 2.0, 100.0])
+@pytest.mark.parametrize("below", [1.0, 0.2, 1e-2, 1e-6, 1e-10])
+def test_a_ball_that_is_thrown_passes_a_height_twice_however_long_the_steps(
+    tmp_path, kind, duration, below
+):
+    """z = v t − g t²/2, followed in seven steps, the last far longer than the flight."""
+    line = f'[[event]]\nname = "top"\n{kind.format(4.905 / 4 - below)}\n'
+    text = thrown(4.905).replace("duration = 2.0", f"duration = {duration}")
+    trajectory = run(tmp_path, line, text.replace("limits = { lower = -50.0 }", ""))
+    half = np.sqrt(2 * below / G)
+    np.testing.assert_allclose(trajectory.events.t, 0.5 + np.array([-half, half]), atol=1e-9)
+    assert (trajectory.events.v[:, 0] * [1, -1] > 0).all()
+
+
+def test_a_path_that_stays_short_of_a_height_does_not_pass_it(tmp_path):
+    for above in (1e-2, 1e-6, 1e-10):
+        line = f'[[event]]\nname = "top"\njoint = "drop"\nat = {4.905 / 4 + above!r}\n'
+        assert len(run(tmp_path, line, thrown(4.905)).events) == 0
+
+
+def test_of_a_pair_in_one_step_each_direction_takes_its_own(tmp_path):
+    lines = "".join(
+        f'[[event]]\nname = "{way}"\njoint = "drop"\nat = 1.0\ndirection = "{way}"\n'
+        for way in ("rising", "falling")
     )
-    assert len(times(top + 1e-6)) == 0
+    events = run(tmp_path, lines, thrown(4.905)).events
+    assert events.names == ("rising", "falling")
+    half = np.sqrt(2 * (4.905 / 4 - 1) / G)
+    np.testing.assert_allclose(events.t, [0.5 - half, 0.5 + half], atol=1e-12)
+    alone = run(tmp_path, lines[lines.rindex("[[event]]") :], thrown(4.905)).events
+    np.testing.assert_allclose(alone.t, events.t[1:], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_pairs_of_several_events_in_one_step_come_in_their_order(tmp_path, order):
+    heights = [1.2, 0.4, 1.0, 1.0, 1.0 + 1e-12][::order]
+    lines = "".join(
+        f'[[event]]\nname = "e{k}"\njoint = "drop"\nat = {at!r}\n' for k, at in enumerate(heights)
+    )
+    events = run(tmp_path, lines, thrown(4.905).replace("duration = 2.0", "duration = 20.0")).events
+    up = [(0.5 - np.sqrt(2 * (4.905 / 4 - at) / G), k) for k, at in enumerate(heights)]
+    down = [(1 - t, k) for t, k in up]
+    expected = sorted(up + down, key=lambda passing: (round(passing[0], 14), passing[1]))
+    np.testing.assert_allclose(events.t, [t for t, _ in expected], atol=1e-12)
+    assert sorted(events.names) == sorted(f"e{k}" for _, k in expected)
+    assert (np.diff(events.t) >= 0).all()
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-10])
+def test_an_oscillation_passes_a_level_near_its_crests_at_every_one(tmp_path, tolerance):
+    """x = 0.1 cos 10 t at 0.1 (1 − d): at t = (2 π k ± arccos(1 − d)) / 10."""
+    text = FALL.replace("[[body]]", "gravity = [0, 0, 0]\n[[body]]", 1)
+    text = text.replace("limits = { lower = -50.0 }", "stiffness = 100\nstart = 0.1")
+    text = text.replace('"dopri5"', f'"dopri5"\nrtol = {tolerance}\natol = {tolerance * 0.01}')
+    levels = [1e-2, 0.1]
+    lines = "".join(
+        f'[[event]]\nname = "e{k}"\njoint = "drop"\nat = {0.1 * (1 - d)!r}\n'
+        for k, d in enumerate(levels)
+    )
+    events = run(tmp_path, lines, text).events
+    for k, d in enumerate(levels):
+        crests = 2 * np.pi / 10 * np.arange(4)[:, np.newaxis]
+        expected = (crests + np.arccos(1 - d) / 10 * np.array([-1, 1])).ravel()
+        expected = expected[(expected > 0) & (expected < 2)]
+        found = events.t[np.array(events.names) == f"e{k}"]
+        np.testing.assert_allclose(found, expected, atol=max(1e-6, 3 * tolerance))
+
+
+def test_a_ball_thrown_from_a_level_meets_it_once_more_in_a_step_that_spans_the_flight(tmp_path):
+    line = '[[event]]\nname = "home"\njoint = "drop"\nat = 0.0\n'
+    for speed in (1e-4, 0.1, 4.905):
+        text = thrown(speed).replace('"dopri5"', '"dopri5"\nrtol = 1e-2\natol = 1e-2')
+        np.testing.assert_allclose(run(tmp_path, line, text).events.t, [2 * speed / G], atol=1e-12)
+
+
+@pytest.mark.parametrize("step", ["", "step = 0.1", "step = 0.25", "step = 0.3"])
+@pytest.mark.parametrize("stop", ["", "stop = true\n"])
+def test_a_passing_at_the_very_end_of_a_run_counts(tmp_path, step, stop):
+    """Home after 2 v/g = 1 s, and so says a second event."""
+    line = '[[event]]\nname = "home"\njoint = "drop"\nat = 0.0\n' + stop
+    text = thrown(4.905).replace("duration = 2.0", "duration = 1.0")
+    text = text.replace('"dopri5"', f'"dopri5"\n{step}')
+    trajectory = run(tmp_path, line + line.replace("home", "again"), text)
+    assert sorted(trajectory.events.names) == (["home"] if stop else ["again", "home"])
+    np.testing.assert_allclose(trajectory.events.t, 1.0, rtol=0, atol=1e-13)
+    assert trajectory.t[-1] == 1.0 or (stop and trajectory.t[-1] == trajectory.events.t[-1])
+    assert (trajectory.events.t <= 1.0).all()
+    assert len(trajectory) == 11
+    assert (
+        len(run(tmp_path, line, text.replace("duration = 1.0", "duration = 0.999999")).events) == 0
+    )
+
+
+def test_an_event_at_an_output_comes_before_it_and_once():
+    model, q, v = spinning()
+    found, rows = passings(model, q, v, [0.25, 0.5, 1.0], [coordinate(0, a) for a in (0.5, 1.0)])
+    assert [which for _, which, *_ in found] == [0, 1]
+    np.testing.assert_allclose([t for t, *_ in found], [0.5, 1.0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(rows[:, 0], [0.25, 0.5, 1.0], atol=1e-14)
+
+
+def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_outputs(isa):
+    theta = theta_from_com(1.0, np.zeros(3), np.eye(3))
+    model = compile_model(one_body("prismatic", theta, axis=(0, 0, 1)))
+    events = [coordinate(0, 1.0, -1), coordinate(0, 1.0), coordinate(0, 0.2)]
+    speeds = np.linspace(4.2, 6.0, 11)
+    watch = _engine.Events(model, events)
+    _, (_, _, flights), records = fly(
+        model,
+        np.zeros((11, 1)),
+        speeds[:, np.newaxis],
+        [9.0],
+        flight=first_flight(11, 3),
+        events=watch,
+    )
+    for k, speed in enumerate(speeds):
+        whole, _ = passings(model, [0.0], [speed], [9.0], events)
+        split, _ = passings(model, [0.0], [speed], np.linspace(0.05, 9, 90), events)
+        high = speed**2 / (2 * G) > 1
+        assert [which for _, which, *_ in whole] == ([2, 1, 0, 1, 2] if high else [2, 2])
+        for one, other in zip(whole, split, strict=True):
+            for a, b in zip(one, other, strict=True):
+                np.testing.assert_array_equal(a, b)
+        assert flights[k, 4] == whole[0][0]
+        assert records[k, 5] == whole[0][1]
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_every_change_of_sign_that_dense_outputs_show_is_found(rng, tolerance):
+    """A double pendulum in long steps, levels just inside its turning points."""
+    model, times = pendulums(2), np.linspace(0, 5, 10_001)[1:]
+    for _ in range(4):
+        q, v = rng.normal(size=2), np.zeros(2)
+        (dense, _), _, _ = fly(model, q, v, times, tolerance)
+        x = np.r_[q[0], dense[:, 0]]
+        turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
+        inside = 10.0 ** rng.uniform(-5, -1, size=len(turns))
+        levels = x[turns] + inside * np.sign(x[turns - 1] + x[turns + 1] - 2 * x[turns])
+        found, _ = passings(model, q, v, [5.0], [coordinate(0, at) for at in levels], tolerance)
+        assert (np.diff([t for t, *_ in found]) >= 0).all()
+        for k, at in enumerate(levels):
+            after = np.flatnonzero(np.diff(np.sign(x - at)))
+            own = np.array([t for t, which, *_ in found if which == k])
+            assert len(own) >= len(after) > 0
+            for step in after:
+                assert np.abs(own - times[step]).min() <= 5e-4 + 1e-12
 
 
 def test_events_change_no_output_and_any_split_gives_the_same_bits(isa):

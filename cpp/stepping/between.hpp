@@ -1,0 +1,61 @@
+// What the events of a step are worth between its ends, on its interpolated states.
+#pragma once
+
+#include "stepping/dopri5.hpp"
+#include "stepping/events.hpp"
+
+namespace pysim::stepping {
+
+/// An event's g at an instant of a step and how it rises, dg/dθ.
+template <class S>
+struct Point {
+  S theta, g, rise;
+};
+
+/// A step between its ends, and what is asked of it.
+template <class S>
+struct Between {
+  static constexpr double apart = 0x1p-22;  ///< of two θ whose g make a slope
+
+  const System<S>& system;
+  const Events& events;
+  S h;
+  const S *q, *v;
+  const Stages<S>& stages;
+
+  S sign(const Event& event, S theta, S* q_t, S* v_t) const {
+    state_within(system, h, theta, q, v, stages, q_t, v_t);
+    return sign_of(value(event, q_t, v_t));
+  }
+
+  /// Of every event; the state is left in q_t, v_t.
+  void signs(S theta, S* sign, S* q_t, S* v_t) const {
+    state_within(system, h, theta, q, v, stages, q_t, v_t);
+    for (int k = 0; k < events.count; ++k) sign[k] = sign_of(value(events.event[k], q_t, v_t));
+  }
+
+  /// Of every event, on states that are not brought back onto the constraints.
+  void points(S theta, Point<S>* point, S* q_t, S* v_t) const {
+    interpolate(system, h, theta, q, v, stages, q_t, v_t);
+    for (int k = 0; k < events.count; ++k) point[k].g = value(events.event[k], q_t, v_t);
+    interpolate(system, h, theta + all<S>(apart), q, v, stages, q_t, v_t);
+    for (int k = 0; k < events.count; ++k) {
+      point[k].theta = theta;
+      point[k].rise = (value(events.event[k], q_t, v_t) - point[k].g) * all<S>(1 / apart);
+    }
+  }
+
+  Point<S> point(const Event& event, S theta, S* q_t, S* v_t) const {
+    interpolate(system, h, theta, q, v, stages, q_t, v_t);
+    const S g = value(event, q_t, v_t);
+    interpolate(system, h, theta + all<S>(apart), q, v, stages, q_t, v_t);
+    return {theta, g, (value(event, q_t, v_t) - g) * all<S>(1 / apart)};
+  }
+
+ private:
+  S value(const Event& event, const S* q_t, const S* v_t) const {
+    return event_value(system, events, event, q_t, v_t);
+  }
+};
+
+}  // namespace pysim::stepping

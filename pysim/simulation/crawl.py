@@ -1,0 +1,150 @@
+"""Runs of adapted steps that would not end: seen by the steps they have left, told by what keeps the steps short.
+
+    left = (T − t) · tried / (t − t₀)        over the steps of a call
+
+An explicit scheme is bound by the fastest motion even where nothing is left of that: h |s| stays at the edge of its
+region, about 3.3 for a decay s [Hairer, Wanner 1996, IV.2]. Such a run is stiff, and slow for good; one whose error
+asks for short steps may be through soon. Either may be long and yet end, so it goes on unless it hardly ever would.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pysim.algorithms import aba
+from pysim.errors import PysimError, SimulationError
+from pysim.loops import constrained_aba
+from pysim.stability import exactly_linearised, modes_of, stable_step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.compile import Scene
+    from pysim.model import State
+
+    Array = NDArray[np.float64]
+
+
+class Limits(NamedTuple):
+    """Steps left beyond which a run is given up, if both are exceeded."""
+
+    end: float
+    output: float  # to the next output, were the last just behind
+
+
+STIFF = Limits(1e9, 1e5)  # an hour and more, tenths of a second for a row
+ANY = Limits(1e11, 1e8)  # days, minutes for a row
+PATIENCE = 2**18  # steps that a run may crawl before it is given up
+AT_THE_EDGE = 0.5  # of the largest stable step: the step is bound by stability
+JUMP = 1.0  # change of the acceleration within a step, of its size
+
+
+@dataclass
+class Crawl:
+    """Whether a run has been crawling, call by call."""
+
+    scene: Scene
+    time: float = 0.0  # come to [s]
+    steps: int = 0  # tried, in calls that came nowhere, one after the other
+    calls: int = 0
+    stiff: int = 0  # calls at whose end stability bound the step
+
+    def after_call(self, state: State, time: float, step: float, tried: int, worst: int) -> None:
+        """Take in a call that tried some steps, the next of `step` [s], and came to `time` [s].
+
+        Raises:
+            SimulationError: the run has crawled long enough; its end is out of reach.
+        """
+        advance, self.time = time - self.time, time
+        left = self._left(advance, tried)
+        asked = step >= self.scene.settings.step  # as long as the author lets them be
+        if asked or left.end <= STIFF.end or left.output <= STIFF.output:
+            self.steps = self.calls = self.stiff = 0
+            return
+        now = replace(self.scene, state=state)
+        cause = stiffness(now, time, step)
+        self.steps += tried
+        self.calls += 1
+        self.stiff += cause is not None
+        if self.steps < PATIENCE:
+            return
+        stiff = 2 * self.stiff > self.calls
+        if stiff or (left.end > ANY.end and left.output > ANY.output):
+            raise _endless(now, time, step, left.end, cause or _fast(now, worst))
+        self.steps = self.calls = self.stiff = 0
+
+    def _left(self, advance: float, tried: int) -> Limits:
+        """Steps left at this pace; where an event may stop the run, those to double its time instead."""
+        settings = self.scene.settings
+        end = settings.duration - self.time
+        if any(event.stop for event in self.scene.spec.events):
+            end = min(end, max(self.time, settings.every))
+        spans = end, min(settings.every, end)
+        return Limits(*(span * tried / advance if advance > 0 else math.inf for span in spans))
+
+
+def _endless(scene: Scene, time: float, step: float, left: float, cause: str) -> SimulationError:
+    problem = (
+        f"at t = {time:.9g} s steps stay as short as {step:.2g} s, about {left:.1g} of them ahead: {cause}; set"
+        " simulation.integrator to generalized_alpha or implicit_midpoint, or make softer what is too stiff there"
+        " (stiffness, damping, limits), friction_width wider"
+    )
+    return SimulationError(str(scene.spec.path), problem)
+
+
+def stiffness(scene: Scene, time: float, step: float) -> str | None:
+    """Say what bounds a step [s] of dopri5 from the scene's state by stability, None if nothing does."""
+    mode = _steepest(scene)
+    if mode is not None:
+        s, joint = mode
+        bound = stable_step(s, "dopri5") if s.real <= 0 else math.inf
+        if step > AT_THE_EDGE * bound:
+            return f"the motion is stiff, {_rate(s, joint)}, for which dopri5 bears {bound:.2g} s at most"
+    return _chatter(scene, time, step)
+
+
+def _steepest(scene: Scene) -> tuple[complex, str] | None:
+    """The mode of largest |s| at the scene's state."""
+    try:
+        modes = modes_of(scene, exactly_linearised)
+    except PysimError:  # a singular position, which has no derivatives
+        return None
+    return max(((m.s, m.joint) for m in modes), key=lambda mode: abs(mode[0]), default=None)
+
+
+def _rate(s: complex, joint: str) -> str:
+    if abs(s.imag) > abs(s.real):
+        return f"{joint!r} swings at {abs(s.imag):.3g} rad/s"
+    return f"{joint!r} {'decays' if s.real < 0 else 'grows'} at {abs(s.real):.3g} 1/s"
+
+
+def _chatter(scene: Scene, time: float, step: float) -> str | None:
+    """Say whose acceleration jumps within a step: a force so steep that no derivative shows it."""
+    model, state, drive = scene.model, scene.state, scene.actuation
+
+    def acceleration(t: float, q: Array, v: Array) -> Array:
+        tau = drive.offset + drive.amplitude * np.sin(drive.frequency * t + drive.phase)
+        if model.rows:
+            return constrained_aba(model, q, v, tau, loop_q=state.loop_q, passive=True)
+        return np.asarray(aba(model, q, v, tau, passive=True))
+
+    before = acceleration(time, state.q, state.v)
+    if not np.isfinite(before).all():
+        return None
+    ahead = model.integrate(state.q, step * state.v)
+    change = np.abs(acceleration(time + step, ahead, state.v + step * before) - before)
+    if not change.max() > JUMP * np.abs(before).max():
+        return None
+    name = model.velocity_names[int(change.argmax())]
+    return f"the motion is stiff, the acceleration of {name!r} jumps by {change.max():.3g} within a step"
+
+
+def _fast(scene: Scene, worst: int) -> str:
+    """Say what asks for short steps where stability does not."""
+    mode = _steepest(scene)
+    moves = f", and {_rate(*mode)}" if mode is not None else ""
+    return f"the error of {scene.model.velocity_names[worst]!r} asks for them{moves}"
