@@ -99,6 +99,14 @@ def test_fields_of_a_plugin_are_keys_of_the_table(tmp_path: Path) -> None:
             "remove rtol or take one that adapts: dopri5",
         ),
         (
+            "parameters = { theta = 0.5 }",
+            "17:1: simulation.parameters: 'rk4' has none; remove parameters",
+        ),
+        (
+            'integrator = "test_theta"\ntheta = 0.5\nparameters = { theta = 0.5 }',
+            "17:14: simulation.integrator: unknown key 'parameters' of Theta; known: theta, loud",
+        ),
+        (
             'integrator = "test_theta"',
             "17:14: simulation.integrator: Theta needs the keys theta",
         ),

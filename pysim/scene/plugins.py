@@ -116,6 +116,8 @@ def _gather_of_integrator(table: object, shared: Collection[str]) -> None:
     else:
         own = () if plugin is None else fields_of(plugin)
         names = [name for name in own if name in table and name not in shared]
+        if plugin is not None and PARAMETERS in table:  # the file's own word, which no table has
+            names.append(PARAMETERS)
     if names:
         table[PARAMETERS] = {name: table.pop(name) for name in names}
 

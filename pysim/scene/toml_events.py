@@ -10,6 +10,7 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.events import make_event
 from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
+from pysim.scene.plugins import PARAMETERS
 from pysim.scene.spec import EventSpec
 from pysim.scene.tree import WORLD
 
@@ -56,6 +57,9 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
         else:
             normal, offset = np.array(table.plane.normal) / length, table.plane.offset / length
         _check_body(table.body or "", path, model, problems)
+    if table.type is None and table.parameters:  # the file's own word
+        problem = f"only an event with a type has keys of its own; remove {PARAMETERS}"
+        problems.add((*path, PARAMETERS), problem, of_key=True)
     elif table.type is not None:
         try:
             make_event(table.type, table.parameters, "")

@@ -9,6 +9,7 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.integrators import BUILTIN, check_wheels, find_integrator, make
 from pysim.joints.fields import fields_of
 from pysim.scene.keys import ALL_JOINTS
+from pysim.scene.plugins import PARAMETERS
 from pysim.scene.spec import Settings
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
         problems.add(("simulation", "spectral_radius"), problem)
     if kind.plugin is not None:
         return _plugin_parameters(table, kind.plugin, problems)
+    if table.parameters and table.integrator == kind.name:  # the file's own word
+        problem = f"{kind.name!r} has none; remove {PARAMETERS}"
+        problems.add(("simulation", PARAMETERS), problem, of_key=True)
     default = SPECTRAL_RADIUS if radius is None else radius
     return {"spectral_radius": default} if "spectral_radius" in kind.keys else {}
 

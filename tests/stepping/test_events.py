@@ -398,6 +398,14 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
         ),
         ('type = "test_heigt"', "unknown type of event 'test_heigt'; did you mean 'test_height'?"),
         ('type = "test_height"\nlevel = "x"', "must be float, got 'x'"),
+        (
+            'joint = "drop"\nat = 0.0\nparameters = { level = 1.0 }',
+            "event[0].parameters: only an event with a type has keys of its own; remove parameters",
+        ),
+        (
+            'type = "test_height"\nlevel = 1.0\nparameters = { level = 1.0 }',
+            "unknown key 'parameters'",
+        ),
         ('joint = "drop"', 'joint and at go together: joint = "hinge", at = 0.0'),
         ("stop = true", "needs exactly one of joint, plane, type, got none"),
         *(
