@@ -8,12 +8,11 @@ import numpy as np
 
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
-from pysim.cli.starts import warn_of_start
+from pysim.cli.starts import mobility_at_start, warn_of_start
 from pysim.cli.steps import say_step, warn_of_step
 from pysim.compile import start_state
 from pysim.errors import PysimError
 from pysim.joints import find_joint
-from pysim.loops import mobility
 from pysim.simulation import load_scene
 from pysim.stability import step_bounds
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pysim.compile import Scene
+    from pysim.loops import Mobility
     from pysim.model import Model
     from pysim.scene.spec import JointSpec
 
@@ -40,11 +40,12 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         scene = load_scene(path, parse_overrides(overrides), allow_code=allow_code)
         say(f"{path}: {scene.spec.name}", style="bold")
         say_model(scene.model)
-        say_ties(scene)
+        found = mobility_at_start(scene)
+        say_ties(scene, found)
         say_settings(scene)
         bounds = step_bounds(scene)
         say_step(scene, bounds)
-        warn_of_start(scene)
+        warn_of_start(scene, found)
         warn_of_step(scene, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
@@ -86,9 +87,9 @@ def say_model(model: Model) -> None:
         say(f"  plugin      {name}: {kind} {runs}")
 
 
-def say_ties(scene: Scene) -> None:
+def say_ties(scene: Scene, found: Mobility | None) -> None:
     """Print loops, couplings, springs and what they leave free."""
-    model, spec = scene.model, scene.spec.model
+    spec = scene.spec.model
     if not (spec.loops or spec.couplings or spec.springs):
         return
     say()
@@ -96,8 +97,8 @@ def say_ties(scene: Scene) -> None:
     rows += [(s.name, "spring", s.a, s.b) for s in spec.springs]
     rows += [(c.name, "coupling", ", ".join((*c.terms, *c.inputs)), "") for c in spec.couplings]
     say_columns(("tie", "type", "between", "and"), rows)
-    if model.rows:
-        say(f"  mobility    {mobility(model, scene.state.q, scene.state.loop_q)}")
+    if found is not None:
+        say(f"  mobility    {found}")
         say_assembly(scene)
 
 

@@ -11,19 +11,25 @@ from pysim.loops import constraints, mobility
 
 if TYPE_CHECKING:
     from pysim.compile import Scene
+    from pysim.loops import Mobility
 
 _FOLLOWED = 1e-6  # of what the fastest coordinate asks for, that no acceleration makes up for
 
 
-def warn_of_start(scene: Scene) -> None:
+def mobility_at_start(scene: Scene) -> Mobility | None:
+    """How many ways it can move at the start; None where nothing ties its coordinates."""
+    model, state = scene.model, scene.state
+    return mobility(model, state.q, state.loop_q) if model.rows else None
+
+
+def warn_of_start(scene: Scene, found: Mobility | None) -> None:
     """Warn of a start where loops let the mechanism move in more ways for an instant than it can go.
 
     One that moves along a way on is told nothing.
     """
-    model, state = scene.model, scene.state
-    if not model.rows:
+    if found is None:
         return
-    found = mobility(model, state.q, state.loop_q)
+    state = scene.state
     reasons = []
     if found.rank_here < found.rank and not state.v.any():
         reasons.append("it can go on in more ways than one, and from rest rounding alone decides")

@@ -17,7 +17,7 @@ import numpy as np
 
 from pysim.algorithms import crba, rnea
 from pysim.errors import ModelError, did_you_mean
-from pysim.loops.constraints import DEPENDENT, Constraints, constraints
+from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
 from pysim.loops.torque_derivatives import TorqueDerivatives, one_row, torque_derivatives
 
 if TYPE_CHECKING:
@@ -127,9 +127,9 @@ def _refuse_open(model: Model, at: Constraints) -> None:
     if left.max(initial=0.0) <= _OPEN:
         return
     row = int(left.argmax())
-    kind = "loop" if row < sum(model.loop_rows) else "coupling"
-    problem = f"{kind} {model.row_names[row]!r} is open by {left[row]:.3g} [m, rad] here; give what `assemble` returns"
-    raise ModelError("q", problem)
+    name = model.row_names[row]
+    open_by = f"{kind_of_tie(model, name)} {name!r} is open by {left[row]:.3g} [m, rad] here"
+    raise ModelError("q", f"{open_by}; give what `assemble` returns")
 
 
 def _check(model: Model, J: Array, active: NDArray[np.intp], passive: NDArray[np.intp]) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from pysim.algorithms import crba, frame_placement
 from pysim.errors import ModelError
-from pysim.loops.closing import DEPENDENT, Closing, close, nearest, reduced, rounding_of
-from pysim.loops.constraints import Constraints, constraints
+from pysim.loops.closing import Closing, close, nearest, reduced, rounding_of
+from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -144,7 +144,7 @@ def _refuse_slip(model: Model, J: Array, rate: Array) -> None:
     if (slip > allowed).any():
         name = model.row_names[int((slip / allowed).argmax())]
         problem = (
-            f"{_kind(model, name)} {name!r} cannot move as the held start velocities say, {slip.max():.3g} "
+            f"{kind_of_tie(model, name)} {name!r} cannot move as the held start velocities say, {slip.max():.3g} "
             "[m/s, rad/s] is left; hold fewer joints, or change their start velocities"
         )
         raise ModelError(_where(model, name), problem)
@@ -177,10 +177,6 @@ def _free(model: Model, hold: Collection[str]) -> NDArray[np.intp]:
     return np.flatnonzero(~held)
 
 
-def _kind(model: Model, name: str) -> str:
-    return "coupling" if name in model.coupling_names else "loop"
-
-
 def _where(model: Model, name: str) -> str:
     """The place of a loop or coupling in its file."""
     places = {loop.name: loop.where for loop in model.spec.loops}
@@ -208,7 +204,7 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
         if beyond > 1:
             left[name] = max(abs(g), left.get(name, 0.0))
     names = sorted(left, key=lambda name: -left[name])
-    kinds = {_kind(model, name) for name in names}
+    kinds = {kind_of_tie(model, name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else "tie"
     told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in names[:5])
     sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.constraints import Constraints, constraints
+from pysim.loops.constraints import DEPENDENT, Constraints, constraints
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,6 @@ _LEAST_GAIN = 1e-3  # of the residual, in _PATIENCE steps; with less it stands s
 _PATIENCE = 10
 _SLIDES = 60
 _NEAR = 1e-9  # [m or rad] of a slide that is not worth it
-DEPENDENT = 1e-9  # singular values below this times the largest are none
 _SADDLES = 4  # that are left one after the other
 _ASIDE = (0.01, 0.03, 0.1, 0.3, 1.0)  # [m or rad] from a saddle
 _DIFFERENCE = 1e-5  # [m or rad] of slopes of the gradient

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 DEPENDENT = 1e-9  # singular values of J below this times the largest are none
 
 
+def kind_of_tie(model: Model, name: str) -> str:
+    """What messages call the loop or coupling of a name among `model.row_names`."""
+    return "coupling" if name in model.coupling_names else "loop"
+
+
 @dataclass(frozen=True)
 class Constraints:
     """The constraints at a state; rows in the order of `model.row_names`."""

@@ -82,11 +82,11 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     """
     q = np.asarray(q, float)
     here = Closing(q, constraints(model, q, loop_q=loop_q))
-    rows = scaled_rows(model, q, loop_q)
+    rows, length = _scaled(model, q, here.at.jacobian)
     rank = rank_here = _rank(rows)
     stuck = 0
     if rank_here < min(rows.shape):
-        around, rows = _around(model, here, rows)
+        around, rows = _around(model, here, rows, length)
         rank = _rank(rows)
         stuck = model.nv - rank - followed(model, around, _null_space(model, around.q, rows))
     idle = {
@@ -98,14 +98,16 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     return Mobility(model.nv - rank - stuck, asked, rank, rank_here, redundant, stuck)
 
 
-def _around(model: Model, here: Closing, rows: Array) -> tuple[Closing, Array]:
-    """A configuration around this one, closed and of the highest rank that is found, and its scaled rows."""
+def _around(model: Model, here: Closing, rows: Array, length: Array) -> tuple[Closing, Array]:
+    """A configuration around this one, closed and of the highest rank that is found, and its scaled rows.
+
+    `rows` are this one's, divided by `length`.
+    """
     found, most = (here, rows), -1
     U, s, _ = np.linalg.svd(rows)
-    _, length = _rows_and_lengths(model, here.q, here.at.jacobian)
     Z = U[:, (s > SMALLEST_ANGLE).sum() :] / length
     for there in neighbours(model, here, _null_space(model, here.q, rows), Z):
-        beside = scaled_rows(model, there.q, there.at.loop_q)
+        beside, _ = _scaled(model, there.q, there.at.jacobian)
         rank = _rank(beside)
         if rank > most:
             found, most = (there, beside), rank
@@ -133,13 +135,11 @@ def independence(model: Model, q: ArrayLike, rank: int) -> Array:
 
 def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:
     """J L⁻ᵀ (rows, nv) at one configuration, every row of unit length; zero where it moves nothing here."""
-    J = constraints(model, q, loop_q=loop_q).jacobian
-    A, length = _rows_and_lengths(model, q, J)
-    return np.where(np.linalg.norm(A, axis=1, keepdims=True) >= length, A / length, 0.0)
+    return _scaled(model, q, constraints(model, q, loop_q=loop_q).jacobian)[0]
 
 
-def _rows_and_lengths(model: Model, q: Array, J: Array) -> tuple[Array, Array]:
-    """A = J L⁻ᵀ (rows, nv) and the lengths of its rows (rows, 1); of those around, for one that moves nothing here."""
+def _scaled(model: Model, q: Array, J: Array) -> tuple[Array, Array]:
+    """`scaled_rows`, and what they were divided by (rows, 1): the lengths of those around for rows that are zero."""
     L = np.linalg.cholesky(crba(model, q))
     A = np.linalg.solve(L, J.T).T
     rng = np.random.default_rng(0)
@@ -148,7 +148,8 @@ def _rows_and_lengths(model: Model, q: Array, J: Array) -> tuple[Array, Array]:
     length = np.linalg.norm(A, axis=1, keepdims=True)
     most = np.maximum(length, np.linalg.norm(beside, axis=2).max(axis=0, initial=0.0)[:, None])
     moves = (length > _VANISHED * most) & (length > _NOTHING * most.max(initial=0.0))
-    return A, np.where(moves, length, np.where(most > 0, most, 1.0))
+    divisor = np.where(moves, length, np.where(most > 0, most, 1.0))
+    return np.where(length >= divisor, A / divisor, 0.0), divisor
 
 
 def allowed_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:

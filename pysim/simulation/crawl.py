@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pysim.algorithms import aba
 from pysim.errors import PysimError, SimulationError
-from pysim.loops import constrained_aba
+from pysim.simulation.python_stepping import ModelSystem
 from pysim.stability import exactly_linearised, modes_of, stable_step
 
 if TYPE_CHECKING:
@@ -124,19 +123,14 @@ def _rate(s: complex, joint: str) -> str:
 
 def _chatter(scene: Scene, time: float, step: float) -> str | None:
     """Say whose acceleration jumps within a step: a force so steep that no derivative shows it."""
-    model, state, drive = scene.model, scene.state, scene.actuation
-
-    def acceleration(t: float, q: Array, v: Array) -> Array:
-        tau = drive.offset + drive.amplitude * np.sin(drive.frequency * t + drive.phase)
-        if model.rows:
-            return constrained_aba(model, q, v, tau, loop_q=state.loop_q, passive=True)
-        return np.asarray(aba(model, q, v, tau, passive=True))
-
-    before = acceleration(time, state.q, state.v)
+    model, state = scene.model, scene.state
+    system = ModelSystem(model, scene.actuation, state.loop_q)
+    before = system.acceleration(time, state.q, state.v)
     if not np.isfinite(before).all():
         return None
     ahead = model.integrate(state.q, step * state.v)
-    change = np.abs(acceleration(time + step, ahead, state.v + step * before) - before)
+    after = system.acceleration(time + step, ahead, state.v + step * before)
+    change = np.abs(after - before)
     if not change.max() > JUMP * np.abs(before).max():
         return None
     name = model.velocity_names[int(change.argmax())]

@@ -6,6 +6,7 @@ Oracle: the reduced equation of all posts turning as one, I θ̈ = −K cos θ.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,22 @@ from tests.loops.mechanisms import four_bar, many_four_bars
 
 SCENES = Path(__file__).parents[2] / "scenes"
 G = 9.81
+POSTS, COUPLERS = (1.7, 0.9, 2.8), (1.7, 1.3)  # masses that are not alike [kg]
+SPEED = -3.0  # [rad/s]
+START = [np.pi / 2, SPEED]
+
+
+def swing(pull: float, until: float, start: list[float], **asked: object) -> Any:
+    """The reduced equation θ̈ = −pull cos θ from (θ, θ̇)."""
+    return solve_ivp(
+        lambda _, y: [y[1], -pull * np.cos(y[0])],
+        (0, until),
+        start,
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-13,
+        **asked,
+    )
 
 
 @pytest.mark.parametrize("angle", [0.3, 0.03, 3e-3, 1e-3])
@@ -62,20 +79,9 @@ def test_implicit_steps_of_any_length_pass_it(integrator: str, step: float) -> N
     run = pysim.simulate(scene, progress=updates.append)
     assert updates[-1].rejected == 0
     posts = [scene.model.joint_names.index(f"pivot{k}") for k in range(3)]
-    exact = solve_ivp(
-        lambda _, y: [y[1], -3.5 * G * np.cos(y[0]) / 3],
-        (0, 1.5),
-        [np.pi / 2, -1.0],
-        t_eval=run.t,
-        rtol=1e-11,
-        atol=1e-12,
-    )
+    exact = swing(3.5 * G / 3, 1.5, [np.pi / 2, -1.0], t_eval=run.t)
     assert exact.y[0, -1] < -1.1 * np.pi  # past both flat positions
     np.testing.assert_allclose(run.q[:, posts], np.tile(exact.y[:1].T, 3), atol=60 * step**2)
-
-
-POSTS, COUPLERS = (1.7, 0.9, 2.8), (1.7, 1.3)
-SPEED = -3.0
 
 
 def unequal_four_bars(integrator: str, short_of: float) -> tuple[pysim.Scene, float, float]:
@@ -83,19 +89,7 @@ def unequal_four_bars(integrator: str, short_of: float) -> tuple[pysim.Scene, fl
     and the exact angle of the first post after 600."""
     inertia = sum(POSTS) / 3 + sum(COUPLERS)
     pull = (sum(POSTS) / 2 + sum(COUPLERS)) * G
-
-    def swing(until, events=None):
-        return solve_ivp(
-            lambda _, y: [y[1], -pull * np.cos(y[0]) / inertia],
-            (0, until),
-            [np.pi / 2, SPEED],
-            method="DOP853",
-            events=events,
-            rtol=1e-12,
-            atol=1e-13,
-        )
-
-    falls = swing(1.0, events=lambda _, y: y[0])
+    falls = swing(pull / inertia, 1.0, START, events=lambda _, y: y[0])
     step = (falls.t_events[0][0] - short_of / abs(falls.y_events[0][0][1])) / 200
     changes: dict[str, object] = {
         "simulation.integrator": integrator,
@@ -108,7 +102,7 @@ def unequal_four_bars(integrator: str, short_of: float) -> tuple[pysim.Scene, fl
     changes |= {f"joint.pivot{k}.start.v": SPEED for k in range(3)}
     changes |= {f"joint.elbow{k}.start.v": -SPEED for k in range(2)}
     scene = pysim.load_scene(SCENES / "four_bars.toml", changes)
-    return scene, step, swing(600 * step).y[0, -1]
+    return scene, step, swing(pull / inertia, 600 * step, START).y[0, -1]
 
 
 @pytest.mark.parametrize("short_of", [1e-4, 1e-5, 3e-6, 1e-7, 0.0])
@@ -159,13 +153,7 @@ def test_runs_that_start_on_it_with_some_speed_go_on(
     changes |= {f"joint.pivot{k}.start.q": at for k in range(3)}
     changes |= {f"joint.elbow{k}.start.q": -at for k in range(2)}
     run = pysim.simulate(pysim.load_scene(SCENES / "four_bars.toml", changes))
-    exact = solve_ivp(
-        lambda _, y: [y[1], -3.5 * G * np.cos(y[0]) / 3],
-        (0, 0.5),
-        [at, -1.0],
-        rtol=1e-12,
-        atol=1e-13,
-    )
+    exact = swing(3.5 * G / 3, 0.5, [at, -1.0])
     assert run.q[-1, 0] == pytest.approx(exact.y[0, -1], abs=error)
 
 
