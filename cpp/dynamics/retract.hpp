@@ -8,6 +8,7 @@
 // Coordinates here are the user's own: a joint that follows another has none.
 #pragma once
 
+#include "simd/wide.hpp"
 #include "spatial/se3.hpp"
 #include "tree/model_view.hpp"
 
@@ -50,7 +51,7 @@ void retract(const Block* blocks, int count, const S* q, const S* dq, S* q1) {
     S* p1 = q1 + block.q;
     switch (block.group) {
       case Group::real: {
-        for (int i = 0; i < block.nv; ++i) p1[i] = p[i] + d[i];
+        simd::add_each(p, d, block.nv, p1);
         break;
       }
       case Group::rotation: {
@@ -111,7 +112,7 @@ void lift(const ModelOf<S>& model, const S* xi, const S* v, S* rate) {
     S* r = rate + block.v;
     switch (block.group) {
       case Group::real: {
-        for (int i = 0; i < block.nv; ++i) r[i] = u[i];
+        simd::copy_each(u, block.nv, r);
         break;
       }
       case Group::rotation: {

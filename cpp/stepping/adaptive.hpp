@@ -228,8 +228,8 @@ Record<S> advance_adaptive(const System<S>& system,
 
     for (int i = 0; i < system.model.loop_nq(); ++i) inner.loop_q[i] = system.loop_q[i];
     evaluate_stages<Tableau>(inner, flight.time, flight.h, flight.q, flight.v, 1, stages, xi, q1, v1);
-    combine(Tableau::e, Tableau::stages, flight.h, stages.k, nv, xi);
-    combine(Tableau::e, Tableau::stages, flight.h, stages.a, nv, e_v);
+    combine<S>(Tableau::e, Tableau::stages, flight.h, stages.k, nv, nullptr, xi);
+    combine<S>(Tableau::e, Tableau::stages, flight.h, stages.a, nv, nullptr, e_v);
     Workspace<S> w = inner.workspace;
     const auto allowed = allowance(inner, tolerances, flight.q, flight.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);

@@ -1,6 +1,7 @@
 // Whole output intervals at a time: many equal steps, watched for numbers that are none.
 #pragma once
 
+#include "simd/finite.hpp"
 #include "stepping/memory.hpp"
 #include "stepping/system.hpp"
 
@@ -9,10 +10,16 @@ namespace pysim::stepping {
 /// 1 in every lane whose q and v are finite, 0 elsewhere.
 template <class S>
 typename S::Mask finite(const ModelOf<S>& model, const S* q, const S* v) {
-  S zero = all<S>(0);  // stays 0 while every number is finite: inf·0 and nan·0 are nan
-  for (int i = 0; i < model.own_nq; ++i) zero = fma(q[i], all<S>(0), zero);
-  for (int i = 0; i < model.own_nv; ++i) zero = fma(v[i], all<S>(0), zero);
-  return zero == all<S>(0);
+  const int nq = model.own_nq, nv = model.own_nv;
+  if constexpr (S::width == 1) {
+    using Wide = simd::Wide<S>;
+    return simd::all_finite<Wide>(&q->lanes, nq) && simd::all_finite<Wide>(&v->lanes, nv);
+  } else {
+    S zero = all<S>(0);  // stays 0 while every number is finite: inf·0 and nan·0 are nan
+    for (int i = 0; i < nq; ++i) zero = fma(q[i], all<S>(0), zero);
+    for (int i = 0; i < nv; ++i) zero = fma(v[i], all<S>(0), zero);
+    return zero == all<S>(0);
+  }
 }
 
 /// What a scheme may change while it tries a step; null where it has no memory.
@@ -49,8 +56,8 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   S alive = one;
   *done = none;
   for (std::ptrdiff_t n = 0; n < steps; ++n) {
-    for (int i = 0; i < nq; ++i) next_q[i] = q[i];
-    for (int i = 0; i < nv; ++i) next_v[i] = v[i];
+    simd::copy_each<S>(q, nq, next_q);
+    simd::copy_each<S>(v, nv, next_v);
     inner.begin_step();
     Scheme::step(inner, all<S>(time + static_cast<double>(n) * h), all<S>(h), next_q, next_v);
     const auto tried = alive == one;
@@ -59,8 +66,8 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
     const auto good = alive == one;
     keep_memory(system, inner, tried, good);
     if (!simd::any<S>(good)) return;
-    for (int i = 0; i < nq; ++i) q[i] = select(good, next_q[i], q[i]);
-    for (int i = 0; i < nv; ++i) v[i] = select(good, next_v[i], v[i]);
+    simd::copy_where<S>(good, next_q, nq, q);
+    simd::copy_where<S>(good, next_v, nv, v);
     system.keep_loop_q(good, inner.loop_q);
     *done += select(good, one, none);
   }

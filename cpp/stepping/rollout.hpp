@@ -22,8 +22,8 @@ template <class Scheme, class S>
 void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& riders, S* next_q, S* next_v) {
   const int nq = system.model.own_nq, nv = system.model.own_nv;
   const S one = all<S>(1);
-  for (int i = 0; i < nq; ++i) next_q[i] = riders.q[i];
-  for (int i = 0; i < nv; ++i) next_v[i] = riders.v[i];
+  simd::copy_each<S>(riders.q, nq, next_q);
+  simd::copy_each<S>(riders.v, nv, next_v);
   trial.begin_step();
   Scheme::step(trial, all<S>(0), h, next_q, next_v);
   const auto tried = riders.alive == one;
@@ -31,8 +31,8 @@ void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& rider
   riders.alive = select(finite(system.model, next_q, next_v), riders.alive, all<S>(0));
   const auto good = riders.alive == one;
   keep_memory(system, trial, tried, good);
-  for (int i = 0; i < nq; ++i) riders.q[i] = select(good, next_q[i], riders.q[i]);
-  for (int i = 0; i < nv; ++i) riders.v[i] = select(good, next_v[i], riders.v[i]);
+  simd::copy_where<S>(good, next_q, nq, riders.q);
+  simd::copy_where<S>(good, next_v, nv, riders.v);
   system.keep_loop_q(good, trial.loop_q);
 }
 

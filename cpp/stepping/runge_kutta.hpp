@@ -32,15 +32,21 @@ struct Classical {
   static constexpr double c[4] = {0, 0.5, 0.5, 1};
 };
 
-/// h Σ w_j row_j of the first `count` rows (each of nv packs); rows of weight 0 are not read.
+/// h Σ w_j row_j of the first `count` rows (each of nv packs), added to `start` if it is not null; rows of
+/// weight 0 are not read.
 template <class S>
-void combine(const double* w, int count, S h, const S* rows, int nv, S* sum) {
-  for (int i = 0; i < nv; ++i) sum[i] = all<S>(0);
-  for (int j = 0; j < count; ++j) {
-    if (w[j] == 0) continue;
-    const S weight = all<S>(w[j]) * h;
-    for (int i = 0; i < nv; ++i) sum[i] = fma(weight, rows[j * nv + i], sum[i]);
-  }
+PYSIM_INLINE void combine(const double* w, int count, S h, const S* rows, int nv, const S* start, S* sum) {
+  simd::side_by_side<S>(nv, [=](auto kind, int i) {
+    using T = decltype(kind);
+    T total = all<T>(0);
+#pragma GCC unroll 8
+    for (int j = 0; j < count; ++j) {
+      if (w[j] == 0) continue;
+      total = fma(simd::widen<T>(all<S>(w[j]) * h), simd::load_at<T>(rows + j * nv + i), total);
+    }
+    if (start != nullptr) total += simd::load_at<T>(start + i);
+    simd::store_at(total, sum + i);
+  });
 }
 
 /// Rates of every stage of one step: k (stages × nv) of ξ, a (stages × nv) of v.
@@ -57,11 +63,11 @@ Stages<S> take_stages(const System<S>& system, Workspace<S>& w) {
 
 /// ξ_s and v_s from the stages before s.
 template <class Tableau, class S>
-void stage_state(const System<S>& system, S h, const S* v, int s, const Stages<S>& stages, S* xi, S* v_s) {
+PYSIM_INLINE void stage_state(
+    const System<S>& system, S h, const S* v, int s, const Stages<S>& stages, S* xi, S* v_s) {
   const int nv = system.model.own_nv;
-  combine(Tableau::A[s], s, h, stages.k, nv, xi);
-  combine(Tableau::A[s], s, h, stages.a, nv, v_s);
-  for (int i = 0; i < nv; ++i) v_s[i] += v[i];
+  combine<S>(Tableau::A[s], s, h, stages.k, nv, nullptr, xi);
+  combine(Tableau::A[s], s, h, stages.a, nv, v, v_s);
 }
 
 /// Fills the rates of stages [first, stages). The state of the last stage is left in `q_s` and `v_s`, its ξ
@@ -78,7 +84,9 @@ void evaluate_stages(const System<S>& system,
                      S* q_s,
                      S* v_s) {
   const int nv = system.model.own_nv;
-  for (int s = first; s < Tableau::stages; ++s) {
+#pragma GCC unroll 8
+  for (int s = 0; s < Tableau::stages; ++s) {
+    if (s < first) continue;
     stage_state<Tableau>(system, h, v, s, stages, xi, v_s);
     retract(system.model, q, xi, q_s);
     system.acceleration(fma(all<S>(Tableau::c[s]), h, time), q_s, v_s, stages.a + s * nv);
@@ -99,10 +107,9 @@ struct RungeKutta {
     S *const xi = take(nv), *const v_s = take(nv), *const q_s = take(nq);
 
     evaluate_stages<Tableau>(inner, time, h, q, v, 0, stages, xi, q_s, v_s);
-    combine(Tableau::b, Tableau::stages, h, stages.k, nv, xi);
-    combine(Tableau::b, Tableau::stages, h, stages.a, nv, v_s);
+    combine<S>(Tableau::b, Tableau::stages, h, stages.k, nv, nullptr, xi);
+    combine<S>(Tableau::b, Tableau::stages, h, stages.a, nv, v, v);
     retract(system.model, q, xi, q);
-    for (int i = 0; i < nv; ++i) v[i] += v_s[i];
   }
 };
 

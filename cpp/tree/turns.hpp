@@ -6,22 +6,33 @@
 #pragma once
 
 #include "simd/math.hpp"
-#include "simd/part.hpp"
+#include "simd/wide.hpp"
 #include "tree/model_view.hpp"
 #include "tree/workspace.hpp"
 
 namespace pysim::tree {
 
-/// Doubles or floats of a full register.
+/// Sines and cosines of n angles; those of one world are taken side by side.
 template <class S>
-constexpr int full_width() {
-#if defined(__AVX512F__)
-  return 64 / sizeof(typename S::Real);
-#elif defined(__AVX__)
-  return 32 / sizeof(typename S::Real);
-#else
-  return 16 / sizeof(typename S::Real);
-#endif
+PYSIM_INLINE void sincos_each(const S* angles, int n, S* sin, S* cos) {
+  if constexpr (S::width > 1) {
+    for (int i = 0; i < n; ++i) simd::sincos(angles[i], sin[i], cos[i]);
+  } else {
+    using Wide = simd::Wide<S>;
+    for (int i = 0; i < n; i += Wide::width) {
+      const auto* first = &angles[i].lanes;
+      const bool whole = i + Wide::width <= n;
+      Wide s, c;
+      simd::sincos(whole ? simd::load<Wide>(first) : simd::load_part<Wide>(first, n - i), s, c);
+      if (whole) {
+        simd::store(s, &sin[i].lanes);
+        simd::store(c, &cos[i].lanes);
+      } else {
+        simd::store_part(s, &sin[i].lanes, n - i);
+        simd::store_part(c, &cos[i].lanes, n - i);
+      }
+    }
+  }
 }
 
 /// sin q_i and cos q_i of the hinges.
@@ -32,23 +43,14 @@ struct Turns {
 
 template <class S>
 PYSIM_INLINE Turns<S> turns(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  using Full = simd::Pack<typename S::Real, full_width<S>(), typename S::Isa>;
-  const int nq = model.nq, rounded = (nq + Full::width - 1) / Full::width * Full::width;
-  S *const sin = w.template take<S>(rounded), *const cos = w.template take<S>(rounded);
+  S *const sin = w.template take<S>(model.nq), *const cos = w.template take<S>(model.nq);
   if constexpr (S::width > 1) {
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
       if (joint.shape == Shape::revolute) simd::sincos(q[joint.q], sin[joint.q], cos[joint.q]);
     }
   } else {
-    for (int i = 0; i < nq; i += Full::width) {
-      const auto* angles = &q[i].lanes;
-      Full s, c;
-      simd::sincos(
-          nq - i < Full::width ? simd::load_part<Full>(angles, nq - i) : simd::load<Full>(angles), s, c);
-      simd::store(s, &sin[i].lanes);
-      simd::store(c, &cos[i].lanes);
-    }
+    sincos_each(q, model.nq, sin, cos);
   }
   return {sin, cos};
 }

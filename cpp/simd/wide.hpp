@@ -1,0 +1,97 @@
+// The numbers of one world side by side in full registers, where an operation is the same for all of them.
+//
+// A pack of worlds is wide already. One world alone fills its lanes with its own coordinates; every lane does
+// the arithmetic of the scalar code and gives the same bits.
+#pragma once
+
+#include <type_traits>
+
+#include "simd/part.hpp"
+
+namespace pysim::simd {
+
+/// Doubles or floats of a full register.
+template <class S>
+constexpr int full_width() {
+#if defined(__AVX512F__)
+  return 64 / sizeof(typename S::Real);
+#elif defined(__AVX__)
+  return 32 / sizeof(typename S::Real);
+#else
+  return 16 / sizeof(typename S::Real);
+#endif
+}
+
+/// A pack of worlds, or numbers of one world.
+template <class S>
+using Wide = std::conditional_t<S::width == 1, Pack<typename S::Real, full_width<S>(), typename S::Isa>, S>;
+
+/// How many consecutive S are one Wide<S>.
+template <class S>
+constexpr int at_once = Wide<S>::width / S::width;
+
+/// The T, as many S as it holds, that begins at p.
+template <class T, class S>
+PYSIM_INLINE T load_at(const S* p) {
+  if constexpr (std::is_same_v<T, S>) {
+    return *p;
+  } else {
+    return load<T>(&p->lanes);
+  }
+}
+
+template <class T, class S>
+PYSIM_INLINE void store_at(const T& a, S* p) {
+  if constexpr (std::is_same_v<T, S>) {
+    *p = a;
+  } else {
+    store(a, &p->lanes);
+  }
+}
+
+/// The same number for all of a world's.
+template <class T, class S>
+PYSIM_INLINE T widen(S x) {
+  if constexpr (std::is_same_v<T, S>) {
+    return x;
+  } else {
+    return all<T>(x.lanes);
+  }
+}
+
+/// f(T, i) for n numbers: Wide<S> while there are enough of them, then S by S.
+template <class S, class F>
+PYSIM_INLINE void side_by_side(int n, F f) {
+  int i = 0;
+  for (; i + at_once<S> <= n; i += at_once<S>) f(Wide<S>{}, i);
+  if constexpr (at_once<S> > 1) {
+    for (; i < n; ++i) f(S{}, i);
+  }
+}
+
+/// to = from, n numbers; they do not overlap.
+template <class S>
+PYSIM_INLINE void copy_each(const S* from, int n, S* to) {
+  side_by_side<S>(n, [=](auto kind, int i) { store_at(load_at<decltype(kind)>(from + i), to + i); });
+}
+
+/// sum = a + b, n numbers; `sum` may be either.
+template <class S>
+PYSIM_INLINE void add_each(const S* a, const S* b, int n, S* sum) {
+  side_by_side<S>(n, [=](auto kind, int i) {
+    using T = decltype(kind);
+    store_at(load_at<T>(a + i) + load_at<T>(b + i), sum + i);
+  });
+}
+
+/// to = from where the mask holds, n numbers.
+template <class S>
+PYSIM_INLINE void copy_where(typename S::Mask mask, const S* from, int n, S* to) {
+  if constexpr (S::width == 1) {
+    if (mask) copy_each(from, n, to);
+  } else {
+    for (int i = 0; i < n; ++i) to[i] = select(mask, from[i], to[i]);
+  }
+}
+
+}  // namespace pysim::simd
