@@ -15,7 +15,7 @@
 // on the traffic between the caches. Who wants those of every body says so.
 #pragma once
 
-#include "dynamics/kinematics.hpp"
+#include "dynamics/planar_aba.hpp"
 #include "spatial/hinged.hpp"
 
 namespace pysim::dynamics {
@@ -193,15 +193,15 @@ void spread_acceleration(const ModelOf<S>& model,
   }
 }
 
-/// v̇ under the generalised forces τ. `f_ext` may be null.
+/// v̇ under the generalised forces τ, wherever the bodies move. `f_ext` may be null.
 template <class S>
-void aba(const ModelOf<S>& model,
-         const S* q,
-         const S* v,
-         const S* tau,
-         const Force<S>* f_ext,
-         S* a,
-         Workspace<S> w) {
+void spatial_aba(const ModelOf<S>& model,
+                 const S* q,
+                 const S* v,
+                 const S* tau,
+                 const Force<S>* f_ext,
+                 S* a,
+                 Workspace<S> w) {
   AbaBody<S>* const body = w.template take<AbaBody<S>>(model.bodies);
   auto* const fork = w.template take<ArticulatedInertia<S>>(model.bodies);
   Elimination<S>* const elimination = w.template take<Elimination<S>>(model.nv);
@@ -210,6 +210,24 @@ void aba(const ModelOf<S>& model,
   spread_velocity(model, q, v, f_ext, body, columns, turns);
   reduce_to_root(model, tau, body, fork, columns, elimination);
   spread_acceleration(model, columns, elimination, body, a);
+}
+
+/// v̇ under the generalised forces τ. `f_ext` may be null. A world's way does not hang on its neighbours'.
+template <class S>
+void aba(const ModelOf<S>& model,
+         const S* q,
+         const S* v,
+         const S* tau,
+         const Force<S>* f_ext,
+         S* a,
+         Workspace<S> w) {
+  if (model.planar) return planar_aba(model, q, v, tau, f_ext, a, w);
+  if (!model.some_planar) return spatial_aba(model, q, v, tau, f_ext, a, w);
+  S* const flat = w.template take<S>(model.nv);
+  planar_aba(model, q, v, tau, f_ext, flat, w);
+  spatial_aba(model, q, v, tau, f_ext, a, w);
+  const auto in_plane = all<S>(model.in_plane) > all<S>(0);
+  for (int i = 0; i < model.nv; ++i) a[i] = select(in_plane, flat[i], a[i]);
 }
 
 }  // namespace pysim::dynamics

@@ -134,7 +134,7 @@ std::string Model::structure_difference(const Model& other) const {
 
 std::size_t Model::number_packs() const {
   // a record that begins with indices takes up to three packs for them
-  std::size_t packs = 44 * joints_.size() + static_cast<std::size_t>(12 * nv_ + 3 * nq_) + 64;
+  std::size_t packs = 66 * joints_.size() + static_cast<std::size_t>(12 * nv_ + 3 * nq_) + 65;
   packs += 25 * loops_.size() + 4 * double_.relations.size() + 2 * double_.terms.size() +
            10 * double_.springs.size();
   for (const auto& program : programs_) packs += program.constants.size() + program.tables.size() + 6;

@@ -31,6 +31,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   find_meetings();
   hang_springs(ties.springs);
   mark_branches();
+  find_planes();
   for (const auto& program : programs_) {
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
@@ -41,6 +42,7 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   view_programs(double_);
   view_programs(float_);
   float_.constants = rounded(double_.constants);
+  float_.plane = rounded(double_.plane);
   float_.loop_constants = rounded(double_.loop_constants);
   float_.relations = rounded(double_.relations);
   float_.terms = rounded(double_.terms);
@@ -175,9 +177,12 @@ ModelView<Real> Model::view() const {
   view.coupled = coupled_;
   view.turned = turned_;
   view.joint_forces = joint_forces_;
+  view.planar = planar_;
+  view.in_plane = planar_ ? 1 : 0;
   copy_numbers(gravity_, 3, view.gravity);
   view.joint = joints_.data();
   view.constants = n.constants.data();
+  view.plane = n.plane.data();
   view.armature = n.armature.data();
   view.passive = n.passive.data();
   view.coupling_q = n.coupling_q.data();

@@ -1,6 +1,7 @@
 // The frozen model: owns the numbers that ModelView shows to the kernels.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,6 +80,7 @@ struct ModelNumbers {
   std::vector<std::vector<Real>> program_constants, program_tables;
   std::vector<ProgramView<Real>> programs;
   std::vector<Constants<Real>> constants;
+  std::vector<PlaneBody<Real>> plane;
   std::vector<Real> armature;
   std::vector<Passive<Real>> passive;
   std::vector<Coupling<Real>> coupling_q, coupling_v;
@@ -117,6 +119,7 @@ class Model {
   int nv() const { return own_nv_; }
   int callback_numbers() const { return callback_numbers_; }
   int rows() const { return rows_; }
+  bool planar() const { return planar_; }
   const std::vector<Loop>& loops() const { return loops_; }
   int loop_nq() const;
 
@@ -154,6 +157,13 @@ class Model {
   void mark_children();
   void number_forks();
   void mark_branches();
+  using NeutralPose = std::array<double, 12>;
+  std::vector<NeutralPose> neutral_poses() const;
+  void find_planes();
+  PlaneBody<double> plane_body(std::size_t b,
+                               const double axes[9],
+                               const double pose[12],
+                               const double* parent) const;
   void group_coordinates();
   void close_loops(const std::vector<LoopDescription>& loops);
   Way way_to_world(int a, int b);
@@ -193,7 +203,7 @@ class Model {
   std::vector<Shared> shared_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
   int force_registers_ = 0;                 ///< of the longest force program
-  bool coupled_ = false, turned_ = false, joint_forces_ = false;
+  bool coupled_ = false, turned_ = false, joint_forces_ = false, planar_ = false;
 };
 
 }  // namespace pysim::tree

@@ -99,6 +99,18 @@ struct Constants {
   Real rest[12];       ///< where the joint's spring is at rest, in its nq coordinates
 };
 
+/// Body k of a tree whose joints keep its bodies in planes, see dynamics/planar_aba.hpp: on axes x and y of
+/// the plane and its normal n, to which those of every body are parallel where all coordinates are zero.
+template <class Real>
+struct PlaneBody {
+  Real at[2];               ///< the joint's place on the parent [m]
+  Real slide[4];            ///< directions in which it slides, on the parent's axes
+  Real sense;               ///< −1 where it turns about −n, else 1
+  Real mass, moment[2], I;  ///< m, mc; I about n, about the body's origin
+  Real axes[9];             ///< x, y, n in the engine's frame of the body, column-major
+  Real gravity[2];          ///< [m/s²]
+};
+
 /// Passive generalised forces of one coordinate of v.
 template <class Real>
 struct Passive {
@@ -195,6 +207,8 @@ struct Structure {
   int callback_numbers;  ///< numbers a state that Python computes; they stand behind q
   bool coupled;          ///< some joint follows another
   bool turned;           ///< some body frame was turned
+  bool planar;           ///< all bodies move in planes
+  bool some_planar;      ///< of the worlds of a pack, some do and some do not: `in_plane` tells
   bool joint_forces;     ///< some joint has damping, a spring, friction, a limit or a force of its own
   const Joint* joint;    ///< [bodies]
   const Block* run;      ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
@@ -220,7 +234,9 @@ inline __attribute__((always_inline)) bool has_passive(const Structure& model) {
 template <class Real>
 struct ModelView : Structure {
   Real gravity[3];
+  Real in_plane;                              ///< 1 where all bodies move in planes, else 0
   const Constants<Real>* constants;           ///< [bodies]
+  const PlaneBody<Real>* plane;               ///< [bodies] where they move in planes
   const Real* armature;                       ///< [nv], of the tree
   const Passive<Real>* passive;               ///< [nv], of the tree
   const Coupling<Real>* coupling_q;           ///< [nq] for real coordinates

@@ -24,9 +24,14 @@ struct SideBySide {
     for (int k = 0; k < S::width; ++k) {
       model.joint_forces = model.joint_forces || worlds[k]->joint_forces;
       model.turned = model.turned || worlds[k]->turned;
+      model.planar = model.planar && worlds[k]->planar;
+      model.some_planar = model.some_planar || worlds[k]->planar;
     }
+    model.some_planar = model.some_planar && !model.planar;
+    model.in_plane = each([](const World& m) { return m.in_plane; });
     for (int i = 0; i < 3; ++i) model.gravity[i] = each([i](const World& m) { return m.gravity[i]; });
     model.constants = records<Constants>(&World::constants, first.bodies);
+    if (model.planar || model.some_planar) model.plane = records<PlaneBody>(&World::plane, first.bodies);
     model.armature = numbers([](const World& m) { return m.armature; }, first.nv);
     model.passive = records<Passive>(&World::passive, first.nv);
     model.coupling_q = couplings(&World::coupling_q, first.nq);

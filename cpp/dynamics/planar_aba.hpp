@@ -1,0 +1,255 @@
+// Articulated-body algorithm of a tree whose bodies stay in planes.
+//
+// Every joint turns about the normal n of its tree's plane or slides along it: what acts across the plane is
+// borne by the joints, and twist, wrench and inertia have 3, 3 and 6 numbers instead of 6, 6 and 21. They are
+// on axes that do not move, about the bodies' origins; a is the acceleration of that point and of the turn.
+//
+//   1. root to leaves    ω = ω_P + q̇        d = R_P (at + Σ e s)     c = −ω_P² d + 2 ω_P n × Σ R_P e ṡ
+//                        f = −ω² R mc − f_ext
+//   2. leaves to root    as in aba.hpp, of the columns  S = [0; 1] of a turn and [R_P e; 0] of a slide
+//                        then                        IA_P += IA, pA_P += pA + IA c, moved by d
+//   3. root to leaves    a = [a_P + α_P n × d + c; α_P], then for each column, forwards:
+//                                                    q̈ = D⁻¹ u − Kᵀ a     a += S q̈
+//
+// A joint that turns about −n has sense −1: q̇ and τ count with it [as table 7.1 of Featherstone 2008 in the
+// subalgebra se(2)].
+#pragma once
+
+#include "dynamics/kinematics.hpp"
+#include "tree/planar.hpp"
+
+namespace pysim::dynamics {
+
+using simd::fms;
+using simd::fnma;
+using spatial::all2;
+using spatial::PlanarForce;
+using spatial::PlanarInertia;
+using spatial::quarter_turn;
+using spatial::Vec2;
+
+template <class S>
+struct PlanarBody {
+  Vec2<S> d;          ///< from the parent's origin
+  Vec2<S> c;          ///< acceleration of the origin that no q̈ gives; of forks after pass 3 all of it
+  Vec2<S> moment;     ///< R mc
+  PlanarForce<S> pA;  ///< of forks with the children that have arrived
+  S w;                ///< ω; of forks after pass 3 its rate
+};
+
+/// One coordinate, between passes 2 and 3.
+template <class S>
+struct PlanarElimination {
+  PlanarForce<S> K;
+  S a;            ///< D⁻¹ u
+  Vec2<S> slide;  ///< R_P e
+};
+
+template <class S>
+PYSIM_INLINE PlanarInertia<S> planar_body_inertia(const ModelOf<S>& model, int b, const PlanarBody<S>& B) {
+  const auto& body = model.plane[b];
+  return spatial::planar_inertia(all<S>(body.mass), B.moment, all<S>(body.I));
+}
+
+/// An external wrench on body b, on the plane's axes.
+template <class S>
+PYSIM_INLINE PlanarForce<S> in_plane(const ModelOf<S>& model, int b, S sin, S cos, const Force<S>& F) {
+  const auto* axes = model.plane[b].axes;
+  const Vec2<S> own = {dot(spatial::all3<S>(axes), F.f), dot(spatial::all3<S>(axes + 3), F.f)};
+  return {spatial::turn(sin, cos, own), dot(spatial::all3<S>(axes + 6), F.t)};
+}
+
+/// Pass 1 of 3.
+template <class S>
+void spread_planar_velocity(const ModelOf<S>& model,
+                            const S* q,
+                            const S* v,
+                            const Force<S>* f_ext,
+                            const tree::Turns<S>& turns,
+                            PlanarBody<S>* body,
+                            PlanarElimination<S>* elimination) {
+  S w = all<S>(0);
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    const auto& own = model.plane[b];
+    PlanarBody<S>& B = body[b];
+    const int slides = tree::slides(joint), parent = joint.parent;
+    Vec2<S> d = all2<S>(own.at), rate = spatial::zero2<S>();
+    for (int i = 0; i < slides; ++i) {
+      const Vec2<S> e = all2<S>(own.slide + 2 * i);
+      d = fma(q[joint.q + i], e, d);
+      Vec2<S>& slide = elimination[joint.v + i].slide;
+      slide = parent < 0 ? e : spatial::turn(turns.sin[parent], turns.cos[parent], e);
+      rate = fma(v[joint.v + i], slide, rate);
+    }
+    if (parent < 0) {
+      w = all<S>(0);
+      B.c = spatial::zero2<S>();
+    } else {
+      if (parent < b - 1) w = body[parent].w;
+      d = spatial::turn(turns.sin[parent], turns.cos[parent], d);
+      B.c = -(w * w) * d;
+      if (slides > 0) B.c = fma(w + w, quarter_turn(rate), B.c);
+    }
+    B.d = d;
+    if (tree::turns_in_plane(joint)) w = fma(all<S>(own.sense), v[joint.v + slides], w);
+    if (joint.fork >= 0) B.w = w;
+    B.moment = spatial::turn(turns.sin[b], turns.cos[b], all2<S>(own.moment));
+    B.pA = {-(w * w) * B.moment, all<S>(0)};
+    if (f_ext != nullptr)
+      B.pA = fma(all<S>(-1), in_plane(model, b, turns.sin[b], turns.cos[b], f_ext[b]), B.pA);
+  }
+}
+
+/// A hinge's elimination and its way to the parent in one: it bears no moment, so of the rest M alone is
+/// moved. IA and pA come with what the parent has already, `sum` and P: what waits for D⁻¹ is one product
+/// then.
+///
+///     s = U·(n × d)     M ← M − K Uᵀ     h = M n × d − s K     I = (n × d)·M n × d − s² D⁻¹
+template <class S>
+PYSIM_INLINE void eliminate_hinge(const PlanarBody<S>& B,
+                                  S torque,
+                                  const PlanarInertia<S>& sum,
+                                  const PlanarForce<S>& P,
+                                  PlanarElimination<S>& E,
+                                  PlanarInertia<S>& IA,
+                                  PlanarForce<S>& pA) {
+  const Vec2<S> across = quarter_turn(B.d), U = IA.h;
+  const PlanarForce<S> moved = IA * across;
+  const S s = moved.t, inv_D = all<S>(1) / IA.I;
+  const S u = dot_subtract(U, B.c, torque) - pA.t;
+  const Vec2<S> f = multiply_add(IA, B.c, pA.f);
+  E.K.f = inv_D * U;
+  E.a = inv_D * u;
+  IA = {fnma(E.K.f.x, U.x, sum.xx + IA.xx),
+        fnma(E.K.f.y, U.y, sum.yy + IA.yy),
+        fnma(E.K.f.x, U.y, sum.xy + IA.xy),
+        fnma(s, E.K.f, sum.h + moved.f),
+        fnma(s * s, inv_D, dot_add(across, moved.f, sum.I))};
+  pA = {fma(u, E.K.f, P.f + f), fma(s, E.a, dot_add(across, f, P.t + torque))};
+}
+
+/// Eliminates the accelerations of a joint's columns, the last one first.
+template <class S>
+PYSIM_INLINE void eliminate_planar_columns(const ModelOf<S>& model,
+                                           const Joint& joint,
+                                           const PlanarBody<S>& B,
+                                           S sense,
+                                           const S* tau,
+                                           PlanarElimination<S>* elimination,
+                                           PlanarInertia<S>& IA,
+                                           PlanarForce<S>& pA) {
+  const int slides = tree::slides(joint);
+  pA = {multiply_add(IA, B.c, pA.f), dot_add(IA.h, B.c, pA.t)};
+  for (int i = joint.nv - 1; i >= 0; --i) {
+    const int k = joint.v + i;
+    PlanarElimination<S>& E = elimination[k];
+    const bool turns = i == slides;
+    const PlanarForce<S> U = turns ? PlanarForce<S>{IA.h, IA.I} : IA * E.slide;
+    const S inv_D = all<S>(1) / ((turns ? U.t : dot(E.slide, U.f)) + all<S>(model.armature[k]));
+    const S u = turns ? fms(sense, tau[k], pA.t) : tau[k] - dot(E.slide, pA.f);
+    E.K = inv_D * U;
+    E.a = inv_D * u;
+    IA = minus_outer(IA, E.K, U);
+    pA = fma(u, E.K, pA);
+  }
+}
+
+/// Pass 2 of 3. `fork` [bodies] is of forks: their articulated inertia with the children that have arrived.
+template <class S>
+void reduce_planar(const ModelOf<S>& model,
+                   const S* tau,
+                   PlanarBody<S>* body,
+                   PlanarInertia<S>* fork,
+                   PlanarElimination<S>* elimination) {
+  PlanarInertia<S> IA;
+  PlanarForce<S> pA;
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    const Joint& joint = model.joint[b];
+    const PlanarBody<S>& B = body[b];
+    const S sense = all<S>(model.plane[b].sense);
+    if (joint.leaf) {
+      IA = planar_body_inertia(model, b, B);
+      pA = B.pA;
+    }
+    if (joint.parent < 0) {
+      eliminate_planar_columns(model, joint, B, sense, tau, elimination, IA, pA);
+      continue;
+    }
+    PlanarBody<S>& P = body[joint.parent];
+    PlanarInertia<S>& arrived = fork[joint.parent];
+    const PlanarInertia<S> sum = joint.last_child ? planar_body_inertia(model, joint.parent, P) : arrived;
+    if (joint.hinge) {
+      eliminate_hinge(B, sense * tau[joint.v], sum, P.pA, elimination[joint.v], IA, pA);
+    } else {
+      eliminate_planar_columns(model, joint, B, sense, tau, elimination, IA, pA);
+      IA = sum + translate(B.d, IA);
+      pA = P.pA + translate(B.d, pA);
+    }
+    if (joint.parent < b - 1) {
+      arrived = IA;
+      P.pA = pA;
+    }
+  }
+}
+
+/// Pass 3 of 3.
+template <class S>
+void spread_planar_acceleration(const ModelOf<S>& model,
+                                const PlanarElimination<S>* elimination,
+                                PlanarBody<S>* body,
+                                S* a) {
+  Vec2<S> acc;
+  S turning;
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    PlanarBody<S>& B = body[b];
+    const S sense = all<S>(model.plane[b].sense);
+    if (joint.parent < 0) {
+      acc = -all2<S>(model.plane[b].gravity);
+      turning = all<S>(0);
+    } else if (joint.parent < b - 1) {
+      acc = body[joint.parent].c;
+      turning = body[joint.parent].w;
+    }
+    acc = fma(turning, quarter_turn(B.d), acc);
+    const int slides = tree::slides(joint);
+    for (int i = 0; i < slides; ++i) {
+      const PlanarElimination<S>& E = elimination[joint.v + i];
+      a[joint.v + i] = fnma(E.K.t, turning, dot_subtract(E.K.f, acc, E.a));
+      acc = fma(a[joint.v + i], E.slide, acc);
+    }
+    if (tree::turns_in_plane(joint)) {
+      const PlanarElimination<S>& E = elimination[joint.v + slides];
+      const S free = dot_subtract(E.K.f, acc, E.a);  // turned as if it had not been turned along
+      const S turned = joint.hinge ? free : fma(all<S>(1) - E.K.t, turning, free);
+      a[joint.v + slides] = sense * (turned - turning);
+      turning = turned;
+    }
+    acc = acc + B.c;
+    if (joint.fork >= 0) {
+      B.c = acc;
+      B.w = turning;
+    }
+  }
+}
+
+/// v̇ under the generalised forces τ, of a model whose bodies stay in planes. `f_ext` may be null.
+template <class S>
+void planar_aba(const ModelOf<S>& model,
+                const S* q,
+                const S* v,
+                const S* tau,
+                const Force<S>* f_ext,
+                S* a,
+                Workspace<S> w) {
+  auto* const body = w.template take<PlanarBody<S>>(model.bodies);
+  auto* const fork = w.template take<PlanarInertia<S>>(model.bodies);
+  auto* const elimination = w.template take<PlanarElimination<S>>(model.nv);
+  const tree::Turns<S> turns = tree::planar_turns(model, q, w);
+  spread_planar_velocity(model, q, v, f_ext, turns, body, elimination);
+  reduce_planar(model, tau, body, fork, elimination);
+  spread_planar_acceleration(model, elimination, body, a);
+}
+
+}  // namespace pysim::dynamics

@@ -1,0 +1,38 @@
+// Bodies that stay in planes: where they are turned to, and which of a joint's coordinates slide.
+#pragma once
+
+#include "spatial/planar.hpp"
+#include "tree/turns.hpp"
+
+namespace pysim::tree {
+
+using spatial::all2;
+using spatial::Vec2;
+
+/// A planar joint slides along its first coordinates and turns with its last.
+PYSIM_INLINE int slides(const Joint& joint) {
+  return joint.shape == Shape::revolute ? 0 : joint.shape == Shape::prismatic ? 1 : 2;
+}
+
+PYSIM_INLINE bool turns_in_plane(const Joint& joint) {
+  return joint.shape != Shape::prismatic;
+}
+
+/// Sines and cosines of the angles from the plane's axes to the bodies' [bodies].
+template <class S>
+PYSIM_INLINE Turns<S> planar_turns(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
+  const auto take = [&] { return w.template take<S>(model.bodies); };
+  S *const sin = take(), *const cos = take(), *const angle = take();
+  S turned = simd::all<S>(0);
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    if (joint.parent < b - 1) turned = joint.parent < 0 ? simd::all<S>(0) : angle[joint.parent];
+    const S sense = simd::all<S>(model.plane[b].sense);
+    if (turns_in_plane(joint)) turned = simd::fma(sense, q[joint.q + joint.nq - 1], turned);
+    angle[b] = turned;
+  }
+  sincos_each(static_cast<const S*>(angle), model.bodies, sin, cos);
+  return {sin, cos};
+}
+
+}  // namespace pysim::tree

@@ -1,0 +1,103 @@
+// Which trees keep their bodies in planes, and the numbers that planar_aba.hpp reads of those.
+#include <algorithm>
+#include <cmath>
+
+#include "tree/model.hpp"
+#include "tree/turning.hpp"
+
+namespace pysim::tree {
+namespace {
+
+/// Largest sine of an angle between what counts as parallel: what angles given in radians leave.
+constexpr double parallel = 1e-14;
+
+double dot(const double* a, const double* b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/// Length of a × b.
+double across(const double* a, const double* b) {
+  return std::hypot(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]);
+}
+
+bool turns(const Joint& joint) {
+  return joint.shape == Shape::revolute || joint.shape == Shape::planar;
+}
+
+bool keeps_to(const double* normal, const Joint& joint, const double* axis) {
+  if (turns(joint)) return across(normal, axis) <= parallel;
+  return joint.shape == Shape::prismatic && std::abs(dot(normal, axis)) <= parallel;
+}
+
+}  // namespace
+
+/// Poses of the bodies where all coordinates are zero, in the engine's frames.
+std::vector<Model::NeutralPose> Model::neutral_poses() const {
+  std::vector<NeutralPose> poses(joints_.size());
+  for (std::size_t b = 0; b < joints_.size(); ++b) {
+    const double* placement = double_.constants[b].placement;
+    if (joints_[b].parent < 0) {
+      std::copy(placement, placement + 12, poses[b].begin());
+      continue;
+    }
+    const auto& parent = poses[static_cast<std::size_t>(joints_[b].parent)];
+    times(parent.data(), placement, 4, poses[b].data());
+    for (std::size_t i = 9; i < 12; ++i) poses[b][i] += parent[i];
+  }
+  return poses;
+}
+
+/// The first axis that a tree turns about is the normal of its plane; a tree that turns about none has none.
+void Model::find_planes() {
+  const std::vector<NeutralPose> poses = neutral_poses();
+  double_.plane.assign(joints_.size(), {});
+  planar_ = !coupled_ && !joints_.empty();
+  for (std::size_t root = 0; root < joints_.size() && planar_;) {
+    const auto end = static_cast<std::size_t>(joints_[root].end);
+    std::size_t first = root;
+    while (first < end && !turns(joints_[first])) ++first;
+    planar_ = first < end;
+    if (!planar_) return;
+    double axes[9];
+    turn_to(&poses[first][6], axes);
+    for (std::size_t b = root; b < end; ++b) {
+      planar_ = planar_ && keeps_to(axes + 6, joints_[b], &poses[b][6]);
+      const int parent = joints_[b].parent;
+      const double* above = parent < 0 ? nullptr : poses[static_cast<std::size_t>(parent)].data();
+      double_.plane[b] = plane_body(b, axes, poses[b].data(), above);
+    }
+    root = end;
+  }
+}
+
+PlaneBody<double> Model::plane_body(std::size_t b,
+                                    const double axes[9],
+                                    const double pose[12],
+                                    const double* parent) const {
+  const Joint& joint = joints_[b];
+  PlaneBody<double> plane = {};
+  const auto project = [axes](const double* a, double* to) {
+    to[0] = dot(axes, a), to[1] = dot(axes + 3, a);
+  };
+  double at[3];
+  for (int i = 0; i < 3; ++i) at[i] = pose[9 + i] - (parent == nullptr ? 0 : parent[9 + i]);
+  project(at, plane.at);
+  if (joint.shape == Shape::prismatic) project(pose + 6, plane.slide);
+  if (joint.shape == Shape::planar) {
+    project(pose, plane.slide);
+    project(pose + 3, plane.slide + 2);
+  }
+  plane.sense = turns(joint) && dot(axes + 6, pose + 6) < 0 ? -1 : 1;
+  transpose_times(pose, axes, 3, plane.axes);
+  const double* I = double_.constants[b].inertia;  // m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx
+  const double* n = plane.axes + 6;
+  plane.mass = I[0];
+  plane.moment[0] = dot(plane.axes, I + 1);
+  plane.moment[1] = dot(plane.axes + 3, I + 1);
+  plane.I = I[4] * n[0] * n[0] + I[5] * n[1] * n[1] + I[6] * n[2] * n[2] +
+            2 * (I[7] * n[0] * n[1] + I[8] * n[1] * n[2] + I[9] * n[2] * n[0]);
+  project(gravity_, plane.gravity);
+  return plane;
+}
+
+}  // namespace pysim::tree
