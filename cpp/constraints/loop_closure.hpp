@@ -32,6 +32,28 @@ struct LoopRows {
   Force<S> W[6];
 };
 
+/// Whether a hinge keeps its axis parallel whatever the tree does, as in a plane: its rows are a point's.
+PYSIM_INLINE bool pins_a_point(const Loop& loop, const Joint& joint) {
+  constexpr int positions = 3;  // its first rows
+  bool pins = joint.shape == tree::Shape::revolute;
+  for (int n = 0; n < loop.rows; ++n) pins = pins && loop.kept[n] < positions;
+  return pins;
+}
+
+/// Rows of such a hinge: frames A and B differ by a turn about z, so e is the way between their origins.
+template <class S>
+void pin_rows(const RelativeMotion<S>& motion, const Loop& loop, LoopRows<S>& out) {
+  const S o = all<S>(0), e = all<S>(1);
+  const Vec3<S> p = transpose_times(motion.X_AB.R, motion.X_AB.p);
+  const S along[3] = {p.x, p.y, p.z};
+  for (int n = 0; n < loop.rows; ++n) {
+    const int i = loop.kept[n];
+    out.W[i] = {{i == 0 ? e : o, i == 1 ? e : o, i == 2 ? e : o}, spatial::zero3<S>()};
+    out.g[i] = along[i];
+    out.bias[i] = o;
+  }
+}
+
 /// Rows of loop k closed by a joint, those it keeps.
 template <class S>
 void joint_rows(const ModelOf<S>& model,
@@ -42,6 +64,7 @@ void joint_rows(const ModelOf<S>& model,
                 Workspace<S> w) {
   const ModelOf<S>& closure = *model.closure;
   const Joint& joint = closure.joint[k];
+  if (pins_a_point(model.loop[k], joint)) return pin_rows(motion, model.loop[k], out);
   Motion<S>* const columns = w.template take<Motion<S>>(closure.stored_columns);
   LoopFit<S> f;
   fit_coordinates(closure, k, motion.X_AB, phi, columns, f);
