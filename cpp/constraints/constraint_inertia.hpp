@@ -9,13 +9,6 @@
 
 namespace pysim::constraints {
 
-template <class S>
-S largest(const S* x, int n) {
-  S size = all<S>(0);
-  for (int i = 0; i < n; ++i) size = max(size, abs(x[i]));
-  return size;
-}
-
 /// Which rows depend on others, as found where a step begins, on the constraints. Within the step it is off
 /// them a little, and rows that depend on each other seem not to: they would hold what is free to move.
 template <class S>
@@ -123,6 +116,12 @@ struct ConstraintInertia {
         Lambda.scale[i] = select(dot(r.W[i].f, r.W[i].f) > half, position, turn);
       }
     }
+  }
+
+  /// x = M⁻¹ Jᵀ Λ⁺ g; `g` becomes Λ⁺ g.
+  void give_way(FactoredMechanism<S>& factor, S* g, S* x) const {
+    Lambda.solve(g);
+    push(factor, g, x);
   }
 
   /// x = M⁻¹ Jᵀ λ.

@@ -131,8 +131,7 @@ class Projection {
   /// −M⁻¹Jᵀ Λ⁺ off.
   void correct(const S* off) {
     for (int i = 0; i < model_.rows; ++i) lambda_[i] = -off[i];
-    inertia_.Lambda.solve(lambda_);
-    inertia_.push(factor_, lambda_, step_);
+    inertia_.give_way(factor_, lambda_, step_);
   }
 
   typename S::Mask leaves_rate() const {

@@ -260,6 +260,14 @@ PYSIM_INLINE S max(S a, S b) {
   return select(a > b, a, b);
 }
 
+/// The largest |x_i|, world by world.
+template <class S>
+PYSIM_INLINE S largest(const S* x, int n) {
+  S size = all<S>(0);
+  for (int i = 0; i < n; ++i) size = max(size, abs(x[i]));
+  return size;
+}
+
 /// Lane k from p[k·stride]: one number of W worlds, from rows that belong to one world each.
 template <class S>
 PYSIM_INLINE S gather(const typename S::Real* p, std::ptrdiff_t stride) {

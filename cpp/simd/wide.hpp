@@ -4,8 +4,6 @@
 // the arithmetic of the scalar code and gives the same bits.
 #pragma once
 
-#include <type_traits>
-
 #include "simd/part.hpp"
 
 namespace pysim::simd {
@@ -22,9 +20,19 @@ constexpr int full_width() {
 #endif
 }
 
+template <class S, bool alone>
+struct WideOf {
+  using type = S;
+};
+
+template <class S>
+struct WideOf<S, true> {
+  using type = Pack<typename S::Real, full_width<S>(), typename S::Isa>;
+};
+
 /// A pack of worlds, or numbers of one world.
 template <class S>
-using Wide = std::conditional_t<S::width == 1, Pack<typename S::Real, full_width<S>(), typename S::Isa>, S>;
+using Wide = typename WideOf<S, S::width == 1>::type;
 
 /// How many consecutive S are one Wide<S>.
 template <class S>
@@ -33,7 +41,7 @@ constexpr int at_once = Wide<S>::width / S::width;
 /// The T, as many S as it holds, that begins at p.
 template <class T, class S>
 PYSIM_INLINE T load_at(const S* p) {
-  if constexpr (std::is_same_v<T, S>) {
+  if constexpr (T::width == S::width) {
     return *p;
   } else {
     return load<T>(&p->lanes);
@@ -42,7 +50,7 @@ PYSIM_INLINE T load_at(const S* p) {
 
 template <class T, class S>
 PYSIM_INLINE void store_at(const T& a, S* p) {
-  if constexpr (std::is_same_v<T, S>) {
+  if constexpr (T::width == S::width) {
     *p = a;
   } else {
     store(a, &p->lanes);
@@ -52,7 +60,7 @@ PYSIM_INLINE void store_at(const T& a, S* p) {
 /// The same number for all of a world's.
 template <class T, class S>
 PYSIM_INLINE T widen(S x) {
-  if constexpr (std::is_same_v<T, S>) {
+  if constexpr (T::width == S::width) {
     return x;
   } else {
     return all<T>(x.lanes);

@@ -42,11 +42,4 @@ struct Contraction {
   }
 };
 
-template <class S>
-S largest(const S* x, int count) {
-  S size = all<S>(0);
-  for (int i = 0; i < count; ++i) size = max(size, abs(x[i]));
-  return size;
-}
-
 }  // namespace pysim::stepping

@@ -43,7 +43,7 @@ class Start {
     away_.place(tree::tree_q(model, q, w), tree::tree_v(model, v, w), w);
     constraints::evaluate_rows(model, away_, system_.loop_q, away_rows_, turns_, w);
     constraints::evaluate_relations<S>(model, q, v, nullptr, away_rows_, w);
-    return constraints::largest(static_cast<const S*>(away_rows_.g), model.rows);
+    return largest(static_cast<const S*>(away_rows_.g), model.rows);
   }
 
   /// x = M⁻¹ J₀ᵀ Λ₀⁺ g of the residual found last, which J₀ would leave as well as J₁ of the end does. Beside
@@ -51,14 +51,12 @@ class Start {
   /// x = M⁻¹ J₀ᵀ Λ₀⁺ J₀ y, the part that J₀ᵀ can give of the way back from the end, y = M⁻¹ J₁ᵀ Λ₁⁺ g.
   void way_back(S* x, Workspace<S> w) {
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
-    inertia_.Lambda.solve(lambda_);
-    inertia_.push(factor_, lambda_, x);
+    inertia_.give_way(factor_, lambda_, x);
     if (!turns_) return;
     S* const y = w.template take<S>(system_.model.own_nv);
     away_inertia_.factorise(factor_, away_rows_);
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
-    away_inertia_.Lambda.solve(lambda_);
-    away_inertia_.push(factor_, lambda_, y);
+    away_inertia_.give_way(factor_, lambda_, y);
     for (int i = 0; i < system_.model.rows; ++i) {
       lambda_[i] = constraints::row_times(system_.model, rows_, i, static_cast<const S*>(y));
     }

@@ -36,12 +36,12 @@ def main() -> None:
     say(f"pysim      {pysim.__version__}, {_engine.isa()}")
     say(f"Pinocchio  {pinocchio.__version__} (wheel), MuJoCo {mujoco.__version__} (wheel)")
     heading("batches", "ns a state")
-    for name in (*ROBOTS, *CHAINS):
+    for name in (*ROBOTS, *CHAINS, "plane10"):
         batch_rows(name, LARGE, peak)
     heading(f"growth with the number of joints, batch of {IN_CACHE}", "ns a joint and state")
     growth_rows(CHAINS, IN_CACHE)
     heading("one state in C++", "ns")
-    for name in (*ROBOTS, *CHAINS):
+    for name in (*ROBOTS, *CHAINS, "plane10"):
         one_by_one_rows(name)
     heading("one state from Python", "µs a call")
     for name in (*ROBOTS, *CHAINS):

@@ -16,8 +16,8 @@ LINK = """
   </joint>"""
 
 
-def chain_urdf(n: int) -> str:
-    """URDF of n links of 0.2 m and 1 kg, each joint about a random axis of the frame."""
+def chain_urdf(n: int, *, planar: bool = False) -> str:
+    """URDF of n links of 0.2 m and 1 kg, each joint about a random axis of the frame, or all about y."""
     rng = np.random.default_rng(n)
     links = [
         LINK.format(
@@ -27,8 +27,8 @@ def chain_urdf(n: int) -> str:
             mass=1.0,
             i=rng.uniform(0.01, 0.02, 3).round(6),
             at=_numbers([0, 0, 0.2]),
-            turn=_numbers(rng.uniform(-1, 1, 3)),
-            axis=_numbers(np.eye(3)[rng.integers(3)]),
+            turn=_numbers(rng.uniform(-1, 1, 3) * (not planar)),
+            axis=_numbers(np.eye(3)[1 if planar else rng.integers(3)]),
         )
         for k in range(n)
     ]

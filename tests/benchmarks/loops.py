@@ -42,7 +42,8 @@ def loop_rows() -> None:
     """Print every comparison; those with a peer only where Exudyn is installed."""
     if find_spec("exudyn"):
         _four_bar_row()
-        _chain_row()
+        _chain_row("chain10", planar=False)
+        _chain_row("chain10 in a plane", planar=True)
     else:
         say("Exudyn is not installed; no peer.")
     for scheme, step in (("rk4", 1e-5), ("generalized_alpha", 1e-5)):
@@ -84,9 +85,9 @@ def _four_bar_row() -> None:
     )
 
 
-def _chain_row() -> None:
+def _chain_row(name: str, *, planar: bool) -> None:
     """Ten revolute joints by explicit Runge-Kutta of order 4, µs a step."""
-    model = _free_chain(10)
+    model = _free_chain(10, planar=planar)
     v = np.linspace(-1, 1, model.nv)
     forces = no_forces(model)
 
@@ -105,7 +106,7 @@ def _chain_row() -> None:
     np.testing.assert_allclose(theirs(), mine()[0], rtol=0, atol=1e-9)
     times = take_turns({"mine": mine, "peer": theirs}, rounds=ROUNDS)
     row(
-        "chain10",
+        name,
         "rk4",
         1e6 * times["mine"] / CHAIN_STEPS,
         1e6 * times["peer"] / CHAIN_STEPS,
@@ -113,11 +114,11 @@ def _chain_row() -> None:
     )
 
 
-def _free_chain(n: int) -> pysim.Model:
+def _free_chain(n: int, *, planar: bool) -> pysim.Model:
     """The chain of chains.py without its limits, which Exudyn's KinematicTree does not know."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "chain.urdf"
-        path.write_text(chain_urdf(n).replace("revolute", "continuous"), "utf-8")
+        path.write_text(chain_urdf(n, planar=planar).replace("revolute", "continuous"), "utf-8")
         return pysim.load_model(path)
 
 

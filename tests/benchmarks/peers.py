@@ -17,18 +17,20 @@ from tests.benchmarks.chains import chain_urdf
 from tests.robots import load_robot, robot_path
 
 Array = np.ndarray[Any, Any]
+CHAINS = ("chain", "plane")  # how names of chains begin
 
 
 def urdf(name: str) -> str:
-    """Text of a robot of example-robot-data, or of "chain10", "chain50", …"""
-    if name.startswith("chain"):
-        return chain_urdf(int(name.removeprefix("chain")))
+    """Text of a robot of example-robot-data, or of "chain10", "chain50", … or "plane10", … in a plane."""
+    kind, links = name[:5], name[5:]
+    if kind in CHAINS:
+        return chain_urdf(int(links), planar=kind == "plane")
     return robot_path(name).read_text("utf-8")
 
 
 def load(name: str) -> pysim.Model:
     """The robot in pysim; every joint a coordinate of its own."""
-    if not name.startswith("chain"):
+    if name[:5] not in CHAINS:
         return load_robot(name)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.urdf"
