@@ -161,10 +161,11 @@ void bind_model(py::module_& m) {
       .def_property_readonly(
           "tree_nv", &Model::tree_nv, "Numbers in v with those of joints that follow others.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
-      .def_property_readonly("planar",
-                             &Model::planar,
-                             "True if all joints keep their bodies in planes: turns about one normal and slides "
-                             "across it, each tree its own. Accelerations then take a third of the time.")
+      .def_property_readonly(
+          "planar",
+          &Model::planar,
+          "True if all joints keep their bodies in planes: turns about one normal and slides "
+          "across it, each tree its own. Accelerations then take a third of the time.")
       .def_property_readonly(
           "gravity",
           [](const Model& model) { return py::array_t<double>(3, model.gravity()); },

@@ -70,7 +70,9 @@ def spec(request, rng):
     roots = 2 if request.param == "two planes" else 1
     if roots == 2:
         kinds = ["revolute", "planar", *kinds]
-    return planar_tree(rng, kinds, chain=request.param == "chain", roots=roots, armature=len(kinds) != 6)
+    return planar_tree(
+        rng, kinds, chain=request.param == "chain", roots=roots, armature=len(kinds) != 6
+    )
 
 
 def inputs(model, rng, n):
