@@ -167,6 +167,11 @@ void bind_model(py::module_& m) {
           "True if all joints keep their bodies in planes: turns about one normal and slides "
           "across it, each tree its own. Accelerations then take a third of the time.")
       .def_property_readonly(
+          "flat",
+          &Model::flat,
+          "True if besides, hinges close loops in that one plane and nothing else does: they are "
+          "held there, too.")
+      .def_property_readonly(
           "gravity",
           [](const Model& model) { return py::array_t<double>(3, model.gravity()); },
           "Gravity in the world [m/s²].")

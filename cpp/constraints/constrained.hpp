@@ -77,6 +77,8 @@ struct ConstrainedMechanism {
     }
     if (passive && model.coupled) {
       f_ext = with_springs(factor, f_ext, w);
+    } else if (passive && model.flat) {
+      factor.flat.hang_springs();
     } else if (passive) {
       hang_springs(factor, [&](int b, const Force<S>& F) { factor.body[b].pA = factor.body[b].pA - F; });
     }

@@ -92,13 +92,14 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
   const S* tree_a = tree::tree_v(model, static_cast<const S*>(a), scratch);
   Force<S>* const wrench = scratch.template take<Force<S>>(model.bodies);
   for (int b = 0; b < model.bodies; ++b) wrench[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
-  add_loop_wrenches<S>(model, mechanism.factor.X_WB, mechanism.rows.W, lambda, wrench);
+  const Pose<S>* const X_WB = mechanism.factor.poses(q, scratch);
+  add_loop_wrenches<S>(model, X_WB, mechanism.rows.W, lambda, wrench);
   const auto d = dynamics::prepare_rnea_derivatives<S>(model, q, v, tree_a, wrench, scratch);
   own_torque_derivatives(model, d, q, v, passive, DerivativeMatrices<S>{n, D.q, D.v, D.M}, scratch);
 
   const RowSlopes<S> G = {D.q + n * n, D.v + n * n};
   for (int i = 0; i < rows * n; ++i) G.q[i] = G.v[i] = all<S>(0);
-  add_loop_slopes<S>(model, mechanism.factor.X_WB, mechanism.rows.W, lambda, phi, d, G, D.q, scratch);
+  add_loop_slopes<S>(model, X_WB, mechanism.rows.W, lambda, phi, d, G, D.q, scratch);
   add_relation_slopes<S>(model, own_q, own_v, a, lambda, G, D.q, scratch);
   return D;
 }

@@ -4,10 +4,12 @@
 //                                                        M⁻¹τ = L⁻ᵀ D⁻¹ y  (root to leaves)
 //
 // so that J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ with a row of Y for each row of J, and no nv × nv matrix is formed. Where
-// joints follow others, M on the independent coordinates is dense and L D Lᵀ is taken of that.
+// joints follow others, M on the independent coordinates is dense and L D Lᵀ is taken of that. A mechanism
+// that stays in one plane is factored there.
 #pragma once
 
 #include "constraints/acceleration.hpp"
+#include "constraints/planar_mechanism.hpp"
 
 namespace pysim::constraints {
 
@@ -32,21 +34,24 @@ struct FactoredMechanism {
   S* inv_D;                 ///< [own_nv]
   Force<S>* p;              ///< of the sweep to the root [bodies], at forks
   Motion<S>* acceleration;  ///< of the sweep to the leaves [bodies], at forks
+  PlanarMechanism<S> flat;  ///< in place of all these, of a flat model
 
-  FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
-    body = w.template take<AbaBody<S>>(m.bodies);
-    fork = w.template take<ArticulatedInertia<S>>(m.bodies);
-    X_WB = w.template take<Pose<S>>(m.bodies);
-    columns = w.template take<Motion<S>>(m.stored_columns);
-    elimination = w.template take<Elimination<S>>(m.nv);
+  FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m), flat(m, w) {
     dense = m.coupled ? w.template take<S>(std::ptrdiff_t{1} * m.own_nv * m.own_nv) : nullptr;
     inv_D = w.template take<S>(m.own_nv);
+    X_WB = w.template take<Pose<S>>(m.bodies);
+    if (m.flat) return;
     p = w.template take<Force<S>>(m.bodies);
     acceleration = w.template take<Motion<S>>(m.bodies);
+    body = w.template take<AbaBody<S>>(m.bodies);
+    fork = w.template take<ArticulatedInertia<S>>(m.bodies);
+    columns = w.template take<Motion<S>>(m.stored_columns);
+    elimination = w.template take<Elimination<S>>(m.nv);
   }
 
   /// Places the bodies and gives them their velocities, and the forces that these ask.
   void move(const S* q, const S* v, Workspace<S> w) {
+    if (model.flat) return flat.move(q, v, w);
     const tree::Turns<S> turns = tree::turns(model, q, w);
     dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, turns, true);
     place_in_world();
@@ -54,6 +59,7 @@ struct FactoredMechanism {
 
   /// Places the bodies and gives them their velocities, no more; keeps the factors.
   void place(const S* q, const S* v, Workspace<S> w) {
+    if (model.flat) return flat.move(q, v, w);
     const tree::Turns<S> turns = tree::turns(model, q, w);
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
@@ -76,11 +82,14 @@ struct FactoredMechanism {
         for (int i = 0; i < model.nv; ++i) sum[i] = tau[i] + force[i];
         tau = sum;
       }
+      if (model.flat) {
+        flat.accelerate(tau, f_ext, a);
+        return keep_pivots();
+      }
       for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) body[b].pA = body[b].pA - f_ext[b];
       dynamics::reduce_to_root(model, tau, body, fork, columns, elimination);
       dynamics::spread_acceleration(model, columns, elimination, body, a, true);
-      for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
-      return;
+      return keep_pivots();
     }
     S* const h = w.template take<S>(model.nv);
     dynamics::rnea(model, q, v, static_cast<const S*>(nullptr), f_ext, h, w);
@@ -99,18 +108,24 @@ struct FactoredMechanism {
     if (model.coupled) return factorise_dense(q, w);
     S* const none = w.template take<S>(model.nv);
     for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
-    dynamics::reduce_to_root(model, static_cast<const S*>(none), body, fork, columns, elimination);
-    for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
+    if (model.flat) {
+      flat.factorise(none);
+    } else {
+      dynamics::reduce_to_root(model, static_cast<const S*>(none), body, fork, columns, elimination);
+    }
+    keep_pivots();
   }
 
   /// The bodies' motion at v̇ = 0; keeps the factors.
   void kinematics(const S* q, const S* v, Workspace<S> w) {
     move(q, v, w);
+    if (model.flat) return flat.drift();
     spread_accelerations(nullptr);
   }
 
   /// y = L⁻¹ τ in place, for τ that is zero but for the coordinates of `way`, in their order.
   void forward(const tree::Way& way, S* y) {
+    if (model.flat) return flat.forward(way, y);
     if (model.coupled) {
       const int n = model.own_nv;
       for (int i = 0; i < n; ++i) {
@@ -144,6 +159,7 @@ struct FactoredMechanism {
 
   /// L⁻ᵀ D⁻¹ y in place.
   void backward(S* y) {
+    if (model.flat) return flat.backward(y);
     if (model.coupled) {
       const int n = model.own_nv;
       for (int i = n - 1; i >= 0; --i) {
@@ -170,7 +186,18 @@ struct FactoredMechanism {
     }
   }
 
+  /// X_WB of every body at q, where they were placed.
+  const Pose<S>* poses(const S* q, Workspace<S> w) {
+    if (model.flat) dynamics::forward_kinematics(model, q, X_WB, w);
+    return X_WB;
+  }
+
  private:
+  void keep_pivots() {
+    for (int i = 0; i < model.nv; ++i)
+      inv_D[i] = model.flat ? flat.elimination[i].inv_D : elimination[i].inv_D;
+  }
+
   void place_in_world() {
     for (int b = 0; b < model.bodies; ++b) {
       const int parent = model.joint[b].parent;

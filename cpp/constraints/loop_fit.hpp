@@ -65,7 +65,8 @@ template <class S>
 struct HingeFit {
   S cosine, sine;
 
-  explicit HingeFit(const Mat3<S>& R) : cosine(R.x.x + R.y.y), sine(R.x.y - R.y.x) {}
+  HingeFit(S cos, S sin) : cosine(cos), sine(sin) {}
+  explicit HingeFit(const Mat3<S>& R) : HingeFit(R.x.x + R.y.y, R.x.y - R.y.x) {}
 };
 
 /// e at the angle that fits, without its sine.
@@ -88,9 +89,8 @@ void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, LoopFit<S>
 /// Turns the φ of a hinge to where it fits; it keeps its whole turns, and stays as it is where it fits
 /// already.
 template <class S>
-void follow_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) {
+void follow_hinge(const ModelOf<S>& closure, int k, const HingeFit<S>& best, S* phi) {
   using Real = typename S::Real;
-  const HingeFit<S> best(X_AB.R);
   S& angle = phi[closure.joint[k].q];
   const S left = simd::atan2(best.sine, best.cosine) - angle;
   const S turns = left * all<S>(Real(0.15915494309189533577));

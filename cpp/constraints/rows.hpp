@@ -5,29 +5,9 @@
 
 #include "constraints/factored_mechanism.hpp"
 #include "constraints/loop_closure.hpp"
+#include "constraints/planar_rows.hpp"
 
 namespace pysim::constraints {
-
-template <class S>
-struct Rows {
-  S* g;         ///< [rows] [m, rad]
-  S* gd;        ///< [rows] ġ
-  S* gdd;       ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
-  S* J;         ///< (rows, own_nv): of each row the coordinates of its way, in their order
-  Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in the engine's frame B
-};
-
-template <class S>
-Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>& w) {
-  const std::ptrdiff_t rows = model.rows;
-  Rows<S> r;
-  r.g = w.template take<S>(rows);
-  r.gd = w.template take<S>(rows);
-  r.gdd = with_accelerations ? w.template take<S>(rows) : nullptr;
-  r.J = w.template take<S>(rows * model.own_nv);
-  r.W = w.template take<Force<S>>(rows);
-  return r;
-}
 
 template <class S>
 PYSIM_INLINE Pose<S> stored_pose(const typename S::Parameter* numbers) {
@@ -142,6 +122,10 @@ void evaluate_rows(const ModelOf<S>& model,
                    Workspace<S> w) {
   for (int k = 0; k < model.loops; ++k) {
     const Loop& loop = model.loop[k];
+    if (model.flat) {
+      planar_rows(model, k, factor.flat, r, with_jacobian);
+      continue;
+    }
     Pose<S> X_WF;
     const RelativeMotion<S> motion = relative_motion(model, k, factor, r.gdd != nullptr, X_WF);
     LoopRows<S> rows;
@@ -164,7 +148,10 @@ void follow_hinges(const ModelOf<S>& model, const FactoredMechanism<S>& factor, 
     const bool hinge =
         model.loop[k].kind == LoopKind::joint && model.closure->joint[k].shape == tree::Shape::revolute;
     Pose<S> X_WF;
-    if (hinge) follow_hinge(*model.closure, k, relative_motion(model, k, factor, false, X_WF).X_AB, phi);
+    if (!hinge) continue;
+    const HingeFit<S> fit = model.flat ? planar_fit(model, k, factor.flat)
+                                       : HingeFit<S>(relative_motion(model, k, factor, false, X_WF).X_AB.R);
+    follow_hinge(*model.closure, k, fit, phi);
   }
 }
 

@@ -31,16 +31,19 @@ using spatial::Vec2;
 template <class S>
 struct PlanarBody {
   Vec2<S> d;          ///< from the parent's origin
-  Vec2<S> c;          ///< acceleration of the origin that no q̈ gives; of forks after pass 3 all of it
+  Vec2<S> c;          ///< acceleration of the origin that no q̈ gives
   Vec2<S> moment;     ///< R mc
   PlanarForce<S> pA;  ///< of forks with the children that have arrived
-  S w;                ///< ω; of forks after pass 3 its rate
+  S w;                ///< ω
+  Vec2<S> a;          ///< of forks after pass 3
+  S alpha;
 };
 
 /// One coordinate, between passes 2 and 3.
 template <class S>
 struct PlanarElimination {
-  PlanarForce<S> K;
+  PlanarForce<S> K;  ///< of a hinge K.t is 1, and not stored
+  S inv_D;
   S a;            ///< D⁻¹ u
   Vec2<S> slide;  ///< R_P e
 };
@@ -93,7 +96,7 @@ void spread_planar_velocity(const ModelOf<S>& model,
     }
     B.d = d;
     if (tree::turns_in_plane(joint)) w = fma(all<S>(own.sense), v[joint.v + slides], w);
-    if (joint.fork >= 0) B.w = w;
+    B.w = w;
     B.moment = spatial::turn(turns.sin[b], turns.cos[b], all2<S>(own.moment));
     B.pA = {-(w * w) * B.moment, all<S>(0)};
     if (f_ext != nullptr)
@@ -117,6 +120,7 @@ PYSIM_INLINE void eliminate_hinge(const PlanarBody<S>& B,
   const Vec2<S> across = quarter_turn(B.d), U = IA.h;
   const PlanarForce<S> moved = IA * across;
   const S s = moved.t, inv_D = all<S>(1) / IA.I;
+  E.inv_D = inv_D;
   const S u = dot_subtract(U, B.c, torque) - pA.t;
   const Vec2<S> f = multiply_add(IA, B.c, pA.f);
   E.K.f = inv_D * U;
@@ -149,6 +153,7 @@ PYSIM_INLINE void eliminate_planar_columns(const ModelOf<S>& model,
     const S inv_D = all<S>(1) / ((turns ? U.t : dot(E.slide, U.f)) + all<S>(model.armature[k]));
     const S u = turns ? fms(sense, tau[k], pA.t) : tau[k] - dot(E.slide, pA.f);
     E.K = inv_D * U;
+    E.inv_D = inv_D;
     E.a = inv_D * u;
     IA = minus_outer(IA, E.K, U);
     pA = fma(u, E.K, pA);
@@ -193,12 +198,13 @@ void reduce_planar(const ModelOf<S>& model,
   }
 }
 
-/// Pass 3 of 3.
+/// Pass 3 of 3. Leaves the accelerations of forks, or of `every` body, gravity included.
 template <class S>
 void spread_planar_acceleration(const ModelOf<S>& model,
                                 const PlanarElimination<S>* elimination,
                                 PlanarBody<S>* body,
-                                S* a) {
+                                S* a,
+                                bool every = false) {
   Vec2<S> acc;
   S turning;
   for (int b = 0; b < model.bodies; ++b) {
@@ -209,8 +215,8 @@ void spread_planar_acceleration(const ModelOf<S>& model,
       acc = -all2<S>(model.plane[b].gravity);
       turning = all<S>(0);
     } else if (joint.parent < b - 1) {
-      acc = body[joint.parent].c;
-      turning = body[joint.parent].w;
+      acc = body[joint.parent].a;
+      turning = body[joint.parent].alpha;
     }
     acc = fma(turning, quarter_turn(B.d), acc);
     const int slides = tree::slides(joint);
@@ -227,9 +233,9 @@ void spread_planar_acceleration(const ModelOf<S>& model,
       turning = turned;
     }
     acc = acc + B.c;
-    if (joint.fork >= 0) {
-      B.c = acc;
-      B.w = turning;
+    if (joint.fork >= 0 || every) {
+      B.a = acc;
+      B.alpha = turning;
     }
   }
 }

@@ -43,6 +43,8 @@ Model::Model(const std::vector<JointDescription>& joints, const double gravity[3
   view_programs(float_);
   float_.constants = rounded(double_.constants);
   float_.plane = rounded(double_.plane);
+  float_.plane_loops = rounded(double_.plane_loops);
+  float_.plane_springs = rounded(double_.plane_springs);
   float_.loop_constants = rounded(double_.loop_constants);
   float_.relations = rounded(double_.relations);
   float_.terms = rounded(double_.terms);
@@ -179,10 +181,13 @@ ModelView<Real> Model::view() const {
   view.joint_forces = joint_forces_;
   view.planar = planar_;
   view.in_plane = planar_ ? 1 : 0;
+  view.flat = flat_;
   copy_numbers(gravity_, 3, view.gravity);
   view.joint = joints_.data();
   view.constants = n.constants.data();
   view.plane = n.plane.data();
+  view.plane_loop = n.plane_loops.data();
+  view.plane_spring = n.plane_springs.data();
   view.armature = n.armature.data();
   view.passive = n.passive.data();
   view.coupling_q = n.coupling_q.data();

@@ -81,6 +81,8 @@ struct ModelNumbers {
   std::vector<ProgramView<Real>> programs;
   std::vector<Constants<Real>> constants;
   std::vector<PlaneBody<Real>> plane;
+  std::vector<PlaneLoop<Real>> plane_loops;
+  std::vector<PlaneSpring<Real>> plane_springs;
   std::vector<Real> armature;
   std::vector<Passive<Real>> passive;
   std::vector<Coupling<Real>> coupling_q, coupling_v;
@@ -120,6 +122,7 @@ class Model {
   int callback_numbers() const { return callback_numbers_; }
   int rows() const { return rows_; }
   bool planar() const { return planar_; }
+  bool flat() const { return flat_; }
   const std::vector<Loop>& loops() const { return loops_; }
   int loop_nq() const;
 
@@ -160,6 +163,8 @@ class Model {
   using NeutralPose = std::array<double, 12>;
   std::vector<NeutralPose> neutral_poses() const;
   void find_planes();
+  bool is_flat() const;
+  void lay_flat(const std::vector<NeutralPose>& poses, const double axes[9]);
   PlaneBody<double> plane_body(std::size_t b,
                                const double axes[9],
                                const double pose[12],
@@ -203,7 +208,7 @@ class Model {
   std::vector<Shared> shared_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
   int force_registers_ = 0;                 ///< of the longest force program
-  bool coupled_ = false, turned_ = false, joint_forces_ = false, planar_ = false;
+  bool coupled_ = false, turned_ = false, joint_forces_ = false, planar_ = false, flat_ = false;
 };
 
 }  // namespace pysim::tree

@@ -111,6 +111,21 @@ struct PlaneBody {
   Real gravity[2];          ///< [m/s²]
 };
 
+/// Where a hinge closes a loop in the plane: its ends on the axes of their bodies, and the axes of the loop's
+/// frames A and B.
+template <class Real>
+struct PlaneLoop {
+  Real at_a[2], at_b[2];
+  Real axes_a[4], axes_b[4];  ///< x, y
+};
+
+/// The ends of a spring on the plane's axes, and how far they are apart across the plane.
+template <class Real>
+struct PlaneSpring {
+  Real at_a[2], at_b[2];
+  Real across;
+};
+
 /// Passive generalised forces of one coordinate of v.
 template <class Real>
 struct Passive {
@@ -209,6 +224,7 @@ struct Structure {
   bool turned;           ///< some body frame was turned
   bool planar;           ///< all bodies move in planes
   bool some_planar;      ///< of the worlds of a pack, some do and some do not: `in_plane` tells
+  bool flat;             ///< all bodies move in one plane, and hinges close loops there, nothing else does
   bool joint_forces;     ///< some joint has damping, a spring, friction, a limit or a force of its own
   const Joint* joint;    ///< [bodies]
   const Block* run;      ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
@@ -237,6 +253,8 @@ struct ModelView : Structure {
   Real in_plane;                              ///< 1 where all bodies move in planes, else 0
   const Constants<Real>* constants;           ///< [bodies]
   const PlaneBody<Real>* plane;               ///< [bodies] where they move in planes
+  const PlaneLoop<Real>* plane_loop;          ///< [loops] of a flat model
+  const PlaneSpring<Real>* plane_spring;      ///< [springs] of a flat model
   const Real* armature;                       ///< [nv], of the tree
   const Passive<Real>* passive;               ///< [nv], of the tree
   const Coupling<Real>* coupling_q;           ///< [nq] for real coordinates

@@ -1,8 +1,9 @@
 // Which trees keep their bodies in planes, and the numbers that planar_aba.hpp reads of those.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
-#include "tree/model.hpp"
+#include "tree/closure.hpp"
 #include "tree/turning.hpp"
 
 namespace pysim::tree {
@@ -48,18 +49,24 @@ std::vector<Model::NeutralPose> Model::neutral_poses() const {
 }
 
 /// The first axis that a tree turns about is the normal of its plane; a tree that turns about none has none.
+/// Trees in parallel planes share their axes.
 void Model::find_planes() {
   const std::vector<NeutralPose> poses = neutral_poses();
   double_.plane.assign(joints_.size(), {});
   planar_ = !coupled_ && !joints_.empty();
+  flat_ = planar_ && is_flat();
+  double axes[9] = {};
   for (std::size_t root = 0; root < joints_.size() && planar_;) {
     const auto end = static_cast<std::size_t>(joints_[root].end);
     std::size_t first = root;
     while (first < end && !turns(joints_[first])) ++first;
     planar_ = first < end;
-    if (!planar_) return;
-    double axes[9];
-    turn_to(&poses[first][6], axes);
+    if (!planar_) break;
+    const double* normal = &poses[first][6];
+    if (root == 0 || across(axes + 6, normal) > parallel) {
+      flat_ = flat_ && root == 0;
+      turn_to(normal, axes);
+    }
     for (std::size_t b = root; b < end; ++b) {
       planar_ = planar_ && keeps_to(axes + 6, joints_[b], &poses[b][6]);
       const int parent = joints_[b].parent;
@@ -67,6 +74,50 @@ void Model::find_planes() {
       double_.plane[b] = plane_body(b, axes, poses[b].data(), above);
     }
     root = end;
+  }
+  flat_ = flat_ && planar_;
+  if (flat_) lay_flat(poses, axes);
+}
+
+/// Whether there are loops, and every one is a hinge that holds positions across its axis and nothing else.
+bool Model::is_flat() const {
+  if (loops_.empty()) return false;
+  for (std::size_t k = 0; k < loops_.size(); ++k) {
+    const Loop& loop = loops_[k];
+    const bool hinge = loop.kind == LoopKind::joint && closure_->model.joints()[k].shape == Shape::revolute;
+    if (!hinge || std::any_of(loop.kept, loop.kept + loop.rows, [](int i) { return i > 1; })) return false;
+  }
+  return true;
+}
+
+/// Ends of loops and springs on the plane's axes.
+void Model::lay_flat(const std::vector<NeutralPose>& poses, const double axes[9]) {
+  static const NeutralPose world = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+  const auto pose = [&](int body) { return body < 0 ? world.data() : poses[std::size_t(body)].data(); };
+  const auto lay = [axes](const double* R, const double* a, double* to) {
+    double turned[3];
+    times(R, a, 1, turned);
+    to[0] = dot(axes, turned), to[1] = dot(axes + 3, turned);
+    return dot(axes + 6, turned);
+  };
+  for (std::size_t k = 0; k < loops_.size(); ++k) {
+    const LoopConstants<double>& loop = double_.loop_constants[k];
+    PlaneLoop<double> flat = {};
+    for (const auto& [body, at, origin, directions] :
+         {std::tuple{loops_[k].a, loop.at_a, flat.at_a, flat.axes_a},
+          std::tuple{loops_[k].b, loop.at_b, flat.at_b, flat.axes_b}}) {
+      lay(pose(body), at + 9, origin);
+      lay(pose(body), at, directions);
+      lay(pose(body), at + 3, directions + 2);
+    }
+    double_.plane_loops.push_back(flat);
+  }
+  for (const Spring<double>& spring : double_.springs) {
+    PlaneSpring<double> flat = {};
+    const double *const a = pose(spring.a), *const b = pose(spring.b);
+    const double at_a = lay(a, spring.at_a, flat.at_a), at_b = lay(b, spring.at_b, flat.at_b);
+    flat.across = at_b + dot(axes + 6, b + 9) - at_a - dot(axes + 6, a + 9);
+    double_.plane_springs.push_back(flat);
   }
 }
 

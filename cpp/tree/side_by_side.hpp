@@ -32,6 +32,10 @@ struct SideBySide {
     for (int i = 0; i < 3; ++i) model.gravity[i] = each([i](const World& m) { return m.gravity[i]; });
     model.constants = records<Constants>(&World::constants, first.bodies);
     if (model.planar || model.some_planar) model.plane = records<PlaneBody>(&World::plane, first.bodies);
+    if (model.flat) {
+      model.plane_loop = records<PlaneLoop>(&World::plane_loop, first.loops);
+      model.plane_spring = records<PlaneSpring>(&World::plane_spring, first.springs);
+    }
     model.armature = numbers([](const World& m) { return m.armature; }, first.nv);
     model.passive = records<Passive>(&World::passive, first.nv);
     model.coupling_q = couplings(&World::coupling_q, first.nq);

@@ -12,56 +12,14 @@ import pytest
 
 import pysim
 from pysim.compile import compile_model
-from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.scene.spec import BodySpec
 from tests.dynamics.random_states import close, states
 from tests.oracles import tree as oracle
-from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta
-from tests.oracles.spatial import inverse, pose, quaternion_exp, quaternion_rotation, rotation
+from tests.oracles.mechanisms import make_joint, random_theta
+from tests.oracles.planar import KINDS, planar_tree
 
-KINDS = ["revolute", "planar", "revolute", "prismatic", "revolute", "revolute", "prismatic"]
 BATCHES = [1, 3, 8, 19]  # below, across and above every pack width
 TILT = 1e-12  # [rad]
-
-
-def tilted_to(rng, z):
-    """A random rotation whose third column is z."""
-    x = np.cross(z, rng.normal(size=3))
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
-
-
-def body_frame(rng, kind, n):
-    """Where a joint is in the world at q = 0, and its axis in its own frame: along ±n, or across n for a slide."""
-    sense = rng.choice([-1.0, 1.0])
-    if kind == "planar":
-        return tilted_to(rng, sense * n), np.array([0.0, 0.0, 1.0])
-    R = quaternion_rotation(quaternion_exp(rng.normal(size=3)))
-    axis = tilted_to(rng, n)[:, 0] if kind == "prismatic" else sense * n
-    return R, R.T @ axis
-
-
-def planar_tree(rng, kinds=KINDS, *, chain=False, roots=1, tilt=0.0, armature=True):
-    """Bodies anywhere before and behind the plane of their tree, in frames turned anyhow."""
-    bodies, joints, normals, frames = [], [], [], []
-    for k, kind in enumerate(kinds):
-        parent = -1 if k < roots else k - 1 if chain else int(rng.integers(k))
-        n = rng.normal(size=3) if parent < 0 else normals[parent]
-        n = n / np.linalg.norm(n)
-        R, axis = body_frame(rng, kind, n)
-        X = pose(R, rng.normal(size=3))
-        if k == len(kinds) - 1:
-            axis = rotation(np.cross(axis, [0.6, -0.48, 0.64]), tilt) @ axis
-        at = X if parent < 0 else inverse(frames[parent]) @ X
-        size = 3 if kind == "planar" else 1
-        # rotors on some joints: the engine knows joints without as hinges
-        rotors = {"armature": rng.uniform(0.1, 0.5, size)} if armature and k % 3 else {}
-        name = "world" if parent < 0 else f"body{parent}"
-        joints.append(make_joint(f"joint{k}", kind, name, f"body{k}", at, axis, **rotors))
-        bodies.append(BodySpec(f"body{k}", random_theta(rng), where=f"test: body{k}"))
-        normals.append(n)
-        frames.append(X)
-    gravity = GRAVITY + rng.normal(size=3)
-    return ModelSpec("planar", gravity, tuple(bodies), tuple(joints), (), "test")
 
 
 @pytest.fixture(params=["tree", "chain", "two planes", "hinges"])

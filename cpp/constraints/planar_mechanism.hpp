@@ -1,0 +1,218 @@
+// A mechanism that moves in one plane at one state, factored, and its motion: what factored_mechanism.hpp is
+// in space, in three numbers for six and on axes that do not turn.
+#pragma once
+
+#include "dynamics/planar_aba.hpp"
+#include "dynamics/springs.hpp"
+
+namespace pysim::constraints {
+
+using dynamics::PlanarBody;
+using dynamics::PlanarElimination;
+using simd::all;
+using simd::fma;
+using simd::fms;
+using simd::fnma;
+using spatial::all2;
+using spatial::Force;
+using spatial::PlanarForce;
+using spatial::PlanarInertia;
+using spatial::quarter_turn;
+using spatial::Vec2;
+using spatial::Vec3;
+using tree::Joint;
+using tree::ModelOf;
+using tree::Workspace;
+
+/// A body's origin in the plane.
+template <class S>
+struct PlanarPlace {
+  Vec2<S> r, v;
+};
+
+/// Acceleration of a body's origin, and of its turn.
+template <class S>
+struct PlanarRate {
+  Vec2<S> a;
+  S alpha;
+};
+
+/// A point of a body: place, velocity, acceleration, and the body's turning.
+template <class S>
+struct PlanarPoint {
+  Vec2<S> arm;  ///< from the body's origin
+  Vec2<S> r, v, a;
+  S w, alpha;
+};
+
+/// All of it stays empty unless the model is flat.
+template <class S>
+struct PlanarMechanism {
+  const ModelOf<S>& model;
+  PlanarBody<S>* body = nullptr;
+  PlanarPlace<S>* place = nullptr;
+  PlanarInertia<S>* fork = nullptr;
+  PlanarElimination<S>* elimination = nullptr;
+  PlanarForce<S>* push = nullptr;    ///< of a sweep to the root, at forks
+  PlanarRate<S>* rate = nullptr;     ///< of a sweep to the leaves, at forks
+  S *sin = nullptr, *cos = nullptr;  ///< [bodies]
+
+  PlanarMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
+    if (!m.flat) return;
+    body = w.template take<PlanarBody<S>>(m.bodies);
+    place = w.template take<PlanarPlace<S>>(m.bodies);
+    fork = w.template take<PlanarInertia<S>>(m.bodies);
+    elimination = w.template take<PlanarElimination<S>>(m.nv);
+    push = w.template take<PlanarForce<S>>(m.bodies);
+    rate = w.template take<PlanarRate<S>>(m.bodies);
+    sin = w.template take<S>(m.bodies);
+    cos = w.template take<S>(m.bodies);
+  }
+
+  /// Places the bodies, gives them their velocities, and the forces that these ask; keeps the factors, but
+  /// for the directions of slides.
+  void move(const S* q, const S* v, Workspace<S> w) {
+    const tree::Turns<S> turns = tree::planar_turns(model, q, w);
+    for (int b = 0; b < model.bodies; ++b) sin[b] = turns.sin[b], cos[b] = turns.cos[b];
+    dynamics::spread_planar_velocity<S>(model, q, v, nullptr, turns, body, elimination);
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      PlanarPlace<S>& at = place[b];
+      at = {body[b].d, spatial::zero2<S>()};
+      if (joint.parent >= 0) {
+        const PlanarPlace<S>& P = place[joint.parent];
+        at = {P.r + body[b].d, fma(body[joint.parent].w, quarter_turn(body[b].d), P.v)};
+      }
+      for (int i = 0; i < tree::slides(joint); ++i) {
+        at.v = fma(v[joint.v + i], elimination[joint.v + i].slide, at.v);
+      }
+    }
+  }
+
+  /// After `move`, factors M(q); leaves a = M⁻¹ (tau − h(q, v)) and the bodies' accelerations.
+  void accelerate(const S* tau, const Force<S>* f_ext, S* a) {
+    for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) {
+      body[b].pA = fma(all<S>(-1), dynamics::in_plane(model, b, sin[b], cos[b], f_ext[b]), body[b].pA);
+    }
+    factorise(tau);
+    dynamics::spread_planar_acceleration(model, elimination, body, a, true);
+  }
+
+  void factorise(const S* tau) { dynamics::reduce_planar(model, tau, body, fork, elimination); }
+
+  /// The bodies' accelerations at v̇ = 0.
+  void drift() {
+    for (int b = 0; b < model.bodies; ++b) {
+      const int parent = model.joint[b].parent;
+      PlanarBody<S>& B = body[b];
+      B.alpha = parent < 0 ? all<S>(0) : body[parent].alpha;
+      const Vec2<S> carried = parent < 0 ? -all2<S>(model.plane[b].gravity) : body[parent].a;
+      B.a = fma(B.alpha, quarter_turn(B.d), carried) + B.c;
+    }
+  }
+
+  /// y = L⁻¹ τ in place, for τ that is zero but for the coordinates of `way`, in their order.
+  void forward(const tree::Way& way, S* y) {
+    const int* bodies = model.way + way.first;
+    const PlanarForce<S> none = {spatial::zero2<S>(), all<S>(0)};
+    for (int n = 0; n < way.count; ++n) {
+      if (model.joint[bodies[n]].fork >= 0) push[bodies[n]] = none;
+    }
+    PlanarForce<S> F = none;
+    for (int n = 0; n < way.count; ++n) {
+      const int b = bodies[n];
+      const Joint& joint = model.joint[b];
+      if (joint.fork >= 0) {
+        F = push[b];
+      } else if (joint.leaf || (n > 0 && bodies[n - 1] != b + 1)) {  // nothing comes from a child
+        F = none;
+      }
+      const int slides = tree::slides(joint);
+      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
+        const PlanarElimination<S>& E = elimination[joint.v + i];
+        if (i < slides) {
+          *y -= dot(E.slide, F.f);
+          F = fma(*y, E.K, F);
+          continue;
+        }
+        const S sense = all<S>(model.plane[b].sense), carried = F.t;
+        *y = fnma(sense, F.t, *y);
+        F.f = fma(sense * *y, E.K.f, F.f);
+        F.t = joint.hinge ? carried + sense * *y : fma(sense * *y, E.K.t, carried);
+      }
+      if (joint.parent < 0) continue;
+      F = translate(body[b].d, F);
+      if (model.joint[joint.parent].fork >= 0) push[joint.parent] = push[joint.parent] + F;
+    }
+  }
+
+  /// L⁻ᵀ D⁻¹ y in place.
+  void backward(S* y) {
+    PlanarRate<S> acc;
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      const int slides = tree::slides(joint);
+      if (joint.parent < 0) {
+        acc = {spatial::zero2<S>(), all<S>(0)};
+      } else {
+        if (joint.parent < b - 1) acc = rate[joint.parent];
+        acc.a = fma(acc.alpha, quarter_turn(body[b].d), acc.a);
+      }
+      for (int i = 0; i < joint.nv; ++i) {
+        const PlanarElimination<S>& E = elimination[joint.v + i];
+        S& own = y[joint.v + i];
+        const S along = dot_add(E.K.f, acc.a, joint.hinge ? acc.alpha : E.K.t * acc.alpha);
+        if (i < slides) {
+          own = fms(E.inv_D, own, along);
+          acc.a = fma(own, E.slide, acc.a);
+        } else {
+          const S sense = all<S>(model.plane[b].sense);
+          own = fnma(sense, along, E.inv_D * own);
+          acc.alpha = fma(sense, own, acc.alpha);
+        }
+      }
+      if (joint.fork >= 0) rate[b] = acc;
+    }
+  }
+
+  /// A point of a body, or of the world (−1), `at` its axes; accelerations as they were found last.
+  PlanarPoint<S> point(int b, const Vec2<S>& at, bool with_acceleration) const {
+    const S o = all<S>(0);
+    if (b < 0) return {at, at, spatial::zero2<S>(), -all2<S>(model.plane[0].gravity), o, o};
+    const PlanarBody<S>& B = body[b];
+    const Vec2<S> arm = turned(b, at), across = quarter_turn(arm);
+    PlanarPoint<S> p = {arm, place[b].r + arm, fma(B.w, across, place[b].v), {o, o}, B.w, o};
+    if (!with_acceleration) return p;
+    p.alpha = B.alpha;
+    p.a = fnma(B.w * B.w, arm, fma(B.alpha, across, B.a));
+    return p;
+  }
+
+  /// A vector on the axes of body b, on the plane's.
+  Vec2<S> turned(int b, const Vec2<S>& own) const { return b < 0 ? own : spatial::turn(sin[b], cos[b], own); }
+
+  /// f, on the plane's axes, pulls body b at the end of `arm`.
+  void pull(int b, const Vec2<S>& arm, const Vec2<S>& f) {
+    if (b < 0) return;
+    body[b].pA.f = body[b].pA.f - f;
+    body[b].pA.t -= dot(quarter_turn(arm), f);
+  }
+
+  /// Every spring and damper pulls the bodies at its ends, after `move`.
+  void hang_springs() {
+    for (int k = 0; k < model.springs; ++k) {
+      const auto& spring = model.spring[k];
+      const auto& flat = model.plane_spring[k];
+      const PlanarPoint<S> a = point(spring.a, all2<S>(flat.at_a), false);
+      const PlanarPoint<S> b = point(spring.b, all2<S>(flat.at_b), false);
+      const S o = all<S>(0);
+      const Vec3<S> f = dynamics::spring_pull<S>(spring,
+                                                 {{a.r.x, a.r.y, o}, {a.v.x, a.v.y, o}},
+                                                 {{b.r.x, b.r.y, all<S>(flat.across)}, {b.v.x, b.v.y, o}});
+      pull(spring.a, a.arm, {f.x, f.y});
+      pull(spring.b, b.arm, {-f.x, -f.y});
+    }
+  }
+};
+
+}  // namespace pysim::constraints

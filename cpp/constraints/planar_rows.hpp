@@ -1,0 +1,73 @@
+// Rows of the hinges that close loops in a plane. Of a loop from a point A of body a to a point B of body b,
+// D = p_B − p_A:
+//
+//     u = v_B − v_A − ω_a n × D     u̇ = a_B − a_A − α_a n × D − ω_a n × Ḋ
+//     g = e·D      ġ = e·u      g̈ = e·(u̇ − ω_b n × u)       e = x and y of frame B
+#pragma once
+
+#include "constraints/loop_fit.hpp"
+#include "constraints/planar_mechanism.hpp"
+#include "constraints/row_numbers.hpp"
+
+namespace pysim::constraints {
+
+using tree::Loop;
+
+/// J of one row along e, of a force at the point r.
+template <class S>
+void planar_jacobian(
+    const PlanarMechanism<S>& flat, const Loop& loop, const Vec2<S>& r, const Vec2<S>& e, S* J) {
+  const auto& model = flat.model;
+  for (int m = 0; m < model.row_way[loop.row].nv; ++m) J[m] = all<S>(0);
+  for (int a = loop.a, b = loop.b; a != b;) {
+    const bool along_b = b > a;
+    int& body = along_b ? b : a;
+    const Joint& joint = model.joint[body];
+    const int slides = tree::slides(joint);
+    for (int i = joint.nv - 1; i >= 0; --i, ++J) {
+      const S entry = i < slides
+                          ? dot(flat.elimination[joint.v + i].slide, e)
+                          : all<S>(model.plane[body].sense) * dot(quarter_turn(r - flat.place[body].r), e);
+      *J = along_b ? entry : -entry;
+    }
+    body = joint.parent;
+  }
+}
+
+/// How the frames of loop k are turned against each other in the plane.
+template <class S>
+HingeFit<S> planar_fit(const ModelOf<S>& model, int k, const PlanarMechanism<S>& flat) {
+  const Loop& loop = model.loop[k];
+  const auto& ends = model.plane_loop[k];
+  const auto turned = [&](int body, const auto* axis) { return flat.turned(body, all2<S>(axis)); };
+  const Vec2<S> xA = turned(loop.a, ends.axes_a), yA = turned(loop.a, ends.axes_a + 2);
+  const Vec2<S> xB = turned(loop.b, ends.axes_b), yB = turned(loop.b, ends.axes_b + 2);
+  return {dot(xA, xB) + dot(yA, yB), dot(yA, xB) - dot(xA, yB)};
+}
+
+/// Rows of loop k in the plane, those it keeps.
+template <class S>
+void planar_rows(
+    const ModelOf<S>& model, int k, const PlanarMechanism<S>& flat, const Rows<S>& r, bool with_jacobian) {
+  const Loop& loop = model.loop[k];
+  const auto& ends = model.plane_loop[k];
+  const bool accelerated = r.gdd != nullptr;
+  const PlanarPoint<S> A = flat.point(loop.a, all2<S>(ends.at_a), accelerated);
+  const PlanarPoint<S> B = flat.point(loop.b, all2<S>(ends.at_b), accelerated);
+  const Vec2<S> D = B.r - A.r, across = quarter_turn(D), D_rate = B.v - A.v;
+  const Vec2<S> u = fnma(A.w, across, D_rate);
+  const Vec2<S> u_rate = fnma(A.w, quarter_turn(D_rate), fnma(A.alpha, across, B.a - A.a));
+  const Vec2<S> seen = fnma(B.w, quarter_turn(u), u_rate);
+  const S o = all<S>(0), one = all<S>(1);
+  for (int n = 0; n < loop.rows; ++n) {
+    const int at = loop.row + n, kept = loop.kept[n];
+    const Vec2<S> e = flat.turned(loop.b, all2<S>(ends.axes_b + 2 * kept));
+    r.W[at] = {{kept == 0 ? one : o, kept == 1 ? one : o, o}, spatial::zero3<S>()};
+    r.g[at] = dot(e, D);
+    r.gd[at] = dot(e, u);
+    if (accelerated) r.gdd[at] = dot(e, seen);
+    if (with_jacobian) planar_jacobian(flat, loop, B.r, e, r.J + at * model.own_nv);
+  }
+}
+
+}  // namespace pysim::constraints

@@ -1,0 +1,35 @@
+// What is known of the rows of the constraints at one state.
+#pragma once
+
+#include "spatial/motion.hpp"
+#include "tree/model_view.hpp"
+#include "tree/workspace.hpp"
+
+namespace pysim::constraints {
+
+using spatial::Force;
+using tree::ModelOf;
+using tree::Workspace;
+
+template <class S>
+struct Rows {
+  S* g;         ///< [rows] [m, rad]
+  S* gd;        ///< [rows] ġ
+  S* gdd;       ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
+  S* J;         ///< (rows, own_nv): of each row the coordinates of its way, in their order
+  Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in the engine's frame B
+};
+
+template <class S>
+Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>& w) {
+  const std::ptrdiff_t rows = model.rows;
+  Rows<S> r;
+  r.g = w.template take<S>(rows);
+  r.gd = w.template take<S>(rows);
+  r.gdd = with_accelerations ? w.template take<S>(rows) : nullptr;
+  r.J = w.template take<S>(rows * model.own_nv);
+  r.W = w.template take<Force<S>>(rows);
+  return r;
+}
+
+}  // namespace pysim::constraints

@@ -1,0 +1,156 @@
+"""Hinges that close loops in a plane: the oracle is the dense KKT system in space of tests/oracles/loops.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.compile import compile_model
+from pysim.loops import (
+    constrained_aba,
+    constrained_aba_derivatives,
+    constraint_forces,
+    constraint_residual,
+    constraints,
+    project,
+)
+from pysim.scene.spec import ModelSpec, SpringSpec
+from tests.oracles.loops import Loops
+from tests.oracles.planar import hinge_loop, planar_tree
+from tests.oracles.tree import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+FOUR_BAR = Path(__file__).parents[2] / "scenes" / "four_bar.toml"
+KINDS = (
+    "revolute",
+    "revolute",
+    "prismatic",
+    "revolute",
+    "planar",
+    "revolute",
+    "revolute",
+    "prismatic",
+)
+ENDS = {
+    "of two bodies": [("body1", "body7")],
+    "of later to earlier": [("body7", "body2")],
+    "to the world": [("body6", "world"), ("world", "body4")],
+    "two": [("body2", "body5"), ("body3", "body7")],
+}
+
+
+@pytest.fixture(params=[(1, False), (1, True), (2, False)], ids=["tree", "chain", "two trees"])
+def form(request: pytest.FixtureRequest) -> tuple[int, bool]:
+    roots: tuple[int, bool] = request.param
+    return roots
+
+
+def mechanism(
+    rng: np.random.Generator, form: tuple[int, bool], ends: list[tuple[str, str]]
+) -> tuple[ModelSpec, Array]:
+    normal = rng.normal(size=3)
+    roots, chain = form
+    spec = planar_tree(rng, KINDS, normal=normal, roots=roots, chain=chain)
+    q = rng.uniform(-2, 2, Tree(spec).own_nq)
+    loops = tuple(hinge_loop(rng, spec, q, a, b, normal) for a, b in ends)
+    return replace(spec, loops=loops), q
+
+
+@pytest.mark.parametrize("ends", ENDS.values(), ids=ENDS)
+def test_accelerations_and_forces_are_those_of_the_dense_system_in_space(
+    ends: list[tuple[str, str]], form: tuple[int, bool], rng: np.random.Generator, isa: str
+) -> None:
+    spec, q = mechanism(rng, form, ends)
+    model, oracle = compile_model(spec), Loops(spec)
+    assert model.flat
+    v = project(model, q, rng.normal(size=model.nv)).v
+    tau, f_ext = rng.normal(size=model.nv), rng.normal(size=(model.nbodies, 6))
+
+    a = constrained_aba(model, q, v, tau, f_ext)
+    pull = constraints(model, q).jacobian.T @ constraint_forces(model, q, v, tau, f_ext)
+
+    expected, forces = oracle.acceleration(q, v, tau, f_ext)
+    assert np.abs(constraint_residual(model, q)).max() < 1e-12
+    assert np.abs(oracle.jacobian(q) @ v).max() < 1e-11
+    np.testing.assert_allclose(a, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+    np.testing.assert_allclose(pull, forces, rtol=0, atol=1e-7 * max(np.abs(forces).max(), 1))
+
+
+@pytest.mark.parametrize("ends", ENDS.values(), ids=ENDS)
+def test_a_disturbed_mechanism_closes_again_where_the_definition_says(
+    ends: list[tuple[str, str]], form: tuple[int, bool], rng: np.random.Generator
+) -> None:
+    spec, q = mechanism(rng, form, ends)
+    model, oracle = compile_model(spec), Loops(spec)
+    moved = project(model, q + 0.02 * rng.normal(size=q.size), rng.normal(size=model.nv))
+    assert np.abs(oracle.residual(moved.q)).max() < 1e-10
+    assert np.abs(oracle.jacobian(moved.q) @ moved.v).max() < 1e-9
+
+
+def test_a_batch_gives_the_bits_of_its_states_alone(
+    form: tuple[int, bool], rng: np.random.Generator, isa: str
+) -> None:
+    spec, q = mechanism(rng, form, ENDS["two"])
+    model = compile_model(spec)
+    on = project(model, q + 0.02 * rng.normal(size=(11, q.size)), rng.normal(size=(11, model.nv)))
+    tau = rng.normal(size=on.v.shape)
+    together = constrained_aba(model, on.q, on.v, tau)
+    alone = [constrained_aba(model, *one) for one in zip(on.q, on.v, tau, strict=True)]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_springs_between_bodies_pull_as_their_generalised_forces_in_space_do(
+    form: tuple[int, bool], rng: np.random.Generator
+) -> None:
+    spec, q = mechanism(rng, form, ENDS["of two bodies"])
+    springs = tuple(
+        SpringSpec(f"{a} to {b}", a, b, rng.normal(size=3), rng.normal(size=3), 30.0, 4.0, 0.2)
+        for a, b in (("world", "body3"), ("body6", "body2"))
+    )
+    model = compile_model(replace(spec, springs=springs))
+    v = project(model, q, rng.normal(size=model.nv)).v
+    tau = rng.normal(size=model.nv)
+    pulled = constrained_aba(model, q, v, tau, passive=True)
+    expected = constrained_aba(model, q, v, tau + pysim.passive_forces(model, q, v))
+    np.testing.assert_allclose(pulled, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+def test_derivatives_are_the_differences_of_accelerations(
+    form: tuple[int, bool], rng: np.random.Generator
+) -> None:
+    spec, q = mechanism(rng, form, ENDS["of two bodies"])
+    model = compile_model(spec)
+    v = project(model, q, rng.normal(size=model.nv)).v
+    tau, h = rng.normal(size=model.nv), 1e-6
+    slopes = constrained_aba_derivatives(model, q, v, tau)
+    along = project(model, q, rng.normal(size=model.nv)).v  # the loop stays closed to second order
+    there, back = (project(model, q + s * h * along, v) for s in (1, -1))
+    ahead, behind = (constrained_aba(model, at.q, at.v, tau) for at in (there, back))
+    expected = (ahead - behind) / (2 * h)
+    actual = slopes[0] @ ((there.q - back.q) / (2 * h)) + slopes[1] @ ((there.v - back.v) / (2 * h))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_a_rollout_of_worlds_with_their_own_numbers_has_the_bits_of_each_alone(
+    rng: np.random.Generator,
+) -> None:
+    scenes = [
+        pysim.load_scene(FOUR_BAR, {"body.coupler.shape.density": density})
+        for density in np.linspace(1000.0, 9000.0, 9)
+    ]
+    models, q = [s.model for s in scenes], np.array([s.state.q for s in scenes])
+    assert all(model.flat for model in models)
+    together = pysim.rollout(models, q, 0 * q, None, 1e-3, "rk4", steps=20)
+    for k, model in enumerate(models):
+        alone = pysim.rollout(model, q[k], 0 * q[k], None, 1e-3, "rk4", steps=20)
+        for here, there in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(here[k], there)
