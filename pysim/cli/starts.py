@@ -1,4 +1,4 @@
-"""A complaint where a scene starts at a singular position, from which its motion is not determined."""
+"""Complaints about starts: at a singular position, or with bodies too light for what loops ask of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.algorithms import minverse
 from pysim.cli.messages import complain
 from pysim.loops import constraints, mobility
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from pysim.compile import Scene
     from pysim.loops import Mobility
 
+_DIGITS = (
+    5e-10  # least inertia that rows feel, relative to the largest; below, the engine's pivots fade
+)
+_KINEMATIC = 1e3  # how much of that must come from masses, not from where the rows point
 _FOLLOWED = 1e-6  # of what the fastest coordinate asks for, that no acceleration makes up for
 
 
@@ -40,6 +45,31 @@ def warn_of_start(scene: Scene, found: Mobility | None) -> None:
     if reasons:
         told = "; ".join([f"the start is a singular position ({found})", *reasons])
         complain("warning", f"{told}; start beside it, or change a length")
+
+
+def warn_of_light_bodies(scene: Scene) -> None:
+    """Warn of loops whose forces bodies feel that are many orders lighter than others: they lose their digits."""
+    model, state = scene.model, scene.state
+    if not scene.spec.model.loops:
+        return
+    J = constraints(model, state.q, state.v, loop_q=state.loop_q).jacobian
+    J = J[np.abs(J).any(axis=1)]
+    mobility_of_rows = J @ minverse(model, state.q) @ J.T
+    size = 1 / np.sqrt(np.diag(mobility_of_rows))
+    felt = np.linalg.eigvalsh(size[:, None] * mobility_of_rows * size)[::-1]
+    there = np.linalg.svd(J / np.linalg.norm(J, axis=1, keepdims=True), compute_uv=False) ** 2
+    rank = int((there > _FOLLOWED * there[0]).sum())
+    least, seen = felt[rank - 1] / felt[0], there[rank - 1] / there[0]
+    if least > _DIGITS or least * _KINEMATIC > seen:
+        return
+    lightest = min(model.bodies, key=lambda body: float(body.theta[0]))
+    mass = float(lightest.theta[0])
+    enough = 2 * mass * _DIGITS / max(least, 1e-16)
+    complain(
+        "warning",
+        f"'{lightest.name}' ({mass:.1e} kg) is so much lighter than the others that the forces which close the loops "
+        f"lose their digits; give it {enough:.0e} kg or more",
+    )
 
 
 def _leads_on(scene: Scene) -> bool:

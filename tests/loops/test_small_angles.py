@@ -9,6 +9,7 @@ by singular values of J M^(−1/2), which does not square the angles.
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pysim
+from pysim.cli.check import check_scene
 from pysim.loops import constrained_aba, constraints
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -249,3 +251,23 @@ def test_a_light_coupler_is_accelerated_as_its_loop_asks(tmp_path: Path, mass: f
         x -= np.linalg.pinv(rows / size[:, None], 1e-13) @ ((rows @ x + at.bias) / size)
     expected = np.linalg.solve(root.T, x)
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("density", "light"), [(2700.0, False), (1e-4, False), (2.7e-7, True), (2.7e-9, True)]
+)
+def test_check_warns_of_a_coupler_too_light_for_its_loop_and_the_mass_it_names_is_enough(
+    density: float, light: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Closing forces fade where pivots of J M⁻¹ Jᵀ come to 1e-10: energy of the lighter one drifts by 1e-3."""
+    key = "body.coupler.shape.density"
+    check_scene(SCENES / "four_bar.toml", (f"{key}={density}",))
+    told = re.search(
+        r"'coupler' \((\S+) kg\) is so much lighter .* give it (\S+) kg", capsys.readouterr().err
+    )
+    assert bool(told) == light
+    if told is None:
+        return
+    mass, enough = (float(number) for number in told.groups())
+    check_scene(SCENES / "four_bar.toml", (f"{key}={density * enough / mass}",))
+    assert "lighter" not in capsys.readouterr().err
