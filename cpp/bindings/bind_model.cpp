@@ -164,13 +164,14 @@ void bind_model(py::module_& m) {
       .def_property_readonly(
           "planar",
           &Model::planar,
-          "True if all joints keep their bodies in planes: turns about one normal and slides "
-          "across it, each tree its own. Accelerations then take a third of the time.")
-      .def_property_readonly(
-          "flat",
-          &Model::flat,
-          "True if besides, hinges close loops in that one plane and nothing else does: they are "
-          "held there, too.")
+          "True if all joints keep their bodies in planes, each tree in its own: they turn about its normal "
+          "or "
+          "slide across it, and none follows another. Forward dynamics then stays in the plane.")
+      .def_property_readonly("flat",
+                             &Model::flat,
+                             "True if besides all trees share a plane, and hinges close loops there and "
+                             "nothing else does: they are "
+                             "held there, too.")
       .def_property_readonly(
           "gravity",
           [](const Model& model) { return py::array_t<double>(3, model.gravity()); },

@@ -25,16 +25,17 @@ using tree::Joint;
 template <class S>
 struct FactoredMechanism {
   const ModelOf<S>& model;
-  AbaBody<S>* body;  ///< X_PB and V of every body; its acceleration (minus gravity) in c, once it is known
-  ArticulatedInertia<S>* fork;  ///< [bodies] of forks
-  Pose<S>* X_WB;                ///< [bodies]
-  Motion<S>* columns;           ///< of the tree's joints
-  Elimination<S>* elimination;
-  S* dense;                 ///< L D below and on the diagonal (own_nv × own_nv); null without followers
-  S* inv_D;                 ///< [own_nv]
-  Force<S>* p;              ///< of the sweep to the root [bodies], at forks
-  Motion<S>* acceleration;  ///< of the sweep to the leaves [bodies], at forks
-  PlanarMechanism<S> flat;  ///< in place of all these, of a flat model
+  AbaBody<S>* body =
+      nullptr;  ///< X_PB and V of every body; its acceleration (minus gravity) in c, once it is known
+  ArticulatedInertia<S>* fork = nullptr;  ///< [bodies] of forks
+  Pose<S>* X_WB;                          ///< [bodies]
+  Motion<S>* columns = nullptr;           ///< of the tree's joints
+  Elimination<S>* elimination = nullptr;
+  S* dense;               ///< L D below and on the diagonal (own_nv × own_nv); null without followers
+  S* inv_D;               ///< [own_nv]
+  Force<S>* p = nullptr;  ///< of the sweep to the root [bodies], at forks
+  Motion<S>* acceleration = nullptr;  ///< of the sweep to the leaves [bodies], at forks
+  PlanarMechanism<S> flat;            ///< of a flat model, in place of what is null then
 
   FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m), flat(m, w) {
     dense = m.coupled ? w.template take<S>(std::ptrdiff_t{1} * m.own_nv * m.own_nv) : nullptr;

@@ -69,8 +69,8 @@ struct PlanarMechanism {
     cos = w.template take<S>(m.bodies);
   }
 
-  /// Places the bodies, gives them their velocities, and the forces that these ask; keeps the factors, but
-  /// for the directions of slides.
+  /// Places the bodies, gives them their velocities, and the forces that these ask. Factors that were found
+  /// elsewhere are kept, and carried over the new ways between the bodies: they are near, not the same.
   void move(const S* q, const S* v, Workspace<S> w) {
     const tree::Turns<S> turns = tree::planar_turns(model, q, w);
     for (int b = 0; b < model.bodies; ++b) sin[b] = turns.sin[b], cos[b] = turns.cos[b];
@@ -176,7 +176,7 @@ struct PlanarMechanism {
   }
 
   /// A point of a body, or of the world (−1), `at` its axes; accelerations as they were found last.
-  PlanarPoint<S> point(int b, const Vec2<S>& at, bool with_acceleration) const {
+  PYSIM_INLINE PlanarPoint<S> point(int b, const Vec2<S>& at, bool with_acceleration) const {
     const S o = all<S>(0);
     if (b < 0) return {at, at, spatial::zero2<S>(), -all2<S>(model.plane[0].gravity), o, o};
     const PlanarBody<S>& B = body[b];
@@ -189,7 +189,9 @@ struct PlanarMechanism {
   }
 
   /// A vector on the axes of body b, on the plane's.
-  Vec2<S> turned(int b, const Vec2<S>& own) const { return b < 0 ? own : spatial::turn(sin[b], cos[b], own); }
+  PYSIM_INLINE Vec2<S> turned(int b, const Vec2<S>& own) const {
+    return b < 0 ? own : spatial::turn(sin[b], cos[b], own);
+  }
 
   /// f, on the plane's axes, pulls body b at the end of `arm`.
   void pull(int b, const Vec2<S>& arm, const Vec2<S>& f) {

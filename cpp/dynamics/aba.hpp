@@ -193,7 +193,7 @@ void spread_acceleration(const ModelOf<S>& model,
   }
 }
 
-/// v̇ under the generalised forces τ, wherever the bodies move. `f_ext` may be null.
+/// The same in space, wherever the bodies move.
 template <class S>
 void spatial_aba(const ModelOf<S>& model,
                  const S* q,
@@ -212,7 +212,7 @@ void spatial_aba(const ModelOf<S>& model,
   spread_acceleration(model, columns, elimination, body, a);
 }
 
-/// v̇ under the generalised forces τ. `f_ext` may be null. A world's way does not hang on its neighbours'.
+/// v̇ under the generalised forces τ. `f_ext` may be null.
 template <class S>
 void aba(const ModelOf<S>& model,
          const S* q,
@@ -222,12 +222,7 @@ void aba(const ModelOf<S>& model,
          S* a,
          Workspace<S> w) {
   if (model.planar) return planar_aba(model, q, v, tau, f_ext, a, w);
-  if (!model.some_planar) return spatial_aba(model, q, v, tau, f_ext, a, w);
-  S* const flat = w.template take<S>(model.nv);
-  planar_aba(model, q, v, tau, f_ext, flat, w);
   spatial_aba(model, q, v, tau, f_ext, a, w);
-  const auto in_plane = all<S>(model.in_plane) > all<S>(0);
-  for (int i = 0; i < model.nv; ++i) a[i] = select(in_plane, flat[i], a[i]);
 }
 
 }  // namespace pysim::dynamics

@@ -6,10 +6,11 @@
 //
 //   1. root to leaves    ω = ω_P + q̇        d = R_P (at + Σ e s)     c = −ω_P² d + 2 ω_P n × Σ R_P e ṡ
 //                        f = −ω² R mc − f_ext
-//   2. leaves to root    as in aba.hpp, of the columns  S = [0; 1] of a turn and [R_P e; 0] of a slide
-//                        then                        IA_P += IA, pA_P += pA + IA c, moved by d
-//   3. root to leaves    a = [a_P + α_P n × d + c; α_P], then for each column, forwards:
-//                                                    q̈ = D⁻¹ u − Kᵀ a     a += S q̈
+//   2. leaves to root    pA += IA c, then as in aba.hpp the columns  S = [0; 1] of a turn, [R_P e; 0] of a
+//   slide
+//                        then IA_P += IA, pA_P += pA, both moved by d
+//   3. root to leaves    a = [a_P + α_P n × d; α_P], then for each column, forwards:
+//                        q̈ = D⁻¹ u − Kᵀ a     a += S q̈;     at last a += [c; 0]
 //
 // A joint that turns about −n has sense −1: q̇ and τ count with it [as table 7.1 of Featherstone 2008 in the
 // subalgebra se(2)].

@@ -147,6 +147,14 @@ void run_batch(
   });
 }
 
+/// Whether the worlds of a pack take the same way, in planes or in space; the bits of a world hang on it.
+template <class Real>
+bool go_together(const tree::ModelView<Real>* const* worlds, int count) {
+  return std::all_of(worlds, worlds + count, [&](const auto* world) {
+    return world->planar == worlds[0]->planar && world->flat == worlds[0]->flat;
+  });
+}
+
 template <class Real>
 void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads) {
   const auto& table = dynamics_kernels<Real>();
@@ -160,8 +168,17 @@ void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>
   for (const auto& view : views) places.push_back(&view);
   split(batch, table.width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     const std::ptrdiff_t whole = end - (end - begin) % table.width;
-    table.rollout_of_worlds(places.data(), batch, begin, whole, scratch(bytes));
-    for (std::ptrdiff_t k = whole; k < end; ++k) table.rollout(views[k], batch, k, k + 1, scratch(bytes));
+    const auto one_by_one = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+      for (std::ptrdiff_t k = from; k < to; ++k) table.rollout(views[k], batch, k, k + 1, scratch(bytes));
+    };
+    for (std::ptrdiff_t k = begin; k < whole; k += table.width) {
+      if (go_together(places.data() + k, table.width)) {
+        table.rollout_of_worlds(places.data(), batch, k, k + table.width, scratch(bytes));
+      } else {
+        one_by_one(k, k + table.width);
+      }
+    }
+    one_by_one(whole, end);
   });
 }
 

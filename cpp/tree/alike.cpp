@@ -84,7 +84,6 @@ std::string Model::loop_difference(const Model& other) const {
       return its("keeps other rows");
     }
   }
-  if (flat_ != other.flat_) return "its loops stay in one plane in one of the two alone";
   const std::string closure = closure_ ? closure_->model.structure_difference(other.closure_->model) : "";
   return closure.empty() ? "" : "of the joints that close its loops, " + closure;
 }
@@ -135,7 +134,7 @@ std::string Model::structure_difference(const Model& other) const {
 
 std::size_t Model::number_packs() const {
   // a record that begins with indices takes up to three packs for them
-  std::size_t packs = 66 * joints_.size() + static_cast<std::size_t>(12 * nv_ + 3 * nq_) + 65;
+  std::size_t packs = 66 * joints_.size() + static_cast<std::size_t>(12 * nv_ + 3 * nq_) + 64;
   packs += 37 * loops_.size() + 4 * double_.relations.size() + 2 * double_.terms.size() +
            15 * double_.springs.size();
   for (const auto& program : programs_) packs += program.constants.size() + program.tables.size() + 6;

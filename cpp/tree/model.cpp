@@ -180,7 +180,6 @@ ModelView<Real> Model::view() const {
   view.turned = turned_;
   view.joint_forces = joint_forces_;
   view.planar = planar_;
-  view.in_plane = planar_ ? 1 : 0;
   view.flat = flat_;
   copy_numbers(gravity_, 3, view.gravity);
   view.joint = joints_.data();

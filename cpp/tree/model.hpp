@@ -163,7 +163,7 @@ class Model {
   using NeutralPose = std::array<double, 12>;
   std::vector<NeutralPose> neutral_poses() const;
   void find_planes();
-  bool is_flat() const;
+  bool hinges_close_loops(const std::vector<NeutralPose>& poses, const double normal[3]) const;
   void lay_flat(const std::vector<NeutralPose>& poses, const double axes[9]);
   PlaneBody<double> plane_body(std::size_t b,
                                const double axes[9],

@@ -223,7 +223,6 @@ struct Structure {
   bool coupled;          ///< some joint follows another
   bool turned;           ///< some body frame was turned
   bool planar;           ///< all bodies move in planes
-  bool some_planar;      ///< of the worlds of a pack, some do and some do not: `in_plane` tells
   bool flat;             ///< all bodies move in one plane, and hinges close loops there, nothing else does
   bool joint_forces;     ///< some joint has damping, a spring, friction, a limit or a force of its own
   const Joint* joint;    ///< [bodies]
@@ -250,7 +249,6 @@ inline __attribute__((always_inline)) bool has_passive(const Structure& model) {
 template <class Real>
 struct ModelView : Structure {
   Real gravity[3];
-  Real in_plane;                              ///< 1 where all bodies move in planes, else 0
   const Constants<Real>* constants;           ///< [bodies]
   const PlaneBody<Real>* plane;               ///< [bodies] where they move in planes
   const PlaneLoop<Real>* plane_loop;          ///< [loops] of a flat model

@@ -9,8 +9,8 @@
 namespace pysim::tree {
 namespace {
 
-/// Largest sine of an angle between what counts as parallel: what angles given in radians leave.
-constexpr double parallel = 1e-14;
+/// Largest sine of an angle between what counts as parallel: what products of rotations leave.
+constexpr double parallel = 1e-13;
 
 double dot(const double* a, const double* b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -48,46 +48,48 @@ std::vector<Model::NeutralPose> Model::neutral_poses() const {
   return poses;
 }
 
-/// The first axis that a tree turns about is the normal of its plane; a tree that turns about none has none.
-/// Trees in parallel planes share their axes.
+/// The first axis that a tree turns about is the normal of its plane. Trees in parallel planes share their
+/// axes; one that only slides takes those of the first that turns.
 void Model::find_planes() {
   const std::vector<NeutralPose> poses = neutral_poses();
+  const auto axis = [&](auto joint) { return &poses[static_cast<std::size_t>(joint - joints_.begin())][6]; };
+  const auto first = std::find_if(joints_.begin(), joints_.end(), turns);
   double_.plane.assign(joints_.size(), {});
-  planar_ = !coupled_ && !joints_.empty();
-  flat_ = planar_ && is_flat();
-  double axes[9] = {};
-  for (std::size_t root = 0; root < joints_.size() && planar_;) {
-    const auto end = static_cast<std::size_t>(joints_[root].end);
-    std::size_t first = root;
-    while (first < end && !turns(joints_[first])) ++first;
-    planar_ = first < end;
-    if (!planar_) break;
-    const double* normal = &poses[first][6];
-    if (root == 0 || across(axes + 6, normal) > parallel) {
-      flat_ = flat_ && root == 0;
-      turn_to(normal, axes);
+  planar_ = !coupled_ && first != joints_.end();
+  if (!planar_) return;
+  double common[9], axes[9];
+  turn_to(axis(first), common);
+  flat_ = hinges_close_loops(poses, common + 6);
+  for (std::size_t b = 0; b < joints_.size(); ++b) {
+    const int parent = joints_[b].parent;
+    if (parent < 0) {
+      const auto end = joints_.begin() + joints_[b].end;
+      const auto own = std::find_if(joints_.begin() + static_cast<std::ptrdiff_t>(b), end, turns);
+      const bool shared = own == end || across(common + 6, axis(own)) <= parallel;
+      flat_ = flat_ && shared;
+      std::copy(common, common + 9, axes);
+      if (!shared) turn_to(axis(own), axes);
     }
-    for (std::size_t b = root; b < end; ++b) {
-      planar_ = planar_ && keeps_to(axes + 6, joints_[b], &poses[b][6]);
-      const int parent = joints_[b].parent;
-      const double* above = parent < 0 ? nullptr : poses[static_cast<std::size_t>(parent)].data();
-      double_.plane[b] = plane_body(b, axes, poses[b].data(), above);
-    }
-    root = end;
+    planar_ = planar_ && keeps_to(axes + 6, joints_[b], &poses[b][6]);
+    const double* above = parent < 0 ? nullptr : poses[static_cast<std::size_t>(parent)].data();
+    double_.plane[b] = plane_body(b, axes, poses[b].data(), above);
   }
   flat_ = flat_ && planar_;
-  if (flat_) lay_flat(poses, axes);
+  if (flat_) lay_flat(poses, common);
 }
 
-/// Whether there are loops, and every one is a hinge that holds positions across its axis and nothing else.
-bool Model::is_flat() const {
-  if (loops_.empty()) return false;
+/// Whether there are loops, and every one is a hinge along the normal that holds positions across it alone.
+bool Model::hinges_close_loops(const std::vector<NeutralPose>& poses, const double normal[3]) const {
   for (std::size_t k = 0; k < loops_.size(); ++k) {
     const Loop& loop = loops_[k];
-    const bool hinge = loop.kind == LoopKind::joint && closure_->model.joints()[k].shape == Shape::revolute;
-    if (!hinge || std::any_of(loop.kept, loop.kept + loop.rows, [](int i) { return i > 1; })) return false;
+    if (loop.kind != LoopKind::joint || closure_->model.joints()[k].shape != Shape::revolute) return false;
+    if (std::any_of(loop.kept, loop.kept + loop.rows, [](int i) { return i > 1; })) return false;
+    const double* z = double_.loop_constants[k].at_a + 6;
+    double turned[3] = {z[0], z[1], z[2]};
+    if (loop.a >= 0) times(poses[static_cast<std::size_t>(loop.a)].data(), z, 1, turned);
+    if (across(normal, turned) > parallel) return false;
   }
-  return true;
+  return !loops_.empty();
 }
 
 /// Ends of loops and springs on the plane's axes.

@@ -1,6 +1,7 @@
 // The models of W worlds as one model whose numbers are packs: lane k is world k's.
 //
-// The models are alike: what is no number (joints, loops, programs' instructions) is the first one's. Where
+// The models are alike: what is no number (joints, loops, programs' instructions) is the first one's, and all
+// stay in planes or none. Where
 // one has passive forces, those without add zeros.
 #pragma once
 
@@ -24,14 +25,10 @@ struct SideBySide {
     for (int k = 0; k < S::width; ++k) {
       model.joint_forces = model.joint_forces || worlds[k]->joint_forces;
       model.turned = model.turned || worlds[k]->turned;
-      model.planar = model.planar && worlds[k]->planar;
-      model.some_planar = model.some_planar || worlds[k]->planar;
     }
-    model.some_planar = model.some_planar && !model.planar;
-    model.in_plane = each([](const World& m) { return m.in_plane; });
     for (int i = 0; i < 3; ++i) model.gravity[i] = each([i](const World& m) { return m.gravity[i]; });
     model.constants = records<Constants>(&World::constants, first.bodies);
-    if (model.planar || model.some_planar) model.plane = records<PlaneBody>(&World::plane, first.bodies);
+    if (model.planar) model.plane = records<PlaneBody>(&World::plane, first.bodies);
     if (model.flat) {
       model.plane_loop = records<PlaneLoop>(&World::plane_loop, first.loops);
       model.plane_spring = records<PlaneSpring>(&World::plane_spring, first.springs);

@@ -73,7 +73,19 @@ def test_a_tilt_of_a_picoradian_changes_accelerations_as_little(rng):
     close(pysim.aba(tilted, q, v, tau, f_ext), pysim.aba(flat, q, v, tau, f_ext), 1e-10)
 
 
-def test_worlds_in_a_plane_and_out_of_it_share_a_pack_and_keep_their_bits(rng):
+@pytest.mark.parametrize(
+    "order", [["prismatic", "revolute", "revolute"], ["revolute", "prismatic"]]
+)
+def test_a_tree_that_only_slides_moves_in_the_plane_of_one_that_turns(order, rng, isa):
+    spec = planar_tree(rng, order, normal=rng.normal(size=3), roots=2, chain=True)
+    model, tree = compile_model(spec), oracle.Tree(spec)
+    assert model.planar
+    q, v, tau, f_ext = inputs(model, rng, 5)
+    expected = [tree.aba(*row) for row in zip(q, v, tau, f_ext, strict=True)]
+    close(pysim.aba(model, q, v, tau, f_ext), expected, 1e-10)
+
+
+def test_worlds_in_a_plane_and_out_of_it_go_in_one_call_and_keep_their_bits(rng):
     seed = int(rng.integers(1 << 30))
     kinds = ["revolute", "prismatic", "revolute", "revolute"]
     worlds = [

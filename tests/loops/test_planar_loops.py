@@ -140,6 +140,47 @@ def test_derivatives_are_the_differences_of_accelerations(
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
+def test_a_slider_crank_is_held_in_its_plane(rng: np.random.Generator) -> None:
+    """Crank and rod in one tree, the slider a tree of its own."""
+    normal = rng.normal(size=3)
+    kinds = ("revolute", "revolute", "prismatic")
+    spec = planar_tree(rng, kinds, normal=normal, parents=(-1, 0, -1))
+    q = rng.uniform(-1, 1, 3)
+    spec = replace(spec, loops=(hinge_loop(rng, spec, q, "body1", "body2", normal),))
+    model, oracle = compile_model(spec), Loops(spec)
+    assert model.flat
+    v = project(model, q, rng.normal(size=3)).v
+    tau = rng.normal(size=3)
+    expected, _ = oracle.acceleration(q, v, tau)
+    found = constrained_aba(model, q, v, tau)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def test_worlds_whose_other_links_leave_the_plane_go_in_one_call_and_keep_their_bits(
+    rng: np.random.Generator,
+) -> None:
+    seed, normal = int(rng.integers(1 << 30)), rng.normal(size=3)
+
+    def world(tilt: float) -> tuple[pysim.Model, Array]:
+        rng = np.random.default_rng(seed)
+        spec = planar_tree(rng, ["revolute"] * 5, normal=normal, chain=True, tilt=tilt)
+        q = rng.uniform(-1, 1, 5)
+        return compile_model(
+            replace(spec, loops=(hinge_loop(rng, spec, q, "world", "body3", normal),))
+        ), q
+
+    models, q = zip(
+        *(world(tilt) for tilt in (0.0, 0.1, 0.0, 0.0, 0.2, 0.0, 0.0, 0.0)), strict=True
+    )
+    assert [model.flat for model in models] == [True, False, True, True, False, True, True, True]
+    q0 = np.array(q)
+    together = pysim.rollout(list(models), q0, 0 * q0, None, 1e-3, "rk4", steps=10)
+    for k, model in enumerate(models):
+        alone = pysim.rollout(model, q0[k], 0 * q0[k], None, 1e-3, "rk4", steps=10)
+        for here, there in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(here[k], there)
+
+
 def test_a_rollout_of_worlds_with_their_own_numbers_has_the_bits_of_each_alone(
     rng: np.random.Generator,
 ) -> None:

@@ -45,18 +45,21 @@ def planar_tree(
     normal: Array | None = None,
     chain: bool = False,
     roots: int = 1,
+    parents: Sequence[int] | None = None,
     tilt: float = 0.0,
     armature: bool = True,
 ) -> ModelSpec:
     """Bodies anywhere before and behind the plane of their tree, in frames turned anyhow.
 
     `roots` trees, each in a plane of its own, or all across `normal`; the last joint's axis `tilt` rad out of it.
+    `parents` [kinds] says on which body each hangs, −1 for the world; else one before it is drawn.
     """
     bodies, joints = [], []
     normals: list[Array] = []
     frames: list[Array] = []
     for k, kind in enumerate(kinds):
         parent = -1 if k < roots else k - 1 if chain else int(rng.integers(k))
+        parent = parent if parents is None else parents[k]
         n = _normal(rng, normal) if parent < 0 else normals[parent]
         R, axis = body_frame(rng, kind, n)
         X = pose(R, rng.normal(size=3))
