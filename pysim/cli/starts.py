@@ -54,6 +54,8 @@ def warn_of_light_bodies(scene: Scene) -> None:
         return
     J = constraints(model, state.q, state.v, loop_q=state.loop_q).jacobian
     J = J[np.abs(J).any(axis=1)]
+    if not J.size:  # no motion of the tree can break the loops
+        return
     mobility_of_rows = J @ minverse(model, state.q) @ J.T
     size = 1 / np.sqrt(np.diag(mobility_of_rows))
     felt = np.linalg.eigvalsh(size[:, None] * mobility_of_rows * size)[::-1]
