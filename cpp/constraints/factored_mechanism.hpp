@@ -25,8 +25,7 @@ using tree::Joint;
 template <class S>
 struct FactoredMechanism {
   const ModelOf<S>& model;
-  AbaBody<S>* body =
-      nullptr;  ///< X_PB and V of every body; its acceleration (minus gravity) in c, once it is known
+  AbaBody<S>* body = nullptr;  ///< X_PB and V of every body; in c its acceleration, minus gravity, once known
   ArticulatedInertia<S>* fork = nullptr;  ///< [bodies] of forks
   Pose<S>* X_WB;                          ///< [bodies]
   Motion<S>* columns = nullptr;           ///< of the tree's joints

@@ -11,6 +11,7 @@
 
 #include "constraints/loop_fit.hpp"
 #include "constraints/rolling.hpp"
+#include "constraints/row_numbers.hpp"
 
 namespace pysim::constraints {
 
@@ -43,14 +44,13 @@ PYSIM_INLINE bool pins_a_point(const Loop& loop, const Joint& joint) {
 /// Rows of such a hinge: frames A and B differ by a turn about z, so e is the way between their origins.
 template <class S>
 void pin_rows(const RelativeMotion<S>& motion, const Loop& loop, LoopRows<S>& out) {
-  const S o = all<S>(0), e = all<S>(1);
   const Vec3<S> p = transpose_times(motion.X_AB.R, motion.X_AB.p);
   const S along[3] = {p.x, p.y, p.z};
   for (int n = 0; n < loop.rows; ++n) {
     const int i = loop.kept[n];
-    out.W[i] = {{i == 0 ? e : o, i == 1 ? e : o, i == 2 ? e : o}, spatial::zero3<S>()};
+    out.W[i] = unit_force<S>(i);
     out.g[i] = along[i];
-    out.bias[i] = o;
+    out.bias[i] = all<S>(0);
   }
 }
 

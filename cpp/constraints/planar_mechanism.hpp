@@ -72,9 +72,8 @@ struct PlanarMechanism {
   /// Places the bodies, gives them their velocities, and the forces that these ask. Factors that were found
   /// elsewhere are kept, and carried over the new ways between the bodies: they are near, not the same.
   void move(const S* q, const S* v, Workspace<S> w) {
-    const tree::Turns<S> turns = tree::planar_turns(model, q, w);
-    for (int b = 0; b < model.bodies; ++b) sin[b] = turns.sin[b], cos[b] = turns.cos[b];
-    dynamics::spread_planar_velocity<S>(model, q, v, nullptr, turns, body, elimination);
+    tree::planar_turns(model, q, sin, cos, w);
+    dynamics::spread_planar_velocity<S>(model, q, v, nullptr, {sin, cos}, body, elimination);
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
       PlanarPlace<S>& at = place[b];

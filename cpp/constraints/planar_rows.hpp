@@ -13,22 +13,27 @@ namespace pysim::constraints {
 
 using tree::Loop;
 
-/// J of one row along e, of a force at the point r.
+/// J of a loop's rows, row n along e[n], of a force at the point r.
 template <class S>
 void planar_jacobian(
-    const PlanarMechanism<S>& flat, const Loop& loop, const Vec2<S>& r, const Vec2<S>& e, S* J) {
+    const PlanarMechanism<S>& flat, const Loop& loop, const Vec2<S>& r, const Vec2<S>* e, S* J) {
   const auto& model = flat.model;
-  for (int m = 0; m < model.row_way[loop.row].nv; ++m) J[m] = all<S>(0);
+  for (int n = 0; n < loop.rows; ++n) {
+    for (int m = 0; m < model.row_way[loop.row].nv; ++m) J[n * model.own_nv + m] = all<S>(0);
+  }
   for (int a = loop.a, b = loop.b; a != b;) {
     const bool along_b = b > a;
     int& body = along_b ? b : a;
     const Joint& joint = model.joint[body];
     const int slides = tree::slides(joint);
     for (int i = joint.nv - 1; i >= 0; --i, ++J) {
-      const S entry = i < slides
-                          ? dot(flat.elimination[joint.v + i].slide, e)
-                          : all<S>(model.plane[body].sense) * dot(quarter_turn(r - flat.place[body].r), e);
-      *J = along_b ? entry : -entry;
+      const Vec2<S> rate = i < slides
+                               ? flat.elimination[joint.v + i].slide
+                               : all<S>(model.plane[body].sense) * quarter_turn(r - flat.place[body].r);
+      for (int n = 0; n < loop.rows; ++n) {
+        const S entry = dot(rate, e[n]);
+        J[n * model.own_nv] = along_b ? entry : -entry;
+      }
     }
     body = joint.parent;
   }
@@ -58,16 +63,16 @@ void planar_rows(
   const Vec2<S> u = fnma(A.w, across, D_rate);
   const Vec2<S> u_rate = fnma(A.w, quarter_turn(D_rate), fnma(A.alpha, across, B.a - A.a));
   const Vec2<S> seen = fnma(B.w, quarter_turn(u), u_rate);
-  const S o = all<S>(0), one = all<S>(1);
+  Vec2<S> e[2];
   for (int n = 0; n < loop.rows; ++n) {
     const int at = loop.row + n, kept = loop.kept[n];
-    const Vec2<S> e = flat.turned(loop.b, all2<S>(ends.axes_b + 2 * kept));
-    r.W[at] = {{kept == 0 ? one : o, kept == 1 ? one : o, o}, spatial::zero3<S>()};
-    r.g[at] = dot(e, D);
-    r.gd[at] = dot(e, u);
-    if (accelerated) r.gdd[at] = dot(e, seen);
-    if (with_jacobian) planar_jacobian(flat, loop, B.r, e, r.J + at * model.own_nv);
+    e[n] = flat.turned(loop.b, all2<S>(ends.axes_b + 2 * kept));
+    r.W[at] = unit_force<S>(kept);
+    r.g[at] = dot(e[n], D);
+    r.gd[at] = dot(e[n], u);
+    if (accelerated) r.gdd[at] = dot(e[n], seen);
   }
+  if (with_jacobian) planar_jacobian<S>(flat, loop, B.r, e, r.J + loop.row * model.own_nv);
 }
 
 }  // namespace pysim::constraints

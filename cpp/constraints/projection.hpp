@@ -68,7 +68,7 @@ class Projection {
       if (!simd::any<S>(off)) break;
       correct(rows_.g);
       dynamics::retract(model_, static_cast<const S*>(q_), static_cast<const S*>(step_), moved_);
-      for (int i = 0; i < model_.own_nq; ++i) q_[i] = select(off, moved_[i], q_[i]);
+      simd::copy_where<S>(off, moved_, model_.own_nq, q_);
       evaluate(false);
     }
   }

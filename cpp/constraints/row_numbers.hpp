@@ -7,6 +7,7 @@
 
 namespace pysim::constraints {
 
+using simd::all;
 using spatial::Force;
 using tree::ModelOf;
 using tree::Workspace;
@@ -30,6 +31,13 @@ Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>
   r.J = w.template take<S>(rows * model.own_nv);
   r.W = w.template take<Force<S>>(rows);
   return r;
+}
+
+/// A force of one along axis i.
+template <class S>
+PYSIM_INLINE Force<S> unit_force(int i) {
+  const S o = all<S>(0), e = all<S>(1);
+  return {{i == 0 ? e : o, i == 1 ? e : o, i == 2 ? e : o}, spatial::zero3<S>()};
 }
 
 }  // namespace pysim::constraints

@@ -6,8 +6,7 @@
 //
 //   1. root to leaves    ω = ω_P + q̇        d = R_P (at + Σ e s)     c = −ω_P² d + 2 ω_P n × Σ R_P e ṡ
 //                        f = −ω² R mc − f_ext
-//   2. leaves to root    pA += IA c, then as in aba.hpp the columns  S = [0; 1] of a turn, [R_P e; 0] of a
-//   slide
+//   2. leaves to root    pA += IA c, then the columns as in aba.hpp:  S = [0; 1] a turn, [R_P e; 0] a slide
 //                        then IA_P += IA, pA_P += pA, both moved by d
 //   3. root to leaves    a = [a_P + α_P n × d; α_P], then for each column, forwards:
 //                        q̈ = D⁻¹ u − Kᵀ a     a += S q̈;     at last a += [c; 0]
@@ -253,7 +252,9 @@ void planar_aba(const ModelOf<S>& model,
   auto* const body = w.template take<PlanarBody<S>>(model.bodies);
   auto* const fork = w.template take<PlanarInertia<S>>(model.bodies);
   auto* const elimination = w.template take<PlanarElimination<S>>(model.nv);
-  const tree::Turns<S> turns = tree::planar_turns(model, q, w);
+  S *const sin = w.template take<S>(model.bodies), *const cos = w.template take<S>(model.bodies);
+  tree::planar_turns(model, q, sin, cos, w);
+  const tree::Turns<S> turns = {sin, cos};
   spread_planar_velocity(model, q, v, f_ext, turns, body, elimination);
   reduce_planar(model, tau, body, fork, elimination);
   spread_planar_acceleration(model, elimination, body, a);

@@ -62,7 +62,7 @@ class Start {
     }
     inertia_.Lambda.solve_sharp(lambda_);
     inertia_.push(factor_, lambda_, y);
-    for (int i = 0; i < system_.model.own_nv; ++i) x[i] = select(turning_, y[i], x[i]);
+    simd::copy_where<S>(turning_, y, system_.model.own_nv, x);
   }
 
  private:
@@ -90,8 +90,8 @@ struct Try {
     const S one = all<S>(1), none = all<S>(0);
     const S nearer = active * select(off < last, one, select(last < all<S>(__builtin_inf()), none, one));
     const auto taken = nearer == one;
-    for (int i = 0; i < nq; ++i) q[i] = select(taken, next_q[i], q[i]);
-    for (int i = 0; i < nv; ++i) v[i] = select(taken, next_v[i], v[i]);
+    simd::copy_where<S>(taken, next_q, nq, q);
+    simd::copy_where<S>(taken, next_v, nv, v);
     good = select(taken, made, good);
     const S gains = select(off > all<S>(Tolerance::enough), one, select(off + off < last, one, none));
     active = nearer * made * select(off > all<S>(Tolerance::residual), gains, none);

@@ -99,12 +99,12 @@ struct System {
   /// A scheme tries a step with φ of its own, and keeps it where the step is good.
   S* copy_loop_q(Workspace<S>& w) const {
     S* const copy = w.template take<S>(model.loop_nq());
-    for (int i = 0; i < model.loop_nq(); ++i) copy[i] = loop_q[i];
+    simd::copy_each<S>(loop_q, model.loop_nq(), copy);
     return copy;
   }
 
   void keep_loop_q(typename S::Mask good, const S* tried) const {
-    for (int i = 0; i < model.loop_nq(); ++i) loop_q[i] = select(good, tried[i], loop_q[i]);
+    simd::copy_where<S>(good, tried, model.loop_nq(), loop_q);
   }
 
   /// What a step found; null where it has found nothing, and what its end is like then is nothing to go by.

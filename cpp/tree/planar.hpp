@@ -20,9 +20,8 @@ PYSIM_INLINE bool turns_in_plane(const Joint& joint) {
 
 /// Sines and cosines of the angles from the plane's axes to the bodies' [bodies].
 template <class S>
-PYSIM_INLINE Turns<S> planar_turns(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  const auto take = [&] { return w.template take<S>(model.bodies); };
-  S *const sin = take(), *const cos = take(), *const angle = take();
+PYSIM_INLINE void planar_turns(const ModelOf<S>& model, const S* q, S* sin, S* cos, Workspace<S> w) {
+  S* const angle = w.template take<S>(model.bodies);
   S turned = simd::all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
@@ -32,7 +31,6 @@ PYSIM_INLINE Turns<S> planar_turns(const ModelOf<S>& model, const S* q, Workspac
     angle[b] = turned;
   }
   sincos_each(static_cast<const S*>(angle), model.bodies, sin, cos);
-  return {sin, cos};
 }
 
 }  // namespace pysim::tree

@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
-from pysim.cli.starts import mobility_at_start, warn_of_light_bodies, warn_of_start
+from pysim.cli.starts import mobility_at_start, warn_of_start
 from pysim.cli.steps import say_step, warn_of_step
 from pysim.compile import start_state
 from pysim.errors import PysimError
@@ -46,7 +46,6 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         bounds = step_bounds(scene)
         say_step(scene, bounds)
         warn_of_start(scene, found)
-        warn_of_light_bodies(scene)
         warn_of_step(scene, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")

@@ -11,7 +11,7 @@ from pysim.cli.interrupt import interrupts_held_back
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
-from pysim.cli.starts import mobility_at_start, warn_of_light_bodies, warn_of_start
+from pysim.cli.starts import mobility_at_start, warn_of_start
 from pysim.cli.steps import warn_of_step
 from pysim.cli.summary import say_summary
 from pysim.errors import PysimError
@@ -55,7 +55,6 @@ def run_scene(path: Path, options: RunOptions) -> int:
     replaces = output.exists()
     overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
     warn_of_start(scene, mobility_at_start(scene))
-    warn_of_light_bodies(scene)
     warn_of_step(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:

@@ -30,7 +30,7 @@ def mobility_at_start(scene: Scene) -> Mobility | None:
 def warn_of_start(scene: Scene, found: Mobility | None) -> None:
     """Warn of a start where loops let the mechanism move in more ways for an instant than it can go.
 
-    One that moves along a way on is told nothing.
+    One that moves along a way on is told nothing. Warn of bodies that are too light for their loops, too.
     """
     if found is None:
         return
@@ -45,9 +45,10 @@ def warn_of_start(scene: Scene, found: Mobility | None) -> None:
     if reasons:
         told = "; ".join([f"the start is a singular position ({found})", *reasons])
         complain("warning", f"{told}; start beside it, or change a length")
+    _warn_of_light_bodies(scene)
 
 
-def warn_of_light_bodies(scene: Scene) -> None:
+def _warn_of_light_bodies(scene: Scene) -> None:
     """Warn of loops whose forces bodies feel that are many orders lighter than others: they lose their digits."""
     model, state = scene.model, scene.state
     if not scene.spec.model.loops:
