@@ -92,9 +92,12 @@ BUILTIN = {
         IntegratorType(
             "variational",
             "symplectic, keeps momenta to rounding, order 2, implicit",
+            implicit=True,
             by_position=True,
         ),
-        IntegratorType("variational4", "five variational steps, order 4", by_position=True),
+        IntegratorType(
+            "variational4", "five variational steps, order 4", implicit=True, by_position=True
+        ),
         IntegratorType(
             "implicit_midpoint",
             "symmetric, for stiff motion that is to last, order 2",

@@ -33,7 +33,7 @@ constexpr const char* integrator_names[] = {
 
 /// Numbers a world that a scheme keeps from step to step.
 constexpr int memory_numbers(Integrator integrator, int nv) {
-  return integrator < Integrator::implicit_midpoint ? 0 : stepping::memory_numbers(nv);
+  return integrator < Integrator::variational ? 0 : stepping::memory_numbers(nv);
 }
 
 /// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.

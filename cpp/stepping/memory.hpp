@@ -30,6 +30,8 @@ struct Memory {
   S* before() const { return last() + nv; }     ///< the one before
   S* earlier() const { return before() + nv; }  ///< and the one before that
   S* algorithmic() const { return earlier() + nv; }  ///< generalised α's own acceleration
+  /// What a variational scheme carries in place of accelerations, see carried_momentum.hpp.
+  S* momenta() const { return numbers == nullptr ? nullptr : last(); }
 
   Memory copy(tree::Workspace<S>& w) const {
     S* const to = w.template take<S>(memory_numbers(nv));

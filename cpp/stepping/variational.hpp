@@ -12,6 +12,7 @@
 
 #include "constraints/inertia_solver.hpp"
 #include "dynamics/discrete.hpp"
+#include "stepping/carried_momentum.hpp"
 #include "stepping/contraction.hpp"
 #include "stepping/memory.hpp"
 
@@ -79,14 +80,14 @@ struct Variational {
 
   /// A step of the tree alone; 1 where it succeeds.
   template <class S>
-  static S attempt(const System<S>& system, S, S time, S h, S* q, S* v, const Memory<S>&, bool) {
-    step(system, time, h, q, v);
+  static S attempt(const System<S>& system, S, S time, S h, S* q, S* v, const Memory<S>& memory, bool) {
+    step(system, time, h, q, v, system.model.rows > 0 ? nullptr : memory.momenta());
     const S one = all<S>(1), none = all<S>(0);
     return select(q[0] == q[0], one, none);  // a step that does not converge has no numbers
   }
 
   template <class S>
-  static void step(const System<S>& system, S time, S h, S* q, S* v) {
+  static void step(const System<S>& system, S time, S h, S* q, S* v, S* kept) {
     System<S> inner = system;
     Workspace<S>& w = inner.workspace;
     const auto& model = system.model;
@@ -98,6 +99,8 @@ struct Variational {
 
     const auto start = dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q), w), w);
     momentum(inner, start, static_cast<const S*>(v), p, weight);
+    CarriedMomenta<S> carried(model, kept, w);
+    carried.begin(start, p);
     inner.damping(brake);
     for (int i = 0; i < nv; ++i) brake[i] = half * brake[i];
     const auto solver =
@@ -129,12 +132,21 @@ struct Variational {
 
     retract(model, static_cast<const S*>(q), xi, q1);
     for (int i = 0; i < nv; ++i) rate[i] = xi[i] / h;
+    if (carried.any()) {
+      inner.generalized_force(time, q, rate, force);
+      for (int i = 0; i < nv; ++i) force[i] = half * (force[i] + weight[i]);
+      carried.push(start, force);
+    }
     for (int i = 0; i < nq; ++i) q[i] = q1[i] + failed;
     const auto end = dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q1), w), w);
     momentum_between(inner, start, end, false, static_cast<const S*>(xi), h, p);
     momentum(inner, end, static_cast<const S*>(rate), rest, weight);
     inner.generalized_force(time + h, q1, rate, force);
-    for (int i = 0; i < nv; ++i) p[i] = fma(half, force[i] + weight[i], p[i]);
+    for (int i = 0; i < nv; ++i) {
+      force[i] = half * (force[i] + weight[i]);
+      p[i] += force[i];
+    }
+    carried.end(end, force, p);
     const auto last =
         constraints::inertia_solver(model, static_cast<const S*>(q1), static_cast<const S*>(nullptr), w);
     constraints::solve(model, last, static_cast<const S*>(p), v, w);

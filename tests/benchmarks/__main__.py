@@ -31,7 +31,7 @@ CHAINS = ("chain10", "chain50", "chain200")
 def main() -> None:
     """Print the table."""
     peak = operations.peak()
-    say(f"CPU        {cpu_name()}, {os.cpu_count()} cores; every figure on one thread")
+    say(f"CPU        {cpu_name()}, {os.cpu_count()} cores; on one thread where a row names no more")
     say(f"peak       {1e-9 * peak:.0f} G operations a second a core, double")
     say(f"pysim      {pysim.__version__}, {_engine.isa()}")
     say(f"Pinocchio  {pinocchio.__version__} (wheel), MuJoCo {mujoco.__version__} (wheel)")

@@ -7,7 +7,9 @@ programs are held to the same motion before they are timed.
 
 from __future__ import annotations
 
+import os
 import tempfile
+import time
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,6 +38,7 @@ STEP = 1e-3  # [s]
 STEPS = 1000
 CHAIN_STEPS = 200  # a chain of ten is chaotic
 ROUNDS = 9
+THREADS = os.cpu_count() or 1
 
 
 def loop_rows() -> None:
@@ -44,11 +47,13 @@ def loop_rows() -> None:
         _four_bar_row()
         _chain_row("chain10", planar=False)
         _chain_row("chain10 in a plane", planar=True)
+        _chain_row("chain10", planar=False, states=1024)
     else:
         say("Exudyn is not installed; no peer.")
     for scheme, step in (("rk4", 1e-5), ("generalized_alpha", 1e-5)):
-        _batch_row(scheme, step)
-        _worlds_row(scheme, step)
+        for threads in sorted({1, THREADS}):
+            _batch_row(scheme, step, threads)
+            _worlds_row(scheme, step, threads)
 
 
 def _four_bar_row() -> None:
@@ -85,14 +90,15 @@ def _four_bar_row() -> None:
     )
 
 
-def _chain_row(name: str, *, planar: bool) -> None:
-    """Ten revolute joints by explicit Runge-Kutta of order 4, µs a step."""
+def _chain_row(name: str, *, planar: bool, states: int = 1) -> None:
+    """Ten revolute joints by explicit Runge-Kutta of order 4, µs a step and state; the peer has no batches."""
     model = _free_chain(10, planar=planar)
     v = np.linspace(-1, 1, model.nv)
+    q0, v0 = np.tile(model.neutral(), (states, 1)), np.tile(v, (states, 1))
     forces = no_forces(model)
 
     def mine() -> Any:
-        return _engine.advance(model, model.neutral(), v, 0.0, STEP, CHAIN_STEPS, "rk4", forces)
+        return _engine.advance(model, q0, v0, 0.0, STEP, CHAIN_STEPS, "rk4", forces)
 
     system, tree = _exudyn_chain(model, v)
     settings = _settings(CHAIN_STEPS)
@@ -103,12 +109,13 @@ def _chain_row(name: str, *, planar: bool) -> None:
         system.SolveDynamic(settings, solverType=exudyn.DynamicSolverType.RK44)
         return system.GetNodeOutput(tree, exudyn.OutputVariableType.Coordinates)
 
-    np.testing.assert_allclose(theirs(), mine()[0], rtol=0, atol=1e-9)
+    end = np.broadcast_to(theirs(), q0.shape)
+    np.testing.assert_allclose(mine()[0], end, rtol=0, atol=1e-9)
     times = take_turns({"mine": mine, "peer": theirs}, rounds=ROUNDS)
     row(
         name,
-        "rk4",
-        1e6 * times["mine"] / CHAIN_STEPS,
+        "rk4" if states == 1 else f"rk4, {states}",
+        1e6 * times["mine"] / (CHAIN_STEPS * states),
         1e6 * times["peer"] / CHAIN_STEPS,
         "Exudyn, KinematicTree, RK44",
     )
@@ -122,28 +129,28 @@ def _free_chain(n: int, *, planar: bool) -> pysim.Model:
         return pysim.load_model(path)
 
 
-def _batch_row(scheme: str, step: float) -> None:
+def _batch_row(scheme: str, step: float, threads: int) -> None:
     """1024 states of Andrews' mechanism in one call against a call each, µs a step of a world.
 
     The mechanism's motor torque is given as controls, one a world.
     """
-    scene, worlds, steps = pysim.load_scene(SCENES / "andrews.toml"), 1024, 20
+    scene, worlds, steps = pysim.load_scene(SCENES / "andrews.toml"), 1024, 200
     model, state = scene.model, scene.state
     torque = np.outer(np.linspace(0.5, 1.5, worlds), scene.actuation.offset)
     controls = np.repeat(torque[:, None], steps, axis=1)
 
     def together() -> Any:
-        return pysim.rollout(model, state.q, state.v, controls, step, scheme)
+        return pysim.rollout(model, state.q, state.v, controls, step, scheme, threads=threads)
 
     def one_by_one() -> Any:
         return [pysim.rollout(model, state.q, state.v, own, step, scheme) for own in controls]
 
-    _compare("andrews", scheme, together, one_by_one, worlds * steps)
+    _compare("andrews", scheme, together, one_by_one, worlds * steps, threads)
 
 
-def _worlds_row(scheme: str, step: float) -> None:
+def _worlds_row(scheme: str, step: float, threads: int) -> None:
     """1024 of Andrews' mechanisms, each with its own masses, lengths and spring, as above: closed, under one torque."""
-    rng, worlds, steps = np.random.default_rng(0), 1024, 20
+    rng, worlds, steps = np.random.default_rng(0), 1024, 200
     spec = read_scene(SCENES / "andrews.toml")
     specs = [replace(spec, model=Variation(rng).model(spec.model)) for _ in range(worlds)]
     scenes = [compile_scene(each) for each in specs]
@@ -151,7 +158,7 @@ def _worlds_row(scheme: str, step: float) -> None:
     controls = np.tile(scenes[0].actuation.offset, (worlds, steps, 1))
 
     def together() -> Any:
-        return pysim.rollout(models, q0, 0 * q0, controls, step, scheme)
+        return pysim.rollout(models, q0, 0 * q0, controls, step, scheme, threads=threads)
 
     def one_by_one() -> Any:
         return [
@@ -159,16 +166,23 @@ def _worlds_row(scheme: str, step: float) -> None:
             for model, q, own in zip(models, q0, controls, strict=True)
         ]
 
-    _compare("andrews, a model each", scheme, together, one_by_one, worlds * steps)
+    _compare("andrews, a model each", scheme, together, one_by_one, worlds * steps, threads)
 
 
 def _compare(
-    name: str, scheme: str, together: Callable[[], Any], one_by_one: Callable[[], Any], steps: int
+    name: str,
+    scheme: str,
+    together: Callable[[], Any],
+    one_by_one: Callable[[], Any],
+    steps: int,
+    threads: int,
 ) -> None:
     """Print a batch beside the same worlds one by one, whose bits it has; `steps` of all worlds."""
     np.testing.assert_array_equal(together()[0], [q for q, _ in one_by_one()])
-    times = take_turns({"mine": together, "peer": one_by_one}, rounds=5)
+    clock = time.process_time if threads == 1 else time.perf_counter
+    times = take_turns({"mine": together, "peer": one_by_one}, rounds=5, clock=clock)
     mine, peer = (1e6 * times[who] / steps for who in ("mine", "peer"))
+    name += "" if threads == 1 else f", {threads} threads"
     row(name, f"{scheme}, 1024", mine, peer, "pysim, one by one")
 
 

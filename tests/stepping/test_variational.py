@@ -57,16 +57,18 @@ def test_halving_the_step_of_the_composition_divides_the_error_by_sixteen(proble
     assert errors[0] / errors[1] == pytest.approx(16, rel=0.12)
 
 
-def floating_robot(rng):
+def floating_robot(rng, root="free", gravity=(0.0, 0.0, 0.0), **of_root):
     """A free base with a ball, a revolute and a universal joint behind it, where nothing pulls."""
-    kinds = ("free", "ball", "revolute", "universal")
+    kinds = (root, "ball", "revolute", "universal")
     names = ["world", *(f"body{k}" for k in range(len(kinds)))]
     joints = tuple(
-        make_joint(f"joint{k}", kind, names[k], names[k + 1], random_pose(rng))
+        make_joint(
+            f"joint{k}", kind, names[k], names[k + 1], random_pose(rng), **of_root if k == 0 else {}
+        )
         for k, kind in enumerate(kinds)
     )
     bodies = tuple(BodySpec(name, random_theta(rng)) for name in names[1:])
-    return compile_model(ModelSpec("floating", np.zeros(3), bodies, joints))
+    return compile_model(ModelSpec("floating", np.array(gravity), bodies, joints))
 
 
 def momentum_about_com(model, q, v):

@@ -1,0 +1,159 @@
+// Momenta of trees that float or turn about a point, carried from step to step on axes that do not turn: what
+// no force changes is not rounded anew in every step then, and no errors add up.
+//
+//     P ← P + R f       L ← L + R n − (c − o) × R f       Rᵀ (P, L + (c − o) × P)  =  p of the root's
+//     coordinates
+//
+// P, L  linear momentum of a tree with a free joint at its root, and angular about its centre of mass c
+// f, n  what forces give to the root's coordinates in half a step; R, o  axes and origin of the root there
+//
+// Along the way c moves as P does, so L stays. A ball at the root has L alone, about o.
+#pragma once
+
+#include "dynamics/small_steps.hpp"
+
+namespace pysim::stepping {
+
+using simd::all;
+using simd::select;
+using spatial::Mat3;
+using spatial::Vec3;
+using tree::ModelOf;
+using tree::Workspace;
+
+template <class S>
+class CarriedMomenta {
+ public:
+  using Posture = dynamics::Posture<S>;
+
+  /// `kept` (own_nv) is what the step before left, and where this one leaves its own; null to carry nothing.
+  CarriedMomenta(const ModelOf<S>& model, S* kept, Workspace<S>& w)
+      : model_(model),
+        carried_(carries_any(model) ? kept : nullptr),
+        mass_(w.template take<S>(model.bodies)),
+        moment_(w.template take<Vec3<S>>(model.bodies)) {}
+
+  /// Puts what is carried in place of the momenta p that q and v have. Where they differ by more than
+  /// rounding a run begins, or its state was changed, and p is carried from here on.
+  void begin(const Posture& start, S* p) {
+    if (!any()) return;
+    sum_moments(start);
+    each_root(start, [&](const Root& root) {
+      S now[tree::max_joint_nv], gap = all<S>(0), size = all<S>(0);
+      const int nv = root.joint.nv;
+      for (int i = 0; i < nv; ++i) now[i] = all<S>(0);
+      add(root, p + root.joint.own_v, now);
+      for (int i = 0; i < nv; ++i) {
+        const S off = root.carried[i] - now[i];
+        gap = fma(off, off, gap);
+        size = fma(now[i], now[i], size);
+      }
+      simd::copy_where<S>(gap > all<S>(rounding * rounding) * size, now, nv, root.carried);
+    });
+    give(start, p);
+  }
+
+  bool any() const { return carried_ != nullptr; }
+
+  /// Impulses on the coordinates, (own_nv), where the step begins.
+  void push(const Posture& at, const S* impulse) const {
+    each_root(at, [&](const Root& root) { add(root, impulse + root.joint.own_v, root.carried); });
+  }
+
+  /// The step ends, with impulses; what is carried takes the place of the momenta p there.
+  void end(const Posture& end, const S* impulse, S* p) {
+    if (!any()) return;
+    sum_moments(end);
+    push(end, impulse);
+    give(end, p);
+  }
+
+ private:
+  using Real = typename S::Real;
+  using Joint = tree::Joint;
+  /// Relative to the momentum: far above what solving with M leaves, far below what anyone changes.
+  static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
+
+  struct Root {
+    const Joint& joint;
+    const Mat3<S>& R;
+    Vec3<S> c;   ///< from o to the centre of mass, on the world's axes
+    S* carried;  ///< P and L, or L alone
+  };
+
+  static Vec3<S> three(const S* x) { return {x[0], x[1], x[2]}; }
+  static void put(const Vec3<S>& a, S* x) {
+    x[0] = a.x;
+    x[1] = a.y;
+    x[2] = a.z;
+  }
+
+  static bool carries(const Joint& joint) {
+    return joint.parent < 0 && (joint.shape == tree::Shape::free || joint.shape == tree::Shape::ball);
+  }
+  static bool carries_any(const ModelOf<S>& model) {
+    for (int b = 0; b < model.bodies; b = model.joint[b].end) {
+      if (carries(model.joint[b])) return true;
+    }
+    return false;
+  }
+
+  /// A momentum p of the root's coordinates, added to P and L.
+  static void add(const Root& root, const S* p, S* sum) {
+    if (root.joint.shape == tree::Shape::ball) return put(three(sum) + root.R * three(p), sum);
+    const Vec3<S> f = root.R * three(p);
+    put(three(sum) + f, sum);
+    put(three(sum + 3) + (root.R * three(p + 3) - cross(root.c, f)), sum + 3);
+  }
+
+  void give(const Posture& at, S* p) const {
+    each_root(at, [&](const Root& root) {
+      S own[tree::max_joint_nv];
+      const Vec3<S> first = three(root.carried);
+      put(transpose_times(root.R, first), own);
+      if (root.joint.shape == tree::Shape::free) {
+        put(transpose_times(root.R, three(root.carried + 3) + cross(root.c, first)), own + 3);
+      }
+      simd::copy_where<S>(armature(root.joint) == all<S>(0), own, root.joint.nv, p + root.joint.own_v);
+    });
+  }
+
+  /// Armature is no body's momentum and keeps to the joint's axes: its trees carry nothing.
+  S armature(const Joint& joint) const {
+    S most = all<S>(0);
+    for (int i = joint.v; i < joint.v + joint.nv; ++i) most = max(most, all<S>(model_.armature[i]));
+    return most;
+  }
+
+  /// m and m c of every body and all that it carries.
+  void sum_moments(const Posture& at) {
+    for (int b = 0; b < model_.bodies; ++b) {
+      const auto M = dynamics::body_inertia<S>(model_, b);
+      mass_[b] = M.m;
+      moment_[b] = M.mc;
+    }
+    for (int b = model_.bodies - 1; b >= 0; --b) {
+      const int parent = model_.joint[b].parent;
+      if (parent < 0) continue;
+      mass_[parent] += mass_[b];
+      moment_[parent] += fma(mass_[b], at.X_PB[b].p, at.X_PB[b].R * moment_[b]);
+    }
+  }
+
+  template <class Visit>
+  void each_root(const Posture& at, const Visit& visit) const {
+    for (int b = 0; b < model_.bodies; b = model_.joint[b].end) {
+      const Joint& joint = model_.joint[b];
+      if (!carries(joint)) continue;
+      const Mat3<S>& R = at.X_PB[b].R;
+      visit(Root{joint, R, (all<S>(1) / mass_[b]) * (R * moment_[b]), carried_ + joint.own_v});
+    }
+  }
+
+  const ModelOf<S>& model_;
+  S* carried_;
+  S* mass_;
+  Vec3<S>* moment_;
+};
+
+}  // namespace pysim::stepping
