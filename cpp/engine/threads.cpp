@@ -58,29 +58,50 @@ Pool& pool() {
   return *current;
 }
 
-/// Counts finished parts and keeps the first exception.
-struct Progress {
-  std::mutex mutex;
-  std::condition_variable done;
-  int left;
-  std::exception_ptr error;
+/// States that threads take run by run: who is free takes the next, so that neither worlds that need more
+/// steps than others nor a processor that is busy elsewhere hold up the rest.
+class Runs {
+ public:
+  using Part = std::function<void(std::ptrdiff_t, std::ptrdiff_t)>;
 
-  explicit Progress(int parts) : left(parts) {}
+  /// `part` is called no more once `wait` has returned.
+  Runs(std::ptrdiff_t count, std::ptrdiff_t length, const Part& part)
+      : count_(count), length_(length), part_(part), left_((count + length - 1) / length) {}
 
-  void run(const std::function<void(std::ptrdiff_t, std::ptrdiff_t)>& part,
-           std::ptrdiff_t begin,
-           std::ptrdiff_t end) {
-    std::exception_ptr caught;
-    try {
-      part(begin, end);
-    } catch (...) {
-      caught = std::current_exception();
+  void take_all() {
+    for (;;) {
+      const std::ptrdiff_t begin = next_.fetch_add(length_);
+      if (begin >= count_) return;
+      std::exception_ptr caught;
+      try {
+        part_(begin, std::min(begin + length_, count_));
+      } catch (...) {
+        caught = std::current_exception();
+      }
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (caught && !error_) error_ = caught;
+      if (--left_ == 0) done_.notify_all();
     }
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (caught && !error) error = caught;
-    if (--left == 0) done.notify_all();
   }
+
+  /// Until all are done; throws the first exception of a part.
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, [this] { return left_ == 0; });
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  const std::ptrdiff_t count_, length_;
+  const Part& part_;
+  std::atomic<std::ptrdiff_t> next_{0};
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::ptrdiff_t left_;
+  std::exception_ptr error_;
 };
+
+constexpr std::ptrdiff_t runs_a_thread = 8;
 
 }  // namespace
 
@@ -90,22 +111,19 @@ void parallel_for(std::ptrdiff_t count,
                   const std::function<void(std::ptrdiff_t, std::ptrdiff_t)>& part) {
   const std::ptrdiff_t grains = (count + grain - 1) / grain;
   const std::ptrdiff_t wanted = threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
-  const std::ptrdiff_t parts = std::min(wanted, grains);
-  if (parts <= 1) {
+  const std::ptrdiff_t takers = std::min(wanted, grains);
+  if (takers <= 1) {
     part(0, count);
     return;
   }
-  const auto bound = [&](std::ptrdiff_t i) { return std::min(count, grain * (grains * i / parts)); };
-  Progress progress(static_cast<int>(parts));
-  for (std::ptrdiff_t i = 1; i < parts; ++i) {
-    const std::ptrdiff_t begin = bound(i), end = bound(i + 1);
-    pool().submit([&progress, &part, begin, end] { progress.run(part, begin, end); },
-                  static_cast<std::size_t>(parts - 1));
+  const std::ptrdiff_t pieces = takers * runs_a_thread;
+  const auto runs = std::make_shared<Runs>(count, grain * ((grains + pieces - 1) / pieces), part);
+  for (std::ptrdiff_t i = 1; i < takers; ++i) {
+    // one that comes too late finds nothing to take
+    pool().submit([runs] { runs->take_all(); }, static_cast<std::size_t>(takers - 1));
   }
-  progress.run(part, 0, bound(1));
-  std::unique_lock<std::mutex> lock(progress.mutex);
-  progress.done.wait(lock, [&] { return progress.left == 0; });
-  if (progress.error) std::rethrow_exception(progress.error);
+  runs->take_all();
+  runs->wait();
 }
 
 }  // namespace pysim::engine

@@ -6,9 +6,9 @@
 
 namespace pysim::engine {
 
-/// Splits [0, count) into at most `threads` runs of whole multiples of `grain` (the last takes the rest) and
-/// calls part(begin, end) for each, one on the calling thread. threads = 0: one a processor. Returns when all
-/// are done; an exception of a part is rethrown here.
+/// Splits [0, count) into runs of whole multiples of `grain` (the last takes the rest) and calls
+/// part(begin, end) for each, on at most `threads` threads at once, the calling one among them. threads = 0:
+/// one a processor. Returns when all are done; an exception of a part is rethrown here.
 void parallel_for(std::ptrdiff_t count,
                   std::ptrdiff_t grain,
                   int threads,
