@@ -48,7 +48,8 @@ class CarriedMomenta {
         gap = fma(off, off, gap);
         size = fma(now[i], now[i], size);
       }
-      simd::copy_where<S>(gap > all<S>(rounding * rounding) * size, now, nv, root.carried);
+      const auto anew = gap > all<S>(rounding * rounding) * size;
+      for (int i = 0; i < nv; ++i) root.carried[i] = select(anew, now[i], root.carried[i]);
     });
     give(start, p);
   }
@@ -114,7 +115,9 @@ class CarriedMomenta {
       if (root.joint.shape == tree::Shape::free) {
         put(transpose_times(root.R, three(root.carried + 3) + cross(root.c, first)), own + 3);
       }
-      simd::copy_where<S>(armature(root.joint) == all<S>(0), own, root.joint.nv, p + root.joint.own_v);
+      const auto carries = armature(root.joint) == all<S>(0);
+      S* const at_root = p + root.joint.own_v;
+      for (int i = 0; i < root.joint.nv; ++i) at_root[i] = select(carries, own[i], at_root[i]);
     });
   }
 
