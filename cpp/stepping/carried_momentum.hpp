@@ -41,12 +41,16 @@ class CarriedMomenta {
     each_root(start, [&](const Root& root) {
       S now[tree::max_joint_nv], gap = all<S>(0), size = all<S>(0);
       const int nv = root.joint.nv;
+      for (const Joint* joint = &root.joint; joint < model_.joint + root.joint.end; ++joint) {
+        for (int i = 0; joint->own_v >= 0 && i < joint->nv; ++i) {
+          size = fma(p[joint->own_v + i], p[joint->own_v + i], size);
+        }
+      }
       for (int i = 0; i < nv; ++i) now[i] = all<S>(0);
       add(root, p + root.joint.own_v, now);
       for (int i = 0; i < nv; ++i) {
         const S off = root.carried[i] - now[i];
         gap = fma(off, off, gap);
-        size = fma(now[i], now[i], size);
       }
       const auto anew = gap > all<S>(rounding * rounding) * size;
       for (int i = 0; i < nv; ++i) root.carried[i] = select(anew, now[i], root.carried[i]);
@@ -72,7 +76,8 @@ class CarriedMomenta {
  private:
   using Real = typename S::Real;
   using Joint = tree::Joint;
-  /// Relative to the momentum: far above what solving with M leaves, far below what anyone changes.
+  /// Relative to the momenta of the tree's coordinates, for the whole may stand still: far above what solving
+  /// with M leaves, far below what anyone changes.
   static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
 
   struct Root {

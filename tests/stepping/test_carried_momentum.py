@@ -47,6 +47,17 @@ def test_rounding_of_steps_does_not_add_up_in_the_momenta(root, scheme, rng, isa
     assert np.abs(off).max() < 1e-14 * np.linalg.norm(before)
 
 
+def test_a_whole_that_does_not_move_stays_so_while_its_limbs_do(rng, isa):
+    """As of a falling cat: the momenta are differences of those of its parts."""
+    model = floating_robot(rng)
+    q, v = model.random_configuration(rng), rng.normal(size=model.nv)
+    M = pysim.crba(model, q)
+    v[:6] = -np.linalg.solve(M[:6, :6], M[:6, 6:] @ v[6:])
+    of_limbs = np.linalg.norm((M @ v)[6:])
+    whole = momenta(model, "free", *run(model, q, v, [20_000]))
+    assert np.abs(whole).max() < 1e-14 * of_limbs
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("root", ["free", "ball"])
 def test_under_forces_they_go_as_those_of_steps_made_anew(root, scheme, rng, isa):
