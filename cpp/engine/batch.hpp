@@ -31,9 +31,11 @@ enum class Integrator : int {
 constexpr const char* integrator_names[] = {
     "semi_implicit", "rk2", "rk4", "variational", "variational4", "implicit_midpoint", "generalized_alpha"};
 
-/// Numbers a world that a scheme keeps from step to step.
-constexpr int memory_numbers(Integrator integrator, int nv) {
-  return integrator < Integrator::variational ? 0 : stepping::memory_numbers(nv);
+/// Numbers a world that a scheme keeps from step to step. Variational ones carry no momenta through
+/// constraints, whose forces change them.
+constexpr int memory_numbers(Integrator integrator, int nv, int rows) {
+  const Integrator first = rows > 0 ? Integrator::implicit_midpoint : Integrator::variational;
+  return integrator < first ? 0 : stepping::memory_numbers(nv);
 }
 
 /// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.

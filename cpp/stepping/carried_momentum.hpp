@@ -10,10 +10,13 @@
 // Along the way c moves as P does, so L stays. A ball at the root has L alone, about o.
 #pragma once
 
+#include "dynamics/retract.hpp"
 #include "dynamics/small_steps.hpp"
 
 namespace pysim::stepping {
 
+using dynamics::load3;
+using dynamics::store;
 using simd::all;
 using simd::select;
 using spatial::Mat3;
@@ -87,13 +90,6 @@ class CarriedMomenta {
     S* carried;  ///< P and L, or L alone
   };
 
-  static Vec3<S> three(const S* x) { return {x[0], x[1], x[2]}; }
-  static void put(const Vec3<S>& a, S* x) {
-    x[0] = a.x;
-    x[1] = a.y;
-    x[2] = a.z;
-  }
-
   static bool carries(const Joint& joint) {
     return joint.parent < 0 && (joint.shape == tree::Shape::free || joint.shape == tree::Shape::ball);
   }
@@ -106,19 +102,19 @@ class CarriedMomenta {
 
   /// A momentum p of the root's coordinates, added to P and L.
   static void add(const Root& root, const S* p, S* sum) {
-    if (root.joint.shape == tree::Shape::ball) return put(three(sum) + root.R * three(p), sum);
-    const Vec3<S> f = root.R * three(p);
-    put(three(sum) + f, sum);
-    put(three(sum + 3) + (root.R * three(p + 3) - cross(root.c, f)), sum + 3);
+    if (root.joint.shape == tree::Shape::ball) return store(load3(sum) + root.R * load3(p), sum);
+    const Vec3<S> f = root.R * load3(p);
+    store(load3(sum) + f, sum);
+    store(load3(sum + 3) + (root.R * load3(p + 3) - cross(root.c, f)), sum + 3);
   }
 
   void give(const Posture& at, S* p) const {
     each_root(at, [&](const Root& root) {
       S own[tree::max_joint_nv];
-      const Vec3<S> first = three(root.carried);
-      put(transpose_times(root.R, first), own);
+      const Vec3<S> first = load3(root.carried);
+      store(transpose_times(root.R, first), own);
       if (root.joint.shape == tree::Shape::free) {
-        put(transpose_times(root.R, three(root.carried + 3) + cross(root.c, first)), own + 3);
+        store(transpose_times(root.R, load3(root.carried + 3) + cross(root.c, first)), own + 3);
       }
       const auto carries = armature(root.joint) == all<S>(0);
       S* const at_root = p + root.joint.own_v;

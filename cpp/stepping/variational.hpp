@@ -81,7 +81,7 @@ struct Variational {
   /// A step of the tree alone; 1 where it succeeds.
   template <class S>
   static S attempt(const System<S>& system, S, S time, S h, S* q, S* v, const Memory<S>& memory, bool) {
-    step(system, time, h, q, v, system.model.rows > 0 ? nullptr : memory.momenta());
+    step(system, time, h, q, v, memory.momenta());
     const S one = all<S>(1), none = all<S>(0);
     return select(q[0] == q[0], one, none);  // a step that does not converge has no numbers
   }

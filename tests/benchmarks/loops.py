@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,9 +52,8 @@ def loop_rows() -> None:
     else:
         say("Exudyn is not installed; no peer.")
     for scheme, step in (("rk4", 1e-5), ("generalized_alpha", 1e-5)):
-        for threads in sorted({1, THREADS}):
-            _batch_row(scheme, step, threads)
-            _worlds_row(scheme, step, threads)
+        _batch_rows(scheme, step)
+        _worlds_rows(scheme, step)
 
 
 def _four_bar_row() -> None:
@@ -129,7 +129,7 @@ def _free_chain(n: int, *, planar: bool) -> pysim.Model:
         return pysim.load_model(path)
 
 
-def _batch_row(scheme: str, step: float, threads: int) -> None:
+def _batch_rows(scheme: str, step: float) -> None:
     """1024 states of Andrews' mechanism in one call against a call each, µs a step of a world.
 
     The mechanism's motor torque is given as controls, one a world.
@@ -139,16 +139,16 @@ def _batch_row(scheme: str, step: float, threads: int) -> None:
     torque = np.outer(np.linspace(0.5, 1.5, worlds), scene.actuation.offset)
     controls = np.repeat(torque[:, None], steps, axis=1)
 
-    def together() -> Any:
+    def together(threads: int) -> Any:
         return pysim.rollout(model, state.q, state.v, controls, step, scheme, threads=threads)
 
     def one_by_one() -> Any:
         return [pysim.rollout(model, state.q, state.v, own, step, scheme) for own in controls]
 
-    _compare("andrews", scheme, together, one_by_one, worlds * steps, threads)
+    _compare("andrews", scheme, together, one_by_one, worlds * steps)
 
 
-def _worlds_row(scheme: str, step: float, threads: int) -> None:
+def _worlds_rows(scheme: str, step: float) -> None:
     """1024 of Andrews' mechanisms, each with its own masses, lengths and spring, as above: closed, under one torque."""
     rng, worlds, steps = np.random.default_rng(0), 1024, 200
     spec = read_scene(SCENES / "andrews.toml")
@@ -157,7 +157,7 @@ def _worlds_row(scheme: str, step: float, threads: int) -> None:
     models, q0 = [scene.model for scene in scenes], np.array([scene.state.q for scene in scenes])
     controls = np.tile(scenes[0].actuation.offset, (worlds, steps, 1))
 
-    def together() -> Any:
+    def together(threads: int) -> Any:
         return pysim.rollout(models, q0, 0 * q0, controls, step, scheme, threads=threads)
 
     def one_by_one() -> Any:
@@ -166,24 +166,32 @@ def _worlds_row(scheme: str, step: float, threads: int) -> None:
             for model, q, own in zip(models, q0, controls, strict=True)
         ]
 
-    _compare("andrews, a model each", scheme, together, one_by_one, worlds * steps, threads)
+    _compare("andrews, a model each", scheme, together, one_by_one, worlds * steps)
 
 
 def _compare(
     name: str,
     scheme: str,
-    together: Callable[[], Any],
+    together: Callable[[int], Any],
     one_by_one: Callable[[], Any],
     steps: int,
-    threads: int,
 ) -> None:
-    """Print a batch beside the same worlds one by one, whose bits it has; `steps` of all worlds."""
-    np.testing.assert_array_equal(together()[0], [q for q, _ in one_by_one()])
-    clock = time.process_time if threads == 1 else time.perf_counter
-    times = take_turns({"mine": together, "peer": one_by_one}, rounds=5, clock=clock)
-    mine, peer = (1e6 * times[who] / steps for who in ("mine", "peer"))
-    name += "" if threads == 1 else f", {threads} threads"
-    row(name, f"{scheme}, 1024", mine, peer, "pysim, one by one")
+    """Print a batch, on one thread and on all, beside the same worlds one by one, whose bits it has.
+
+    `steps` are those of all worlds.
+    """
+    expected = [q for q, _ in one_by_one()]
+    for threads in sorted({1, THREADS}):
+        np.testing.assert_array_equal(together(threads)[0], expected)
+        clock = time.process_time if threads == 1 else time.perf_counter
+        candidates: dict[str, Callable[[], Any]] = {
+            "mine": partial(together, threads),
+            "peer": one_by_one,
+        }
+        times = take_turns(candidates, rounds=5, clock=clock)
+        mine, peer = (1e6 * times[who] / steps for who in ("mine", "peer"))
+        where = name if threads == 1 else f"{name}, {threads} threads"
+        row(where, f"{scheme}, 1024", mine, peer, "pysim, one by one")
 
 
 def _settings(steps: int = STEPS) -> Any:
