@@ -43,14 +43,8 @@ struct ConstraintInertia {
   /// `dependence` may be null: then rows are taken as they are found.
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r, Dependence<S>* dependence = nullptr) {
     const auto& model = factor.model;
-    for (int i = 0; i < rows; ++i) {
-      const tree::Way& way = model.row_way[i];
-      S* const y = Y + i * nv;
-      for (int m = 0; m < way.nv; ++m) y[m] = r.J[i * nv + m];
-      factor.forward(way, y);
-    }
     for (int n = 0; n < model.meetings; ++n) {
-      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(factor, model.meeting[n]);
+      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(factor, r, model.meeting[n]);
       multiply(model, model.meeting[n]);
     }
     scale(model, r);
@@ -66,10 +60,14 @@ struct ConstraintInertia {
     dependence.known = true;
   }
 
-  /// Rows begin with the first that they meet.
-  void begin_rows(const FactoredMechanism<S>& factor, const tree::Meeting& meeting) {
+  /// Y and Y D⁻¹ of rows of one way, which begin with the first that they meet.
+  void begin_rows(FactoredMechanism<S>& factor, const Rows<S>& r, const tree::Meeting& meeting) {
     const tree::Way& way = factor.model.row_way[meeting.row];
     const int* const coordinate = factor.model.way + way.first_v;
+    for (int i = meeting.row; i < meeting.end; ++i) {
+      for (int m = 0; m < way.nv; ++m) Y[i * nv + m] = r.J[i * nv + m];
+    }
+    factor.forward(way, meeting.end - meeting.row, Y + meeting.row * nv, nv);
     for (int i = meeting.row; i < meeting.end; ++i) {
       S* const by_D = scaled + (i - meeting.row) * nv;
       for (int m = 0; m < way.nv; ++m) by_D[m] = Y[i * nv + m] * factor.inv_D[coordinate[m]];
@@ -78,19 +76,43 @@ struct ConstraintInertia {
     }
   }
 
-  /// Y D⁻¹ Yᵀ of rows that meet.
+  /// Y D⁻¹ Yᵀ of rows that meet, two by two; above the diagonal too, where nobody looks.
   void multiply(const ModelOf<S>& model, const tree::Meeting& meeting) {
-    const tree::Shared* const shared = model.shared + meeting.first;
-    for (int i = meeting.row; i < meeting.end; ++i) {
-      for (int j = meeting.other; j < meeting.other_end && j <= i; ++j) {
-        S sum = all<S>(0);
-        for (int n = 0; n < meeting.runs; ++n) {
-          const S *const y = scaled + (i - meeting.row) * nv + shared[n].own, *const z = Y + j * nv +
-                                                                                         shared[n].other;
-          for (int m = 0; m < shared[n].count; ++m) sum = fma(y[m], z[m], sum);
-        }
-        Lambda.A[i * rows + j] = sum;
+    for (int i = meeting.row; i < meeting.end; i += 2) {
+      for (int j = meeting.other; j < meeting.other_end && j <= i; j += 2) {
+        const bool lonely_i = i + 1 == meeting.end, lonely_j = j + 1 == meeting.other_end;
+        if (lonely_i && lonely_j)
+          multiply_tile<1, 1>(model, meeting, i, j);
+        else if (lonely_i)
+          multiply_tile<1, 2>(model, meeting, i, j);
+        else if (lonely_j)
+          multiply_tile<2, 1>(model, meeting, i, j);
+        else
+          multiply_tile<2, 2>(model, meeting, i, j);
       }
+    }
+  }
+
+  template <int R, int C>
+  void multiply_tile(const ModelOf<S>& model, const tree::Meeting& meeting, int i, int j) {
+    S sum[R][C];
+    for (int r = 0; r < R; ++r) {
+      for (int c = 0; c < C; ++c) sum[r][c] = all<S>(0);
+    }
+    for (int n = meeting.first; n < meeting.first + meeting.runs; ++n) {
+      const tree::Shared& run = model.shared[n];
+      const S* const y = scaled + (i - meeting.row) * nv + run.own;
+      const S* const z = Y + j * nv + run.other;
+      for (int m = 0; m < run.count; ++m) {
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+          for (int c = 0; c < C; ++c) sum[r][c] = fma(y[r * nv + m], z[c * nv + m], sum[r][c]);
+        }
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      for (int c = 0; c < C; ++c) Lambda.A[(i + r) * rows + j + c] = sum[r][c];
     }
   }
 

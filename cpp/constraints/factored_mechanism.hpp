@@ -32,7 +32,7 @@ struct FactoredMechanism {
   Elimination<S>* elimination = nullptr;
   S* dense;               ///< L D below and on the diagonal (own_nv × own_nv); null without followers
   S* inv_D;               ///< [own_nv]
-  Force<S>* p = nullptr;  ///< of the sweep to the root [bodies], at forks
+  Force<S>* p = nullptr;  ///< of the sweep to the root (bodies, 2 rows), at forks
   Motion<S>* acceleration = nullptr;  ///< of the sweep to the leaves [bodies], at forks
   PlanarMechanism<S> flat;            ///< of a flat model, in place of what is null then
 
@@ -41,7 +41,7 @@ struct FactoredMechanism {
     inv_D = w.template take<S>(m.own_nv);
     X_WB = w.template take<Pose<S>>(m.bodies);
     if (m.flat) return;
-    p = w.template take<Force<S>>(m.bodies);
+    p = w.template take<Force<S>>(2 * m.bodies);
     acceleration = w.template take<Motion<S>>(m.bodies);
     body = w.template take<AbaBody<S>>(m.bodies);
     fork = w.template take<ArticulatedInertia<S>>(m.bodies);
@@ -97,7 +97,7 @@ struct FactoredMechanism {
     const S* rest = tree::own_forces(model, static_cast<const S*>(h), w);
     for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
     factorise_dense(q, w);
-    forward({}, a);
+    forward({}, 1, a, 0);
     backward(a);
     spread_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
   }
@@ -123,38 +123,16 @@ struct FactoredMechanism {
     spread_accelerations(nullptr);
   }
 
-  /// y = L⁻¹ τ in place, for τ that is zero but for the coordinates of `way`, in their order.
-  void forward(const tree::Way& way, S* y) {
-    if (model.flat) return flat.forward(way, y);
+  /// y = L⁻¹ τ in place, for `rows` of τ that lie `stride` apart and are zero but for the coordinates of
+  /// `way`, in their order.
+  void forward(const tree::Way& way, int rows, S* y, int stride) {
+    if (model.flat) return flat.forward(way, rows, y, stride);
     if (model.coupled) {
-      const int n = model.own_nv;
-      for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < i; ++j) y[i] = fnma(dense[i * n + j] * inv_D[j], y[j], y[i]);
-      }
+      for (int r = 0; r < rows; ++r) forward_dense(y + r * stride);
       return;
     }
-    const int* bodies = model.way + way.first;
-    for (int n = 0; n < way.count; ++n) {
-      if (model.joint[bodies[n]].fork >= 0) p[bodies[n]] = spatial::zero_force<S>();
-    }
-    Force<S> push = spatial::zero_force<S>();
-    for (int n = 0; n < way.count; ++n) {
-      const int b = bodies[n];
-      const Joint& joint = model.joint[b];
-      if (joint.fork >= 0) {
-        push = p[b];
-      } else if (joint.leaf || (n > 0 && bodies[n - 1] != b + 1)) {  // nothing comes from a child
-        push = spatial::zero_force<S>();
-      }
-      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
-        const int k = joint.v + i;
-        *y -= dot(tree::axis(joint, columns, i), push);
-        push = fma(*y, elimination[k].K, push);
-      }
-      if (joint.parent < 0) continue;
-      push = to_parent(body[b].X_PB, push);
-      if (model.joint[joint.parent].fork >= 0) p[joint.parent] += push;
-    }
+    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(way, y, stride);
+    if (rows > 0) sweep<1>(way, y, stride);
   }
 
   /// L⁻ᵀ D⁻¹ y in place.
@@ -193,6 +171,55 @@ struct FactoredMechanism {
   }
 
  private:
+  void forward_dense(S* y) const {
+    const int n = model.own_nv;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < i; ++j) y[i] = fnma(dense[i * n + j] * inv_D[j], y[j], y[i]);
+    }
+  }
+
+  /// Of R rows at once: they meet the same joints.
+  template <int R>
+  void sweep(const tree::Way& way, S* y, int stride) {
+    const int* bodies = model.way + way.first;
+    for (int n = 0; n < way.count; ++n) {
+      if (model.joint[bodies[n]].fork < 0) continue;
+      for (int r = 0; r < R; ++r) p[2 * bodies[n] + r] = spatial::zero_force<S>();
+    }
+    Force<S> push[R];
+#pragma GCC unroll 2
+    for (int r = 0; r < R; ++r) push[r] = spatial::zero_force<S>();
+    for (int n = 0; n < way.count; ++n) {
+      const int b = bodies[n];
+      const Joint& joint = model.joint[b];
+      const bool alone = joint.leaf || (n > 0 && bodies[n - 1] != b + 1);  // nothing comes from a child
+#pragma GCC unroll 2
+      for (int r = 0; r < R; ++r) {
+        if (joint.fork >= 0) {
+          push[r] = p[2 * b + r];
+        } else if (alone) {
+          push[r] = spatial::zero_force<S>();
+        }
+      }
+      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
+        const auto axis = tree::axis(joint, columns, i);
+        const Force<S> K = elimination[joint.v + i].K;
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
+          S& own = y[r * stride];
+          own -= dot(axis, push[r]);
+          push[r] = fma(own, K, push[r]);
+        }
+      }
+      if (joint.parent < 0) continue;
+#pragma GCC unroll 2
+      for (int r = 0; r < R; ++r) {
+        push[r] = to_parent(body[b].X_PB, push[r]);
+        if (model.joint[joint.parent].fork >= 0) p[2 * joint.parent + r] += push[r];
+      }
+    }
+  }
+
   void keep_pivots() {
     for (int i = 0; i < model.nv; ++i)
       inv_D[i] = model.flat ? flat.elimination[i].inv_D : elimination[i].inv_D;

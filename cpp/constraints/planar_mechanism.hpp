@@ -45,7 +45,8 @@ struct PlanarPoint {
   S w, alpha;
 };
 
-/// All of it stays empty unless the model is flat.
+/// All of it stays empty unless the model is flat. Of the bodies' numbers those at −1 are the world's, which
+/// does not move: what asks for a body's place, motion or turn need not know whether it is one.
 template <class S>
 struct PlanarMechanism {
   const ModelOf<S>& model;
@@ -53,20 +54,26 @@ struct PlanarMechanism {
   PlanarPlace<S>* place = nullptr;
   PlanarInertia<S>* fork = nullptr;
   PlanarElimination<S>* elimination = nullptr;
-  PlanarForce<S>* push = nullptr;    ///< of a sweep to the root, at forks
+  PlanarForce<S>* push = nullptr;    ///< of a sweep to the root (bodies, 2 rows), at forks
   PlanarRate<S>* rate = nullptr;     ///< of a sweep to the leaves, at forks
   S *sin = nullptr, *cos = nullptr;  ///< [bodies]
 
   PlanarMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
     if (!m.flat) return;
-    body = w.template take<PlanarBody<S>>(m.bodies);
-    place = w.template take<PlanarPlace<S>>(m.bodies);
+    body = w.template take<PlanarBody<S>>(m.bodies + 1) + 1;
+    place = w.template take<PlanarPlace<S>>(m.bodies + 1) + 1;
     fork = w.template take<PlanarInertia<S>>(m.bodies);
     elimination = w.template take<PlanarElimination<S>>(m.nv);
-    push = w.template take<PlanarForce<S>>(m.bodies);
+    push = w.template take<PlanarForce<S>>(2 * m.bodies);
     rate = w.template take<PlanarRate<S>>(m.bodies);
-    sin = w.template take<S>(m.bodies);
-    cos = w.template take<S>(m.bodies);
+    sin = w.template take<S>(m.bodies + 1) + 1;
+    cos = w.template take<S>(m.bodies + 1) + 1;
+    const S o = all<S>(0);
+    body[-1].w = body[-1].alpha = o;
+    body[-1].a = -all2<S>(m.plane[0].gravity);
+    place[-1] = {{o, o}, {o, o}};
+    sin[-1] = o;
+    cos[-1] = all<S>(1);
   }
 
   /// Places the bodies, gives them their velocities, and the forces that these ask. Factors that were found
@@ -77,11 +84,8 @@ struct PlanarMechanism {
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
       PlanarPlace<S>& at = place[b];
-      at = {body[b].d, spatial::zero2<S>()};
-      if (joint.parent >= 0) {
-        const PlanarPlace<S>& P = place[joint.parent];
-        at = {P.r + body[b].d, fma(body[joint.parent].w, quarter_turn(body[b].d), P.v)};
-      }
+      const PlanarPlace<S>& P = place[joint.parent];
+      at = {P.r + body[b].d, fma(body[joint.parent].w, quarter_turn(body[b].d), P.v)};
       for (int i = 0; i < tree::slides(joint); ++i) {
         at.v = fma(v[joint.v + i], elimination[joint.v + i].slide, at.v);
       }
@@ -102,47 +106,18 @@ struct PlanarMechanism {
   /// The bodies' accelerations at v̇ = 0.
   void drift() {
     for (int b = 0; b < model.bodies; ++b) {
-      const int parent = model.joint[b].parent;
+      const PlanarBody<S>& P = body[model.joint[b].parent];
       PlanarBody<S>& B = body[b];
-      B.alpha = parent < 0 ? all<S>(0) : body[parent].alpha;
-      const Vec2<S> carried = parent < 0 ? -all2<S>(model.plane[b].gravity) : body[parent].a;
-      B.a = fma(B.alpha, quarter_turn(B.d), carried) + B.c;
+      B.alpha = P.alpha;
+      B.a = fma(P.alpha, quarter_turn(B.d), P.a) + B.c;
     }
   }
 
-  /// y = L⁻¹ τ in place, for τ that is zero but for the coordinates of `way`, in their order.
-  void forward(const tree::Way& way, S* y) {
-    const int* bodies = model.way + way.first;
-    const PlanarForce<S> none = {spatial::zero2<S>(), all<S>(0)};
-    for (int n = 0; n < way.count; ++n) {
-      if (model.joint[bodies[n]].fork >= 0) push[bodies[n]] = none;
-    }
-    PlanarForce<S> F = none;
-    for (int n = 0; n < way.count; ++n) {
-      const int b = bodies[n];
-      const Joint& joint = model.joint[b];
-      if (joint.fork >= 0) {
-        F = push[b];
-      } else if (joint.leaf || (n > 0 && bodies[n - 1] != b + 1)) {  // nothing comes from a child
-        F = none;
-      }
-      const int slides = tree::slides(joint);
-      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
-        const PlanarElimination<S>& E = elimination[joint.v + i];
-        if (i < slides) {
-          *y -= dot(E.slide, F.f);
-          F = fma(*y, E.K, F);
-          continue;
-        }
-        const S sense = all<S>(model.plane[b].sense), carried = F.t;
-        *y = fnma(sense, F.t, *y);
-        F.f = fma(sense * *y, E.K.f, F.f);
-        F.t = joint.hinge ? carried + sense * *y : fma(sense * *y, E.K.t, carried);
-      }
-      if (joint.parent < 0) continue;
-      F = translate(body[b].d, F);
-      if (model.joint[joint.parent].fork >= 0) push[joint.parent] = push[joint.parent] + F;
-    }
+  /// y = L⁻¹ τ in place, for `rows` of τ that lie `stride` apart and are zero but for the coordinates of
+  /// `way`, in their order.
+  void forward(const tree::Way& way, int rows, S* y, int stride) {
+    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(way, y, stride);
+    if (rows > 0) sweep<1>(way, y, stride);
   }
 
   /// L⁻ᵀ D⁻¹ y in place.
@@ -177,7 +152,6 @@ struct PlanarMechanism {
   /// A point of a body, or of the world (−1), `at` its axes; accelerations as they were found last.
   PYSIM_INLINE PlanarPoint<S> point(int b, const Vec2<S>& at, bool with_acceleration) const {
     const S o = all<S>(0);
-    if (b < 0) return {at, at, spatial::zero2<S>(), -all2<S>(model.plane[0].gravity), o, o};
     const PlanarBody<S>& B = body[b];
     const Vec2<S> arm = turned(b, at), across = quarter_turn(arm);
     PlanarPoint<S> p = {arm, place[b].r + arm, fma(B.w, across, place[b].v), {o, o}, B.w, o};
@@ -188,9 +162,7 @@ struct PlanarMechanism {
   }
 
   /// A vector on the axes of body b, on the plane's.
-  PYSIM_INLINE Vec2<S> turned(int b, const Vec2<S>& own) const {
-    return b < 0 ? own : spatial::turn(sin[b], cos[b], own);
-  }
+  PYSIM_INLINE Vec2<S> turned(int b, const Vec2<S>& own) const { return spatial::turn(sin[b], cos[b], own); }
 
   /// f, on the plane's axes, pulls body b at the end of `arm`.
   void pull(int b, const Vec2<S>& arm, const Vec2<S>& f) {
@@ -212,6 +184,59 @@ struct PlanarMechanism {
                                                  {{b.r.x, b.r.y, all<S>(flat.across)}, {b.v.x, b.v.y, o}});
       pull(spring.a, a.arm, {f.x, f.y});
       pull(spring.b, b.arm, {-f.x, -f.y});
+    }
+  }
+
+ private:
+  /// Of R rows at once: they meet the same joints.
+  template <int R>
+  void sweep(const tree::Way& way, S* y, int stride) {
+    const int* bodies = model.way + way.first;
+    const PlanarForce<S> none = {spatial::zero2<S>(), all<S>(0)};
+    for (int n = 0; n < way.count; ++n) {
+      if (model.joint[bodies[n]].fork < 0) continue;
+      for (int r = 0; r < R; ++r) push[2 * bodies[n] + r] = none;
+    }
+    PlanarForce<S> F[R];
+#pragma GCC unroll 2
+    for (int r = 0; r < R; ++r) F[r] = none;
+    for (int n = 0; n < way.count; ++n) {
+      const int b = bodies[n];
+      const Joint& joint = model.joint[b];
+      const bool alone = joint.leaf || (n > 0 && bodies[n - 1] != b + 1);  // nothing comes from a child
+#pragma GCC unroll 2
+      for (int r = 0; r < R; ++r) {
+        if (joint.fork >= 0) {
+          F[r] = push[2 * b + r];
+        } else if (alone) {
+          F[r] = none;
+        }
+      }
+      const int slides = tree::slides(joint);
+      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
+        const PlanarElimination<S>& E = elimination[joint.v + i];
+        const S sense = all<S>(model.plane[b].sense);
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
+          S& own = y[r * stride];
+          if (i < slides) {
+            own -= dot(E.slide, F[r].f);
+            F[r] = fma(own, E.K, F[r]);
+            continue;
+          }
+          const S carried = F[r].t;
+          own = fnma(sense, carried, own);
+          F[r].f = fma(sense * own, E.K.f, F[r].f);
+          F[r].t = joint.hinge ? carried + sense * own : fma(sense * own, E.K.t, carried);
+        }
+      }
+      if (joint.parent < 0) continue;
+      const bool gathers = model.joint[joint.parent].fork >= 0;
+#pragma GCC unroll 2
+      for (int r = 0; r < R; ++r) {
+        F[r] = translate(body[b].d, F[r]);
+        if (gathers) push[2 * joint.parent + r] = push[2 * joint.parent + r] + F[r];
+      }
     }
   }
 };

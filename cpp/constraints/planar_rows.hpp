@@ -18,9 +18,7 @@ template <class S>
 void planar_jacobian(
     const PlanarMechanism<S>& flat, const Loop& loop, const Vec2<S>& r, const Vec2<S>* e, S* J) {
   const auto& model = flat.model;
-  for (int n = 0; n < loop.rows; ++n) {
-    for (int m = 0; m < model.row_way[loop.row].nv; ++m) J[n * model.own_nv + m] = all<S>(0);
-  }
+  S* const end = J + model.row_way[loop.row].nv;
   for (int a = loop.a, b = loop.b; a != b;) {
     const bool along_b = b > a;
     int& body = along_b ? b : a;
@@ -36,6 +34,9 @@ void planar_jacobian(
       }
     }
     body = joint.parent;
+  }
+  for (; J != end; ++J) {  // from where both ways to the world are one
+    for (int n = 0; n < loop.rows; ++n) J[n * model.own_nv] = all<S>(0);
   }
 }
 

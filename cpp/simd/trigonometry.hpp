@@ -102,16 +102,15 @@ PYSIM_INLINE void sincos(S x, S& s, S& c) {
   const S cos_r = w + (((one - w) - hz) + fms(z * z, polynomial(z, cosine), r * low));
 
   constexpr int top = 8 * sizeof(Real) - 1;
-  const auto odd = (x0.quadrant & Integer(1)) != Integer(0);
+  const auto even = (x0.quadrant & Integer(1)) == Integer(0);
   const auto second = (x0.quadrant & Integer(2)) << (top - 1);
   const auto rotated = ((x0.quadrant + Integer(1)) & Integer(2)) << (top - 1);
-  s = from_bits<S>(bits(select(odd, cos_r, sin_r)) ^ second);
-  c = from_bits<S>(bits(select(odd, sin_r, cos_r)) ^ rotated);
-  // the sign of zero survives
-  s = select(x == all<S>(0), x, s);
+  const S sine_x = from_bits<S>(bits(select(even, sin_r, cos_r)) ^ second);
+  c = from_bits<S>(bits(select(even, cos_r, sin_r)) ^ rotated);
+  s = select(x == all<S>(0), x, sine_x);  // the sign of zero survives
 
   const S limit = all<S>(Real(1e6));
-  if (__builtin_expect(any<S>(abs(x) > limit), false)) sincos_beyond(x, limit, s, c);
+  if (__builtin_expect(any<S>(magnitude(x) > limit), false)) sincos_beyond(x, limit, s, c);
 }
 
 template <class S>
