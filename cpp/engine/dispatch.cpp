@@ -99,9 +99,10 @@ class FlushDenormals {
 #endif
 };
 
-/// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads.
+/// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads. Packs are of
+/// `registers` with `width` states each where there is one for every thread, else of one.
 template <class Real, class Part>
-void split(const Batch<Real>& batch, int width, int threads, const Part& part) {
+void split(const Batch<Real>& batch, int width, int registers, int threads, const Part& part) {
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     if constexpr (sizeof(Real) == 4) {
       const FlushDenormals flush;
@@ -113,7 +114,9 @@ void split(const Batch<Real>& batch, int width, int threads, const Part& part) {
   if (threads == 1 || batch.states <= width) {
     run(0, batch.states);
   } else {
-    parallel_for(batch.states, width, threads, run);
+    const std::ptrdiff_t widest = width * registers;
+    const bool enough = batch.states >= widest * thread_count(threads);
+    parallel_for(batch.states, enough ? widest : width, threads, run);
   }
 }
 
@@ -139,10 +142,11 @@ template <class Real>
 void run_batch(
     Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads) {
   const auto view = model.view<Real>();
-  const auto lanes = static_cast<std::size_t>(width);
+  const int in_a_pack = batch.rollout == nullptr ? 1 : registers(view);
+  const auto lanes = static_cast<std::size_t>(width * in_a_pack);
   const std::size_t bytes =
       model.scratch_bytes(lanes, sizeof(Real)) + batch.extra_scratch * lanes * sizeof(Real);
-  split(batch, width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  split(batch, width, in_a_pack, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     kernel(view, batch, begin, end, scratch(bytes));
   });
 }
@@ -158,7 +162,7 @@ bool go_together(const tree::ModelView<Real>* const* worlds, int count) {
 template <class Real>
 void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads) {
   const auto& table = dynamics_kernels<Real>();
-  const auto lanes = static_cast<std::size_t>(table.width);
+  const auto lanes = static_cast<std::size_t>(table.width * most_registers);
   const std::size_t packs = lanes * sizeof(Real);
   const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) +
                             (models[0]->number_packs() + batch.extra_scratch) * packs;
@@ -166,17 +170,19 @@ void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>
   for (const auto* model : models) views.push_back(model->view<Real>());
   std::vector<const tree::ModelView<Real>*> places;
   for (const auto& view : views) places.push_back(&view);
-  split(batch, table.width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  split(batch, table.width, registers(views[0]), threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     const std::ptrdiff_t whole = end - (end - begin) % table.width;
     const auto one_by_one = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
       for (std::ptrdiff_t k = from; k < to; ++k) table.rollout(views[k], batch, k, k + 1, scratch(bytes));
     };
-    for (std::ptrdiff_t k = begin; k < whole; k += table.width) {
-      if (go_together(places.data() + k, table.width)) {
-        table.rollout_of_worlds(places.data(), batch, k, k + table.width, scratch(bytes));
-      } else {
-        one_by_one(k, k + table.width);
+    for (std::ptrdiff_t k = begin, next; k < whole; k = next) {
+      next = k + table.width;
+      if (!go_together(places.data() + k, table.width)) {
+        one_by_one(k, next);
+        continue;
       }
+      while (next < whole && go_together(places.data() + next - 1, table.width + 1)) next += table.width;
+      table.rollout_of_worlds(places.data(), batch, k, next, scratch(bytes));
     }
     one_by_one(whole, end);
   });

@@ -9,7 +9,7 @@
 #include "engine/operations.hpp"
 #include "engine/pair_kernels.hpp"
 #include "engine/regressor_operations.hpp"
-#include "engine/rollout_of_worlds.hpp"
+#include "engine/rollouts.hpp"
 #include "engine/spatial_kernels.hpp"
 #include "simd/finite.hpp"
 
@@ -23,7 +23,7 @@ using Kernel = void (*)(const tree::ModelView<Real>& model,
                         std::ptrdiff_t end,
                         void* scratch);
 
-/// Runs whole packs of states [begin, end), state k by the model models[k].
+/// Runs whole registers of states [begin, end), state k by the model models[k]; all stay in planes, or none.
 template <class Real>
 using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
                               const Batch<Real>& batch,
@@ -33,7 +33,7 @@ using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
 
 template <class Real>
 struct DynamicsKernels {
-  int width;  ///< states per pack
+  int width;  ///< states of a register
   bool (*all_finite)(const Real* x, std::ptrdiff_t count);
   Kernel<Real> forward_kinematics, frame_placement;
   Kernel<Real> rnea, aba, crba, passive_forces;
@@ -65,22 +65,6 @@ struct Kernels {
   MeshKernels meshes;
 };
 
-/// Whole packs first, then the remaining states one at a time through the same code.
-template <class Operation, class S, class Tail>
-void run(const ModelOf<S>& model,
-         const Batch<typename S::Real>& batch,
-         std::ptrdiff_t begin,
-         std::ptrdiff_t end,
-         void* scratch) {
-  std::ptrdiff_t k = begin;
-  for (; k + S::width <= end; k += S::width) {
-    Operation::at(States<S>{model, batch, k, {static_cast<S*>(scratch)}});
-  }
-  for (; k < end; ++k) {
-    Operation::at(States<Tail>{model, batch, k, {static_cast<Tail*>(scratch)}});
-  }
-}
-
 template <class Isa, class Real, int W>
 constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
   using S = simd::Pack<Real, W, Isa>;
@@ -99,7 +83,7 @@ constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
           &run<CenterOfMass, S, Tail>,
           &run<Integrate, S, Tail>,
           &run<Difference, S, Tail>,
-          &run<Rollout, S, Tail>,
+          &rollout<Isa, Real, W>,
           &rollout_of_worlds<Isa, Real, W>,
           &run<JointTorqueRegressor, S, Tail>,
           &run<KineticEnergyRegressor, S, Tail>,

@@ -105,13 +105,16 @@ constexpr std::ptrdiff_t runs_a_thread = 8;
 
 }  // namespace
 
+std::ptrdiff_t thread_count(int threads) {
+  return threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+}
+
 void parallel_for(std::ptrdiff_t count,
                   std::ptrdiff_t grain,
                   int threads,
                   const std::function<void(std::ptrdiff_t, std::ptrdiff_t)>& part) {
   const std::ptrdiff_t grains = (count + grain - 1) / grain;
-  const std::ptrdiff_t wanted = threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
-  const std::ptrdiff_t takers = std::min(wanted, grains);
+  const std::ptrdiff_t takers = std::min(thread_count(threads), grains);
   if (takers <= 1) {
     part(0, count);
     return;

@@ -6,9 +6,12 @@
 
 namespace pysim::engine {
 
+/// How many threads are meant; 0: one a processor.
+std::ptrdiff_t thread_count(int threads);
+
 /// Splits [0, count) into runs of whole multiples of `grain` (the last takes the rest) and calls
-/// part(begin, end) for each, on at most `threads` threads at once, the calling one among them. threads = 0:
-/// one a processor. Returns when all are done; an exception of a part is rethrown here.
+/// part(begin, end) for each, on at most `threads` threads at once (0: one a processor), the calling
+/// one among them. Returns when all are done; an exception of a part is rethrown here.
 void parallel_for(std::ptrdiff_t count,
                   std::ptrdiff_t grain,
                   int threads,

@@ -10,7 +10,9 @@ template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> lookup(const Real* table, Pack<Real, W, Isa> index, int stride) {
   [[maybe_unused]] constexpr std::size_t bytes = W * sizeof(Real);
   [[maybe_unused]] constexpr bool is_double = sizeof(Real) == 8;
-  if constexpr (W == 1) {
+  if constexpr (in_two<Pack<Real, W, Isa>>) {
+    return join(lookup(table, low(index), stride), lookup(table, high(index), stride));
+  } else if constexpr (W == 1) {
     return {table[stride * static_cast<int>(index.lanes)]};
   }
 #if defined(__AVX512DQ__)

@@ -5,36 +5,9 @@
 // Clang have no operator: fma, sqrt, gather.
 #pragma once
 
-#include <cstddef>
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
-#define PYSIM_INLINE inline __attribute__((always_inline))
+#include "simd/twin.hpp"
 
 namespace pysim::simd {
-
-template <class Real, int W>
-struct LanesOf {
-  typedef Real type __attribute__((vector_size(W * sizeof(Real))));
-};
-
-template <class Real>
-struct LanesOf<Real, 1> {
-  using type = Real;
-};
-
-/// The integer as wide as a number, for its bits.
-template <std::size_t bytes>
-struct IntegerOf {
-  using type = long long;
-};
-
-template <>
-struct IntegerOf<4> {
-  using type = int;
-};
 
 template <class Real, int W, class Isa>
 struct Pack;
@@ -54,6 +27,15 @@ struct ParameterOf<Real, W, Varied<Isa>> {
   using type = Pack<Real, W, Varied<Isa>>;
 };
 
+/// W numbers in a register, or in two.
+template <class Real, int W, class Isa, bool in_two = (W > 1 && W * sizeof(Real) > register_bytes<Isa>())>
+struct LanesOf : Register<Real, W> {};
+
+template <class Real, int W, class Isa>
+struct LanesOf<Real, W, Isa, true> {
+  using type = Twin<typename Register<Real, W / 2>::type, Isa>;
+};
+
 /// W simulations side by side: lane k of every Pack belongs to world k.
 ///
 /// Isa is a tag. It makes this type, and so every template instantiated on it, distinct for
@@ -64,12 +46,12 @@ struct Pack {
   using Real = RealType;
   using Isa = IsaTag;
   using Parameter = typename ParameterOf<RealType, W, IsaTag>::type;
-  using Lanes = typename LanesOf<Real, W>::type;
+  using Lanes = typename LanesOf<Real, W, Isa>::type;
   static constexpr int width = W;
 
   /// The bits of the lanes as integers.
   using Integer = typename IntegerOf<sizeof(Real)>::type;
-  using Bits = typename LanesOf<Integer, W>::type;
+  using Bits = typename LanesOf<Integer, W, Isa>::type;
 
   /// One truth value a lane: bool for a single world, an integer vector for a pack.
   using Mask = decltype(Lanes{} < Lanes{});
@@ -90,6 +72,29 @@ struct Pack {
   PYSIM_INLINE Pack& operator-=(Pack b) { return *this = *this - b; }
   PYSIM_INLINE Pack& operator*=(Pack b) { return *this = *this * b; }
 };
+
+/// Whether a pack takes two registers.
+template <class S>
+constexpr bool in_two = S::width > 1 && sizeof(S) > register_bytes<typename S::Isa>();
+
+/// A pack of one of two registers.
+template <class S>
+using HalfOf = Pack<typename S::Real, S::width / 2, typename S::Isa>;
+
+template <class S>
+PYSIM_INLINE HalfOf<S> low(const S& a) {
+  return {a.lanes.low};
+}
+
+template <class S>
+PYSIM_INLINE HalfOf<S> high(const S& a) {
+  return {a.lanes.high};
+}
+
+template <class Real, int W, class Isa>
+PYSIM_INLINE Pack<Real, 2 * W, Isa> join(Pack<Real, W, Isa> low, Pack<Real, W, Isa> high) {
+  return {{low.lanes, high.lanes}};
+}
 
 /// The same number in every lane.
 template <class S>
@@ -112,7 +117,11 @@ template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> select(typename Pack<Real, W, Isa>::Mask mask,
                                        Pack<Real, W, Isa> a,
                                        Pack<Real, W, Isa> b) {
-  return {mask ? a.lanes : b.lanes};
+  if constexpr (in_two<Pack<Real, W, Isa>>) {
+    return join(select(mask.low, low(a), low(b)), select(mask.high, high(a), high(b)));
+  } else {
+    return {mask ? a.lanes : b.lanes};
+  }
 }
 
 /// True if the mask holds in any lane.
@@ -120,6 +129,8 @@ template <class S>
 PYSIM_INLINE bool any(typename S::Mask mask) {
   if constexpr (S::width == 1) {
     return mask;
+  } else if constexpr (in_two<S>) {
+    return any<HalfOf<S>>(mask.low | mask.high);
   } else {
 #if defined(__AVX512F__)
     if constexpr (sizeof(mask) == 64) {
@@ -143,6 +154,8 @@ template <class S>
 PYSIM_INLINE typename S::Real lane(const S& a, int k) {
   if constexpr (S::width == 1) {
     return a.lanes;
+  } else if constexpr (in_two<S>) {
+    return k < S::width / 2 ? a.lanes.low[k] : a.lanes.high[k - S::width / 2];
   } else {
     return a.lanes[k];
   }
@@ -152,6 +165,8 @@ template <class S>
 PYSIM_INLINE void set_lane(S& a, int k, typename S::Real x) {
   if constexpr (S::width == 1) {
     a.lanes = x;
+  } else if constexpr (in_two<S>) {
+    (k < S::width / 2 ? a.lanes.low : a.lanes.high)[k % (S::width / 2)] = x;
   } else {
     a.lanes[k] = x;
   }
@@ -163,10 +178,13 @@ PYSIM_INLINE void set_lane(S& a, int k, typename S::Real x) {
 /// same bits. A loop of __builtin_fma over the lanes falls to scalar code inside a large kernel.
 template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> fma(Pack<Real, W, Isa> a, Pack<Real, W, Isa> b, Pack<Real, W, Isa> c) {
-#if defined(__FMA__)
   [[maybe_unused]] constexpr std::size_t bytes = W * sizeof(Real);
   [[maybe_unused]] constexpr bool is_double = sizeof(Real) == 8;
-  if constexpr (W == 1) {
+  if constexpr (in_two<Pack<Real, W, Isa>>) {
+    return join(fma(low(a), low(b), low(c)), fma(high(a), high(b), high(c)));
+  }
+#if defined(__FMA__)
+  else if constexpr (W == 1) {
     if constexpr (is_double) {
       return {__builtin_fma(a.lanes, b.lanes, c.lanes)};
     } else {
@@ -190,7 +208,9 @@ PYSIM_INLINE Pack<Real, W, Isa> fma(Pack<Real, W, Isa> a, Pack<Real, W, Isa> b, 
     return {_mm_fmadd_ps(a.lanes, b.lanes, c.lanes)};
   }
 #else
-  return a * b + c;
+  else {
+    return a * b + c;
+  }
 #endif
 }
 
@@ -210,7 +230,9 @@ template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> sqrt(Pack<Real, W, Isa> a) {
   [[maybe_unused]] constexpr std::size_t bytes = W * sizeof(Real);
   [[maybe_unused]] constexpr bool is_double = sizeof(Real) == 8;
-  if constexpr (W == 1) {
+  if constexpr (in_two<Pack<Real, W, Isa>>) {
+    return join(sqrt(low(a)), sqrt(high(a)));
+  } else if constexpr (W == 1) {
     if constexpr (is_double) {
       return {__builtin_sqrt(a.lanes)};
     } else {
@@ -275,7 +297,7 @@ PYSIM_INLINE S gather(const typename S::Real* p, std::ptrdiff_t stride) {
     return S{*p};
   } else {
     S a;
-    for (int k = 0; k < S::width; ++k) a.lanes[k] = p[k * stride];
+    for (int k = 0; k < S::width; ++k) set_lane(a, k, p[k * stride]);
     return a;
   }
 }
@@ -300,7 +322,7 @@ PYSIM_INLINE void scatter(S a, typename S::Real* p, std::ptrdiff_t stride) {
   if constexpr (S::width == 1) {
     *p = a.lanes;
   } else {
-    for (int k = 0; k < S::width; ++k) p[k * stride] = a.lanes[k];
+    for (int k = 0; k < S::width; ++k) p[k * stride] = lane(a, k);
   }
 }
 

@@ -22,6 +22,11 @@ template <class S>
 PYSIM_INLINE S load_part(const typename S::Real* p, int count) {
   [[maybe_unused]] constexpr std::size_t bytes = sizeof(S);
   [[maybe_unused]] constexpr bool is_double = sizeof(typename S::Real) == 8;
+  if constexpr (in_two<S>) {
+    constexpr int half = S::width / 2;
+    if (count >= half) return join(load<HalfOf<S>>(p), load_part<HalfOf<S>>(p + half, count - half));
+    return join(load_part<HalfOf<S>>(p, count), all<HalfOf<S>>(0));
+  }
 #if defined(__AVX512F__)
   if constexpr (bytes == 64 && is_double) {
     return {_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), p)};
@@ -46,6 +51,13 @@ template <class S>
 PYSIM_INLINE void store_part(const S& a, typename S::Real* p, int count) {
   [[maybe_unused]] constexpr std::size_t bytes = sizeof(S);
   [[maybe_unused]] constexpr bool is_double = sizeof(typename S::Real) == 8;
+  if constexpr (in_two<S>) {
+    constexpr int half = S::width / 2;
+    if (count < half) return store_part(low(a), p, count);
+    store(low(a), p);
+    if (count > half) store_part(high(a), p + half, count - half);
+    return;
+  }
 #if defined(__AVX512F__)
   if constexpr (bytes == 64 && is_double) {
     return _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << count) - 1), a.lanes);

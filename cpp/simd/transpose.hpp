@@ -31,12 +31,32 @@ PYSIM_INLINE void exchange(S& a, S& b, LaneNumbers<k...>) {
   a.lanes = even;
 }
 
+/// The same of packs of two registers.
+template <int h, class S>
+PYSIM_INLINE void exchange_in_two(S& a, S& b) {
+  HalfOf<S> a_low = low(a), a_high = high(a), b_low = low(b), b_high = high(b);
+  if constexpr (2 * h == S::width) {
+    a = join(a_low, b_low);
+    b = join(a_high, b_high);
+  } else {
+    exchange<h>(a_low, b_low, LanesUpTo<S::width / 2>{});
+    exchange<h>(a_high, b_high, LanesUpTo<S::width / 2>{});
+    a = join(a_low, a_high);
+    b = join(b_low, b_high);
+  }
+}
+
 /// One round.
 template <int h, class S>
 PYSIM_INLINE void exchange_blocks(S (&r)[S::width]) {
 #pragma GCC unroll 16
   for (int i = 0; i < S::width; ++i) {
-    if ((i & h) == 0) exchange<h>(r[i], r[i + h], LanesUpTo<S::width>{});
+    if ((i & h) != 0) continue;
+    if constexpr (in_two<S>) {
+      exchange_in_two<h>(r[i], r[i + h]);
+    } else {
+      exchange<h>(r[i], r[i + h], LanesUpTo<S::width>{});
+    }
   }
 }
 

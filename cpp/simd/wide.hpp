@@ -11,13 +11,7 @@ namespace pysim::simd {
 /// Doubles or floats of a full register.
 template <class S>
 constexpr int full_width() {
-#if defined(__AVX512F__)
-  return 64 / sizeof(typename S::Real);
-#elif defined(__AVX__)
-  return 32 / sizeof(typename S::Real);
-#else
-  return 16 / sizeof(typename S::Real);
-#endif
+  return static_cast<int>(register_bytes<typename S::Isa>() / sizeof(typename S::Real));
 }
 
 template <class S, bool alone>

@@ -1,0 +1,58 @@
+// Two registers side by side, as one vector that is twice as wide.
+//
+// A kernel that waits much, for divisions and for the number before, or that spends its time on the way from
+// joint to joint, does the work of two registers of worlds in little more than the time of one. One that
+// keeps the registers busy gains nothing and runs out of them.
+#pragma once
+
+#include "simd/registers.hpp"
+
+namespace pysim::simd {
+
+template <class Half, class Isa>
+struct Twin;
+
+/// Truth values of numbers and of their bits may come as different integers; here they are one.
+template <class Isa, class Half>
+PYSIM_INLINE auto truth(Half low, Half high) {
+  using Real = typename RealOf<sizeof(ElementOf<Half>)>::type;
+  using Numbers = typename Register<Real, sizeof(Half) / sizeof(Real)>::type;
+  using Mask = decltype(Numbers{} < Numbers{});
+  return Twin<Mask, Isa>(__builtin_bit_cast(Mask, low), __builtin_bit_cast(Mask, high));
+}
+
+/// What the compiler's vectors do, by halves.
+template <class Half, class Isa>
+struct Twin {
+  using Element = ElementOf<Half>;
+
+  Half low, high;
+
+  Twin() = default;
+  PYSIM_INLINE Twin(Half l, Half h) : low(l), high(h) {}
+  PYSIM_INLINE Twin(Element x) : low(x - Half{}), high(low) {}  ///< a number stands for a vector of it
+
+  PYSIM_INLINE friend Twin operator-(Twin a) { return {-a.low, -a.high}; }
+  PYSIM_INLINE friend Twin operator~(Twin a) { return {~a.low, ~a.high}; }
+  PYSIM_INLINE friend Twin operator+(Twin a, Twin b) { return {a.low + b.low, a.high + b.high}; }
+  PYSIM_INLINE friend Twin operator-(Twin a, Twin b) { return {a.low - b.low, a.high - b.high}; }
+  PYSIM_INLINE friend Twin operator*(Twin a, Twin b) { return {a.low * b.low, a.high * b.high}; }
+  PYSIM_INLINE friend Twin operator/(Twin a, Twin b) { return {a.low / b.low, a.high / b.high}; }
+  PYSIM_INLINE friend Twin operator&(Twin a, Twin b) { return {a.low & b.low, a.high & b.high}; }
+  PYSIM_INLINE friend Twin operator|(Twin a, Twin b) { return {a.low | b.low, a.high | b.high}; }
+  PYSIM_INLINE friend Twin operator^(Twin a, Twin b) { return {a.low ^ b.low, a.high ^ b.high}; }
+  PYSIM_INLINE friend Twin operator<<(Twin a, int bits) { return {a.low << bits, a.high << bits}; }
+  PYSIM_INLINE friend Twin operator>>(Twin a, int bits) { return {a.low >> bits, a.high >> bits}; }
+  PYSIM_INLINE Twin& operator&=(Twin b) { return *this = *this & b; }
+  PYSIM_INLINE Twin& operator|=(Twin b) { return *this = *this | b; }
+
+  PYSIM_INLINE friend auto operator!(Twin a) { return truth<Isa>(!a.low, !a.high); }
+  PYSIM_INLINE friend auto operator<(Twin a, Twin b) { return truth<Isa>(a.low < b.low, a.high < b.high); }
+  PYSIM_INLINE friend auto operator>(Twin a, Twin b) { return truth<Isa>(a.low > b.low, a.high > b.high); }
+  PYSIM_INLINE friend auto operator<=(Twin a, Twin b) { return truth<Isa>(a.low <= b.low, a.high <= b.high); }
+  PYSIM_INLINE friend auto operator>=(Twin a, Twin b) { return truth<Isa>(a.low >= b.low, a.high >= b.high); }
+  PYSIM_INLINE friend auto operator==(Twin a, Twin b) { return truth<Isa>(a.low == b.low, a.high == b.high); }
+  PYSIM_INLINE friend auto operator!=(Twin a, Twin b) { return truth<Isa>(a.low != b.low, a.high != b.high); }
+};
+
+}  // namespace pysim::simd
