@@ -76,21 +76,20 @@ struct ConstraintInertia {
     }
   }
 
-  /// Y D⁻¹ Yᵀ of rows that meet, two by two; above the diagonal too, where nobody looks.
+  /// Y D⁻¹ Yᵀ of rows that meet, two by two.
   void multiply(const ModelOf<S>& model, const tree::Meeting& meeting) {
-    for (int i = meeting.row; i < meeting.end; i += 2) {
-      for (int j = meeting.other; j < meeting.other_end && j <= i; j += 2) {
-        const bool lonely_i = i + 1 == meeting.end, lonely_j = j + 1 == meeting.other_end;
-        if (lonely_i && lonely_j)
-          multiply_tile<1, 1>(model, meeting, i, j);
-        else if (lonely_i)
-          multiply_tile<1, 2>(model, meeting, i, j);
-        else if (lonely_j)
-          multiply_tile<2, 1>(model, meeting, i, j);
-        else
-          multiply_tile<2, 2>(model, meeting, i, j);
-      }
-    }
+    int i = meeting.row;
+    for (; i + 2 <= meeting.end; i += 2) multiply_rows<2>(model, meeting, i);
+    if (i < meeting.end) multiply_rows<1>(model, meeting, i);
+  }
+
+  /// R rows from i on; where they meet themselves, also above the diagonal, where nobody looks.
+  template <int R>
+  void multiply_rows(const ModelOf<S>& model, const tree::Meeting& meeting, int i) {
+    const int end = meeting.other == meeting.row ? i + R : meeting.other_end;
+    int j = meeting.other;
+    for (; j + 2 <= end; j += 2) multiply_tile<R, 2>(model, meeting, i, j);
+    if (j < end) multiply_tile<R, 1>(model, meeting, i, j);
   }
 
   template <int R, int C>
