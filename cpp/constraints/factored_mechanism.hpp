@@ -9,6 +9,7 @@
 #pragma once
 
 #include "constraints/acceleration.hpp"
+#include "constraints/carry.hpp"
 #include "constraints/planar_mechanism.hpp"
 
 namespace pysim::constraints {
@@ -97,7 +98,7 @@ struct FactoredMechanism {
     const S* rest = tree::own_forces(model, static_cast<const S*>(h), w);
     for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
     factorise_dense(q, w);
-    forward({}, 1, a, 0);
+    forward_dense(a);
     backward(a);
     spread_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
   }
@@ -178,29 +179,11 @@ struct FactoredMechanism {
     }
   }
 
-  /// Of R rows at once: they meet the same joints.
+  /// `forward` of R rows.
   template <int R>
   void sweep(const tree::Way& way, S* y, int stride) {
-    const int* bodies = model.way + way.first;
-    for (int n = 0; n < way.count; ++n) {
-      if (model.joint[bodies[n]].fork < 0) continue;
-      for (int r = 0; r < R; ++r) p[2 * bodies[n] + r] = spatial::zero_force<S>();
-    }
-    Force<S> push[R];
-#pragma GCC unroll 2
-    for (int r = 0; r < R; ++r) push[r] = spatial::zero_force<S>();
-    for (int n = 0; n < way.count; ++n) {
-      const int b = bodies[n];
+    carry_to_root<R>(model, way, spatial::zero_force<S>(), p, [&](int b, Force<S>(&push)[R]) {
       const Joint& joint = model.joint[b];
-      const bool alone = joint.leaf || (n > 0 && bodies[n - 1] != b + 1);  // nothing comes from a child
-#pragma GCC unroll 2
-      for (int r = 0; r < R; ++r) {
-        if (joint.fork >= 0) {
-          push[r] = p[2 * b + r];
-        } else if (alone) {
-          push[r] = spatial::zero_force<S>();
-        }
-      }
       for (int i = joint.nv - 1; i >= 0; --i, ++y) {
         const auto axis = tree::axis(joint, columns, i);
         const Force<S> K = elimination[joint.v + i].K;
@@ -211,13 +194,10 @@ struct FactoredMechanism {
           push[r] = fma(own, K, push[r]);
         }
       }
-      if (joint.parent < 0) continue;
+      if (joint.parent < 0) return;
 #pragma GCC unroll 2
-      for (int r = 0; r < R; ++r) {
-        push[r] = to_parent(body[b].X_PB, push[r]);
-        if (model.joint[joint.parent].fork >= 0) p[2 * joint.parent + r] += push[r];
-      }
-    }
+      for (int r = 0; r < R; ++r) push[r] = to_parent(body[b].X_PB, push[r]);
+    });
   }
 
   void keep_pivots() {

@@ -2,6 +2,7 @@
 // in space, in three numbers for six and on axes that do not turn.
 #pragma once
 
+#include "constraints/carry.hpp"
 #include "dynamics/planar_aba.hpp"
 #include "dynamics/springs.hpp"
 
@@ -45,8 +46,8 @@ struct PlanarPoint {
   S w, alpha;
 };
 
-/// All of it stays empty unless the model is flat. Of the bodies' numbers those at −1 are the world's, which
-/// does not move: what asks for a body's place, motion or turn need not know whether it is one.
+/// All of it stays empty unless the model is flat. What stands at −1 is the world's, which does not move: who
+/// asks for a body's place, turn, ω or accelerations need not know whether it is one.
 template <class S>
 struct PlanarMechanism {
   const ModelOf<S>& model;
@@ -56,7 +57,7 @@ struct PlanarMechanism {
   PlanarElimination<S>* elimination = nullptr;
   PlanarForce<S>* push = nullptr;    ///< of a sweep to the root (bodies, 2 rows), at forks
   PlanarRate<S>* rate = nullptr;     ///< of a sweep to the leaves, at forks
-  S *sin = nullptr, *cos = nullptr;  ///< [bodies]
+  S *sin = nullptr, *cos = nullptr;  ///< of the turns from the plane's axes
 
   PlanarMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
     if (!m.flat) return;
@@ -188,34 +189,16 @@ struct PlanarMechanism {
   }
 
  private:
-  /// Of R rows at once: they meet the same joints.
+  /// `forward` of R rows.
   template <int R>
   void sweep(const tree::Way& way, S* y, int stride) {
-    const int* bodies = model.way + way.first;
     const PlanarForce<S> none = {spatial::zero2<S>(), all<S>(0)};
-    for (int n = 0; n < way.count; ++n) {
-      if (model.joint[bodies[n]].fork < 0) continue;
-      for (int r = 0; r < R; ++r) push[2 * bodies[n] + r] = none;
-    }
-    PlanarForce<S> F[R];
-#pragma GCC unroll 2
-    for (int r = 0; r < R; ++r) F[r] = none;
-    for (int n = 0; n < way.count; ++n) {
-      const int b = bodies[n];
+    carry_to_root<R>(model, way, none, push, [&](int b, PlanarForce<S>(&F)[R]) {
       const Joint& joint = model.joint[b];
-      const bool alone = joint.leaf || (n > 0 && bodies[n - 1] != b + 1);  // nothing comes from a child
-#pragma GCC unroll 2
-      for (int r = 0; r < R; ++r) {
-        if (joint.fork >= 0) {
-          F[r] = push[2 * b + r];
-        } else if (alone) {
-          F[r] = none;
-        }
-      }
+      const S sense = all<S>(model.plane[b].sense);
       const int slides = tree::slides(joint);
       for (int i = joint.nv - 1; i >= 0; --i, ++y) {
         const PlanarElimination<S>& E = elimination[joint.v + i];
-        const S sense = all<S>(model.plane[b].sense);
 #pragma GCC unroll 2
         for (int r = 0; r < R; ++r) {
           S& own = y[r * stride];
@@ -230,14 +213,10 @@ struct PlanarMechanism {
           F[r].t = joint.hinge ? carried + sense * own : fma(sense * own, E.K.t, carried);
         }
       }
-      if (joint.parent < 0) continue;
-      const bool gathers = model.joint[joint.parent].fork >= 0;
+      if (joint.parent < 0) return;
 #pragma GCC unroll 2
-      for (int r = 0; r < R; ++r) {
-        F[r] = translate(body[b].d, F[r]);
-        if (gathers) push[2 * joint.parent + r] = push[2 * joint.parent + r] + F[r];
-      }
-    }
+      for (int r = 0; r < R; ++r) F[r] = translate(body[b].d, F[r]);
+    });
   }
 };
 

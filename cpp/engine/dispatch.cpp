@@ -100,9 +100,10 @@ class FlushDenormals {
 };
 
 /// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads. Packs are of
-/// `registers` with `width` states each where there is one for every thread, else of one.
+/// `widest` states where there are some of them for every thread, else of `width`.
 template <class Real, class Part>
-void split(const Batch<Real>& batch, int width, int registers, int threads, const Part& part) {
+void split(const Batch<Real>& batch, int width, int widest, int threads, const Part& part) {
+  constexpr std::ptrdiff_t packs_a_thread = 4;
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     if constexpr (sizeof(Real) == 4) {
       const FlushDenormals flush;
@@ -114,8 +115,7 @@ void split(const Batch<Real>& batch, int width, int registers, int threads, cons
   if (threads == 1 || batch.states <= width) {
     run(0, batch.states);
   } else {
-    const std::ptrdiff_t widest = width * registers;
-    const bool enough = batch.states >= widest * thread_count(threads);
+    const bool enough = widest > width && batch.states >= packs_a_thread * thread_count(threads) * widest;
     parallel_for(batch.states, enough ? widest : width, threads, run);
   }
 }
@@ -142,49 +142,47 @@ template <class Real>
 void run_batch(
     Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads) {
   const auto view = model.view<Real>();
-  const int in_a_pack = batch.rollout == nullptr ? 1 : registers(view);
-  const auto lanes = static_cast<std::size_t>(width * in_a_pack);
+  const int widest = batch.rollout != nullptr && takes_two(view) ? 2 * width : width;
+  const auto lanes = static_cast<std::size_t>(widest);
   const std::size_t bytes =
       model.scratch_bytes(lanes, sizeof(Real)) + batch.extra_scratch * lanes * sizeof(Real);
-  split(batch, width, in_a_pack, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     kernel(view, batch, begin, end, scratch(bytes));
   });
 }
 
-/// Whether the worlds of a pack take the same way, in planes or in space; the bits of a world hang on it.
+/// Whether two worlds can share a pack.
 template <class Real>
-bool go_together(const tree::ModelView<Real>* const* worlds, int count) {
-  return std::all_of(worlds, worlds + count, [&](const auto* world) {
-    return world->planar == worlds[0]->planar && world->flat == worlds[0]->flat;
-  });
+bool go_together(const tree::ModelView<Real>& one, const tree::ModelView<Real>& other) {
+  return one.planar == other.planar && one.flat == other.flat;
 }
 
 template <class Real>
 void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads) {
   const auto& table = dynamics_kernels<Real>();
-  const auto lanes = static_cast<std::size_t>(table.width * most_registers);
-  const std::size_t packs = lanes * sizeof(Real);
-  const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) +
-                            (models[0]->number_packs() + batch.extra_scratch) * packs;
   std::vector<tree::ModelView<Real>> views;
   for (const auto* model : models) views.push_back(model->view<Real>());
   std::vector<const tree::ModelView<Real>*> places;
   for (const auto& view : views) places.push_back(&view);
-  split(batch, table.width, registers(views[0]), threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    const std::ptrdiff_t whole = end - (end - begin) % table.width;
-    const auto one_by_one = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
-      for (std::ptrdiff_t k = from; k < to; ++k) table.rollout(views[k], batch, k, k + 1, scratch(bytes));
-    };
-    for (std::ptrdiff_t k = begin, next; k < whole; k = next) {
-      next = k + table.width;
-      if (!go_together(places.data() + k, table.width)) {
-        one_by_one(k, next);
+
+  const int width = table.width;
+  const bool two = std::any_of(views.begin(), views.end(), [](const auto& view) { return takes_two(view); });
+  const int widest = two ? 2 * width : width;
+  const auto lanes = static_cast<std::size_t>(widest);
+  const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) +
+                            (models[0]->number_packs() + batch.extra_scratch) * lanes * sizeof(Real);
+  split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    for (std::ptrdiff_t k = begin, next; k < end; k = next) {
+      // worlds take the same way, in planes or in space; the bits of a world hang on it
+      next = k + 1;
+      while (next < end && go_together(views[k], views[next])) ++next;
+      if (next - k >= width) {
+        next -= (next - k) % width;
+        table.rollout_of_worlds(places.data(), batch, k, next, scratch(bytes));
         continue;
       }
-      while (next < whole && go_together(places.data() + next - 1, table.width + 1)) next += table.width;
-      table.rollout_of_worlds(places.data(), batch, k, next, scratch(bytes));
+      for (std::ptrdiff_t i = k; i < next; ++i) table.rollout(views[i], batch, i, i + 1, scratch(bytes));
     }
-    one_by_one(whole, end);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "engine/pair_kernels.hpp"
 #include "engine/regressor_operations.hpp"
 #include "engine/rollouts.hpp"
+#include "engine/run.hpp"
 #include "engine/spatial_kernels.hpp"
 #include "simd/finite.hpp"
 

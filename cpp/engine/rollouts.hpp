@@ -2,7 +2,8 @@
 // for its numbers.
 //
 // Motion in a plane is a little arithmetic between divisions and short loops, and a plugin's program is read
-// instruction by instruction: there a pack takes two registers of doubles. Trees in space fill the registers.
+// instruction by instruction: there a pack takes two registers of doubles. Trees and loops in space fill the
+// registers, and floats are as many to one register as doubles to two.
 #pragma once
 
 #include "engine/rollout_operation.hpp"
@@ -11,14 +12,11 @@
 
 namespace pysim::engine {
 
-/// Registers of the widest pack.
-constexpr int most_registers = 2;
-
-/// How many registers of worlds a rollout takes at once; what a world does is the same.
+/// Whether rollouts of a model take two registers of worlds at a time; what a world does is the same.
 template <class Real>
-PYSIM_INLINE int registers(const tree::ModelView<Real>& model) {
-  const bool waits = model.planar || (model.programs > 0 && model.rows == 0);
-  return waits && sizeof(Real) == 8 ? most_registers : 1;
+PYSIM_INLINE bool takes_two(const tree::ModelView<Real>& model) {
+  const bool waits = model.flat || (model.rows == 0 && (model.planar || model.programs > 0));
+  return sizeof(Real) == 8 && waits;
 }
 
 /// States [begin, end); W to a register.
@@ -30,7 +28,7 @@ void rollout(const tree::ModelView<Real>& model,
              void* scratch) {
   using Tail = simd::Pack<Real, 1, Isa>;
   if constexpr (sizeof(Real) == 8) {
-    if (registers(model) == 2) {
+    if (takes_two(model)) {
       const std::ptrdiff_t whole = end - (end - begin) % (2 * W);
       run<Rollout, simd::Pack<Real, 2 * W, Isa>, Tail>(model, batch, begin, whole, scratch);
       begin = whole;
@@ -60,7 +58,8 @@ void rollout_of_worlds(const tree::ModelView<Real>* const* models,
   using Worlds = simd::Varied<Isa>;
   std::ptrdiff_t k = begin;
   if constexpr (sizeof(Real) == 8) {
-    for (; registers(*models[begin]) == 2 && k + 2 * W <= end; k += 2 * W) {
+    const std::ptrdiff_t whole = takes_two(*models[begin]) ? end - (end - begin) % (2 * W) : begin;
+    for (; k < whole; k += 2 * W) {
       rollout_side_by_side<simd::Pack<Real, 2 * W, Worlds>>(models, batch, k, scratch);
     }
   }

@@ -27,13 +27,17 @@ struct ParameterOf<Real, W, Varied<Isa>> {
   using type = Pack<Real, W, Varied<Isa>>;
 };
 
-/// W numbers in a register, or in two.
-template <class Real, int W, class Isa, bool in_two = (W > 1 && W * sizeof(Real) > register_bytes<Isa>())>
-struct LanesOf : Register<Real, W> {};
+/// Whether W numbers take two registers.
+template <class Real, int W, class Isa>
+constexpr bool take_two = W > 1 && W * sizeof(Real) > register_bytes<Isa>();
+
+template <class Real, int W, class Isa, bool two = take_two<Real, W, Isa>>
+struct LanesOf : Vector<Real, W> {};
 
 template <class Real, int W, class Isa>
 struct LanesOf<Real, W, Isa, true> {
-  using type = Twin<typename Register<Real, W / 2>::type, Isa>;
+  static_assert(W * sizeof(Real) == 2 * register_bytes<Isa>(), "a pack takes one register or two");
+  using type = Twin<typename Vector<Real, W / 2>::type, Isa>;
 };
 
 /// W simulations side by side: lane k of every Pack belongs to world k.
@@ -73,9 +77,8 @@ struct Pack {
   PYSIM_INLINE Pack& operator*=(Pack b) { return *this = *this * b; }
 };
 
-/// Whether a pack takes two registers.
 template <class S>
-constexpr bool in_two = S::width > 1 && sizeof(S) > register_bytes<typename S::Isa>();
+constexpr bool in_two = take_two<typename S::Real, S::width, typename S::Isa>;
 
 /// A pack of one of two registers.
 template <class S>

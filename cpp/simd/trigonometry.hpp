@@ -105,9 +105,9 @@ PYSIM_INLINE void sincos(S x, S& s, S& c) {
   const auto even = (x0.quadrant & Integer(1)) == Integer(0);
   const auto second = (x0.quadrant & Integer(2)) << (top - 1);
   const auto rotated = ((x0.quadrant + Integer(1)) & Integer(2)) << (top - 1);
-  const S sine_x = from_bits<S>(bits(select(even, sin_r, cos_r)) ^ second);
+  const S sin_x = from_bits<S>(bits(select(even, sin_r, cos_r)) ^ second);
   c = from_bits<S>(bits(select(even, cos_r, sin_r)) ^ rotated);
-  s = select(x == all<S>(0), x, sine_x);  // the sign of zero survives
+  s = select(x == all<S>(0), x, sin_x);  // the sign of zero survives
 
   const S limit = all<S>(Real(1e6));
   if (__builtin_expect(any<S>(magnitude(x) > limit), false)) sincos_beyond(x, limit, s, c);

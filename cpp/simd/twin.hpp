@@ -5,7 +5,7 @@
 // keeps the registers busy gains nothing and runs out of them.
 #pragma once
 
-#include "simd/registers.hpp"
+#include "simd/vectors.hpp"
 
 namespace pysim::simd {
 
@@ -14,9 +14,9 @@ struct Twin;
 
 /// Truth values of numbers and of their bits may come as different integers; here they are one.
 template <class Isa, class Half>
-PYSIM_INLINE auto truth(Half low, Half high) {
+PYSIM_INLINE auto mask_of(Half low, Half high) {
   using Real = typename RealOf<sizeof(ElementOf<Half>)>::type;
-  using Numbers = typename Register<Real, sizeof(Half) / sizeof(Real)>::type;
+  using Numbers = typename Vector<Real, sizeof(Half) / sizeof(Real)>::type;
   using Mask = decltype(Numbers{} < Numbers{});
   return Twin<Mask, Isa>(__builtin_bit_cast(Mask, low), __builtin_bit_cast(Mask, high));
 }
@@ -43,16 +43,18 @@ struct Twin {
   PYSIM_INLINE friend Twin operator^(Twin a, Twin b) { return {a.low ^ b.low, a.high ^ b.high}; }
   PYSIM_INLINE friend Twin operator<<(Twin a, int bits) { return {a.low << bits, a.high << bits}; }
   PYSIM_INLINE friend Twin operator>>(Twin a, int bits) { return {a.low >> bits, a.high >> bits}; }
-  PYSIM_INLINE Twin& operator&=(Twin b) { return *this = *this & b; }
-  PYSIM_INLINE Twin& operator|=(Twin b) { return *this = *this | b; }
 
-  PYSIM_INLINE friend auto operator!(Twin a) { return truth<Isa>(!a.low, !a.high); }
-  PYSIM_INLINE friend auto operator<(Twin a, Twin b) { return truth<Isa>(a.low < b.low, a.high < b.high); }
-  PYSIM_INLINE friend auto operator>(Twin a, Twin b) { return truth<Isa>(a.low > b.low, a.high > b.high); }
-  PYSIM_INLINE friend auto operator<=(Twin a, Twin b) { return truth<Isa>(a.low <= b.low, a.high <= b.high); }
-  PYSIM_INLINE friend auto operator>=(Twin a, Twin b) { return truth<Isa>(a.low >= b.low, a.high >= b.high); }
-  PYSIM_INLINE friend auto operator==(Twin a, Twin b) { return truth<Isa>(a.low == b.low, a.high == b.high); }
-  PYSIM_INLINE friend auto operator!=(Twin a, Twin b) { return truth<Isa>(a.low != b.low, a.high != b.high); }
+  PYSIM_INLINE friend auto operator<(Twin a, Twin b) { return mask_of<Isa>(a.low < b.low, a.high < b.high); }
+  PYSIM_INLINE friend auto operator>(Twin a, Twin b) { return mask_of<Isa>(a.low > b.low, a.high > b.high); }
+  PYSIM_INLINE friend auto operator<=(Twin a, Twin b) {
+    return mask_of<Isa>(a.low <= b.low, a.high <= b.high);
+  }
+  PYSIM_INLINE friend auto operator>=(Twin a, Twin b) {
+    return mask_of<Isa>(a.low >= b.low, a.high >= b.high);
+  }
+  PYSIM_INLINE friend auto operator==(Twin a, Twin b) {
+    return mask_of<Isa>(a.low == b.low, a.high == b.high);
+  }
 };
 
 }  // namespace pysim::simd

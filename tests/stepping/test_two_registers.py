@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 SCENES = Path(__file__).parents[2] / "scenes"
 SCHEMES = [name for name, kind in BUILTIN.items() if not kind.adaptive]
-WORLDS = (
-    29  # of every instruction set: packs of two registers, one of one register, and worlds alone
-)
+WORLDS = 31  # packs of two registers, of one, and worlds alone, under any instruction set
 STEP = 1e-3  # [s]
 
 
@@ -74,10 +72,20 @@ def linkage(rng: np.random.Generator) -> tuple[Any, Array]:
     return compile_model(replace(spec, loops=tuple(loops))), q
 
 
+def tree_in_a_plane(rng: np.random.Generator) -> tuple[Any, Array]:
+    kinds = ("revolute", "planar", "revolute", "prismatic", "revolute")
+    model = compile_model(planar_tree(rng, kinds))
+    return model, model.random_configuration(rng)
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_world_gets_the_bits_that_it_gets_alone(scheme: str, rng: Any, isa: str) -> None:
-    model, q = linkage(rng)
-    assert model.flat
+@pytest.mark.parametrize("mechanism", [linkage, tree_in_a_plane])
+def test_a_world_gets_the_bits_that_it_gets_alone(
+    mechanism: Any, scheme: str, rng: Any, isa: str
+) -> None:
+    model, q = mechanism(rng)
+    assert model.planar
+    assert model.flat == (mechanism is linkage)
     near = [model.integrate(q, 0.02 * x) for x in rng.normal(size=(WORLDS, model.nv))]
     start = project(model, np.array(near), rng.normal(size=(WORLDS, model.nv)))
     controls = rng.normal(size=(WORLDS, 6, model.nv))
@@ -129,6 +137,25 @@ def test_a_world_with_a_model_of_its_own_gets_the_bits_that_it_gets_alone(
     assert_same(together, rolled_alone(models, q0, 0 * q0, controls, scheme))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_worlds_in_planes_share_packs_with_none_that_leaves_them(
+    threads: int, rng: Any, isa: str
+) -> None:
+    seed, kinds = int(rng.integers(1 << 30)), ["revolute", "prismatic", "revolute", "revolute"]
+    tilts = 38 * [0.0] + 18 * [0.2] + 35 * [0.0] + [0.1, 0.0, 0.3, 0.0] + 7 * [0.0]
+    made = {
+        x: compile_model(planar_tree(np.random.default_rng(seed), kinds, tilt=x)) for x in tilts
+    }
+    models = [made[x] for x in tilts]
+    assert [model.planar for model in models] == [x == 0 for x in tilts]
+    q0, v0 = rng.normal(size=(2, len(models), models[0].nv))
+    controls = rng.normal(size=(len(models), 3, models[0].nv))
+
+    together = pysim.rollout(models, q0, v0, controls, STEP, threads=threads)
+
+    assert_same(together, rolled_alone(models, q0, v0, controls, "rk4"))
+
+
 def test_worlds_that_are_lost_or_at_singular_positions_disturb_no_neighbour(
     rng: Any, isa: str
 ) -> None:
@@ -141,7 +168,7 @@ def test_worlds_that_are_lost_or_at_singular_positions_disturb_no_neighbour(
     v0[[5, 24]] *= 1e200
     controls = np.zeros((WORLDS, 5, model.nv))
 
-    with pytest.warns(PysimWarning, match="2 of 29 worlds did not stay finite"):
+    with pytest.warns(PysimWarning, match="2 of 31 worlds did not stay finite"):
         together = pysim.rollout(model, q0, v0, controls, STEP)
     with pytest.warns(PysimWarning, match="did not stay finite"):
         alone = rolled_alone(WORLDS * [model], q0, v0, controls, "rk4")

@@ -23,7 +23,7 @@ from tests.oracles.variations import Variation
 SCENES = Path(__file__).parents[2] / "scenes"
 SCHEMES = [name for name, kind in BUILTIN.items() if not kind.adaptive]
 STEP = 1e-3  # [s]
-WORLDS = 11  # more than a pack of any width, and some left
+WORLDS = 11  # more than a register of any width, and some left
 
 
 def assert_same(together, alone):

@@ -1,4 +1,4 @@
-// Registers of an instruction set, as the compiler's vectors.
+// The compiler's vectors: of numbers, of their bits, and how much of them a register holds.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace pysim::simd {
 
-/// Bytes of a register; Isa is the tag of the instruction set that is compiled for.
+/// Bytes of a register. Isa is the tag of the instruction set that is compiled for: without it all sets would
+/// share one body.
 template <class Isa>
 constexpr std::size_t register_bytes() {
 #if defined(__AVX512F__)
@@ -24,12 +25,12 @@ constexpr std::size_t register_bytes() {
 }
 
 template <class Real, int W>
-struct Register {
+struct Vector {
   typedef Real type __attribute__((vector_size(W * sizeof(Real))));
 };
 
 template <class Real>
-struct Register<Real, 1> {
+struct Vector<Real, 1> {
   using type = Real;
 };
 
@@ -55,7 +56,7 @@ struct RealOf<4> {
   using type = float;
 };
 
-template <class Vector>
-using ElementOf = decltype(Vector{}[0] + Vector{}[0]);
+template <class V>
+using ElementOf = decltype(V{}[0] + V{}[0]);
 
 }  // namespace pysim::simd
