@@ -20,6 +20,7 @@ from tests.loops.mechanisms import many_four_bars
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.tree import Tree
 from tests.oracles.variations import Variation
+from tests.oracles.worlds import assert_same, rolled_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,17 +31,6 @@ SCENES = Path(__file__).parents[2] / "scenes"
 SCHEMES = [name for name, kind in BUILTIN.items() if not kind.adaptive]
 WORLDS = 31  # packs of two registers, of one, and worlds alone, under any instruction set
 STEP = 1e-3  # [s]
-
-
-def rolled_alone(models: list[Any], q0: Array, v0: Array, controls: Array, scheme: str) -> Any:
-    worlds = zip(models, q0, v0, controls, strict=True)
-    alone = [pysim.rollout(model, q, v, u, STEP, scheme) for model, q, v, u in worlds]
-    return [np.array(part) for part in zip(*alone, strict=True)]
-
-
-def assert_same(together: Any, alone: Any) -> None:
-    for whole, parts in zip(together, alone, strict=True):
-        np.testing.assert_array_equal(whole, parts)
 
 
 def linkage(rng: np.random.Generator) -> tuple[Any, Array]:
@@ -93,11 +83,12 @@ def test_a_world_gets_the_bits_that_it_gets_alone(
     together = pysim.rollout(model, start.q, start.v, controls, STEP, scheme)
 
     assert np.isfinite(together[0]).all()
-    assert_same(together, rolled_alone(WORLDS * [model], start.q, start.v, controls, scheme))
+    assert_same(together, rolled_alone(WORLDS * [model], start.q, start.v, controls, STEP, scheme))
     order = rng.permutation(WORLDS)
     q, v, u = (x[order] for x in (start.q, start.v, controls))
     mixed = pysim.rollout(model, q, v, u, STEP, scheme, threads=2)
-    assert_same(mixed, [x[order] for x in together])
+    for part, whole in zip(mixed, together, strict=True):
+        np.testing.assert_array_equal(part, whole[order])
 
 
 @pytest.mark.parametrize("scheme", ["rk4", "variational", "generalized_alpha"])
@@ -115,7 +106,7 @@ def test_programs_of_plugins_run_on_two_registers_too(
     together = pysim.rollout(model, q0, v0, controls, STEP, scheme)
 
     assert np.isfinite(together[0]).all()
-    assert_same(together, rolled_alone(WORLDS * [model], q0, v0, controls, scheme))
+    assert_same(together, rolled_alone(WORLDS * [model], q0, v0, controls, STEP, scheme))
 
 
 @pytest.mark.parametrize("scheme", ["rk4", "variational", "generalized_alpha"])
@@ -134,7 +125,7 @@ def test_a_world_with_a_model_of_its_own_gets_the_bits_that_it_gets_alone(
     together = pysim.rollout(models, q0, 0 * q0, controls, STEP, scheme)
 
     assert np.isfinite(together[0]).all()
-    assert_same(together, rolled_alone(models, q0, 0 * q0, controls, scheme))
+    assert_same(together, rolled_alone(models, q0, 0 * q0, controls, STEP, scheme))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -153,7 +144,7 @@ def test_worlds_in_planes_share_packs_with_none_that_leaves_them(
 
     together = pysim.rollout(models, q0, v0, controls, STEP, threads=threads)
 
-    assert_same(together, rolled_alone(models, q0, v0, controls, "rk4"))
+    assert_same(together, rolled_alone(models, q0, v0, controls, STEP))
 
 
 def test_worlds_that_are_lost_or_at_singular_positions_disturb_no_neighbour(
@@ -171,7 +162,7 @@ def test_worlds_that_are_lost_or_at_singular_positions_disturb_no_neighbour(
     with pytest.warns(PysimWarning, match="2 of 31 worlds did not stay finite"):
         together = pysim.rollout(model, q0, v0, controls, STEP)
     with pytest.warns(PysimWarning, match="did not stay finite"):
-        alone = rolled_alone(WORLDS * [model], q0, v0, controls, "rk4")
+        alone = rolled_alone(WORLDS * [model], q0, v0, controls, STEP)
 
     assert np.isnan(together[0][[5, 24], -1]).all()
     assert np.isfinite(np.delete(together[0], [5, 24], 0)).all()

@@ -19,23 +19,12 @@ from pysim.scene.spec import CouplingSpec, LoopSpec, Mimic, SpringSpec
 from tests.loops.mechanisms import closed_tree
 from tests.oracles.mechanisms import one_body, random_theta, random_tree, shaken
 from tests.oracles.variations import Variation
+from tests.oracles.worlds import assert_same, rolled_alone
 
 SCENES = Path(__file__).parents[2] / "scenes"
 SCHEMES = [name for name, kind in BUILTIN.items() if not kind.adaptive]
 STEP = 1e-3  # [s]
 WORLDS = 11  # more than a register of any width, and some left
-
-
-def assert_same(together, alone):
-    for whole, parts in zip(together, zip(*alone, strict=True), strict=True):
-        np.testing.assert_array_equal(whole, parts)
-
-
-def rolled_alone(models, q0, v0, controls, *args, **options):
-    return [
-        pysim.rollout(model, q0[k], v0[k], controls[k], *args, **options)
-        for k, model in enumerate(models)
-    ]
 
 
 def random_models(rng, **options):

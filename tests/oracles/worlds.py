@@ -1,0 +1,33 @@
+"""Rollouts of worlds one by one: what a batch of them has to give, to the bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pysim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+
+def rolled_alone(
+    models: Sequence[pysim.Model],
+    q0: npt.NDArray[Any],
+    v0: npt.NDArray[Any],
+    controls: npt.NDArray[Any],
+    *args: Any,
+    **options: Any,
+) -> list[Any]:
+    """Each world in a call of its own."""
+    worlds = zip(models, q0, v0, controls, strict=True)
+    return [pysim.rollout(model, q, v, u, *args, **options) for model, q, v, u in worlds]
+
+
+def assert_same(together: Any, alone: Any) -> None:
+    """q and v of all worlds in one call are those of every world alone."""
+    for whole, parts in zip(together, zip(*alone, strict=True), strict=True):
+        np.testing.assert_array_equal(whole, parts)
