@@ -17,6 +17,7 @@ from tests.dynamics.random_states import close, states
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import make_joint, random_theta
 from tests.oracles.planar import KINDS, planar_tree
+from tests.oracles.worlds import assert_same, rolled_alone
 
 BATCHES = [1, 3, 8, 19]  # below, across and above every pack width
 TILT = 1e-12  # [rad]
@@ -94,10 +95,7 @@ def test_worlds_in_a_plane_and_out_of_it_go_in_one_call_and_keep_their_bits(rng)
     ]
     q, v, _ = states(worlds[0], rng, len(worlds))
     together = pysim.rollout(worlds, q, v, None, 1e-3, "rk4", steps=20)
-    for k, model in enumerate(worlds):
-        alone = pysim.rollout(model, q[k], v[k], None, 1e-3, "rk4", steps=20)
-        for here, there in zip(together, alone, strict=True):
-            np.testing.assert_array_equal(here[k], there)
+    assert_same(together, rolled_alone(worlds, q, v, None, 1e-3, "rk4", steps=20))
 
 
 def test_single_precision_agrees_to_its_rounding(spec, rng, isa):

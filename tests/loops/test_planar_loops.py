@@ -23,6 +23,7 @@ from pysim.scene.spec import ModelSpec, SpringSpec
 from tests.oracles.loops import Loops
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.tree import Tree
+from tests.oracles.worlds import assert_same, rolled_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -175,10 +176,7 @@ def test_worlds_whose_other_links_leave_the_plane_go_in_one_call_and_keep_their_
     assert [model.flat for model in models] == [True, False, True, True, False, True, True, True]
     q0 = np.array(q)
     together = pysim.rollout(list(models), q0, 0 * q0, None, 1e-3, "rk4", steps=10)
-    for k, model in enumerate(models):
-        alone = pysim.rollout(model, q0[k], 0 * q0[k], None, 1e-3, "rk4", steps=10)
-        for here, there in zip(together, alone, strict=True):
-            np.testing.assert_array_equal(here[k], there)
+    assert_same(together, rolled_alone(models, q0, 0 * q0, None, 1e-3, "rk4", steps=10))
 
 
 def test_a_rollout_of_worlds_with_their_own_numbers_has_the_bits_of_each_alone(
@@ -191,7 +189,4 @@ def test_a_rollout_of_worlds_with_their_own_numbers_has_the_bits_of_each_alone(
     models, q = [s.model for s in scenes], np.array([s.state.q for s in scenes])
     assert all(model.flat for model in models)
     together = pysim.rollout(models, q, 0 * q, None, 1e-3, "rk4", steps=20)
-    for k, model in enumerate(models):
-        alone = pysim.rollout(model, q[k], 0 * q[k], None, 1e-3, "rk4", steps=20)
-        for here, there in zip(together, alone, strict=True):
-            np.testing.assert_array_equal(here[k], there)
+    assert_same(together, rolled_alone(models, q, 0 * q, None, 1e-3, "rk4", steps=20))

@@ -18,12 +18,13 @@ def rolled_alone(
     models: Sequence[pysim.Model],
     q0: npt.NDArray[Any],
     v0: npt.NDArray[Any],
-    controls: npt.NDArray[Any],
+    controls: npt.NDArray[Any] | None,
     *args: Any,
     **options: Any,
 ) -> list[Any]:
-    """Each world in a call of its own."""
-    worlds = zip(models, q0, v0, controls, strict=True)
+    """Each world in a call of its own; `controls` may be None."""
+    own_controls = [None] * len(models) if controls is None else controls
+    worlds = zip(models, q0, v0, own_controls, strict=True)
     return [pysim.rollout(model, q, v, u, *args, **options) for model, q, v, u in worlds]
 
 
