@@ -124,7 +124,7 @@ struct Newton {
   /// One iteration; `inner` is the system with scratch behind everything here.
   void iterate(const System<S>& inner, int n) {
     const S one = all<S>(1), none = all<S>(0);
-    evaluate(inner, stage, static_cast<const S*>(w), trial);
+    evaluate_active(inner);
     const auto forming = active * due == one;
     if (simd::any<S>(forming)) {
       form(inner, stage, trial, static_cast<const S*>(w), forming, matrix);
@@ -137,6 +137,13 @@ struct Newton {
   }
 
  private:
+  /// What is left of the equation at w. φ of a world that is through stays where its last iteration left it.
+  void evaluate_active(System<S> inner) {
+    const S* phi = inner.copy_loop_q(inner.workspace);
+    evaluate(inner, stage, static_cast<const S*>(w), trial);
+    inner.keep_loop_q(active == all<S>(0), phi);
+  }
+
   /// step = s_k.
   void direction(const System<S>& inner) {
     const int nv = history.nv;

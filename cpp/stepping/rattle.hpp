@@ -120,8 +120,8 @@ struct Rattle {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const auto take = [&](int count) { return room.template take<S>(count); };
-    const int nq = system.model.own_nq, nv = system.model.own_nv;
-    S *const push = take(nv), *const more = take(nv);
+    const int nq = system.model.own_nq, nv = system.model.own_nv, loop_nq = system.model.loop_nq();
+    S *const push = take(nv), *const more = take(nv), *const phi = take(loop_nq);
     S *const next_q = take(nq + system.model.callback_numbers), *const next_v = take(nv);
     Try<S> found = {take(nq), take(nv), wanted, wanted, all<S>(__builtin_inf())};
     const Memory<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
@@ -131,9 +131,11 @@ struct Rattle {
     for (int n = 0; n < most && simd::any<S>(found.active == all<S>(1)); ++n) {
       for (int i = 0; i < nq; ++i) next_q[i] = q[i];
       for (int i = 0; i < nv; ++i) next_v[i] = v[i] + push[i];
-      const auto tried = found.active == all<S>(1);
+      simd::copy_each<S>(inner.loop_q, loop_nq, phi);
+      const auto tried = found.active == all<S>(1), idle = found.active == all<S>(0);
       const S made = Base::attempt(inner, found.active, time, h, next_q, next_v, trial, n > 0);
       const S off = start.residual(static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
+      inner.keep_loop_q(idle, phi);
       const auto taken = found.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
       start.way_back(more, room);

@@ -17,6 +17,7 @@ from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.loops import constraints
 from tests.closed_scenes import ANDREWS, FOUR_BARS
+from tests.oracles.worlds import assert_same, rolled_alone
 
 SCENES = Path(__file__).parents[2] / "scenes"
 IMPLICIT = ("implicit_midpoint", "generalized_alpha")
@@ -141,6 +142,16 @@ def test_a_loop_gets_the_same_bits_alone_and_in_any_batch(scheme, dtype):
         alone = pysim.rollout(scene.model, q0[k], v0[k], None, 1e-3, scheme, steps=20)
         np.testing.assert_array_equal(alone[0], q[k])
         np.testing.assert_array_equal(alone[1], v[k])
+
+
+@pytest.mark.parametrize("scheme", [*IMPLICIT, "variational"])
+def test_worlds_that_iterate_longer_change_no_bit_of_those_that_are_through(scheme):
+    scene = pysim.load_scene(SCENES / "slider_crank.toml")
+    q0 = np.tile(scene.state.q, (9, 1))
+    v0 = np.linspace(1.0, 1.8, 9)[:, None] * scene.state.v
+    models, options = [scene.model] * 9, (None, 1e-3, scheme)
+    together = pysim.rollout(scene.model, q0, v0, *options, steps=300)
+    assert_same(together, rolled_alone(models, q0, v0, *options, steps=300))
 
 
 def coupler_point(scene, q):
