@@ -77,6 +77,7 @@ void define_of_qv(py::module_& m, const char* name, KernelPair kernels, RowShape
           const std::string& expressed,
           int threads,
           py::handle out) {
+        refuse_none(v, "v");
         const FrameArgument frame = {body, placement, expressed};
         const Arguments given = {&model, {q, v, Py_None, Py_None}, out, threads};
         return run_states(given, kernels, row(model), &frame);
@@ -105,6 +106,8 @@ void define_frame_acceleration(py::module_& m) {
          bool classical,
          int threads,
          py::handle out) {
+        refuse_none(v, "v");
+        refuse_none(a, "a");
         const FrameArgument frame = {body, placement, expressed, classical};
         const Arguments given = {&model, {q, v, a, Py_None}, out, threads};
         return run_states(given, PYSIM_KERNELS(frame_acceleration), {6}, &frame);

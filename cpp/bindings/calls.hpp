@@ -13,6 +13,13 @@ using tree::Model;
 
 using engine::dynamics_kernels;
 
+inline void check_threads(long threads) {
+  constexpr long most = 1 << 20;
+  if (threads >= 0 && threads <= most) return;
+  throw std::invalid_argument("threads must be from 0 (all) to " + std::to_string(most) + ", got " +
+                              std::to_string(threads));
+}
+
 template <class Real>
 class Call {
  public:
@@ -107,11 +114,6 @@ class Call {
   }
 
  private:
-  static void check_threads(int threads) {
-    if (threads < 0)
-      throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
-  }
-
   static void check_apart(const Extent& out, const Extent& other) {
     if (!out.overlaps(other)) return;
     throw std::invalid_argument(std::string(out.name) + " shares memory with " + other.name +

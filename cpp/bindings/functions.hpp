@@ -69,6 +69,11 @@ inline bool is_given(py::handle x) {
   return !x.is_none();
 }
 
+/// Of an array that may not be left out.
+inline void refuse_none(py::handle x, const char* name) {
+  if (x.is_none()) throw py::type_error(std::string(name) + " must be an array, got None");
+}
+
 /// v, the third array under its name, and external wrenches where there are some.
 template <class Real>
 void set_motion(Call<Real>& call, const Arguments& given, const char* third) {
@@ -90,8 +95,7 @@ inline const Model& model_of(PyObject* x) {
 inline int threads_of(PyObject* x) {
   const long threads = PyLong_AsLong(x);
   if (threads == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-  if (threads < 0 || threads > 1 << 20)
-    throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
+  check_threads(threads);
   return static_cast<int>(threads);
 }
 
@@ -112,6 +116,7 @@ class Reader {
     }
     for (int i = 0; i <= signature_.required; ++i) {
       if (!seen_[i]) fail("needs the argument " + quoted(name_of(i)));
+      if (i > 0) refuse_none(given_.array[i - 1], name_of(i));
     }
     return given_;
   }

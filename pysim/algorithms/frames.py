@@ -169,6 +169,8 @@ def carried(model: Model, frame: str) -> tuple[int, list[float]]:
     Raises:
         ModelError: the model has no such frame.
     """
+    if not isinstance(frame, str):
+        raise TypeError(f"frame must be the name of a body or a frame, got {frame!r}")
     if frame not in model.frames:
         problem = f"no such frame{did_you_mean(frame, model.frame_names)}"
         raise ModelError(f"frame {frame!r}", problem)

@@ -80,11 +80,59 @@ def test_a_quaternion_that_is_not_unit_is_named_by_joint(model):
     )
 
 
-def test_threads_below_zero_are_refused(model):
-    refused(
-        lambda: pysim.crba(model, model.neutral(), threads=-1),
-        "threads must be 0 (all) or more, got -1",
-    )
+@pytest.mark.parametrize("threads", [-1, 10**9])
+def test_threads_that_no_machine_has_are_refused(model, threads):
+    message = f"threads must be from 0 (all) to 1048576, got {threads}"
+    q, v = model.neutral(), np.zeros(7)
+    refused(lambda: pysim.crba(model, q, threads=threads), message)
+    refused(lambda: pysim.frame_velocity(model, q, v, "body1", threads=threads), message)
+
+
+OF_V = (
+    "nonlinear_effects",
+    "kinetic_energy",
+    "coriolis_matrix",
+    "centroidal_momentum",
+    "centroidal_map_time_derivative",
+    "kinetic_energy_regressor",
+    "momentum_regressor",
+    "passive_forces",
+    "passive_force_derivatives",
+)
+OF_A = (
+    "rnea",
+    "aba",
+    "centroidal_momentum_rate",
+    "joint_torque_regressor",
+    "joint_reactions",
+    "rnea_derivatives",
+    "aba_derivatives",
+)
+
+
+@pytest.mark.parametrize("name", [*OF_V, *OF_A])
+def test_none_for_a_velocity_is_refused(model, name):
+    rest = [np.zeros(7)] if name in OF_A else []
+    with pytest.raises(TypeError, match=r"^v must be an array, got None$"):
+        getattr(pysim, name)(model, model.neutral(), None, *rest)
+
+
+@pytest.mark.parametrize("name", OF_A)
+def test_none_for_an_acceleration_or_a_force_is_refused(model, name):
+    with pytest.raises(TypeError, match=r"^(a|tau) must be an array, got None$"):
+        getattr(pysim, name)(model, model.neutral(), np.zeros(7), None)
+
+
+def test_none_for_the_motion_of_a_frame_is_refused(model):
+    q, v = model.neutral(), np.zeros(7)
+    for call, name in (
+        (lambda: pysim.frame_velocity(model, q, None, "body1"), "v"),
+        (lambda: pysim.jacobian_time_derivative(model, q, None, "body1"), "v"),
+        (lambda: pysim.frame_acceleration(model, q, None, v, "body1"), "v"),
+        (lambda: pysim.frame_acceleration(model, q, v, None, "body1"), "a"),
+    ):
+        with pytest.raises(TypeError, match=f"^{name} must be an array, got None$"):
+            call()
 
 
 def test_lists_are_arrays(model):
@@ -97,6 +145,11 @@ def test_an_unknown_frame_gets_a_suggestion(model):
         pysim.ModelError, match=r"frame 'tol': no such frame; did you mean 'tool'\?"
     ):
         pysim.frame_placement(model, model.neutral(), "tol")
+
+
+def test_a_frame_that_is_no_name_is_refused(model):
+    with pytest.raises(TypeError, match=r"^frame must be the name of a body or a frame, got 3$"):
+        pysim.jacobian(model, model.neutral(), 3)
 
 
 def test_an_unknown_instruction_set_is_refused_with_the_known_ones():

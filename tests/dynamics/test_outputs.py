@@ -89,7 +89,9 @@ def test_a_wrong_call_is_said_by_name(model):
         lambda: pysim.crba(model, q, threads="all"),
         "'str' object cannot be interpreted as an integer",
     )
-    refused(lambda: pysim.crba(model, q, threads=-1), "threads must be 0 (all) or more, got -1")
+    refused(
+        lambda: pysim.crba(model, q, threads=-1), "threads must be from 0 (all) to 1048576, got -1"
+    )
 
 
 def test_arguments_may_be_named_in_any_order(model):
