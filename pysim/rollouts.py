@@ -108,7 +108,7 @@ def rollout(
 
 def _warn_of_lost(v: Array, every: int, step: float) -> None:
     """Say which worlds ended in NaN, and when the first of them did."""
-    worlds = v.reshape(-1, *v.shape[-2:])
+    worlds = v if v.ndim == 3 else v[None]
     lost = np.flatnonzero(np.isnan(worlds[:, -1]).any(axis=-1))
     if not len(lost):
         return

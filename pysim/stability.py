@@ -114,6 +114,8 @@ def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = N
     says so, by joint.
     """
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
+    if motions.shape[1] == 0:
+        return []
     A = (linearise or linearised)(scene, motions)
     if not np.isfinite(A).all():
         return []

@@ -30,6 +30,9 @@ Featherstone 2008, example 4.3.)"};
 
 template <class Real>
 py::object center(const Arguments& given) {
+  if (given.model->nbodies() == 0) {
+    throw std::invalid_argument("nothing moves in this model: it has no centre of mass");
+  }
   Call<Real> call(*given.model, given.array[0]);
   return call.run(PYSIM_KERNELS(center_of_mass).of<Real>(), {3}, given.threads, given.out);
 }

@@ -98,7 +98,7 @@ void torque_derivatives(const ModelOf<S>& model,
                         const Rows& rows,
                         Workspace<S> w) {
   TorqueRow<S> row[dynamics::max_rows];
-  for (auto run = dynamics::row_run(model, 0, 0); run.count > 0; run = dynamics::next_run(model, run)) {
+  for (auto run = dynamics::first_run(model); run.count > 0; run = dynamics::next_run(model, run)) {
     for (int r = 0; r < run.count; ++r) row[r] = rows.row(run, r);
     dynamics::torque_rows(model, d, run, row);
     if (passive && has_passive(model)) subtract_passive(model, q, v, run, row, w);

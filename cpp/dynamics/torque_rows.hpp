@@ -44,14 +44,23 @@ RowRun row_run(const tree::ModelView<Real>& model, int b, int i) {
   return longest;
 }
 
-/// The run after another; empty behind the last coordinate.
+/// The rows from coordinate i of joint b on; empty behind the last joint.
+template <class Real>
+RowRun run_from(const tree::ModelView<Real>& model, int b, int i) {
+  if (b == model.bodies) return {i, 0, b, b};
+  return row_run(model, b, i);
+}
+
+template <class Real>
+RowRun first_run(const tree::ModelView<Real>& model) {
+  return run_from(model, 0, 0);
+}
+
 template <class Real>
 RowRun next_run(const tree::ModelView<Real>& model, const RowRun& run) {
   const int i = run.first + run.count;
   const Joint& last = model.joint[run.last];
-  const int b = i == last.v + last.nv ? run.last + 1 : run.last;
-  if (b == model.bodies) return {i, 0, b, b};
-  return row_run(model, b, i);
+  return run_from(model, i == last.v + last.nv ? run.last + 1 : run.last, i);
 }
 
 /// Entries of column k, at or above each of R rows, whose own numbers are I.

@@ -43,6 +43,8 @@ def say_summary(scene: Scene, summary: RunSummary) -> None:
 def energy_line(summary: RunSummary) -> str:
     """Drift where nothing drives or brakes, else what became of the energy."""
     if summary.conserves_energy:
+        if not summary.moved:
+            return f"{summary.energy[0]:.4g} J, nothing moved"
         share = f"{summary.relative_drift:.1e} of the largest kinetic energy"
         return f"drift {summary.energy_drift:.1e} J, {share}"
     first, last = summary.energy

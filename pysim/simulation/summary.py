@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+STILL = 1e-24  # of the energy: the kinetic energy that rounding alone gives
+
 
 @dataclass(frozen=True)
 class EventSummary:
@@ -77,9 +79,14 @@ class RunSummary:
         return self.steps / self.wall if self.wall > 0 else float("inf")
 
     @property
+    def moved(self) -> bool:
+        """Whether anything moved by more than rounding does."""
+        return self.energy_scale > STILL * max(*map(abs, self.energy), self.energy_drift)
+
+    @property
     def relative_drift(self) -> float:
         """Drift over the largest kinetic energy; 0 where nothing moved."""
-        return self.energy_drift / self.energy_scale if self.energy_scale > 0 else 0.0
+        return self.energy_drift / self.energy_scale if self.moved else 0.0
 
 
 def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
