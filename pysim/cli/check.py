@@ -45,8 +45,8 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         say_settings(scene)
         bounds = step_bounds(scene)
         say_step(scene, bounds)
-        warn_of_start(scene, found)
-        warn_of_step(scene, bounds)
+        if not warn_of_start(scene, found):
+            warn_of_step(scene, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
     else:

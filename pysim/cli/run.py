@@ -54,8 +54,8 @@ def run_scene(path: Path, options: RunOptions) -> int:
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
     overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
-    warn_of_start(scene, mobility_at_start(scene))
-    warn_of_step(scene)
+    if not warn_of_start(scene, mobility_at_start(scene)):
+        warn_of_step(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
         with bar, interrupts_held_back() as check_interrupts:

@@ -27,13 +27,14 @@ def mobility_at_start(scene: Scene) -> Mobility | None:
     return mobility(model, state.q, state.loop_q) if model.rows else None
 
 
-def warn_of_start(scene: Scene, found: Mobility | None) -> None:
+def warn_of_start(scene: Scene, found: Mobility | None) -> bool:
     """Warn of a start where loops let the mechanism move in more ways for an instant than it can go.
 
-    One that moves along a way on is told nothing. Warn of bodies that are too light for their loops, too.
+    One that moves along a way on is told nothing. Warn of bodies that are too light for their loops, too. True where
+    the start was complained of: its motion is not determined, and says nothing about steps.
     """
     if found is None:
-        return
+        return False
     state = scene.state
     reasons = []
     if found.rank_here < found.rank and not state.v.any():
@@ -46,6 +47,7 @@ def warn_of_start(scene: Scene, found: Mobility | None) -> None:
         told = "; ".join([f"the start is a singular position ({found})", *reasons])
         complain("warning", f"{told}; start beside it, or change a length")
     _warn_of_light_bodies(scene)
+    return bool(reasons)
 
 
 def _warn_of_light_bodies(scene: Scene) -> None:

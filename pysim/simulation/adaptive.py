@@ -10,7 +10,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.model import State
-from pysim.simulation.blame import plugin_fault
+from pysim.simulation.blame import fastest, plugin_fault
 from pysim.simulation.crawl import Crawl
 from pysim.simulation.stretch import Passed, Stretch
 
@@ -109,10 +109,9 @@ def _too_short(scene: Scene, q: Array, v: Array, flight: Array, worst: str) -> S
     fault = plugin_fault(scene.model, q, v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
-    fastest = scene.model.velocity_names[int(np.argmax(np.abs(v)))]
     problem = (
         f"at t = {time:.9g} s the step shrank to {step:.2g} s; the error of {worst!r} is the largest,"
-        f" {fastest!r} is the fastest at {np.abs(v).max():.3g}: look there for a stop or friction too"
+        f" {fastest(scene.model, v)}: look there for a stop or friction too"
         " sharp to follow, a singular configuration or a force without bound, or raise simulation.rtol"
         " and atol"
     )

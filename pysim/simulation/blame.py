@@ -44,3 +44,13 @@ def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
             text = f"joint {joint.name!r} of type {joint.type!r}: {fault.problem}"
             return f"{text}; {fault.remedy}"
     return None
+
+
+def fastest(model: Model, v: Array) -> str:
+    """Which coordinate moves fastest at v (nv,), and how fast."""
+    i = int(np.argmax(np.abs(v)))
+    if v[i] == 0:
+        return "nothing moves yet"
+    return (
+        f"{model.velocity_names[i]!r} is the fastest at {abs(v[i]):.3g} {model.velocity_units[i]}"
+    )

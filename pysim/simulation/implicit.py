@@ -9,6 +9,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
+from pysim.simulation.blame import fastest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,13 +54,12 @@ class SchemeMemory:
 
 def unsolved(scene: Scene, state: State, worst: int, last: float, step: float) -> SimulationError:
     """Say that a step found no solution after the last good state, at `last` [s], and where to look."""
-    model, v = scene.model, state.v
+    model = scene.model
     shortest = step / LEAST_PARTS
-    fastest = model.velocity_names[int(np.argmax(np.abs(v)))]
     problem = (
         f"at t = {last:.9g} s the equations of {scene.settings.integrator!r} have no solution that Newton's"
         f" method finds, even in steps of {shortest:.2g} s; {model.velocity_names[worst]!r} converges worst,"
-        f" {fastest!r} is the fastest at {np.abs(v).max():.3g}: look there for a stop or friction too sharp to"
+        f" {fastest(model, state.v)}: look there for a stop or friction too sharp to"
         " follow, a singular configuration or a force without bound, or reduce simulation.step, now"
         f" {scene.settings.step:g} [s]"
     )

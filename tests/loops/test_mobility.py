@@ -157,6 +157,19 @@ def test_check_warns_of_a_start_from_which_the_motion_is_not_determined(
     assert (told or "") in text.err
 
 
+def test_a_start_whose_motion_is_not_determined_says_nothing_about_steps(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    changes = {
+        "joint.knee.at.xyz": "[0.6, -0.03, 0]",
+        "loop.close.at_a.xyz": "[0.8, 0.03, 0]",
+    } | {f"joint.{name}.start.q": "0" for name in ("drive", "knee", "swing")}
+    check_scene(SCENES / "four_bar.toml", tuple(f"{key}={x}" for key, x in changes.items()))
+    text = capsys.readouterr().err
+    assert "its start velocity cannot be followed" in text
+    assert "simulation.step" not in text
+
+
 def test_check_warns_of_a_structure_that_shakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
