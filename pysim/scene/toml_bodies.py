@@ -85,7 +85,8 @@ class BodyReader:
         dense = [k for k, (solid, _) in enumerate(solids) if solid.density is not None]
         if dense and given:
             problem = f"says {' and '.join(given)}, and shape has a density; give one of the two"
-            self.problems.add((*path, given[0]), problem)
+            hint = self._density_of_mass(body, path, solids) if given == ["mass"] else ""
+            self.problems.add((*path, given[0]), problem + hint)
             return np.zeros(10)
         if dense:
             return self._from_densities(path, solids)
@@ -114,6 +115,18 @@ class BodyReader:
                 "com [m] and inertia [kg·m²], or mass = 0"
             )
         self.problems.add(path, problem)
+
+    def _density_of_mass(
+        self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]
+    ) -> str:
+        """Which density makes the body's mass of its shape, if it has one alone."""
+        solid, shape = solids[0]
+        if len(solids) > 1 or shape is None or not body.mass:
+            return ""
+        volume = float(self._weigh(solid, shape, 1.0, (*path, "shape", 0))[0])
+        if volume <= 0:
+            return ""
+        return f" (shape.density = {body.mass / volume:.6g} makes {body.mass:g} [kg])"
 
     def _from_densities(self, path: Steps, solids: list[tuple[Solid, Shape | None]]) -> Array:
         total = np.zeros(10)
