@@ -52,9 +52,14 @@ class PysimWarning(UserWarning):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'x'?" for the closest known word, else the list of them."""
     names = sorted(known) if isinstance(known, (set, frozenset)) else list(dict.fromkeys(known))
-    close = difflib.get_close_matches(word, names, 1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
+    close = closest(word, names)
+    if close is not None:
+        return f"; did you mean {close!r}?"
     if not names:
         return ""
     return "; known: " + ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+
+
+def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the known word that is most alike, None where none has this share of its letters."""
+    return next(iter(difflib.get_close_matches(word, list(known), 1, likeness)), None)

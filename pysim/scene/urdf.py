@@ -1,8 +1,9 @@
 """Robots in the Unified Robot Description Format (URDF).
 
 Read: links with mass properties, shapes and colours; joints with limits, damping, friction and mimic. Ignored, as by
-every reader: transmissions, sensors, safety controllers, extensions for other programs. Mesh files must exist; what is
-in them is looked at when they are first used. A revolute joint without a range turns freely.
+every reader: transmissions, sensors, safety controllers, extensions for other programs; a name that is one of URDF's
+misspelt is refused. Mesh files must exist; what is in them is looked at when they are first used. A revolute joint
+without a range turns freely.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pysim.scene.stops import with_stops
 from pysim.scene.tree import WORLD, check_connections
 from pysim.scene.urdf_joints import plain_joint, read_joint, resolve_mimics
 from pysim.scene.urdf_links import Links
+from pysim.scene.urdf_names import check_spelling
 from pysim.scene.urdf_xml import read_xml
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ def read_urdf(
     robot = read_xml(path)
     if robot.tag != "robot":
         robot.fail(f"the root element of a URDF file is <robot>, got <{robot.tag}>")
+    check_spelling(robot)
     links = Links(robot, path.parent, package_dirs, inertia)
     bodies = [links.read(element) for element in robot.all("link")]
     elements = robot.all("joint")

@@ -37,8 +37,10 @@ CASES = [
     ),
     (
         BODY + "mass = 1\nshape = { sphere = { radius = 1 }, density = 1 }\n" + FREE,
-        "s.toml:3:8: body[0].mass: says mass, and shape has a density; give one of the two "
-        "(shape.density = 0.238732 makes 1 [kg])",
+        (
+            "s.toml:3:8: body[0].mass: says mass, and shape has a density; give one of the two "
+            "(shape.density = 0.238732 makes 1 [kg])"
+        ),
     ),
     (
         BODY + "mass = 1\ncom = [0, 0, 1]\nshape = { sphere = { radius = 1 } }\n" + FREE,

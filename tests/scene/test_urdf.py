@@ -18,7 +18,8 @@ from pysim.inertia import center_of_mass, central_inertia
 from pysim.scene.packages import robots_folder
 from pysim.scene.stops import STOP_DAMPING_RATIO, STOP_FREQUENCY
 from pysim.scene.urdf import read_urdf
-from pysim.scene.urdf_xml import rotation_rpy
+from pysim.scene.urdf_names import check_spelling
+from pysim.scene.urdf_xml import read_xml, rotation_rpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,6 +157,273 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
 def test_what_is_wrong_is_named_with_its_place(write: Write, text: str, problem: str) -> None:
     column = len(TWO_LINKS) + 1
     assert refusal(write(text)) == problem.format(column)
+
+
+ARM = f"""<robot name="r">
+<material name="red"><color rgba="1 0 0 1"/></material>
+<link name="base"/>
+<link name="arm">
+<inertial><origin xyz="0 0 1"/>
+<mass value="2"/>
+{INERTIA}</inertial>
+<visual><origin rpy="0 0 1"/><geometry>
+<box size="1 1 1"/></geometry>
+<material name="red"/></visual>
+<collision><geometry>
+<cylinder radius="1" length="2"/></geometry></collision></link>
+<link name="tip">{BODY}</link>
+<joint name="j" type="revolute"><parent link="base"/>
+<child link="arm"/><origin xyz="0 0 1"/>
+<axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="2"/>
+<dynamics damping="1" friction="2"/></joint>
+<joint name="k" type="continuous"><parent link="arm"/><child link="tip"/>
+<mimic joint="j" multiplier="2" offset="1"/></joint>
+</robot>
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "misspelt", "told"),
+    [
+        (' name="r"', ' nme="r"', "1:1: unknown attribute 'nme' of <robot>; did you mean 'name'?"),
+        (
+            "color",
+            "colour",
+            "2:22: material 'red': unknown element <colour> in <material>; did you mean 'color'?",
+        ),
+        (
+            "rgba",
+            "rbga",
+            "2:22: material 'red': unknown attribute 'rbga' of <color>; did you mean 'rgba'?",
+        ),
+        (
+            '<link name="base"/>',
+            '<lnk name="base"/>',
+            "3:1: lnk 'base': unknown element <lnk> in <robot>; did you mean 'link'?",
+        ),
+        (
+            '<link name="base"/>',
+            '<Link name="base"/>',
+            "3:1: Link 'base': unknown element <Link> in <robot>; did you mean 'link'?",
+        ),
+        (
+            'name="base"',
+            'nmae="base"',
+            "3:1: unknown attribute 'nmae' of <link>; did you mean 'name'?",
+        ),
+        (
+            "inertial",
+            "inertal",
+            "5:1: link 'arm': unknown element <inertal> in <link>; did you mean 'inertial'?",
+        ),
+        (
+            "origin xyz",
+            "orign xyz",
+            "5:11: link 'arm': unknown element <orign> in <inertial>; did you mean 'origin'?",
+        ),
+        (
+            'xyz="0 0 1"/>\n<mass',
+            'xzy="0 0 1"/>\n<mass',
+            "5:11: link 'arm': unknown attribute 'xzy' of <origin>; did you mean 'xyz'?",
+        ),
+        (
+            "mass",
+            "mas",
+            "6:1: link 'arm': unknown element <mas> in <inertial>; did you mean 'mass'?",
+        ),
+        (
+            "value",
+            "valeu",
+            "6:1: link 'arm': unknown attribute 'valeu' of <mass>; did you mean 'value'?",
+        ),
+        (
+            "inertia ",
+            "interia ",
+            "7:1: link 'arm': unknown element <interia> in <inertial>; did you mean 'inertia'?",
+        ),
+        (
+            "ixx",
+            "ixxx",
+            "7:1: link 'arm': unknown attribute 'ixxx' of <inertia>; did you mean 'ixx'?",
+        ),
+        (
+            "visual",
+            "visaul",
+            "8:1: link 'arm': unknown element <visaul> in <link>; did you mean 'visual'?",
+        ),
+        (
+            'rpy="0 0 1"/>',
+            'rpz="0 0 1"/>',
+            "8:9: link 'arm': unknown attribute 'rpz' of <origin>; did you mean 'rpy'?",
+        ),
+        ("rpy", "ryp", "8:9: link 'arm': unknown attribute 'ryp' of <origin>; did you mean 'rpy'?"),
+        (
+            "geometry",
+            "geomerty",
+            "8:30: link 'arm': unknown element <geomerty> in <visual>; did you mean 'geometry'?",
+        ),
+        (
+            "box",
+            "boxx",
+            "9:1: link 'arm': unknown shape <boxx>; did you mean 'box'?",
+        ),
+        (
+            "size",
+            "sise",
+            "9:1: link 'arm': unknown attribute 'sise' of <box>; did you mean 'size'?",
+        ),
+        (
+            'material name="red"/>',
+            'matrial name="red"/>',
+            "10:1: link 'arm': unknown element <matrial> in <visual>; did you mean 'material'?",
+        ),
+        (
+            "collision",
+            "colission",
+            "11:1: link 'arm': unknown element <colission> in <link>; did you mean 'collision'?",
+        ),
+        (
+            "radius",
+            "raduis",
+            "12:1: link 'arm': unknown attribute 'raduis' of <cylinder>; did you mean 'radius'?",
+        ),
+        (
+            "length",
+            "lenght",
+            "12:1: link 'arm': unknown attribute 'lenght' of <cylinder>; did you mean 'length'?",
+        ),
+        (
+            'joint name="j"',
+            'joint nam="j"',
+            "14:1: unknown attribute 'nam' of <joint>; did you mean 'name'?",
+        ),
+        (
+            " type",
+            " tpye",
+            "14:1: joint 'j': unknown attribute 'tpye' of <joint>; did you mean 'type'?",
+        ),
+        (
+            "parent ",
+            "Parent ",
+            "14:33: joint 'j': unknown element <Parent> in <joint>; did you mean 'parent'?",
+        ),
+        (
+            "parent link",
+            "parent lnik",
+            "14:33: joint 'j': unknown attribute 'lnik' of <parent>; did you mean 'link'?",
+        ),
+        (
+            "child ",
+            "chlid ",
+            "15:1: joint 'j': unknown element <chlid> in <joint>; did you mean 'child'?",
+        ),
+        ("axis", "axs", "16:1: joint 'j': unknown element <axs> in <joint>; did you mean 'axis'?"),
+        (
+            "axis xyz",
+            "axis xyw",
+            "16:1: joint 'j': unknown attribute 'xyw' of <axis>; did you mean 'xyz'?",
+        ),
+        (
+            "limit",
+            "limits",
+            "17:1: joint 'j': unknown element <limits> in <joint>; did you mean 'limit'?",
+        ),
+        (
+            "lower",
+            "lowr",
+            "17:1: joint 'j': unknown attribute 'lowr' of <limit>; did you mean 'lower'?",
+        ),
+        (
+            "effort",
+            "efort",
+            "17:1: joint 'j': unknown attribute 'efort' of <limit>; did you mean 'effort'?",
+        ),
+        (
+            "velocity",
+            "Velocity",
+            "17:1: joint 'j': unknown attribute 'Velocity' of <limit>; did you mean 'velocity'?",
+        ),
+        (
+            "dynamics",
+            "dynamic",
+            "18:1: joint 'j': unknown element <dynamic> in <joint>; did you mean 'dynamics'?",
+        ),
+        (
+            "damping",
+            "dampin",
+            "18:1: joint 'j': unknown attribute 'dampin' of <dynamics>; did you mean 'damping'?",
+        ),
+        (
+            "friction",
+            "frction",
+            "18:1: joint 'j': unknown attribute 'frction' of <dynamics>; did you mean 'friction'?",
+        ),
+        (
+            "mimic",
+            "mimc",
+            "20:1: joint 'k': unknown element <mimc> in <joint>; did you mean 'mimic'?",
+        ),
+        (
+            "multiplier",
+            "multipler",
+            "20:1: joint 'k': unknown attribute 'multipler' of <mimic>; did you mean 'multiplier'?",
+        ),
+        (
+            "offset",
+            "ofset",
+            "20:1: joint 'k': unknown attribute 'ofset' of <mimic>; did you mean 'offset'?",
+        ),
+    ],
+)
+def test_a_name_of_urdf_that_is_misspelt_is_refused(
+    tmp_path: Path, written: str, misspelt: str, told: str
+) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(ARM, "utf-8")
+    read_urdf(path)
+    path.write_text(ARM.replace(written, misspelt), "utf-8")
+    assert refusal(path) == f"r.urdf:{told}"
+
+
+FOREIGN = [
+    (
+        "<link name",
+        '<transmission name="t"><type>x</type><joint nam="j"/></transmission><link name',
+    ),
+    ("<link name", '<gazebo reference="arm"><lnk/></gazebo><ros2_control/><link name'),
+    ("<link name", "<sensor/><loop_joint/><plugin/><frame/><x:link/><link name"),
+    ("<robot ", '<robot version="1" xmlns:xacro="http://www.ros.org/wiki/xacro" '),
+    ("<link ", '<link type="rigid" id="3" '),
+    ("<collision>", '<collision name="c"><verbose value="1"/><material/><collision_checking/>'),
+    ("<visual>", '<self_filter/><contact/><kinematic/><visual name="v">'),
+    ('<material name="red"/>', '<material name="red" id="1"><texture filename="x"/></material>'),
+    ("<axis ", '<safety_controller k_velocity="1"/><calibration rising="0"/><property/><axis '),
+    ("<limit ", '<limit command_effort="1" gear_velocity="2" max_velocity="3" jerk="1" '),
+    ("<dynamics ", '<dynamics D="1" K="0" mu_coulomb="1" mu_viscous="1" frictionloss="1" '),
+    (' damping="1"', ' mu_viscous="1" coulomb_damping="1"'),
+    ("<joint ", '<joint dont_collapse="true" drake:pose="0" '),
+    ("<axis ", "<limits/><axs/><axis "),  # both are there: nothing is lost
+]
+
+
+@pytest.mark.parametrize(("text", "with_more"), FOREIGN)
+def test_what_is_for_other_programs_is_left_out(tmp_path: Path, text: str, with_more: str) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(ARM, "utf-8")
+    plain = read_urdf(path)
+    path.write_text(ARM.replace(text, with_more), "utf-8")
+    more = read_urdf(path)
+    assert [body.name for body in more.bodies] == [body.name for body in plain.bodies]
+    assert joints_of(more) == joints_of(plain)
+
+
+def test_no_real_robot_is_refused_for_its_spelling() -> None:
+    folder = robots_folder()
+    if folder is None:
+        pytest.skip("needs example-robot-data")
+    for path in sorted((folder / "robots").rglob("*.urdf")):
+        check_spelling(read_xml(path))
 
 
 def test_a_missing_mesh_is_named_with_the_path_tried(write: Write, tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""Names in a URDF file that nobody reads because of a slip of the pen: they are refused.
+
+Robots carry much that is for other programs, so that a name pysim does not know says nothing is wrong. One that is
+close to a name pysim reads, and does not find there, is that name misspelt: left out, it would change the robot.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pysim.errors import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pysim.scene.urdf_xml import Element
+
+_CLOSE, _CLOSE_OF_THREE = 0.75, 0.66  # of the letters are right: all but one of four or three
+_LONGER = 2  # letters by which a slip is longer or shorter at most
+
+
+class _Names(NamedTuple):
+    """What is read of an element: its attributes, children it has once, and children it may have often."""
+
+    attributes: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+    often: tuple[str, ...] = ()
+
+
+_READ = {
+    "robot": _Names(("name",), (), ("link", "joint", "material")),
+    "link": _Names(("name",), ("inertial",), ("visual", "collision")),
+    "inertial": _Names((), ("origin", "mass", "inertia")),
+    "mass": _Names(("value",)),
+    "inertia": _Names(("ixx", "ixy", "ixz", "iyy", "iyz", "izz")),
+    "visual": _Names((), ("origin", "geometry", "material")),
+    "collision": _Names((), ("origin", "geometry")),
+    "geometry": _Names((), ("box", "cylinder", "sphere", "capsule", "mesh")),
+    "box": _Names(("size",)),
+    "cylinder": _Names(("radius", "length")),
+    "sphere": _Names(("radius",)),
+    "capsule": _Names(("radius", "length")),
+    "mesh": _Names(("filename", "scale")),
+    "material": _Names(("name",), ("color",)),
+    "color": _Names(("rgba",)),
+    "origin": _Names(("xyz", "rpy")),
+    "joint": _Names(
+        ("name", "type"), ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+    ),
+    "parent": _Names(("link",)),
+    "child": _Names(("link",)),
+    "axis": _Names(("xyz",)),
+    "limit": _Names(("lower", "upper", "effort", "velocity")),
+    "dynamics": _Names(("damping", "friction")),
+    "mimic": _Names(("joint", "multiplier", "offset")),
+}
+
+
+def check_spelling(element: Element) -> None:
+    """Refuse a misspelt attribute or child of an element that is read, and of what is read below it.
+
+    Raises:
+        SceneError: the first of them.
+    """
+    read = _READ[element.tag]
+    children = [child.tag for child in element.children]
+    for name in element.attributes:
+        meant = _meant(name, read.attributes, element.attributes)
+        if meant is not None:
+            element.fail(f"unknown attribute {name!r} of <{element.tag}>; did you mean {meant!r}?")
+    for child in element.children:
+        if child.tag in (*read.once, *read.often):
+            check_spelling(child)
+            continue
+        meant = _meant(child.tag, read.once, children) or _meant(child.tag, read.often)
+        if meant is not None and element.tag != "geometry":  # whose reader says so itself
+            child.fail(f"unknown element <{child.tag}> in <{element.tag}>; did you mean {meant!r}?")
+
+
+def _meant(name: str, read: Iterable[str], present: Iterable[str] = ()) -> str | None:
+    """The name that was to be written, None where this one is for others."""
+    if name in read or ":" in name:
+        return None
+    word = name.lower()
+    near = [n for n in read if n not in present and abs(len(n) - len(word)) <= _LONGER]
+    turned = (n for n in near if sorted(n) == sorted(word))  # letters exchanged
+    return next(turned, None) or closest(word, near, _CLOSE if len(word) > 3 else _CLOSE_OF_THREE)
