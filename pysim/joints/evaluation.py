@@ -27,7 +27,7 @@ def evaluate(tape: Tape, inputs: Columns, targets: Sequence[int]) -> Columns:
     count = inputs.shape[1]
     values: dict[int, Columns] = {}
     with np.errstate(all="ignore"):
-        for index in _needed(tape, targets):
+        for index in tape.needed(targets):
             values[index] = _value(tape, tape.nodes[index], values, inputs)
     if not targets:
         return np.zeros((0, count), inputs.dtype)
@@ -38,17 +38,6 @@ def rate(tape: Tape, inputs: Columns, rates: Columns, targets: Sequence[int]) ->
     """Rates (targets, n) of some nodes while the inputs move at `rates` (inputs, n)."""
     stepped = evaluate(tape, inputs + 1j * STEP * rates, targets)
     return np.asarray(stepped.imag / STEP)
-
-
-def _needed(tape: Tape, targets: Sequence[int]) -> list[int]:
-    wanted: set[int] = set()
-    pending = list(targets)
-    while pending:
-        node = pending.pop()
-        if node not in wanted:
-            wanted.add(node)
-            pending += tape.nodes[node].args
-    return sorted(wanted)
 
 
 def _value(tape: Tape, node: Node, values: dict[int, Columns], inputs: Columns) -> Columns:

@@ -3,6 +3,7 @@
 finite   pose, S, c and force are finite             rigid   RᵀR = 1, det R = 1
 subspace S = (X⁻¹ ∂X/∂v)∨                            bias    c = Ṡ v
 rank     S has full rank at the start                alone   a state gives alone what it gives among others
+jumps    the pose has none
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.joints.author import breaking_line
 from pysim.joints.callback import CallbackJoint
+from pysim.joints.jumps import largest_jump
 from pysim.joints.motion_numbers import CallbackNumbers, TracedNumbers, place
 from pysim.joints.ranges import ANYWHERE, bounds, probes, told
 
@@ -103,6 +105,18 @@ def faults(found: Probe) -> list[Fault]:
         return [fault for law in LAWS.values() if (fault := law(found)) is not None]
 
 
+def jumps(
+    numbers: MotionNumbers, limits: Mapping[str, tuple[float, float]], start: Array
+) -> list[Fault]:
+    """The largest jump of the pose within the limits, if it has one."""
+    jump = largest_jump(numbers, bounds(numbers.joint.coordinates, limits), start)
+    if jump is None:
+        return []
+    state, size = jump
+    problem = f"its pose jumps by {size:.3g} at {state} ({place(numbers)})"
+    return [Fault("jumps", problem, "let the pieces meet, or give limits that leave the jump out")]
+
+
 def check_at_load(
     joint: Joint,
     traced: Traced | None,
@@ -119,7 +133,10 @@ def check_at_load(
     Raises:
         JointError: the first law broken, at which state and by how much.
     """
-    broken = faults(probe(numbers_of(joint, traced), limits, start))
+    numbers = numbers_of(joint, traced)
+    broken = faults(probe(numbers, limits, start))
+    if traced is not None and traced.tape.may_jump(traced.pose):
+        broken += jumps(numbers, limits, start)
     broken = [fault for fault in broken if not (follows and fault.law == "rank")]
     if broken:
         raise JointError(where, f"{broken[0].problem}; {broken[0].remedy}")
@@ -224,19 +241,21 @@ def _rank(found: Probe) -> Fault | None:
     if not np.isfinite(S).all():
         return None  # told by `finite`
     size = np.linalg.norm(S, axis=0)
-    idle = np.flatnonzero(size < FULL_RANK)
-    at = f"at the start, {found.told(0)} ({place(found.numbers)})"
-    remedy = "let the joint start elsewhere, or leave the coordinate out"
-    if len(idle):
-        name = next(p.name for p, _, at_v in coordinates.offsets() if at_v <= idle[0] < at_v + p.nv)
-        problem = f"S has rank {np.linalg.matrix_rank(S)}, not {coordinates.nv}: {name!r} moves nothing {at}"
-        return Fault("rank", problem, remedy)
-    singular = np.linalg.svd(S / size, compute_uv=False)
-    rank = int(np.sum(singular > FULL_RANK))
+    idle = size < FULL_RANK
+    directions = np.where(idle, 0, S / np.where(idle, 1, size))
+    rank = int(np.sum(np.linalg.svd(directions, compute_uv=False) > FULL_RANK))
     if rank == coordinates.nv:
         return None
-    names = ", ".join(part.name for part in coordinates.parts)
-    problem = f"S has rank {rank}, not {coordinates.nv}: some of {names} move the child alike {at}"
+    at = f"at the start, {found.told(0)} ({place(found.numbers)})"
+    remedy = "let the joint start elsewhere, or leave the coordinate out"
+    if idle.any():
+        first = int(np.argmax(idle))
+        name = next(p.name for p, _, at_v in coordinates.offsets() if at_v <= first < at_v + p.nv)
+        what = f"{name!r} moves nothing"
+    else:
+        names = ", ".join(part.name for part in coordinates.parts)
+        what = f"some of {names} move the child alike"
+    problem = f"S has rank {rank}, not {coordinates.nv}: {what} {at}"
     return Fault("rank", problem, remedy)
 
 

@@ -32,10 +32,10 @@ class Lowered:
 def lower(traced: Traced) -> Lowered | None:
     """The built-in shape that moves exactly as a traced joint does, or None.
 
-    With S constant, X(q) = X(0) exp([S] q): pose and subspace agree everywhere if they agree at rest.
+    With S constant and no jumps, X(q) = X(0) exp([S] q): pose and subspace agree everywhere if they agree at rest.
     """
     S = traced.constant_subspace()
-    if S is None:
+    if S is None or traced.tape.may_jump(traced.pose):
         return None
     coordinates = traced.coordinates
     at = traced.evaluate(coordinates.neutral(), [0.0] * coordinates.nv)[0]

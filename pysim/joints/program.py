@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from pysim.joints.tape import Tape
 
@@ -71,8 +71,9 @@ def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> 
         late: nodes computed after them: the bias.
         inputs: numbers in q and v together.
     """
-    first = _needed(tape, early, set())
-    second = _needed(tape, late, set(first))
+    first = tape.needed(early)
+    known = set(first)
+    second = [node for node in tape.needed(late) if node not in known]
     constants = [k for k in first + second if tape.nodes[k].op == "const"]
     writer = _Writer(tape, inputs, constants)
     writer.plan(first + second, early, late, len(first))
@@ -89,18 +90,6 @@ def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> 
         list(tape.tables),
         [writer.register[k] for k in (*early, *late)],
     )
-
-
-def _needed(tape: Tape, targets: Iterable[int], known: set[int]) -> list[int]:
-    """Nodes that the targets depend on and that are not known, operands first."""
-    wanted: set[int] = set()
-    pending = list(targets)
-    while pending:
-        node = pending.pop()
-        if node not in wanted and node not in known:
-            wanted.add(node)
-            pending += tape.nodes[node].args
-    return sorted(wanted)
 
 
 class _Writer:

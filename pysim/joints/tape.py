@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,9 @@ EVALUATE: dict[str, Callable[..., float]] = {
 PIECEWISE = frozenset(
     {"abs", "min", "max", "less", "less_equal", "equal", "select", "sign", "segment", "lookup"}
 )
+JUMPING = frozenset(
+    {"less", "less_equal", "equal", "select", "sign", "div", "tan", "atan2", "pow"}
+)  # at poles and switches; segments and look-ups are of splines, which have none
 
 
 class Tape:
@@ -156,6 +159,25 @@ class Tape:
             case "select", (_, b, c) if b == c:
                 return b
         return None
+
+    def needed(self, targets: Iterable[int]) -> list[int]:
+        """Nodes that the targets depend on, and these, operands first."""
+        wanted: set[int] = set()
+        pending = list(targets)
+        while pending:
+            node = pending.pop()
+            if node not in wanted:
+                wanted.add(node)
+                pending += self.nodes[node].args
+        return sorted(wanted)
+
+    def may_jump(self, targets: Iterable[int]) -> bool:
+        """Whether the targets depend on an operation that has a jump or a pole."""
+        return any(self._may_jump(self.nodes[k]) for k in self.needed(targets))
+
+    def _may_jump(self, node: Node) -> bool:
+        is_scaling = node.op == "div" and self.nodes[node.args[1]].op == "const"
+        return node.op in JUMPING and not is_scaling
 
     def values(self, inputs: Sequence[float]) -> list[float]:
         """Every node's value for these inputs, by plain Python: slow, for folding and checks."""

@@ -19,19 +19,28 @@ from pysim.joints.chain import chain_twist
 from pysim.joints.derivative import Derivative
 from pysim.joints.displacement import Pose
 from pysim.joints.expression import Scalar
+from pysim.joints.plugin import Joint
 from pysim.joints.program import Program, emit
 from pysim.joints.tape import PIECEWISE, Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from pysim.joints.coordinates import Coordinates
-    from pysim.joints.plugin import Joint
 
 SAMPLES = 12
 TOLERANCE = 1e-12
+BRANCHES: dict[str, Callable[[float], float]] = {
+    "sqrt": lambda root: -root,
+    "hypot": lambda root: -root,
+    "asin": lambda angle: np.pi - angle,
+    "acos": lambda angle: -angle,
+    "atan": lambda angle: angle + np.pi,
+    "atan2": lambda angle: angle + 2 * np.pi,
+}
+ANYTHING = frozenset({"exp", "tanh", "log", "pow"})
 
 
 @dataclass(frozen=True)
@@ -101,11 +110,15 @@ def trace(joint: Joint) -> Traced:
 
 def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
     """Nodes of the joint's passive force (nv), if its class gives one."""
+    if type(joint).force is Joint.force:
+        return None
     coordinates = joint.coordinates
     v = [Scalar(tape, tape.input(coordinates.nq + i)) for i in range(coordinates.nv)]
     given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
     if given is None:
-        return None
+        wanted = "a number" if coordinates.nv == 1 else f"{coordinates.nv} numbers"
+        problem = f"must return {wanted}, got {_kind(given)}"
+        raise JointError(method_place(joint, "force"), problem)
     numbers = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if len(numbers) != coordinates.nv:
         problem = f"must return {coordinates.nv} numbers, one a velocity; got {len(numbers)}"
@@ -187,7 +200,9 @@ class _Folding:
     """Replaces a node by a simpler one that has the same value everywhere.
 
     sin² + cos² is 1, and Rᵀ dR of a turn is its angle's rate; rewriting rules would find some of this, values at random
-    configurations (to 1e-12) find all of it. Nodes that depend on jumps (where, min, splines) are left alone.
+    configurations (to 1e-12) find all of it. Lest nodes agree there alone, a root or an inverse takes any of its
+    branches (√q² is q on one side of 0 only), an exponential, which may vanish wherever it is tried, any number.
+    Nodes that depend on jumps (where, min, splines) are left alone.
     """
 
     def __init__(self, tape: Tape, coordinates: Coordinates, joint: Joint) -> None:
@@ -197,6 +212,7 @@ class _Folding:
             [*joint.sample(rng).tolist(), *rng.normal(size=coordinates.nv).tolist()]
             for _ in range(SAMPLES)
         ]
+        self._rng = rng
         self._values: list[list[float]] = [[] for _ in range(SAMPLES)]
         self._jumps: list[bool] = []
         self._like: dict[tuple[float, ...], int] = {}
@@ -222,6 +238,14 @@ class _Folding:
     def _column(self, index: int) -> NDArray[np.float64]:
         return np.array([column[index] for column in self._values])
 
+    def _any(self, op: str, value: float) -> float:
+        """Another value that an operation might have, as far as algebra tells."""
+        if op in ANYTHING:
+            return float(self._rng.uniform(0.1, 0.9))
+        if op in BRANCHES and self._rng.integers(2):
+            return BRANCHES[op](value)
+        return value
+
     def _extend(self) -> None:
         """Evaluate the nodes made since the last call."""
         start = len(self._jumps)
@@ -231,7 +255,7 @@ class _Folding:
         with np.errstate(all="ignore"):
             for values, inputs in zip(self._values, self._inputs, strict=True):
                 for node in self.tape.nodes[start:]:
-                    values.append(self.tape.value(node, values, inputs))
+                    values.append(self._any(node.op, self.tape.value(node, values, inputs)))
         for index in range(start, len(self._jumps)):
             if not self._jumps[index]:
                 self._like.setdefault(_key(self._column(index)), index)

@@ -22,12 +22,11 @@ from pysim.joints import engine_twin
 from pysim.joints.author import call, defined_at
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.derivative_law import derivative_faults
-from pysim.joints.jumps import largest_jump
-from pysim.joints.laws import LAWS, Fault, Probe, faults, numbers_of, probe
+from pysim.joints.laws import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
 from pysim.joints.lower import Lowered, lower
 from pysim.joints.motion_numbers import TracedNumbers, place
 from pysim.joints.plugin import Joint
-from pysim.joints.ranges import bounds, limits_of, start_of
+from pysim.joints.ranges import limits_of, start_of
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:
@@ -101,13 +100,7 @@ def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
 
 
 def _more_faults(found: Probe, seed: int) -> Iterator[Fault]:
-    joint = found.numbers.joint
-    ends = bounds(joint.coordinates, limits_of(joint))
-    jump = largest_jump(found.numbers, ends, found.q[0])
-    if jump is not None:
-        state, size = jump
-        problem = f"its pose jumps by {size:.3g} at {state} ({place(found.numbers)})"
-        yield Fault("jumps", problem, "let the pieces meet, or give limits that leave the jump out")
+    yield from jumps(found.numbers, limits_of(found.numbers.joint), found.q[0])
     yield from _cover(found)
     yield from _group(found, np.random.default_rng(seed))
 

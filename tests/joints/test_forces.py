@@ -93,6 +93,16 @@ def test_a_force_with_the_wrong_count_is_refused():
         trace(Wrong())
 
 
+def test_a_force_that_returns_nothing_is_refused():
+    class Forgotten(SprungHinge):
+        def force(self, q, v):
+            -3.0 * q.angle
+
+    told = r"Forgotten\.force: must return a number, got None; end it with `return`$"
+    with pytest.raises(pysim.JointError, match=told):
+        trace(Forgotten())
+
+
 def test_derivatives_of_a_force_are_those_of_its_differences():
     model, _, _ = models("test_ligament", Ligament(), np.random.default_rng(1))
     q, v = np.array([0.7, 0.9]), np.array([0.3, -0.8])  # off the kinks and knots

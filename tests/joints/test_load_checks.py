@@ -127,6 +127,19 @@ class Twice(Joint):
         return Pose.rotate_z(q.first) @ Pose.rotate_z(q.second)
 
 
+class Flat(Joint):
+    """Nearly stands still where it starts."""
+
+    coordinates = real("lift", unit="m")
+
+    def placement(self, q):
+        return Pose.translate(0, 0, (q.lift + 1e-9) ** 2)
+
+
+def test_a_coordinate_that_moves_next_to_nothing_is_not_counted_in_the_rank():
+    assert "S has rank 0, not 1: 'lift' moves nothing at the start" in refusal(Flat)
+
+
 def test_a_subspace_without_full_rank_at_the_start_names_the_coordinate():
     text = refusal(Idle)
     expected = (
@@ -136,6 +149,39 @@ def test_a_subspace_without_full_rank_at_the_start_names_the_coordinate():
     assert re.fullmatch(PLACE + expected, text)
     compiled(Idle, start_q=np.array([0.0, 0.1]))
     assert "S has rank 1, not 2: some of first, second move the child alike" in refusal(Twice)
+
+
+class Stepped(Joint):
+    """Its pieces do not meet."""
+
+    coordinates = real("slide", unit="m")
+
+    def placement(self, q):
+        return Pose.translate(np.where(q.slide > 0.4321, 0.25, 0.0), 0, q.slide)
+
+
+class Parted(Joint):
+    """Its pieces meet, with one slope."""
+
+    coordinates = real("slide", unit="m")
+
+    def placement(self, q):
+        past = q.slide - 0.4321
+        return Pose.translate(np.where(past > 0, past**2, 0.0), 0, q.slide)
+
+
+def test_a_pose_that_jumps_within_its_limits_is_refused():
+    text = refusal(Stepped)
+    expected = (
+        r"its pose jumps by 0\.25 at slide = 0\.4321 m \(\S+: Stepped\.placement\); "
+        r"let the pieces meet, or give limits that leave the jump out"
+    )
+    assert re.fullmatch(PLACE + expected, text)
+
+
+def test_pieces_that_meet_or_lie_beyond_the_limits_run_as_a_program():
+    for model in (compiled(Parted), compiled(Stepped, upper=np.array([0.4]))):
+        assert model.joint_motions[0].startswith("runs as a program of ")
 
 
 def test_a_force_that_is_not_finite_is_refused():

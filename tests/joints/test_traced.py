@@ -14,6 +14,8 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.compile import compile_model
+from pysim.joints import Joint, Pose, real
+from pysim.joints.coordinates import NamedNumbers
 from pysim.joints.lower import lower
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
@@ -124,6 +126,43 @@ def test_a_constant_subspace_is_lowered_to_the_built_in_shape(kind):
     else:
         assert lowered is not None
         assert lowered.shape == kind
+
+
+def along(place, limits=None):
+    """A joint of one coordinate x with this placement."""
+    members = {"coordinates": real("x"), "placement": lambda _, q: place(q.x)}
+    if limits:
+        members["limits"] = lambda _: {"x": limits}
+    return type("Along", (Joint,), members)()
+
+
+def step(x, at):
+    return np.where(x > at, 1.0, 0.0)
+
+
+PIECES = {
+    "where": along(lambda x: Pose.translate(step(x, 0.4321), 0, x)),
+    "far": along(lambda x: Pose.rotate_x(x) @ Pose.translate(step(x, 1e3), 0, 0)),
+    "sign": along(lambda x: Pose.rotate_x(x + np.sign(x - 0.3))),
+    "slope": along(lambda x: Pose.rotate_x((1 + step(x, 0.3)) * x)),
+    "sawtooth": along(lambda x: Pose.translate(0, 0, np.arctan2(np.sin(x), np.cos(x)))),
+    "tangent": along(lambda x: Pose.rotate_x(np.arctan(np.tan(x)))),
+    "pole": along(lambda x: Pose.translate(0, 0, x + np.arctan(x) + np.arctan(1 / x)), (0.5, 1.5)),
+    "root": along(lambda x: Pose.rotate_x(np.sqrt(x**2)), (0.5, 1.5)),
+    "bump": along(lambda x: Pose.translate(0.1 * np.exp(-((9 * (x - 4)) ** 2)), 0, x)),
+    "wall": along(lambda x: Pose.rotate_x(x + 1 + np.tanh(40 * (x - 3)))),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_a_motion_that_is_a_shape_only_in_parts_is_not_lowered(name, rng):
+    """Oracle: the author's formula with plain numbers, also far from where it is traced."""
+    traced = trace(PIECES[name])
+    assert lower(traced) is None
+    for x in (*rng.uniform(-6, 6, 20), 2e3):
+        pose = PIECES[name].placement(NamedNumbers({"x": x}))
+        X = np.column_stack([np.array(pose.rotation), pose.p])
+        np.testing.assert_allclose(traced.evaluate([x], [0.0])[0][:3], X, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("plugin", ONLY_PLUGINS, ids=lambda p: type(p).__name__)
