@@ -14,6 +14,7 @@ from pysim.joints.closing import closing_joint, find_closing
 from pysim.joints.fields import build
 from pysim.joints.laws import check_at_load
 from pysim.joints.lower import lower
+from pysim.joints.ranges import limits_of
 from pysim.joints.slopes import force_slopes, motion_slopes
 from pysim.joints.trace import trace
 
@@ -66,7 +67,7 @@ def closing_motion(loop: LoopSpec) -> Motion:
     plugin = build(kind, loop.parameters, loop.where)
     what = f"loop {loop.name!r} of type {loop.type!r}"
     start = plugin.neutral() if loop.start_q is None else loop.start_q
-    return _checked(plugin, loop, what, plugin.limits(), start, follows=False)
+    return _checked(plugin, loop, what, limits_of(plugin), start, follows=False)
 
 
 def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:

@@ -62,17 +62,17 @@ def owner(plugin: type[Any] | Callable[..., Any]) -> str:
     return f"{plugin.__module__}.{plugin.__qualname__}"
 
 
+def source_of(plugin: type[Any] | Callable[..., Any]) -> tuple[str, str]:
+    """File and name of a plugin: a test may import the file that a scene names."""
+    file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or plugin.__module__
+    return str(Path(file).resolve()), plugin.__qualname__
+
+
 def told_of(error: Exception, function: Callable[..., Any], owner: str) -> JointError:
     """Return an error of the author's code in pysim's words."""
     where, text = place_of(error, function)
     problem = f"{type(error).__name__}: {error}{text and f', in {text}'}"
     return JointError(where, f"{problem}; mend {owner}")
-
-
-def raised_by_pysim(error: BaseException) -> bool:
-    """Whether an error comes from pysim's own code, and not from the author's or what that calls."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and frames[-1].filename.startswith(PACKAGE)
 
 
 def place_of(error: BaseException, method: Callable[..., Any]) -> tuple[str, str]:

@@ -7,12 +7,16 @@ import inspect
 import sys
 import types
 import typing
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pysim.errors import JointError
-from pysim.joints.author import author_line
+from pysim.errors import JointError, closest
+from pysim.joints.author import author_line, defined_at
 from pysim.joints.coordinates import Coordinates
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LIKE_A_METHOD = 0.85  # of its letters: `forces`, not `enforce`
 SCENE_KEYS = frozenset(
     {
         "name",
@@ -47,6 +51,7 @@ def define(cls: type[Any]) -> None:
     for name, annotation in own.items():
         if not _is_class_variable(annotation):
             _check_name(cls, name, where)
+    _check_methods(cls)
     for name, value in vars(cls).items():
         if name not in own and _is_forgotten(name, value):
             kind = type(value).__name__
@@ -75,6 +80,24 @@ def _check_name(cls: type[Any], name: str, where: str) -> None:
     else:
         return
     raise JointError(where, problem)
+
+
+def _check_methods(cls: type[Any]) -> None:
+    """Refuse a method whose name and arguments are nearly those of one of pysim's that is not overridden."""
+    methods = dict(inspect.getmembers(cls, inspect.isfunction))
+    known = [name for name, method in methods.items() if method.__module__.startswith("pysim.")]
+    for name in [name for name in vars(cls) if name in methods and name not in known]:
+        meant = None if name.startswith("_") else closest(name, known, LIKE_A_METHOD)
+        if meant is None or _arguments(methods[name]) != _arguments(methods[meant]):
+            continue
+        problem = f"joints have no method {name!r}; did you mean {meant!r}?"
+        remedy = "the name of a helper may begin with _"
+        where = f"{defined_at(methods[name])}: {cls.__qualname__}"
+        raise JointError(where, f"{problem} {remedy}")
+
+
+def _arguments(function: Callable[..., Any]) -> int:
+    return len(inspect.signature(function).parameters)
 
 
 def _fields_of_bases(cls: type[Any]) -> set[str]:

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.joints.author import owner
+from pysim.joints.author import owner, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -32,7 +32,7 @@ class PluginNames(Generic[Base]):
             PysimError: the name is another's; the text names both, this one by `where`.
         """
         taken = self._plugins.get(name, plugin)
-        if owner(taken) != owner(plugin):
+        if source_of(taken) != source_of(plugin):
             problem = f"{self._noun} {name!r} is already taken by {owner(taken)}"
             raise PysimError(where, f"{problem}; choose another name")
         self._plugins[name] = plugin

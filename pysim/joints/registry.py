@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.author import author_line, owner
+from pysim.joints.author import author_line, owner, source_of
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.definition import check_complete, spelled
@@ -54,19 +52,13 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
         if kind in BUILTIN:
             raise JointError(owner(plugin), f"joint type {kind!r} is built in; choose another name")
         taken = _plugins.setdefault(kind, plugin)
-        if taken is not plugin and _source(taken) != _source(plugin):
+        if source_of(taken) != source_of(plugin):
             problem = f"joint type {kind!r} is already taken by {owner(taken)}; choose another name"
             raise JointError(owner(plugin), problem)
         _plugins[kind] = plugin
         return plugin
 
     return register
-
-
-def _source(plugin: type[Joint]) -> tuple[str, str]:
-    """File and name of a plugin: a test may import the file that a scene names."""
-    file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or plugin.__module__
-    return str(Path(file).resolve()), plugin.__qualname__
 
 
 def find_joint(kind: str) -> JointType:

@@ -11,6 +11,7 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.fields import fields_of
+from pysim.joints.ranges import limits_of
 from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.mimic import leading
 from pysim.scene.plugins import PARAMETERS, check_parameters
@@ -197,7 +198,7 @@ def _as_its_author_starts(joint: JointSpec, kind: JointType) -> JointSpec:
         return joint
     plugin = kind.plugin(**joint.parameters)
     lower, upper = joint.lower.copy(), joint.upper.copy()
-    limits = plugin.limits()
+    limits = limits_of(plugin)
     for part, _, at in plugin.coordinates.offsets():
         if part.name in limits:
             lower[at], upper[at] = limits[part.name]

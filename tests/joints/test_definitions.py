@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import types
@@ -196,6 +197,32 @@ def test_constants_class_variables_and_helpers_are_no_fields(tmp_path):
     assert list(fields_of(plugin)) == ["lift"]
 
 
+METHODS = [
+    ("placment(self, q)", "placement"),
+    ("forces(self, q, v)", "force"),
+    ("limit(self)", "limits"),
+    ("starts(self)", "start"),
+]
+
+
+@pytest.mark.parametrize(("method", "meant"), METHODS)
+def test_a_method_whose_name_is_nearly_that_of_a_joint_is_refused(tmp_path, method, meant):
+    told = refusal(tmp_path, HEAD + f"    def {method}: ...\n")
+    name = method.partition("(")[0]
+    assert told == (
+        f"mine.py:7: Mine: joints have no method {name!r}; did you mean {meant!r}? "
+        "the name of a helper may begin with _"
+    )
+
+
+def test_helpers_of_a_joint_may_be_named_alike(tmp_path):
+    """Where they take other arguments, are private, or stand beside the method that is meant."""
+    helpers = "    def limit(self, angle): ...\n    def _starts(self): ...\n"
+    beside = "    def forces(self, q, v): ...\n    def force(self, q, v): ...\n"
+    further = "class More(Mine):\n    def forced(self, q, v): ...\n    def limits_(self): ...\n"
+    defined(tmp_path, HEAD + MOTION + helpers + beside + "    def limits(self): ...\n" + further)
+
+
 def test_the_reserved_keys_are_those_of_every_joint_of_a_scene():
     own = {key.name for kind in BUILTIN.values() for key in kind.keys}  # axis, pitch: of some types
     assert set(tables.Joint.model_fields) - own == SCENE_KEYS
@@ -256,7 +283,10 @@ RANGES = [
         '{"angle": (1, 0)}',
         "lower limit of 'angle' must be below the upper, got 1 and 0 [rad]",
     ),
+    ("limits", '{"angle": "ab"}', "must give 'angle' a pair of numbers [rad], got 'ab'"),
+    ("limits", '{"angle": (1, 0, 3)}', "must give 'angle' a pair of numbers [rad], got (1, 0, 3)"),
     ("limits", "[(0, 1)]", "must return a dict by coordinate, got a list"),
+    ("limits", "None", "must return a dict by coordinate, got a NoneType"),
     (
         "limits",
         '{"turn": (0, 1)}',
@@ -282,6 +312,46 @@ def test_limits_and_start_that_make_no_sense_are_refused(tmp_path, method, value
     with pytest.raises(pysim.JointError) as caught:
         plugin().neutral()
     assert str(caught.value) == f"{tmp_path}/mine.py:8: Mine.{method}: {problem}"
+
+
+SCENE = """plugins = ["mine.py"]
+[[body]]
+name = "b"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "j"
+type = "TYPE"
+child = "b"
+"""
+count = itertools.count()
+
+
+def refusal_of_scene(folder: Path, text: str) -> str:
+    """What a scene says of the joint that an author's file defines."""
+    kind = f"test_defined_{next(count)}"
+    (folder / "mine.py").write_text(text.replace("class", f"@joint({kind!r})\nclass"), "utf-8")
+    (folder / "s.toml").write_text(SCENE.replace("TYPE", kind), "utf-8")
+    with pytest.raises(pysim.JointError) as caught:
+        pysim.load_scene(folder / "s.toml", allow_code=True)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("method", "value", "problem"), RANGES)
+def test_a_scene_tells_of_limits_and_start_alike(tmp_path, method, value, problem):
+    text = HEAD + '    coordinates = real("angle") * rotation("turn")\n'
+    text += f"    def {method}(self):\n        return {value}\n"
+    text += "    def placement(self, q):\n        return Pose.rotate_quaternion(q.turn)\n"
+    told = refusal_of_scene(tmp_path, text)
+    assert told == f"{tmp_path}/mine.py:9: Mine.{method}: {problem}"
+
+
+@pytest.mark.parametrize("method", ["limits", "start"])
+def test_an_error_in_limits_or_start_shows_the_authors_line(tmp_path, method):
+    text = HEAD + MOTION + f'\n    def {method}(self):\n        return {{}}["angle"]\n'
+    assert refusal_of_scene(tmp_path, text) == (
+        f"{tmp_path}/mine.py:15: KeyError: 'angle', in `return {{}}[\"angle\"]`; mend Mine.{method}"
+    )
 
 
 def test_a_joint_without_a_placement_says_what_to_write():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from importlib.metadata import EntryPoint, PathDistribution
 from pathlib import Path
@@ -246,6 +247,53 @@ def test_two_files_that_define_one_name_are_both_named(scene, capsys):
         r"pysim_plugin_screw_\w+\.Screw; choose another name\n",
         capsys.readouterr().err,
     )
+
+
+OTHER_PLUGINS = {
+    "integrator": """from pysim.integrators import Integrator, integrator
+
+@integrator("NAME")
+class Mine(Integrator):
+    def step(self, system, t, h, q, v):
+        return q, v
+""",
+    "event": """from pysim.events import Event, event
+
+@event("NAME")
+class Mine(Event):
+    def value(self, q, v):
+        return q.j
+""",
+    "relation": """from pysim.joints import relation
+
+@relation("NAME")
+def mine(angle):
+    return angle
+""",
+}
+
+
+@pytest.mark.parametrize("order", ["import first", "scene first"])
+@pytest.mark.parametrize("kind", OTHER_PLUGINS)
+def test_a_test_may_import_a_plugin_file_of_any_kind(tmp_path, monkeypatch, kind, order):
+    """As of joints: one file under two module names is one owner, and a copy of it is another."""
+    stem = f"own_{kind}_{order.partition(' ')[0]}"
+    code = OTHER_PLUGINS[kind].replace("NAME", stem)
+    for name in (stem, f"{stem}_copy"):
+        (tmp_path / f"{name}.py").write_text(code, "utf-8")
+    scene = tmp_path / "s.toml"
+    text = SCENE.replace("TYPE", "revolute")
+    scene.write_text(text.replace("PLUGINS", f'plugins = ["{stem}.py"]'), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    runs = [
+        lambda: importlib.import_module(stem),
+        lambda: pysim.load_scene(scene, allow_code=True),
+    ]
+    for run in runs if order == "import first" else reversed(runs):
+        run()
+    scene.write_text(text.replace("PLUGINS", f'plugins = ["{stem}_copy.py"]'), "utf-8")
+    with pytest.raises(pysim.PysimError, match=rf"{kind} '{stem}' is already taken by .*{stem}"):
+        pysim.load_scene(scene, allow_code=True)
 
 
 def test_a_class_defined_by_hand_can_be_registered(monkeypatch):
