@@ -193,6 +193,47 @@ def test_a_scheme_that_leaves_the_numbers_is_not_blamed_on_a_loop() -> None:
     assert "kept closed" not in str(caught.value)
 
 
+FREE = PENDULUM.replace('type = "revolute"', 'type = "free"').replace(
+    "axis = [0, 1, 0]\nstart = 1.0\n", ""
+)
+NOT_UNIT = (
+    "Faulty.step: at t = {} s its q holds a quaternion (x, y, z, w) of length {} for joint 'hinge', "
+    "it must be 1; divide it by its length, or move q by system.integrate"
+)
+WRONG_STEPS = {
+    "return system.integrate(q, h * v[:-1]), v": "at t = 1.1 s ValueError: dq must have shape (6,)",
+    "system.acceleration(t, 2 * q, v)": "at t = 1.1 s ValueError: q holds a quaternion (x, y, z, w) of length 2",
+    "return q, v[:0]": "got arrays of shapes (7,) and (0,) at t = 1.2 s",
+    "return 2 * q, v": NOT_UNIT.format("1.2", "2.000000"),
+    "q[:] = 0": NOT_UNIT.format("1.2", "0.000000"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_STEPS)
+def test_a_wrong_step_is_told_at_its_time_and_is_no_divergence(tmp_path: Path, fault: str) -> None:
+    path = faulty(tmp_path, f"test_wrong_{list(WRONG_STEPS).index(fault)}", fault, FREE)
+    with pytest.raises(PysimError) as caught:
+        pysim.simulate(pysim.load_scene(path, allow_code=True))
+    assert WRONG_STEPS[fault] in str(caught.value)
+    assert "Faulty.step" in str(caught.value)
+
+
+def test_stages_that_leave_the_numbers_are_a_divergence(tmp_path: Path) -> None:
+    stages = "system.acceleration(t, system.integrate(q, np.inf * v), v)"
+    path = faulty(tmp_path, "test_infinite", stages, PENDULUM)
+    with pytest.raises(SimulationError, match=r"'hinge' is no longer finite at t = 1\.2 s"):
+        pysim.simulate(pysim.load_scene(path, allow_code=True))
+
+
+def test_a_step_may_change_the_state_that_it_is_given(tmp_path: Path) -> None:
+    path = faulty(tmp_path, "test_in_place", "pass", PENDULUM, "q += h; v += 1")
+    start = pysim.load_scene(path, allow_code=True)
+    trajectory = pysim.simulate(start)
+    assert start.state.q == 1
+    assert trajectory.q[0] == 1
+    np.testing.assert_allclose(trajectory.v[:, 0] * 0.1, trajectory.t, atol=1e-12)
+
+
 FAULTS = {
     "raise ValueError('my own')": "ValueError: my own, in `raise ValueError('my own')`; mend Faulty.step",
     "np.linalg.solve(np.zeros((1, 1)), v)": "LinAlgError: Singular matrix, in `np.linalg.solve",
@@ -206,19 +247,24 @@ FAULTS = {
 def test_a_fault_of_an_author_is_told_by_the_authors_line(
     tmp_path: Path, k: int, fault: str
 ) -> None:
-    code = (
-        "import numpy as np\nfrom pysim.integrators import Integrator, integrator\n\n\n"
-        f"@integrator('test_faulty_{k}')\nclass Faulty(Integrator):\n"
-        f"    def step(self, system, t, h, q, v):\n        if t > 1:\n            {fault}\n"
-        "        return q, v\n"
-    )
-    (tmp_path / "faulty.py").write_text(code, "utf-8")
-    lines = f'integrator = "test_faulty_{k}"\nstep = 0.1\n'
-    path = scene(tmp_path, lines, 'plugins = ["faulty.py"]\n' + PENDULUM)
+    path = faulty(tmp_path, f"test_faulty_{k}", fault, PENDULUM)
     with pytest.raises(PysimError) as caught:
         pysim.simulate(pysim.load_scene(path, allow_code=True))
     assert FAULTS[fault] in str(caught.value)
     assert str(tmp_path / "faulty.py") in str(caught.value)
+
+
+def faulty(folder: Path, name: str, fault: str, text: str, before: str = "pass") -> Path:
+    """A scene whose scheme, steps of 0.1 s, does something after 1 s."""
+    code = (
+        "import numpy as np\nfrom pysim.integrators import Integrator, integrator\n\n\n"
+        f"@integrator({name!r})\nclass Faulty(Integrator):\n"
+        f"    def step(self, system, t, h, q, v):\n        {before}\n"
+        f"        if t > 1.05:\n            {fault}\n        return q, v\n"
+    )
+    (folder / "faulty.py").write_text(code, "utf-8")
+    lines = f'integrator = "{name}"\nstep = 0.1\n\n[output]\nevery = 0.1\n'
+    return scene(folder, lines, 'plugins = ["faulty.py"]\n' + text)
 
 
 @pytest.mark.parametrize("tolerance", [1e-14, 1e-15])

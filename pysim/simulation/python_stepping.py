@@ -14,7 +14,7 @@ from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
-from pysim.joints.author import method_place, raised_by_pysim, told_of
+from pysim.joints.author import method_place, told_of
 from pysim.loops import constrained_aba, project
 from pysim.loops.closing import REQUIRED
 from pysim.spatial import right_jacobian_inverse
@@ -29,9 +29,17 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+class NotFiniteError(ValueError):
+    """A stage left the finite numbers."""
+
+
 @dataclass(frozen=True)
 class ModelSystem:
-    """A model with its actuators, as a scheme sees it (pysim.integrators.System)."""
+    """A model with its actuators, as a scheme sees it (pysim.integrators.System).
+
+    Raises:
+        NotFiniteError: it is asked about such a state, which the engine would refuse.
+    """
 
     model: Model
     actuation: _engine.Actuation
@@ -40,6 +48,7 @@ class ModelSystem:
     )  # of joints that close loops, moved along in place
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
+        _check_finite(q, v)
         drive = self.actuation
         tau = drive.offset + drive.amplitude * np.sin(drive.frequency * t + drive.phase)
         if self.model.rows:
@@ -48,6 +57,7 @@ class ModelSystem:
 
     def close(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Bring a state back onto the constraints; one that does not come is returned as no numbers."""
+        _check_finite(q, v)
         if not self.model.rows:
             return q, v
         projected = project(self.model, q, v, loop_q=self.loop_q)
@@ -57,10 +67,12 @@ class ModelSystem:
         return projected.q, projected.v
 
     def integrate(self, q: Array, dq: Array) -> Array:
+        _check_finite(q, dq)
         return self.model.integrate(q, dq)
 
     def lift(self, xi: Array, v: Array) -> Array:
         """Rotation by rotation and displacement by displacement."""
+        _check_finite(xi, v)
         rate = v.copy()
         for joint, at in zip(self.model.joints, self.model.v_offsets, strict=True):
             for first, nv in find_joint(joint.type).turning if at >= 0 else ():
@@ -131,16 +143,18 @@ def advance(
         JointError: the code of a joint or an integrator raises, or returns no state; with the author's line.
     """
     for n in range(steps):
+        t = time + n * step
         with np.errstate(all="ignore"):
             try:
-                state = scheme.step(system, time + n * step, step, q, v)
-                q1, v1 = system.close(*_checked(scheme, state, q, v))
+                state = scheme.step(system, t, step, q.copy(), v.copy())
+                q1, v1 = system.close(*_checked(scheme, system, state, t + step, q, v))
+            except NotFiniteError:
+                return q, v, n
             except PysimError:  # knows its place
                 raise
             except Exception as error:
-                if isinstance(error, ValueError) and raised_by_pysim(error):
-                    return q, v, n  # a stage left the finite numbers, which the engine refuses
-                raise told_of(error, scheme.step, f"{type(scheme).__qualname__}.step") from error
+                told = told_of(error, scheme.step, f"{type(scheme).__qualname__}.step")
+                raise JointError(told.where, f"at t = {t:g} s {told.problem}") from error
         if not _are_numbers(q1, v1):
             return q, v, n
         q, v = q1, v1
@@ -154,7 +168,7 @@ def leaves_numbers(
     with np.errstate(all="ignore"):
         try:
             left = scheme.step(system, time, step, state.q, state.v)
-        except ValueError:  # a stage left the finite numbers, which the engine refuses
+        except NotFiniteError:
             return False
     return _are_numbers(*left)
 
@@ -163,14 +177,28 @@ def _are_numbers(*arrays: Array) -> bool:
     return all(bool(np.isfinite(x).all()) for x in arrays)
 
 
-def _checked(scheme: Integrator, state: object, q: Array, v: Array) -> tuple[Array, Array]:
-    """What a step returned, if it is a state like (q, v)."""
+def _check_finite(*arrays: Array) -> None:
+    if not _are_numbers(*arrays):
+        raise NotFiniteError("a stage left the finite numbers")
+
+
+def _checked(
+    scheme: Integrator, system: ModelSystem, state: object, t: float, q: Array, v: Array
+) -> tuple[Array, Array]:
+    """What a step to t [s] returned, if it is a state like (q, v)."""
+    where = method_place(scheme, "step")
     if isinstance(state, tuple) and len(state) == 2:
         given = np.asarray(state[0]), np.asarray(state[1])
         if [x.shape for x in given] == [q.shape, v.shape]:
+            _check_finite(*given)
+            try:
+                system.integrate(given[0], np.zeros_like(v))
+            except ValueError as error:  # a quaternion that is not unit, by joint
+                problem = f"at t = {t:g} s its {error}, or move q by system.integrate"
+                raise JointError(where, problem) from error
             return given
         what = f"arrays of shapes {given[0].shape} and {given[1].shape}"
     else:
         what = type(state).__name__
-    problem = f"must return (q, v) of shapes {q.shape} and {v.shape}, got {what}"
-    raise JointError(method_place(scheme, "step"), problem)
+    problem = f"must return (q, v) of shapes {q.shape} and {v.shape}, got {what} at t = {t:g} s"
+    raise JointError(where, problem)
