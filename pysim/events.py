@@ -44,16 +44,28 @@ OWN_KEYS = frozenset(
 class ByJoint:
     """Numbers of a state by the names of its joints."""
 
-    def __init__(self, values: Mapping[str, Any], what: str) -> None:
+    def __init__(self, values: Mapping[str, Any], what: str, place: str, owner: str) -> None:
+        """Hold what `place` is, in an author's code, which is the state's or a joint's own."""
         self._values = values
         self._what = what
+        self._place, self._owner = place, owner
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401, a number or numbers by name
         if name.startswith("__") or name not in self._values:
             raise AttributeError(f"no {self._what} {name!r}{did_you_mean(name, self._values)}")
         return self._values[name]
 
-    __getitem__ = __getattr__
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        given: object = name  # iteration and x[0] count
+        if not isinstance(given, str):
+            first = _at(self._place, next(iter(self._values)))
+            raise TypeError(f"{self._owner} has {', '.join(self._values)}; write {first}")
+        return self.__getattr__(name)
+
+
+def _at(place: str, name: str) -> str:
+    """How an author writes the number of a name."""
+    return f"{place}.{name}" if name.isidentifier() else f'{place}["{name}"]'
 
 
 @dataclass_transform()
@@ -130,9 +142,10 @@ def trace_event(
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(nq)]
     v = [Scalar(tape, tape.input(nq + i)) for i in range(nv)]
-    by_q = {name: _named(kind, q[at:], rate=False) for name, (kind, at, _) in joints.items()}
-    by_v = {name: _named(kind, v[at:], rate=True) for name, (kind, _, at) in joints.items()}
-    value: object = call(plugin, "value", ByJoint(by_q, "joint"), ByJoint(by_v, "joint"))
+    by_q = {name: _named(kind, q[at:], name, "q") for name, (kind, at, _) in joints.items()}
+    by_v = {name: _named(kind, v[at:], name, "v") for name, (kind, _, at) in joints.items()}
+    states = (ByJoint(by_q, "joint", "q", "q"), ByJoint(by_v, "joint", "v", "v"))
+    value: object = call(plugin, "value", *states)
     if not isinstance(value, Scalar) or value.tape is not tape:
         got = type(value).__name__
         problem = f"must return a number that depends on q or v, got {got}"
@@ -140,8 +153,9 @@ def trace_event(
     return emit(tape, [value.index], [], nq + nv)
 
 
-def _named(kind: JointType, numbers: list[Scalar], *, rate: bool) -> Any:  # noqa: ANN401
-    """A joint's own numbers: the one it has, or all by name."""
+def _named(kind: JointType, numbers: list[Scalar], joint: str, symbol: str) -> Any:  # noqa: ANN401
+    """A joint's own numbers of q or v: the one it has, or all by name."""
+    rate = symbol == "v"
     if kind.plugin is not None:
         own = kind.plugin.coordinates
         named = own.named_velocities(numbers) if rate else own.named(numbers)
@@ -150,4 +164,5 @@ def _named(kind: JointType, numbers: list[Scalar], *, rate: bool) -> Any:  # noq
     names = kind.v_names if rate else kind.q_names
     if len(names) == 1:
         return numbers[0]
-    return ByJoint(dict(zip(names, np.array(numbers, object), strict=False)), "coordinate")
+    values = dict(zip(names, np.array(numbers, object), strict=False))
+    return ByJoint(values, "coordinate", _at(symbol, joint), joint)

@@ -11,10 +11,10 @@ from pysim.scene.keys import Name, Table, Vector3, complaint, key
 
 
 class Plane(Table):
-    """A plane of the world: normal · p = offset."""
+    """A plane of the world: n · p = offset, where n is the unit normal."""
 
     normal: Vector3 = key(..., "", "direction in the world; its length does not matter")
-    offset: float = key(0.0, "m", "normal · p of the plane's points p")
+    offset: float = key(0.0, "m", "from the world's origin to the plane, along the normal")
 
 
 def _place(value: object) -> object:
@@ -52,5 +52,7 @@ class Event(Table):
         if (self.joint is None) != (self.at is None):
             raise complaint('joint and at go together: joint = "hinge", at = 0.0')
         if (self.plane is None) != (self.body is None):
-            raise complaint('plane and body go together; body = "world" is a fixed point')
+            raise complaint(
+                'plane and body go together: body = "rod", plane = { normal = [0, 0, 1] }'
+            )
         return self

@@ -12,7 +12,7 @@ from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
 from pysim.scene.plugins import PARAMETERS
 from pysim.scene.spec import EventSpec
-from pysim.scene.tree import WORLD
+from pysim.scene.tree import WORLD, order_from_world
 
 if TYPE_CHECKING:
     from pysim.scene.event_table import Event
@@ -55,7 +55,7 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
         if length < 1e-9:
             problems.add((*path, "plane", "normal"), "is zero; give it a direction")
         else:
-            normal, offset = np.array(table.plane.normal) / length, table.plane.offset / length
+            normal, offset = np.array(table.plane.normal) / length, table.plane.offset
         _check_body(table.body or "", path, model, problems)
     if table.type is None and table.parameters:  # the file's own word
         problem = f"only an event with a type has keys of its own; remove {PARAMETERS}"
@@ -84,10 +84,25 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
 
 
 def _check_body(name: str, path: Steps, model: ModelSpec, problems: Problems) -> None:
-    known = [WORLD, *(b.name for b in model.bodies), *(f.name for f in model.frames)]
-    if name not in known:
+    fixed = _fixed(model)
+    known = [*(b.name for b in model.bodies), *(f.name for f in model.frames)]
+    if name in fixed:
+        problem = f"{name!r} is a fixed point; name a body or frame that moves"
+        problems.add((*path, "body"), problem)
+    elif name not in known:
         problem = f"unknown body or frame {name!r}{did_you_mean(name, known)}"
         problems.add((*path, "body"), problem)
+
+
+def _fixed(model: ModelSpec) -> set[str]:
+    """The world, and the bodies and frames that are welded to it."""
+    hangs_on = {joint.child: joint for joint in model.joints}
+    fixed = {WORLD}
+    for name in order_from_world(model.joints):
+        joint = hangs_on[name]
+        if joint.parent in fixed and find_joint(joint.type).nv == 0:
+            fixed.add(name)
+    return fixed | {frame.name for frame in model.frames if frame.body in fixed}
 
 
 def _value(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> float:

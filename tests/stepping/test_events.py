@@ -104,7 +104,7 @@ def run(tmp_path, lines, text=FALL, output=None):
     return pysim.simulate(pysim.load_scene(path), output)
 
 
-PLANE = '[[event]]\nname = "floor"\nbody = "ball"\nplane = { normal = [0, 0, 2], offset = -6.0 }\n'
+PLANE = '[[event]]\nname = "floor"\nbody = "ball"\nplane = { normal = [0, 0, 2], offset = -3.0 }\n'
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ PLANE = '[[event]]\nname = "floor"\nbody = "ball"\nplane = { normal = [0, 0, 2],
         PLANE,
         '[[event]]\nname = "floor"\njoint = "drop"\nat = -3.0\n',
         '[[event]]\nname = "floor"\ntype = "test_height"\nlevel = -3.0\n',
-        PLANE.replace("[0, 0, 2], offset = -6.0", "[1, 0, 1], offset = -3.5").replace(
-            "plane", "point = [-0.5, 1, 0]\nplane"
-        ),
+        PLANE.replace("2], offset = -3.0", f"2], offset = {-3.5 / 2**0.5}")
+        .replace("[0, 0, 2]", "[2, 0, 2]")
+        .replace("plane", "point = [-0.5, 1, 0]\nplane"),
     ],
 )
 def test_a_ball_falls_through_a_plane_when_the_closed_form_says(tmp_path, lines):
@@ -126,6 +126,16 @@ def test_a_ball_falls_through_a_plane_when_the_closed_form_says(tmp_path, lines)
     assert trajectory.events.q[0, 0] == pytest.approx(-3, abs=1e-10)
     assert trajectory.events.v[0, 0] == pytest.approx(-G * fall, abs=1e-9)
     assert trajectory.t[-1] == 2.0
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 3.7, 250.0])
+def test_a_plane_lies_as_far_out_as_its_offset_says_however_long_its_normal(tmp_path, rng, length):
+    """The ball's own height where it passes: its normal is turned at random, but never flat."""
+    n = rng.normal(size=3) + np.array([0, 0, 3])
+    n /= np.linalg.norm(n)
+    given = f"normal = {(length * n).tolist()}, offset = {-3 * n[2]}"
+    events = run(tmp_path, PLANE.replace("normal = [0, 0, 2], offset = -3.0", given)).events
+    assert events.q[:, 0] == pytest.approx([-3], abs=1e-10)
 
 
 def test_a_stop_ends_the_run_at_the_event(tmp_path):
@@ -393,6 +403,18 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
             "body: unknown body or frame 'bal'; did you mean 'ball'?",
         ),
         (
+            'body = "world"\nplane = { normal = [0, 0, 1] }',
+            "event[0].body: 'world' is a fixed point; name a body or frame that moves",
+        ),
+        (
+            'body = "wrld"\nplane = { normal = [0, 0, 1] }',
+            "event[0].body: unknown body or frame 'wrld'; known: ball",
+        ),
+        (
+            "plane = { normal = [0, 0, 1] }",
+            'plane and body go together: body = "rod", plane = { normal = [0, 0, 1] }',
+        ),
+        (
             'body = "ball"\nplane = { normal = [0, 0, 0] }',
             "plane.normal: is zero; give it a direction",
         ),
@@ -422,6 +444,39 @@ def test_what_makes_no_sense_is_refused_by_place(tmp_path, lines, message):
         run(tmp_path, f'[[event]]\nname = "e"\n{lines}\n')
     assert message in str(caught.value)
     assert "s.toml:" in str(caught.value)
+
+
+POST = """
+[[body]]
+name = "post"
+mass = 1.0
+
+[[joint]]
+name = "weld"
+type = "fixed"
+child = "post"
+
+[[frame]]
+name = "corner"
+body = "world"
+
+[[frame]]
+name = "knob"
+body = "post"
+"""
+
+
+@pytest.mark.parametrize("name", ["post", "corner", "knob"])
+def test_what_is_welded_to_the_world_passes_no_plane(tmp_path, name):
+    with pytest.raises(SceneError) as caught:
+        run(tmp_path, PLANE.replace('"ball"', f'"{name}"') + POST)
+    problem = f"event[0].body: {name!r} is a fixed point; name a body or frame that moves"
+    assert str(caught.value) == f"{tmp_path}/s.toml:21:8: {problem}"
+
+
+def test_a_frame_on_what_moves_passes_a_plane(tmp_path):
+    frame = '[[frame]]\nname = "tip"\nbody = "ball"\n'
+    assert len(run(tmp_path, PLANE.replace('"ball"', '"tip"') + frame).events) == 1
 
 
 def test_a_scheme_of_fixed_steps_refuses_events(tmp_path):
@@ -500,6 +555,26 @@ def test_a_program_gives_the_bits_of_the_coordinate_it_reads(isa):
     for a, b in zip(found, same, strict=True):
         for x, y in zip(a, b, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x, y, z, w = q.ball", "ball has quat_x, quat_y, quat_z, quat_w; write q.ball.quat_x"),
+        ("v.ball[0]", "ball has wx, wy, wz; write v.ball.wx"),
+        ('q["left/ball"][0]', 'left/ball has x, y, z; write q["left/ball"].x'),
+        ("sum(q)", "q has ball, left/ball; write q.ball"),
+    ],
+)
+def test_numbers_that_have_names_are_not_counted_through(line, message):
+    class Counting(Event):
+        def value(self, q, v):
+            exec(line)
+
+    joints = {"ball": (find_joint("ball"), 0, 0), "left/ball": (find_joint("translation"), 4, 3)}
+    with pytest.raises(PysimError) as caught:
+        trace_event(Counting(), joints, 7, 6)
+    assert f"TypeError: {message}, in `exec(line)`; mend " in str(caught.value)
 
 
 def test_events_of_a_closed_mechanism_stand_on_its_loops(tmp_path):
