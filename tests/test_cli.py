@@ -266,6 +266,51 @@ def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> N
     assert not Path("stone.h5").exists()
 
 
+def limited(limits: str, start: float) -> None:
+    text = f"limits = {{ {limits} }}\nstart = {{ q = {start!r} }}"
+    Path("s.toml").write_text(SCENE.replace("start = { q = 0.5 }", text), "utf-8")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("command", [["check", "s.toml"], ["s.toml"]])
+@pytest.mark.parametrize(
+    ("limits", "start", "told"),
+    [
+        ("lower = -1, upper = 1", 90.0, "89 [m] beyond its upper limit 1 [m]"),
+        ("lower = 0.5", 0.25, "0.25 [m] beyond its lower limit 0.5 [m]"),
+    ],
+)
+def test_a_start_beyond_a_limit_is_warned_of(
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    limits: str,
+    start: float,
+    told: str,
+) -> None:
+    limited(limits, start)
+    assert main(command) == 0
+    remedy = "and its stop throws it back; start it within its limits"
+    line = f"warning: s.toml:9:1: joint[0]: 'slide' starts {told}, {remedy}\n"
+    assert capsys.readouterr().err == line
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("limits", "start"),
+    [
+        ("lower = -1, upper = 1", 1.0),
+        ("lower = 0.5, stiffness = 0", 0.25),
+        ("lower = -0.25, stiffness = 1e3", -0.25 - (2 * 9.81 - 50 * 0.25) / 1050),  # k d = weight
+    ],
+)
+def test_a_start_within_limits_or_at_rest_on_a_stop_is_not(
+    capsys: pytest.CaptureFixture[str], limits: str, start: float
+) -> None:
+    limited(limits, start)
+    assert main(["check", "s.toml"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_check_reads_a_robot_of_a_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "package://ur_description/urdf/ur5_robot.urdf"]) == 0
     assert "sizes       nq 6, nv 6" in capsys.readouterr().out

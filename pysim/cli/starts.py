@@ -1,4 +1,4 @@
-"""Complaints about starts: at a singular position, or with bodies too light for what loops ask of them."""
+"""Complaints about starts: beyond a limit, at a singular position, with bodies too light for what loops ask of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms import minverse
+from pysim.algorithms import generalized_gravity, minverse, passive_forces
 from pysim.cli.messages import complain
+from pysim.joints import find_joint
 from pysim.loops import constraints, mobility
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pysim.compile import Scene
     from pysim.loops import Mobility
 
@@ -18,6 +21,7 @@ _DIGITS = (
     5e-10  # least inertia that rows feel, relative to the largest; below, the engine's pivots fade
 )
 _KINEMATIC = 1e3  # how much of that must come from masses, not from where the rows point
+_BEYOND = 1e-6  # [m or rad] beyond a limit, to be told
 _FOLLOWED = 1e-6  # of what the fastest coordinate asks for, that no acceleration makes up for
 
 
@@ -30,9 +34,11 @@ def mobility_at_start(scene: Scene) -> Mobility | None:
 def warn_of_start(scene: Scene, found: Mobility | None) -> bool:
     """Warn of a start where loops let the mechanism move in more ways for an instant than it can go.
 
-    One that moves along a way on is told nothing. Warn of bodies that are too light for their loops, too. True where
-    the start was complained of: its motion is not determined, and says nothing about steps.
+    One that moves along a way on is told nothing. Warn of bodies that are too light for their loops and of joints
+    beyond their limits, too. True where the start was complained of: its motion is not determined, and says nothing
+    about steps.
     """
+    _warn_of_limits(scene)
     if found is None:
         return False
     state = scene.state
@@ -48,6 +54,35 @@ def warn_of_start(scene: Scene, found: Mobility | None) -> bool:
         complain("warning", f"{told}; start beside it, or change a length")
     _warn_of_light_bodies(scene)
     return bool(reasons)
+
+
+def _warn_of_limits(scene: Scene) -> None:
+    """Warn of joints that a stop throws back at the start; one that rests on its stop is told nothing."""
+    beyond = list(_beyond_limits(scene))
+    if not beyond:
+        return
+    model, q = scene.model, scene.state.q
+    left = passive_forces(model, q, np.zeros(model.nv)) - generalized_gravity(model, q)
+    for k, push, told in beyond:
+        if 0 < push / 2 < abs(left[k]):
+            complain("warning", f"{told}, and its stop throws it back; start it within its limits")
+
+
+def _beyond_limits(scene: Scene) -> Iterator[tuple[int, float, str]]:
+    """Which velocities' coordinates start beyond a limit, the stop's push [N or N·m], and how far in words."""
+    model, start = scene.model, scene.state.q
+    for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
+        kind = find_joint(joint.type)
+        if at_q < 0 or not kind.is_real:  # led by another, or without limits
+            continue
+        for k, unit in enumerate(kind.q_units):
+            q, lower, upper = start[at_q + k], joint.lower[k], joint.upper[k]
+            beyond = max(lower - q, q - upper)
+            if beyond > _BEYOND:
+                side, limit = ("lower", lower) if q < lower else ("upper", upper)
+                name = f"{joint.name}.{kind.q_names[k]}" if kind.nv > 1 else joint.name
+                told = f"{name!r} starts {beyond:.4g} [{unit}] beyond its {side} limit {limit:.4g} [{unit}]"
+                yield at_v + k, joint.stop_stiffness[k] * beyond, f"{joint.where}: {told}"
 
 
 def _warn_of_light_bodies(scene: Scene) -> None:
