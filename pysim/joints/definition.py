@@ -86,7 +86,8 @@ def _check_methods(cls: type[Any]) -> None:
     """Refuse a method whose name and arguments are nearly those of one of pysim's that is not overridden."""
     methods = dict(inspect.getmembers(cls, inspect.isfunction))
     known = [name for name, method in methods.items() if method.__module__.startswith("pysim.")]
-    for name in [name for name in vars(cls) if name in methods and name not in known]:
+    own = [name for name, value in vars(cls).items() if inspect.isfunction(value)]
+    for name in [name for name in own if name not in known]:
         meant = None if name.startswith("_") else closest(name, known, LIKE_A_METHOD)
         if meant is None or _arguments(methods[name]) != _arguments(methods[meant]):
             continue

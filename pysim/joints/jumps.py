@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 POINTS = 257  # along each coordinate
 STEEPEST = 4  # intervals of each coordinate that are halved
 HALVINGS = 44  # until 257 points of π are 1e-15 apart
-JUMP = 1e-6  # what is left of a continuous change is far below
+JUMP = 1e-6  # of the pose's largest number or 1: what is left of a continuous change is far below
 
 
 def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str, float] | None:
@@ -37,18 +37,22 @@ def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str
     if not low:
         return None
     a, b = _halved(numbers, np.concatenate(low), np.concatenate(high))
-    size = _distance(numbers.poses(a), numbers.poses(b))
+    X = numbers.poses(a)
+    size = _distance(X, numbers.poses(b))
     worst = int(np.argmax(size))
-    return (told(coordinates, a[worst]), float(size[worst])) if size[worst] > JUMP else None
+    least = JUMP * max(1.0, float(np.abs(X[worst]).max()))
+    return (told(coordinates, a[worst]), float(size[worst])) if size[worst] > least else None
 
 
 def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array]:
     """The half over which the pose changes more, again and again."""
+    X_a, X_b = numbers.poses(a), numbers.poses(b)
     for _ in range(HALVINGS):
         middle = (a + b) / 2
         X = numbers.poses(middle)
-        first = _distance(numbers.poses(a), X) >= _distance(X, numbers.poses(b))
+        first = _distance(X_a, X) >= _distance(X, X_b)
         a, b = np.where(first[:, None], a, middle), np.where(first[:, None], middle, b)
+        X_a, X_b = np.where(first[:, None, None], X_a, X), np.where(first[:, None, None], X, X_b)
     return a, b
 
 

@@ -135,7 +135,7 @@ def check_at_load(
     """
     numbers = numbers_of(joint, traced)
     broken = faults(probe(numbers, limits, start))
-    if traced is not None and traced.tape.may_jump(traced.pose):
+    if traced is not None and traced.may_jump:
         broken += jumps(numbers, limits, start)
     broken = [fault for fault in broken if not (follows and fault.law == "rank")]
     if broken:

@@ -35,7 +35,7 @@ def lower(traced: Traced) -> Lowered | None:
     With S constant and no jumps, X(q) = X(0) exp([S] q): pose and subspace agree everywhere if they agree at rest.
     """
     S = traced.constant_subspace()
-    if S is None or traced.tape.may_jump(traced.pose):
+    if S is None or traced.may_jump:
         return None
     coordinates = traced.coordinates
     at = traced.evaluate(coordinates.neutral(), [0.0] * coordinates.nv)[0]

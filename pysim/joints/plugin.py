@@ -44,7 +44,7 @@ class Joint:
     def force(self, q: NamedNumbers, v: NamedNumbers) -> Sequence[Any] | Any:  # noqa: ARG002
         """Passive generalised force [N or N·m], one number a velocity: a ligament, a cam contact.
 
-        Traced as `placement` is; q and v by name. None by default.
+        Traced as `placement` is; q and v by name. A class without this method has none.
         """
         return None
 

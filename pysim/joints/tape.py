@@ -63,7 +63,7 @@ PIECEWISE = frozenset(
 )
 JUMPING = frozenset(
     {"less", "less_equal", "equal", "select", "sign", "div", "tan", "atan2", "pow"}
-)  # at poles and switches; segments and look-ups are of splines, which have none
+)  # at poles and switches, a quotient where its divisor varies; splines' segments and look-ups have none
 
 
 class Tape:
@@ -170,14 +170,6 @@ class Tape:
                 wanted.add(node)
                 pending += self.nodes[node].args
         return sorted(wanted)
-
-    def may_jump(self, targets: Iterable[int]) -> bool:
-        """Whether the targets depend on an operation that has a jump or a pole."""
-        return any(self._may_jump(self.nodes[k]) for k in self.needed(targets))
-
-    def _may_jump(self, node: Node) -> bool:
-        is_scaling = node.op == "div" and self.nodes[node.args[1]].op == "const"
-        return node.op in JUMPING and not is_scaling
 
     def values(self, inputs: Sequence[float]) -> list[float]:
         """Every node's value for these inputs, by plain Python: slow, for folding and checks."""

@@ -21,7 +21,7 @@ from pysim.joints.displacement import Pose
 from pysim.joints.expression import Scalar
 from pysim.joints.plugin import Joint
 from pysim.joints.program import Program, emit
-from pysim.joints.tape import PIECEWISE, Tape
+from pysim.joints.tape import JUMPING, PIECEWISE, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +52,8 @@ class Traced:
     pose: list[int]
     subspace: list[int]  # column after column
     bias: list[int]
-    force: list[int] | None = None
+    force: list[int] | None
+    may_jump: bool  # whether the pose depends on an operation that has a jump or a pole
 
     def force_program(self) -> Program | None:
         """The program of the joint's passive force, if it has one."""
@@ -105,7 +106,15 @@ def trace(joint: Joint) -> Traced:
     ]
     bias = [fold(n) for n in _bias(tape, coordinates, subspace)]
     force = _force(joint, tape, q)
-    return Traced(coordinates, tape, [fold(n) for n in pose], subspace, bias, force)
+    folded = [fold(n) for n in pose]
+    may_jump = any(_jumps(tape, fold, k) for k in tape.needed(folded))
+    return Traced(coordinates, tape, folded, subspace, bias, force, may_jump)
+
+
+def _jumps(tape: Tape, fold: _Folding, index: int) -> bool:
+    node = tape.nodes[index]
+    is_scaling = node.op == "div" and tape.nodes[fold(node.args[1])].op == "const"
+    return node.op in JUMPING and not is_scaling
 
 
 def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
@@ -117,7 +126,7 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
     given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
     if given is None:
         wanted = "a number" if coordinates.nv == 1 else f"{coordinates.nv} numbers"
-        problem = f"must return {wanted}, got {_kind(given)}"
+        problem = f"must return {wanted}, got {_kind(given)}, of 0 where there is no force"
         raise JointError(method_place(joint, "force"), problem)
     numbers = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if len(numbers) != coordinates.nv:
@@ -201,7 +210,8 @@ class _Folding:
 
     sin² + cos² is 1, and Rᵀ dR of a turn is its angle's rate; rewriting rules would find some of this, values at random
     configurations (to 1e-12) find all of it. Lest nodes agree there alone, a root or an inverse takes any of its
-    branches (√q² is q on one side of 0 only), an exponential, which may vanish wherever it is tried, any number.
+    branches (√q² is q on one side of 0 only) unless it is one number, an exponential, which may vanish wherever it is
+    tried, any number.
     Nodes that depend on jumps (where, min, splines) are left alone.
     """
 
@@ -238,13 +248,13 @@ class _Folding:
     def _column(self, index: int) -> NDArray[np.float64]:
         return np.array([column[index] for column in self._values])
 
-    def _any(self, op: str, value: float) -> float:
-        """Another value that an operation might have, as far as algebra tells."""
+    def _any(self, op: str, column: list[float]) -> list[float]:
+        """Other values that an operation might have, as far as algebra tells."""
         if op in ANYTHING:
-            return float(self._rng.uniform(0.1, 0.9))
-        if op in BRANCHES and self._rng.integers(2):
-            return BRANCHES[op](value)
-        return value
+            return [float(x) for x in self._rng.uniform(0.1, 0.9, len(column))]
+        if op not in BRANCHES or np.ptp(column) <= TOLERANCE * max(1.0, np.abs(column).max()):
+            return column
+        return [BRANCHES[op](x) if self._rng.integers(2) else x for x in column]
 
     def _extend(self) -> None:
         """Evaluate the nodes made since the last call."""
@@ -253,9 +263,11 @@ class _Folding:
             jumps = node.op in PIECEWISE or any(self._jumps[a] for a in node.args)
             self._jumps.append(jumps)
         with np.errstate(all="ignore"):
-            for values, inputs in zip(self._values, self._inputs, strict=True):
-                for node in self.tape.nodes[start:]:
-                    values.append(self._any(node.op, self.tape.value(node, values, inputs)))
+            for node in self.tape.nodes[start:]:
+                states = zip(self._values, self._inputs, strict=True)
+                column = [self.tape.value(node, values, inputs) for values, inputs in states]
+                for values, x in zip(self._values, self._any(node.op, column), strict=True):
+                    values.append(x)
         for index in range(start, len(self._jumps)):
             if not self._jumps[index]:
                 self._like.setdefault(_key(self._column(index)), index)

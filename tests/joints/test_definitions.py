@@ -218,6 +218,7 @@ def test_a_method_whose_name_is_nearly_that_of_a_joint_is_refused(tmp_path, meth
 def test_helpers_of_a_joint_may_be_named_alike(tmp_path):
     """Where they take other arguments, are private, or stand beside the method that is meant."""
     helpers = "    def limit(self, angle): ...\n    def _starts(self): ...\n"
+    helpers += "    @staticmethod\n    def starts(angle): ...\n"
     beside = "    def forces(self, q, v): ...\n    def force(self, q, v): ...\n"
     further = "class More(Mine):\n    def forced(self, q, v): ...\n    def limits_(self): ...\n"
     defined(tmp_path, HEAD + MOTION + helpers + beside + "    def limits(self): ...\n" + further)

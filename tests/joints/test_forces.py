@@ -98,7 +98,7 @@ def test_a_force_that_returns_nothing_is_refused():
         def force(self, q, v):
             -3.0 * q.angle
 
-    told = r"Forgotten\.force: must return a number, got None; end it with `return`$"
+    told = r"Forgotten\.force: must return a number, got None; end it with `return`, of 0 where there is no force$"
     with pytest.raises(pysim.JointError, match=told):
         trace(Forgotten())
 

@@ -179,6 +179,20 @@ def test_a_pose_that_jumps_within_its_limits_is_refused():
     assert re.fullmatch(PLACE + expected, text)
 
 
+class Far(Joint):
+    """An orbit, whose numbers round by more than what is a jump of a mechanism."""
+
+    coordinates = real("angle")
+
+    def placement(self, q):
+        r = 1.5e11 / (1 + 0.2 * np.cos(q.angle))
+        return Pose.translate(r * np.cos(q.angle), r * np.sin(q.angle), 0)
+
+
+def test_rounding_of_large_poses_is_no_jump():
+    assert compiled(Far).joint_motions[0].startswith("runs as a program of ")
+
+
 def test_pieces_that_meet_or_lie_beyond_the_limits_run_as_a_program():
     for model in (compiled(Parted), compiled(Stepped, upper=np.array([0.4]))):
         assert model.joint_motions[0].startswith("runs as a program of ")

@@ -14,7 +14,7 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.compile import compile_model
-from pysim.joints import Joint, Pose, real
+from pysim.joints import Joint, Pose, real, rotation
 from pysim.joints.coordinates import NamedNumbers
 from pysim.joints.lower import lower
 from pysim.joints.trace import trace
@@ -152,6 +152,32 @@ PIECES = {
     "bump": along(lambda x: Pose.translate(0.1 * np.exp(-((9 * (x - 4)) ** 2)), 0, x)),
     "wall": along(lambda x: Pose.rotate_x(x + 1 + np.tanh(40 * (x - 3)))),
 }
+
+
+def half_turn(x):
+    n = np.hypot(np.sin(x / 2), np.cos(x / 2))
+    return Pose.rotate_quaternion([0, 0, np.sin(x / 2) / n, np.cos(x / 2) / n])
+
+
+WHOLE = {
+    "unit": along(lambda x: Pose.rotate_z(x * np.hypot(np.sin(x), np.cos(x)))),
+    "root": along(lambda x: Pose.rotate_z(x * np.sqrt(np.sin(x) ** 2 + np.cos(x) ** 2))),
+    "half": along(half_turn),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_root_that_is_one_number_leaves_the_shape_as_it_is(name):
+    assert lower(trace(WHOLE[name])).shape == "revolute"
+
+
+def test_a_quaternion_divided_by_its_length_is_a_ball():
+    def placement(_, q):
+        turn = np.array(q.turn)
+        return Pose.rotate_quaternion(turn / np.linalg.norm(turn))
+
+    members = {"coordinates": rotation("turn"), "placement": placement}
+    assert lower(trace(type("Turning", (Joint,), members)())).shape == "ball"
 
 
 @pytest.mark.parametrize("name", PIECES)
