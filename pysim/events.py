@@ -19,6 +19,7 @@ the engine.
 from __future__ import annotations
 
 import dataclasses
+import keyword
 from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -58,6 +59,8 @@ class ByJoint:
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401
         given: object = name  # iteration and x[0] count
         if not isinstance(given, str):
+            if not self._values:
+                raise TypeError(f"{self._owner} has no {self._what}s")
             first = _at(self._place, next(iter(self._values)))
             raise TypeError(f"{self._owner} has {', '.join(self._values)}; write {first}")
         return self.__getattr__(name)
@@ -65,7 +68,8 @@ class ByJoint:
 
 def _at(place: str, name: str) -> str:
     """How an author writes the number of a name."""
-    return f"{place}.{name}" if name.isidentifier() else f'{place}["{name}"]'
+    is_plain = name.isidentifier() and not keyword.iskeyword(name)
+    return f"{place}.{name}" if is_plain else f'{place}["{name}"]'
 
 
 @dataclass_transform()

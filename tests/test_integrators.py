@@ -225,6 +225,29 @@ def test_stages_that_leave_the_numbers_are_a_divergence(tmp_path: Path) -> None:
         pysim.simulate(pysim.load_scene(path, allow_code=True))
 
 
+def test_a_step_may_return_other_numbers_than_doubles(tmp_path: Path) -> None:
+    text = "return system.integrate(q, h * v).astype(np.float32), v.astype(np.float32)"
+    path = faulty(tmp_path, "test_float32", text, FREE)
+    trajectory = pysim.simulate(pysim.load_scene(path, allow_code=True))
+    assert np.isfinite(trajectory.q).all()
+
+
+def test_a_step_that_returns_no_numbers_is_told(tmp_path: Path) -> None:
+    path = faulty(tmp_path, "test_text", 'return "a", v', PENDULUM)
+    with pytest.raises(pysim.JointError, match=r"Faulty\.step: must return numbers, at t = 1\.2 s"):
+        pysim.simulate(pysim.load_scene(path, allow_code=True))
+
+
+def test_a_step_that_ruins_the_state_of_a_loop_is_told_as_divergence(tmp_path: Path) -> None:
+    path = faulty(tmp_path, "test_ruin", "v += 1; q *= np.nan", PENDULUM)
+    four_bar = (SCENES / "four_bar.toml").read_text("utf-8")
+    path.write_text('plugins = ["faulty.py"]\n' + four_bar, "utf-8")
+    keys = {"integrator": "test_ruin", "step": 0.01, "duration": 2.0}
+    changes = {f"simulation.{key}": value for key, value in keys.items()} | {"output.every": 0.1}
+    with pytest.raises(SimulationError, match=r"is no longer finite at t = 1\.0"):
+        pysim.simulate(pysim.load_scene(path, changes, allow_code=True))
+
+
 def test_a_step_may_change_the_state_that_it_is_given(tmp_path: Path) -> None:
     path = faulty(tmp_path, "test_in_place", "pass", PENDULUM, "q += h; v += 1")
     start = pysim.load_scene(path, allow_code=True)

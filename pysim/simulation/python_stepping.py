@@ -167,7 +167,7 @@ def leaves_numbers(
     """Whether a step from a state leaves finite numbers, on the constraints or off them."""
     with np.errstate(all="ignore"):
         try:
-            left = scheme.step(system, time, step, state.q, state.v)
+            left = scheme.step(system, time, step, state.q.copy(), state.v.copy())
         except NotFiniteError:
             return False
     return _are_numbers(*left)
@@ -178,7 +178,8 @@ def _are_numbers(*arrays: Array) -> bool:
 
 
 def _check_finite(*arrays: Array) -> None:
-    if not _are_numbers(*arrays):
+    """Tell states that are not finite from arguments of another kind, which the engine refuses by name."""
+    if not _are_numbers(*(x for x in arrays if np.asarray(x).dtype.kind == "f")):
         raise NotFiniteError("a stage left the finite numbers")
 
 
@@ -188,7 +189,10 @@ def _checked(
     """What a step to t [s] returned, if it is a state like (q, v)."""
     where = method_place(scheme, "step")
     if isinstance(state, tuple) and len(state) == 2:
-        given = np.asarray(state[0]), np.asarray(state[1])
+        try:
+            given = np.asarray(state[0], float), np.asarray(state[1], float)
+        except (TypeError, ValueError) as error:
+            raise JointError(where, f"must return numbers, at t = {t:g} s: {error}") from error
         if [x.shape for x in given] == [q.shape, v.shape]:
             _check_finite(*given)
             try:
