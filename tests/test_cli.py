@@ -311,6 +311,19 @@ def test_a_start_within_limits_or_at_rest_on_a_stop_is_not(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("here")
+def test_a_motor_that_holds_a_joint_against_its_stop_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    push = 1e3 * 0.25 - 2 * 9.81 - 50 * (-1.25)
+    limited("lower = -1, stiffness = 1e3", -1.25)
+    text = Path("s.toml").read_text("utf-8")
+    motor = f'[[actuator]]\njoint = "slide"\noffset = {-push!r}\n'
+    Path("s.toml").write_text(text.replace("[simulation]", motor + "[simulation]"), "utf-8")
+    assert main(["check", "s.toml"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_check_reads_a_robot_of_a_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "package://ur_description/urdf/ur5_robot.urdf"]) == 0
     assert "sizes       nq 6, nv 6" in capsys.readouterr().out

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms import generalized_gravity, minverse, passive_forces
+from pysim.algorithms import minverse
 from pysim.cli.messages import complain
 from pysim.joints import find_joint
 from pysim.loops import constraints, mobility
+from pysim.simulation.python_stepping import ModelSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,9 +63,10 @@ def _warn_of_limits(scene: Scene) -> None:
     if not beyond:
         return
     model, q = scene.model, scene.state.q
-    left = passive_forces(model, q, np.zeros(model.nv)) - generalized_gravity(model, q)
+    system = ModelSystem(model, scene.actuation, scene.state.loop_q.copy())
+    left, mobility = system.acceleration(0.0, q, np.zeros(model.nv)), minverse(model, q)
     for k, push, told in beyond:
-        if 0 < push / 2 < abs(left[k]):
+        if 0 < mobility[k, k] * push / 2 < abs(left[k]):
             complain("warning", f"{told}, and its stop throws it back; start it within its limits")
 
 

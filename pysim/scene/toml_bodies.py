@@ -85,7 +85,7 @@ class BodyReader:
         dense = [k for k, (solid, _) in enumerate(solids) if solid.density is not None]
         if dense and given:
             problem = f"says {' and '.join(given)}, and shape has a density; give one of the two"
-            hint = self._density_of_mass(body, path, solids) if given == ["mass"] else ""
+            hint = _density_of_mass(body, solids) if given == ["mass"] else ""
             self.problems.add((*path, given[0]), problem + hint)
             return np.zeros(10)
         if dense:
@@ -115,18 +115,6 @@ class BodyReader:
                 "com [m] and inertia [kg·m²], or mass = 0"
             )
         self.problems.add(path, problem)
-
-    def _density_of_mass(
-        self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]
-    ) -> str:
-        """Which density makes the body's mass of its shape, if it has one alone."""
-        solid, shape = solids[0]
-        if len(solids) > 1 or shape is None or not body.mass:
-            return ""
-        volume = float(self._weigh(solid, shape, 1.0, (*path, "shape", 0))[0])
-        if volume <= 0:
-            return ""
-        return f" (shape.density = {body.mass / volume:.6g} makes {body.mass:g} [kg])"
 
     def _from_densities(self, path: Steps, solids: list[tuple[Solid, Shape | None]]) -> Array:
         total = np.zeros(10)
@@ -170,6 +158,15 @@ class BodyReader:
 
     def _from_numbers(self, body: Body, path: Steps) -> Array:
         return theta_of_numbers(body, body.name, path, self.problems, self.inertia)
+
+
+def _density_of_mass(body: Body, solids: list[tuple[Solid, Shape | None]]) -> str:
+    """Which density makes the body's mass of its shape, if it has one alone, and no mesh."""
+    _, shape = solids[0]
+    if len(solids) > 1 or shape is None or shape.mesh is not None or not body.mass:
+        return ""
+    density = body.mass / float(primitive_theta(shape, 1.0)[0])
+    return f" (shape.density = {density:.6g} makes {body.mass:g} [kg])"
 
 
 def _spreads_mass(body: Body) -> bool:

@@ -84,4 +84,5 @@ def _meant(name: str, read: Iterable[str], present: Iterable[str] = ()) -> str |
     word = name.lower()
     near = [n for n in read if n not in present and abs(len(n) - len(word)) <= _LONGER]
     turned = (n for n in near if sorted(n) == sorted(word))  # letters exchanged
+    near = [n for n in near if n[0] == word[:1]]
     return next(turned, None) or closest(word, near, _CLOSE if len(word) > 3 else _CLOSE_OF_THREE)
