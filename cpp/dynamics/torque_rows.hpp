@@ -28,7 +28,7 @@ struct RowRun {
 
 /// As many rows as may be made together from coordinate i of joint b on: 4, 2 or 1.
 template <class Real>
-RowRun row_run(const tree::ModelView<Real>& model, int b, int i) {
+PYSIM_INLINE RowRun row_run(const tree::ModelView<Real>& model, int b, int i) {
   RowRun longest = {i, 1, b, b}, run = longest;
   const int end = velocities_end(model, b);
   while (run.count < max_rows) {
@@ -46,18 +46,18 @@ RowRun row_run(const tree::ModelView<Real>& model, int b, int i) {
 
 /// The rows from coordinate i of joint b on; empty behind the last joint.
 template <class Real>
-RowRun run_from(const tree::ModelView<Real>& model, int b, int i) {
+PYSIM_INLINE RowRun run_from(const tree::ModelView<Real>& model, int b, int i) {
   if (b == model.bodies) return {i, 0, b, b};
   return row_run(model, b, i);
 }
 
 template <class Real>
-RowRun first_run(const tree::ModelView<Real>& model) {
+PYSIM_INLINE RowRun first_run(const tree::ModelView<Real>& model) {
   return run_from(model, 0, 0);
 }
 
 template <class Real>
-RowRun next_run(const tree::ModelView<Real>& model, const RowRun& run) {
+PYSIM_INLINE RowRun next_run(const tree::ModelView<Real>& model, const RowRun& run) {
   const int i = run.first + run.count;
   const Joint& last = model.joint[run.last];
   return run_from(model, i == last.v + last.nv ? run.last + 1 : run.last, i);
