@@ -56,9 +56,8 @@ class ByJoint:
             raise AttributeError(f"no {self._what} {name!r}{did_you_mean(name, self._values)}")
         return self._values[name]
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
-        given: object = name  # iteration and x[0] count
-        if not isinstance(given, str):
+    def __getitem__(self, name: object) -> Any:  # noqa: ANN401, a number or numbers by name
+        if not isinstance(name, str):  # iteration and x[0] count
             if not self._values:
                 raise TypeError(f"{self._owner} has no {self._what}s")
             first = _at(self._place, next(iter(self._values)))

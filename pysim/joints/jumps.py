@@ -30,22 +30,22 @@ def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str
             continue
         walk = np.tile(start, (POINTS, 1))
         walk[:, at] = np.linspace(ends[0, at_v], ends[1, at_v], POINTS)
-        change = _distance(numbers.poses(walk[:-1]), numbers.poses(walk[1:]))
+        X = numbers.poses(walk)
+        change = _distance(X[:-1], X[1:])
         steepest = np.argsort(change)[-STEEPEST:]
         low.append(walk[:-1][steepest])
         high.append(walk[1:][steepest])
     if not low:
         return None
-    a, b = _halved(numbers, np.concatenate(low), np.concatenate(high))
-    X = numbers.poses(a)
-    size = _distance(X, numbers.poses(b))
+    a, X_a, X_b = _halved(numbers, np.concatenate(low), np.concatenate(high))
+    size = _distance(X_a, X_b)
     worst = int(np.argmax(size))
-    least = JUMP * max(1.0, float(np.abs(X[worst]).max()))
+    least = JUMP * max(1.0, float(np.abs(X_a[worst]).max()))
     return (told(coordinates, a[worst]), float(size[worst])) if size[worst] > least else None
 
 
-def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array]:
-    """The half over which the pose changes more, again and again."""
+def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """The half over which the pose changes more, again and again: where it begins, the poses at its ends."""
     X_a, X_b = numbers.poses(a), numbers.poses(b)
     for _ in range(HALVINGS):
         middle = (a + b) / 2
@@ -53,7 +53,7 @@ def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array]:
         first = _distance(X_a, X) >= _distance(X, X_b)
         a, b = np.where(first[:, None], a, middle), np.where(first[:, None], middle, b)
         X_a, X_b = np.where(first[:, None, None], X_a, X), np.where(first[:, None, None], X, X_b)
-    return a, b
+    return a, X_a, X_b
 
 
 def _distance(X: Array, Y: Array) -> Array:

@@ -16,6 +16,7 @@ from pysim.joints.definition import SCENE_KEYS
 from pysim.joints.fields import build, fields_of
 from pysim.joints.trace import trace
 from pysim.scene import tables
+from tests.joints.one_joint import scene_of
 
 HEAD = """from __future__ import annotations
 from typing import ClassVar
@@ -315,16 +316,6 @@ def test_limits_and_start_that_make_no_sense_are_refused(tmp_path, method, value
     assert str(caught.value) == f"{tmp_path}/mine.py:8: Mine.{method}: {problem}"
 
 
-SCENE = """plugins = ["mine.py"]
-[[body]]
-name = "b"
-mass = 1.0
-inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
-[[joint]]
-name = "j"
-type = "TYPE"
-child = "b"
-"""
 count = itertools.count()
 
 
@@ -332,7 +323,7 @@ def refusal_of_scene(folder: Path, text: str) -> str:
     """What a scene says of the joint that an author's file defines."""
     kind = f"test_defined_{next(count)}"
     (folder / "mine.py").write_text(text.replace("class", f"@joint({kind!r})\nclass"), "utf-8")
-    (folder / "s.toml").write_text(SCENE.replace("TYPE", kind), "utf-8")
+    (folder / "s.toml").write_text(scene_of(kind, "mine.py"), "utf-8")
     with pytest.raises(pysim.JointError) as caught:
         pysim.load_scene(folder / "s.toml", allow_code=True)
     return str(caught.value)

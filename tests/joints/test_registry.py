@@ -12,6 +12,7 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.joints import Joint, Pose, find_joint, joint_types, real, registry
+from tests.joints.one_joint import scene_of
 
 MODULE = """
 from pysim.joints import Joint, Pose, real
@@ -94,7 +95,7 @@ def test_a_broken_entry_point_names_its_distribution(monkeypatch, tmp_path, valu
     expected = f"entry point packed_hinge = {value!r} of bad-hinges: {problem}"
     assert refusal("packed_hinge") == expected
     scene = tmp_path / "s.toml"
-    scene.write_text(SCENE.replace("TYPE", "packed_hinge").replace("PLUGINS", ""), "utf-8")
+    scene.write_text(scene_of("packed_hinge"), "utf-8")
     with pytest.raises(pysim.SceneError) as caught:
         pysim.load_scene(scene)
     assert str(caught.value) == f"{scene}:8:8: joint[0].type: {expected}"
@@ -119,16 +120,6 @@ def test_an_unknown_type_is_likened_to_those_of_packages(monkeypatch, tmp_path, 
     assert refusal("packd_hinge") == text
 
 
-SCENE = """PLUGINS
-[[body]]
-name = "b"
-mass = 1.0
-inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
-[[joint]]
-name = "j"
-type = "TYPE"
-child = "b"
-"""
 PLUGIN = """from pysim.joints import Joint, Pose, joint, real
 
 @joint("registry_screw")
@@ -147,7 +138,7 @@ def scene(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
     monkeypatch.chdir(tmp_path)
     Path("screw.py").write_text(PLUGIN, "utf-8")
-    text = SCENE.replace("TYPE", "registry_screw").replace("PLUGINS", 'plugins = ["screw.py"]')
+    text = scene_of("registry_screw", "screw.py")
     Path("s.toml").write_text(text + "travel = 0.1\n", "utf-8")
     return Path("s.toml")
 
@@ -282,8 +273,7 @@ def test_a_test_may_import_a_plugin_file_of_any_kind(tmp_path, monkeypatch, kind
     for name in (stem, f"{stem}_copy"):
         (tmp_path / f"{name}.py").write_text(code, "utf-8")
     scene = tmp_path / "s.toml"
-    text = SCENE.replace("TYPE", "revolute")
-    scene.write_text(text.replace("PLUGINS", f'plugins = ["{stem}.py"]'), "utf-8")
+    scene.write_text(scene_of("revolute", f"{stem}.py"), "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     runs = [
         lambda: importlib.import_module(stem),
@@ -291,7 +281,7 @@ def test_a_test_may_import_a_plugin_file_of_any_kind(tmp_path, monkeypatch, kind
     ]
     for run in runs if order == "import first" else reversed(runs):
         run()
-    scene.write_text(text.replace("PLUGINS", f'plugins = ["{stem}_copy.py"]'), "utf-8")
+    scene.write_text(scene_of("revolute", f"{stem}_copy.py"), "utf-8")
     with pytest.raises(pysim.PysimError, match=rf"{kind} '{stem}' is already taken by .*{stem}"):
         pysim.load_scene(scene, allow_code=True)
 
