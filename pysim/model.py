@@ -217,12 +217,13 @@ class Model(_engine.Model):
             for unit in getattr(joint_type, kind)[:n]
         )
 
-    def random_configuration(self, rng: np.random.Generator) -> Array:
-        """Draw a configuration (nq,).
+    def random_configuration(self, rng: np.random.Generator | int) -> Array:
+        """Draw a configuration (nq,) from a generator, or from the seed of one.
 
         Rotations are uniform on SO(3); a coordinate is uniform between its limits, or on ±π rad or ±1 m where it
         has none.
         """
+        rng = np.random.default_rng(rng)
         q = self.neutral()
         for joint, joint_type, at in zip(self.joints, self._types, self.q_offsets, strict=True):
             if at >= 0:

@@ -94,3 +94,9 @@ def test_changed_copies_leave_the_model_alone(pair, rng):
     np.testing.assert_array_equal(pysim.rnea(model, q, v, v), before)
     assert heavy.total_mass == pytest.approx(2 * model.total_mass)
     np.testing.assert_allclose(np.diag(tree.armature()), model.armature)
+
+
+def test_a_seed_draws_what_its_generator_draws(pair):
+    model, _ = pair
+    drawn = model.random_configuration(7)
+    np.testing.assert_array_equal(drawn, model.random_configuration(np.random.default_rng(7)))
