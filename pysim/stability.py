@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.actuation import actuator_forces
 from pysim.algorithms import aba, aba_derivatives, crba
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 
@@ -170,8 +171,8 @@ def exactly_linearised(scene: Scene, N: Array) -> Array:
     Raises:
         PysimError: a singular position, which has none.
     """
-    model, state, drive = scene.model, scene.state, scene.actuation
-    tau = drive.offset + drive.amplitude * np.sin(drive.phase)
+    model, state = scene.model, scene.state
+    tau = actuator_forces(scene.actuation, 0.0)
     if model.rows:
         by_q, by_v, _ = constrained_aba_derivatives(
             model, state.q, state.v, tau, loop_q=state.loop_q, passive=True
@@ -184,11 +185,11 @@ def exactly_linearised(scene: Scene, N: Array) -> Array:
 
 def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
     """(v, v̇) ahead less those behind, of every column of (dq, dv): (n, 2, nv)."""
-    model, state, drive = scene.model, scene.state, scene.actuation
+    model, state = scene.model, scene.state
     by_q, by_v = np.hstack([dq, -dq]).T, np.hstack([dv, -dv]).T
     many = len(by_q)
     q, v = model.integrate(np.tile(state.q, (many, 1)), by_q), state.v + by_v
-    tau = np.tile(drive.offset + drive.amplitude * np.sin(drive.phase), (many, 1))
+    tau = actuator_forces(scene.actuation, np.zeros(many))
     if model.rows:
         there = project(model, q, v, loop_q=np.tile(state.loop_q, (many, 1)))
         v = there.v

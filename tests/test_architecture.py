@@ -23,6 +23,7 @@ PYTHON_LAYERS = [
     {"joints", "shapes", "meshes", "integrators", "events"},
     {"scene"},
     {
+        "actuation",
         "motion",
         "ties",
         "builder",

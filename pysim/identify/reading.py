@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.actuation import actuator_forces
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.samples import Samples, make_samples
 from pysim.trajectory import load_trajectory
@@ -95,12 +96,7 @@ def read_run(scene: Scene, path: str | PathLike[str]) -> Samples:
             f"{', '.join(model.coordinate_names)}; give the scene that was run"
         )
         raise IdentificationError(str(path), problem)
-    tau = np.zeros((len(run.t), model.nv))
-    offsets = dict(zip(model.joint_names, model.v_offsets, strict=True))
-    for actuator in scene.spec.actuators:
-        phase = actuator.frequency * run.t + actuator.phase
-        column = offsets[actuator.joint] + actuator.coordinate
-        tau[:, column] = actuator.offset + actuator.amplitude * np.sin(phase)
+    tau = actuator_forces(scene.actuation, run.t)
     return make_samples(model, run.t, run.q, tau, run.v, run.a, source=str(path))
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pysim import _engine
+from pysim.actuation import actuator_forces
 from pysim.algorithms import aba
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator, make
@@ -28,7 +29,6 @@ from pysim.simulation.python_stepping import (
     builtin_in_python,
     leaves_numbers,
 )
-from pysim.simulation.recorder import effort
 from pysim.simulation.stretch import Stretch
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _stays_finite(scene: Scene, state: State, last: float, step: float) -> bool:
 def _diverged(scene: Scene, state: State, last: float, step: float) -> SimulationError:
     """Say which joint left the finite numbers, when, and how large the last good state was."""
     q, v = state.q, state.v
-    tau = effort(scene, np.array([last]))[0]
+    tau = actuator_forces(scene.actuation, last)
     with np.errstate(all="ignore"):
         a = aba(scene.model, q, v, tau, passive=True)
         growth = np.nan_to_num(np.abs(v) + step * np.abs(a), nan=np.inf)

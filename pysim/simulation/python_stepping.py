@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.actuation import actuator_forces
 from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
@@ -49,8 +50,7 @@ class ModelSystem:
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         _check_finite(q, v)
-        drive = self.actuation
-        tau = drive.offset + drive.amplitude * np.sin(drive.frequency * t + drive.phase)
+        tau = actuator_forces(self.actuation, t)
         if self.model.rows:
             return constrained_aba(self.model, q, v, tau, loop_q=self.loop_q, passive=True)
         return aba(self.model, q, v, tau, passive=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from pysim import __version__
+from pysim.actuation import actuator_forces
 from pysim.algorithms import (
     aba,
     elastic_energy,
@@ -192,7 +193,7 @@ def accelerations_and_forces(
 
     That is wrenches of the loops (n, loops, 6) and forces of the couplings (n, couplings), where there are any.
     """
-    model, tau = scene.model, effort(scene, t)
+    model, tau = scene.model, actuator_forces(scene.actuation, t)
     if not (model.loop_names or model.coupling_names):
         return aba(model, q, v, tau, passive=True), []
     moved = constrained_motion(model, q, v, tau, loop_q=loop_q, passive=True)
@@ -202,14 +203,6 @@ def accelerations_and_forces(
     if model.coupling_names:
         forces.append(moved.coupling_forces)
     return moved.a, forces
-
-
-def effort(scene: Scene, t: Array) -> Array:
-    """Forces of the actuators (n, nv) [N or N·m] at t (n,) [s]: offset + amplitude·sin(…)."""
-    drive = scene.actuation
-    angle = drive.frequency * t[:, None] + drive.phase
-    forces: Array = drive.offset + drive.amplitude * np.sin(angle)
-    return forces
 
 
 def header_of(scene: Scene) -> TrajectoryHeader:
