@@ -74,6 +74,8 @@ def rollout(
         ModelError: models that differ in more than numbers; the text names the first that does, and in what.
         SimulationError: the integrator is no scheme that a rollout can run.
     """
+    if not hasattr(model, "__iter__"):
+        _engine.check_model(model)
     worlds = [model] if isinstance(model, _engine.Model) else list(model)
     _check_alike(worlds)
     _check_scheme(worlds, integrator)

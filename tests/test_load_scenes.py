@@ -58,6 +58,11 @@ def test_what_is_wrong_is_said_by_world_and_key():
         assert str(caught.value) == message
 
 
+def test_a_list_of_tables_is_no_table_of_lists():
+    with pytest.raises(SceneError, match="must map paths of keys to values, got list"):
+        pysim.load_scenes(ANDREWS, [{"simulation.step": 1e-3}])
+
+
 def test_the_snippet_of_the_readme_runs_as_it_stands(monkeypatch):
     chapter = (
         (ROOT / "README.md").read_text("utf-8").partition("### Other numbers in every world")[2]

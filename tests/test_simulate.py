@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,6 +180,12 @@ def test_a_run_that_leaves_the_finite_numbers_stops_by_name(tmp_path: Path) -> N
     assert not cut.complete
     assert 0 < len(cut) < 26
     assert np.isfinite(cut.q).all()
+
+
+@pytest.mark.parametrize("given", ["pendulum.toml", None])
+def test_what_is_no_scene_is_told_what_to_give(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"^scene must be a pysim.Scene, got .*load_scene returns$"):
+        pysim.simulate(given)
 
 
 def test_an_interrupt_leaves_a_readable_file_that_says_so(tmp_path: Path) -> None:

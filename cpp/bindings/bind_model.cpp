@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/functions.hpp"
 #include "bindings/programs.hpp"
 #include "tree/model.hpp"
 
@@ -211,6 +212,11 @@ void bind_model(py::module_& m) {
             return py::array_t<double>(static_cast<py::ssize_t>(q.size()), q.data());
           },
           "The configuration of zeros and identity rotations (nq,).");
+  m.def(
+      "check_model",
+      [](py::handle model) { model_of(model.ptr()); },
+      "model"_a,
+      "Refuse what is no model, by its type and what to give instead.");
 }
 
 }  // namespace pysim::bindings

@@ -82,13 +82,17 @@ void set_motion(Call<Real>& call, const Arguments& given, const char* third) {
   if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
 }
 
+/// What to say of something that is no model.
+inline std::string no_model(py::handle x) {
+  const auto type = py::cast<std::string>(py::type::handle_of(x).attr("__name__"));
+  const char* instead = py::hasattr(x, "model") ? ".model of it" : "what pysim.load_model returns";
+  return "model must be a pysim.Model, got " + type + "; give " + instead;
+}
+
 inline const Model& model_of(PyObject* x) {
   static const py::detail::type_info* const info = py::detail::get_type_info(typeid(Model));
   py::detail::type_caster_generic caster(info);
-  if (!caster.load(x, false)) {
-    throw py::type_error("model must be a pysim.Model, got " +
-                         std::string(py::str(py::type::handle_of(x).attr("__name__"))));
-  }
+  if (!caster.load(x, false)) throw py::type_error(no_model(x));
   return *static_cast<const Model*>(caster.value);
 }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms.derivatives import placement_derivatives
 from pysim.errors import ModelError, did_you_mean
 from pysim.spatial.arrays import checked_out
@@ -57,6 +58,7 @@ def link_length_derivatives(
         ModelError: no such joint; it sits at its parent's origin, so that its link has no direction.
         ValueError: as of `placement_derivatives`.
     """
+    _engine.check_model(model)
     towards = np.zeros((6 * model.nbodies, len(joints)))
     for column, name in enumerate(joints):
         b = _joint(model, name)

@@ -168,7 +168,9 @@ def carried(model: Model, frame: str) -> tuple[int, list[float]]:
 
     Raises:
         ModelError: the model has no such frame.
+        TypeError: the model is none, or the frame no name.
     """
+    _engine.check_model(model)
     if not isinstance(frame, str):
         raise TypeError(f"frame must be the name of a body or a frame, got {frame!r}")
     if frame not in model.frames:

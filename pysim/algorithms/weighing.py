@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta, moving_matrix
 from pysim.shapes import Weighing, primitive_theta
@@ -109,6 +110,7 @@ def weighed_mesh(
         ModelError: no such link, it does not move, or which mesh is meant is not clear.
         SceneError: the mesh file cannot be read or encloses no volume.
     """
+    _engine.check_model(model)
     # triangles and their readers load when a mesh is asked for
     from pysim.meshes import read_solid  # noqa: PLC0415
 

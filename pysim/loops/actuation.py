@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import crba, rnea
 from pysim.errors import ModelError, did_you_mean
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
@@ -102,6 +103,7 @@ def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> Ac
     Raises:
         ModelError: a loop or coupling is open at q, an unknown coordinate, or the others do not follow from these.
     """
+    _engine.check_model(model)
     q = np.asarray(q, float)
     names = list(model.velocity_names)
     active = [active] if isinstance(active, str) else active

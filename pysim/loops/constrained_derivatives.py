@@ -63,6 +63,7 @@ def constrained_aba_derivatives(
         ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, a callback joint, named.
         PysimError: a state at a singular position, where a has no derivative.
     """
+    _engine.check_model(model)
     *slopes, opening = _engine.constrained_aba_derivatives(
         model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, out=out
     )
@@ -89,6 +90,7 @@ def constraint_force_derivatives(
         ValueError, PysimError: as of `constrained_aba_derivatives`; besides, a loop whose joint turns what it holds,
             for its rows are but some basis of that.
     """
+    _engine.check_model(model)
     _refuse_turning(model)
     *slopes, opening = _engine.constrained_aba_derivatives(
         model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, forces=True, out=out

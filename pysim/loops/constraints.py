@@ -58,6 +58,7 @@ def constraints(
     Raises:
         ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
     """
+    _engine.check_model(model)
     packed = _engine.constraint_rows(model, q, v, loop_q, threads=threads)
     rows, nv = model.rows, model.nv
     g, bias, J, W, phi = np.split(packed, np.cumsum([rows, rows, rows * nv, rows * 6]), axis=-1)
@@ -208,6 +209,7 @@ def _solve(
     passive: bool,
 ) -> tuple[Array, Array]:
     """Accelerations (…, nv) and row forces (…, rows)."""
+    _engine.check_model(model)
     packed = _engine.constrained_aba(
         model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive
     )
@@ -232,6 +234,7 @@ def project(
 
     q ← q ⊕ −M⁻¹Jᵀ Λ⁺ g until g = 0, then v ← v − M⁻¹Jᵀ Λ⁺ J v, Λ = J M⁻¹ Jᵀ [Eich 1993; Blajer 2011].
     """
+    _engine.check_model(model)
     packed = _engine.project(model, q, v, loop_q, threads=threads)
     ends = np.cumsum([model.nq, model.nv, model.loop_nq, 1])
     q1, v1, phi, residual, rank = np.split(packed, ends, axis=-1)

@@ -39,7 +39,7 @@ def read_scene(
     """
     from pysim.scene.toml import read_toml
 
-    return read_toml(Path(path), overrides or {}, allow_code=allow_code)
+    return read_toml(Path(path), {} if overrides is None else overrides, allow_code=allow_code)
 
 
 def read_scenes(

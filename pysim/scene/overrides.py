@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ import numpy as np
 from pysim.errors import SceneError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pysim.scene.source import Step, Steps
 
 _STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=]+))""")
@@ -28,6 +27,25 @@ def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> 
         SceneError: a path that leads nowhere.
     """
     return {_set(values, key, _value(value)): key for key, value in overrides.items()}
+
+
+def checked_overrides(given: object) -> Mapping[str, Any]:
+    """Return overrides that map paths of keys to values.
+
+    Raises:
+        SceneError: they do not, or a value is None, which no file can say.
+    """
+    if not isinstance(given, Mapping):
+        problem = f"must map paths of keys to values, got {type(given).__name__}"
+        raise SceneError("overrides", f'{problem}; write {{"simulation.step": 1e-4}}')
+    for key, value in given.items():
+        if not isinstance(key, str):
+            problem = f"is no path of keys, which is a text as {'simulation.step'!r}"
+            raise SceneError(f"overrides: {key!r}", problem)
+        if value is None:
+            problem = "None is no value; give one, or leave the key out for what the file says"
+            raise SceneError(f"--set {key}", problem)
+    return given
 
 
 def _set(values: dict[str, Any], key: str, value: object) -> Steps:

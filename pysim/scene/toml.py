@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from pysim.errors import did_you_mean
 from pysim.joints import find_joint
-from pysim.scene.overrides import apply_overrides
+from pysim.scene.overrides import apply_overrides, checked_overrides
 from pysim.scene.plugins import gather_event_parameters, gather_parameters, load_plugins
 from pysim.scene.source import read_source
 from pysim.scene.spec import (
@@ -89,7 +89,7 @@ def _read(
     folders: Iterable[str | PathLike[str]],
 ) -> SceneSpec:
     values = source.values
-    if overrides:
+    if checked_overrides(overrides):
         for name in _ARRAYS:
             values.setdefault(name, [])
     source = replace(source, overridden=apply_overrides(values, overrides))

@@ -73,7 +73,7 @@ def load_scene(
     """
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 
-    return compile_scene(read_scene(path, overrides=dict(overrides or {}), allow_code=allow_code))
+    return compile_scene(read_scene(path, overrides, allow_code))
 
 
 def simulate(
@@ -89,12 +89,20 @@ def simulate(
     `overwrite`. An error or an interrupt leaves everything so far in the file.
 
     Raises:
+        TypeError: the scene is none.
         SimulationError: the run cannot go on, or as stiff as it is would not end under `dopri5`; by time and joint.
     """
+    _check_scene(scene)
     with Recorder(scene, output, overwrite=overwrite) as recorder:
         _run(scene, recorder, _Clock(scene.settings.duration, progress))
         recorder.finish()
     return recorder.trajectory()
+
+
+def _check_scene(scene: object) -> None:
+    if not isinstance(scene, Scene):
+        problem = f"must be a pysim.Scene, got {type(scene).__name__}"
+        raise TypeError(f"scene {problem}; give what pysim.load_scene returns")
 
 
 def output_times(duration: float, every: float) -> Iterator[float]:

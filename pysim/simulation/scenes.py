@@ -14,6 +14,7 @@ import numpy as np
 
 from pysim.compile import compile_scene
 from pysim.errors import PysimError, SceneError
+from pysim.scene.overrides import checked_overrides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,7 @@ def load_scenes(
 
 def _worlds(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The overrides of every world, from the worlds of every override."""
+    overrides = checked_overrides(overrides)
     each = {key: value for key, value in overrides.items() if not _stands_alone(value)}
     if not each:
         problem = "no value has one item for each world; give a list or an array of them, or use load_scene"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pysim
+import pysim.loops
 from pysim.compile import compile_model
 from tests.oracles.mechanisms import random_tree
+
+SCENES = Path(__file__).parents[2] / "scenes"
 
 
 @pytest.fixture
@@ -84,7 +88,10 @@ def test_a_wrong_call_is_said_by_name(model):
     called_wrongly(lambda: pysim.crba(model, q, q=q), "crba() got two values for 'q'")
     called_wrongly(lambda: pysim.crba(model, q, speed=3), "crba() takes no argument 'speed'")
     called_wrongly(lambda: pysim.crba(model, q, passive=True), "crba() takes no argument 'passive'")
-    called_wrongly(lambda: pysim.crba("panda", q), "model must be a pysim.Model, got str")
+    remedy = "give what pysim.load_model returns"
+    called_wrongly(
+        lambda: pysim.crba("panda", q), f"model must be a pysim.Model, got str; {remedy}"
+    )
     called_wrongly(
         lambda: pysim.crba(model, q, threads="all"),
         "'str' object cannot be interpreted as an integer",
@@ -108,3 +115,29 @@ def test_functions_tell_their_signature_and_survive_pickling():
     assert pickle.loads(pickle.dumps(pysim.aba)) is pysim.aba
     assert copy.deepcopy(pysim.crba) is pysim.crba
     assert "Featherstone" in (pysim.crba.__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda scene, x: pysim.aba(scene, x, x, x),
+        lambda scene, x: pysim.jacobian(scene, x, "rod"),
+        lambda scene, x: pysim.frame_placement(scene, x, "rod"),
+        lambda scene, x: pysim.link_length_derivatives(scene, x, x, x, ["hinge"]),
+        lambda scene, _: pysim.weighed_mesh(scene, "rod"),
+        lambda scene, x: pysim.rollout(scene, x, x, None, 1e-3, steps=1),
+        lambda scene, x: pysim.loops.constrained_aba(scene, x, x, x),
+        lambda scene, x: pysim.loops.constrained_aba_derivatives(scene, x, x, x),
+        lambda scene, x: pysim.loops.constraint_force_derivatives(scene, x, x, x),
+        pysim.loops.constraints,
+        lambda scene, x: pysim.loops.project(scene, x, x),
+        pysim.loops.mobility,
+        lambda scene, x: pysim.loops.actuation_map(scene, x, ["hinge"]),
+    ],
+)
+def test_a_scene_for_a_model_is_told_which_to_give(call):
+    scene = pysim.load_scene(SCENES / "pendulum.toml")
+    called_wrongly(
+        lambda: call(scene, scene.state.q),
+        "model must be a pysim.Model, got Scene; give .model of it",
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -431,6 +432,19 @@ def test_overrides_are_named_in_what_is_wrong_with_them(
     key: str, value: object, expected: str
 ) -> None:
     assert message(SCENE, {key: value}).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([1], "overrides: must map paths of keys to values, got list; write"),
+        ("a=1", "overrides: must map paths of keys to values, got str; write"),
+        ({1: 2}, "overrides: 1: is no path of keys"),
+        ({"simulation.step": None}, "--set simulation.step: None is no value; give one"),
+    ],
+)
+def test_overrides_that_are_no_table_of_values_are_refused(overrides: Any, expected: str) -> None:
+    assert message(SCENE, overrides).startswith(expected)
 
 
 def _paths(value: object, path: str = "") -> list[str]:
