@@ -213,7 +213,19 @@ _HOME = {
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",
 }
-_MODULES = ("identify", "inertia", "joints", "render", "spatial")
+_MODULES = (
+    "algorithms",
+    "events",
+    "identify",
+    "inertia",
+    "integrators",
+    "joints",
+    "loops",
+    "render",
+    "scene",
+    "spatial",
+    "trajectory",
+)
 
 
 def __getattr__(name: str) -> object:

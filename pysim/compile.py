@@ -41,6 +41,11 @@ class Scene:
     actuation: _engine.Actuation
     events: _engine.Events | None = None  # those of spec.events, in their order
 
+    def __repr__(self) -> str:
+        run = self.settings
+        how = f"{run.integrator} at {run.step:g} s for {run.duration:g} s"
+        return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
+
 
 def compile_model(spec: ModelSpec) -> Model:
     """Freeze a mechanism.

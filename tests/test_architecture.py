@@ -181,6 +181,12 @@ def test_importing_pysim_loads_nothing_heavy(tmp_path: Path) -> None:
     assert [name for name in HEAVY if name in loaded] == []
 
 
+def test_every_module_is_there_after_importing_pysim(tmp_path: Path) -> None:
+    names = sorted(set(re.findall(r"\bpysim\.([a-z_]+)", (ROOT / "README.md").read_text("utf-8"))))
+    code = f"import pysim; print(*[name for name in {names} if not hasattr(pysim, name)])"
+    assert fresh_python(code, tmp_path).split() == []
+
+
 def test_importing_pysim_takes_less_than_300_ms_of_processor_time(tmp_path: Path) -> None:
     code = "import time; t = time.process_time(); import pysim; print(time.process_time() - t)"
     assert min(float(fresh_python(code, tmp_path)) for _ in range(5)) < 0.3

@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 import pytest
 
+import pysim
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory import (
     Trajectory,
@@ -25,6 +26,7 @@ from pysim.trajectory import (
     load_trajectory,
 )
 from pysim.trajectory.interpolation import pose_matrices
+from tests.scene_runs import SCENES
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = ("t", "q", "v", "a", "kinetic", "potential", "elastic", "poses")
@@ -459,3 +461,12 @@ print({"h5py", "pyvista", "vtkmodules", "trimesh", "matplotlib"} & {*sys.modules
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert run.stdout == "set()\n", run.stderr
+
+
+def test_a_trajectory_says_in_a_line_what_it_is() -> None:
+    scene = pysim.load_scene(SCENES / "pendulum.toml", {"simulation.duration": 0.1})
+    run = pysim.simulate(scene)
+    shapes = "q (11, 1), v (11, 1)"
+    assert repr(run) == f"<pysim.Trajectory 'pendulum': 11 instants from 0 to 0.1 s, {shapes}>"
+    assert repr(run.header) == "<TrajectoryHeader 'pendulum': 1 bodies, rk4 at 0.001 s>"
+    assert repr(scene) == "<pysim.Scene 'pendulum': 1 bodies, rk4 at 0.001 s for 0.1 s>"

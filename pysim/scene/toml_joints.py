@@ -110,7 +110,7 @@ class JointReader:
         if table.rest is not None and kind.nv:
             changes["rest"] = self.q(table.rest, kind, (*path, "rest"))
         if table.limits is not None and kind.nv:
-            changes |= self._limits(table.limits, kind, (*path, "limits"))
+            changes |= self._limits(joint, table.limits, kind, (*path, "limits"))
         return replace(joint, **changes)
 
     def _spread(self, given: list[float], kind: JointType, path: Steps) -> Array:
@@ -124,14 +124,23 @@ class JointReader:
             return np.zeros(kind.nv)
         return np.array(given)
 
-    def _limits(self, limits: Limits, kind: JointType, path: Steps) -> dict[str, Any]:
+    def _limits(
+        self, joint: JointSpec, limits: Limits, kind: JointType, path: Steps
+    ) -> dict[str, Any]:
+        """Bounds that the table leaves out are those that the joint's author or its URDF gave."""
         if not kind.is_real:
             problem = f"a {kind.name} joint has no limits; its coordinates are not angles"
             self.problems.add(path, problem, of_key=True)
             return {}
-        none = [np.inf] * kind.nv
-        lower = self._spread(limits.lower or [-x for x in none], kind, (*path, "lower"))
-        upper = self._spread(limits.upper or none, kind, (*path, "upper"))
+        lower, upper = joint.lower, joint.upper
+        if limits.lower:
+            lower = self._spread(limits.lower, kind, (*path, "lower"))
+        if limits.upper:
+            upper = self._spread(limits.upper, kind, (*path, "upper"))
+        given = limits.lower or limits.upper
+        if not given and not np.isfinite([lower, upper]).any():
+            problem = "bounds nothing; give lower or upper, or leave limits out"
+            self.problems.add(path, problem, of_key=True)
         for name, unit, low, high in zip(kind.q_names, kind.q_units, lower, upper, strict=True):
             if not low < high:
                 of = f" of {name}" if kind.nv > 1 else ""

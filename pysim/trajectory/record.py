@@ -70,6 +70,10 @@ class TrajectoryHeader:
                 problem = f"must have {len(names)} entries, got {len(values)}"
                 raise TrajectoryError(f"trajectory header: {key}", problem)
 
+    def __repr__(self) -> str:
+        what = f"{len(self.body_names)} bodies, {self.integrator} at {self.step:g} s"
+        return f"<TrajectoryHeader {self.name!r}: {what}>"
+
     @property
     def scene_hash(self) -> str:
         """SHA-256 of the scene's text, as 64 hexadecimal digits."""
@@ -120,6 +124,14 @@ class Trajectory:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    def __repr__(self) -> str:
+        times = f"{len(self)} instants"
+        if len(self):
+            times += f" from {self.t[0]:g} to {self.t[-1]:g} s"
+        cut = "" if self.complete else ", incomplete"
+        shapes = f"q {self.q.shape}, v {self.v.shape}"
+        return f"<pysim.Trajectory {self.header.name!r}: {times}, {shapes}{cut}>"
 
     @property
     def energy(self) -> Array:

@@ -18,7 +18,9 @@ from pysim import _engine
 from pysim.cli import main
 from pysim.compile import compile_model
 from pysim.joints import CallbackJoint, Joint, Pose, joint, real
+from pysim.scene import read_scene
 from pysim.scene.spec import BodySpec, ModelSpec
+from tests.joints.one_joint import scene_of
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta
 from tests.scene_runs import SCENES
@@ -214,6 +216,24 @@ def arm(kind, rng):
     )
     bodies = tuple(BodySpec(name, random_theta(rng)) for name in "abc")
     return compile_model(ModelSpec("arm", GRAVITY, bodies, joints))
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ("", (-1.0, 0.4)),
+        ("limits = { upper = 0.2 }", (-1.0, 0.2)),
+        ("limits = { lower = -2 }", (-2.0, 0.4)),
+        ("limits = { stiffness = 50 }", (-1.0, 0.4)),
+        ("limits = { lower = -inf, stiffness = 50 }", (-np.inf, 0.4)),
+    ],
+)
+def test_limits_that_a_scene_leaves_out_are_the_authors(tmp_path, limits, expected):
+    path = tmp_path / "s.toml"
+    path.write_text(scene_of("test_sometimes") + limits, "utf-8")
+    spec = read_scene(path).model.joints[0]
+    assert (spec.lower[0], spec.upper[0]) == expected
+    assert ("stiffness" in limits) == (spec.stop_stiffness[0] == 50)
 
 
 ALGORITHMS = {

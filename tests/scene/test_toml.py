@@ -284,6 +284,14 @@ def test_stops_are_scaled_to_what_the_joint_carries() -> None:
     assert first(spec.stop_stiffness, spec.stop_damping) == (1e4, 100)
 
 
+def test_limits_that_a_scene_leaves_out_are_those_of_the_urdf() -> None:
+    Path("arm.urdf").write_text(ARM, "utf-8")
+    arm = '[[model]]\nfile = "arm.urdf"\njoint.j1.limits = '
+    above, stiff = (read(arm + x).model.joints[1] for x in ("{ upper = 2 }", "{ stiffness = 30 }"))
+    assert first(above.lower, above.upper) == (-1, 2)
+    assert first(stiff.lower, stiff.upper, stiff.stop_stiffness) == (-1, 1, 30)
+
+
 def test_a_stop_of_given_stiffness_is_damped_as_much() -> None:
     spec = joint('type = "prismatic"\nlimits = { upper = 1, stiffness = 4e4 }').model.joints[0]
     assert first(spec.stop_stiffness, spec.stop_damping) == (4e4, 200)
@@ -389,6 +397,7 @@ def test_models_are_named_attached_and_changed() -> None:
     assert bodies["left/one"].geometries[0].color == (1.0, 1.0, 1.0, 1.0)
     np.testing.assert_array_equal(joints["root_joint"].start_q, [0, 2, 0, 0, 0, 0, 1])
     np.testing.assert_array_equal(joints["root_joint"].start_v, [0, 0, 0, 0, 0, 1])
+    assert first(j2.lower, j2.upper) == (-np.inf, np.inf)
     free = joints["j1"]
     assert first(free.damping, free.friction, free.lower) == (0, 0.25, -np.inf)
     assert joints["j2"].mimic is None

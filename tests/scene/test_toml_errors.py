@@ -124,6 +124,10 @@ CASES = [
         "s.toml:8:10: joint[0].limits: lower 1 must be below upper 1 [rad]",
     ),
     (
+        JOINT + 'type = "revolute"\nlimits = { stiffness = 1e4 }',
+        "s.toml:8:1: joint[0].limits: bounds nothing; give lower or upper, or leave limits out",
+    ),
+    (
         JOINT + 'type = "revolute"\nlimits = { lower = nan }',
         "s.toml:8:20: joint[0].limits.lower: must be a number, got nan",
     ),
