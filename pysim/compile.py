@@ -113,8 +113,10 @@ def _check_inertia(model: Model) -> None:
         return
     M = np.asarray(_engine.crba(model, model.random_configuration(np.random.default_rng(0))))
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
-    idle = int(np.argmin(size))
-    if size[idle] > 1e-7 * size.max():  # else that coordinate alone moves nothing
+    units = np.array(model.velocity_units)
+    kin = np.array([size[units == unit].max() for unit in units])
+    idle = int(np.argmin(np.divide(size, kin, out=np.zeros_like(size), where=kin > 0)))
+    if size[idle] > 1e-7 * kin[idle]:  # else that coordinate alone moves nothing
         values, vectors = np.linalg.eigh(M / np.outer(size, size))
         if values[0] > 1e-15:
             return

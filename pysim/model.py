@@ -367,10 +367,13 @@ def _restored(
 def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.Generator) -> Array:
     span = np.array([np.pi if unit == "rad" else 1.0 for unit in joint_type.q_units])
     q = rng.uniform(-span, span)
-    if joint_type.is_real:
-        lower, upper = np.asarray(joint.lower), np.asarray(joint.upper)
-        bounded = np.isfinite(lower) & np.isfinite(upper)
-        q[bounded] = rng.uniform(lower[bounded], upper[bounded])
+    at_q, at_v = joint_type.real_coordinates
+    lower, upper = np.asarray(joint.lower)[at_v], np.asarray(joint.upper)[at_v]
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    own = q[at_q]
+    own = np.where(own < lower, 2 * lower - own, np.where(own > upper, 2 * upper - own, own))
+    own[bounded] = rng.uniform(lower[bounded], upper[bounded])
+    q[at_q] = own
     for at in joint_type.quaternions:
         quaternion = rng.standard_normal(4)
         q[at : at + 4] = quaternion / np.linalg.norm(quaternion)

@@ -31,8 +31,8 @@ void allowed_motion(const KktInverse<S>& inverse, S* t) {
 /// How far the rows leave J v̇ + J̇ t = 0, as a share of what is to be made up for: 0 where the mechanism can
 /// go on along t, about 1 at a singular position.
 ///
-/// Only worlds with dependent rows are asked; what rounding leaves of J̇ t is held against the fastest motion
-/// there is, t².
+/// Only worlds with dependent rows that still allow some motion are asked; what rounding leaves of J̇ t is
+/// held against the fastest motion there is, t².
 template <class S>
 S opening(ConstrainedMechanism<S>& mechanism,
           const KktInverse<S>& inverse,
@@ -44,7 +44,8 @@ S opening(ConstrainedMechanism<S>& mechanism,
   const int n = model.own_nv, rows = model.rows;
   constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-2);
   const S o = all<S>(0);
-  const auto depends = mechanism.inertia.Lambda.rank < all<S>(static_cast<Real>(rows));
+  const S rank = mechanism.inertia.Lambda.rank;
+  const auto depends = (rank < all<S>(static_cast<Real>(rows))) & (rank < all<S>(static_cast<Real>(n)));
   if (!simd::any<S>(depends)) return o;
 
   S *const t = w.template take<S>(n), *const a = w.template take<S>(n);

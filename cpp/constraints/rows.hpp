@@ -123,7 +123,7 @@ void evaluate_rows(const ModelOf<S>& model,
   for (int k = 0; k < model.loops; ++k) {
     const Loop& loop = model.loop[k];
     if (model.flat) {
-      planar_rows(model, k, factor.flat, r, with_jacobian);
+      if (loop.rows > 0) planar_rows(model, k, factor.flat, r, with_jacobian);
       continue;
     }
     Pose<S> X_WF;

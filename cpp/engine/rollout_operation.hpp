@@ -13,15 +13,14 @@ struct Rollout {
     const auto& call = *batch.rollout;
     const int nq = at.model.own_nq, nv = at.model.own_nv;
     const stepping::Riders<S> riders = start(at);
-    S* const control = at.w.template take<S>(nv);
     S *const seen_q = at.w.template take<S>(nq), *const seen_v = at.w.template take<S>(nv);
 
     const std::ptrdiff_t steps = call.rows * call.every;
-    const auto controls = [&](std::ptrdiff_t n) -> const S* {
-      if (call.controls == nullptr) return nullptr;
+    const auto controls = [&](std::ptrdiff_t n, S* to) {
+      if (call.controls == nullptr) return false;
       const auto* numbers = call.controls + (at.first * steps + n) * nv;
-      simd::load_rows(numbers, nv, steps * nv, control);
-      return control;
+      simd::load_rows(numbers, nv, steps * nv, to);
+      return true;
     };
     const auto row = [&](std::ptrdiff_t k, const stepping::Riders<S>& now) {
       const S nan = all<S>(0) / all<S>(0);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "stepping/advance.hpp"
+#include "stepping/jump.hpp"
 
 namespace pysim::stepping {
 
@@ -36,8 +37,20 @@ void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& rider
   system.keep_loop_q(good, trial.loop_q);
 }
 
-/// Makes rows begin + 1 … end of `every` steps each. `controls(n)` gives the forces (nv) of step n, or null;
-/// `row(k, riders)` receives row k.
+/// The forces of a step and those of the step before it, in turn.
+template <class S>
+struct Held {
+  S *now, *before;
+
+  void turn() {
+    S* const then = before;
+    before = now;
+    now = then;
+  }
+};
+
+/// Makes rows begin + 1 … end of `every` steps each. `controls(n, to)` loads the forces (nv) of step n, and
+/// says whether there are any; `row(k, riders)` receives row k.
 template <class Scheme, class S, class Controls, class Row>
 void rollout(const System<S>& system,
              S h,
@@ -54,10 +67,18 @@ void rollout(const System<S>& system,
   inner.memory = copy_memory(system, inner.workspace);
   auto dependence = system.take_dependence(inner.workspace);
   inner.dependence = &dependence;
+  const int nv = system.model.own_nv;
+  Held<S> held = {inner.workspace.template take<S>(nv), inner.workspace.template take<S>(nv)};
+  if (carries_acceleration<Scheme> && begin > 0) controls(begin * every - 1, held.now);
   for (std::ptrdiff_t k = begin; k < end; ++k) {
     for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {
       if (!simd::any<S>(riders.alive > all<S>(0))) break;
-      inner.control = controls(n);
+      held.turn();
+      inner.control = controls(n, held.now) ? held.now : nullptr;
+      if constexpr (carries_acceleration<Scheme>) {
+        if (inner.control != nullptr && n > 0)
+          jump(inner, jumps(held.now, held.before, nv), riders.q, riders.v);
+      }
       ride<Scheme>(system, inner, h, riders, next_q, next_v);
     }
     row(k + 1, riders);

@@ -59,6 +59,16 @@ class JointType:
         return () if self.is_real else (self.nq - 4,)
 
     @property
+    def real_coordinates(self) -> tuple[list[int], list[int]]:
+        """Where its plain numbers, which may have limits, stand in q and in v."""
+        if self.plugin is not None:
+            parts = self.plugin.coordinates.offsets()
+            at = [(at_q, at_v) for part, at_q, at_v in parts if part.group == "real"]
+        else:
+            at = [(i, i) for i in range(self.nq if self.is_real else 0)]
+        return [at_q for at_q, _ in at], [at_v for _, at_v in at]
+
+    @property
     def turning(self) -> tuple[tuple[int, int], ...]:
         """(first, count) among the numbers of v of each rotation (3) and displacement (6)."""
         if self.plugin is not None:

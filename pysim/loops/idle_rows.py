@@ -2,7 +2,9 @@
 
 A hinge that closes a planar linkage asks for five rows, and the tree can break two of them: the others have J = 0 at
 every configuration. They are found at configurations drawn at random, loops open; the motion of built-in joints is
-analytic, so a row that is zero there is zero everywhere. Mechanisms with plugins keep every row.
+analytic, so a row that is zero there is zero everywhere. A plugin may be made of pieces: of a loop with one on its
+way more configurations are drawn, and its rows that hold positions, or turns, are left out all or none. The engine
+tells a row that moves nothing by others of its kind; where there are none it has nothing to tell it by.
 """
 
 from __future__ import annotations
@@ -12,18 +14,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.algorithms import forward_kinematics
 from pysim.errors import ModelError
 from pysim.joints import find_joint
 from pysim.joints.closing import closing_joint, find_closing
 from pysim.loops.constraints import constraints
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from pysim.loops.constraints import Constraints
     from pysim.model import Model
+    from pysim.scene.spec import LoopSpec
 
-SAMPLES = 5
-_NOTHING = 1e-12  # of the largest entry of J
+    Array = NDArray[np.float64]
+    Rows = NDArray[np.intp]
+
+SAMPLES, SAMPLES_OF_PLUGINS = 5, 60
+_NOTHING = 1e-12  # of what a row can feel at all
 _CLOSED = 1e-9  # [m, rad]
 
 
@@ -33,35 +43,72 @@ def without_idle_rows(model: Model) -> Model:
     Raises:
         ModelError: a loop stays open in a direction in which nothing moves.
     """
-    types = [joint.type for joint in model.joints]
-    types += [closing_joint(find_closing(loop.type)) for loop in model.spec.loops]
-    if not model.loop_names or any(find_joint(name).plugin is not None for name in types):
+    if not model.loop_names:
         return model
+    pieces = [_passes_plugins(model, loop) for loop in model.spec.loops]
     rng = np.random.default_rng(11)
-    q = np.array([model.random_configuration(rng) for _ in range(SAMPLES)])
+    samples = SAMPLES_OF_PLUGINS if any(pieces) else SAMPLES
+    q = np.array([model.random_configuration(rng) for _ in range(samples)])
     at = constraints(model, q)
-    moves = np.abs(at.jacobian).max(axis=(0, 2), initial=0.0)
-    idle = moves <= _NOTHING * moves.max(initial=0.0)
-    ends = np.cumsum(model.loop_rows)
-    idle[ends[-1] :] = False
-    _refuse_open(model, idle & (np.abs(at.residual) > _CLOSED).any(axis=0), at.residual)
-    kept = [np.flatnonzero(~part) for part in np.split(idle[: ends[-1]], ends[:-1])]
-    loops = [
-        {**loop, "kept": rows.tolist()} for loop, rows in zip(model.ties.loops, kept, strict=True)
-    ]
+    still = np.all(np.abs(at.jacobian) <= _NOTHING * _feels(model, at, q), axis=(0, 2))
+    is_open = np.any(~(np.abs(at.residual) <= _CLOSED), axis=0)
+    stays = np.ptp(at.residual, axis=0) <= _CLOSED
+    kept = []
+    for loop, rows, in_pieces in zip(model.spec.loops, _rows_of(model), pieces, strict=True):
+        idle = np.zeros(len(rows), bool)
+        for kin in _kinds(at, rows):
+            own, alone = rows[kin], still[rows[kin]].all()
+            stuck = still[own] & is_open[own] & (stays[own] | alone)
+            if stuck.any() and not in_pieces:
+                _refuse(loop, at.residual[:, own[stuck]])
+            idle[kin] = still[own] & ~is_open[own] & (alone | (not in_pieces))
+        kept.append(np.flatnonzero(~idle).tolist())
+    loops = [{**loop, "kept": rows} for loop, rows in zip(model.ties.loops, kept, strict=True)]
     return model.with_ties(replace(model.ties, loops=loops))
 
 
-def _refuse_open(model: Model, stuck: NDArray[np.bool_], residual: NDArray[np.float64]) -> None:
+def _passes_plugins(model: Model, loop: LoopSpec) -> bool:
+    """Whether a plugin closes the loop, or moves one of its ends against the other."""
+    bodies = [-1 if body == "world" else model.frames[body][0] for body in (loop.a, loop.b)]
+    to_a, to_b = (set(_way(model, body)) for body in bodies)
+    types = [model.joints[body].type for body in to_a ^ to_b]
+    types.append(closing_joint(find_closing(loop.type)))
+    return any(find_joint(name).plugin is not None for name in types)
+
+
+def _way(model: Model, body: int) -> Iterator[int]:
+    """A body and those above it."""
+    while body >= 0:
+        yield body
+        body = model.parents[body]
+
+
+def _rows_of(model: Model) -> list[Rows]:
+    return np.split(np.arange(model.rows), np.cumsum(model.loop_rows))[: len(model.loop_names)]
+
+
+def _kinds(at: Constraints, rows: Rows) -> tuple[Rows, Rows]:
+    """Which of a loop's rows hold positions, and which hold turns, as the engine tells them apart."""
+    holds_position = np.linalg.norm(at.wrenches[0, rows, :3], axis=-1) > 0.5**0.5
+    return np.flatnonzero(holds_position), np.flatnonzero(~holds_position)
+
+
+def _feels(model: Model, at: Constraints, q: Array) -> Array:
+    """What rows can feel of coordinates (samples, rows, nv), were nothing at right angles [m or 1]."""
+    places = forward_kinematics(model, q)[..., :3, 3]
+    ends = [X[:3, 3] for loop in model.spec.loops for X in (loop.at_a, loop.at_b)]
+    reach = max(np.linalg.norm(x, axis=-1).max(initial=0.0) for x in (places, np.array(ends)))
+    slides = np.array([unit == "m/s" for unit in model.velocity_units])
+    force, moment = (
+        np.linalg.norm(at.wrenches[..., part], axis=-1) for part in (slice(3), slice(3, 6))
+    )
+    return np.asarray(force[..., None] * np.where(slides, 1.0, reach) + moment[..., None])
+
+
+def _refuse(loop: LoopSpec, residual: Array) -> None:
     """Refuse a loop that is open where nothing can close it."""
-    if not stuck.any():
-        return
-    row = int(np.flatnonzero(stuck)[0])
-    name = model.row_names[row]
-    left = np.abs(residual[:, row]).max()
-    loop = next(loop for loop in model.spec.loops if loop.name == name)
     problem = (
-        f"loop {name!r} is open by {left:.3g} [m, rad] in a direction in which its bodies cannot move; "
-        "mend its frames at_a and at_b, or the joints on its way"
+        f"loop {loop.name!r} is open by {np.abs(residual[:, 0]).max():.3g} [m, rad] in a direction in which its bodies "
+        "cannot move; mend its frames at_a and at_b, or the joints on its way"
     )
     raise ModelError(loop.where, problem)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pysim.compile import compile_model
+from pysim.joints import Joint, Pose, real, rotation
+from pysim.joints import joint as registered
+from pysim.scene.spec import BodySpec, ModelSpec
+from tests.joints.test_traced import plugin_joint
 from tests.oracles import tree as oracle
-from tests.oracles.mechanisms import random_tree
+from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta, random_tree
 
 
 @pytest.fixture
@@ -100,3 +106,27 @@ def test_a_seed_draws_what_its_generator_draws(pair):
     model, _ = pair
     drawn = model.random_configuration(7)
     np.testing.assert_array_equal(drawn, model.random_configuration(np.random.default_rng(7)))
+
+
+@registered("configurations_slip")
+class Slip(Joint):
+    """A ball that slides along x."""
+
+    coordinates = rotation("turn") * real("x", unit="m")
+
+    def placement(self, q):
+        return Pose.translate(q.x, 0, 0) @ Pose.rotate_quaternion(q.turn)
+
+
+@pytest.mark.parametrize("bounds", [(-0.1, 0.2), (1.5, np.inf), (-np.inf, -1.5), (-np.inf, np.inf)])
+@pytest.mark.parametrize("kind", ["prismatic", "configurations_slip"])
+def test_what_is_drawn_lies_within_the_limits(kind, bounds, rng):
+    plain = make_joint("j", "prismatic", "world", "b")
+    own = plain if kind == "prismatic" else plugin_joint("j", kind, "world", "b", np.eye(4))
+    lower, upper = own.lower.copy(), own.upper.copy()
+    lower[-1], upper[-1] = bounds
+    bounded = replace(own, lower=lower, upper=upper)
+    bodies = (BodySpec("b", random_theta(rng)),)
+    model = compile_model(ModelSpec("one", GRAVITY, bodies, (bounded,)))
+    x = np.array([model.random_configuration(rng)[-1] for _ in range(200)])
+    assert bounds[0] <= x.min() < x.max() <= bounds[1]

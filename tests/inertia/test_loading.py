@@ -294,3 +294,19 @@ def test_a_link_of_rank_one_is_named_where_nothing_resists_its_joint(tmp_path: P
     text = "joint 'hinge' moves no inertia, .* massless along it and the mass matrix is singular; give body 'line'"
     with pytest.warns(PysimWarning), pytest.raises(ModelError, match=text):
         pysim.load_model(path)
+
+
+def test_a_small_gear_on_a_larger_body_has_inertia(tmp_path: Path) -> None:
+    """Its √I is 6e-8 of √m in SI units, which says nothing; it is 6e-5 of the cube's."""
+    path = tmp_path / "micro.toml"
+    path.write_text(
+        '[[body]]\nname = "cube"\nshape = { box = [1e-3, 1e-3, 1e-3], density = 2700 }\n'
+        '[[joint]]\nname = "free"\ntype = "free"\nchild = "cube"\n'
+        '[[body]]\nname = "gear"\n'
+        "shape = { cylinder = { radius = 20e-6, length = 5e-6 }, density = 2700 }\n"
+        '[[joint]]\nname = "axle"\ntype = "revolute"\nparent = "cube"\nchild = "gear"\n',
+        "utf-8",
+    )
+    M = pysim.crba(pysim.load_scene(path).model, np.array([0, 0, 0, 0, 0, 0, 1, 0.3]))
+    mass = 2700 * np.pi * 20e-6**2 * 5e-6
+    np.testing.assert_allclose(M[6, 6], mass * 20e-6**2 / 2, rtol=1e-12)

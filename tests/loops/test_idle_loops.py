@@ -15,7 +15,16 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.loops import actuation_map, constraints, loop_wrenches, mobility, project
+from pysim.joints import Joint, Pose, joint, real
+from pysim.loops import (
+    actuation_map,
+    constrained_aba,
+    constrained_aba_derivatives,
+    constraints,
+    loop_wrenches,
+    mobility,
+    project,
+)
 
 MASS = 10.0  # [kg] of the bar
 
@@ -171,3 +180,136 @@ def test_a_wheel_that_is_held_flat_is_refused(lift: float, tmp_path: Path) -> No
     told = "lies flat on its plane; turn its axis" if lift == 0 else "is open by 0.5"
     with pytest.raises(pysim.ModelError, match=told):
         pysim.load_scene(path)
+
+
+DOOR = """
+name = "door"
+[[body]]
+name = "door"
+mass = 20
+com = [0.4, 0.1, 1.0]
+inertia = {{ xx = 2, yy = 3, zz = 1 }}
+[[joint]]
+name = "lower"
+type = "{lower}"
+child = "door"
+at = {{ {turn} }}
+axis = {axis}
+start = {{ q = 0.3, v = 0.5 }}
+[simulation]
+duration = 0.3
+"""
+UPPER = """
+[[loop]]
+name = "upper"
+type = "{upper}"
+b = "door"
+at_a = {{ {turn} }}
+axis = {axis}
+"""
+
+
+@joint("idle_hinge")
+class Hinge(Joint):
+    """Turns about z."""
+
+    coordinates = real("angle")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.angle)
+
+
+BESIDE = """
+[[body]]
+name = "beside"
+mass = 1
+com = [0, 0, -0.3]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "beside"
+type = "idle_hinge"
+child = "beside"
+"""
+TURNS = ["xyz = [0, 0, 0]", "rpy = [0.1, 0.2, 0.3]", "xyz = [3, -2, 1], rpy = [0.7, -1.1, 2]"]
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize(
+    ("lower", "upper", "axis", "plugin"),
+    [
+        ("revolute", "revolute", [0, 0, 1], False),
+        ("revolute", "revolute", [1, 1, 0], False),
+        ("revolute", "cylindrical", [1, 2, 3], False),
+        ("prismatic", "prismatic", [1, 1, 0], False),
+        ("revolute", "planar", [0, 0, 1], False),
+        ("revolute", "revolute", [1, 1, 0], True),
+        ("idle_hinge", "revolute", [0, 0, 1], True),
+    ],
+)
+def test_a_loop_that_repeats_its_joint_changes_nothing_however_it_is_turned(
+    lower: str, upper: str, axis: list[int], plugin: bool, turn: str, tmp_path: Path
+) -> None:
+    """A door on two hinges of one axis; nothing in the file is live, which rounding could be measured by."""
+    names = {"lower": lower, "upper": upper, "axis": axis, "turn": turn}
+    tree = DOOR.format(**names)
+    tree = tree.replace("axis = [0, 0, 1]\n", "") + BESIDE * (plugin and lower != "idle_hinge")
+    loop = UPPER.format(**names)
+    if upper == "planar":
+        loop = loop.replace("axis = [0, 0, 1]\n", "")
+    runs = []
+    for text in (tree + loop, tree):
+        (tmp_path / "s.toml").write_text(text, "utf-8")
+        scene = pysim.load_scene(tmp_path / "s.toml")
+        assert mobility(scene.model, scene.state.q).degrees == scene.model.nv
+        runs.append(pysim.simulate(scene))
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(runs[0].v, runs[1].v, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(runs[0].loop_wrenches, 0)
+    assert np.ptp(runs[0].energy) < 1e-8 * max(1.0, np.abs(runs[0].energy).max())
+
+
+LOCK = """
+[[body]]
+name = "arm"
+mass = 1
+com = [0.3, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "arm"
+[[loop]]
+name = "lock"
+b = "arm"
+"""
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        'type = "ball"\nat_a = { xyz = [0.5, 0, 0] }\nat_b = { xyz = [0.5, 0, 0] }',
+        'type = "ball"\nat_a.xyz = [0.5, 0, 0]\nat_b = { xyz = [0.5, 0, 0], rpy = [0.3, 0.2, 0.5] }',
+        'type = "revolute"\naxis = [1, 1, 0]\nat_a.xyz = [0.5, 0.2, 0]\nat_b.xyz = [0.5, 0.2, 0]',
+        'type = "weld"\nat_a.xyz = [0.5, 0.2, 0]\nat_b.xyz = [0.5, 0.2, 0]',
+    ],
+)
+def test_what_is_held_fast_does_not_move_and_has_derivatives_of_zero(
+    loop: str, tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text(LOCK + loop, "utf-8")
+    scene = pysim.load_scene(tmp_path / "s.toml")
+    q, v, tau = scene.state.q, scene.state.v, np.ones(1)
+    assert mobility(scene.model, q).degrees == 0
+    np.testing.assert_allclose(constrained_aba(scene.model, q, v, tau), 0, atol=1e-12)
+    for slope in constrained_aba_derivatives(scene.model, q, v, tau):
+        np.testing.assert_allclose(slope, 0, atol=1e-12)
+
+
+def test_a_loop_that_cannot_close_to_second_order_is_refused(tmp_path: Path) -> None:
+    """A sleeve along the tangent of a circle: it holds at one angle, to first order nothing there."""
+    sleeve = (
+        'type = "cylindrical"\naxis = [0, 1, 0]\nat_a.xyz = [0.5, 0, 0]\nat_b.xyz = [0.5, 0, 0]'
+    )
+    (tmp_path / "s.toml").write_text(LOCK.replace("lock", "sleeve") + sleeve, "utf-8")
+    with pytest.raises(pysim.ModelError, match="in a direction in which its bodies cannot move"):
+        pysim.load_scene(tmp_path / "s.toml")

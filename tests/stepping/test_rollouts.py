@@ -18,9 +18,11 @@ import pysim
 from pysim import _engine
 from pysim.compile import compile_model
 from pysim.errors import SimulationError
+from pysim.inertia import theta_from_com
+from pysim.scene.spec import BodySpec, ModelSpec
 from tests.oracles import stepping
 from tests.oracles import tree as oracle
-from tests.oracles.mechanisms import random_tree
+from tests.oracles.mechanisms import make_joint, random_tree
 
 SCHEMES = {"semi_implicit": stepping.semi_implicit, "rk4": stepping.rk4}
 STEP = 2e-3  # [s]
@@ -29,6 +31,13 @@ STEP = 2e-3  # [s]
 def starts(model, rng, n, dtype=np.float64):
     q = np.array([model.random_configuration(rng) for _ in range(n)])
     return q.astype(dtype), rng.normal(size=(n, model.nv)).astype(dtype)
+
+
+def slide_of(mass):
+    """A body on a rail, without gravity."""
+    theta = theta_from_com(mass, np.zeros(3), np.eye(3))
+    rail = make_joint("rail", "prismatic", "world", "body", axis=(1, 0, 0))
+    return ModelSpec("slide", np.zeros(3), (BodySpec("body", theta),), (rail,))
 
 
 @pytest.fixture
@@ -222,7 +231,7 @@ import signal, time
 import numpy as np
 import pysim
 from pysim.compile import compile_model
-from tests.oracles.mechanisms import random_tree
+from tests.oracles.mechanisms import make_joint, random_tree
 
 model = compile_model(random_tree(np.random.default_rng(0)))
 q0, v0 = np.tile(model.neutral(), (64, 1)), np.zeros((64, model.nv))
@@ -245,3 +254,56 @@ except KeyboardInterrupt:
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(root), *sys.path])},
     )
     assert done.stdout.split() == ["heard", "True"]
+
+
+def forces_that_jump(rng, worlds, steps, nv):
+    """Forces held for some steps, then others; those of world 0 never change."""
+    held = rng.normal(size=(worlds, -(-steps // 7), nv))
+    held[0] = held[0, :1]
+    return np.repeat(held, 7, axis=1)[:, :steps]
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("scheme", _engine.integrators())
+def test_a_free_mass_gets_the_impulse_of_forces_that_jump(scheme, radius):
+    """h Σ u / m by hand, for pulses in any step and steps on and off."""
+    model = compile_model(slide_of(2.0))
+    controls = np.zeros((4, 30, 1))
+    controls[0, 0], controls[1, 11], controls[2, 9:], controls[3, :25] = 3, 3, 3, 3
+    _, v = pysim.rollout(
+        model, np.zeros((4, 1)), np.zeros((4, 1)), controls, STEP, scheme, spectral_radius=radius
+    )
+    impulse = STEP * np.cumsum(controls[..., 0], axis=1)
+    np.testing.assert_allclose(v[:, 1:, 0], impulse / 2.0, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["robot_arm", "four_bar"])
+def test_generalized_alpha_is_of_order_two_under_forces_that_jump(name, rng):
+    """Oracle: rk4 at a tenth of the step."""
+    scene = pysim.load_scene(Path(__file__).parents[2] / "scenes" / f"{name}.toml")
+    model, state = scene.model, scene.state
+    forces = forces_that_jump(rng, 2, 28, model.nv)[1]
+    errors = []
+    for halving in range(3):
+        cut, step = 2**halving, 4e-3 / 2**halving
+        ends = [
+            pysim.rollout(
+                model, state.q, state.v, np.repeat(forces, n * cut, axis=0), step / n, scheme
+            )[0][-1]
+            for scheme, n in (("generalized_alpha", 1), ("rk4", 10))
+        ]
+        errors.append(np.abs(ends[0] - ends[1]).max())
+    assert np.log2(errors[0] / errors[2]) / 2 > 1.8
+
+
+@pytest.mark.parametrize("name", ["robot_arm", "slider_crank"])
+def test_worlds_whose_forces_jump_and_those_whose_do_not_get_their_own_bits(name, rng, isa):
+    scene = pysim.load_scene(Path(__file__).parents[2] / "scenes" / f"{name}.toml")
+    model, state = scene.model, scene.state
+    controls = 0.1 * forces_that_jump(rng, 9, 40, model.nv)
+    start = (np.tile(state.q, (9, 1)), np.tile(state.v, (9, 1)))
+    q, v = pysim.rollout(model, *start, controls, 1e-3, "generalized_alpha", threads=2)
+    for k in range(9):
+        alone = pysim.rollout(model, state.q, state.v, controls[k], 1e-3, "generalized_alpha")
+        np.testing.assert_array_equal(alone[0], q[k])
+        np.testing.assert_array_equal(alone[1], v[k])
