@@ -86,7 +86,14 @@ ListOf = Annotated[list[T], Shorthand(_listed, lambda many: many["items"])]
 Numbers = ListOf[float]
 PositiveNumbers = ListOf[Positive]
 NotNegativeNumbers = ListOf[NotNegative]
-Bounds = ListOf[Annotated[float, Field(allow_inf_nan=True), AfterValidator(_not_nan)]]
+Bounds = ListOf[
+    Annotated[
+        float,
+        Field(allow_inf_nan=True),
+        AfterValidator(_not_nan),
+        WithJsonSchema({"type": ["number", "null"]}),  # JSON has no inf; editors make it null
+    ]
+]
 Tolerance = Annotated[
     dict[str, Positive], Shorthand(_of_all, lambda table: table["additionalProperties"])
 ]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -112,7 +113,7 @@ TAKEN = [
     *(BODY + JOINT + line for line in (
         "start = 0.3", "start = [0.3]", "start = { q = 0.3, v = 1 }", "start = { q = [0.3], v = [1] }",
         "rest = 0", "rest = [0.1]", "rest = { q = 0.1 }", "damping = 1", "damping = [1]",
-        "limits = { lower = -1, upper = inf }", "limits = { lower = [-1], upper = [inf] }",
+        "limits = { lower = -1, upper = inf }", "limits = { lower = [-1], upper = [inf] }", "limits = { lower = -inf, upper = 1 }",
         "friction = 1\nfriction_width = 0.1", "friction = [1]\nfriction_width = [0.1]",
     )),
     BODY + SLIDE + "start = [1, 2, 3]\narmature = [1, 0, 2]",
@@ -145,7 +146,7 @@ REFUSED = [
     'inertia = "chek"',
     '[body]\nname = "b"\nmass = 1\n' + FREE,
     *(BODY.replace("mass = 1", line) + FREE for line in (
-        'mass = "1"', "mass = true", "mass = -1", "mas = 1", "mass = 1\ncom = [0, 0]",
+        'mass = "1"', "mass = true", "mass = -1", "mass = inf", "mass = nan", "mas = 1", "mass = 1\ncom = [0, 0]",
         "mass = 1\ninertia = { xx = 1, yy = 1 }", 'mass = 1\nparameters = { a = 1 }',
     )),
     *(BODY + FREE + f"[[body.shape]]\n{shape}" for shape in (
@@ -160,7 +161,7 @@ REFUSED = [
     *(BODY + joint + line for joint in (JOINT, PLUGIN) for line in (
         'start = "0.3"', "start = true", 'start = ["0.3"]', "start = { w = 1 }", "start = { q = {} }",
         'rest = "0"', "rest = { v = 1 }", "damping = -1", "damping = [-1]", 'damping = "1"',
-        "friction_width = 0", "limits = { lower = true }", "limits = 1", "limits = { low = 1 }",
+        "friction_width = 0", "limits = { lower = true }", "damping = inf", "limits = 1", "limits = { low = 1 }",
         "at = [0, 0, 1]", "at = { xyz = [0, 0] }", "parent = 1", 'mimic = "j"',
     )),
     *(BODY + JOINT + line for line in ("lift = 3.0", "dampin = 1", "axis = [0, 1]", 'pitch = "1"',
@@ -244,7 +245,12 @@ def schema(request: pytest.FixtureRequest) -> Any:
 
 
 def complaints(schema: Any, text: str) -> list[str]:
-    return [f"{e.json_path}: {e.message}" for e in schema.iter_errors(tomllib.loads(text))]
+    values = json.loads(json.dumps(tomllib.loads(text)), parse_constant=_no_number)
+    return [f"{e.json_path}: {e.message}" for e in schema.iter_errors(values)]
+
+
+def _no_number(_: str) -> None:
+    """JSON has neither infinity nor NaN: taplo, which editors use, makes them null."""
 
 
 def load(text: str) -> None:
@@ -279,8 +285,10 @@ def test_it_refuses_forms_that_the_loader_refuses(schema: Any, text: str) -> Non
     assert complaints(schema, text) != []
 
 
-def test_what_the_tables_take_wherever_it_is_put_the_schema_takes(schema: Any) -> None:
+@pytest.mark.slow
+def test_what_the_tables_take_wherever_it_is_put_the_schema_takes() -> None:
     """The keys of plugins are put aside for the tables, which are asked alone; most of these make no scene."""
+    schema = jsonschema.Draft202012Validator(scene_schema())
     values = tomllib.loads(RICH)
     taken = 0
     for path in _paths(values):
