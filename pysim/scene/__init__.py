@@ -101,6 +101,7 @@ def read_model(
 
 def scene_schema() -> dict[str, Any]:
     """Return the JSON Schema of scene files."""
+    from pysim.scene.schema import SceneSchema
     from pysim.scene.tables import Scene
 
-    return Scene.model_json_schema()
+    return Scene.model_json_schema(schema_generator=SceneSchema)

@@ -6,6 +6,7 @@ import re
 
 from pysim.errors import did_you_mean
 
+HEX = "#([0-9a-fA-F]{6}|[0-9a-fA-F]{8})"
 NAMED = {
     "amber": "#e8973a",
     "black": "#22262b",
@@ -38,7 +39,7 @@ def read_color(value: object) -> tuple[float, float, float, float]:
     """
     if isinstance(value, str):
         digits = NAMED.get(value, value)
-        if re.fullmatch(r"#([0-9a-fA-F]{6}|[0-9a-fA-F]{8})", digits) is None:
+        if re.fullmatch(HEX, digits) is None:
             hint = did_you_mean(value, NAMED) if value.isalpha() else '; write "#rrggbb" or a name'
             raise ValueError(f"unknown color {value!r}{hint}")
         parts = [int(digits[k : k + 2], 16) / 255 for k in range(1, len(digits), 2)]

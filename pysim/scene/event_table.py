@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from pysim.scene.keys import Name, Table, Vector3, complaint, key
+from pysim.scene.schema import with_plugin_keys
+
+_LIMITS = ("lower", "upper")
 
 
 class Plane(Table):
@@ -19,22 +22,24 @@ class Plane(Table):
 
 def _place(value: object) -> object:
     """Refuse what is neither a finite number nor the name of a limit."""
-    if value in ("lower", "upper", None):
+    if value in (*_LIMITS, None):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return value
     raise complaint(f'must be a number [m or rad], "lower" or "upper", got {value!r}')
 
 
-class Event(Table):
+class Event(Table, json_schema_extra=with_plugin_keys("type")):
     """A function of the state whose passing is looked for: of a joint, a plane, or a plugin's."""
 
     name: Name = key(..., "", "the name of the event")
     joint: Name | None = key(None, "", "the joint that is watched …")
     coordinate: int = key(0, "", "… which number of its q, from 0", ge=0)
-    at: Annotated[float | str | None, BeforeValidator(_place)] = key(
-        None, "m or rad", 'and where: a number, "lower" or "upper"'
-    )
+    at: Annotated[
+        float | str | None,
+        BeforeValidator(_place),
+        WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*_LIMITS]}]}),
+    ] = key(None, "m or rad", 'and where: a number, "lower" or "upper"')
     body: Name | None = key(None, "", "the body or frame of which a point is watched …")
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "… the point in its frame")
     plane: Plane | None = key(None, "", "and the plane it passes, { normal, offset }")

@@ -14,12 +14,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from pysim.scene.colors import read_color
+from pysim.scene.colors import HEX, NAMED, read_color
 from pysim.scene.poses import from_axis_angle, from_rpy, pose
+from pysim.scene.schema import Shorthand, demands
 
 if TYPE_CHECKING:
     from pysim.scene.poses import Array, Quaternion
@@ -43,7 +45,7 @@ def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def boxed(names: str) -> BeforeValidator:
+def boxed(names: str) -> Shorthand:
     """Accept [1, 2, 3] for { x = 1, y = 2, z = 3 }."""
 
     def opened(value: object) -> object:
@@ -53,7 +55,12 @@ def boxed(names: str) -> BeforeValidator:
             raise complaint(f"must have {len(names)} numbers [m], got {len(value)}")
         return dict(zip(names, value, strict=True))
 
-    return BeforeValidator(opened)
+    def short(table: dict[str, Any]) -> dict[str, Any]:
+        length = demands(table["properties"][names[0]])
+        count = len(names)
+        return {"type": "array", "items": length, "minItems": count, "maxItems": count}
+
+    return Shorthand(opened, short)
 
 
 def _of_all(value: object) -> object:
@@ -75,27 +82,34 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
 Vector4 = Annotated[list[float], Field(min_length=4, max_length=4)]
-Numbers = Annotated[
-    list[float], BeforeValidator(_listed, json_schema_input_type=float | list[float])
-]
-PositiveNumbers = Annotated[
-    list[Positive], BeforeValidator(_listed, json_schema_input_type=float | list[float])
-]
-NotNegativeNumbers = Annotated[
-    list[NotNegative], BeforeValidator(_listed, json_schema_input_type=float | list[float])
-]
-Bounds = Annotated[
-    list[Annotated[float, Field(allow_inf_nan=True), AfterValidator(_not_nan)]],
-    BeforeValidator(_listed, json_schema_input_type=float | list[float]),
+ListOf = Annotated[list[T], Shorthand(_listed, lambda many: many["items"])]
+Numbers = ListOf[float]
+PositiveNumbers = ListOf[Positive]
+NotNegativeNumbers = ListOf[NotNegative]
+Bounds = ListOf[
+    Annotated[
+        float,
+        Field(allow_inf_nan=True),
+        AfterValidator(_not_nan),
+        WithJsonSchema({"type": ["number", "null"]}),  # JSON has no inf; editors make it null
+    ]
 ]
 Tolerance = Annotated[
-    dict[str, Positive],
-    BeforeValidator(_of_all, json_schema_input_type=float | dict[str, float]),
+    dict[str, Positive], Shorthand(_of_all, lambda table: table["additionalProperties"])
 ]
-ListOf = Annotated[list[T], BeforeValidator(_listed)]
+_PART = {"type": "number", "minimum": 0, "maximum": 1}
 Rgba = Annotated[
     tuple[float, float, float, float],
-    BeforeValidator(read_color, json_schema_input_type=str | list[float]),
+    BeforeValidator(read_color),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [*NAMED]},
+                {"type": "string", "pattern": f"^{HEX}$"},
+                {"type": "array", "items": _PART, "minItems": 3, "maxItems": 4},
+            ]
+        }
+    ),
 ]
 
 
@@ -173,5 +187,6 @@ class Start(Configuration):
     v: Numbers | None = key(None, "m/s or rad/s", "velocities in the order of the joint type")
 
 
-AnyStart = Annotated[Start, BeforeValidator(_as_q)]
-AnyConfiguration = Annotated[Configuration, BeforeValidator(_as_q)]
+_AS_Q = Shorthand(_as_q, lambda table: demands(table["properties"]["q"]))
+AnyStart = Annotated[Start, _AS_Q]
+AnyConfiguration = Annotated[Configuration, _AS_Q]

@@ -9,6 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from pysim.integrators import BUILTIN as INTEGRATORS
+from pysim.joints import BUILTIN as JOINTS
+from pysim.joints.definition import SCENE_KEYS
 from pysim.scene.event_table import Event
 from pysim.scene.keys import (
     AnyConfiguration,
@@ -31,6 +34,7 @@ from pysim.scene.keys import (
     key,
 )
 from pysim.scene.possible import InertiaRule
+from pysim.scene.schema import with_plugin_keys
 from pysim.scene.tie_tables import Assembly, Coupling, Force, Loop
 
 # Shapes and bodies -------------------------------------------------------------------------------
@@ -184,7 +188,7 @@ class Mimic(Table):
     offset: float = key(0.0, "m or rad", "offset")
 
 
-class Joint(Passive):
+class Joint(Passive, json_schema_extra=with_plugin_keys("type", JOINTS, SCENE_KEYS)):
     """A joint and the body it moves."""
 
     name: Name = key(..., "", "the name of the joint")
@@ -253,7 +257,7 @@ class Model(Table):
 # The scene ---------------------------------------------------------------------------------------
 
 
-class Simulation(Table):
+class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRATORS)):
     """How to run."""
 
     duration: Positive = key(10.0, "s", "simulated time")

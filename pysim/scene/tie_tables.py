@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pysim.joints import BUILTIN
+from pysim.joints.closing import HELD
+from pysim.joints.definition import SCENE_KEYS
 from pysim.scene.keys import (
     AnyConfiguration,
     Name,
@@ -14,9 +17,12 @@ from pysim.scene.keys import (
     Vector3,
     key,
 )
+from pysim.scene.schema import with_plugin_keys
+
+_PLUGIN_KEYS = with_plugin_keys("type", ["weld", *HELD, *BUILTIN], SCENE_KEYS)
 
 
-class Loop(Table):
+class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
     """A joint that closes a loop: frame A on body a and frame B on body b move as it lets them."""
 
     name: Name = key(..., "", "the name of the loop")

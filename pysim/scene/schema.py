@@ -1,0 +1,91 @@
+"""The JSON Schema of scene files, made of their tables: what a file may say before shorthands are opened.
+
+Keywords are those of draft 7 too, which most editors read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import no_info_before_validator_function
+
+from pysim.scene.plugins import PARAMETERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from pydantic_core.core_schema import CoreSchema, NullableSchema, WithDefaultSchema
+
+    Schema = dict[str, Any]
+
+_TOLD = ("title", "description", "unit", "default")
+
+
+@dataclass(frozen=True)
+class Shorthand:
+    """A short way of writing a value: what opens it, and its schema, made of the schema of the long way."""
+
+    opened: Callable[[object], object]
+    short: Callable[[Schema], Schema]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return no_info_before_validator_function(self.opened, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> Schema:
+        long = handler(core)
+        return {"anyOf": [self.short(handler.resolve_ref_schema(long)), long]}
+
+
+def demands(schema: Schema) -> Schema:
+    """Return what a key's schema asks of its value, without what it tells of the key."""
+    return {word: value for word, value in schema.items() if word not in _TOLD}
+
+
+def with_plugin_keys(
+    word: str, built_in: Collection[str] = (), reserved: Collection[str] | None = None
+) -> Callable[[Schema], None]:
+    """Let a table have keys of the plugin that its key `word` names; without one it knows all its keys.
+
+    Args:
+        word: the key.
+        built_in: what it may say that is no plugin.
+        reserved: keys that no plugin has for something else; by default all of the table.
+    """
+
+    def opened(schema: Schema) -> None:
+        keys = schema["properties"]
+        del keys[PARAMETERS], schema["additionalProperties"]
+        shared = [name for name in keys if reserved is not None and name not in reserved]
+        schema["if"] = {"properties": {word: {"enum": [*built_in]} if built_in else False}}
+        schema["then"] = {
+            "propertyNames": {"enum": [*keys]},
+            "properties": {name: demands(keys[name]) for name in shared},
+        }
+        keys |= {name: {w: keys[name][w] for w in _TOLD if w in keys[name]} for name in shared}
+
+    return opened
+
+
+class SceneSchema(GenerateJsonSchema):
+    """TOML has no null: a key that may be None may be left out."""
+
+    def nullable_schema(self, schema: NullableSchema) -> Schema:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: WithDefaultSchema) -> Schema:
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def encode_default(self, dft: object) -> object:
+        """Return a default as a file would write it."""
+        if isinstance(dft, BaseModel):
+            return dft.model_dump(exclude_unset=True)
+        return super().encode_default(dft)
