@@ -96,10 +96,21 @@ def rnea(
     out: Array | None = None,
 ) -> Array: ...
 def nonlinear_effects(
-    model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+    out: Array | None = None,
 ) -> Array: ...
 def generalized_gravity(
-    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+    model: Model,
+    q: ArrayLike,
+    *,
+    threads: int = 1,
+    passive: bool = False,
+    out: Array | None = None,
 ) -> Array: ...
 def aba(
     model: Model,
@@ -217,6 +228,7 @@ def rollout(
     integrator: str,
     spectral_radius: float,
     threads: int,
+    loop_q: Array | None,
     out_q: Array | None,
     out_v: Array | None,
 ) -> tuple[Array, Array]: ...

@@ -149,11 +149,12 @@ def _actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:
 
 def load_model(
     path: str | PathLike[str],
-    *,
     free_base: bool = False,
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
+    *,
     inertia: InertiaRule = "check",
+    allow_code: bool = False,
 ) -> Model:
     """Read a mechanism from a `.urdf` or `.toml` file and freeze it.
 
@@ -164,6 +165,7 @@ def load_model(
         package_dirs: where `package://` is looked up first.
         inertia: "check" tells of a robot's link whose inertia no body has, and refuses a scene's; "strict" refuses
             both; "nearest" takes the closest body and logs it.
+        allow_code: whether a scene may name programs to run, as files of joint plugins are.
 
     Raises:
         SceneError: the file cannot be read; the text says where, what and what to do.
@@ -173,6 +175,11 @@ def load_model(
 
     return compile_model(
         read_model(
-            path, free_base=free_base, mimic=mimic, package_dirs=package_dirs, inertia=inertia
+            path,
+            free_base=free_base,
+            mimic=mimic,
+            package_dirs=package_dirs,
+            inertia=inertia,
+            allow_code=allow_code,
         )
     )

@@ -252,21 +252,21 @@ class Model(_engine.Model):
         return np.concatenate(rows, axis=1)
 
     def integrate(
-        self, q: ArrayLike, dq: ArrayLike, threads: int = 1, *, out: Array | None = None
+        self, q: ArrayLike, dv: ArrayLike, threads: int = 1, *, out: Array | None = None
     ) -> Array:
-        """Return q ⊕ dq (…, nq): q moved along the tangent vector dq (…, nv) of the child frames.
+        """Return q ⊕ dv (…, nq): q moved along the tangent vector dv (…, nv) of the child frames.
 
-        Real coordinates are added to; a ball is R exp(dq×), a free joint X exp([dq]).
+        Real coordinates are added to; a ball is R exp(dv×), a free joint X exp([dv]).
 
         Raises:
             ValueError: a wrong shape or dtype, a NaN, a quaternion that is not unit, named.
         """
-        return _engine.integrate(self, q, dq, threads=threads, out=out)
+        return _engine.integrate(self, q, dv, threads=threads, out=out)
 
     def difference(
         self, q0: ArrayLike, q1: ArrayLike, threads: int = 1, *, out: Array | None = None
     ) -> Array:
-        """Return dq (…, nv) with q0 ⊕ dq = q1, the shorter way round; the inverse of `integrate`."""
+        """Return dv (…, nv) with q0 ⊕ dv = q1, the shorter way round; the inverse of `integrate`."""
         return _engine.difference(self, q0, q1, threads=threads, out=out)
 
     def with_parameters(self, theta: ArrayLike) -> Model:
@@ -278,13 +278,13 @@ class Model(_engine.Model):
         )
         return self._changed(bodies=bodies)
 
-    def with_gravity(self, gravity: ArrayLike) -> Model:
-        """Return a copy in another uniform gravity (3,) [m/s²]."""
-        return self._changed(gravity=_finite(gravity, "gravity", (3,)))
+    def with_gravity(self, g: ArrayLike) -> Model:
+        """Return a copy in another uniform gravity g (3,) [m/s²]."""
+        return self._changed(gravity=_finite(g, "gravity", (3,)))
 
-    def with_armature(self, armature: ArrayLike) -> Model:
-        """Return a copy with the rotor inertias (nv,) [kg or kg·m²]; joints that follow others keep theirs."""
-        values = _finite(armature, "armature", (self.nv,))
+    def with_armature(self, a: ArrayLike) -> Model:
+        """Return a copy with the rotor inertias a (nv,) [kg or kg·m²]; joints that follow others keep theirs."""
+        values = _finite(a, "armature", (self.nv,))
         if (values < 0).any():
             raise ModelError("armature", f"must not be negative [kg or kg·m²], got {values.min()}")
         joints, descriptions = [], []

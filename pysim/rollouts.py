@@ -40,6 +40,7 @@ def rollout(
     steps: int | None = None,
     every: int = 1,
     spectral_radius: float = 0.9,
+    loop_q: Array | None = None,
     out: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array]:
     """Return the trajectories (q, v) of many worlds under given forces.
@@ -64,6 +65,9 @@ def rollout(
         steps: number of steps; needed where there are no controls.
         every: steps from one row to the next; it divides `steps`.
         spectral_radius: of `generalized_alpha`, from 0 to 1: what a step leaves of the fastest motion.
+        loop_q: coordinates of the joints that close loops (batch, loop_nq), or (loop_nq,): where they are sought first,
+            as `scene.state.loop_q` has them; when the call returns, those of the end. A run goes on from its last row
+            with them where a plugin, or a screw that has turned, closes a loop.
         out: arrays for q and v, C-contiguous, filled and returned.
 
     Returns:
@@ -101,6 +105,7 @@ def rollout(
         integrator,
         spectral_radius,
         threads,
+        loop_q,
         out_q,
         out_v,
     )

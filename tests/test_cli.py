@@ -197,7 +197,8 @@ def test_debug_shows_the_traceback(here: Path) -> None:
     assert plain.stderr == "error: nothing.toml: no such file; did you mean 'stone.toml'?\n"
     command.append("--debug")
     debug = subprocess.run(command, check=False, capture_output=True, text=True, cwd=here)
-    assert debug.returncode == 1
+    assert debug.returncode == 2
+    assert debug.stderr.endswith(plain.stderr)
     assert "Traceback (most recent call last):" in debug.stderr
 
 

@@ -51,17 +51,21 @@ Raises:
     ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)",
     true};
 
-constexpr Signature nonlinear_effects = {
-    "nonlinear_effects",
-    {"q", "v"},
-    2,
-    "Return h(q, v) = C(q, v) v + g(q) (…, nv) [N or N·m], the torque of zero acceleration."};
+constexpr Signature nonlinear_effects = {"nonlinear_effects",
+                                         {"q", "v"},
+                                         2,
+                                         "Return h(q, v) = C(q, v) v + g(q) (…, nv) [N or N·m], the torque "
+                                         "of zero acceleration; with `passive` less the "
+                                         "joints' own forces, as of `rnea`.",
+                                         true};
 
-constexpr Signature generalized_gravity = {
-    "generalized_gravity",
-    {"q"},
-    1,
-    "Return g(q) (…, nv) [N or N·m], the torque that holds the mechanism still."};
+constexpr Signature generalized_gravity = {"generalized_gravity",
+                                           {"q"},
+                                           1,
+                                           "Return g(q) (…, nv) [N or N·m], the torque that holds the "
+                                           "mechanism still; with `passive` less the joints' own "
+                                           "forces at rest, as of `rnea`.",
+                                           true};
 
 // ------------------------------------------------------------------------------------------ forward dynamics
 

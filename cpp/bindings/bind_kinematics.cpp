@@ -100,7 +100,7 @@ constexpr Signature elastic_energy = {
 template <class Real>
 py::object moved(const Arguments& given) {
   Call<Real> call(*given.model, given.array[0]);
-  call.set_x(given.array[1], "dq", given.model->nv());
+  call.set_x(given.array[1], "dv", given.model->nv());
   return call.run(PYSIM_KERNELS(integrate).of<Real>(), {given.model->nq()}, given.threads, given.out);
 }
 
@@ -108,7 +108,7 @@ py::object moved_of(const Arguments& given) {
   return PYSIM_IN_PRECISION(moved, given);
 }
 
-constexpr Signature integrate = {"integrate", {"q", "dq"}, 2, "pysim.Model.integrate."};
+constexpr Signature integrate = {"integrate", {"q", "dv"}, 2, "pysim.Model.integrate."};
 
 template <class Real>
 py::object between(const Arguments& given) {

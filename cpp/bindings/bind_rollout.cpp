@@ -62,6 +62,25 @@ std::vector<Real> loop_starts(const Models& models) {
   return rows;
 }
 
+/// The caller's own of them, which move along in place.
+template <class Real>
+Real* given_loop_q(py::handle given, py::ssize_t count) {
+  using Array = py::array_t<Real, py::array::c_style>;
+  if (!py::isinstance<Array>(given)) {
+    throw std::invalid_argument("loop_q must be a C-contiguous array of the precision of q0");
+  }
+  auto array = py::reinterpret_borrow<Array>(given);
+  if (array.size() != count || !array.writeable()) {
+    throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(count) +
+                                " numbers, those of every world");
+  }
+  Real* const numbers = array.mutable_data();
+  if (!std::all_of(numbers, numbers + count, [](Real x) { return std::isfinite(x); })) {
+    throw std::invalid_argument("loop_q must be finite, got nan or inf");
+  }
+  return numbers;
+}
+
 /// Runs the rows in pieces of about a twentieth of a second, so that Ctrl-C is heard. Any pieces give the
 /// same bits.
 template <class Real>
@@ -94,6 +113,7 @@ py::tuple rollout(const Models& models,
                   py::handle v0,
                   py::handle controls,
                   const Plan& plan,
+                  py::handle loop_q,
                   py::handle out_q,
                   py::handle out_v) {
   check(models, plan);
@@ -121,8 +141,10 @@ py::tuple rollout(const Models& models,
   std::vector<Real> memory(static_cast<std::size_t>(
       call.leading().states * engine::memory_numbers(plan.integrator, model.nv(), model.rows())));
   call.batch().memory = memory.empty() ? nullptr : memory.data();
-  std::vector<Real> loop_q = is_one(models) ? call.loop_start() : loop_starts<Real>(models);
-  call.batch().loop_q = call.batch().out_loop_q = loop_q.data();
+  std::vector<Real> own_loop_q = is_one(models) ? call.loop_start() : loop_starts<Real>(models);
+  call.batch().loop_q = call.batch().out_loop_q =
+      is_given(loop_q) ? given_loop_q<Real>(loop_q, call.leading().states * model.loop_nq())
+                       : own_loop_q.data();
   run_in_pieces(call, models, request, plan.threads);
   return py::make_tuple(q, v);
 }
@@ -142,12 +164,13 @@ void bind_rollout(py::module_& m) {
          const std::string& integrator,
          double spectral_radius,
          int threads,
+         py::handle loop_q,
          py::handle out_q,
          py::handle out_v) {
         const Plan plan = {
             step, steps, every, integrator_named(integrator), checked_radius(spectral_radius), threads};
-        return is_single(q0) ? rollout<float>(models, q0, v0, controls, plan, out_q, out_v)
-                             : rollout<double>(models, q0, v0, controls, plan, out_q, out_v);
+        return is_single(q0) ? rollout<float>(models, q0, v0, controls, plan, loop_q, out_q, out_v)
+                             : rollout<double>(models, q0, v0, controls, plan, loop_q, out_q, out_v);
       },
       "models"_a,
       "q0"_a,
@@ -159,6 +182,7 @@ void bind_rollout(py::module_& m) {
       "integrator"_a,
       "spectral_radius"_a,
       "threads"_a,
+      "loop_q"_a,
       "out_q"_a,
       "out_v"_a);
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,9 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `pysim joints | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001, the last one to be told
         if debug:
-            raise
+            traceback.print_exception(error)
         return _explain(error)
 
 

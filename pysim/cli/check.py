@@ -128,7 +128,10 @@ def say_settings(scene: Scene) -> None:
     say()
     for actuator in scene.spec.actuators:
         sine = f"{actuator.offset:g} + {actuator.amplitude:g} sin({actuator.frequency:g} t"
-        say(f"  actuator    {actuator.joint}: {sine} + {actuator.phase:g})")
+        joint = next(joint for joint in scene.model.joints if joint.name == actuator.joint)
+        names = find_joint(joint.type).v_names
+        driven = actuator.joint + (f".{names[actuator.coordinate]}" if len(names) > 1 else "")
+        say(f"  actuator    {driven}: {sine} + {actuator.phase:g})")
     for event in scene.spec.events:
         what = event.joint or event.body or event.type
         stops = ", stops the run" if event.stop else ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import IdentificationError
+from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify.differentiate import differentiated
+from pysim.joints import find_joint
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -89,7 +91,24 @@ def make_samples(
         rows = slice(start, len(time) - start)
         arrays = {key: values[rows] for key, values in arrays.items()} | filtered
         time, first_row = time[rows], first_row + start
+    _tell_of_stops(model, arrays["q"], source)
     return Samples(time, **arrays, source=source, first_row=first_row)
+
+
+def _tell_of_stops(model: Model, q: Array, source: str) -> None:
+    """Warn of samples that press on a stop: what it gives them is the drawing's, and taken for measured."""
+    for joint, at in zip(model.joints, model.q_offsets, strict=True):
+        at_q, at_v = find_joint(joint.type).real_coordinates
+        if at < 0 or not at_q:
+            continue
+        own = q[:, [at + i for i in at_q]]
+        beyond = ((own < joint.lower[at_v]) | (own > joint.upper[at_v])).any(axis=1)
+        if not beyond.any():
+            continue
+        what = f"{beyond.sum()} of {len(q)} samples lie on a stop of joint {joint.name!r}"
+        why = "its force is the scene's, by default made from the masses that are sought"
+        remedy = "give its stiffness and damping as measured, or leave these samples out"
+        warnings.warn(f"{source}: {what}; {why}: {remedy}", PysimWarning, stacklevel=4)
 
 
 def _checked(

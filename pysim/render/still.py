@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pysim.errors import TrajectoryError
 from pysim.render.options import render_options
 from pysim.render.output import replacing
 from pysim.render.player import Player
@@ -33,7 +34,16 @@ def still(
     """Draw the trajectory at `time` [s] (None: its end), write `path` and return the pixels.
 
     Options are those of `RenderOptions`. The pixels are (height, width, 3).
+
+    Raises:
+        TrajectoryError: the run has no such time.
     """
+    if time is not None and len(trajectory):
+        first, last = trajectory.t[[0, -1]]
+        slack = 1e-9 * (last - first)
+        if not first - slack <= time <= last + slack:
+            problem = f"has no t = {time:g} s; give a time from {first:g} to {last:g} s"
+            raise TrajectoryError(trajectory.source, problem)
     return draw(trajectory, path, render_options(trajectory, **options), time)
 
 

@@ -58,6 +58,7 @@ def read_model(
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
     inertia: InertiaRule = "check",
+    allow_code: bool = False,
 ) -> ModelSpec:
     """Return the mechanism of a `.urdf` or `.toml` file.
 
@@ -68,6 +69,7 @@ def read_model(
         package_dirs: where `package://` is looked up first.
         inertia: "check" tells of a robot's link whose inertia no body has, and refuses a scene's; "strict" refuses
             both; "nearest" takes the closest body and logs it.
+        allow_code: whether a scene may name programs to run.
 
     Raises:
         SceneError: the file cannot be read.
@@ -93,7 +95,13 @@ def read_model(
         if free_base:
             problem = 'free_base is for URDF; in a scene give the body a joint of type "free"'
             raise SceneError(str(path), problem)
-        return read_mechanism(Path(path), mimic=mimic, package_dirs=package_dirs, inertia=inertia)
+        return read_mechanism(
+            Path(path),
+            mimic=mimic,
+            package_dirs=package_dirs,
+            inertia=inertia,
+            allow_code=allow_code,
+        )
     if suffix == ".xml":
         raise SceneError(str(path), "MJCF is not read yet; convert the model to .urdf or .toml")
     raise SceneError(str(path), f"unknown kind of file {suffix!r}; pysim reads .urdf and .toml")

@@ -141,10 +141,11 @@ def read_mechanism(
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
     inertia: InertiaRule = "check",
+    allow_code: bool = False,
 ) -> ModelSpec:
     """Return the mechanism of a scene file; a rule for its inertias goes before the file's own."""
     overrides = {} if inertia == "check" else {"inertia": inertia}
-    model = read_toml(path, overrides, package_dirs=package_dirs).model
+    model = read_toml(path, overrides, allow_code=allow_code, package_dirs=package_dirs).model
     if mimic:
         return model
     return replace(model, joints=tuple(replace(joint, mimic=None) for joint in model.joints))

@@ -141,3 +141,15 @@ def test_a_scene_for_a_model_is_told_which_to_give(call):
         lambda: call(scene, scene.state.q),
         "model must be a pysim.Model, got Scene; give .model of it",
     )
+
+
+def test_what_holds_a_mechanism_may_leave_its_own_forces_out(rng):
+    model = compile_model(random_tree(rng, passive=True))
+    q, v = model.random_configuration(rng), rng.normal(size=model.nv)
+    h, g = pysim.nonlinear_effects(model, q, v), pysim.generalized_gravity(model, q)
+    at_rest = pysim.passive_forces(model, q, 0 * v)
+    np.testing.assert_allclose(
+        pysim.nonlinear_effects(model, q, v, passive=True), h - pysim.passive_forces(model, q, v)
+    )
+    np.testing.assert_allclose(pysim.generalized_gravity(model, q, passive=True), g - at_rest)
+    assert np.abs(at_rest).max() > 0

@@ -5,14 +5,17 @@ Every refusal names file, row and column and says what to do; the texts are held
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pysim
-from pysim.errors import IdentificationError
+from pysim.compile import compile_model
+from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify import differentiated, make_samples, read_run, read_samples
+from pysim.scene.spec import ModelSpec
 
 ARM = """
 [[body]]
@@ -229,3 +232,19 @@ def test_wrong_shapes_are_refused(arm: pysim.Scene) -> None:
         IdentificationError, match=r"^samples: row 3: column 't' must be finite; leave the row out$"
     ):
         make_samples(arm.model, [0, 1, 2, np.inf], np.zeros((4, 2)), np.zeros((4, 2)))
+
+
+def test_samples_on_a_stop_are_told_of(arm: pysim.Scene) -> None:
+    t, zeros = np.linspace(0, 1, 5), np.zeros((5, 2))
+    limited = compile_model(with_limits(arm.model.spec, lower=-0.5, upper=0.4))
+    q = zeros + np.array([[0.0], [0.3], [0.41], [-0.6], [0.1]])
+    with pytest.warns(PysimWarning, match="2 of 5 samples lie on a stop of joint 'shoulder'; its"):
+        make_samples(limited, t, q, zeros, zeros, zeros)
+    make_samples(arm.model, t, q, zeros, zeros, zeros)
+
+
+def with_limits(spec: ModelSpec, lower: float, upper: float) -> ModelSpec:
+    """The same with limits at its first joint."""
+    first, *others = spec.joints
+    bounded = replace(first, lower=np.array([lower]), upper=np.array([upper]))
+    return replace(spec, joints=(bounded, *others))

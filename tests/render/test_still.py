@@ -217,3 +217,9 @@ def test_drawing_without_a_display_says_nothing_on_the_terminal(tmp_path: Path) 
         command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("time", [-0.1, 99.0, float("nan")])
+def test_a_time_that_the_run_has_not_is_refused(time):
+    with pytest.raises(TrajectoryError, match=r"has no t = .*; give a time from 0 to "):
+        still(cart(), time=time, **SMALL)

@@ -19,6 +19,7 @@ from pysim import _engine
 from pysim.compile import compile_model
 from pysim.errors import SimulationError
 from pysim.inertia import theta_from_com
+from pysim.joints import Joint, Pose, joint, real
 from pysim.scene.spec import BodySpec, ModelSpec
 from tests.oracles import stepping
 from tests.oracles import tree as oracle
@@ -307,3 +308,73 @@ def test_worlds_whose_forces_jump_and_those_whose_do_not_get_their_own_bits(name
         alone = pysim.rollout(model, state.q, state.v, controls[k], 1e-3, "generalized_alpha")
         np.testing.assert_array_equal(alone[0], q[k])
         np.testing.assert_array_equal(alone[1], v[k])
+
+
+@joint("rollouts_rolling")
+class Rolling(Joint):
+    """A cylinder rolls round a fixed one, both along y."""
+
+    fixed: float  # [m]
+    moving: float  # [m]
+    coordinates = real("centres")
+
+    def placement(self, q):
+        roll = Pose.rotate_y(self.fixed / self.moving * q.centres)
+        return Pose.rotate_y(q.centres) @ Pose.translate(0, 0, self.fixed + self.moving) @ roll
+
+
+ROLLING = """
+gravity = [0, 0, -3.0]
+[[body]]
+name = "a"
+mass = 1
+com = [0.1, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "c"
+type = "planar"
+at = { rpy = [-1.5707963267948966, 0, 0] }
+child = "a"
+start = { q = [0.0, -0.5, 0.0], v = [2.5, 0.0, 12.5] }
+[[loop]]
+name = "roll"
+type = "rollouts_rolling"
+fixed = 0.3
+moving = 0.2
+b = "a"
+at_b = { rpy = [1.5707963267948966, 0, 0] }
+"""
+
+
+@pytest.mark.parametrize("scheme", ["semi_implicit", "rk4"])
+def test_a_run_goes_on_with_the_coordinates_of_its_loops(tmp_path, scheme):
+    """A wheel that has rolled round another: where its loop is sought first tells one turn from the next."""
+    (tmp_path / "s.toml").write_text(ROLLING, "utf-8")
+    scene = pysim.load_scene(tmp_path / "s.toml")
+    model, state = scene.model, scene.state
+
+    def run(q, v, steps, loop_q):
+        return pysim.rollout(model, q, v, None, 1e-3, scheme, steps=steps, loop_q=loop_q)
+
+    start = np.tile(state.q, (5, 1)), np.tile(state.v, (5, 1))
+    whole = run(*start, 3000, np.tile(state.loop_q, (5, 1)))
+    loop_q = np.tile(state.loop_q, (5, 1))
+    first = run(*start, 2000, loop_q)
+    assert np.abs(loop_q - state.loop_q).max() > 2 * np.pi
+    rest = run(first[0][:, -1], first[1][:, -1], 1000, loop_q)
+    for x, y, z in zip(whole, first, rest, strict=True):
+        np.testing.assert_array_equal(x[:, :2001], y)
+        np.testing.assert_allclose(x[:, 2000:], z, rtol=0, atol=1e-12)
+
+
+def test_coordinates_of_loops_that_cannot_be_taken_are_refused_by_name():
+    scene = pysim.load_scene(Path(__file__).parents[2] / "scenes" / "four_bar.toml")
+    q, v = scene.state.q, scene.state.v
+    wrong = {
+        "C-contiguous array of the precision of q0": scene.state.loop_q.astype(np.float32),
+        "writeable and have 1 numbers": np.zeros(2),
+        "finite": np.array([np.nan]),
+    }
+    for text, loop_q in wrong.items():
+        with pytest.raises(ValueError, match=rf"^loop_q must be .*{text}"):
+            pysim.rollout(scene.model, q, v, None, 1e-3, steps=1, loop_q=loop_q)
