@@ -50,5 +50,5 @@ def centroidal_map(
 def centroidal_map_time_derivative(
     model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
-    """Return Ȧ (…, 6, nv), the rate of the map while q moves with velocity v."""
+    """Return Ȧ (…, 6, nv), the rate of the map while q moves with velocity v [kg/s, kg·m/s, kg·m²/s]."""
     return _engine.centroidal_map_time_derivative(model, q, v, threads=threads, out=out)

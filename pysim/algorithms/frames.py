@@ -77,7 +77,7 @@ def jacobian_time_derivative(
     threads: int = 1,
     out: Array | None = None,
 ) -> Array:
-    """Return dJ/dt (…, 6, nv), the rate of the numbers `jacobian` gives while q moves with velocity v.
+    """Return dJ/dt (…, 6, nv), the rate of the numbers `jacobian` gives while q moves with velocity v [each a second].
 
     Raises:
         ModelError: the model has no such frame.
@@ -138,7 +138,7 @@ def frame_acceleration(
 def influence_coefficients(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
-    """Return the unit twist of every joint coordinate in the world (…, 6, n), about the world's origin.
+    """Return the unit twist of every joint coordinate in the world (…, 6, n), about its origin [m or 1, rad a unit of v].
 
     A hinge about k has [p × k; k], a slide along k [k; 0]. Unlike a Jacobian's, a column is one joint's alone: joints
     that follow others have columns of their own, so that n is the sum of all joints' nv (`model.tree_nv`); without
@@ -150,7 +150,7 @@ def influence_coefficients(
 def second_influence_coefficients(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
-    """Return how the unit twists turn with the coordinates (…, 6, n, n): H[:, i, k] = ∂h_i/∂q_k.
+    """Return how the unit twists turn with the coordinates (…, 6, n, n): H[:, i, k] = ∂h_i/∂q_k [h's, a unit of q].
 
     h are the columns of `influence_coefficients`, q_k is along q ⊕ dq. H_ik = h_k × h_i where joint k is that of i or
     above it, else an exact zero; a joint whose motion subspace depends on q adds its own. A body's acceleration is

@@ -33,7 +33,7 @@ def minverse(model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None 
 def coriolis_matrix(
     model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
-    """Return C(q, v) (…, nv, nv) with C v + g = `nonlinear_effects` and Ṁ − 2 C skew-symmetric.
+    """Return C(q, v) (…, nv, nv) [kg/s, kg·m/s, kg·m²/s]: C v + g = `nonlinear_effects`, Ṁ − 2 C is skew-symmetric.
 
     Echeandia and Wensing 2021, “Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
     systems”, algorithm 1. Between coordinates that move no body in common it has exact zeros.
