@@ -161,12 +161,18 @@ class Scalar:
         return UFUNCS[ufunc.__name__](*inputs)
 
     def __array_function__(self, function: Any, _types: Any, args: Any, options: Any) -> Any:
-        """Record np.where and np.clip."""
+        """Record np.where, np.clip and np.polyval."""
         if function is np.where and not options:
             return where(*args)
         if function is np.clip and not options:
             x, lower, upper = args
             return minimum(maximum(x, lower), upper)
+        if function is np.polyval and not options:
+            coefficients, x = args
+            value: Any = 0.0
+            for coefficient in coefficients:  # Horner, the highest power first
+                value = value * x + coefficient
+            return value
         raise _refuse(
             f"np.{function.__name__} is not recorded", "use NumPy's elementwise functions"
         )

@@ -28,6 +28,8 @@ CASES = {
     "minimum": lambda x: np.minimum(x, x**2),
     "maximum": lambda x: np.maximum(x, 0.2),
     "hypot": lambda x: np.hypot(x, 0.3),
+    "clip": lambda x: np.clip(x, -0.4, 0.3),
+    "polynomial": lambda x: np.polyval([2.0, -1.0, 0.0, 0.5], x),
     "where": lambda x: np.where(x > 0.1, x**3, -x),
     "division": lambda x: 1 / (3 + x),
 }
