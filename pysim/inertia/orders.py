@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from pysim.spatial.arrays import Array
 
-TO_PACKED = [0, 1, 2, 3, 4, 6, 9, 5, 8, 7]
-FROM_PACKED = [0, 1, 2, 3, 4, 7, 5, 9, 8, 6]
-_TO_KWON = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]
-_FROM_KWON = [0, 1, 2, 3, 4, 7, 5, 8, 9, 6]
-PACKED_KWON = [0, 1, 2, 3, 4, 5, 6, 7, 9, 8]  # its own inverse
+TO_PACKED = np.array([0, 1, 2, 3, 4, 6, 9, 5, 8, 7])
+FROM_PACKED = np.array([0, 1, 2, 3, 4, 7, 5, 9, 8, 6])
+_TO_KWON = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
+_FROM_KWON = np.array([0, 1, 2, 3, 4, 7, 5, 8, 9, 6])
+PACKED_KWON = np.array([0, 1, 2, 3, 4, 5, 6, 7, 9, 8])  # its own inverse
 
 
 def theta_to_packed(theta: ArrayLike) -> Array:

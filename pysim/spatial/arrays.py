@@ -32,7 +32,7 @@ def checked(
     """
     a = shaped(x, name, *rows, unit=unit, alone=alone)
     finite = np.isfinite(a)
-    if np.count_nonzero(finite) < a.size:  # the fastest of NumPy's ways to ask for all
+    if not _all(finite):
         index = _first(~finite)
         raise PysimError(name, f"must be finite, got {a[index]}{_at(index)}")
     return a
@@ -78,8 +78,11 @@ def checked_symmetric(
 ) -> Array:
     """Return a matrix (…, n, n) that errors write as `symbol`; PysimError if it is not symmetric."""
     a = checked(x, name, (n, n), unit=unit, alone=alone)
-    off = abs(a - np.swapaxes(a, -1, -2)).max(axis=(-1, -2), initial=0)
-    if (off > tolerance(a) * abs(a).max(axis=(-1, -2), initial=0)).any():
+    skew = a - np.swapaxes(a, -1, -2)
+    if not np.count_nonzero(skew):
+        return a
+    off = abs(skew).max(axis=(-1, -2))
+    if (off > tolerance(a) * abs(a).max(axis=(-1, -2))).any():
         reach = f"{symbol} − {symbol}ᵀ reaches {off.max():.3g}{unit and f' [{unit}]'}"
         raise PysimError(name, f"must be symmetric, {reach}")
     return a
@@ -216,7 +219,9 @@ def map_pairs(function: str, a: Array, b: Array, out: Array | None = None) -> Ar
         b: second argument.
         out: where the result (…, k) goes, contiguous; it may be a itself.
     """
-    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    batch, other = a.shape[:-1], b.shape[:-1]
+    if batch != other:
+        batch = np.broadcast_shapes(batch, other)
     if out is None:
         out = np.empty((*batch, _PAIR_MAPS[function][2]), np.result_type(a, b))
     rows = out.reshape(-1, out.shape[-1])
@@ -234,20 +239,26 @@ def _rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 def _check_orthonormal(R: Array, name: str) -> None:
     defect = map_rows("rotation_defect", R, 2, (7,))
-    off, mirrored = abs(defect[..., :6]).max(-1), defect[..., 6] < 0
-    worst = _worst(off, R)
-    if worst is not None:
-        raise PysimError(
-            name, f"must be a rotation, RᵀR differs from 1 by {off[worst]:.3g}{_at(worst)}"
-        )
-    if np.count_nonzero(mirrored):
-        raise PysimError(name, f"must be a rotation, got a reflection{_at(_first(mirrored))}")
+    off, determinant = abs(defect[..., :6]), defect[..., 6:]
+    orthonormal, proper = off <= tolerance(R), determinant >= 0
+    if _all(orthonormal) and _all(proper):
+        return
+    at = _first(~(orthonormal.all(-1) & proper[..., 0]))
+    problem = "got a reflection"
+    if not _all(orthonormal[at]):
+        problem = f"RᵀR differs from 1 by {off[at].max():.3g}"
+    raise PysimError(name, f"must be a rotation, {problem}{_at(at)}")
 
 
 def _worst(off: Array, a: Array) -> tuple[int, ...] | None:
     """Index of the first element that is off by more than the tolerance."""
-    wrong = ~(off <= tolerance(a))
-    return _first(wrong) if np.count_nonzero(wrong) else None
+    right = off <= tolerance(a)
+    return None if _all(right) else _first(~right)
+
+
+def _all(flags: NDArray[np.bool_]) -> bool:
+    """`flags.all()`, but faster where there are few."""
+    return int(np.count_nonzero(flags)) == flags.size
 
 
 def _first(wrong: Array) -> tuple[int, ...]:
