@@ -19,8 +19,8 @@ import numpy as np
 from pysim.errors import PysimError
 from pysim.inertia import factorisation
 from pysim.inertia.construction import Construction
-from pysim.inertia.orders import packed_to_centroidal, packed_to_kwon, packed_to_theta
-from pysim.inertia.parameters import center_of_mass, rotational_inertia
+from pysim.inertia.orders import FROM_PACKED, PACKED_KWON, shifted
+from pysim.inertia.parameters import centers, tensors
 from pysim.spatial.arrays import (
     checked,
     checked_record,
@@ -81,27 +81,27 @@ class Inertia(Construction):
     @property
     def com(self) -> Array:
         """Centre of mass (…, 3) seen from the reference point [m]; zero without mass."""
-        return center_of_mass(self.record)
+        return centers(self.record)
 
     @property
     def theta(self) -> Array:
         """θ (…, 10), the parameters in pysim's public order."""
-        return packed_to_theta(self.record)
+        return self.record[..., FROM_PACKED]
 
     @property
     def kwon(self) -> Array:
         """The ten numbers in Kwon's order (…, 10)."""
-        return packed_to_kwon(self.record)
+        return self.record[..., PACKED_KWON]
 
     @property
     def about_origin(self) -> Array:
         """Rotational inertia about the reference point (…, 3, 3) [kg·m²]."""
-        return rotational_inertia(self.theta)
+        return tensors(self.theta)
 
     @property
     def about_com(self) -> Array:
         """Rotational inertia about the centre of mass, on the frame's axes (…, 3, 3) [kg·m²]."""
-        return rotational_inertia(packed_to_theta(packed_to_centroidal(self.record)))
+        return tensors(shifted(self.record, -1)[..., FROM_PACKED])
 
     @property
     def matrix(self) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 from pysim.errors import PysimError
 from pysim.inertia import primitives
 from pysim.inertia.mesh import mesh_inertia
-from pysim.inertia.orders import centroidal_to_packed, kwon_to_packed, theta_to_packed
-from pysim.spatial.arrays import checked, tolerance
+from pysim.inertia.orders import kwon_to_packed, shifted, theta_to_packed
+from pysim.spatial.arrays import checked, checked_symmetric, tolerance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -28,7 +28,10 @@ class Construction:
     def __init__(self, record: ArrayLike, dtype: DTypeLike | None = None) -> None:
         """Take the engine's record (…, 10), I about the reference point."""
         numbers = checked(record, "record", (10,))
-        kind = np.dtype(numbers.dtype if dtype is None else dtype)
+        try:
+            kind = np.dtype(numbers.dtype if dtype is None else dtype)
+        except TypeError as error:
+            raise PysimError("dtype", f"must be float64 or float32, got {dtype!r}") from error
         if kind not in (np.float32, np.float64):
             raise PysimError("dtype", f"must be float64 or float32, got {kind}")
         self.record: Array = np.array(numbers, kind, order="C")
@@ -42,12 +45,12 @@ class Construction:
     @classmethod
     def from_theta(cls, theta: ArrayLike, dtype: DTypeLike | None = None) -> Self:
         """Build from θ (…, 10)."""
-        return cls(theta_to_packed(checked(theta, "theta", (10,))), dtype)
+        return cls(theta_to_packed(theta), dtype)
 
     @classmethod
     def from_kwon(cls, kwon: ArrayLike, dtype: DTypeLike | None = None) -> Self:
         """Build from numbers in Kwon's order (…, 10)."""
-        return cls(kwon_to_packed(checked(kwon, "kwon", (10,))), dtype)
+        return cls(kwon_to_packed(kwon), dtype)
 
     @classmethod
     def from_com(
@@ -55,7 +58,7 @@ class Construction:
     ) -> Self:
         """Build from the mass (…) [kg], the centre of mass (…, 3) [m] and I about it (…, 3, 3) [kg·m²]."""
         m, c = checked(mass, "mass", (), unit="kg"), checked(com, "com", (3,), unit="m")
-        return cls(centroidal_to_packed(_record(m, m[..., None] * c, inertia)), dtype)
+        return cls(shifted(_record(m, m[..., None] * c, inertia), 1), dtype)
 
     @classmethod
     def from_origin(
@@ -132,10 +135,7 @@ class Construction:
 
 def _record(mass: Array, first_moment: Array, inertia: ArrayLike) -> Array:
     """The ten numbers in the engine's order of a symmetric tensor (…, 3, 3)."""
-    I = checked(inertia, "inertia", (3, 3), unit="kg·m²")  # noqa: E741, the symbol of the formula
-    off = abs(I - np.swapaxes(I, -1, -2)).max(axis=(-1, -2), initial=0)
-    if (off > tolerance(I) * abs(I).max(axis=(-1, -2), initial=0)).any():
-        raise PysimError("inertia", f"must be symmetric, I − Iᵀ reaches {off.max():.3g} [kg·m²]")
+    I = checked_symmetric(inertia, "inertia", "I", 3, "kg·m²")  # noqa: E741, the symbol of the formula
     try:
         batch = np.broadcast_shapes(mass.shape, first_moment.shape[:-1], I.shape[:-2])
     except ValueError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
+from pysim.inertia.pseudo import matrix_of, theta_of
 from pysim.inertia.solid import require_positive_mass
 from pysim.spatial import exp, left_jacobian, log, skew
 
@@ -24,21 +24,25 @@ if TYPE_CHECKING:
 
 
 def from_eigen(psi: ArrayLike) -> Array:
-    """Return θ (…, 10) of eigen parameters ψ (…, 10) [kg, kg·m, rad, kg·m²]."""
-    m, h, R, L = _parts(psi)
+    """Return θ (…, 10) of eigen parameters ψ (…, 10) [kg, kg·m, rad, kg·m²].
+
+    Raises:
+        PysimError: psi is not ten finite numbers (…, 10), or a mass is not positive.
+    """
+    m, h, _, R, L = _parts(psi)
     J = _bordered(_turned(R, L) + _outer(h, h) / m[..., None], h, m[..., 0])
-    return from_pseudo_inertia(J)
+    return theta_of(J)
 
 
 def eigen(theta: ArrayLike) -> Array:
     """Return eigen parameters ψ (…, 10) of θ (…, 10), L ascending.
 
     Raises:
-        PysimError: a mass is not positive.
+        PysimError: theta is not ten finite numbers (…, 10), or a mass is not positive.
     """
-    values = require_positive_mass(np.asarray(theta, float))
+    values = require_positive_mass(theta)
     m, h = values[..., :1], values[..., 1:4]
-    central = pseudo_inertia(values)[..., :3, :3] - _outer(h, h) / m[..., None]
+    central = matrix_of(values)[..., :3, :3] - _outer(h, h) / m[..., None]
     L, R = np.linalg.eigh(central)
     R[..., :, 0] *= np.linalg.det(R)[..., None]  # a rotation: right-handed
     return np.concatenate([m, h, log(R), L], axis=-1)
@@ -48,8 +52,11 @@ def eigen_jacobian(psi: ArrayLike) -> Array:
     """Return ∂θ/∂ψ (…, 10, 10).
 
     dΣ_C = R diag(dL) Rᵀ + w× Σ_C − Σ_C w× with w = J_l(β) dβ, the left Jacobian of SO(3).
+
+    Raises:
+        PysimError: psi is not ten finite numbers (…, 10), or a mass is not positive.
     """
-    m, h, R, L = _parts(psi)
+    m, h, beta, R, L = _parts(psi)
     shape = m.shape[:-1]
     zero = np.zeros((*shape, 3))
     columns = [_bordered(-_outer(h, h) / m[..., None] ** 2, zero, np.ones(shape))]
@@ -59,19 +66,19 @@ def eigen_jacobian(psi: ArrayLike) -> Array:
         sum_ = (cross + np.swapaxes(cross, -1, -2)) / m[..., None]
         columns.append(_bordered(sum_, one, np.zeros(shape)))
     central = _turned(R, L)
-    turn = left_jacobian(np.asarray(psi, float)[..., 4:7])
+    turn = left_jacobian(beta)
     for k in range(3):
         half = skew(turn[..., :, k]) @ central
         columns.append(_bordered(half + np.swapaxes(half, -1, -2), zero, np.zeros(shape)))
     columns += [_bordered(_outer(r, r), zero, np.zeros(shape)) for r in np.moveaxis(R, -1, 0)]
-    return np.stack([from_pseudo_inertia(column) for column in columns], axis=-1)
+    return np.stack([theta_of(column) for column in columns], axis=-1)
 
 
-def _parts(psi: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """Mass (…, 1), first moment (…, 3), R (…, 3, 3) and L (…, 3)."""
-    values = require_positive_mass(np.asarray(psi, float), "psi")
-    R = exp(values[..., 4:7])
-    return values[..., :1], values[..., 1:4], R, values[..., 7:]
+def _parts(psi: ArrayLike) -> tuple[Array, Array, Array, Array, Array]:
+    """Mass (…, 1), first moment (…, 3), β (…, 3), R (…, 3, 3) and L (…, 3)."""
+    values = require_positive_mass(psi, "psi")
+    beta = values[..., 4:7]
+    return values[..., :1], values[..., 1:4], beta, exp(beta), values[..., 7:]
 
 
 def _turned(R: Array, L: Array) -> Array:

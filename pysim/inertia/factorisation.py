@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError
-from pysim.spatial.arrays import map_pairs
+from pysim.spatial.arrays import checked_number, map_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def factor(packed: Array, tolerance: float | None = None) -> Factor:
     """
     if tolerance is None:
         tolerance = 64 * float(np.finfo(packed.dtype).eps)
-    if not 0 <= tolerance < 1:
+    if not 0 <= checked_number(tolerance, "tolerance") < 1:
         raise PysimError("tolerance", f"must lie between 0 and 1, got {tolerance!r}")
     _refuse(packed[..., 0] < 0, packed, "the mass is negative")
     moved = (packed[..., 0] == 0) & packed[..., 1:4].any(axis=-1)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
+from pysim.inertia.pseudo import matrix_of, theta_of
 from pysim.inertia.solid import require_solid
+from pysim.spatial.arrays import checked_double
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,19 +30,24 @@ _ROW, _COLUMN = np.array([0, 1, 0, 0, 1, 2]), np.array([1, 2, 2, 3, 3, 3])  # of
 
 
 def from_log_cholesky(phi: ArrayLike) -> Array:
-    """Return θ (…, 10) of log-Cholesky parameters φ (…, 10)."""
-    U = _factor(np.asarray(phi, float))
-    return from_pseudo_inertia(U @ np.swapaxes(U, -1, -2))
+    """Return θ (…, 10) of log-Cholesky parameters φ (…, 10).
+
+    Raises:
+        PysimError: phi is not ten finite numbers (…, 10).
+    """
+    U = _factor(checked_double(phi, "phi", (10,)))
+    return theta_of(U @ np.swapaxes(U, -1, -2))
 
 
 def log_cholesky(theta: ArrayLike) -> Array:
     """Return the log-Cholesky parameters φ (…, 10) of θ (…, 10).
 
     Raises:
-        PysimError: the pseudo-inertia is not positive definite: no body, or a rod, plate or point.
+        PysimError: theta is not ten finite numbers (…, 10), or the pseudo-inertia is not positive definite: no body,
+            or a rod, plate or point.
     """
-    values = np.asarray(theta, float)
-    J = pseudo_inertia(require_solid(values))
+    values = require_solid(theta)
+    J = matrix_of(values)
     L = np.linalg.cholesky(J[..., ::-1, ::-1])  # of the reversed matrix: reversed back it is upper
     U = L[..., ::-1, ::-1]
     scaled = U / U[..., 3:, 3:]
@@ -53,27 +59,40 @@ def log_cholesky(theta: ArrayLike) -> Array:
 
 
 def log_cholesky_jacobian(phi: ArrayLike) -> Array:
-    """Return ∂θ/∂φ (…, 10, 10); dJ = dU Uᵀ + U dUᵀ, column by column."""
-    U, dU = log_cholesky_factor(np.asarray(phi, float))
+    """Return ∂θ/∂φ (…, 10, 10); dJ = dU Uᵀ + U dUᵀ, column by column.
+
+    Raises:
+        PysimError: phi is not ten finite numbers (…, 10).
+    """
+    U, dU = log_cholesky_factor(phi)
     half = dU @ np.swapaxes(U, -1, -2)[..., None, :, :]
-    columns = from_pseudo_inertia(half + np.swapaxes(half, -1, -2))
+    columns = theta_of(half + np.swapaxes(half, -1, -2))
     return np.swapaxes(columns, -1, -2)
 
 
 def log_cholesky_determinant(phi: ArrayLike) -> Array:
-    """Return det ∂θ/∂φ (…), 32 exp(20 α + 2 d₁ + 3 d₂ + 4 d₃): never 0, so φ is a chart of all solid bodies."""
-    p = np.asarray(phi, float)
+    """Return det ∂θ/∂φ (…), 32 exp(20 α + 2 d₁ + 3 d₂ + 4 d₃): never 0, so φ is a chart of all solid bodies.
+
+    Raises:
+        PysimError: phi is not ten finite numbers (…, 10).
+    """
+    p = checked_double(phi, "phi", (10,))
     return np.asarray(32 * np.exp(p[..., :4] @ np.array([20.0, 2.0, 3.0, 4.0])))
 
 
-def log_cholesky_factor(phi: Array) -> tuple[Array, Array]:
-    """Return U (…, 4, 4) and ∂U/∂φ (…, 10, 4, 4)."""
-    U = _factor(phi)
-    dU = np.zeros((*phi.shape[:-1], 10, 4, 4))
+def log_cholesky_factor(phi: ArrayLike) -> tuple[Array, Array]:
+    """Return U (…, 4, 4) and ∂U/∂φ (…, 10, 4, 4).
+
+    Raises:
+        PysimError: phi is not ten finite numbers (…, 10).
+    """
+    p = checked_double(phi, "phi", (10,))
+    U = _factor(p)
+    dU = np.zeros((*p.shape[:-1], 10, 4, 4))
     dU[..., 0, :, :] = U
     for k in range(3):
         dU[..., 1 + k, k, k] = U[..., k, k]
-    dU[..., np.arange(4, 10), _ROW, _COLUMN] = np.exp(phi[..., :1])
+    dU[..., np.arange(4, 10), _ROW, _COLUMN] = np.exp(p[..., :1])
     return U, dU
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.inertia.log_cholesky import log_cholesky_factor
-from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
+from pysim.inertia.pseudo import matrix_of, theta_of
 from pysim.inertia.solid import require_solid
+from pysim.spatial.arrays import checked_double, leading
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,29 +31,38 @@ _WEIGHT = np.where(_ROW == _COLUMN, 1.0, np.sqrt(2.0))  # makes vech an isometry
 
 
 def from_matrix_logarithm(gamma: ArrayLike) -> Array:
-    """Return θ (…, 10) of γ (…, 10)."""
-    values, V = np.linalg.eigh(_symmetric(np.asarray(gamma, float)))
-    return from_pseudo_inertia(_rotated(V, np.exp(values)))
+    """Return θ (…, 10) of γ (…, 10).
+
+    Raises:
+        PysimError: gamma is not ten finite numbers (…, 10).
+    """
+    values, V = np.linalg.eigh(_symmetric(gamma))
+    return theta_of(_rotated(V, np.exp(values)))
 
 
 def matrix_logarithm(theta: ArrayLike) -> Array:
     """Return γ (…, 10) of θ (…, 10).
 
     Raises:
-        PysimError: the pseudo-inertia is not positive definite: no body, or a rod, plate or point.
+        PysimError: theta is not ten finite numbers (…, 10), or the pseudo-inertia is not positive definite: no body,
+            or a rod, plate or point.
     """
-    J = pseudo_inertia(require_solid(np.asarray(theta, float)))
+    J = matrix_of(require_solid(theta))
     values, V = np.linalg.eigh(J)
     T: Array = _rotated(V, np.log(values))[..., _ROW, _COLUMN]
     return T
 
 
 def matrix_logarithm_jacobian(gamma: ArrayLike) -> Array:
-    """Return ∂θ/∂γ (…, 10, 10)."""
-    values, V = np.linalg.eigh(_symmetric(np.asarray(gamma, float)))
+    """Return ∂θ/∂γ (…, 10, 10).
+
+    Raises:
+        PysimError: gamma is not ten finite numbers (…, 10).
+    """
+    values, V = np.linalg.eigh(_symmetric(gamma))
     F = _exponential_differences(values)
     dJ = _through(V, F, _UNIT_GAMMA)
-    return np.swapaxes(from_pseudo_inertia(dJ), -1, -2)
+    return np.swapaxes(theta_of(dJ), -1, -2)
 
 
 def riemannian_distance(theta: ArrayLike, reference: ArrayLike) -> Array:
@@ -60,13 +70,22 @@ def riemannian_distance(theta: ArrayLike, reference: ArrayLike) -> Array:
 
     It is the same in every unit, frame and for either order; it grows without bound towards what no body has
     [Lee and Park 2018, eq. 20; without their factor ½].
+
+    Raises:
+        PysimError: an argument is not ten finite numbers (…, 10), their leading axes do not fit, or a pseudo-inertia is
+            not positive definite: no body, or a rod, plate or point.
     """
     difference = riemannian_difference(theta, reference)
     return np.asarray(np.linalg.norm(difference, axis=-1))
 
 
 def riemannian_difference(theta: ArrayLike, reference: ArrayLike) -> Array:
-    """Return ten numbers r (…, 10) with ‖r‖ the distance of θ from θ₀: vech of log(A J Aᵀ), A J₀ Aᵀ = 1."""
+    """Return ten numbers r (…, 10) with ‖r‖ the distance of θ from θ₀: vech of log(A J Aᵀ), A J₀ Aᵀ = 1.
+
+    Raises:
+        PysimError: an argument is not ten finite numbers (…, 10), their leading axes do not fit, or a pseudo-inertia is
+            not positive definite: no body, or a rod, plate or point.
+    """
     values, V = _relative(theta, reference)
     r: Array = _WEIGHT * _rotated(V, np.log(values))[..., _ROW, _COLUMN]
     return r
@@ -76,10 +95,14 @@ def log_cholesky_difference(phi: ArrayLike, reference: ArrayLike) -> tuple[Array
     """Return r (…, 10) of `riemannian_difference` for the body of φ (…, 10), and ∂r/∂φ (…, 10, 10).
 
     A J Aᵀ = (A U)(A U)ᵀ: the singular values of A U are positive however thin the body is.
+
+    Raises:
+        PysimError: an argument is not ten finite numbers (…, 10), their leading axes do not fit, or the pseudo-inertia
+            of the reference is not positive definite.
     """
-    values = np.asarray(phi, float)
-    U, dU = log_cholesky_factor(values)
+    U, dU = log_cholesky_factor(phi)
     A = _whitening(reference)
+    leading(U, 2, "phi", A, 2, "reference")
     B = A @ U
     V, roots, _ = np.linalg.svd(B)
     logarithms = 2 * np.log(roots)
@@ -92,22 +115,25 @@ def log_cholesky_difference(phi: ArrayLike, reference: ArrayLike) -> tuple[Array
 
 def _relative(theta: ArrayLike, reference: ArrayLike) -> tuple[Array, Array]:
     """Eigenvalues and vectors of A J Aᵀ."""
-    J = pseudo_inertia(require_solid(np.asarray(theta, float)))
+    J = matrix_of(require_solid(theta))
     A = _whitening(reference)
+    leading(J, 2, "theta", A, 2, "reference")
     values, V = np.linalg.eigh(A @ J @ np.swapaxes(A, -1, -2))
     return values, V
 
 
 def _whitening(reference: ArrayLike) -> Array:
     """A = L₀⁻¹ with J₀ = L₀ L₀ᵀ."""
-    J0 = pseudo_inertia(require_solid(np.asarray(reference, float), "reference"))
+    J0 = matrix_of(require_solid(reference, "reference"))
     A: Array = np.linalg.inv(np.linalg.cholesky(J0))
     return A
 
 
-def _symmetric(gamma: Array) -> Array:
-    T = np.empty((*gamma.shape[:-1], 4, 4))
-    T[..., _ROW, _COLUMN] = T[..., _COLUMN, _ROW] = gamma
+def _symmetric(gamma: ArrayLike) -> Array:
+    """T = log J (…, 4, 4) of γ (…, 10); PysimError if those are not finite numbers."""
+    entries = checked_double(gamma, "gamma", (10,))
+    T = np.empty((*entries.shape[:-1], 4, 4))
+    T[..., _ROW, _COLUMN] = T[..., _COLUMN, _ROW] = entries
     return T
 
 

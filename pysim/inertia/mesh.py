@@ -13,7 +13,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import PysimError
 from pysim.inertia.mending import hull, mended
-from pysim.inertia.parameters import move_theta, theta_from_origin
+from pysim.inertia.parameters import joined, moved
 from pysim.inertia.surface import (
     Surface,
     check_closed,
@@ -24,7 +24,7 @@ from pysim.inertia.surface import (
     check_volume,
     read_surface,
 )
-from pysim.spatial.arrays import checked
+from pysim.spatial.arrays import checked, checked_double
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -126,9 +126,7 @@ def mesh_inertia_gradient(
     Raises:
         PysimError: as `mesh_inertia_derivatives`; weights that are not ten finite numbers.
     """
-    w = np.asarray(checked(weights, "weights", (10,)), float)
-    if w.ndim != 1:
-        raise PysimError("weights", f"must have shape (10,), got {w.shape}")
+    w = checked_double(weights, "weights", (10,), alone=True)
     mu, surface = check_density(density), read_surface(vertices, faces, name)
     surface = _differentiable(surface, check=check, repair=repair, convex=convex, shell=shell)
     if shell is not None:
@@ -196,6 +194,9 @@ def moved_derivative(theta: ArrayLike) -> Array:
     η = [v; ω], in the frame that θ is in, linear part first [Kwon, (29)-(34)]:
 
         dm = 0    dmc = m v − mc× ω    dI = ω× I − I ω× − v× mc× − mc× v×
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10).
     """
     t = checked(theta, "theta", (10,))
     m, x, y, z, xx, xy, yy, xz, yz, zz = np.moveaxis(t, -1, 0)
@@ -231,6 +232,5 @@ def _theta(surface: Surface, moments: NDArray[np.float64]) -> NDArray[np.float64
     """θ about the vertices' origin of ∫ 1, ∫ x, ∫ x xᵀ about the middle: I = tr C 1 − C."""
     xx, yy, zz, xy, yz, zx = moments[4:]
     I = np.array([[yy + zz, -xy, -zx], [-xy, zz + xx, -yz], [-zx, -yz, xx + yy]])  # noqa: E741
-    X = np.eye(4)
-    X[:3, 3] = surface.middle
-    return move_theta(theta_from_origin(moments[0], moments[1:4], I), X)
+    to_origin = np.concatenate([np.eye(3).ravel(), surface.middle])
+    return moved(joined(moments[0], moments[1:4], I), to_origin)

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia.orders import packed_to_theta, theta_to_packed
-from pysim.spatial.arrays import floats, map_pairs
+from pysim.inertia.orders import FROM_PACKED, TO_PACKED
+from pysim.spatial.arrays import (
+    checked,
+    checked_double,
+    checked_number,
+    checked_record,
+    checked_symmetric,
+    leading,
+    map_pairs,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,53 +30,113 @@ def theta_from_com(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
         mass: mass [kg].
         com: centre of mass in the body frame (3,) [m].
         inertia: rotational inertia about the centre of mass, body axes (3, 3) [kg·m²].
+
+    Raises:
+        PysimError: an argument has another shape or holds what is no finite number; the inertia is not symmetric.
     """
-    c = np.asarray(com, float)
-    about_origin = np.asarray(inertia, float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
-    return theta_from_origin(mass, mass * c, about_origin)
+    m, c = checked_number(mass, "mass", "kg"), _vector(com, "com", "m")
+    about_origin = _tensor(inertia) + m * (c @ c * np.eye(3) - np.outer(c, c))
+    return joined(m, m * c, about_origin)
 
 
 def theta_from_origin(mass: float, first_moment: ArrayLike, inertia: ArrayLike) -> Array:
-    """Return θ (10,) from the first moment mc (3,) [kg·m] and the inertia about the origin (3, 3) [kg·m²]."""
-    I = np.asarray(inertia, float)  # noqa: E741, the symbol of the formula
-    tensor = [I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
-    return np.array([mass, *np.asarray(first_moment, float), *tensor], float)
+    """Return θ (10,) from the first moment mc (3,) [kg·m] and the inertia about the origin (3, 3) [kg·m²].
+
+    Raises:
+        PysimError: an argument has another shape or holds what is no finite number; the inertia is not symmetric.
+    """
+    h = _vector(first_moment, "first_moment", "kg·m")
+    return joined(checked_number(mass, "mass", "kg"), h, _tensor(inertia))
 
 
 def rotational_inertia(theta: ArrayLike) -> Array:
-    """Return the rotational inertia about the origin (…, 3, 3) [kg·m²] of θ (…, 10)."""
-    values = floats(theta)
-    tensor: Array = values[..., [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(*values.shape[:-1], 3, 3)
-    return tensor
+    """Return the rotational inertia about the origin (…, 3, 3) [kg·m²] of θ (…, 10).
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10).
+    """
+    return tensors(checked(theta, "theta", (10,)))
 
 
 def center_of_mass(theta: ArrayLike) -> Array:
-    """Return the centre of mass (…, 3) [m] of θ (…, 10); zero where the mass is zero."""
-    values = floats(theta)
-    mass = values[..., :1]
-    com: Array = np.zeros_like(values[..., 1:4])
-    np.divide(values[..., 1:4], mass, out=com, where=mass != 0)
-    return com
+    """Return the centre of mass (…, 3) [m] of θ (…, 10); zero where the mass is zero.
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10).
+    """
+    return centers(checked(theta, "theta", (10,)))
 
 
 def central_inertia(theta: ArrayLike) -> Array:
-    """Return the rotational inertia about the centre of mass (…, 3, 3) [kg·m²] of θ (…, 10)."""
-    values = floats(theta)
-    c = center_of_mass(values)
+    """Return the rotational inertia about the centre of mass (…, 3, 3) [kg·m²] of θ (…, 10).
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10).
+    """
+    values = checked(theta, "theta", (10,))
+    c = centers(values)
     square = (c * c).sum(-1)[..., None, None] * np.eye(3)
     shift = square - c[..., :, None] * c[..., None, :]
-    about_com: Array = rotational_inertia(values) - values[..., 0, None, None] * shift
+    about_com: Array = tensors(values) - values[..., 0, None, None] * shift
     return about_com
 
 
 def move_theta(theta: ArrayLike, pose: ArrayLike) -> Array:
-    """Return θ (…, 10) of the same bodies seen from frame A, given X_AB (…, 4, 4) and their θ in B."""
-    X = floats(pose)
-    record = np.swapaxes(X[..., :3, :], -1, -2).reshape(*X.shape[:-2], 12)
-    return packed_to_theta(map_pairs("inertia_transform", theta_to_packed(theta), record))
+    """Return θ (…, 10) of the same bodies seen from frame A, given X_AB (…, 4, 4) and their θ in B.
+
+    X_AB may be a record (…, 12) instead.
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10), pose is no displacement, or their leading axes do not fit.
+    """
+    values, record = checked(theta, "theta", (10,)), checked_record(pose, "pose")
+    leading(values, 1, "theta", record, 1, "pose")
+    return moved(values, record)
 
 
 def moving_matrix(pose: ArrayLike) -> Array:
-    """Return the matrix (…, 10, 10) with θ_A = matrix θ_B, given X_AB (…, 4, 4): `move_theta` is linear in θ."""
-    columns = move_theta(np.eye(10), np.asarray(pose)[..., None, :, :])
+    """Return the matrix (…, 10, 10) with θ_A = matrix θ_B, given X_AB (…, 4, 4): `move_theta` is linear in θ.
+
+    Raises:
+        PysimError: pose is no displacement, nor the record (…, 12) of one.
+    """
+    columns = moved(np.eye(10), checked_record(pose, "pose")[..., None, :])
     return np.swapaxes(columns, -1, -2)
+
+
+# The same of arguments that are known to be right -------------------------------------------------
+
+
+def joined(mass: float, first_moment: Array, inertia: Array) -> Array:
+    """θ (10,) of a mass, mc (3,) and the upper triangle of a tensor about the origin (3, 3)."""
+    I = inertia  # noqa: E741, the symbol of the formula
+    tensor = [I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+    return np.array([mass, *first_moment, *tensor], float)
+
+
+def centers(numbers: Array) -> Array:
+    """Centres of mass (…, 3) of ten numbers (…, 10) in any order; zero where the mass is zero."""
+    mass = numbers[..., :1]
+    com: Array = np.zeros_like(numbers[..., 1:4])
+    np.divide(numbers[..., 1:4], mass, out=com, where=mass != 0)
+    return com
+
+
+def tensors(theta: Array) -> Array:
+    """Tensors (…, 3, 3) of θ (…, 10)."""
+    tensor: Array = theta[..., [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(*theta.shape[:-1], 3, 3)
+    return tensor
+
+
+def moved(theta: Array, record: Array) -> Array:
+    """θ (…, 10) seen from another frame, by records (…, 12) of displacements."""
+    return map_pairs("inertia_transform", theta[..., TO_PACKED], record)[..., FROM_PACKED]
+
+
+def _vector(x: ArrayLike, name: str, unit: str) -> Array:
+    return checked_double(x, name, (3,), unit=unit, alone=True)
+
+
+def _tensor(inertia: ArrayLike) -> Array:
+    tensor = checked_symmetric(inertia, "inertia", "I", 3, "kg·m²", alone=True)
+    return tensor.astype(np.float64, copy=False)

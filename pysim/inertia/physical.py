@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
+from pysim.inertia.pseudo import matrix_of, theta_of
 from pysim.inertia.solid import require_positive_mass
+from pysim.spatial.arrays import checked_double, checked_number, shaped
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -27,9 +28,12 @@ def physical_margin(theta: ArrayLike) -> Array:
     """Return how far θ (…, 10) is from what no body has (…): 1 a ball, 0 a plate, negative no body.
 
     The smallest eigenvalue of Σ_C over the largest in size; −inf without a positive mass, 0 for a point.
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10).
     """
-    values = np.asarray(theta, float)
-    sigma, _ = central_moments(values)
+    values = checked_double(theta, "theta", (10,))
+    sigma, _ = _central_moments(values)
     size = np.abs(sigma).max(axis=-1)
     margin = np.divide(sigma[..., 0], size, out=np.zeros_like(size), where=size > 0)
     return np.where(values[..., 0] > 0, margin, -np.inf)
@@ -38,32 +42,30 @@ def physical_margin(theta: ArrayLike) -> Array:
 def is_physical(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
     """Return whether some body has the parameters θ (…, 10); nothing at all, ten zeros, counts as one.
 
-    `unphysical_reason` says why not, `physical_margin` by how much.
+    Numbers that are not finite are no body's. `unphysical_reason` says why not, `physical_margin` by how much.
 
     Args:
         theta: parameters about the frame's origin.
         tolerance: what the largest principal moment may exceed the sum of the others by, relative to it.
+
+    Raises:
+        PysimError: theta is not ten numbers (…, 10), or tolerance no finite number.
     """
-    values = np.asarray(theta, float)
-    finite = np.isfinite(values).all(axis=-1)
-    safe = np.where(finite[..., None], values, 0.0)
-    sigma, _ = central_moments(safe)
-    solid = (safe[..., 0] > 0) & (sigma[..., 0] >= -0.5 * _slack(safe, sigma, tolerance))
-    physical: NDArray[np.bool_] = finite & (solid | ~safe.any(axis=-1))
-    return physical
+    values = shaped(theta, "theta", (10,)).astype(np.float64, copy=False)
+    return _some_body_has(values, checked_number(tolerance, "tolerance"))
 
 
 def has_positive_energy(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
     """Return whether no twist gives θ (…, 10) a negative kinetic energy: m ≥ 0 and no principal moment negative.
 
     Every body has it, and so have some parameters that no body has: what breaks the triangle inequality alone.
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10), or tolerance no finite number.
     """
-    values = np.asarray(theta, float)
-    sigma, _ = central_moments(values)
-    moments = sigma.sum(axis=-1) - sigma[..., 2]
-    held = (values[..., 0] > 0) | ~values[..., :4].any(axis=-1)
-    positive: NDArray[np.bool_] = held & (moments >= -_slack(values, sigma, tolerance))
-    return positive
+    values = checked_double(theta, "theta", (10,))
+    sigma, _ = _central_moments(values)
+    return _energy_is_positive(values, sigma, checked_number(tolerance, "tolerance"))
 
 
 def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
@@ -73,9 +75,13 @@ def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
         theta: parameters about the frame's origin.
         tolerance: what the largest principal moment may exceed the sum of the others by, relative to it: thin
             plates and rods reach it, files round it.
+
+    Raises:
+        PysimError: theta is not ten numbers (10,), or tolerance no finite number.
     """
-    values = np.asarray(theta, float)
-    if is_physical(values, tolerance):
+    values = shaped(theta, "theta", (10,), alone=True).astype(np.float64, copy=False)
+    tolerance = checked_number(tolerance, "tolerance")
+    if _some_body_has(values, tolerance):
         return None
     if not np.isfinite(values).all():
         return "a number is not finite"
@@ -83,9 +89,9 @@ def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
         return f"the mass is negative, {values[0]:g} [kg]"
     if values[0] == 0:
         return "the mass is zero but the inertia is not"
-    sigma, axes = central_moments(values)
+    sigma, axes = _central_moments(values)
     moments = sigma.sum() - sigma[::-1]  # ascending
-    if not has_positive_energy(values, tolerance):
+    if not _energy_is_positive(values, sigma, tolerance):
         return f"the principal moment {moments[0]:.4g} [kg·m²] is negative"
     excess = 100 * (moments[2] - moments[0] - moments[1]) / moments[2]
     listed = ", ".join(f"{moment:.4g}" for moment in moments)
@@ -113,22 +119,40 @@ def nearest_physical(theta: ArrayLike, margin: float = 0.0) -> Array:
         margin: smallest second moment allowed, relative to the largest; 0 allows plates, 1e-6 makes a solid.
 
     Raises:
-        PysimError: a mass is not positive: nothing says where such a body would be.
+        PysimError: theta is not ten finite numbers (…, 10), or margin no finite number; a mass is not positive: nothing
+            says where such a body would be.
     """
-    values = np.array(theta, float)
+    values, least = checked_double(theta, "theta", (10,)), checked_number(margin, "margin")
     massless = np.asarray(~values.any(axis=-1))
     require_positive_mass(np.where(massless[..., None], np.eye(10)[0], values))
-    sigma, axes = central_moments(values)
-    raised = np.maximum(sigma, margin * np.maximum(sigma[..., 2:], 0))
-    J = pseudo_inertia(values)
+    sigma, axes = _central_moments(values)
+    raised = np.maximum(sigma, least * np.maximum(sigma[..., 2:], 0))
+    J = matrix_of(values)
     J[..., :3, :3] += (axes * (raised - sigma)[..., None, :]) @ np.swapaxes(axes, -1, -2)
     changed = (raised != sigma).any(axis=-1) & ~massless
-    return np.where(changed[..., None], from_pseudo_inertia(J), values)
+    return np.where(changed[..., None], theta_of(J), values)
 
 
-def central_moments(theta: Array) -> tuple[Array, Array]:
+def _some_body_has(theta: Array, tolerance: float) -> NDArray[np.bool_]:
+    """`is_physical` of numbers (…, 10) that may not be finite."""
+    finite = np.asarray(np.isfinite(theta).all(axis=-1))
+    safe = np.where(finite[..., None], theta, 0.0)
+    sigma, _ = _central_moments(safe)
+    solid = (safe[..., 0] > 0) & (sigma[..., 0] >= -0.5 * _slack(safe, sigma, tolerance))
+    physical: NDArray[np.bool_] = finite & (solid | ~safe.any(axis=-1))
+    return physical
+
+
+def _energy_is_positive(theta: Array, sigma: Array, tolerance: float) -> NDArray[np.bool_]:
+    moments = sigma.sum(axis=-1) - sigma[..., 2]
+    held = (theta[..., 0] > 0) | ~theta[..., :4].any(axis=-1)
+    positive: NDArray[np.bool_] = held & (moments >= -_slack(theta, sigma, tolerance))
+    return positive
+
+
+def _central_moments(theta: Array) -> tuple[Array, Array]:
     """Eigenvalues of Σ_C (…, 3), ascending, and their axes (…, 3, 3) in columns; about the origin where m = 0."""
-    J = pseudo_inertia(theta)
+    J = matrix_of(theta)
     m, h = theta[..., 0, None, None], theta[..., 1:4]
     square = h[..., :, None] * h[..., None, :]
     shift = np.divide(square, m, out=np.zeros_like(square), where=m != 0)

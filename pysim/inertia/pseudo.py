@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.spatial.arrays import checked_double, checked_symmetric
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -23,28 +25,46 @@ def pseudo_inertia(theta: ArrayLike) -> Array:
     """Return J (…, 4, 4) [kg·m², kg·m, kg] of θ (…, 10).
 
     Wensing, Kim and Slotine 2018, eq. 16.
+
+    Raises:
+        PysimError: theta is not ten finite numbers (…, 10).
     """
-    values = np.asarray(theta, float)
-    m, x, y, z, xx, xy, yy, xz, yz, zz = np.moveaxis(values, -1, 0)
-    half = 0.5 * (xx + yy + zz)
-    rows = [half - xx, -xy, -xz, x, -xy, half - yy, -yz, y, -xz, -yz, half - zz, z, x, y, z, m]
-    return np.stack(rows, axis=-1).reshape(*values.shape[:-1], 4, 4)
+    return matrix_of(checked_double(theta, "theta", (10,)))
 
 
 def from_pseudo_inertia(J: ArrayLike) -> Array:
-    """Return θ (…, 10) of the symmetric matrix J (…, 4, 4)."""
-    values = np.asarray(J, float)
-    sxx, syy, szz = (values[..., k, k] for k in range(3))
+    """Return θ (…, 10) of the symmetric matrix J (…, 4, 4).
+
+    Raises:
+        PysimError: J is not finite numbers (…, 4, 4), or not symmetric to a millionth of its largest.
+    """
+    return theta_of(checked_symmetric(J, "J", "J", 4).astype(np.float64, copy=False))
+
+
+# The same of arguments that are known to be right -------------------------------------------------
+
+
+def matrix_of(theta: Array) -> Array:
+    """J (…, 4, 4) of θ (…, 10)."""
+    m, x, y, z, xx, xy, yy, xz, yz, zz = np.moveaxis(theta, -1, 0)
+    half = 0.5 * (xx + yy + zz)
+    rows = [half - xx, -xy, -xz, x, -xy, half - yy, -yz, y, -xz, -yz, half - zz, z, x, y, z, m]
+    return np.stack(rows, axis=-1).reshape(*theta.shape[:-1], 4, 4)
+
+
+def theta_of(J: Array) -> Array:
+    """θ (…, 10) of the upper triangle of J (…, 4, 4)."""
+    sxx, syy, szz = (J[..., k, k] for k in range(3))
     numbers = [
-        values[..., 3, 3],
-        values[..., 0, 3],
-        values[..., 1, 3],
-        values[..., 2, 3],
+        J[..., 3, 3],
+        J[..., 0, 3],
+        J[..., 1, 3],
+        J[..., 2, 3],
         syy + szz,
-        -values[..., 0, 1],
+        -J[..., 0, 1],
         sxx + szz,
-        -values[..., 0, 2],
-        -values[..., 1, 2],
+        -J[..., 0, 2],
+        -J[..., 1, 2],
         sxx + syy,
     ]
     return np.stack(numbers, axis=-1)

@@ -7,54 +7,52 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError
-from pysim.inertia.pseudo import pseudo_inertia
+from pysim.inertia.pseudo import matrix_of
+from pysim.spatial.arrays import checked_double
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
 
 _ROUNDING = 16 * np.finfo(float).eps  # smaller eigenvalues have no digit that is right
 
 
-def require_positive_mass(numbers: Array, name: str = "theta") -> Array:
-    """Return ten numbers (…, 10) whose first is a positive mass.
+def require_positive_mass(numbers: ArrayLike, name: str = "theta") -> Array:
+    """Return ten finite numbers (…, 10) whose first is a positive mass.
 
     Raises:
-        PysimError: names the row.
+        PysimError: they are not; names the row whose mass is not positive.
     """
-    if numbers.ndim == 0 or numbers.shape[-1] != 10:
-        raise PysimError(name, f"must have shape (…, 10), got {numbers.shape}")
-    wrong = ~(numbers[..., 0] > 0) | ~np.isfinite(numbers).all(axis=-1)
+    values = checked_double(numbers, name, (10,))
+    wrong = ~(values[..., 0] > 0)
     if wrong.any():
-        where, row = first_row(numbers, wrong, name)
-        if np.isfinite(row).all():
-            raise PysimError(where, f"the mass must be positive [kg], got {row[0]:g}")
-        raise PysimError(where, "must be finite, got nan or inf")
-    return numbers
+        where, row = _first_row(values, wrong, name)
+        raise PysimError(where, f"the mass must be positive [kg], got {row[0]:g}")
+    return values
 
 
-def require_solid(theta: Array, name: str = "theta") -> Array:
+def require_solid(theta: ArrayLike, name: str = "theta") -> Array:
     """Return θ (…, 10) if every pseudo-inertia is positive definite.
 
     Raises:
-        PysimError: names the row.
+        PysimError: as `require_positive_mass`; names the row whose pseudo-inertia is not.
     """
-    require_positive_mass(theta, name)
-    eigenvalues = np.linalg.eigvalsh(pseudo_inertia(theta))
+    values = require_positive_mass(theta, name)
+    eigenvalues = np.linalg.eigvalsh(matrix_of(values))
     wrong = eigenvalues[..., 0] <= _ROUNDING * eigenvalues[..., 3]
     if wrong.any():
-        where, _ = first_row(theta, wrong, name)
+        where, _ = _first_row(values, wrong, name)
         smallest = eigenvalues[..., 0][wrong][0]
         problem = (
             f"the pseudo-inertia must be positive definite, its smallest eigenvalue is {smallest:.3g}: no body, or "
             "a rod, plate or point; nearest_physical(theta, margin=1e-6) is a body close by"
         )
         raise PysimError(where, problem)
-    return theta
+    return values
 
 
-def first_row(numbers: Array, wrong: NDArray[np.bool_], name: str) -> tuple[str, Array]:
+def _first_row(numbers: Array, wrong: NDArray[np.bool_], name: str) -> tuple[str, Array]:
     """Name the first row that is wrong, and return it."""
     if numbers.ndim == 1:
         return name, numbers

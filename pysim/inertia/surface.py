@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim import _engine
 from pysim.errors import PysimError, PysimWarning
 from pysim.inertia.shells import is_one_shell, shells_of
+from pysim.spatial.arrays import checked_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -82,7 +83,7 @@ def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
 
 def check_density(density: float, where: str = "density") -> float:
     """Return the density [kg/m³]; PysimError if it is negative or not finite."""
-    value = float(density)
+    value = _number(density)
     if not 0 <= value < np.inf:
         raise PysimError(where, f"must be a number not below 0 [kg/m³], got {density!r}")
     return value
@@ -90,7 +91,7 @@ def check_density(density: float, where: str = "density") -> float:
 
 def check_thickness(thickness: float, where: str = "shell") -> float:
     """Return the thickness [m]; PysimError if it is not positive."""
-    value = float(thickness)
+    value = _number(thickness)
     if not 0 < value < np.inf:
         raise PysimError(where, f"must be a positive thickness [m], got {thickness!r}")
     return value
@@ -215,20 +216,36 @@ def _why_open(surface: Surface) -> str:
     )
 
 
-def _numbers(vertices: ArrayLike, where: str) -> Vertices:
+def _number(x: float) -> float:
+    """A number, or NaN, which no bound holds, where x is none."""
     try:
-        points = np.ascontiguousarray(vertices, np.float64)
-    except (TypeError, ValueError):
-        raise PysimError(where, "vertices must be numbers [m]") from None
+        return checked_number(x, "")
+    except PysimError:
+        return float("nan")
+
+
+def _numbers(vertices: ArrayLike, where: str) -> Vertices:
+    given = _array(vertices, "vertices must be numbers [m]", where)
+    if given.dtype.kind not in "fiu":
+        raise PysimError(where, f"vertices must be real numbers [m], got dtype {given.dtype}")
+    points = np.ascontiguousarray(given, np.float64)
     if points.ndim != 2 or points.shape[1] != 3:
         raise PysimError(where, f"vertices must have shape (n, 3) [m], got {points.shape}")
     return points
 
 
 def _indices(faces: ArrayLike, where: str) -> Faces:
-    triangles = np.asarray(faces)
+    triangles = _array(faces, "faces must be whole numbers", where)
     if triangles.ndim != 2 or triangles.shape[1] != 3:
         raise PysimError(where, f"faces must have shape (m, 3), got {triangles.shape}")
     if triangles.dtype.kind not in "iu":
         raise PysimError(where, f"faces must be whole numbers, got dtype {triangles.dtype}")
     return np.ascontiguousarray(triangles, np.int64)
+
+
+def _array(x: ArrayLike, problem: str, where: str) -> NDArray[Any]:
+    """An array of x; PysimError if its rows differ in length."""
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise PysimError(where, problem) from error

@@ -18,35 +18,74 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]  # float64 or float32
 
+_PAIR_MAPS = _engine.pair_maps()
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
-def checked(x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "") -> Array:
-    """Return x as finite floats whose last axes are one of `rows`.
+
+def checked(
+    x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
+) -> Array:
+    """Return x as finite floats whose last axes are one of `rows`, or its only ones if it stands `alone`.
 
     Raises:
         PysimError: naming the argument, for a wrong shape, numbers that are not real, a NaN or an infinity.
     """
+    a = shaped(x, name, *rows, unit=unit, alone=alone)
+    finite = np.isfinite(a)
+    if not _all(finite):
+        index = _first(~finite)
+        raise PysimError(name, f"must be finite, got {a[index]}{_at(index)}")
+    return a
+
+
+def shaped(
+    x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
+) -> Array:
+    """`checked`, where a number that is not finite has a meaning."""
     try:
         a = np.asarray(x)
     except ValueError as error:
         raise PysimError(name, "must be an array of numbers") from error
     if a.dtype.kind not in "fiu":
         raise PysimError(name, f"must hold real numbers, got dtype {a.dtype}")
-    if a.dtype not in (np.float32, np.float64):
+    if a.dtype not in _FLOATS:
         a = a.astype(np.float64)
-    if not any(a.shape[a.ndim - len(row) :] == row and a.ndim >= len(row) for row in rows):
-        wanted = " or ".join(f"(…, {', '.join(map(str, row))})" if row else "(…)" for row in rows)
-        raise PysimError(name, f"must have shape {wanted}{unit and f' [{unit}]'}, got {a.shape}")
-    finite = np.isfinite(a)
-    if not finite.all():
-        index = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise PysimError(name, f"must be finite, got {a[index]} at {list(index)}")
+    shape = a.shape
+    for row in rows:
+        if shape == row or (not alone and shape[max(len(shape) - len(row), 0) :] == row):
+            return a
+    batches = [str(row) if alone else f"({', '.join(['…', *map(str, row)])})" for row in rows]
+    wanted = " or ".join(batches)
+    raise PysimError(name, f"must have shape {wanted}{unit and f' [{unit}]'}, got {shape}")
+
+
+def checked_double(
+    x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
+) -> Array:
+    """`checked`, in float64 whatever it was."""
+    return checked(x, name, *rows, unit=unit, alone=alone).astype(np.float64, copy=False)
+
+
+def checked_number(x: float, name: str, unit: str = "") -> float:
+    """Return x as a float; PysimError if it is not one finite number."""
+    if type(x) is float and math.isfinite(x):
+        return x
+    return float(checked(x, name, (), unit=unit, alone=True))
+
+
+def checked_symmetric(
+    x: ArrayLike, name: str, symbol: str, n: int, unit: str = "", *, alone: bool = False
+) -> Array:
+    """Return a matrix (…, n, n) that errors write as `symbol`; PysimError if it is not symmetric."""
+    a = checked(x, name, (n, n), unit=unit, alone=alone)
+    skew = a - np.swapaxes(a, -1, -2)
+    if not np.count_nonzero(skew):
+        return a
+    off = abs(skew).max(axis=(-1, -2))
+    if (off > tolerance(a) * abs(a).max(axis=(-1, -2))).any():
+        reach = f"{symbol} − {symbol}ᵀ reaches {off.max():.3g}{unit and f' [{unit}]'}"
+        raise PysimError(name, f"must be symmetric, {reach}")
     return a
-
-
-def floats(x: ArrayLike) -> Array:
-    """Return x as float32 if it is, as float64 otherwise; the numbers are not looked at."""
-    a = np.asarray(x)
-    return a if a.dtype == np.float32 else a.astype(np.float64, copy=False)
 
 
 def tolerance(a: Array) -> float:
@@ -101,6 +140,8 @@ def checked_unit(a: Array, name: str, what: str = "") -> Array:
 def check_last_row(X: Array, name: str, row: tuple[int, int, int, int] = (0, 0, 0, 1)) -> None:
     """Raise PysimError if the last row of X (…, 4, 4) is another."""
     bottom = X[..., 3, :]
+    if X.ndim == 2 and tuple(bottom.tolist()) == row:  # exactly so, as most are
+        return
     worst = _worst(abs(bottom - np.array(row)).max(-1), X)
     if worst is not None:
         got = ", ".join(f"{float(x):g}" for x in bottom[worst])
@@ -110,6 +151,8 @@ def check_last_row(X: Array, name: str, row: tuple[int, int, int, int] = (0, 0, 
 def leading(A: Array, a_rank: int, a_name: str, B: Array, b_rank: int, b_name: str) -> None:
     """Check that the leading axes of A and B broadcast; the ranks are those of one element."""
     first, second = A.shape[: A.ndim - a_rank], B.shape[: B.ndim - b_rank]
+    if first == second:
+        return
     try:
         np.broadcast_shapes(first, second)
     except ValueError as error:
@@ -160,7 +203,7 @@ def map_rows(
         PysimError: `out` cannot take the result.
     """
     batch = x.shape[: x.ndim - rank]
-    size = int(np.prod(x.shape[x.ndim - rank :], dtype=int))
+    size = math.prod(x.shape[x.ndim - rank :])
     y = checked_out(out, (*batch, *row), x.dtype)
     rows = np.ascontiguousarray(x).reshape(-1, size)
     _engine.map_rows(function, rows, threads=threads, out=y.reshape(len(rows), math.prod(row)))
@@ -176,10 +219,11 @@ def map_pairs(function: str, a: Array, b: Array, out: Array | None = None) -> Ar
         b: second argument.
         out: where the result (…, k) goes, contiguous; it may be a itself.
     """
-    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    batch, other = a.shape[:-1], b.shape[:-1]
+    if batch != other:
+        batch = np.broadcast_shapes(batch, other)
     if out is None:
-        columns = _engine.pair_maps()[function][2]
-        out = np.empty((*batch, columns), np.result_type(a, b))
+        out = np.empty((*batch, _PAIR_MAPS[function][2]), np.result_type(a, b))
     rows = out.reshape(-1, out.shape[-1])
     _engine.map_pairs(function, _rows(a, batch, rows.dtype), _rows(b, batch, rows.dtype), rows)
     return out
@@ -195,21 +239,26 @@ def _rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 def _check_orthonormal(R: Array, name: str) -> None:
     defect = map_rows("rotation_defect", R, 2, (7,))
-    off = abs(defect[..., :6]).max(-1)
-    worst = _worst(off, R)
-    if worst is not None:
-        raise PysimError(
-            name, f"must be a rotation, RᵀR differs from 1 by {off[worst]:.3g}{_at(worst)}"
-        )
-    mirrored = defect[..., 6] < 0
-    if mirrored.any():
-        raise PysimError(name, f"must be a rotation, got a reflection{_at(_first(mirrored))}")
+    off, determinant = abs(defect[..., :6]), defect[..., 6:]
+    orthonormal, proper = off <= tolerance(R), determinant >= 0
+    if _all(orthonormal) and _all(proper):
+        return
+    at = _first(~(orthonormal.all(-1) & proper[..., 0]))
+    problem = "got a reflection"
+    if not _all(orthonormal[at]):
+        problem = f"RᵀR differs from 1 by {off[at].max():.3g}"
+    raise PysimError(name, f"must be a rotation, {problem}{_at(at)}")
 
 
 def _worst(off: Array, a: Array) -> tuple[int, ...] | None:
     """Index of the first element that is off by more than the tolerance."""
-    wrong = ~(off <= tolerance(a))
-    return _first(wrong) if wrong.any() else None
+    right = off <= tolerance(a)
+    return None if _all(right) else _first(~right)
+
+
+def _all(flags: NDArray[np.bool_]) -> bool:
+    """`flags.all()`, but faster where there are few."""
+    return int(np.count_nonzero(flags)) == flags.size
 
 
 def _first(wrong: Array) -> tuple[int, ...]:
