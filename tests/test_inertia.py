@@ -145,7 +145,7 @@ def test_a_batch_is_judged_row_by_row() -> None:
             inertia.theta_from_origin(0, [0, 0, 0], np.eye(3)),
             "the mass is zero but the inertia is not",
         ),
-        (inertia.theta_from_com(np.nan, [0, 0, 0], np.eye(3)), "a number is not finite"),
+        (np.array([np.nan, *[0.0] * 9]), "a number is not finite"),
     ],
     ids=["triangle", "negative moment", "negative mass", "massless", "nan"],
 )
