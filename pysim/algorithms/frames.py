@@ -138,7 +138,7 @@ def frame_acceleration(
 def influence_coefficients(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
-    """Return the unit twist of every joint coordinate in the world (…, 6, n), about its origin [m or 1, 1 or rad/m].
+    """Return the unit twist of every joint coordinate in the world (…, 6, n), about its origin [m, 1; 1].
 
     A hinge about k has [p × k; k], a slide along k [k; 0]. Unlike a Jacobian's, a column is one joint's alone: joints
     that follow others have columns of their own, so that n is the sum of all joints' nv (`model.tree_nv`); without
