@@ -201,7 +201,7 @@ NOT_UNIT = (
     "it must be 1; divide it by its length, or move q by system.integrate"
 )
 WRONG_STEPS = {
-    "return system.integrate(q, h * v[:-1]), v": "at t = 1.1 s ValueError: dq must have shape (6,)",
+    "return system.integrate(q, h * v[:-1]), v": "at t = 1.1 s ValueError: dv must have shape (6,)",
     "system.acceleration(t, 2 * q, v)": "at t = 1.1 s ValueError: q holds a quaternion (x, y, z, w) of length 2",
     "return q, v[:0]": "got arrays of shapes (7,) and (0,) at t = 1.2 s",
     "return 2 * q, v": NOT_UNIT.format("1.2", "2.000000"),

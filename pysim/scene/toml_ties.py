@@ -197,6 +197,12 @@ class TieReader:
 
     def _parameters(self, table: Loop, kind: JointType, path: Steps) -> dict[str, Any]:
         if kind.plugin is not None:
+            if clashing := sorted(_ALWAYS & set(fields_of(kind.plugin))):
+                problem = (
+                    f"its plugin has a field {clashing[0]!r}, which here is the loop's own key"
+                )
+                self.problems.add((*path, "type"), f"{problem}; rename the field to close loops")
+                return {}
             return check_parameters(kind.name, table.parameters, path, self.problems)
         return {} if table.pitch is None else {"pitch": table.pitch}
 

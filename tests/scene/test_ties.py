@@ -256,6 +256,19 @@ def test_a_loop_takes_keys_of_its_plugin_that_other_loops_have_too(tmp_path: Pat
         pysim.load_scene(threaded(tmp_path, "ptch = 0.1"), allow_code=True)
 
 
+def test_a_plugin_with_a_field_that_is_the_loops_own_key_is_told_to_rename_it(
+    tmp_path: Path,
+) -> None:
+    path = threaded(tmp_path, "a = 0.1")
+    text = THREAD[: THREAD.index("    def force")]
+    text = text.replace("test_thread", "test_thread_a").replace("pitch", "a")
+    (tmp_path / "thread.py").write_text(text, "utf-8")
+    path.write_text(path.read_text("utf-8").replace("test_thread", "test_thread_a"), "utf-8")
+    problem = "its plugin has a field 'a', which here is the loop's own key; rename the field"
+    with pytest.raises(PysimError, match=rf"loop\[0\].type: {problem}"):
+        pysim.load_scene(path, allow_code=True)
+
+
 def test_what_a_loop_leaves_of_its_joint_is_told(tmp_path: Path) -> None:
     path = threaded(tmp_path, "pitch = 0.1")
     (tmp_path / "thread.py").write_text(
