@@ -13,11 +13,13 @@ from pysim.errors import ModelError
 from pysim.inertia import (
     has_positive_energy,
     is_physical,
+    rotational_inertia,
     unphysical_reason,
 )
 from pysim.loops.assembly import assemble
 from pysim.loops.idle_rows import without_idle_rows
 from pysim.model import Model, State
+from pysim.scene.stops import carried
 from pysim.scene.tree import check_tree
 from pysim.scene.written import nearest_written, urdf_inertial
 from pysim.watch import watch_events
@@ -25,6 +27,8 @@ from pysim.watch import watch_events
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
+
+    from numpy.typing import NDArray
 
     from pysim.scene.possible import InertiaRule
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings
@@ -113,10 +117,10 @@ def _check_inertia(model: Model) -> None:
         return
     M = np.asarray(_engine.crba(model, model.random_configuration(np.random.default_rng(0))))
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
-    units = np.array(model.velocity_units)
-    kin = np.array([size[units == unit].max() for unit in units])
-    idle = int(np.argmin(np.divide(size, kin, out=np.zeros_like(size), where=kin > 0)))
-    if size[idle] > 1e-7 * kin[idle]:  # else that coordinate alone moves nothing
+    most = np.sqrt(np.maximum(_at_most(model), 0.0))
+    share = np.divide(size, most, out=np.sign(size), where=most > 0)
+    idle = int(np.argmin(share))
+    if share[idle] > 1e-7:  # else that coordinate alone moves nothing
         values, vectors = np.linalg.eigh(M / np.outer(size, size))
         if values[0] > 1e-15:
             return
@@ -129,6 +133,18 @@ def _check_inertia(model: Model) -> None:
         "or make the joint fixed"
     )
     raise ModelError(joint.where, problem)
+
+
+def _at_most(model: Model) -> NDArray[np.float64]:
+    """What each velocity (nv,) could move, were nothing on its axis [kg or kg·m²]; 0 for one that is led."""
+    theta = carried(model.spec.joints, model.spec.bodies)
+    sizes = np.zeros(model.nv)
+    for joint, at, nv in zip(model.joints, model.v_offsets, model.joint_nv, strict=True):
+        own = theta[joint.child]
+        turned = np.trace(rotational_inertia(own)) / 2
+        for i in range(at, at + nv) if at >= 0 else ():
+            sizes[i] = own[0] if model.velocity_units[i] == "m/s" else turned
+    return sizes
 
 
 def _actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:

@@ -13,7 +13,7 @@ from pysim import _engine
 from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
-from pysim.motion import runs_as
+from pysim.motion import moves_in_pieces, runs_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,6 +113,11 @@ class Model(_engine.Model):
     def joint_motions(self) -> tuple[str, ...]:
         """How the engine runs each joint, in words: a built-in shape, a program of so many instructions."""
         return tuple(runs_as(description) for description in self._descriptions)
+
+    @property
+    def joints_in_pieces(self) -> tuple[bool, ...]:
+        """Whether the formulas of each joint's motion may change over somewhere."""
+        return tuple(moves_in_pieces(description) for description in self._descriptions)
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -221,7 +226,7 @@ class Model(_engine.Model):
         """Draw a configuration (nq,) from a generator, or from the seed of one.
 
         Rotations are uniform on SO(3); a coordinate is uniform between its limits, or on ±π rad or ±1 m where it
-        has none.
+        has none; of that what lies beyond its only limit is laid within as far from it at most.
         """
         rng = np.random.default_rng(rng)
         q = self.neutral()
@@ -371,7 +376,8 @@ def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.
     lower, upper = np.asarray(joint.lower)[at_v], np.asarray(joint.upper)[at_v]
     bounded = np.isfinite(lower) & np.isfinite(upper)
     own = q[at_q]
-    own = np.where(own < lower, 2 * lower - own, np.where(own > upper, 2 * upper - own, own))
+    reach = own + span[at_q]  # from 0
+    own = np.where(own < lower, lower + reach, np.where(own > upper, upper - reach, own))
     own[bounded] = rng.uniform(lower[bounded], upper[bounded])
     q[at_q] = own
     for at in joint_type.quaternions:

@@ -14,8 +14,10 @@ from pysim.joints.closing import closing_joint, find_closing
 from pysim.joints.fields import build
 from pysim.joints.laws import check_at_load
 from pysim.joints.lower import lower
+from pysim.joints.program import CODE
 from pysim.joints.ranges import limits_of
 from pysim.joints.slopes import force_slopes, motion_slopes
+from pysim.joints.tape import PIECEWISE
 from pysim.joints.trace import trace
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec, LoopSpec
 
 STORED = 6  # Column::stored in cpp/tree/model_view.hpp; 0 to 5 are the unit twists
+
+
+_PIECES = {CODE[name] for name in PIECEWISE}
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,14 @@ def runs_as(description: Mapping[str, Any]) -> str:
     total, pose = len(program["code"]), program["pose_end"]
     split = f"{pose} for pose and subspace, {total - pose} for the bias"
     return f"runs as a program of {total} instructions, {split}{own}"
+
+
+def moves_in_pieces(description: Mapping[str, Any]) -> bool:
+    """Whether a joint's formulas may change over somewhere: what holds here need not hold there."""
+    if description["shape"] == "callback":
+        return True
+    program = description.get("program", {"code": ()})
+    return any(instruction[0] in _PIECES for instruction in program["code"])
 
 
 def _callback(joint: CallbackJoint) -> Motion:

@@ -66,7 +66,7 @@ def rollout(
         every: steps from one row to the next; it divides `steps`.
         spectral_radius: of `generalized_alpha`, from 0 to 1: what a step leaves of the fastest motion.
         loop_q: coordinates of the joints that close loops (batch, loop_nq), or (loop_nq,): where they are sought first,
-            as `scene.state.loop_q` has them; when the call returns, those of the end. A run goes on from its last row
+            as `scene.state.loop_q.copy()` has them; written over with those of the end. A run goes on from its last row
             with them where a plugin, or a screw that has turned, closes a loop.
         out: arrays for q and v, C-contiguous, filled and returned.
 
@@ -93,6 +93,10 @@ def rollout(
         controls = None if controls is None else _of_every_world(controls, len(worlds), 2)
     elif controls is not None and controls.ndim == 3:
         q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
+    if loop_q is not None and worlds:
+        expected = (*np.shape(q0)[:-1], worlds[0].loop_nq)
+        if np.shape(loop_q) != expected:
+            raise ValueError(f"loop_q must have shape {expected}, got {np.shape(loop_q)}")
     out_q, out_v = (None, None) if out is None else out
     q, v = _engine.rollout(
         worlds,

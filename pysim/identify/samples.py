@@ -11,6 +11,7 @@ import numpy as np
 from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify.differentiate import differentiated
 from pysim.joints import find_joint
+from pysim.scene.stops import with_stops
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -97,18 +98,24 @@ def make_samples(
 
 def _tell_of_stops(model: Model, q: Array, source: str) -> None:
     """Warn of samples that press on a stop: what it gives them is the drawing's, and taken for measured."""
+    none = [np.full(len(joint.lower), np.nan) for joint in model.spec.joints]
+    unsaid = zip(model.spec.joints, none, strict=True)
+    open_joints = [replace(joint, stop_stiffness=x, stop_damping=x) for joint, x in unsaid]
+    chosen = with_stops(open_joints, model.spec.bodies)
+    by_default = {joint.name: joint.stop_stiffness for joint in chosen}
     for joint, at in zip(model.joints, model.q_offsets, strict=True):
         at_q, at_v = find_joint(joint.type).real_coordinates
-        if at < 0 or not at_q:
+        if at < 0 or not np.array_equal(joint.stop_stiffness, by_default[joint.name]):
             continue
-        own = q[:, [at + i for i in at_q]]
-        beyond = ((own < joint.lower[at_v]) | (own > joint.upper[at_v])).any(axis=1)
+        own, lower, upper = q[:, [at + i for i in at_q]], joint.lower[at_v], joint.upper[at_v]
+        rounding = 1e-6 * np.maximum(1.0, np.abs(own))
+        beyond = ((own < lower - rounding) | (own > upper + rounding)).any(axis=1)
         if not beyond.any():
             continue
         what = f"{beyond.sum()} of {len(q)} samples lie on a stop of joint {joint.name!r}"
         why = "its force is the scene's, by default made from the masses that are sought"
         remedy = "give its stiffness and damping as measured, or leave these samples out"
-        warnings.warn(f"{source}: {what}; {why}: {remedy}", PysimWarning, stacklevel=4)
+        warnings.warn(f"{source}: {what}; {why}: {remedy}", PysimWarning, stacklevel=3)
 
 
 def _checked(

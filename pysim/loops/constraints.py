@@ -223,7 +223,7 @@ class Projected:
     q: Array
     v: Array
     loop_q: Array
-    residual: Array  # largest |g| that is left (…) [m, rad]
+    residual: Array  # largest |g| that is left (…) [m, rad]; inf where it leads to no numbers
     rank: Array  # independent rows of J (…)
 
 
@@ -238,4 +238,6 @@ def project(
     packed = _engine.project(model, q, v, loop_q, threads=threads)
     ends = np.cumsum([model.nq, model.nv, model.loop_nq, 1])
     q1, v1, phi, residual, rank = np.split(packed, ends, axis=-1)
-    return Projected(q1, v1, phi, residual[..., 0], rank[..., 0].astype(int))
+    lost = ~np.isfinite(packed).all(axis=-1)
+    left = np.where(lost, np.inf, residual[..., 0])
+    return Projected(q1, v1, phi, left, np.where(lost, 0, rank[..., 0]).astype(int))

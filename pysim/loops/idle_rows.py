@@ -1,10 +1,8 @@
 """Rows of loops that no motion of the tree can break, left out before anything is solved.
 
 A hinge that closes a planar linkage asks for five rows, and the tree can break two of them: the others have J = 0 at
-every configuration. They are found at configurations drawn at random, loops open; the motion of built-in joints is
-analytic, so a row that is zero there is zero everywhere. A plugin may be made of pieces: of a loop with one on its
-way more configurations are drawn, and its rows that hold positions, or turns, are left out all or none. The engine
-tells a row that moves nothing by others of its kind; where there are none it has nothing to tell it by.
+every configuration. They are found at configurations drawn at random, loops open; the motion of joints is analytic, so
+a row that is zero there is zero everywhere. Loops keep every row where a plugin on their way is made of pieces.
 """
 
 from __future__ import annotations
@@ -16,12 +14,11 @@ import numpy as np
 
 from pysim.algorithms import forward_kinematics
 from pysim.errors import ModelError
-from pysim.joints import find_joint
-from pysim.joints.closing import closing_joint, find_closing
 from pysim.loops.constraints import constraints
+from pysim.motion import moves_in_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Rows = NDArray[np.intp]
 
-SAMPLES, SAMPLES_OF_PLUGINS = 5, 60
+SAMPLES = 5
 _NOTHING = 1e-12  # of what a row can feel at all
 _CLOSED = 1e-9  # [m, rad]
 
@@ -45,35 +42,32 @@ def without_idle_rows(model: Model) -> Model:
     """
     if not model.loop_names:
         return model
-    pieces = [_passes_plugins(model, loop) for loop in model.spec.loops]
     rng = np.random.default_rng(11)
-    samples = SAMPLES_OF_PLUGINS if any(pieces) else SAMPLES
-    q = np.array([model.random_configuration(rng) for _ in range(samples)])
+    q = np.array([model.random_configuration(rng) for _ in range(SAMPLES)])
     at = constraints(model, q)
     still = np.all(np.abs(at.jacobian) <= _NOTHING * _feels(model, at, q), axis=(0, 2))
     is_open = np.any(~(np.abs(at.residual) <= _CLOSED), axis=0)
     stays = np.ptp(at.residual, axis=0) <= _CLOSED
-    kept = []
-    for loop, rows, in_pieces in zip(model.spec.loops, _rows_of(model), pieces, strict=True):
+    loops = []
+    each = zip(model.spec.loops, model.ties.loops, _rows_of(model), strict=True)
+    for loop, description, rows in each:
         idle = np.zeros(len(rows), bool)
-        for kin in _kinds(at, rows):
-            own, alone = rows[kin], still[rows[kin]].all()
-            stuck = still[own] & is_open[own] & (stays[own] | alone)
-            if stuck.any() and not in_pieces:
+        for kin in () if _meets_pieces(model, loop, description) else _kinds(at, rows):
+            own = rows[kin]
+            stuck = still[own] & is_open[own] & (stays[own] | still[own].all())
+            if stuck.any():
                 _refuse(loop, at.residual[:, own[stuck]])
-            idle[kin] = still[own] & ~is_open[own] & (alone | (not in_pieces))
-        kept.append(np.flatnonzero(~idle).tolist())
-    loops = [{**loop, "kept": rows} for loop, rows in zip(model.ties.loops, kept, strict=True)]
+            idle[kin] = still[own] & ~is_open[own]
+        loops.append({**description, "kept": np.flatnonzero(~idle).tolist()})
     return model.with_ties(replace(model.ties, loops=loops))
 
 
-def _passes_plugins(model: Model, loop: LoopSpec) -> bool:
-    """Whether a plugin closes the loop, or moves one of its ends against the other."""
+def _meets_pieces(model: Model, loop: LoopSpec, description: Mapping[str, object]) -> bool:
+    """Whether what closes the loop, or moves one of its ends against the other, is made of pieces."""
     bodies = [-1 if body == "world" else model.frames[body][0] for body in (loop.a, loop.b)]
     to_a, to_b = (set(_way(model, body)) for body in bodies)
-    types = [model.joints[body].type for body in to_a ^ to_b]
-    types.append(closing_joint(find_closing(loop.type)))
-    return any(find_joint(name).plugin is not None for name in types)
+    in_pieces = model.joints_in_pieces
+    return moves_in_pieces(description) or any(in_pieces[body] for body in to_a ^ to_b)
 
 
 def _way(model: Model, body: int) -> Iterator[int]:

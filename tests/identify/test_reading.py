@@ -16,6 +16,7 @@ from pysim.compile import compile_model
 from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify import differentiated, make_samples, read_run, read_samples
 from pysim.scene.spec import ModelSpec
+from pysim.scene.stops import with_stops
 
 ARM = """
 [[body]]
@@ -234,17 +235,23 @@ def test_wrong_shapes_are_refused(arm: pysim.Scene) -> None:
         make_samples(arm.model, [0, 1, 2, np.inf], np.zeros((4, 2)), np.zeros((4, 2)))
 
 
-def test_samples_on_a_stop_are_told_of(arm: pysim.Scene) -> None:
+def test_samples_on_a_stop_whose_stiffness_is_a_guess_are_told_of(arm: pysim.Scene) -> None:
     t, zeros = np.linspace(0, 1, 5), np.zeros((5, 2))
-    limited = compile_model(with_limits(arm.model.spec, lower=-0.5, upper=0.4))
     q = zeros + np.array([[0.0], [0.3], [0.41], [-0.6], [0.1]])
+    guessed = with_limits(arm.model.spec, np.nan)
     with pytest.warns(PysimWarning, match="2 of 5 samples lie on a stop of joint 'shoulder'; its"):
-        make_samples(limited, t, q, zeros, zeros, zeros)
+        make_samples(guessed, t, q, zeros, zeros, zeros)
+    measured = with_limits(arm.model.spec, 50.0)
+    make_samples(measured, t, q, zeros, zeros, zeros)
     make_samples(arm.model, t, q, zeros, zeros, zeros)
+    q[2:4, 0] = np.nextafter(0.4, 1), -0.5 - 1e-8
+    make_samples(guessed, t, q, zeros, zeros, zeros)
 
 
-def with_limits(spec: ModelSpec, lower: float, upper: float) -> ModelSpec:
-    """The same with limits at its first joint."""
+def with_limits(spec: ModelSpec, stiffness: float) -> pysim.Model:
+    """The same with limits from −0.5 to 0.4 rad at its first joint; NaN for what pysim chooses."""
     first, *others = spec.joints
-    bounded = replace(first, lower=np.array([lower]), upper=np.array([upper]))
-    return replace(spec, joints=(bounded, *others))
+    bounds = {"lower": np.array([-0.5]), "upper": np.array([0.4])}
+    stop = {"stop_stiffness": np.array([stiffness]), "stop_damping": np.array([np.nan])}
+    joints = with_stops((replace(first, **bounds, **stop), *others), spec.bodies)
+    return compile_model(replace(spec, joints=joints))

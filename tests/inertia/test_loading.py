@@ -310,3 +310,21 @@ def test_a_small_gear_on_a_larger_body_has_inertia(tmp_path: Path) -> None:
     M = pysim.crba(pysim.load_scene(path).model, np.array([0, 0, 0, 0, 0, 0, 1, 0.3]))
     mass = 2700 * np.pi * 20e-6**2 * 5e-6
     np.testing.assert_allclose(M[6, 6], mass * 20e-6**2 / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [[0, 0, 1], [1, 2, 3], [3, -1, 2]])
+def test_a_point_on_the_axis_of_a_hinge_is_nothing_to_turn_however_the_axis_lies(
+    axis: list[float], tmp_path: Path
+) -> None:
+    """What rounding leaves of its moment, 6e-18, is held against m r² = 0.14, not against itself."""
+    path = tmp_path / "point.toml"
+    path.write_text(
+        '[[body]]\nname = "slide"\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n'
+        '[[joint]]\nname = "rail"\ntype = "prismatic"\nchild = "slide"\naxis = [1, 0, 0]\n'
+        f'[[body]]\nname = "point"\nmass = 1\ncom = {[0.1 * x for x in axis]}\n'
+        "inertia = { xx = 0, yy = 0, zz = 0 }\n"
+        f'[[joint]]\nname = "hinge"\ntype = "revolute"\nparent = "slide"\nchild = "point"\naxis = {axis}\n',
+        "utf-8",
+    )
+    with pytest.raises(pysim.ModelError, match="joint 'hinge' moves no inertia"):
+        pysim.load_scene(path)

@@ -313,3 +313,27 @@ def test_a_loop_that_cannot_close_to_second_order_is_refused(tmp_path: Path) -> 
     (tmp_path / "s.toml").write_text(LOCK.replace("lock", "sleeve") + sleeve, "utf-8")
     with pytest.raises(pysim.ModelError, match="in a direction in which its bodies cannot move"):
         pysim.load_scene(tmp_path / "s.toml")
+
+
+@joint("idle_bend")
+class Bend(Joint):
+    """Slides along x, and from x = 1.5 m on rises."""
+
+    coordinates = real("x", unit="m")
+
+    def placement(self, q):
+        return Pose.translate(q.x, 0, np.maximum(0.0, q.x - 1.5) ** 3)
+
+
+def test_a_plugin_made_of_pieces_keeps_rows_that_bind_elsewhere(tmp_path: Path) -> None:
+    """Held in the plane z = 0 it cannot go past its bend, far from where configurations are drawn."""
+    text = (
+        '[[body]]\nname = "b"\nmass = 1\ninertia = { xx = 0.1, yy = 0.1, zz = 0.1 }\n'
+        '[[joint]]\nname = "j"\ntype = "idle_bend"\nchild = "b"\nstart.v = 1\n'
+        '[[loop]]\nname = "plane"\ntype = "point_on_plane"\nb = "b"\n'
+        "[simulation]\nduration = 2.5\n"
+    )
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    scene = pysim.load_scene(tmp_path / "s.toml")
+    assert tuple(scene.model.loop_rows) == (1,)
+    assert np.abs(pysim.simulate(scene).poses[:, 0, 2]).max() < 1e-6
