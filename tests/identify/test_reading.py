@@ -251,7 +251,8 @@ def test_samples_on_a_stop_whose_stiffness_is_a_guess_are_told_of(arm: pysim.Sce
 def with_limits(spec: ModelSpec, stiffness: float) -> pysim.Model:
     """The same with limits from −0.5 to 0.4 rad at its first joint; NaN for what pysim chooses."""
     first, *others = spec.joints
-    bounds = {"lower": np.array([-0.5]), "upper": np.array([0.4])}
-    stop = {"stop_stiffness": np.array([stiffness]), "stop_damping": np.array([np.nan])}
-    joints = with_stops((replace(first, **bounds, **stop), *others), spec.bodies)
+    bounded = replace(first, lower=np.array([-0.5]), upper=np.array([0.4]))
+    stop, unsaid = np.array([stiffness]), np.array([np.nan])
+    stopped = replace(bounded, stop_stiffness=stop, stop_damping=unsaid)
+    joints = with_stops((stopped, *others), spec.bodies)
     return compile_model(replace(spec, joints=joints))
