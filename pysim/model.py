@@ -226,7 +226,7 @@ class Model(_engine.Model):
         """Draw a configuration (nq,) from a generator, or from the seed of one.
 
         Rotations are uniform on SO(3); a coordinate is uniform between its limits, or on ±π rad or ±1 m where it
-        has none; of that what lies beyond its only limit is laid within as far from it at most.
+        has none. One with a single limit that would lie beyond it lies up to 2π rad or 2 m within.
         """
         rng = np.random.default_rng(rng)
         q = self.neutral()

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec, LoopSpec
 
 STORED = 6  # Column::stored in cpp/tree/model_view.hpp; 0 to 5 are the unit twists
-
-
-_PIECES = {CODE[name] for name in PIECEWISE}
+_PIECES = {CODE[name] for name in PIECEWISE}  # instructions
 
 
 @dataclass(frozen=True)

@@ -325,6 +325,21 @@ def test_a_motor_that_holds_a_joint_against_its_stop_is_not(
     assert capsys.readouterr().err == ""
 
 
+def test_check_names_the_coordinate_that_an_actuator_drives(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ball = SCENE.replace('"prismatic"', '"ball"').replace(
+        "axis = [0, 0, 1]\nstiffness = 50.0\nstart = { q = 0.5 }\n", ""
+    )
+    motors = (
+        '[[actuator]]\njoint = "slide"\n[[actuator]]\njoint = "slide"\ncoordinate = 2\noffset = 3\n'
+    )
+    (here / "ball.toml").write_text(ball + motors, "utf-8")
+    assert main(["check", "ball.toml"]) == 0
+    told = [line.split()[1] for line in capsys.readouterr().out.splitlines() if "actuator" in line]
+    assert told == ["slide.wx:", "slide.wz:"]
+
+
 def test_check_reads_a_robot_of_a_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "package://ur_description/urdf/ur5_robot.urdf"]) == 0
     assert "sizes       nq 6, nv 6" in capsys.readouterr().out

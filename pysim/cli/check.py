@@ -125,13 +125,12 @@ def say_assembly(scene: Scene) -> None:
 def say_settings(scene: Scene) -> None:
     """Print how the scene would run."""
     settings = scene.settings
+    begins = dict(zip(scene.model.joint_names, scene.model.v_offsets, strict=True))
     say()
     for actuator in scene.spec.actuators:
         sine = f"{actuator.offset:g} + {actuator.amplitude:g} sin({actuator.frequency:g} t"
-        joint = next(joint for joint in scene.model.joints if joint.name == actuator.joint)
-        names = find_joint(joint.type).v_names
-        driven = actuator.joint + (f".{names[actuator.coordinate]}" if len(names) > 1 else "")
-        say(f"  actuator    {driven}: {sine} + {actuator.phase:g})")
+        at = begins[actuator.joint] + actuator.coordinate
+        say(f"  actuator    {scene.model.velocity_names[at]}: {sine} + {actuator.phase:g})")
     for event in scene.spec.events:
         what = event.joint or event.body or event.type
         stops = ", stops the run" if event.stop else ""

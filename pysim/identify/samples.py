@@ -98,24 +98,39 @@ def make_samples(
 
 def _tell_of_stops(model: Model, q: Array, source: str) -> None:
     """Warn of samples that press on a stop: what it gives them is the drawing's, and taken for measured."""
-    none = [np.full(len(joint.lower), np.nan) for joint in model.spec.joints]
-    unsaid = zip(model.spec.joints, none, strict=True)
-    open_joints = [replace(joint, stop_stiffness=x, stop_damping=x) for joint, x in unsaid]
-    chosen = with_stops(open_joints, model.spec.bodies)
-    by_default = {joint.name: joint.stop_stiffness for joint in chosen}
+    pressing: dict[str, int] = {}
     for joint, at in zip(model.joints, model.q_offsets, strict=True):
         at_q, at_v = find_joint(joint.type).real_coordinates
-        if at < 0 or not np.array_equal(joint.stop_stiffness, by_default[joint.name]):
+        if at < 0:
             continue
         own, lower, upper = q[:, [at + i for i in at_q]], joint.lower[at_v], joint.upper[at_v]
         rounding = 1e-6 * np.maximum(1.0, np.abs(own))
         beyond = ((own < lower - rounding) | (own > upper + rounding)).any(axis=1)
-        if not beyond.any():
+        if beyond.any():
+            pressing[joint.name] = int(beyond.sum())
+    guessed = _guessed_stops(model) if pressing else frozenset()
+    for name, count in pressing.items():
+        if name not in guessed:
             continue
-        what = f"{beyond.sum()} of {len(q)} samples lie on a stop of joint {joint.name!r}"
+        what = f"{count} of {len(q)} samples lie on a stop of joint {name!r}"
         why = "its force is the scene's, by default made from the masses that are sought"
         remedy = "give its stiffness and damping as measured, or leave these samples out"
         warnings.warn(f"{source}: {what}; {why}: {remedy}", PysimWarning, stacklevel=3)
+
+
+def _guessed_stops(model: Model) -> frozenset[str]:
+    """Joints whose stops are as stiff as pysim makes those of which nothing is said."""
+    unsaid = [np.full(len(joint.lower), np.nan) for joint in model.spec.joints]
+    each = zip(model.spec.joints, unsaid, strict=True)
+    chosen = with_stops(
+        (replace(j, stop_stiffness=x, stop_damping=x) for j, x in each), model.spec.bodies
+    )
+    own = {joint.name: joint.stop_stiffness for joint in model.joints}
+    return frozenset(
+        joint.name
+        for joint in chosen
+        if joint.name in own and np.array_equal(own[joint.name], joint.stop_stiffness)
+    )
 
 
 def _checked(

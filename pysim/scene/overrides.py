@@ -40,7 +40,7 @@ def checked_overrides(given: object) -> Mapping[str, Any]:
         raise SceneError("overrides", f'{problem}; write {{"simulation.step": 1e-4}}')
     for key, value in given.items():
         if not isinstance(key, str):
-            problem = f"is no path of keys, which is a text as {'simulation.step'!r}"
+            problem = "is no path of keys, which is a text as 'simulation.step'"
             raise SceneError(f"overrides: {key!r}", problem)
         if value is None:
             problem = "None is no value; give one, or leave the key out for what the file says"
