@@ -33,7 +33,7 @@ py::tuple advance_adaptive(const Model& model,
                            const Events* events,
                            double longest,
                            py::ssize_t attempts,
-                           std::optional<LoopCoordinates::Array> loop_q,
+                           py::handle loop_q,
                            int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints takes steps of fixed size only");
@@ -61,7 +61,7 @@ py::tuple advance_adaptive(const Model& model,
   auto q_event = make_output<double>(call.leading(), {model.nq()});
   auto v_event = make_output<double>(call.leading(), {model.nv()});
   py::array_t<double> flown({worlds, py::ssize_t{carry}}, flight.data());
-  LoopCoordinates loop_coordinates(model, loop_q, call);
+  LoopCoordinates<double> loop_coordinates(loop_q, call.loop_start());
   py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{6}});
 
   adaptive.tolerances = {
@@ -116,7 +116,7 @@ void bind_adaptive(py::module_& m) {
       "events"_a = nullptr,
       "longest"_a = std::numeric_limits<double>::infinity(),
       "attempts"_a = 10000,
-      "loop_q"_a.noconvert() = py::none(),
+      "loop_q"_a = py::none(),
       "threads"_a = 1,
       "Steps of Dormand and Prince through `times`. Returns (q, v) at the times, (q, v, flight) for the next "
       "call, the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "

@@ -6,6 +6,7 @@
 
 #include "bindings/functions.hpp"
 #include "bindings/integrators.hpp"
+#include "bindings/stepping_arguments.hpp"
 
 namespace pysim::bindings {
 
@@ -60,25 +61,6 @@ std::vector<Real> loop_starts(const Models& models) {
     for (const double x : model->loop_start()) rows.push_back(static_cast<Real>(x));
   }
   return rows;
-}
-
-/// The caller's own of them, which move along in place.
-template <class Real>
-Real* given_loop_q(py::handle given, py::ssize_t count) {
-  using Array = py::array_t<Real, py::array::c_style>;
-  if (!py::isinstance<Array>(given)) {
-    throw std::invalid_argument("loop_q must be a C-contiguous array of the precision of q0");
-  }
-  auto array = py::reinterpret_borrow<Array>(given);
-  if (array.size() != count || !array.writeable()) {
-    throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(count) +
-                                " numbers, those of every world");
-  }
-  Real* const numbers = array.mutable_data();
-  if (!std::all_of(numbers, numbers + count, [](Real x) { return std::isfinite(x); })) {
-    throw std::invalid_argument("loop_q must be finite, got nan or inf");
-  }
-  return numbers;
 }
 
 /// Runs the rows in pieces of about a twentieth of a second, so that Ctrl-C is heard. Any pieces give the
@@ -141,10 +123,8 @@ py::tuple rollout(const Models& models,
   std::vector<Real> memory(static_cast<std::size_t>(
       call.leading().states * engine::memory_numbers(plan.integrator, model.nv(), model.rows())));
   call.batch().memory = memory.empty() ? nullptr : memory.data();
-  std::vector<Real> own_loop_q = is_one(models) ? call.loop_start() : loop_starts<Real>(models);
-  call.batch().loop_q = call.batch().out_loop_q =
-      is_given(loop_q) ? given_loop_q<Real>(loop_q, call.leading().states * model.loop_nq())
-                       : own_loop_q.data();
+  LoopCoordinates<Real> phi(loop_q, is_one(models) ? call.loop_start() : loop_starts<Real>(models));
+  call.batch().loop_q = call.batch().out_loop_q = phi.data();
   run_in_pieces(call, models, request, plan.threads);
   return py::make_tuple(q, v);
 }

@@ -34,12 +34,12 @@ class Journey {
           py::handle v,
           const std::string& integrator,
           const Actuation& actuation,
-          std::optional<LoopCoordinates::Array>& loop_q,
+          py::handle loop_q,
           std::optional<SchemeMemory::Array>& memory,
           double spectral_radius)
       : model_(stepped_here(model)),
         call_(model, q),
-        loop_q_(model, loop_q, call_),
+        loop_q_(loop_q, call_.loop_start()),
         forces_(actuation.view(model)),
         integrator_(integrator_named(integrator)),
         memory_(memory,
@@ -79,7 +79,7 @@ class Journey {
 
   const Model& model_;
   Call<double> call_;
-  LoopCoordinates loop_q_;
+  LoopCoordinates<double> loop_q_;
   stepping::Actuation forces_;
   engine::Integrator integrator_;
   SchemeMemory memory_;
@@ -93,7 +93,7 @@ py::tuple advance(const Model& model,
                   py::ssize_t steps,
                   const std::string& integrator,
                   const Actuation& actuation,
-                  std::optional<LoopCoordinates::Array> loop_q,
+                  py::handle loop_q,
                   std::optional<SchemeMemory::Array> memory,
                   double spectral_radius,
                   int threads) {
@@ -120,7 +120,7 @@ py::tuple march(const Model& model,
                 const Counts& steps,
                 const std::string& integrator,
                 const Actuation& actuation,
-                std::optional<LoopCoordinates::Array> loop_q,
+                py::handle loop_q,
                 std::optional<SchemeMemory::Array> memory,
                 double spectral_radius) {
   std::vector<Leg> way;
@@ -176,7 +176,7 @@ void bind_stepping(py::module_& m) {
         "integrator"_a,
         "actuation"_a,
         py::kw_only(),
-        "loop_q"_a.noconvert() = py::none(),
+        "loop_q"_a = py::none(),
         "memory"_a.noconvert() = py::none(),
         "spectral_radius"_a = 0.9,
         "threads"_a = 1,
@@ -198,7 +198,7 @@ void bind_stepping(py::module_& m) {
         "integrator"_a,
         "actuation"_a,
         py::kw_only(),
-        "loop_q"_a.noconvert() = py::none(),
+        "loop_q"_a = py::none(),
         "memory"_a.noconvert() = py::none(),
         "spectral_radius"_a = 0.9,
         "As `advance` for one state, leg after leg: from when, size of a step and how many steps, (count,) "

@@ -3,7 +3,9 @@
 
 #include <pybind11/stl.h>
 
-#include "bindings/calls.hpp"
+#include <algorithm>
+
+#include "bindings/functions.hpp"
 #include "engine/batch.hpp"
 
 namespace pysim::bindings {
@@ -25,25 +27,34 @@ struct Actuation {
 };
 
 /// Coordinates of the loops' joints, moved along in place; where the caller gives none, nobody sees them.
+template <class Real>
 class LoopCoordinates {
  public:
-  using Array = py::array_t<double, py::array::c_style>;
+  using Array = py::array_t<Real, py::array::c_style>;
 
-  LoopCoordinates(const Model& model, std::optional<Array>& given, const Call<double>& call) : given_(given) {
-    const py::ssize_t count = call.leading().states * model.loop_nq();
-    if (!given_) {
-      own_ = call.loop_start();
-    } else if (given_->size() != count || !given_->writeable()) {
-      throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(model.loop_nq()) +
-                                  " numbers a state");
+  /// `start` are those of every state, one after the other.
+  LoopCoordinates(py::handle given, std::vector<Real> start) : own_(std::move(start)), numbers_(own_.data()) {
+    if (!is_given(given)) return;
+    if (!py::isinstance<Array>(given)) {
+      throw std::invalid_argument("loop_q must be a C-contiguous array of the precision of q");
+    }
+    given_ = py::reinterpret_borrow<Array>(given);
+    if (given_.size() != static_cast<py::ssize_t>(own_.size()) || !given_.writeable()) {
+      throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(own_.size()) +
+                                  " numbers, those of every state");
+    }
+    numbers_ = given_.mutable_data();
+    if (!std::all_of(numbers_, numbers_ + own_.size(), [](Real x) { return std::isfinite(x); })) {
+      throw std::invalid_argument("loop_q must be finite, got nan or inf");
     }
   }
 
-  double* data() { return given_ ? given_->mutable_data() : own_.data(); }
+  Real* data() { return numbers_; }
 
  private:
-  std::optional<Array>& given_;
-  std::vector<double> own_;
+  std::vector<Real> own_;
+  Array given_;
+  Real* numbers_;
 };
 
 /// What an implicit scheme remembers, moved along in place; where the caller gives none, every run begins

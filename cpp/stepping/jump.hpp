@@ -35,9 +35,7 @@ void jump(const System<S>& system, S jumped, const S* q, const S* v) {
   System<S> inner = system;
   inner.dependence = nullptr;
   S* const a = inner.workspace.template take<S>(memory.nv);
-  const S* phi = inner.copy_loop_q(inner.workspace);
-  inner.acceleration(none, q, v, a);
-  inner.keep_loop_q(jumped == none, phi);
+  inner.acceleration(jumped, none, q, v, a);
   const auto here = jumped > none;
   for (int i = 0; i < memory.nv; ++i) {
     const S change = a[i] - memory.last()[i];

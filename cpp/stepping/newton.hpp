@@ -138,10 +138,9 @@ struct Newton {
 
  private:
   /// What is left of the equation at w. φ of a world that is through stays where its last iteration left it.
-  void evaluate_active(System<S> inner) {
-    const S* phi = inner.copy_loop_q(inner.workspace);
-    evaluate(inner, stage, static_cast<const S*>(w), trial);
-    inner.keep_loop_q(active == all<S>(0), phi);
+  void evaluate_active(const System<S>& inner) {
+    inner.evaluate_active(
+        active, [this](const System<S>& s) { evaluate(s, stage, static_cast<const S*>(w), trial); });
   }
 
   /// step = s_k.

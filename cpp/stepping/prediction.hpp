@@ -15,10 +15,8 @@ void begin(const System<S>& system, S begins, S time, S h, const S* q, const S* 
   System<S> inner = system;
   const int nv = system.model.own_nv;
   S* const a = inner.workspace.template take<S>(nv);
-  const S* phi = inner.copy_loop_q(inner.workspace);
+  inner.acceleration(begins, time, q, v, a);
   const auto here = begins == all<S>(1);
-  inner.acceleration(time, q, v, a);
-  inner.keep_loop_q(begins == all<S>(0), phi);
   S* const all_known[] = {memory.last(), memory.before(), memory.earlier(), memory.algorithmic()};
   for (S* const known : all_known) {
     for (int i = 0; i < nv; ++i) known[i] = select(here, a[i], known[i]);

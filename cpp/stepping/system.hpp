@@ -87,6 +87,20 @@ struct System {
     constraints::accelerate_from_both_sides<S>(mechanism, q, v, tau, loop_q, a, *dependence, w);
   }
 
+  /// What `evaluate` finds of a mechanism, φ of the worlds where `active` is 0 left as it is.
+  template <class Evaluate>
+  void evaluate_active(S active, Evaluate evaluate) const {
+    System<S> inner = *this;
+    const S* phi = inner.copy_loop_q(inner.workspace);
+    evaluate(inner);
+    inner.keep_loop_q(active == all<S>(0), phi);
+  }
+
+  /// v̇, as above.
+  void acceleration(S active, S time, const S* q, const S* v, S* a) const {
+    evaluate_active(active, [=](const System<S>& inner) { inner.acceleration(time, q, v, a); });
+  }
+
   /// A step begins here: its first acceleration finds which rows depend on others.
   void begin_step() const {
     if (dependence != nullptr) dependence->known = false;

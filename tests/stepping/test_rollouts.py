@@ -371,7 +371,7 @@ def test_coordinates_of_loops_that_cannot_be_taken_are_refused_by_name():
     scene = pysim.load_scene(Path(__file__).parents[2] / "scenes" / "four_bar.toml")
     q, v = scene.state.q, scene.state.v
     wrong = {
-        "C-contiguous array of the precision of q0": scene.state.loop_q.astype(np.float32),
+        "C-contiguous array of the precision of q": scene.state.loop_q.astype(np.float32),
         r"shape \(1,\), got \(2,\)": np.zeros(2),
         "finite": np.array([np.nan]),
     }
