@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import author_line, call, method_place, owner
+from pysim.joints.author import call, definition_place, method_place
 from pysim.joints.expression import Scalar
 from pysim.joints.fields import build
 from pysim.joints.plugin_names import PluginNames
@@ -81,7 +81,9 @@ class Event:
 
     def value(self, q: ByJoint, v: ByJoint) -> Any:  # noqa: ANN401, ARG002, for those who write one
         """Return what passes through 0 at the event; q [m or rad] and v [m/s or rad/s] by joint."""
-        raise JointError(owner(type(self)), "has no value; write `def value(self, q, v)`")
+        raise JointError(
+            definition_place(type(self)), "has no value; write `def value(self, q, v)`"
+        )
 
 
 Plugin = TypeVar("Plugin", bound=type[Event])
@@ -92,13 +94,12 @@ def event(name: str) -> Callable[[Plugin], Plugin]:
     """Class decorator: make this event available as `type = "<name>"` in [[event]] tables.
 
     Raises:
-        PysimError: the name is taken, a field is a key of every event, or there is no `value`.
+        PysimError: the name is taken, a field is a key of every event, or the class is no Event or has no `value`.
     """
+    _plugins.check_name(name)
 
     def register(plugin: Plugin) -> Plugin:
-        where = f"{author_line()}: {plugin.__qualname__}"
-        if plugin.value is Event.value:
-            raise PysimError(where, "has no value; write `def value(self, q, v)`")
+        where = _plugins.check_class(plugin, "value", "`def value(self, q, v)`")
         for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
             if field.name in OWN_KEYS:
                 problem = f"the field {field.name!r} is a key that every event has"

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
 from pysim.errors import JointError, PysimError
-from pysim.joints.author import owner
+from pysim.joints.author import definition_place
 from pysim.joints.fields import build
 from pysim.joints.plugin_names import PluginNames
 
@@ -66,7 +66,8 @@ class Integrator:
     ) -> tuple[Array, Array]:
         """Return (q, v) at t + h [s]."""
         raise PysimError(
-            owner(type(self)), "has no step; write `def step(self, system, t, h, q, v)` -> (q, v)"
+            definition_place(type(self)),
+            "has no step; write `def step(self, system, t, h, q, v)` -> (q, v)",
         )
 
 
@@ -122,13 +123,13 @@ def integrator(name: str) -> Callable[[Plugin], Plugin]:
     """Class decorator: make this scheme available as `integrator = "<name>"` in scenes.
 
     Raises:
-        PysimError: the name is taken; the text names both owners.
+        PysimError: the name is taken, or the class is no Integrator or has no `step`.
     """
+    _plugins.check_name(name)
 
     def register(plugin: Plugin) -> Plugin:
-        if name in BUILTIN:
-            raise PysimError(owner(plugin), f"integrator {name!r} is built in; choose another name")
-        _plugins.add(name, plugin, owner(plugin))
+        written = "`def step(self, system, t, h, q, v)`, which returns (q, v)"
+        _plugins.add(name, plugin, _plugins.check_class(plugin, "step", written))
         return plugin
 
     return register

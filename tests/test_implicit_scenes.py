@@ -108,7 +108,7 @@ def test_fields_of_a_plugin_are_keys_of_the_table(tmp_path: Path) -> None:
         ),
         (
             'integrator = "test_theta"',
-            "17:14: simulation.integrator: Theta needs the keys theta",
+            "17:14: simulation.integrator: Theta needs the key theta; write theta = …",
         ),
         (
             'integrator = "test_theta"\ntheta = "half"',

@@ -5,6 +5,7 @@ Oracles: closed forms, the engine's own schemes, and the words of the errors.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.errors import PysimError, SceneError, SimulationError
-from pysim.integrators import BUILTIN, Integrator, find_integrator, integrator
+from pysim.integrators import BUILTIN, Integrator, integrator
 from pysim.scene import read_scene
 from tests.scene_runs import SCENES
 
@@ -157,10 +158,10 @@ def test_names_that_are_taken_are_refused_by_both_owners() -> None:
     with pytest.raises(PysimError, match="integrator 'rk4' is built in; choose another name"):
         integrator("rk4")(Heun)
 
-    class Other(Integrator):
+    class Other(Heun):
         pass
 
-    taken = r"integrator 'test_heun' is already taken by .*\.Heun; choose another name"
+    taken = r"integrator 'test_heun' is already taken by .*\.py:\d+: Heun; choose another name"
     with pytest.raises(PysimError, match=taken):
         integrator("test_heun")(Other)
 
@@ -169,10 +170,10 @@ def test_a_plugin_without_a_step_says_so() -> None:
     class Empty(Integrator):
         pass
 
-    integrator("test_empty")(Empty)
-    kind = find_integrator("test_empty")
-    assert kind.plugin is Empty
-    with pytest.raises(PysimError, match=r"Empty: has no step; write `def step"):
+    here = r"^.*test_integrators\.py:\d+: .*Empty: has no step; write `def step"
+    with pytest.raises(PysimError, match=here):
+        integrator("test_empty")(Empty)
+    with pytest.raises(PysimError, match=here):
         Empty().step(None, 0.0, 0.1, np.zeros(1), np.zeros(1))  # type: ignore[arg-type]
 
 
@@ -191,6 +192,15 @@ def test_a_scheme_that_leaves_the_numbers_is_not_blamed_on_a_loop() -> None:
     with pytest.raises(SimulationError, match=r"is no longer finite at t = 0\.021 s") as caught:
         pysim.simulate(faulty)
     assert "kept closed" not in str(caught.value)
+    line = r"or mend NoNumbers\.step, \S+test_integrators\.py:\d+"
+    assert re.search(line, str(caught.value))
+
+
+def test_a_scheme_that_leaves_the_numbers_is_named_with_its_line(tmp_path: Path) -> None:
+    path = faulty(tmp_path, "test_log", "return q * np.log(-1.0), v", PENDULUM)
+    told = r"reduce simulation\.step, now 0\.\d+ \[s\], or mend Faulty\.step, \S+:\d+, `.*np\.log.*`, invalid value"
+    with pytest.raises(SimulationError, match=told):
+        pysim.simulate(pysim.load_scene(path, allow_code=True))
 
 
 FREE = PENDULUM.replace('type = "revolute"', 'type = "free"').replace(

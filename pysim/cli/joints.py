@@ -11,6 +11,7 @@ from pysim.cli.motion import draw_builtin, draw_plugin
 from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, did_you_mean
 from pysim.joints import CallbackJoint, joint_types
+from pysim.joints.closing import LOOPS_ALONE
 from pysim.joints.documentation import documented
 from pysim.joints.fields import build
 from pysim.joints.ranges import limits_of
@@ -21,7 +22,6 @@ from pysim.render.still import IMAGES
 from pysim.scene.plugins import run_plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from pysim.joints import Joint, JointType
@@ -41,36 +41,38 @@ def describe_joints(name: str | None, options: JointOptions) -> None:
     """List the joint types, or explain the one of that name."""
     if options.plugin is not None:
         run_plugin(options.plugin, "--plugin")
-    types = joint_types()
+    types = {**joint_types(), **LOOPS_ALONE}
     if name is None:
         if options.still is not None or options.values:
             raise PysimError("joints", "--still and --set are for one joint type; name it")
-        list_types(types)
+        list_types()
     elif name in types:
         describe(types[name], options)
     else:
         raise PysimError("joints", f"unknown joint type {name!r}{did_you_mean(name, types)}")
 
 
-def list_types(types: Mapping[str, JointType]) -> None:
-    """Print a line a joint type."""
-    rows = [
-        (
-            kind.name,
-            coordinates(kind),
-            ", ".join(key.name for key in kind.keys),
-            first_line(kind.doc),
-        )
-        for kind in types.values()
+def list_types() -> None:
+    """Print a line a joint type, and one for each of those that close loops alone."""
+    of_tree = [
+        (kind.name, coordinates(kind), *_keys_and_doc(kind)) for kind in joint_types().values()
     ]
-    say_columns(("type", "q", "keys", "motion"), rows)
+    of_loops = [(kind.name, *_keys_and_doc(kind)) for kind in LOOPS_ALONE.values()]
+    say_columns(("type", "q", "keys", "motion"), of_tree)
+    say()
+    say_columns(("loops only", "keys", "what is held"), of_loops)
     say()
     say("`pysim joints NAME` explains one; keys for every joint are in the README.")
+
+
+def _keys_and_doc(kind: JointType) -> tuple[str, str]:
+    return ", ".join(key.name for key in kind.keys), first_line(kind.doc)
 
 
 def describe(kind: JointType, options: JointOptions) -> None:
     """Explain one joint type, and draw it if asked to."""
     if options.still is not None:
+        check_moves(kind)
         check_picture(options.still, IMAGES)
     values = {key: toml_value(text) for key, text in parse_overrides(options.values).items()}
     for key in values:
@@ -84,6 +86,10 @@ def describe(kind: JointType, options: JointOptions) -> None:
     for line in kind.doc.splitlines():
         say(f"  {line.strip()}".rstrip())
     say()
+    if kind.name in LOOPS_ALONE:
+        say(f"  holds   {kind.motion}, in a [[loop]] between A and B")
+        say_keys(kind)
+        return
     say(f"  motion  {kind.motion}")
     if joint is not None:
         say(f"          {runs_as(traced_motion(joint, traced).description)}")
@@ -98,6 +104,13 @@ def describe(kind: JointType, options: JointOptions) -> None:
         draw(kind, joint, traced, values, options.still)
         say()
         say(f"  still   {options.still}")
+
+
+def check_moves(kind: JointType) -> None:
+    """Refuse to draw what closes loops alone: it has no coordinates to move along."""
+    if kind.name in LOOPS_ALONE:
+        problem = f"{kind.name} has no motion of its own; draw a scene in which it closes a loop"
+        raise PysimError("--still", problem)
 
 
 UNSET = "how it runs depends on its keys:"

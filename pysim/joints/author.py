@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import sys
 import traceback
@@ -66,6 +67,15 @@ def source_of(plugin: type[Any] | Callable[..., Any]) -> tuple[str, str]:
     """File and name of a plugin: a test may import the file that a scene names."""
     file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or plugin.__module__
     return str(Path(file).resolve()), plugin.__qualname__
+
+
+def definition_place(plugin: type[Any] | Callable[..., Any]) -> str:
+    """`file:line: Name` of a plugin; its module and name where there is no source."""
+    try:
+        file, line = inspect.getsourcefile(plugin), inspect.getsourcelines(plugin)[1]
+    except (OSError, TypeError):
+        return owner(plugin)
+    return f"{file}:{line}: {plugin.__qualname__}"
 
 
 def told_of(error: Exception, function: Callable[..., Any], owner: str) -> JointError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import author_line, call, method_place, owner
+from pysim.joints.author import author_line, call, definition_place, method_place
 from pysim.joints.plugin import Joint
 from pysim.joints.ranges import told
 from pysim.spatial import exp, rotation_from_quaternion
@@ -46,7 +46,7 @@ class CallbackJoint(Joint):
     def poses(self, q: Array) -> Array:  # noqa: ARG002, the author's argument
         """X_PC (n, 4, 4) of n configurations q (n, nq): the one method an author must give."""
         raise JointError(
-            owner(type(self)),
+            definition_place(type(self)),
             "has no poses; write `def poses(self, q)` from (n, nq) to (n, 4, 4)",
         )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.registry import find_joint, joint_types
 
-_NORMAL = Key("axis", "", "normal of the plane, in frame A", "[0, 0, 1]")
-_DIRECTION = Key("axis", "", "direction of the line, in frame A", "[0, 0, 1]")
+_NORMAL = Key("axis", "", "normal of the plane, in frame A", "[0, 0, 1]", "[x, y, z]")
+_DIRECTION = Key("axis", "", "direction of the line, in frame A", "[0, 0, 1]", "[x, y, z]")
 _RADIUS = Key("radius", "m", "of the wheel, whose axis is z of frame B", "required")
 _LENGTH = Key("length", "m", "distance between the origins of A and B", "required")
 
@@ -40,6 +40,7 @@ HELD: dict[str, JointType] = {
     )
 }
 _WELD = JointType("weld", "Keeps B on A.", "X = 1")
+LOOPS_ALONE = {_WELD.name: _WELD, **HELD}  # no joint of a tree
 
 # The engine's word for what a loop holds (LoopKind in cpp/tree/model_view.hpp); "joint" for the others.
 ENGINE_KIND = {
@@ -56,17 +57,15 @@ def find_closing(name: str) -> JointType:
     Raises:
         JointError: there is no such type.
     """
-    if name == _WELD.name:
-        return _WELD
-    return HELD[name] if name in HELD else find_joint(name)
+    return LOOPS_ALONE[name] if name in LOOPS_ALONE else find_joint(name)
 
 
 def closing_joint(kind: JointType) -> str:
     """The joint type whose motion a loop of this type has; "fixed" where it is no joint's."""
-    return "fixed" if kind is _WELD or kind.name in HELD else kind.name
+    return "fixed" if kind.name in LOOPS_ALONE else kind.name
 
 
 def closing_types() -> list[str]:
     """Every name a loop's `type` may have."""
-    names = [_WELD.name, *HELD, *(t for t in joint_types() if t not in {"fixed", "free"})]
+    names = [*LOOPS_ALONE, *(t for t in joint_types() if t not in {"fixed", "free"})]
     return sorted(names, key=lambda name: (name not in BUILTIN, name))

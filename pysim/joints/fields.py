@@ -41,7 +41,9 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
         and field.default_factory is dataclasses.MISSING
     ]
     if missing:
-        raise JointError(where, f"{plugin.__qualname__} needs the keys {', '.join(missing)}")
+        what = "the key" if len(missing) == 1 else "the keys"
+        problem = f"{plugin.__qualname__} needs {what} {', '.join(missing)}"
+        raise JointError(where, f"{problem}; write {', '.join(f'{name} = …' for name in missing)}")
     try:
         return plugin(**values)
     except PysimError:

@@ -102,7 +102,10 @@ def not_finite(numbers: MotionNumbers, q: Array, v: Array) -> Fault | None:
 def faults(found: Probe) -> list[Fault]:
     """Every law that a joint breaks."""
     with np.errstate(all="ignore"):
-        return [fault for law in LAWS.values() if (fault := law(found)) is not None]
+        broken = [fault for law in LAWS.values() if (fault := law(found)) is not None]
+    if any(fault.law == "rigid" for fault in broken):  # then S and c are those of no motion
+        return [fault for fault in broken if fault.remedy != FAULT_OF_PYSIM]
+    return broken
 
 
 def jumps(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import owner
+from pysim.joints.author import definition_place
 from pysim.joints.definition import define
 from pysim.joints.ranges import limits_of, start_of
 
@@ -37,7 +37,7 @@ class Joint:
     def placement(self, q: NamedNumbers) -> Pose:  # noqa: ARG002, the author's argument
         """X_PC(q): maps the child joint frame to the parent joint frame; q by name."""
         raise JointError(
-            owner(type(self)),
+            definition_place(type(self)),
             "has no placement; write `def placement(self, q)` that returns a Pose",
         )
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Generic, TypeVar
+from weakref import WeakSet
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.joints.author import owner, source_of
+from pysim.joints.author import author_line, definition_place, owner, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 Base = TypeVar("Base")
+
+
+_named: WeakSet[type] = WeakSet()  # what decorators gave a name
+
+
+def note_named(plugin: type) -> None:
+    """Remember that a decorator names this class."""
+    _named.add(plugin)
+
+
+def is_named(plugin: type) -> bool:
+    """Whether a decorator names this class."""
+    return plugin in _named
 
 
 class PluginNames(Generic[Base]):
@@ -25,6 +39,33 @@ class PluginNames(Generic[Base]):
         self._called = called or noun
         self._plugins: dict[str, type[Base]] = {}
 
+    def check_name(self, name: object) -> None:
+        """Refuse what a decorator was given instead of a name: forgotten parentheses give the class itself.
+
+        Raises:
+            PysimError: it is no name, or that of a built-in.
+        """
+        if not isinstance(name, str) or not name:
+            problem = f'needs a name, got {name!r}; write @{self._noun}("name") above the class'
+            raise PysimError(f"{author_line()}: {self._noun}", problem)
+        if name in self._builtin:
+            problem = f"{self._noun} {name!r} is built in; choose another name"
+            raise PysimError(author_line(), problem)
+
+    def check_class(self, plugin: object, method: str, written: str) -> str:
+        """Return `file:line: Name` of the author's class, which has the method that its kind must have.
+
+        Raises:
+            PysimError: it is no subclass of the kind's base, or has no such method.
+        """
+        if not (isinstance(plugin, type) and issubclass(plugin, self._base)):
+            problem = f"{plugin!r} is no subclass of {owner(self._base)}; derive it from that"
+            raise PysimError(f"{author_line()}: {self._noun}", problem)
+        where = f"{author_line()}: {plugin.__qualname__}"
+        if getattr(plugin, method) is getattr(self._base, method):
+            raise PysimError(where, f"has no {method}; write {written}")
+        return where
+
     def add(self, name: str, plugin: type[Base], where: str) -> None:
         """Keep a plugin under its name; it may be defined again.
 
@@ -33,9 +74,10 @@ class PluginNames(Generic[Base]):
         """
         taken = self._plugins.get(name, plugin)
         if source_of(taken) != source_of(plugin):
-            problem = f"{self._noun} {name!r} is already taken by {owner(taken)}"
+            problem = f"{self._noun} {name!r} is already taken by {definition_place(taken)}"
             raise PysimError(where, f"{problem}; choose another name")
         self._plugins[name] = plugin
+        note_named(plugin)
 
     def find(
         self, name: str, register: Callable[[str], Callable[[type[Base]], object]]

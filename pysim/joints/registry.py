@@ -7,12 +7,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.author import author_line, owner, source_of
+from pysim.joints.author import author_line, definition_place, owner, source_of
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.definition import check_complete, spelled
 from pysim.joints.fields import fields_of
 from pysim.joints.plugin import Joint
+from pysim.joints.plugin_names import note_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,12 +51,14 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
         )
         check_complete(plugin, motion, base)
         if kind in BUILTIN:
-            raise JointError(owner(plugin), f"joint type {kind!r} is built in; choose another name")
+            problem = f"joint type {kind!r} is built in; choose another name"
+            raise JointError(definition_place(plugin), problem)
         taken = _plugins.setdefault(kind, plugin)
         if source_of(taken) != source_of(plugin):
-            problem = f"joint type {kind!r} is already taken by {owner(taken)}; choose another name"
-            raise JointError(owner(plugin), problem)
+            problem = f"joint type {kind!r} is already taken by {definition_place(taken)}"
+            raise JointError(definition_place(plugin), f"{problem}; choose another name")
         _plugins[kind] = plugin
+        note_named(plugin)
         return plugin
 
     return register

@@ -12,17 +12,19 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import JointError, PysimError, SceneError
-from pysim.events import OWN_KEYS
-from pysim.integrators import find_integrator
-from pysim.joints import find_joint
+from pysim.events import OWN_KEYS, Event
+from pysim.integrators import Integrator, find_integrator
+from pysim.joints import Joint, find_joint
+from pysim.joints.author import definition_place
 from pysim.joints.closing import find_closing
 from pysim.joints.fields import build, fields_of
+from pysim.joints.plugin_names import is_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
+    from types import ModuleType
 
-    from pysim.joints import Joint
     from pysim.scene.source import Source
     from pysim.scene.wording import Problems
 
@@ -69,6 +71,7 @@ def run_plugin(file: Path, where: str) -> None:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
+        _check_named(module)
     except PysimError:
         sys.modules.pop(name)
         raise
@@ -78,6 +81,22 @@ def run_plugin(file: Path, where: str) -> None:
         line = lines[-1].lineno if lines else getattr(error, "lineno", 1)
         problem = f"{type(error).__name__}: {error}; mend the plugin {where} names"
         raise SceneError(f"{path}:{line}", problem) from error
+
+
+def _check_named(module: ModuleType) -> None:
+    """Refuse a file whose joints, integrators and events no decorator names: no scene could use them."""
+    decorators = {Joint: "joint", Integrator: "integrator", Event: "event"}
+    own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
+    kinds = {
+        plugin: noun
+        for plugin in own
+        for base, noun in decorators.items()
+        if isinstance(plugin, type) and issubclass(plugin, base)
+    }
+    if kinds and not any(map(is_named, kinds)):
+        plugin, noun = next(iter(kinds.items()))
+        problem = f'has no name for scenes; write @{noun}("name") above the class'
+        raise SceneError(definition_place(plugin), problem)
 
 
 def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection[str]]) -> None:

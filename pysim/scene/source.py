@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import toml_rs
 
 from pysim.errors import SceneError
+from pysim.scene.syntax import syntax_error, told_by_toml_rs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
     Step = str | int
     Steps = tuple[Step, ...]
 
-_LOCATED = re.compile(r"TOML parse error at line (\d+), column (\d+)")
-_PLACED = re.compile(r" \(at line (\d+), column (\d+)\)$")
 _DEEPEST = 50  # tables and lists in each other
-_SAFE_ON_A_LINE = 300  # opening brackets and dots that toml-rs nests without harm
 _TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
@@ -151,7 +149,7 @@ def read_source(path: Path) -> Source:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(name, text, str(error)) from None
+        raise syntax_error(name, text, error) from None
     except RecursionError:
         raise SceneError(name, _TOO_DEEP) from None
     if _is_deep(values):
@@ -159,7 +157,7 @@ def read_source(path: Path) -> Source:
     try:
         located = toml_rs.load_with_metadata(io.BytesIO(text.encode()), toml_version="1.0.0")
     except toml_rs.TOMLDecodeError as error:
-        raise SceneError(*_told(name, str(error))) from None
+        raise told_by_toml_rs(name, str(error)) from None
     return Source(name, text, values, located.meta["nodes"])
 
 
@@ -212,32 +210,3 @@ def _is_deep(values: object) -> bool:
         if not layer:
             return False
     return True
-
-
-def _syntax_error(name: str, text: str, message: str) -> SceneError:
-    """Tell where TOML ends to be TOML; toml-rs has the better words, tomllib survives any text."""
-    match = _PLACED.search(message)
-    lines = text.split("\n")
-    line, column = (int(match[1]), int(match[2])) if match else (len(lines), len(lines[-1]) + 1)
-    if max(sum(map(written.count, "[{.")) for written in lines[:line]) < _SAFE_ON_A_LINE:
-        try:
-            toml_rs.loads("\n".join(lines[:line]), toml_version="1.0.0")
-        except toml_rs.TOMLDecodeError as error:
-            return SceneError(*_told(name, str(error)))
-    told = _lowered(_PLACED.sub("", message))
-    return SceneError(f"{name}:{line}:{column}", f"not TOML: {told}")
-
-
-def _told(name: str, text: str) -> tuple[str, str]:
-    """Put toml-rs's several lines into one."""
-    match = _LOCATED.search(text)
-    where = f"{name}:{match[1]}:{match[2]}" if match else name
-    reasons = [
-        line for line in text.splitlines()[1:] if line and not re.match(r"\s*\d*\s*\|", line)
-    ]
-    told = _lowered("; ".join(reasons) or text).removesuffix(", expected nothing")
-    return where, f"not TOML: {told}"
-
-
-def _lowered(text: str) -> str:
-    return (text[:1].lower() + text[1:]).rstrip(".")

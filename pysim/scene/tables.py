@@ -222,6 +222,17 @@ class Actuator(Table):
     frequency: NotNegative = key(0.0, "rad/s", "of the sine")
     phase: float = key(0.0, "rad", "of the sine")
 
+    @model_validator(mode="after")
+    def _a_whole_sine(self) -> Actuator:
+        of_time = {"frequency", "phase"} & self.model_fields_set
+        if of_time and "amplitude" not in self.model_fields_set:
+            given = " and ".join(sorted(of_time))
+            raise complaint(f"has {given} of a sine without amplitude; give amplitude [N or N·m]")
+        if self.amplitude != 0 and not of_time:
+            told = "has the amplitude of a sine that stays at sin(0) = 0"
+            raise complaint(f"{told}; give frequency [rad/s], or write offset for a constant force")
+        return self
+
 
 # Models from other files -------------------------------------------------------------------------
 

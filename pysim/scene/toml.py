@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from pysim.errors import did_you_mean
+from pysim.errors import JointError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
+from pysim.joints.closing import find_closing
 from pysim.scene.overrides import apply_overrides, checked_overrides
 from pysim.scene.plugins import gather_event_parameters, gather_parameters, load_plugins
 from pysim.scene.source import read_source
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 _ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "event", "model")
 _LARGEST = 1e30
+_TURN = 2 * math.pi + 1e-3  # [rad]
+_ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and where their angles begin
 
 
 def read_toml(
@@ -124,15 +128,29 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
     shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
-    _refuse_huge(values, (), problems)
+    _check_numbers(values, (), problems)
     try:
         scene = Scene.model_validate(values)
     except ValidationError as error:
         problems.add_invalid(error, Scene)
+        _add_unknown_types(values, problems)
         problems.check()
         raise
     problems.check()
     return scene
+
+
+def _add_unknown_types(values: Mapping[str, Any], problems: Problems) -> None:
+    """Tell of the types of joints and loops that nobody knows, beside what else is wrong."""
+    finders = {"joint": find_joint, "loop": find_closing}
+    for name, find in finders.items():
+        tables = values.get(name, [])
+        for k, table in enumerate(tables if isinstance(tables, list) else []):
+            kind = table.get("type") if isinstance(table, dict) else None
+            try:
+                find(kind) if isinstance(kind, str) else None
+            except JointError as error:
+                problems.add((name, k, "type"), error.problem)
 
 
 def read_mechanism(
@@ -217,16 +235,28 @@ def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]
     return tuple(scene.assembly.hold)
 
 
-def _refuse_huge(value: object, path: Steps, problems: Problems) -> None:
-    """Refuse numbers whose powers are no numbers any more."""
+def _check_numbers(value: object, path: Steps, problems: Problems) -> None:
+    """Refuse numbers whose powers are no numbers any more; warn of angles that look like degrees."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            _refuse_huge(inner, (*path, key), problems)
+            _check_numbers(inner, (*path, key), problems)
+            if key in _ANGLES:
+                _warn_of_degrees(inner, (*path, key), problems)
     elif isinstance(value, list):
         for k, inner in enumerate(value):
-            _refuse_huge(inner, (*path, k), problems)
+            _check_numbers(inner, (*path, k), problems)
     elif isinstance(value, (int, float)) and abs(value) > _LARGEST and abs(value) != math.inf:
         problems.add(path, f"is beyond {_LARGEST:g}, got {shown(value)}; take another unit")
+
+
+def _warn_of_degrees(value: object, path: Steps, problems: Problems) -> None:
+    """Warn of a rotation by more than a turn."""
+    numbers = value if isinstance(value, list) else []
+    for k, angle in enumerate(numbers[_ANGLES[str(path[-1])] :], _ANGLES[str(path[-1])]):
+        if isinstance(angle, (int, float)) and _TURN < abs(angle) <= _LARGEST:
+            text = f"{angle:g} [rad] is more than a turn; if degrees were meant, write {math.radians(angle):.10g}"
+            place = problems.source.where((*path, k))
+            warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
 
 def _package_dirs(scene: Scene, path: Path, problems: Problems) -> list[Path]:

@@ -111,7 +111,17 @@ class JointReader:
             changes["rest"] = self.q(table.rest, kind, (*path, "rest"))
         if table.limits is not None and kind.nv:
             changes |= self._limits(joint, table.limits, kind, (*path, "limits"))
-        return replace(joint, **changes)
+        changed = replace(joint, **changes)
+        self._refuse_parts(changed, table, path)
+        return changed
+
+    def _refuse_parts(self, joint: JointSpec, table: Passive, path: Steps) -> None:
+        """Refuse what says how a force is where there is none: it would be dropped."""
+        for name, whole in (("rest", "stiffness"), ("friction_width", "friction")):
+            alone = getattr(table, name) is not None and getattr(table, whole) is None
+            if alone and not np.any(getattr(joint, whole)):
+                problem = f"does nothing without {whole}; give {whole}, or leave {name} out"
+                self.problems.add((*path, name), problem, of_key=True)
 
     def _spread(self, given: list[float], kind: JointType, path: Steps) -> Array:
         """Return a number for every coordinate of v."""

@@ -21,13 +21,13 @@ from pysim.errors import SimulationError
 from pysim.integrators import find_integrator, make
 from pysim.loops import constraints, mobility
 from pysim.model import State
-from pysim.simulation.blame import plugin_fault
+from pysim.simulation.blame import ASTRAY, plugin_fault
 from pysim.simulation.implicit import unsolved
 from pysim.simulation.python_stepping import (
     ModelSystem,
     advance,
     builtin_in_python,
-    leaves_numbers,
+    scheme_fault,
 )
 from pysim.simulation.stretch import Stretch
 
@@ -167,21 +167,25 @@ def _stopped(
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
     if memory.lost:
         return unsolved(scene, state, memory.worst, last, step)
-    opened = scene.model.rows and _stays_finite(scene, state, last, step)
-    return (_opened if opened else _diverged)(scene, state, last, step)
+    own_fault = _plugin_scheme_fault(scene, state, last, step)
+    if scene.model.rows and own_fault is None:
+        return _opened(scene, state, last, step)
+    return _diverged(scene, state, last, step, own_fault)
 
 
-def _stays_finite(scene: Scene, state: State, last: float, step: float) -> bool:
-    """Whether a plugin's scheme leaves finite numbers, so that only the loops can have ended the run."""
+def _plugin_scheme_fault(scene: Scene, state: State, last: float, step: float) -> str | None:
+    """Where a plugin's scheme leaves the finite numbers; None of one that does not, and of the engine's schemes."""
     plugin = find_integrator(scene.settings.integrator).plugin
     if plugin is None:
-        return True
+        return None
     system = ModelSystem(scene.model, scene.actuation, state.loop_q.copy())
-    return leaves_numbers(make(plugin, scene.settings.parameters), system, state, last, step)
+    return scheme_fault(make(plugin, scene.settings.parameters), system, state, last, step)
 
 
-def _diverged(scene: Scene, state: State, last: float, step: float) -> SimulationError:
-    """Say which joint left the finite numbers, when, and how large the last good state was."""
+def _diverged(
+    scene: Scene, state: State, last: float, step: float, own_fault: str | None
+) -> SimulationError:
+    """Say which joint left the finite numbers, when, how large the last good state was, and in a plugin where."""
     q, v = state.q, state.v
     tau = actuator_forces(scene.actuation, last)
     with np.errstate(all="ignore"):
@@ -195,6 +199,8 @@ def _diverged(scene: Scene, state: State, last: float, step: float) -> Simulatio
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
         f" reduce simulation.step, now {scene.settings.step:g} [s]"
     )
+    if own_fault is not None and max(np.abs(q).max(), np.abs(v).max()) < ASTRAY:
+        problem += f", or mend {own_fault}"
     return SimulationError(str(scene.spec.path), problem)
 
 

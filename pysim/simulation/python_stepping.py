@@ -15,7 +15,7 @@ from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
-from pysim.joints.author import method_place, told_of
+from pysim.joints.author import breaking_line, method_place, told_of
 from pysim.loops import constrained_aba, project
 from pysim.loops.closing import REQUIRED
 from pysim.spatial import right_jacobian_inverse
@@ -161,16 +161,18 @@ def advance(
     return q, v, steps
 
 
-def leaves_numbers(
+def scheme_fault(
     scheme: Integrator, system: ModelSystem, state: State, time: float, step: float
-) -> bool:
-    """Whether a step from a state leaves finite numbers, on the constraints or off them."""
+) -> str | None:
+    """Where a step from a state leaves the finite numbers, None if it does not, on the constraints or off them."""
+    arguments = (system, time, step, state.q.copy(), state.v.copy())
     with np.errstate(all="ignore"):
         try:
-            left = scheme.step(system, time, step, state.q.copy(), state.v.copy())
+            if _are_numbers(*scheme.step(*arguments)):
+                return None
         except NotFiniteError:
-            return False
-    return _are_numbers(*left)
+            pass
+    return f"{type(scheme).__qualname__}.step, {breaking_line(scheme, 'step', *arguments)}"
 
 
 def _are_numbers(*arrays: Array) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from pysim.cli import main
 from pysim.joints import registry
+from pysim.joints.closing import LOOPS_ALONE
 from pysim.render.sweep import Sweep, draw_sweep
 
 ROOT = str(Path(__file__).parents[2])
@@ -84,6 +85,18 @@ def test_joints_lists_those_of_a_plugin(capsys):
     assert re.search(
         r"\n  command_cam +angle \[rad\] +lift, waves +Turns while a cam lifts it\.", out
     )
+
+
+def test_joints_lists_and_explains_what_closes_loops_alone(capsys):
+    assert main(["joints"]) == 0
+    assert re.search(r"\n  distance +length +Keeps the origins", capsys.readouterr().out)
+    for name in LOOPS_ALONE:
+        assert main(["joints", name]) == 0
+        assert "in a [[loop]] between A and B" in capsys.readouterr().out
+    assert main(["joints", "distance"]) == 0
+    assert re.search(r"\n  length +float +\[m\] +required +distance", capsys.readouterr().out)
+    assert main(["joints", "weld", "--still", "x.png"]) == 2
+    assert "--still: weld has no motion of its own; draw a scene" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("here")

@@ -241,7 +241,7 @@ VALUES = [
     ),
     ({"lift": 1, "end": 1.5}, "scene.end: must be str | None, got 1.5"),
     ({"lft": 1}, "scene: unknown key 'lft' of Mine; did you mean 'lift'?"),
-    ({}, "scene: Mine needs the keys lift"),
+    ({}, "scene: Mine needs the key lift; write lift = …"),
 ]
 KEYS = """    lift: float
     teeth: int = 3

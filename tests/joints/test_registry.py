@@ -177,7 +177,7 @@ def test_check_counts_the_instructions_of_a_program(scene, capsys):
 WRONG = [
     ("travl = 0.1", "s.toml:10:1: joint[0].travl: unknown key; did you mean 'travel'?"),
     ('travel = "far"', "s.toml:10:10: joint[0].travel: must be float, got 'far'"),
-    ("", "s.toml:6:1: joint[0]: Screw needs the keys travel"),
+    ("", "s.toml:6:1: joint[0]: Screw needs the key travel; write travel = …"),
 ]
 
 
@@ -234,10 +234,50 @@ def test_two_files_that_define_one_name_are_both_named(scene, capsys):
     scene.write_text(text, "utf-8")
     assert main(["check", "s.toml", "--allow-code"]) == 2
     assert re.fullmatch(
-        r"error: pysim_plugin_copy_\w+\.Screw: joint type 'registry_screw' is already taken by "
-        r"pysim_plugin_screw_\w+\.Screw; choose another name\n",
+        r"error: .*copy\.py:\d+: Screw: joint type 'registry_screw' is already taken by "
+        r".*screw\.py:\d+: Screw; choose another name\n",
         capsys.readouterr().err,
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (PLUGIN.replace('@joint("registry_screw")\n', ""), '@joint("name")'),
+        (
+            "from pysim.integrators import Integrator\nclass Mine(Integrator):\n    pass\n",
+            '@integrator("name")',
+        ),
+        ("from pysim.events import Event\nclass Mine(Event):\n    pass\n", '@event("name")'),
+    ],
+    ids=["joint", "integrator", "event"],
+)
+def test_a_file_whose_classes_no_decorator_names_is_refused(scene, capsys, code, told):
+    Path("screw.py").write_text(code, "utf-8")
+    assert main(["check", "s.toml", "--allow-code"]) == 2
+    error = capsys.readouterr().err
+    assert re.fullmatch(
+        rf"error: .*screw\.py:\d+: (Screw|Mine): has no name for scenes; write {re.escape(told)} above the class\n",
+        error,
+    )
+
+
+@pytest.mark.parametrize("kind", ["integrator", "event"])
+def test_a_decorator_without_a_name_or_on_another_class_says_so(scene, capsys, kind):
+    head = f"from pysim.{kind}s import {kind}\n"
+    for code, told in (
+        (
+            f"@{kind}\nclass Mine:\n    pass\n",
+            f'{kind}: needs a name, got .*; write @{kind}\\("name"\\) above',
+        ),
+        (
+            f'@{kind}("mine")\nclass Mine:\n    pass\n',
+            f"{kind}: .* is no subclass of pysim.{kind}s.{kind.title()}",
+        ),
+    ):
+        Path("screw.py").write_text(head + code, "utf-8")
+        assert main(["check", "s.toml", "--allow-code"]) == 2
+        assert re.search(rf"screw\.py:\d+: {told}", capsys.readouterr().err)
 
 
 OTHER_PLUGINS = {

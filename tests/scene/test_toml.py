@@ -317,7 +317,9 @@ def test_free_ball_and_translation_start_at_a_pose() -> None:
     free = joint(
         f'type = "free"\nstart = {{ xyz = [1, 2, 3], {turn}, v = [1, 2, 3, 4, 5, 6] }}'
     ).model.joints[0]
-    ball = joint(f'type = "ball"\nstart = {{ {turn} }}\nrest = [0, 0, 0, 1]').model.joints[0]
+    ball = joint(
+        f'type = "ball"\nstart = {{ {turn} }}\nstiffness = 1\nrest = [0, 0, 0, 1]'
+    ).model.joints[0]
     translation = joint('type = "translation"\nstart = { xyz = [1, 2, 3] }').model.joints[0]
 
     np.testing.assert_allclose(free.start_q, [1, 2, 3, *q], rtol=1e-15)

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pysim.errors import PysimError, SceneError
+from pysim.errors import PysimError, PysimWarning, SceneError
 from pysim.scene import read_scene
 
 BODY = '[[body]]\nname = "b"\n'
@@ -18,12 +19,27 @@ FREE = '[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n'
 JOINT = '[[body]]\nname = "b"\nmass = 1\n[[joint]]\nname = "j"\nchild = "b"\n'
 
 CASES = [
-    ("name = rod", "s.toml:1:8: not TOML: string values must be quoted, expected literal string"),
-    ("a = 1\na = 2", "s.toml:2:1: not TOML: duplicate key"),
-    ("[body\n", "s.toml:1:6: not TOML: unclosed table, expected `]`"),
-    ("x = { a = 1,\n b = 2 }", "s.toml:1:13: not TOML: unclosed inline table, expected `}`"),
-    ('name = "é', 's.toml:1:10: not TOML: invalid basic string, expected `"`'),
-    ("é = 1", "s.toml:1:1: not TOML: invalid unquoted key, expected letters, numbers, `-`, `_`"),
+    (
+        "name = rod",
+        's.toml:1:8: not TOML: string values must be quoted, expected literal string; put text in quotes, "…"; truth values are true and false',
+    ),
+    (
+        "a = 1\na = 2",
+        "s.toml:2:1: not TOML: duplicate key; write a key once, and the keys of one table under one [heading]",
+    ),
+    ("[body\n", "s.toml:1:6: not TOML: unclosed table, expected `]`; write [name]"),
+    (
+        "x = { a = 1,\n b = 2 }",
+        "s.toml:1:13: not TOML: unclosed inline table, expected `}`; close { … } on the line on which it opens; a long one can be a [table] of its own",
+    ),
+    (
+        'name = "é',
+        's.toml:1:10: not TOML: invalid basic string, expected `"`; close the text by " on its line',
+    ),
+    (
+        "é = 1",
+        "s.toml:1:1: not TOML: invalid unquoted key, expected letters, numbers, `-`, `_`; put a key of other letters in quotes",
+    ),
     (
         BODY + FREE,
         "s.toml:1:1: body[0]: body 'b' has no mass; give a shape with a density [kg/m³], or mass [kg], com [m] and inertia [kg·m²], or mass = 0",
@@ -70,6 +86,22 @@ CASES = [
     (
         BODY + "mass = 0\ninertia = { xx = 1, yy = 1, zz = 1 }\n" + FREE,
         "s.toml:4:11: body[0].inertia: no body 'b' can have this: the mass is zero but the inertia is not; give it a mass [kg], or remove the inertia",
+    ),
+    (
+        JOINT + 'type = "revolute"\nrest = 0.1',
+        "s.toml:8:1: joint[0].rest: does nothing without stiffness; give stiffness, or leave rest out",
+    ),
+    (
+        JOINT + 'type = "revolute"\nfriction_width = 0.1',
+        "s.toml:8:1: joint[0].friction_width: does nothing without friction; give friction, or leave friction_width out",
+    ),
+    (
+        JOINT + 'type = "revolute"\n[[actuator]]\njoint = "j"\nfrequency = 1\nphase = 1',
+        "s.toml:8:1: actuator[0]: has frequency and phase of a sine without amplitude; give amplitude [N or N·m]",
+    ),
+    (
+        JOINT + 'type = "revolute"\n[[actuator]]\njoint = "j"\namplitude = 1',
+        "s.toml:8:1: actuator[0]: has the amplitude of a sine that stays at sin(0) = 0; give frequency [rad/s], or write offset for a constant force",
     ),
     (BODY + "mass = nan\n" + FREE, "s.toml:3:8: body[0].mass: must be finite [kg], got nan"),
     (BODY + 'mass = "1"\n' + FREE, "s.toml:3:8: body[0].mass: must be a number [kg], got '1'"),
@@ -325,6 +357,56 @@ def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
     ]
 
 
+NOT_TOML = [
+    ("g = [0, 0 -9.81]", "put a comma between the items of a list"),
+    ("g = [0, 0\n[[body]]", "put a comma between the items of a list, and ] at its end"),
+    ("m = .5", "write digits on both sides of the point, as 0.5"),
+    ("m = 1.", "write digits on both sides of the point, as 1.0"),
+    ("m = 1,5", "write one key = value on a line; numbers have a decimal point"),
+    ("m = 1 // kg", "write one key = value on a line; a comment begins with #"),
+    ("m = 1.5kg", "write the number alone, without its unit"),
+    ("b = True", "write true or false"),
+    ("[[body]", "write [[name]]"),
+    ("name: x", "write key = value"),
+    ("x = { a = 1, }", "leave out the last comma in { … }"),
+    ('n = "C:\\work"', "write a backslash twice, or the text in single quotes"),
+    ("m = 01", "leave out the zeros in front"),
+    ("[s]\na = 1\n[s]\nb = 2", "the keys of one table under one [heading]"),
+]
+
+
+@pytest.mark.parametrize(("text", "remedy"), NOT_TOML, ids=lambda x: x)
+def test_what_is_not_toml_is_told_with_what_to_write(text: str, remedy: str) -> None:
+    told = message(text)
+    assert re.match(r"s\.toml:\d+:\d+: not TOML: ", told)
+    assert remedy in told
+
+
+def test_an_unknown_type_is_told_beside_other_mistakes() -> None:
+    assert message(JOINT + 'type = "revolut"\ndamping = -1\n').split("\n") == [
+        "s.toml:7:8: joint[0].type: unknown joint type 'revolut'; did you mean 'revolute'?",
+        "s.toml:8:11: joint[0].damping: must not be negative [N·s/m or N·m·s/rad], got -1",
+    ]
+    loop = '[[loop]]\nname = "l"\ntype = "welt"\na = "b"\nb = "world"\n'
+    assert "loop[0].type: unknown joint type 'welt'" in message(
+        JOINT + 'type = "free"\nx = 1\n' + loop
+    )
+
+
+def test_angles_beyond_a_turn_are_warned_of_with_what_they_are_in_radians() -> None:
+    text = (
+        JOINT
+        + 'type = "free"\nat = { rpy = [6.28, 0, -90] }\nstart = { axis_angle = [9, 0, 0, 45] }\n'
+    )
+    Path("s.toml").write_text(text, "utf-8")
+    with pytest.warns(PysimWarning) as told:
+        read_scene("s.toml")
+    assert [str(warning.message) for warning in told] == [
+        "s.toml:8:24: joint[0].at.rpy[2]: -90 [rad] is more than a turn; if degrees were meant, write -1.570796327",
+        "s.toml:9:34: joint[0].start.axis_angle[3]: 45 [rad] is more than a turn; if degrees were meant, write 0.7853981634",
+    ]
+
+
 def test_a_long_list_of_problems_is_cut() -> None:
     lines = message("".join(f"x{k} = 1\n" for k in range(30))).split("\n")
     assert len(lines) == 21
@@ -467,7 +549,7 @@ def test_no_value_anywhere_makes_a_scene_fail_without_a_message() -> None:
     text = (
         SCENE
         + "axis = [0, 1, 0]\narmature = [1]\nlimits = { lower = -1, upper = [1], stiffness = 1, damping = 1 }\n"
-        + "rest = { q = 1 }\nstart = { q = 1, v = 2 }\nat = { xyz = [1, 2, 3], axis_angle = [1, 0, 0, 1] }\n"
+        + "stiffness = 2\nrest = { q = 1 }\nstart = { q = 1, v = 2 }\nat = { xyz = [1, 2, 3], axis_angle = [1, 0, 0, 1] }\n"
         + '[[body]]\nname = "c"\ncom = [1, 2, 3]\nmass = 2\ninertia = { xx = 1, yy = 1, zz = 1 }\n'
         + 'visual = [{ box = [1, 2, 3], color = "red" }]\n'
         + '[[joint]]\nname = "k"\ntype = "free"\nparent = "b"\nchild = "c"\nstart = { rpy = [1, 2, 3] }\n'
