@@ -10,7 +10,7 @@ import numpy as np
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.inertia import move_theta
 from pysim.model import Body, Model, Ties
-from pysim.motion import motion_of
+from pysim.motion import Known, motion_of
 from pysim.scene.mimic import leading
 from pysim.ties import describe_ties
 
@@ -36,8 +36,9 @@ class Carrier:
 class Builder:
     """Walks the joints depth first and collects what the engine needs."""
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: ModelSpec, known: Known | None = None) -> None:
         self.spec = spec
+        self.known = Known() if known is None else known
         self.world = Carrier(-1, "world")
         self.carriers: list[Carrier] = []
         self.joints: list[JointSpec] = []
@@ -68,7 +69,7 @@ class Builder:
     def _add_moving(self, joint: JointSpec, parent: Carrier, at: NDArray[np.float64]) -> Carrier:
         carrier = Carrier(len(self.carriers), joint.child)
         self.carriers.append(carrier)
-        motion = motion_of(joint)
+        motion = motion_of(joint, self.known)
         self.joints.append(joint)
         passive = np.column_stack(
             [
@@ -138,7 +139,7 @@ class Builder:
                     "write it so that it can be traced"
                 )
                 raise ModelError(joint.where, problem)
-        return describe_ties(spec, self._placed, self.joints)
+        return describe_ties(spec, self._placed, self.joints, self.known)
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.motion import Known
     from pysim.scene.possible import InertiaRule
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings
 
@@ -51,8 +52,8 @@ class Scene:
         return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
 
 
-def compile_model(spec: ModelSpec) -> Model:
-    """Freeze a mechanism.
+def compile_model(spec: ModelSpec, known: Known | None = None) -> Model:
+    """Freeze a mechanism; what is `known` of its plugins is not found out again.
 
     Bodies joined by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
     order, depth first, a parent before its children.
@@ -61,7 +62,7 @@ def compile_model(spec: ModelSpec) -> Model:
         ModelError: the joints make no tree, or some joint moves no inertia.
     """
     check_tree(spec)
-    builder = Builder(spec)
+    builder = Builder(spec, known)
     builder.add_children("world", builder.world, np.eye(4))
     builder.add_frames()
     for carrier in builder.carriers:
@@ -71,13 +72,15 @@ def compile_model(spec: ModelSpec) -> Model:
     return without_idle_rows(model)
 
 
-def compile_scene(spec: SceneSpec) -> Scene:
+def compile_scene(spec: SceneSpec, known: Known | None = None) -> Scene:
     """Freeze a scene: its model, start state, prescribed forces and events. Loops are closed.
+
+    What is `known` of its plugins is not found out again.
 
     Raises:
         ModelError: no such mechanism, or no start near the given one in which every loop is closed.
     """
-    model = compile_model(spec.model)
+    model = compile_model(spec.model, known)
     state = start_state(model)
     if model.loop_names or model.coupling_names:
         closed = assemble(model, state.q, state.v, hold=spec.hold)

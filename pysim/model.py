@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from time import perf_counter
@@ -370,16 +371,16 @@ def _restored(
 
 
 def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.Generator) -> Array:
-    span = np.array([np.pi if unit == "rad" else 1.0 for unit in joint_type.q_units])
-    q = rng.uniform(-span, span)
-    at_q, at_v = joint_type.real_coordinates
-    lower, upper = np.asarray(joint.lower)[at_v], np.asarray(joint.upper)[at_v]
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    own = q[at_q]
-    reach = own + span[at_q]  # from 0
-    own = np.where(own < lower, lower + reach, np.where(own > upper, upper - reach, own))
-    own[bounded] = rng.uniform(lower[bounded], upper[bounded])
-    q[at_q] = own
+    span = [np.pi if unit == "rad" else 1.0 for unit in joint_type.q_units]
+    q = np.array([rng.uniform(-most, most) for most in span])
+    for at, at_v in zip(*joint_type.real_coordinates, strict=True):
+        lower, upper, reach = joint.lower[at_v], joint.upper[at_v], q[at] + span[at]  # from 0
+        if math.isfinite(lower) and math.isfinite(upper):
+            q[at] = rng.uniform(lower, upper)
+        elif q[at] < lower:
+            q[at] = lower + reach
+        elif q[at] > upper:
+            q[at] = upper - reach
     for at in joint_type.quaternions:
         quaternion = rng.standard_normal(4)
         q[at : at + 4] = quaternion / np.linalg.norm(quaternion)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import pickle
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,21 @@ class Motion:
     at: NDArray[np.float64]
 
 
-def motion_of(joint: JointSpec) -> Motion:
+Key = tuple[type, bytes]  # a plugin's class and its fields
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the plugins of one file: those of one class and equal fields are traced and checked once."""
+
+    traced: dict[Key, Traced] = field(default_factory=dict)
+    motions: dict[Key, Motion] = field(default_factory=dict)
+    lawful: set[tuple[Key, bytes]] = field(
+        default_factory=set
+    )  # with limits, start, and whether it follows
+
+
+def motion_of(joint: JointSpec, known: Known | None = None) -> Motion:
     """What the engine needs to know of a joint's motion.
 
     Raises:
@@ -54,10 +69,11 @@ def motion_of(joint: JointSpec) -> Motion:
     plugin = build(kind, joint.parameters, joint.where)
     what = f"joint {joint.name!r} of type {joint.type!r}"
     follows = joint.mimic is not None
-    return _checked(plugin, joint, what, _limits(joint, plugin), joint.start_q, follows=follows)
+    given = _Given(joint, what, _limits(joint, plugin), joint.start_q, follows)
+    return _checked(plugin, given, known or Known())
 
 
-def closing_motion(loop: LoopSpec) -> Motion:
+def closing_motion(loop: LoopSpec, known: Known | None = None) -> Motion:
     """What the engine needs to know of the joint that closes a loop.
 
     Raises:
@@ -70,7 +86,7 @@ def closing_motion(loop: LoopSpec) -> Motion:
     plugin = build(kind, loop.parameters, loop.where)
     what = f"loop {loop.name!r} of type {loop.type!r}"
     start = plugin.neutral() if loop.start_q is None else loop.start_q
-    return _checked(plugin, loop, what, limits_of(plugin), start, follows=False)
+    return _checked(plugin, _Given(loop, what, limits_of(plugin), start), known or Known())
 
 
 def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:
@@ -78,26 +94,48 @@ def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:
     return _shape(shape, joint.axis, float(joint.parameters.get("pitch", 0.0)), np.eye(4))
 
 
-def _checked(
-    plugin: Joint,
-    joint: JointSpec | LoopSpec,
-    what: str,
-    limits: Mapping[str, tuple[float, float]],
-    start: NDArray[np.float64],
-    *,
-    follows: bool,
-) -> Motion:
+@dataclass(frozen=True)
+class _Given:
+    """A joint or loop of a plugin's type, and where it may be."""
+
+    spec: JointSpec | LoopSpec
+    what: str
+    limits: Mapping[str, tuple[float, float]]
+    start: NDArray[np.float64]
+    follows: bool = False
+
+    @property
+    def where(self) -> str:
+        return f"{self.spec.where}: {self.what}"
+
+
+def _checked(plugin: Joint, given: _Given, known: Known) -> Motion:
     """A plugin's motion, once it keeps the laws of joints at its start."""
-    where = f"{joint.where}: {what}"
     try:
-        traced = None if isinstance(plugin, CallbackJoint) else trace(plugin)
-        check_at_load(plugin, traced, dict(limits), start, where, follows=follows)
+        return _lawful(plugin, given, known)
     except JointError as error:
-        if error.where == where:
+        if error.where == given.where:
             raise
-        problem = f"{error.problem} ({what.split(' of type', maxsplit=1)[0]} of {joint.where})"
-        raise JointError(error.where, problem) from error
-    return traced_motion(plugin, traced)
+        name = given.what.split(" of type", maxsplit=1)[0]
+        raise JointError(error.where, f"{error.problem} ({name} of {given.spec.where})") from error
+
+
+def _lawful(plugin: Joint, given: _Given, known: Known) -> Motion:
+    limits = dict(given.limits)
+    if isinstance(plugin, CallbackJoint):
+        check_at_load(plugin, None, limits, given.start, given.where, follows=given.follows)
+        return _callback(plugin)
+    key = (type(plugin), pickle.dumps(dict(given.spec.parameters)))
+    case = (key, pickle.dumps((limits, given.start.tolist(), given.follows)))
+    if key not in known.traced:
+        known.traced[key] = trace(plugin)
+    traced = known.traced[key]
+    if case not in known.lawful:
+        check_at_load(plugin, traced, limits, given.start, given.where, follows=given.follows)
+        known.lawful.add(case)
+    if key not in known.motions:
+        known.motions[key] = traced_motion(plugin, traced)
+    return known.motions[key]
 
 
 def _limits(joint: JointSpec, plugin: Joint) -> dict[str, tuple[float, float]]:

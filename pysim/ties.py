@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.motion import Known
     from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
 
     Array = NDArray[np.float64]
@@ -31,7 +32,10 @@ class Carrier(Protocol):
 
 
 def describe_ties(
-    spec: ModelSpec, placed: Mapping[str, tuple[Carrier, Array]], joints: Sequence[JointSpec]
+    spec: ModelSpec,
+    placed: Mapping[str, tuple[Carrier, Array]],
+    joints: Sequence[JointSpec],
+    known: Known,
 ) -> Ties:
     """What ties the tree of `joints` together.
 
@@ -40,13 +44,15 @@ def describe_ties(
     """
     coordinates = _Coordinates(joints)
     return Ties(
-        [_loop(loop, placed) for loop in spec.loops],
+        [_loop(loop, placed, known) for loop in spec.loops],
         [_relation(coupling, coordinates) for coupling in spec.couplings],
         [_spring(spring, placed) for spring in spec.springs],
     )
 
 
-def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[str, object]:
+def _loop(
+    loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]], known: Known
+) -> dict[str, object]:
     """The joint that closes a loop, and its frames on the moving bodies."""
     (a, pose_a), (b, pose_b) = placed[loop.a], placed[loop.b]
     if a is b:
@@ -56,7 +62,7 @@ def _loop(loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[s
         )
         raise ModelError(loop.where, problem)
     joint = find_joint(closing_joint(find_closing(loop.type)))
-    motion = closing_motion(loop)
+    motion = closing_motion(loop, known)
     if "callback" in motion.description:
         problem = (
             f"loop {loop.name!r} is closed by {loop.type!r}, whose motion is computed by Python; "

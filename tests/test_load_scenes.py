@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,112 @@ def test_a_world_is_the_scene_that_load_scene_makes_of_its_values():
         assert scene.settings == alone.settings
         assert scene.spec.overrides.keys() == alone.spec.overrides.keys()
     assert [scene.model.parameters[0, 0] for scene in scenes] == ORDER["body.K1.mass"]
+
+
+CAM = """import numpy as np
+from pysim.joints import Joint, Pose, joint, real
+
+BIAS = 1.0
+CALLS = []
+
+
+@joint("load_scenes_cam")
+class Cam(Joint):
+    \"\"\"Turns about z and lifts.\"\"\"
+
+    lift: float
+    coordinates = real("angle")
+
+    def placement(self, q):
+        CALLS.append(self.lift)
+        return Pose.rotate_z(q.angle) @ Pose.translate(0, 0, self.lift * np.sin(BIAS * q.angle))
+"""
+TWO_CAMS = """plugins = ["cam.py"]
+[[body]]
+name = "a"
+mass = 1
+com = [0.1, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "j"
+type = "load_scenes_cam"
+child = "a"
+lift = 0.1
+limits = { lower = -2, upper = 2 }
+[[body]]
+name = "b"
+mass = 1
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "k"
+type = "load_scenes_cam"
+parent = "a"
+child = "b"
+lift = 0.1
+[[model]]
+file = "arm.urdf"
+"""
+ARM = """<robot name="arm"><link name="root"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="tip"><inertial><mass value="2"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="pan" type="revolute"><parent link="root"/><child link="tip"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+# A value of a plugin, of a joint, of a body, of a file's model and of the whole; each comes back after another.
+BACK_AND_FORTH = {
+    "joint.j.lift": [0.1, 0.2, 0.1, 0.3, 0.2],
+    "joint.k.damping": [1.0, 1.0, 2.0, 1.0, 1.0],
+    "body.b.mass": [1.0, 2.0, 1.0, 1.0, 3.0],
+    "model.0.mimic": [True, False, True, True, False],
+    "joint.j.limits.upper": [2.0, 2.0, 1.0, 2.0, 2.0],
+}
+
+
+@pytest.fixture(scope="module")
+def two_cams(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cams")
+    (folder / "cam.py").write_text(CAM, "utf-8")
+    (folder / "arm.urdf").write_text(ARM, "utf-8")
+    (folder / "s.toml").write_text(TWO_CAMS, "utf-8")
+    return folder / "s.toml"
+
+
+def test_what_was_read_and_traced_for_another_world_is_that_of_this_one(two_cams):
+    scenes = pysim.load_scenes(two_cams, BACK_AND_FORTH, allow_code=True)
+    rng = np.random.default_rng(0)
+    for k, scene in enumerate(scenes):
+        own = {key: values[k] for key, values in BACK_AND_FORTH.items()}
+        alone = pysim.load_scene(two_cams, own, allow_code=True)
+        assert alone.model.structure_difference(scene.model) == ""
+        q, v = scene.model.random_configuration(1), rng.normal(size=scene.model.nv)
+        given, expected = (
+            pysim.aba(m, q, v, 0 * v, passive=True) for m in (scene.model, alone.model)
+        )
+        np.testing.assert_array_equal(given, expected)
+        for mine, its in zip(scene.model.spec.joints, alone.model.spec.joints, strict=True):
+            np.testing.assert_equal(vars(mine), vars(its))
+
+
+def test_plugins_with_equal_fields_are_traced_once_for_all_worlds(two_cams):
+    pysim.load_scene(two_cams, allow_code=True)
+    (calls,) = (
+        vars(m)["CALLS"] for n, m in sys.modules.items() if n.startswith("pysim_plugin_cam_")
+    )
+    calls.clear()
+    pysim.load_scenes(two_cams, {"joint.k.damping": np.linspace(0, 1, 20)}, allow_code=True)
+    assert len(calls) == 1  # both joints, every world
+    calls.clear()
+    pysim.load_scenes(two_cams, {"joint.k.lift": [0.1, 0.2, 0.2, 0.1]}, allow_code=True)
+    assert calls == [0.1, 0.2]
+
+
+def test_what_a_plugin_reads_elsewhere_is_read_again_by_the_next_load(two_cams):
+    q = np.array([0.3, 0.4, 0.0])
+    first = pysim.load_scene(two_cams, allow_code=True)
+    (module,) = (m for n, m in sys.modules.items() if n.startswith("pysim_plugin_cam_"))
+    module.BIAS = 2.0
+    then = pysim.load_scene(two_cams, allow_code=True)
+    heights = [pysim.forward_kinematics(s.model, q)[0, 2, 3] for s in (first, then)]
+    np.testing.assert_allclose(heights, 0.1 * np.sin([0.3, 0.6]), rtol=0, atol=1e-15)
 
 
 def test_lists_of_other_lengths_in_other_worlds_are_values_too():

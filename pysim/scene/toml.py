@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import pickle
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from pysim.errors import JointError, PysimWarning, did_you_mean
+from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import find_closing
+from pysim.scene.kept import Kept
 from pysim.scene.overrides import apply_overrides, checked_overrides
+from pysim.scene.plausible import check_numbers
 from pysim.scene.plugins import gather_event_parameters, gather_parameters, load_plugins
 from pysim.scene.source import read_source
 from pysim.scene.spec import (
@@ -36,7 +36,7 @@ from pysim.scene.toml_names import check_names
 from pysim.scene.toml_settings import read_settings
 from pysim.scene.toml_ties import TieReader
 from pysim.scene.tree import check_connections
-from pysim.scene.wording import Problems, shown
+from pysim.scene.wording import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from pysim.scene.tables import Actuator
 
 _ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "event", "model")
-_LARGEST = 1e30
-_TURN = 2 * math.pi + 1e-3  # [rad]
-_ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and where their angles begin
 
 
 def read_toml(
@@ -66,28 +63,33 @@ def read_toml(
         SceneError: names every problem by `file:line:column: key.path`.
         ModelError: bodies and joints make no tree.
     """
-    return _read(read_source(path), path, overrides, allow_code=allow_code, folders=package_dirs)
+    source = read_source(path)
+    return _read(source, path, overrides, Kept(), allow_code=allow_code, folders=package_dirs)
 
 
 def read_toml_worlds(
     path: Path, worlds: Iterable[Mapping[str, object]], *, allow_code: bool = False
 ) -> Iterator[SceneSpec]:
-    """Yield what a scene file says in every world, each with values of its own beside it; the file is read once.
+    """Yield what a scene file says in every world, each with values of its own beside it.
+
+    The file is read once, and so is what is alike in two worlds.
 
     Raises:
         SceneError, ModelError: as `read_toml`.
     """
     source = read_source(path)
     fresh = pickle.dumps(source.values)  # read back it is copied faster than by copy.deepcopy
+    kept = Kept()
     for overrides in worlds:
         own = replace(source, values=pickle.loads(fresh))
-        yield _read(own, path, overrides, allow_code=allow_code, folders=())
+        yield _read(own, path, overrides, kept, allow_code=allow_code, folders=())
 
 
 def _read(
     source: Source,
     path: Path,
     overrides: Mapping[str, object],
+    kept: Kept,
     *,
     allow_code: bool,
     folders: Iterable[str | PathLike[str]],
@@ -101,7 +103,7 @@ def _read(
     problems = Problems(source)
     scene = _validated(values, problems)
     package_dirs = (*map(Path, folders), *_package_dirs(scene, path, problems))
-    model = _Mechanism(scene, problems, path, package_dirs).build()
+    model = _Mechanism(scene, problems, path, package_dirs, kept).build()
     actuators = tuple(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )
@@ -128,7 +130,7 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
     shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
-    _check_numbers(values, (), problems)
+    check_numbers(values, (), problems)
     try:
         scene = Scene.model_validate(values)
     except ValidationError as error:
@@ -177,6 +179,7 @@ class _Mechanism:
     problems: Problems
     path: Path
     package_dirs: tuple[Path, ...]
+    kept: Kept
 
     def build(self) -> ModelSpec:
         """Return the mechanism, its names checked and its stops made."""
@@ -185,9 +188,10 @@ class _Mechanism:
         models = ModelReader(
             self.problems, joints, self.path.parent, self.package_dirs, self.scene.inertia
         )
-        own_bodies = [bodies.read(b, ("body", k)) for k, b in enumerate(self.scene.body)]
-        own_joints = [joints.read(j, ("joint", k)) for k, j in enumerate(self.scene.joint)]
-        taken = [models.read(m, ("model", k)) for k, m in enumerate(self.scene.model)]
+        around = (self.scene.inertia, self.package_dirs)
+        own_bodies = self.kept.read(bodies.read, self.scene.body, "body", around)
+        own_joints = self.kept.read(joints.read, self.scene.joint, "joint")
+        taken = self.kept.read(models.read, self.scene.model, "model", around)
         all_bodies = [*own_bodies, *(body for pair in taken for body in pair[0])]
         read = [joint for joint in own_joints if joint is not None]
         all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
@@ -233,30 +237,6 @@ def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]
             problem = f"unknown joint {name!r}{did_you_mean(name, known)}"
             problems.add(("assembly", "hold", k), problem)
     return tuple(scene.assembly.hold)
-
-
-def _check_numbers(value: object, path: Steps, problems: Problems) -> None:
-    """Refuse numbers whose powers are no numbers any more; warn of angles that look like degrees."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            _check_numbers(inner, (*path, key), problems)
-            if key in _ANGLES:
-                _warn_of_degrees(inner, (*path, key), problems)
-    elif isinstance(value, list):
-        for k, inner in enumerate(value):
-            _check_numbers(inner, (*path, k), problems)
-    elif isinstance(value, (int, float)) and abs(value) > _LARGEST and abs(value) != math.inf:
-        problems.add(path, f"is beyond {_LARGEST:g}, got {shown(value)}; take another unit")
-
-
-def _warn_of_degrees(value: object, path: Steps, problems: Problems) -> None:
-    """Warn of a rotation by more than a turn."""
-    numbers = value if isinstance(value, list) else []
-    for k, angle in enumerate(numbers[_ANGLES[str(path[-1])] :], _ANGLES[str(path[-1])]):
-        if isinstance(angle, (int, float)) and _TURN < abs(angle) <= _LARGEST:
-            text = f"{angle:g} [rad] is more than a turn; if degrees were meant, write {math.radians(angle):.10g}"
-            place = problems.source.where((*path, k))
-            warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
 
 def _package_dirs(scene: Scene, path: Path, problems: Problems) -> list[Path]:

@@ -3,7 +3,8 @@
     scenes = pysim.load_scenes("pendulum.toml", {"body.rod.mass": [1.0, 1.1, 1.2]})
     q, v = pysim.rollout([scene.model for scene in scenes], q0, v0, controls, step=1e-3)
 
-The file is read once; every world is checked, compiled and closed on its own.
+The file is read once, tables and plugins that are alike in two worlds are read and traced once; every world is checked
+and closed on its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from pysim.compile import compile_scene
 from pysim.errors import PysimError, SceneError
+from pysim.motion import Known
 from pysim.scene.overrides import checked_overrides
 
 if TYPE_CHECKING:
@@ -44,8 +46,10 @@ def load_scenes(
 
     worlds = _worlds(overrides)
     scenes: list[Scene] = []
+    known = Known()
     try:
-        scenes.extend(map(compile_scene, read_scenes(path, worlds, allow_code=allow_code)))
+        specs = read_scenes(path, worlds, allow_code=allow_code)
+        scenes.extend(compile_scene(spec, known) for spec in specs)
     except PysimError as error:
         raise type(error)(f"world {len(scenes)}: {error.where}", error.problem) from error
     return tuple(scenes)

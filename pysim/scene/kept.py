@@ -1,0 +1,41 @@
+"""What the tables of a file became in the world before: one that is equal is not read again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pysim.scene.keys import Table
+    from pysim.scene.source import Steps
+
+T = TypeVar("T", bound="Table")
+Result = TypeVar("Result")
+
+
+@dataclass
+class Kept:
+    """Bodies, joints and models of one file by their place, with the tables they were read from."""
+
+    _known: dict[Steps, tuple[Table, object, Any]] = field(default_factory=dict)
+
+    def read(
+        self,
+        reader: Callable[[T, Steps], Result],
+        tables: Sequence[T],
+        name: str,
+        around: object = None,
+    ) -> list[Result]:
+        """Read the tables of a name; what a reader makes of one depends on it, and on what is `around`, alone."""
+        return [self._read(reader, table, (name, k), around) for k, table in enumerate(tables)]
+
+    def _read(
+        self, reader: Callable[[T, Steps], Result], table: T, path: Steps, around: object
+    ) -> Result:
+        known = self._known.get(path)
+        if known is None or known[:2] != (table, around):
+            known = self._known[path] = (table, around, reader(table, path))
+        result: Result = known[2]
+        return result
