@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
+from pysim.scene.coordinates import CoordinateOf
 from pysim.scene.keys import Name, Table, Vector3, complaint, key
 from pysim.scene.schema import with_plugin_keys
 
@@ -34,7 +35,7 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
 
     name: Name = key(..., "", "the name of the event")
     joint: Name | None = key(None, "", "the joint that is watched …")
-    coordinate: int = key(0, "", "… which number of its q, from 0", ge=0)
+    coordinate: CoordinateOf = key(0, "", "… which number of its q, by name or from 0")
     at: Annotated[
         float | str | None,
         BeforeValidator(_place),
@@ -56,6 +57,9 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
             raise complaint(f"needs exactly one of joint, plane, type, got {got}")
         if (self.joint is None) != (self.at is None):
             raise complaint('joint and at go together: joint = "hinge", at = 0.0')
+        for name, whose in (("coordinate", "joint"), ("point", "body")):
+            if name in self.model_fields_set and getattr(self, whose) is None:
+                raise complaint(f"{name} goes with {whose}; give {whose}, or leave {name} out")
         if (self.plane is None) != (self.body is None):
             raise complaint(
                 'plane and body go together: body = "rod", plane = { normal = [0, 0, 1] }'

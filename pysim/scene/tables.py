@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from pysim.integrators import BUILTIN as INTEGRATORS
 from pysim.joints import BUILTIN as JOINTS
 from pysim.joints.definition import SCENE_KEYS
+from pysim.scene.coordinates import CoordinateOf
 from pysim.scene.event_table import Event
 from pysim.scene.keys import (
     AnyConfiguration,
@@ -216,7 +217,7 @@ class Actuator(Table):
 
     name: Name | None = key(None, "", "name; the joint's by default")
     joint: Name = key(..., "", "the joint it drives")
-    coordinate: int = key(0, "", "which velocity of the joint, from 0", ge=0)
+    coordinate: CoordinateOf = key(0, "", "which velocity of the joint, by name or from 0")
     offset: float = key(0.0, "N or N·m", "constant part")
     amplitude: float = key(0.0, "N or N·m", "of the sine")
     frequency: NotNegative = key(0.0, "rad/s", "of the sine")

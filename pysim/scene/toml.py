@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import find_closing
+from pysim.scene.coordinates import place_of
 from pysim.scene.kept import Kept
 from pysim.scene.overrides import apply_overrides, checked_overrides
 from pysim.scene.plausible import check_numbers
@@ -250,7 +251,7 @@ def _package_dirs(scene: Scene, path: Path, problems: Problems) -> list[Path]:
 
 def _actuator(table: Actuator, path: Steps, model: ModelSpec, problems: Problems) -> ActuatorSpec:
     joint = next((joint for joint in model.joints if joint.name == table.joint), None)
-    name = table.name or table.joint
+    name, at = table.name or table.joint, None
     if joint is None:
         known = [j.name for j in model.joints if j.type != "fixed"]
         problem = f"unknown joint {table.joint!r}{did_you_mean(table.joint, known)}"
@@ -263,16 +264,14 @@ def _actuator(table: Actuator, path: Steps, model: ModelSpec, problems: Problems
         if kind.nv == 0:
             problem = f"joint {joint.name!r} is fixed; there is nothing to drive"
             problems.add((*path, "joint"), problem)
-        elif table.coordinate >= kind.nv:
-            named = ", ".join(f"{k} {v}" for k, v in enumerate(kind.v_names))
-            problem = f"a {kind.name} joint has no coordinate {table.coordinate}; it has {named}"
-            problems.add((*path, "coordinate"), problem)
-        elif kind.nv > 1 and table.name is None:
-            name = f"{table.joint}.{kind.v_names[table.coordinate]}"
+        else:
+            at = place_of(table.coordinate, kind.v_names, kind.name, path, problems)
+        if at is not None and kind.nv > 1 and table.name is None:
+            name = f"{table.joint}.{kind.v_names[at]}"
     return ActuatorSpec(
         name,
         table.joint,
-        table.coordinate,
+        at or 0,
         table.offset,
         table.amplitude,
         table.frequency,

@@ -10,6 +10,7 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.events import make_event
 from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
+from pysim.scene.coordinates import place_of
 from pysim.scene.plugins import PARAMETERS
 from pysim.scene.spec import EventSpec
 from pysim.scene.tree import WORLD, order_from_world
@@ -17,7 +18,7 @@ from pysim.scene.tree import WORLD, order_from_world
 if TYPE_CHECKING:
     from pysim.scene.event_table import Event
     from pysim.scene.source import Steps
-    from pysim.scene.spec import ModelSpec, Settings
+    from pysim.scene.spec import JointSpec, ModelSpec, Settings
     from pysim.scene.tables import Scene
     from pysim.scene.wording import Problems
 
@@ -46,10 +47,10 @@ def read_events(
 
 
 def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> EventSpec:
-    offset = 0.0
+    coordinate, offset = 0, 0.0
     normal = np.array([0.0, 0.0, 1.0])
     if table.joint is not None:
-        offset = _value(table, path, model, problems)
+        coordinate, offset = _watched(table, path, model, problems)
     elif table.plane is not None:
         length = float(np.linalg.norm(table.plane.normal))
         if length < 1e-9:
@@ -72,7 +73,7 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
         table.direction,
         table.stop,
         table.joint,
-        table.coordinate,
+        coordinate,
         table.body,
         tuple(table.point),
         tuple(normal.tolist()),
@@ -105,44 +106,45 @@ def _fixed(model: ModelSpec) -> set[str]:
     return fixed | {frame.name for frame in model.frames if frame.body in fixed}
 
 
-def _value(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> float:
-    """Where the coordinate of a joint is watched [m or rad]."""
+def _watched(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> tuple[int, float]:
+    """Which number of a joint's q is watched, and where [m or rad]."""
     joint = next((joint for joint in model.joints if joint.name == table.joint), None)
     if joint is None:
         known = [j.name for j in model.joints if j.type != "fixed"]
         problem = f"unknown joint {table.joint!r}{did_you_mean(table.joint or '', known)}"
         problems.add((*path, "joint"), problem)
-        return 0.0
-    kind, place = find_joint(joint.type), (*path, "coordinate")
+        return 0, 0.0
+    kind = find_joint(joint.type)
     if joint.mimic is not None:
         problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; watch that joint"
         problems.add((*path, "joint"), problem)
-    elif kind.nq == 0:
+        return 0, 0.0
+    if kind.nq == 0:
         problems.add((*path, "joint"), f"joint {joint.name!r} is fixed; there is nothing to watch")
-    elif table.coordinate >= kind.nq:
-        named = ", ".join(f"{k} {q}" for k, q in enumerate(kind.q_names))
-        problem = f"a {kind.name} joint has no coordinate {table.coordinate}; it has {named}"
-        problems.add(place, problem)
-    elif kind.q_units[table.coordinate] == "1":
+        return 0, 0.0
+    at = place_of(table.coordinate, kind.q_names, kind.name, path, problems)
+    if at is None:
+        return 0, 0.0
+    if kind.q_units[at] == "1":
         problem = (
-            f"{kind.q_names[table.coordinate]!r} is a number of a quaternion, no angle; watch a "
+            f"{kind.q_names[at]!r} is a number of a quaternion, no angle; watch a "
             "point of the body pass a plane, or write an event plugin"
         )
-        problems.add(place, problem)
-    elif isinstance(table.at, str):
-        return _limit(table, path, joint.lower, joint.upper, kind.nv, problems)
-    else:
-        return float(table.at or 0.0)
-    return 0.0
+        problems.add((*path, "coordinate"), problem)
+        return 0, 0.0
+    if not isinstance(table.at, str):
+        return at, float(table.at or 0.0)
+    at_v = dict(zip(*kind.real_coordinates, strict=True)).get(at)
+    return at, _limit(table, path, joint, at_v, problems)
 
 
 def _limit(
-    table: Event, path: Steps, lower: object, upper: object, nv: int, problems: Problems
+    table: Event, path: Steps, joint: JointSpec, at_v: int | None, problems: Problems
 ) -> float:
-    """The limit of a joint's coordinate that `at` names."""
-    limits = np.asarray(lower if table.at == "lower" else upper, float)
-    if table.coordinate >= nv or not np.isfinite(limits[table.coordinate]):
+    """The limit that `at` names, of a coordinate by its place in v; None of one that has none."""
+    limits = joint.lower if table.at == "lower" else joint.upper
+    if at_v is None or not np.isfinite(limits[at_v]):
         problem = f"joint {table.joint!r} has no {table.at} limit; give limits.{table.at}, or a number here"
         problems.add((*path, "at"), problem)
         return 0.0
-    return float(limits[table.coordinate])
+    return float(limits[at_v])

@@ -478,3 +478,10 @@ def test_a_model_is_overridden_by_its_name_or_its_files() -> None:
     assert read(text, model__arm__joint__j1__damping=7).model.joints[1].damping == 7
     text += '\nname = "left"'
     assert read(text, model__left__joint__j1__damping=7).model.joints[1].damping == 7
+
+
+def test_a_coordinate_is_named_or_counted() -> None:
+    for coordinate in ("4", '"wy"'):
+        text = f'type = "free"\n[[actuator]]\njoint = "j"\noffset = 1\ncoordinate = {coordinate}'
+        (actuator,) = joint(text).actuators
+        assert (actuator.name, actuator.coordinate) == ("j.wy", 4)

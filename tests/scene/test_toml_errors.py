@@ -265,6 +265,14 @@ CASES = [
         "s.toml:10:14: actuator[0].coordinate: a free joint has no coordinate 6; it has 0 vx, 1 vy, 2 vz, 3 wx, 4 wy, 5 wz",
     ),
     (
+        JOINT + 'type = "free"\n[[actuator]]\njoint = "j"\ncoordinate = "wxy"',
+        "s.toml:10:14: actuator[0].coordinate: a free joint has no coordinate wxy; it has 0 vx, 1 vy, 2 vz, 3 wx, 4 wy, 5 wz; did you mean 'wy'?",
+    ),
+    (
+        JOINT + 'type = "free"\n[[actuator]]\njoint = "j"\ncoordinate = -1',
+        "s.toml:10:14: actuator[0].coordinate: must be the name of a coordinate or its place, from 0, got -1",
+    ),
+    (
         JOINT + 'type = "fixed"\n[[actuator]]\njoint = "j"',
         "s.toml:9:9: actuator[0].joint: joint 'j' is fixed; there is nothing to drive",
     ),

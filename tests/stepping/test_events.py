@@ -18,7 +18,7 @@ from pysim.compile import compile_model
 from pysim.errors import PysimError, PysimWarning, SceneError
 from pysim.events import Event, event, trace_event
 from pysim.inertia import theta_from_com
-from pysim.joints import find_joint
+from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
 from pysim.motion import words
 from pysim.trajectory import TrajectoryWriter
@@ -399,6 +399,18 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
             "coordinate: a prismatic joint has no coordinate 1; it has 0 slide",
         ),
         (
+            'joint = "drop"\nat = 0.0\ncoordinate = "slid"',
+            "coordinate: a prismatic joint has no coordinate slid; it has 0 slide",
+        ),
+        (
+            'joint = "drop"\nat = 0.0\npoint = [0, 0, 1]',
+            "event[0]: point goes with body; give body, or leave point out",
+        ),
+        (
+            'body = "ball"\nplane = { normal = [0, 0, 1] }\ncoordinate = 1',
+            "event[0]: coordinate goes with joint; give joint, or leave coordinate out",
+        ),
+        (
             'body = "bal"\nplane = { normal = [0, 0, 1] }',
             "body: unknown body or frame 'bal'; did you mean 'ball'?",
         ),
@@ -600,3 +612,43 @@ def test_events_of_a_closed_mechanism_stand_on_its_loops(tmp_path):
     assert np.abs(np.einsum("nij,nj->ni", at.jacobian, events.v)).max() <= 1e-10
     energy = kinetic_energy(model, events.q, events.v) + potential_energy(model, events.q)
     np.testing.assert_allclose(energy, run.energy[0], rtol=1e-8)
+
+
+@joint("test_turning_slide")
+class TurningSlide(Joint):
+    """Turns every way, then slides: its slide is number 4 of q and 3 of v."""
+
+    coordinates = rotation("turn") * real("slide", unit="m")
+
+    def placement(self, q):
+        return Pose.rotate_quaternion(q.turn) @ Pose.translate(0, 0, q.slide)
+
+    def limits(self):
+        return {"slide": (-0.3, 0.2)}
+
+
+@pytest.mark.parametrize("coordinate", ["4", '"slide"'])
+def test_a_limit_is_that_of_the_coordinate_that_is_watched(tmp_path, coordinate):
+    """The slide of a joint that also turns falls from 0 onto its lower limit: t = sqrt(2 s / g)."""
+    text = f"""
+[[body]]
+name = "ball"
+mass = 1
+inertia = {{ xx = 1, yy = 1, zz = 1 }}
+[[joint]]
+name = "drop"
+type = "test_turning_slide"
+child = "ball"
+[[event]]
+name = "floor"
+joint = "drop"
+coordinate = {coordinate}
+at = "lower"
+stop = true
+[simulation]
+integrator = "dopri5"
+duration = 1
+"""
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    made = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
+    assert made.events.t[0] == pytest.approx(np.sqrt(0.6 / 9.81), abs=1e-10)
