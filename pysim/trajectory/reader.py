@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import warnings
@@ -52,12 +53,24 @@ def is_trajectory(path: Path) -> bool:
     if not path.is_file():
         return False
     try:
+        _check_unlocked(path)
         with h5py.File(path, "r") as file:
             return bool(file.attrs.get("format") == FORMAT)
     except OSError as error:
         if _in_use(error):
             raise failure(path, "cannot read", error) from error
         return False
+
+
+def _check_unlocked(path: Path) -> None:
+    """Raise BlockingIOError for a file that someone writes, which HDF5 overlooks where its locks are switched off."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            return  # a file system without locks
 
 
 def failure(path: Path, what: str, error: Exception) -> TrajectoryError:
@@ -72,6 +85,7 @@ def failure(path: Path, what: str, error: Exception) -> TrajectoryError:
         errno.EFBIG: "; raise the limit on file sizes",
         errno.EACCES: "; choose a place with access",
         errno.EROFS: "; choose a place that can be written",
+        errno.ENAMETOOLONG: "; choose a shorter name",
     }.get(number or 0, "")
     reason = os.strerror(number).lower() if number else _plain(error)
     return TrajectoryError(str(path), f"{what}, {reason}{remedy}")

@@ -2,22 +2,32 @@
 
 A new file grows under a temporary name until its header is on disk, then takes its place: at no
 moment is there a file of that name without a header. Rows are kept in memory until a chunk is
-full or a second has passed, then written and flushed at once, so that a kill finds the file whole.
+full or a second has passed, then written and flushed at once, so that a kill finds the file whole. Whatever becomes of
+the name, the rows go into the file that had it.
 """
 
 from __future__ import annotations
 
 import os
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from pysim.errors import TrajectoryError
+from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.events import CHUNK, Events, append_events, joined
 from pysim.trajectory.header_file import chunk_rows, write_header
-from pysim.trajectory.reader import failure, is_trajectory
+from pysim.trajectory.place import (
+    check_output,
+    draft_beside,
+    fate_of_name,
+    hold,
+    take_name,
+    target_of,
+)
+from pysim.trajectory.reader import failure
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -53,8 +63,8 @@ class TrajectoryWriter:
         self._last_time = -np.inf
         self._last_flush = time.monotonic()
         self._file: h5py.File | None = None
-        check_output(self.path, overwrite=overwrite)
-        self._create()
+        self._target = target_of(self.path)
+        self._create(overwrite=overwrite)
 
     def append(self, *columns: ArrayLike) -> None:
         """Add k rows, an array (k, …) for each of the header's `row_shapes`, in its order.
@@ -106,7 +116,7 @@ class TrajectoryWriter:
                     file[key].resize(total, axis=0)
                     file[key][self.rows :] = values
                 file.flush()
-                os.truncate(self.path, file.id.get_filesize())
+                os.ftruncate(file.id.get_vfd_handle(), file.id.get_filesize())
             except (OSError, RuntimeError) as error:
                 self._abandon()
                 raise failure(self.path, "cannot write", error) from error
@@ -120,7 +130,7 @@ class TrajectoryWriter:
             self._claim(file, (len(events) + CHUNK) * (1 + nq + nv + 4) * 8)
             append_events(file, events)
             file.flush()
-            os.truncate(self.path, file.id.get_filesize())
+            os.ftruncate(file.id.get_vfd_handle(), file.id.get_filesize())
         except (OSError, RuntimeError) as error:
             self._abandon()
             raise failure(self.path, "cannot write", error) from error
@@ -168,10 +178,13 @@ class TrajectoryWriter:
 
     def _shut(self, file: h5py.File) -> None:
         self._file = None
+        fate = fate_of_name(file.id.get_vfd_handle(), self._target)
         try:
             file.close()
         except (OSError, RuntimeError) as error:
             raise failure(self.path, "cannot write", error) from error
+        if fate:
+            warnings.warn(f"{self.path}: {fate}", PysimWarning, stacklevel=3)
 
     def _abandon(self) -> None:
         """Let go of a file that cannot be written any more; what was flushed stays."""
@@ -194,37 +207,23 @@ class TrajectoryWriter:
     def _claim(self, file: h5py.File, needed: int) -> None:
         """Claim room for `needed` bytes and HDF5's own records."""
         if needed and hasattr(os, "posix_fallocate"):
-            with self.path.open("r+b") as room:
-                end = file.id.get_filesize()
-                os.posix_fallocate(room.fileno(), end, needed + METADATA_BYTES)
+            end = file.id.get_filesize()
+            os.posix_fallocate(file.id.get_vfd_handle(), end, needed + METADATA_BYTES)
 
-    def _create(self) -> None:
+    def _create(self, *, overwrite: bool) -> None:
         import h5py  # noqa: PLC0415, costs 0.1 s
 
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        draft = draft_beside(self._target)
         try:
-            self._file = h5py.File(draft, "w")
+            check_output(self.path, self._target, overwrite=overwrite)
+            self._file = h5py.File(draft, "x")
+            hold(self._file.id.get_vfd_handle())
             write_header(self._file, self.header)
             self._file.flush()
-            draft.replace(self.path)
-        except (OSError, RuntimeError) as error:
+            take_name(draft, self.path, self._target, overwrite=overwrite)
+        except BaseException as error:
             self._abandon()
             draft.unlink(missing_ok=True)
-            raise failure(self.path, "cannot write", error) from error
-
-
-def check_output(path: Path, *, overwrite: bool) -> None:
-    """Refuse an output path that cannot be written or that holds something else."""
-    if not path.parent.is_dir():
-        problem = f"the folder {str(path.parent)!r} does not exist; make it or choose another"
-        raise TrajectoryError(str(path), problem)
-    if path.is_dir():
-        raise TrajectoryError(str(path), "is a folder; give a file name")
-    if not (path.exists() or path.is_symlink()):
-        return
-    if not is_trajectory(path):
-        problem = "exists and is not a pysim trajectory, so it is left alone; choose another name"
-        raise TrajectoryError(str(path), problem)
-    if not overwrite:
-        problem = "exists; choose another name, or overwrite it on purpose"
-        raise TrajectoryError(str(path), problem)
+            if isinstance(error, OSError | RuntimeError):
+                raise failure(self.path, "cannot write", error) from error
+            raise
