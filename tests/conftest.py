@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,3 +30,11 @@ def isa(request: pytest.FixtureRequest) -> Iterator[str]:
     pysim.use_isa(request.param)
     yield request.param
     pysim.use_isa("auto")
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C is heard, here and in what is started from here, even where the tests run in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

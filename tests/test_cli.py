@@ -11,20 +11,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import h5py
 import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.cli.interrupt import interrupts_held_back
 from pysim.cli.messages import say
 from pysim.cli.progress import state_of
 from pysim.simulation import Update
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from pysim.simulation.interrupt import interrupts_held_back
 
 SCENE = """# A stone on a spring.  See: it swings.  Conserved: energy.
 name = "stone"
@@ -200,14 +196,6 @@ def test_debug_shows_the_traceback(here: Path) -> None:
     assert debug.returncode == 2
     assert debug.stderr.endswith(plain.stderr)
     assert "Traceback (most recent call last):" in debug.stderr
-
-
-@pytest.fixture
-def heard() -> Iterator[None]:
-    """Ctrl-C is heard, here and in what is started from here, even where the tests run in a shell's background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("heard")

@@ -5,8 +5,10 @@ Oracles: closed forms (free fall, the undamped spring), counts done by hand, and
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +201,63 @@ def test_an_interrupt_leaves_a_readable_file_that_says_so(tmp_path: Path) -> Non
     with pytest.warns(pysim.PysimWarning, match="incomplete"):
         cut = pysim.load_trajectory(tmp_path / "fall.h5")
     assert len(cut) > 1
+
+
+class Interrupting:
+    """A progress at which Ctrl-C comes inside a destructor, where Python prints a KeyboardInterrupt and forgets it."""
+
+    def __init__(self, at: float = 0.0) -> None:
+        self.at = at
+
+    def __call__(self, update: Update) -> None:
+        if update.time >= self.at:
+            Raiser()
+
+
+class Raiser:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_ctrl_c_inside_a_destructor_ends_the_run_of_a_library_too(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path), overrides={"simulation.duration": 1e5})
+    with pytest.raises(KeyboardInterrupt):
+        pysim.simulate(scene, tmp_path / "fall.h5", Interrupting())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.warns(pysim.PysimWarning, match="incomplete.*, interrupted$"):
+        assert len(pysim.load_trajectory(tmp_path / "fall.h5")) > 1
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_ctrl_c_at_the_very_end_is_heard_and_the_file_is_whole(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        pysim.simulate(scene, tmp_path / "fall.h5", Interrupting(at=0.25))
+    assert pysim.load_trajectory(tmp_path / "fall.h5").complete
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_handler_of_the_callers_own_hears_ctrl_c_at_once_and_stays(tmp_path: Path) -> None:
+    heard: list[int] = []
+
+    def own(number: int, _frame: object) -> None:
+        heard.append(number)
+
+    signal.signal(signal.SIGINT, own)
+    pysim.simulate(pysim.load_scene(scene_file(tmp_path)), progress=Interrupting(at=0.25))
+    assert heard == [signal.SIGINT]
+    assert signal.getsignal(signal.SIGINT) is own
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_run_in_a_thread_leaves_signals_alone(tmp_path: Path) -> None:
+    scene, found = pysim.load_scene(scene_file(tmp_path)), []
+    thread = threading.Thread(target=lambda: found.append(pysim.simulate(scene)))
+    thread.start()
+    thread.join()
+    assert found[0].complete
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_killed_run_leaves_a_readable_file_that_says_so(tmp_path: Path) -> None:

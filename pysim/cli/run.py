@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pysim.cli.interrupt import interrupts_held_back
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
@@ -18,7 +17,7 @@ from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
-from pysim.simulation import Update, load_scene, simulate, summarize
+from pysim.simulation import load_scene, simulate, summarize
 from pysim.trajectory.reader import is_trajectory
 
 INTERRUPTED = 130
@@ -58,13 +57,8 @@ def run_scene(path: Path, options: RunOptions) -> int:
         warn_of_step(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
-        with bar, interrupts_held_back() as check_interrupts:
-
-            def report(update: Update) -> None:
-                bar(update)
-                check_interrupts()
-
-            trajectory = simulate(scene, output, report, overwrite=overwrite)
+        with bar:
+            trajectory = simulate(scene, output, bar, overwrite=overwrite)
     except KeyboardInterrupt:
         now = f"at t = {bar.last.time:g} s"
         complain("interrupted", f"{now}; {output} holds the run so far, marked incomplete")

@@ -21,12 +21,13 @@ from pysim.compile import Scene, compile_scene
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive import fly
 from pysim.simulation.implicit import SchemeMemory
+from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.marching import march
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -93,8 +94,11 @@ def simulate(
         SimulationError: the run cannot go on, or as stiff as it is would not end under `dopri5`; by time and joint.
     """
     _check_scene(scene)
-    with Recorder(scene, output, overwrite=overwrite) as recorder:
-        _run(scene, recorder, _Clock(scene.settings.duration, progress))
+    with (
+        interrupts_held_back() as check_interrupts,
+        Recorder(scene, output, overwrite=overwrite) as recorder,
+    ):
+        _run(scene, recorder, _Clock(scene.settings.duration, progress, check_interrupts))
         recorder.finish()
     return recorder.trajectory()
 
@@ -140,11 +144,14 @@ def _stretches(scene: Scene, times: Iterator[float], clock: _Clock) -> Iterator[
 
 
 class _Clock:
-    """Counts steps and wall time, and calls `progress` now and then."""
+    """Counts steps and wall time, hears Ctrl-C, and calls `progress` now and then."""
 
-    def __init__(self, duration: float, progress: Progress | None) -> None:
+    def __init__(
+        self, duration: float, progress: Progress | None, check_interrupts: Callable[[], None]
+    ) -> None:
         self._duration = duration
         self._progress = progress
+        self._check_interrupts = check_interrupts
         self._begin = self._reported = time.perf_counter()
         self._steps = 0
         self.time = 0.0
@@ -153,6 +160,7 @@ class _Clock:
     def tick(self, now: float, steps: int) -> None:
         self._steps += steps
         self.time = now
+        self._check_interrupts()
         if time.perf_counter() - self._reported > REPORT_INTERVAL:
             self.report()
 
