@@ -5,7 +5,6 @@ Exit status: 0 done, 1 a fault of pysim's own, 2 bad input, 130 interrupted.
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from pathlib import Path
@@ -17,6 +16,7 @@ from cyclopts.exceptions import UnusedCliTokensError
 from pysim import __version__
 from pysim.cli.files import COMMANDS, existing
 from pysim.cli.messages import complain, warnings_as_lines
+from pysim.cli.streams import LastingConsole, discard, flush_results, lasting_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,7 @@ app = App(
     default_parameter=Parameter(negative=(), show_default=False),
     suppress_keyboard_interrupt=False,
     result_action="return_value",
+    console=LastingConsole(),
 )
 
 Overrides = Annotated[
@@ -49,17 +50,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
+    with lasting_streams():
+        return _status(words, debug=debug)
+
+
+def _status(words: Sequence[str], *, debug: bool) -> int:
+    """Do what is asked for; errors become lines."""
     try:
         if words and not words[0].startswith("-") and words[0] not in COMMANDS:
             existing(words[0])  # before a mistyped command's arguments are judged
         with warnings_as_lines():
             status = app(words or ["--help"], exit_on_error=False, print_error=False)
-            sys.stdout.flush()
+            flush_results()
             return int(status or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # `pysim joints | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # a plugin prints, and nobody reads
+        discard(sys.stdout)
         return 0
     except Exception as error:  # noqa: BLE001, the last one to be told
         if debug:

@@ -9,18 +9,19 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from pysim.cli.streams import LastingConsole
 from pysim.errors import PysimWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
+    from rich.console import Console
+
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that leaves text alone: no markup, no emoji codes, no wrapping."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    return LastingConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def say(text: str = "", style: str | None = None) -> None:
