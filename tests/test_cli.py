@@ -378,6 +378,20 @@ def test_brackets_and_colons_come_out_as_they_went_in(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == text + "\n"
 
 
+def test_a_terminal_obeys_nothing_that_a_file_or_its_name_says(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scene without a name goes by its file's, and a robot's names are the file's own."""
+    text = SCENE.replace('name = "stone"', "", 1)
+    (here / "a\x1b[2Jb.toml").write_text(text, "utf-8")
+    assert main(["a\x1b[2Jb.toml"]) == 0
+    assert main(["c\x9b2J.toml"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("a\\x1b[2Jb\n  simulated ")
+    assert err.startswith("error: c\\x9b2J.toml: no such file; did you mean ")
+    assert not {"\x1b", "\x9b"} & {*out, *err}
+
+
 def test_progress_tells_simulated_time_wall_time_and_speed() -> None:
     update = Update(time=3.2, duration=10.0, wall=1.6, steps=3200)
     assert state_of(update) == "3.20 of 10 s, 1.6 s spent, 2 × real time"

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+_CODES = {
+    number: f"\\x{number:02x}"
+    for number in (*range(32), *range(127, 160))
+    if chr(number) not in "\t\n"
+}
+
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that leaves text alone: no markup, no emoji codes, no wrapping."""
@@ -26,7 +32,12 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str = "", style: str | None = None) -> None:
     """Print a line of a result."""
-    console().print(text, style=style)
+    console().print(visible(text), style=style)
+
+
+def visible(text: str) -> str:
+    """Return a text with the control characters that terminals obey as their codes."""
+    return text.translate(_CODES)
 
 
 def complain(kind: str, text: str) -> None:
@@ -34,7 +45,7 @@ def complain(kind: str, text: str) -> None:
     err = console(stderr=True)
     for line in str(text).splitlines():
         err.print(f"{kind}: ", style="bold red" if kind == "error" else "bold yellow", end="")
-        err.print(" ".join(line.split()))
+        err.print(visible(" ".join(line.split())))
 
 
 @contextmanager

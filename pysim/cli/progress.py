@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from pysim.cli.messages import console
+from pysim.cli.messages import console, visible
 from pysim.simulation import Update
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ProgressBar:
     def __init__(self, name: str, *, shown: bool = True) -> None:
         self.last = Update(0.0, 0.0, 0.0, 0)
         self._bar = bar_on_terminal(shown=shown)
-        self._task = self._bar.add_task(name, total=None, state="")
+        self._task = self._bar.add_task(visible(name), total=None, state="")
 
     def __call__(self, update: Update) -> None:
         self.last = update

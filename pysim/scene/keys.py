@@ -6,6 +6,7 @@ Numbers are strict (no text, no booleans, no NaN), unknown keys are refused.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import (
@@ -77,7 +78,21 @@ def _not_nan(value: float) -> float:
     return value
 
 
-Name = Annotated[str, Field(min_length=1)]
+def _printable(value: str) -> str:
+    if _CONTROL.search(value):
+        raise complaint(f"must not have control characters, got {value!r}; leave them out")
+    return value
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+Name = Annotated[
+    str,
+    Field(min_length=1),
+    AfterValidator(_printable),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$", "minLength": 1}
+    ),
+]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]

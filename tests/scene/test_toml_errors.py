@@ -41,6 +41,18 @@ CASES = [
         "s.toml:1:1: not TOML: invalid unquoted key, expected letters, numbers, `-`, `_`; put a key of other letters in quotes",
     ),
     (
+        'name = "a\\u0000c"\n',
+        "s.toml:1:8: name: must not have control characters, got 'a\\x00c'; leave them out",
+    ),
+    (
+        BODY.replace('"b"', '"\\u001b[31m\\nb"') + "mass = 1\n" + FREE,
+        "s.toml:2:8: body[0].name: must not have control characters, got '\\x1b[31m\\nb'; leave them out",
+    ),
+    (
+        BODY.replace('"b"', '"\\u009b31m"') + "mass = 1\n" + FREE,
+        "s.toml:2:8: body[0].name: must not have control characters, got '\\x9b31m'; leave them out",
+    ),
+    (
         BODY + FREE,
         "s.toml:1:1: body[0]: body 'b' has no mass; give a shape with a density [kg/m³], or mass [kg], com [m] and inertia [kg·m²], or mass = 0",
     ),
