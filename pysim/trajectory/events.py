@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.trajectory.parts import numbers, texts
+
 if TYPE_CHECKING:
     import h5py
     from numpy.typing import NDArray
@@ -74,18 +76,28 @@ def append_events(file: h5py.File, events: Events) -> None:
         group[key][first:] = list(values) if key == "name" else values
 
 
-def read_events(file: h5py.File, nq: int, nv: int) -> Events:
-    """Return the events that reached the disk in full; none of a file without them."""
+def read_events(file: h5py.File, nq: int, nv: int, *, complete: bool) -> Events:
+    """Return the events that reached the disk in full; none of a file without them.
+
+    Raises:
+        ValueError: a part is missing or makes no sense, or some of a complete run are not there in full.
+    """
     if GROUP not in file:
         return no_events(nq, nv)
-    group = file[GROUP]
-    t, q, v = (np.asarray(group[key][()], float) for key in ("time", "q", "v"))
-    names = [str(name) for name in group["name"].asstr()[()]]
-    count = min(len(t), len(q), len(v), len(names))
+    widths: dict[str, tuple[int, ...]] = {"time": (), "q": (nq,), "v": (nv,)}
+    t, q, v = (
+        np.asarray(numbers(file, f"{GROUP}/{key}", (None, *width))[()], float)
+        for key, width in widths.items()
+    )
+    names = texts(file, f"{GROUP}/name")
+    lengths = [len(t), len(q), len(v), len(names)]
+    count = min(lengths)
     rows = np.column_stack([t[:count], q[:count], v[:count]])
     whole = np.isfinite(rows).all(axis=1) & np.array([bool(n) for n in names[:count]], bool)
+    if complete and not (whole.all() and max(lengths) == count):
+        raise ValueError(f"some of its {max(lengths)} events lack a time, state or name")
     count = count if whole.all() else int(np.argmin(whole))
-    return Events(t[:count], tuple(names[:count]), q[:count], v[:count])
+    return Events(t[:count], names[:count], q[:count], v[:count])
 
 
 def joined(parts: list[Events], nq: int, nv: int) -> Events:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.trajectory.events import create_events
-from pysim.trajectory.record import TrajectoryHeader
+from pysim.trajectory.events import GROUP, create_events
+from pysim.trajectory.parts import numbers, parsed, real_numbers, text, text_attribute, texts
+from pysim.trajectory.record import COUPLING_FORCES, LOOP_WRENCHES, TrajectoryHeader
 
 if TYPE_CHECKING:
     import h5py
+    from numpy.typing import NDArray
 
 FORMAT = "pysim-trajectory"
 FORMAT_VERSION = 1
@@ -50,8 +52,8 @@ def write_header(file: h5py.File, header: TrajectoryHeader) -> None:
             fillvalue=np.nan,
         )
         dataset.attrs["unit"] = _unit(key)
-    for key, text in _named_texts(header).items():
-        _write_text(file, key, text)
+    for key, words in _named_texts(header).items():
+        _write_text(file, key, words)
     if header.event_names:
         create_events(file, len(header.coordinate_names), len(header.velocity_names))
     file["frames/body"] = np.asarray(header.frame_bodies, int)
@@ -105,47 +107,74 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
-def _write_text(file: h5py.File, key: str, text: str | tuple[str, ...]) -> None:
+def _write_text(file: h5py.File, key: str, words: str | tuple[str, ...]) -> None:
     import h5py  # noqa: PLC0415
 
-    if isinstance(text, str):
-        file.create_dataset(key, data=text, dtype=h5py.string_dtype())
+    if isinstance(words, str):
+        file.create_dataset(key, data=words, dtype=h5py.string_dtype())
     else:
-        file.create_dataset(key, data=list(text), shape=(len(text),), dtype=h5py.string_dtype())
+        file.create_dataset(key, data=list(words), shape=(len(words),), dtype=h5py.string_dtype())
 
 
 def read_header(file: h5py.File) -> TrajectoryHeader:
-    """What a file says of itself."""
-    attributes = file.attrs
-    x, y, z = (float(number) for number in attributes["gravity"])
+    """What a file says of itself.
+
+    Raises:
+        ValueError: a part is missing or makes no sense.
+    """
+    x, y, z = real_numbers(file, "gravity", (3,))
+    (step,) = real_numbers(file, "step", ())
+    bodies, frames = texts(file, "names/bodies"), texts(file, "names/frames")
     return TrajectoryHeader(
-        joint_names=_texts(file, "names/joints"),
-        body_names=_texts(file, "names/bodies"),
-        coordinate_names=_texts(file, "names/coordinates"),
-        velocity_names=_texts(file, "names/velocities"),
-        coordinate_units=_texts(file, "units/coordinates"),
-        velocity_units=_texts(file, "units/velocities"),
-        frame_names=_texts(file, "names/frames"),
-        frame_bodies=tuple(int(body) for body in file["frames/body"][()]),
-        frame_poses=np.asarray(file["frames/pose"][()], float),
+        joint_names=texts(file, "names/joints"),
+        body_names=bodies,
+        coordinate_names=texts(file, "names/coordinates"),
+        velocity_names=texts(file, "names/velocities"),
+        coordinate_units=texts(file, "units/coordinates"),
+        velocity_units=texts(file, "units/velocities"),
+        frame_names=frames,
+        frame_bodies=_frame_bodies(file, len(frames), len(bodies)),
+        frame_poses=_frame_poses(file, len(frames)),
         gravity=(x, y, z),
-        integrator=str(attributes["integrator"]),
-        step=float(attributes["step"]),
-        name=str(attributes["name"]),
-        scene_text=str(file["scene/text"].asstr()[()]),
-        overrides=json.loads(file["scene/overrides"].asstr()[()]),
-        version=str(attributes["pysim_version"]),
-        visuals=json.loads(file["visuals"].asstr()[()]),
-        render=json.loads(file["render"].asstr()[()]),
-        event_names=_optional_texts(file, "names/events"),
-        loop_names=_optional_texts(file, "names/loops"),
-        coupling_names=_optional_texts(file, "names/couplings"),
+        integrator=text_attribute(file, "integrator"),
+        step=step,
+        name=text_attribute(file, "name"),
+        scene_text=text(file, "scene/text"),
+        overrides=parsed(file, "scene/overrides", dict),
+        version=text_attribute(file, "pysim_version"),
+        visuals=_visuals(file),
+        render=parsed(file, "render", dict),
+        event_names=_names_of(file, "names/events", GROUP),
+        loop_names=_names_of(file, "names/loops", LOOP_WRENCHES),
+        coupling_names=_names_of(file, "names/couplings", COUPLING_FORCES),
     )
 
 
-def _optional_texts(file: h5py.File, key: str) -> tuple[str, ...]:
-    return _texts(file, key) if key in file else ()
+def _frame_bodies(file: h5py.File, frames: int, bodies: int) -> tuple[int, ...]:
+    found = numbers(file, "frames/body", (frames,))[()]
+    if not np.isin(found, np.arange(-1, bodies)).all():
+        raise ValueError(f"'frames/body' must be from -1, the world, to {bodies - 1}")
+    return tuple(int(body) for body in found)
 
 
-def _texts(file: h5py.File, key: str) -> tuple[str, ...]:
-    return tuple(str(text) for text in file[key].asstr()[()])
+def _frame_poses(file: h5py.File, frames: int) -> NDArray[np.float64]:
+    found = np.asarray(numbers(file, "frames/pose", (frames, 4, 4))[()], float)
+    if not np.isfinite(found).all():
+        raise ValueError("'frames/pose' must be finite")
+    return found
+
+
+def _visuals(file: h5py.File) -> list[dict[str, Any]]:
+    found: list[Any] = parsed(file, "visuals", list)
+    if not all(isinstance(entry, dict) for entry in found):
+        raise ValueError("'visuals' must be an array of objects of JSON")
+    return found
+
+
+def _names_of(file: h5py.File, key: str, rows: str) -> tuple[str, ...]:
+    """Names of what not every scene has; there are any where there are rows of it."""
+    names = texts(file, key) if key in file else ()
+    if bool(names) != (rows in file):
+        there, missing = (key, rows) if names else (rows, key)
+        raise ValueError(f"it has {there!r} and lacks {missing!r}")
+    return names

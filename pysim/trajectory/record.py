@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
+FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow
 
 
 def _no_frames() -> Array:

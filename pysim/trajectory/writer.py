@@ -28,6 +28,7 @@ from pysim.trajectory.place import (
     target_of,
 )
 from pysim.trajectory.reader import failure
+from pysim.trajectory.record import FINITE
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -82,7 +83,7 @@ class TrajectoryWriter:
             if rows[key].shape != (count, *shape):
                 problem = f"must have shape {(count, *shape)}, got {rows[key].shape}"
                 raise TrajectoryError(f"{self.path}: {key}", problem)
-        for key in ("time", "q", "v", "poses"):
+        for key in FINITE:
             if not np.isfinite(rows[key]).all():
                 raise TrajectoryError(f"{self.path}: {key}", "must be finite")
         times = np.concatenate([[self._last_time], rows["time"]])

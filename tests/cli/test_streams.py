@@ -35,7 +35,7 @@ def to_nobody(*words: str, stream: str = "stdout") -> subprocess.CompletedProces
     other = {"stdout": "stderr", "stderr": "stdout"}[stream]
     streams = {stream: writer, other: subprocess.PIPE}
     try:
-        return subprocess.run([*COMMAND, *words], **streams, text=True, check=False)  # type: ignore[call-overload,no-any-return]
+        return subprocess.run([*COMMAND, *words], **streams, text=True, check=False)  # type: ignore[call-overload]
     finally:
         os.close(writer)
 
