@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import signal
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimError
+from pysim.trajectory.place import draft_beside, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,17 +24,39 @@ def replacing(path: str | PathLike[str] | None, suffixes: Sequence[str]) -> Iter
         return
     path = Path(path)
     check_picture(path, suffixes)
-    draft = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    target = target_of(path)
+    draft = draft_beside(target, path.suffix)
     try:
         draft.touch()  # before minutes of drawing, not after
-        yield draft
-        draft.replace(path)
+        with _removed_when_terminated(draft):
+            yield draft
+        draft.replace(target)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         problem = f"cannot write the picture, {reason}; choose another place"
         raise PysimError(str(path), problem) from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _removed_when_terminated(draft: Path) -> Iterator[None]:
+    """Let SIGTERM end the program as ever, but not leave a draft; a handler of the caller's own is let be."""
+
+    def remove(number: int, _frame: object) -> None:
+        draft.unlink(missing_ok=True)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, remove)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def check_picture(path: Path, suffixes: Sequence[str]) -> None:
