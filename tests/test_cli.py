@@ -234,6 +234,27 @@ def test_an_interrupt_that_comes_inside_a_destructor_is_heard() -> None:
             signal.raise_signal(signal.SIGINT)
 
 
+INTERRUPTED_IMPORT = """
+import sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+from pysim.cli import main
+sys.exit(main(["stone.toml"]))
+"""
+
+
+@pytest.mark.parametrize("module", ["cyclopts", "rich", "pysim.cli.run", "pydantic"])
+def test_an_interrupt_while_the_command_loads_is_status_130_without_a_traceback(
+    here: Path, module: str
+) -> None:
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, module]
+    run = subprocess.run(command, check=False, capture_output=True, text=True, cwd=here)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
+
+
 @pytest.mark.usefixtures("here")
 def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "stone.toml", "--set", "simulation.duration=2"]) == 0

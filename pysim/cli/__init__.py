@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from pysim.cli.app import main
+from typing import TYPE_CHECKING
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130  # exit status
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    try:
+        from pysim.cli.app import answer  # noqa: PLC0415, takes 0.2 s, and Ctrl-C may come in them
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return answer(arguments)

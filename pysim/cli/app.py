@@ -14,14 +14,13 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
 from pysim import __version__
+from pysim.cli import INTERRUPTED
 from pysim.cli.files import COMMANDS, existing
 from pysim.cli.messages import complain, warnings_as_lines
 from pysim.cli.streams import LastingConsole, discard, flush_results, lasting_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-INTERRUPTED = 130
 
 app = App(
     name="pysim",
@@ -45,7 +44,7 @@ Picture = Annotated[Path | None, Parameter(metavar="FILE")]
 Seconds = Annotated[float | None, Parameter(metavar="SECONDS")]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def answer(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words

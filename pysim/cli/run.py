@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pysim.cli import INTERRUPTED
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
@@ -20,7 +21,6 @@ from pysim.render.still import IMAGES
 from pysim.simulation import load_scene, simulate, summarize
 from pysim.trajectory.reader import is_trajectory
 
-INTERRUPTED = 130
 TRAJECTORIES = (".h5", ".hdf5")
 KINDS = {
     ".h5": "is a trajectory; see it with pysim view",
