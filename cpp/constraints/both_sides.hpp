@@ -30,14 +30,15 @@ S speed_of_rows(const ModelOf<S>& model, const S* v) {
   return speed;
 }
 
-/// After `mechanism.accelerate` where a step begins: the accelerations `a` and what depends, where rows
-/// depend that did not, or where nothing is known of that.
+/// After `mechanism.accelerate` in the worlds where a step begins: the accelerations `a` and what depends,
+/// where rows depend that did not, or where nothing is known of that.
 template <class S>
 void accelerate_from_both_sides(ConstrainedMechanism<S>& mechanism,
                                 const S* own_q,
                                 const S* own_v,
                                 const S* tau,
                                 const S* phi,
+                                typename S::Mask begins,
                                 S* a,
                                 Dependence<S>& dependence,
                                 Workspace<S> w) {
@@ -45,24 +46,23 @@ void accelerate_from_both_sides(ConstrainedMechanism<S>& mechanism,
   const ModelOf<S>& model = mechanism.factor.model;
   const S o = all<S>(0), one = all<S>(1), rank = mechanism.inertia.Lambda.rank;
   const S speed = speed_of_rows(model, own_v);
-  const S known =
-      select(dependence.most > o, dependence.most, all<S>(static_cast<typename S::Real>(model.rows)));
-  const auto fallen = (rank < known) & (speed > all<S>(Sides::slow));
-  dependence.most = max(dependence.most, rank);
+  const S known = select(dependence.most > o, dependence.most, mechanism.inertia.row_count());
+  const auto fallen = begins & (rank < known) & (speed > all<S>(Sides::slow));
+  dependence.most = select(begins, max(dependence.most, rank), dependence.most);
   if (!simd::any<S>(fallen) || model.callback_numbers > 0) return;
 
   const int nv = model.own_nv, phis = model.loop_nq();
   const auto take = [&w](int count) { return w.template take<S>(count); };
   S *const step = take(nv), *const q = take(model.own_nq), *const side = take(nv), *const mean = take(nv);
   S *const phi_there = take(phis), *const lambda = take(model.rows);
-  Dependence<S> there = {take(model.rows), false, o};
+  Dependence<S> there = take_dependence<S>(model.rows, w);
   S holds = select(fallen, one, o);
   for (int i = 0; i < nv; ++i) mean[i] = o;
   for (int sign = -1; sign <= 1; sign += 2) {
     for (int i = 0; i < nv; ++i) step[i] = all<S>(sign * Sides::away) / speed * own_v[i];
     for (int i = 0; i < phis; ++i) phi_there[i] = phi[i];
     dynamics::retract(model, own_q, static_cast<const S*>(step), q);
-    there.known = false;
+    there.forget(one);
     mechanism.accelerate(q, own_v, tau, nullptr, true, phi_there, side, lambda, w, &there);
     const auto& Lambda = mechanism.inertia.Lambda;
     const S g = largest(static_cast<const S*>(mechanism.rows.g), model.rows);

@@ -68,7 +68,7 @@ struct KktSlopes {
   S *q, *v, *M;
 };
 
-/// Solves for v̇ and λ; φ of the loops follows q.
+/// Solves for v̇ and λ; φ of the loops follows q. `dependence` may be null, see ConstraintInertia::factorise.
 template <class S>
 KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
                         const S* own_q,
@@ -77,7 +77,8 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
                         const Force<S>* f_ext,
                         bool passive,
                         S* phi,
-                        Workspace<S>& w) {
+                        Workspace<S>& w,
+                        Dependence<S>* dependence = nullptr) {
   const auto& model = mechanism.factor.model;
   const int n = model.own_nv, rows = model.rows;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * (n + rows) * n;
@@ -85,7 +86,7 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
       w.template take<S>(size), w.template take<S>(size), w.template take<S>(std::ptrdiff_t{1} * n * n)};
   Workspace<S> scratch = w;
   S *const a = scratch.template take<S>(n), *const lambda = scratch.template take<S>(rows);
-  mechanism.accelerate(own_q, own_v, tau, f_ext, passive, phi, a, lambda, scratch);
+  mechanism.accelerate(own_q, own_v, tau, f_ext, passive, phi, a, lambda, scratch, dependence);
 
   const S* q = tree::tree_q(model, own_q, scratch);
   const S* v = tree::tree_v(model, own_v, scratch);

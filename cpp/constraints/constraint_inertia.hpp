@@ -13,10 +13,34 @@ namespace pysim::constraints {
 /// them a little, and rows that depend on each other seem not to: they would hold what is free to move.
 template <class S>
 struct Dependence {
-  S* row;  ///< [rows] 1 where it does
-  bool known;
-  S most;  ///< rows that were independent at once so far; 0 before anything is known
+  S* row;   ///< [rows] 1 where it does
+  S known;  ///< 1 in the worlds where this step has found it
+  S most;   ///< rows that were independent at once so far; 0 before anything is known
+  S apart;  ///< 1 where no row depends on others, nor nearly
+
+  void forget(S worlds) { known = select(worlds == all<S>(1), all<S>(0), known); }
+
+  Dependence copy(int rows, Workspace<S>& w) const {
+    Dependence copied = *this;
+    copied.row = w.template take<S>(rows);
+    for (int i = 0; i < rows; ++i) copied.row[i] = row[i];
+    return copied;
+  }
+
+  /// Takes over what `other` holds in some worlds.
+  void keep(typename S::Mask worlds, const Dependence& other, int rows) {
+    for (int i = 0; i < rows; ++i) row[i] = select(worlds, other.row[i], row[i]);
+    known = select(worlds, other.known, known);
+    most = select(worlds, other.most, most);
+    apart = select(worlds, other.apart, apart);
+  }
 };
+
+template <class S>
+Dependence<S> take_dependence(int rows, Workspace<S>& w) {
+  const S o = all<S>(0);
+  return {w.template take<S>(rows), o, o, o};
+}
 
 /// Λ = J M⁻¹ Jᵀ, factored, and the rows of Y = L⁻¹ Jᵀ.
 template <class S>
@@ -47,18 +71,27 @@ struct ConstraintInertia {
       if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(factor, r, model.meeting[n]);
       multiply(model, model.meeting[n]);
     }
-    scale(model, r);
-    const bool known = dependence != nullptr && dependence->known;
-    Lambda.factorise(largest(static_cast<const S*>(r.g), rows), known ? dependence->row : nullptr);
-    if (dependence != nullptr && !known) remember(*dependence);
+    scale(factor, r);
+    const S o = all<S>(0), found = dependence == nullptr ? o : dependence->known;
+    const bool some = simd::any<S>(found > o);
+    Lambda.factorise(largest(static_cast<const S*>(r.g), rows), found, some ? dependence->row : nullptr);
+    if (dependence != nullptr) remember(*dependence);
   }
 
+  /// In the worlds where it is not known yet.
   void remember(Dependence<S>& dependence) const {
+    const S o = all<S>(0), one = all<S>(1);
+    const auto fresh = dependence.known == o;
+    if (!simd::any<S>(fresh)) return;
     for (int i = 0; i < rows; ++i) {
-      dependence.row[i] = select(Lambda.is_taken(i), all<S>(0), all<S>(1));
+      dependence.row[i] = select(fresh, select(Lambda.is_taken(i), o, one), dependence.row[i]);
     }
-    dependence.known = true;
+    const S all_hold = select(Lambda.is_slight(), o, select(Lambda.rank == row_count(), one, o));
+    dependence.apart = select(fresh, all_hold, dependence.apart);
+    dependence.known = one;
   }
+
+  S row_count() const { return all<S>(static_cast<typename S::Real>(rows)); }
 
   /// Y and Y D⁻¹ of rows of one way, which begin with the first that they meet.
   void begin_rows(FactoredMechanism<S>& factor, const Rows<S>& r, const tree::Meeting& meeting) {
@@ -116,32 +149,57 @@ struct ConstraintInertia {
   }
 
   /// 1/√ of the largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
-  void scale(const ModelOf<S>& model, const Rows<S>& r) {
-    const S half = all<S>(typename S::Real(0.5)), o = all<S>(0), one = all<S>(1);
+  /// A row without kin is held against what a row in any direction could feel there.
+  void scale(const FactoredMechanism<S>& factor, const Rows<S>& r) {
+    const auto& model = factor.model;
+    const S o = all<S>(0), one = all<S>(1);
     for (int i = 0; i < model.relations; ++i) {
       const int row = model.relation[i].row;
       Lambda.scale[row] = one / sqrt(Lambda.A[row * rows + row]);
     }
     for (int k = 0; k < model.loops; ++k) {
       const Loop& loop = model.loop[k];
-      S of_positions = o, of_turns = o;
+      S of_positions = o, of_turns = o, positions = o;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
         const S size = Lambda.A[i * rows + i];
-        const auto holds_position = dot(r.W[i].f, r.W[i].f) > half;
-        of_positions = max(of_positions, select(holds_position, size, o));
-        of_turns = max(of_turns, select(holds_position, o, size));
+        const auto position = holds_position(r.W[i]);
+        of_positions = max(of_positions, select(position, size, o));
+        of_turns = max(of_turns, select(position, o, size));
+        positions += select(position, one, o);
+      }
+      const S turns = all<S>(static_cast<typename S::Real>(loop.rows)) - positions;
+      for (int i = loop.row; i < loop.row + loop.rows; ++i) {
+        const auto position = holds_position(r.W[i]);
+        const S kin = select(position, positions, turns);
+        if (!simd::any<S>(kin == one)) continue;
+        const S could = select(kin == one, felt(factor, r, i), o);
+        of_positions = max(of_positions, select(position, could, o));
+        of_turns = max(of_turns, select(position, o, could));
       }
       const S position = one / sqrt(of_positions);
       const S turn = simd::any<S>(of_turns > o) ? one / sqrt(of_turns) : o;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        Lambda.scale[i] = select(dot(r.W[i].f, r.W[i].f) > half, position, turn);
+        Lambda.scale[i] = select(holds_position(r.W[i]), position, turn);
       }
     }
   }
 
-  /// x = M⁻¹ Jᵀ Λ⁺ g; `g` becomes Λ⁺ g.
-  void give_way(FactoredMechanism<S>& factor, S* g, S* x) const {
-    Lambda.solve(g);
+  /// About the diagonal that a row at the place of row i could have.
+  S felt(const FactoredMechanism<S>& factor, const Rows<S>& r, int i) const {
+    const tree::Way& way = factor.model.row_way[i];
+    const int* const coordinate = factor.model.way + way.first_v;
+    S sum = all<S>(0);
+    for (int m = 0; m < way.nv; ++m) sum = fma(r.reach[i * nv + m], factor.inv_D[coordinate[m]], sum);
+    return sum;
+  }
+
+  /// x = M⁻¹ Jᵀ Λ⁺ g; `g` becomes Λ⁺ g. Of a `sharp` Λ⁺ nothing is faded out.
+  void give_way(FactoredMechanism<S>& factor, S* g, S* x, bool sharp = false) const {
+    if (sharp) {
+      Lambda.solve_sharp(g);
+    } else {
+      Lambda.solve(g);
+    }
     push(factor, g, x);
   }
 

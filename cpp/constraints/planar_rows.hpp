@@ -16,7 +16,7 @@ using tree::Loop;
 /// J of a loop's rows, row n along e[n], of a force at the point r.
 template <class S>
 void planar_jacobian(
-    const PlanarMechanism<S>& flat, const Loop& loop, const Vec2<S>& r, const Vec2<S>* e, S* J) {
+    const PlanarMechanism<S>& flat, const Loop& loop, const Vec2<S>& r, const Vec2<S>* e, S* J, S* reach) {
   const auto& model = flat.model;
   S* const end = J + model.row_way[loop.row].nv;
   for (int a = loop.a, b = loop.b; a != b;) {
@@ -24,19 +24,20 @@ void planar_jacobian(
     int& body = along_b ? b : a;
     const Joint& joint = model.joint[body];
     const int slides = tree::slides(joint);
-    for (int i = joint.nv - 1; i >= 0; --i, ++J) {
+    for (int i = joint.nv - 1; i >= 0; --i, ++J, ++reach) {
       const Vec2<S> rate = i < slides
                                ? flat.elimination[joint.v + i].slide
                                : all<S>(model.plane[body].sense) * quarter_turn(r - flat.place[body].r);
       for (int n = 0; n < loop.rows; ++n) {
         const S entry = dot(rate, e[n]);
         J[n * model.own_nv] = along_b ? entry : -entry;
+        reach[n * model.own_nv] = dot(rate, rate);
       }
     }
     body = joint.parent;
   }
-  for (; J != end; ++J) {  // from where both ways to the world are one
-    for (int n = 0; n < loop.rows; ++n) J[n * model.own_nv] = all<S>(0);
+  for (; J != end; ++J, ++reach) {  // from where both ways to the world are one
+    for (int n = 0; n < loop.rows; ++n) J[n * model.own_nv] = reach[n * model.own_nv] = all<S>(0);
   }
 }
 
@@ -73,7 +74,8 @@ void planar_rows(
     r.gd[at] = dot(e[n], u);
     if (accelerated) r.gdd[at] = dot(e[n], seen);
   }
-  if (with_jacobian) planar_jacobian<S>(flat, loop, B.r, e, r.J + loop.row * model.own_nv);
+  const int first = loop.row * model.own_nv;
+  if (with_jacobian) planar_jacobian<S>(flat, loop, B.r, e, r.J + first, r.reach + first);
 }
 
 }  // namespace pysim::constraints

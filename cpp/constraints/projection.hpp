@@ -74,7 +74,7 @@ class Projection {
   }
 
   /// q once more from `found_q`, where it does not settle while rows are left out that depended on others
-  /// when the step began: it began at a singular position, and they hold again.
+  /// when the step began, or are faded out: it began at a singular position, and they hold again.
   void settle_with_all_rows(const S* found_q) {
     const S one = all<S>(1), none = all<S>(0);
     if (dependence_ == nullptr) return;
@@ -85,7 +85,9 @@ class Projection {
     factorise();
     for (int i = 0; i < model_.own_nq; ++i) q_[i] = select(stuck, q_[i], moved_[i]);
     evaluate(false);
+    sharp_ = true;
     settle_position(select(stuck, one, none));
+    sharp_ = false;
   }
 
   /// Λ was taken where the state was found: what is left of ġ is about as large as both residuals' product.
@@ -131,7 +133,7 @@ class Projection {
   /// −M⁻¹Jᵀ Λ⁺ off.
   void correct(const S* off) {
     for (int i = 0; i < model_.rows; ++i) lambda_[i] = -off[i];
-    inertia_.give_way(factor_, lambda_, step_);
+    inertia_.give_way(factor_, lambda_, step_, sharp_);
   }
 
   typename S::Mask leaves_rate() const {
@@ -146,7 +148,8 @@ class Projection {
   Rows<S> rows_;
   ConstraintInertia<S> inertia_;
   Workspace<S> w_;
-  S found_;  ///< residual where the state was found
+  S found_;             ///< residual where the state was found
+  bool sharp_ = false;  ///< whether rows that have nearly vanished are taken in full
 };
 
 /// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already

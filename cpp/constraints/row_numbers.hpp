@@ -14,10 +14,11 @@ using tree::Workspace;
 
 template <class S>
 struct Rows {
-  S* g;         ///< [rows] [m, rad]
-  S* gd;        ///< [rows] ġ
-  S* gdd;       ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
-  S* J;         ///< (rows, own_nv): of each row the coordinates of its way, in their order
+  S* g;      ///< [rows] [m, rad]
+  S* gd;     ///< [rows] ġ
+  S* gdd;    ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
+  S* J;      ///< (rows, own_nv): of each row the coordinates of its way, in their order
+  S* reach;  ///< (rows, own_nv) likewise: the square of what a row in any direction could feel at its place
   Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in the engine's frame B
 };
 
@@ -29,8 +30,15 @@ Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>
   r.gd = w.template take<S>(rows);
   r.gdd = with_accelerations ? w.template take<S>(rows) : nullptr;
   r.J = w.template take<S>(rows * model.own_nv);
+  r.reach = w.template take<S>(rows * model.own_nv);
   r.W = w.template take<Force<S>>(rows);
   return r;
+}
+
+/// Whether a row holds a position, rather than a turn.
+template <class S>
+PYSIM_INLINE typename S::Mask holds_position(const Force<S>& W) {
+  return dot(W.f, W.f) > all<S>(typename S::Real(0.5));
 }
 
 /// A force of one along axis i.

@@ -52,6 +52,7 @@ void add_joint(const FactoredMechanism<S>& factor,
                const Vec3<S>& p,
                const Force<S>* W_W,
                S* J,
+               S* reach,
                int at) {
   const auto& model = factor.model;
   const Joint& joint = model.joint[b];
@@ -60,9 +61,11 @@ void add_joint(const FactoredMechanism<S>& factor,
     const Motion<S> V = to_parent(from_p, tree::axis(joint, factor.columns, i));
     const auto& own = model.coupling_v[joint.v + i];
     const S ratio = along_b ? all<S>(own.ratio) : -all<S>(own.ratio);
+    const S moved = ratio * ratio * dot(V.v, V.v), turned = ratio * ratio * dot(V.w, V.w);
     for (int n = 0; n < loop.rows; ++n) {
-      S& entry = J[n * model.own_nv + (model.coupled ? own.own : at)];
-      entry = fma(ratio, dot(V, W_W[n]), entry);
+      const int entry = n * model.own_nv + (model.coupled ? own.own : at);
+      J[entry] = fma(ratio, dot(V, W_W[n]), J[entry]);
+      reach[entry] += select(holds_position(W_W[n]), moved, turned);
     }
   }
 }
@@ -74,18 +77,20 @@ void loop_jacobian(const FactoredMechanism<S>& factor,
                    const Pose<S>& X_WF,
                    const Rows<S>& r) {
   const auto& model = factor.model;
-  S* const J = r.J + loop.row * model.own_nv;
+  S *const J = r.J + loop.row * model.own_nv, *const reach = r.reach + loop.row * model.own_nv;
   Force<S> W_W[6];
   for (int n = 0; n < loop.rows; ++n) {
     const Force<S>& W = r.W[loop.row + n];
     W_W[n] = {X_WF.R * W.f, X_WF.R * W.t};
-    for (int m = 0; m < model.row_way[loop.row].nv; ++m) J[n * model.own_nv + m] = all<S>(0);
+    for (int m = 0; m < model.row_way[loop.row].nv; ++m) {
+      J[n * model.own_nv + m] = reach[n * model.own_nv + m] = all<S>(0);
+    }
   }
   int at = 0;
   for (int a = loop.a, b = loop.b; a != b;) {
     const bool along_b = b > a;
     int& body = along_b ? b : a;
-    add_joint<S>(factor, loop, body, along_b, X_WF.p, W_W, J, at);
+    add_joint<S>(factor, loop, body, along_b, X_WF.p, W_W, J, reach, at);
     at += model.joint[body].nv;
     body = model.joint[body].parent;
   }

@@ -59,20 +59,20 @@ struct Semidefinite {
   S smallest;  ///< pivot of an independent row
   int passes;
 
-  /// `residual` is how far the state is off the constraints. `dependent` [n] may be null: 1 where a row is
-  /// known to depend on others, in that world.
-  void factorise(S residual, const S* dependent) {
+  /// `residual` is how far the state is off the constraints. Where `known` is 1, `dependent` [n] says which
+  /// rows depend on others; it may be null where that is nowhere.
+  void factorise(S residual, S known, const S* dependent) {
     using Tolerance = RankTolerance<typename S::Real>;
     const S o = all<S>(0);
     scale_to_unit_diagonal();
     find_last();
     for (int k = 0; k < n; ++k) {
-      pass[k] = dependent == nullptr ? never() : select(dependent[k] > o, known(), never());
+      pass[k] = dependent == nullptr ? never() : select(dependent[k] * known > o, left_out(), never());
       inv_D[k] = faded[k] = o;
     }
     rank = o;
     least_width_ = min(all<S>(Tolerance::opened) * residual * residual, all<S>(Tolerance::most));
-    if (dependent != nullptr) least_width_ = o;
+    least_width_ = select(known > o, o, least_width_);
     smallest = all<S>(1);
     waits_ = true;
     S least = all<S>(1);
@@ -99,7 +99,7 @@ struct Semidefinite {
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
-  typename S::Mask is_taken(int i) const { return pass[i] < known(); }
+  typename S::Mask is_taken(int i) const { return pass[i] < left_out(); }
 
   /// Where some pivot may be faded out.
   typename S::Mask is_slight() const { return smallest < all<S>(RankTolerance<typename S::Real>::slight); }
@@ -116,7 +116,7 @@ struct Semidefinite {
   bool waits_;     ///< some row was left in some world that a later pass may take
 
   static S never() { return all<S>(99); }
-  static S known() { return all<S>(98); }  ///< to depend on others
+  static S left_out() { return all<S>(98); }  ///< known to depend on others
   static S number(int i) { return all<S>(static_cast<typename S::Real>(i)); }
   S& entry(int i, int j) const { return i > j ? A[i * n + j] : A[j * n + i]; }
 

@@ -205,8 +205,8 @@ Record<S> advance_adaptive(const System<S>& system,
   S *const xi = take(nv), *const q1 = take(nq), *const v1 = take(nv), *const e_v = take(nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   Passing<S> first = take_passing(inner, events, inner.workspace);
-  auto dependence = system.take_dependence(inner.workspace);
-  S* const before = take(system.model.rows);
+  auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
+  auto before = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
   const S one = all<S>(1), none = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
 
@@ -237,7 +237,7 @@ Record<S> advance_adaptive(const System<S>& system,
     const S closed = select(inner.project(q1, v1), one, none);
     error = select(closed == one, error, all<S>(1e10));
     error = select(error * none == none, min(error, all<S>(1e10)), all<S>(1e10));  // no number: far too long
-    for (int i = 0; i < system.model.rows; ++i) before[i] = dependence.row[i];
+    before.keep(one == one, dependence, system.model.rows);
     inner.begin_step();
     if (system.model.rows > 0) inner.acceleration(flight.time + flight.h, q1, v1, stages.a + 6 * nv);
     const S good = select(error <= one, alive, none);
@@ -261,9 +261,7 @@ Record<S> advance_adaptive(const System<S>& system,
     }
     for (int i = 0; i < nq; ++i) flight.q[i] = select(kept == one, q1[i], flight.q[i]);
     system.keep_loop_q(kept == one, inner.loop_q);
-    for (int i = 0; i < system.model.rows; ++i) {
-      dependence.row[i] = select(kept == one, dependence.row[i], before[i]);
-    }
+    dependence.keep(kept < one, before, system.model.rows);
     flight.time = select(kept == one, flight.time + flight.h, flight.time);
     flight.last_error = select(kept == one, max(error, all<S>(1e-4)), flight.last_error);
     flight.growth = select(kept == one, all<S>(10), select(lost == one, one, flight.growth));

@@ -50,7 +50,7 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   S* const next_v = inner.workspace.template take<S>(nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   inner.memory = copy_memory(system, inner.workspace);
-  auto dependence = system.take_dependence(inner.workspace);
+  auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
   const S one = all<S>(1), none = all<S>(0);
   S alive = one;

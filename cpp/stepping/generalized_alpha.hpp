@@ -39,6 +39,7 @@ struct GeneralizedAlpha {
     S *const xi = room.template take<S>(nv), *const v0 = room.template take<S>(nv);
     S *const still = room.template take<S>(nv), *const q1 = room.template take<S>(nq);
     predict(inner, wanted, time, h, q, v, memory);
+    find_dependence(inner, wanted, time, static_cast<const S*>(q), static_cast<const S*>(v), memory);
     S *const w = memory.last(), *const a = memory.algorithmic();
     const S* const w0 = memory.before();
 
@@ -53,6 +54,7 @@ struct GeneralizedAlpha {
     const double tolerance = NewtonTolerance<typename S::Real>::usual;
     const Stage<S> stage = {time + h, q, xi, v0, share * B, share * G, false, tolerance};
     const S solved = solve(inner, stage, wanted, memory, w);
+    keep_apart(inner, wanted, memory);
 
     for (int i = 0; i < nv; ++i) {
       a[i] = fma(share, w[i], still[i]);

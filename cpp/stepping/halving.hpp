@@ -41,20 +41,22 @@ struct Halving {
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
     inner.loop_q = system.copy_loop_q(inner.workspace);
+    const auto found = system.copy_dependence(inner.workspace);
     const Memory<S> memory = {system.memory, nv}, trial = memory.copy(inner.workspace);
     const S part = h / all<S>(Real(parts)), none = all<S>(0);
     S good = wanted;
     for (int k = 0; k < parts && simd::any<S>(good > none); ++k) {
       if (k > 0) {
         good = select(inner.project(next_q, next_v), good, none);
-        inner.begin_step();
       }
+      if (parts > 1) inner.begin_step(good);
       good = Scheme::attempt(inner, good, time + all<S>(Real(k)) * part, part, next_q, next_v, trial);
     }
     trial.rejected() += wanted - good;
     const auto arrived = good > none;
     memory.keep(trial, wanted > none, arrived);
     system.keep_loop_q(arrived, inner.loop_q);
+    system.keep_dependence(wanted == none, found);
     for (int i = 0; i < nq; ++i) q1[i] = select(arrived, next_q[i], q1[i]);
     for (int i = 0; i < nv; ++i) v1[i] = select(arrived, next_v[i], v1[i]);
     return good;

@@ -31,11 +31,13 @@ struct ImplicitMidpoint {
     const S half = all<S>(typename S::Real(0.5)) * h;
     S* const w = memory.last();
     if (!again) predict(inner, wanted, time, h, q, v, memory);
+    find_dependence(inner, wanted, time, static_cast<const S*>(q), static_cast<const S*>(v), memory);
 
     for (int i = 0; i < nv; ++i) xi[i] = half * v[i];
     const double tolerance = NewtonTolerance<typename S::Real>::fine;
     const Stage<S> stage = {time + half, q, xi, v, half * half, half, true, tolerance};
     const S solved = solve(inner, stage, wanted, memory, w);
+    keep_apart(inner, wanted, memory);
 
     for (int i = 0; i < nv; ++i) xi[i] = fma(half * half, w[i], xi[i]);
     dynamics::half_cayley(system.model, static_cast<const S*>(xi), xi);

@@ -12,7 +12,7 @@ using simd::select;
 /// Counts stay whatever becomes of a step; what follows them is put back where a step is made again.
 constexpr int memory_counts = 4;
 constexpr int memory_numbers(int nv) {
-  return memory_counts + 2 + 4 * nv;
+  return memory_counts + 3 + 4 * nv;
 }
 
 template <class S>
@@ -26,9 +26,12 @@ struct Memory {
   S& lost() const { return numbers[3]; }        ///< 1 once no halving helped
   S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
   S& stiff() const { return numbers[5]; }       ///< 1 where iterations need the derivatives
-  S* last() const { return numbers + 6; }       ///< acceleration that solved the last step
-  S* before() const { return last() + nv; }     ///< the one before
-  S* earlier() const { return before() + nv; }  ///< and the one before that
+  S& apart() const {
+    return numbers[6];
+  }  ///< 1 where no row depended on others, nor nearly, in the last step
+  S* last() const { return numbers + 7; }            ///< acceleration that solved the last step
+  S* before() const { return last() + nv; }          ///< the one before
+  S* earlier() const { return before() + nv; }       ///< and the one before that
   S* algorithmic() const { return earlier() + nv; }  ///< generalised α's own acceleration
   /// What a variational scheme carries in place of accelerations, see carried_momentum.hpp.
   S* momenta() const { return numbers == nullptr ? nullptr : last(); }

@@ -63,7 +63,9 @@ Formed<S> form_of_constrained(const System<S>& system,
   S *const tau = room.template take<S>(n), *const phi = system.copy_loop_q(room);
   system.actuate(stage.time, tau);
   constraints::ConstrainedMechanism<S> mechanism(system.model, room);
-  const auto D = constraints::kkt_slopes<S>(mechanism, q, v, tau, none, true, phi, room);
+  auto dependence = system.copy_dependence(room);
+  auto* const known = system.dependence == nullptr ? nullptr : &dependence;
+  const auto D = constraints::kkt_slopes<S>(mechanism, q, v, tau, none, true, phi, room, known);
   const auto inverse = constraints::kkt_inverse<S>(mechanism, q, false, room);
   const auto slopes = constraints::take_matrices<S>(n, room);
   constraints::solve_slopes(inverse, D, 0, n, slopes);

@@ -24,6 +24,28 @@ void begin(const System<S>& system, S begins, S time, S h, const S* q, const S* 
   memory.step() = select(here, h, memory.step());
 }
 
+/// Which rows depend on others at q and v, where a step begins: found there, where the step before met some
+/// that did or nearly did. The first acceleration that its equation asks for stands off the constraints,
+/// where such rows seem to hold.
+template <class S>
+void find_dependence(
+    const System<S>& system, S wanted, S time, const S* q, const S* v, const Memory<S>& memory) {
+  if (system.dependence == nullptr) return;
+  const S one = all<S>(1);
+  const S unknown = wanted * (one - memory.apart()) * (one - system.dependence->known);
+  if (!simd::any<S>(unknown == one)) return;
+  System<S> inner = system;
+  S* const a = inner.workspace.template take<S>(system.model.own_nv);
+  inner.acceleration(unknown, time, q, v, a);
+}
+
+/// What the next step needs to know of that.
+template <class S>
+void keep_apart(const System<S>& system, S wanted, const Memory<S>& memory) {
+  if (system.dependence == nullptr) return;
+  memory.apart() = select(wanted == all<S>(1), system.dependence->apart, memory.apart());
+}
+
 /// Shifts the memory's accelerations by a step and draws them on; of a stiff world the last stays as it is.
 template <class S>
 void predict(

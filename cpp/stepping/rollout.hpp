@@ -65,7 +65,7 @@ void rollout(const System<S>& system,
   S* const next_v = inner.workspace.template take<S>(system.model.own_nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   inner.memory = copy_memory(system, inner.workspace);
-  auto dependence = system.take_dependence(inner.workspace);
+  auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
   const int nv = system.model.own_nv;
   Held<S> held = {inner.workspace.template take<S>(nv), inner.workspace.template take<S>(nv)};

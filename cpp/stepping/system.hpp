@@ -81,19 +81,22 @@ struct System {
     }
     S* const lambda = w.template take<S>(model.rows);
     constraints::ConstrainedMechanism<S> mechanism(model, w);
-    const bool begins = dependence != nullptr && !dependence->known;
+    const auto begins = (dependence == nullptr ? all<S>(1) : dependence->known) == all<S>(0);
     mechanism.accelerate(q, v, tau, none, true, loop_q, a, lambda, w, dependence);
-    if (!begins) return;
-    constraints::accelerate_from_both_sides<S>(mechanism, q, v, tau, loop_q, a, *dependence, w);
+    if (!simd::any<S>(begins)) return;
+    constraints::accelerate_from_both_sides<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
   }
 
-  /// What `evaluate` finds of a mechanism, φ of the worlds where `active` is 0 left as it is.
+  /// What `evaluate` finds of a mechanism; the worlds where `active` is 0 keep φ and what is known of rows.
   template <class Evaluate>
   void evaluate_active(S active, Evaluate evaluate) const {
     System<S> inner = *this;
     const S* phi = inner.copy_loop_q(inner.workspace);
+    const auto found = inner.copy_dependence(inner.workspace);
     evaluate(inner);
-    inner.keep_loop_q(active == all<S>(0), phi);
+    const auto idle = active == all<S>(0);
+    inner.keep_loop_q(idle, phi);
+    inner.keep_dependence(idle, found);
   }
 
   /// v̇, as above.
@@ -101,13 +104,19 @@ struct System {
     evaluate_active(active, [=](const System<S>& inner) { inner.acceleration(time, q, v, a); });
   }
 
-  /// A step begins here: its first acceleration finds which rows depend on others.
-  void begin_step() const {
-    if (dependence != nullptr) dependence->known = false;
+  /// A step begins here, in the worlds where `begins` is 1: its first acceleration finds which rows depend on
+  /// others.
+  void begin_step(S begins = all<S>(1)) const {
+    if (dependence != nullptr) dependence->forget(begins);
   }
 
-  constraints::Dependence<S> take_dependence(Workspace<S>& w) const {
-    return {w.template take<S>(model.rows), false, all<S>(0)};
+  constraints::Dependence<S> copy_dependence(Workspace<S>& w) const {
+    if (dependence == nullptr) return {nullptr, all<S>(0), all<S>(0), all<S>(0)};
+    return dependence->copy(model.rows, w);
+  }
+
+  void keep_dependence(typename S::Mask worlds, const constraints::Dependence<S>& found) const {
+    if (dependence != nullptr) dependence->keep(worlds, found, model.rows);
   }
 
   /// A scheme tries a step with φ of its own, and keeps it where the step is good.
@@ -123,7 +132,7 @@ struct System {
 
   /// What a step found; null where it has found nothing, and what its end is like then is nothing to go by.
   constraints::Dependence<S>* known_dependence() const {
-    return dependence != nullptr && dependence->known ? dependence : nullptr;
+    return dependence != nullptr && simd::any<S>(dependence->known > all<S>(0)) ? dependence : nullptr;
   }
 
   /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that

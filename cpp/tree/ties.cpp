@@ -214,7 +214,7 @@ std::size_t Model::constraint_packs() const {
   // three at a time: of a step's start, of its end, and of what is evaluated in between; derivatives: D and G
   // of three arguments, what multiplies them and its right-hand side
   return 8 * rows * (nv + rows) +
-         3 * (rows * (4 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
+         3 * (rows * (5 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
               6 * static_cast<std::size_t>(stored_columns_) + closure + 64);
 }
 

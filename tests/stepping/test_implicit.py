@@ -22,7 +22,7 @@ from tests.stepping.test_closed_forms import NO_GRAVITY, rest_drive
 from tests.stepping.test_random_trees import Machine
 
 SCHEMES = ("implicit_midpoint", "generalized_alpha")
-COUNTS = 6  # iterations, rejected, worst, lost, step, stiff; then four accelerations
+COUNTS = 7  # iterations, rejected, worst, lost, step, stiff, apart; then four accelerations
 
 
 def weights(radius):
