@@ -51,6 +51,12 @@ class Scene:
         how = f"{run.integrator} at {run.step:g} s for {run.duration:g} s"
         return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """What the engine keeps is pickled and copied as the arrays and words that it was made of."""
+        drive = self.actuation
+        arrays = (drive.offset, drive.amplitude, drive.frequency, drive.phase)
+        return _restored, (self.model, self.state, self.settings, self.spec, arrays)
+
 
 def compile_model(spec: ModelSpec, known: Known | None = None) -> Model:
     """Freeze a mechanism; what is `known` of its plugins is not found out again.
@@ -87,6 +93,17 @@ def compile_scene(spec: SceneSpec, known: Known | None = None) -> Scene:
         state = State(closed.q, closed.v, closed.loop_q)
     events = watch_events(model, spec.events)
     return Scene(model, state, spec.settings, spec, _actuation(model, spec), events)
+
+
+def _restored(
+    model: Model,
+    state: State,
+    settings: Settings,
+    spec: SceneSpec,
+    actuation: tuple[NDArray[np.float64], ...],
+) -> Scene:
+    events = watch_events(model, spec.events)
+    return Scene(model, state, settings, spec, _engine.Actuation(*actuation), events)
 
 
 def start_state(model: Model) -> State:

@@ -63,7 +63,7 @@ def rollout(
         integrator: a scheme of fixed step of the engine: see `pysim.integrators.BUILTIN`.
         threads: threads that share the batch; 0 uses every processor.
         steps: number of steps; needed where there are no controls.
-        every: steps from one row to the next; it divides `steps`.
+        every: steps from one row to the next; it divides `steps`. Ctrl-C is heard at the next row.
         spectral_radius: of `generalized_alpha`, from 0 to 1: what a step leaves of the fastest motion.
         loop_q: coordinates of the joints that close loops (batch, loop_nq), or (loop_nq,): where they are sought first,
             as `scene.state.loop_q.copy()` has them; written over with those of the end. A run goes on from its last row

@@ -5,6 +5,8 @@ Oracles: closed forms (free fall, the undamped spring), counts done by hand, and
 
 from __future__ import annotations
 
+import copy
+import pickle
 import signal
 import subprocess
 import sys
@@ -330,3 +332,14 @@ def test_a_file_that_cannot_be_closed_does_not_hide_why_the_run_ended(
     with pytest.raises(FirstError) as caught:
         pysim.simulate(scene, tmp_path / "fall.h5", progress=raise_first)
     assert caught.value.__notes__ == ["and its file could not be closed: the second"]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda scene: pickle.loads(pickle.dumps(scene))])
+@pytest.mark.parametrize("name", ["driven_pendulum", "four_bar", "falling_box"])
+def test_a_scene_that_was_pickled_or_copied_runs_as_itself(name: str, copied: Any) -> None:
+    """Oracle: its own run, to the bit."""
+    scene = pysim.load_scene(SCENES / f"{name}.toml", {"simulation.duration": 0.1})
+    given, own = pysim.simulate(copied(scene)), pysim.simulate(scene)
+    np.testing.assert_array_equal(given.q, own.q)
+    np.testing.assert_array_equal(given.v, own.v)
+    assert given.events.names == own.events.names
