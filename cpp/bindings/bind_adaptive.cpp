@@ -1,4 +1,5 @@
 #include "bindings/events.hpp"
+#include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 
 namespace pysim::bindings {
@@ -84,7 +85,7 @@ py::tuple advance_adaptive(const Model& model,
   if (events != nullptr) batch.extra_scratch = events->scratch(model);
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     const auto& table = engine::kernels();
     engine::run_batch<double>(table.advance_adaptive, table.float64.width, model, batch, threads);
   }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings/released_gil.hpp"
 #include "engine/crossings.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/shells.hpp"
@@ -38,7 +39,7 @@ Numbers mesh_moments(const Numbers& vertices, const Faces& faces, const Numbers&
   Numbers sums(10);
   double* out = sums.mutable_data();
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     const auto& kernels = engine::kernels().meshes;
     (sheet ? kernels.sheet : kernels.solid)(mesh, out);
   }
@@ -56,7 +57,7 @@ Numbers mesh_derivatives(
   Numbers rows = zeros(py::make_tuple(vertices.shape(0), 3, 10));
   double* out = rows.mutable_data();
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     const auto& kernels = engine::kernels().meshes;
     (sheet ? kernels.sheet_derivatives : kernels.derivatives)(mesh, density, out);
   }
@@ -73,7 +74,7 @@ Numbers mesh_gradient(const Numbers& vertices, const Faces& faces, const Numbers
   const double* w = weights.data();
   double* out = rows.mutable_data();
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     engine::kernels().meshes.gradient(mesh, w, out);
   }
   return rows;
@@ -85,7 +86,7 @@ py::dict surface_faults(const Faces& faces, py::ssize_t vertices) {
   const auto* indices = faces.data();
   const auto count = faces.shape(0);
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     faults = engine::inspect_surface(indices, count, vertices);
   }
   const auto pair = [](const engine::FaceFault& fault) { return py::make_tuple(fault.count, fault.first); };
@@ -104,7 +105,7 @@ py::tuple find_crossings(const Numbers& vertices, const Faces& faces) {
   const auto* indices = faces.data();
   const auto count = faces.shape(0);
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     found = engine::find_crossings(points, indices, count);
   }
   return py::make_tuple(found.count, found.first, found.second);
@@ -118,7 +119,7 @@ py::tuple label_shells(const Faces& faces, py::ssize_t vertices) {
   auto* out = shells.mutable_data();
   py::ssize_t found = 0;
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     found = engine::label_shells(indices, count, vertices, out);
   }
   return py::make_tuple(found, shells);

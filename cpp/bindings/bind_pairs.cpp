@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings/released_gil.hpp"
 #include "engine/dispatch.hpp"
 
 namespace pysim::bindings {
@@ -43,7 +44,7 @@ void map_pairs(const engine::PairMap<Real>& map, const Rows2<Real>& a, const Row
   const py::ssize_t a_stride = a.shape(0) == rows ? map.first : 0,
                     b_stride = b.shape(0) == rows ? map.second : 0;
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     map.run(first, a_stride, second, b_stride, out, rows);
   }
 }

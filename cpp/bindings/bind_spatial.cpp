@@ -1,6 +1,7 @@
 #include <string>
 
 #include "bindings/arrays.hpp"
+#include "bindings/released_gil.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/threads.hpp"
 
@@ -43,7 +44,7 @@ py::array map_rows(const engine::RowMap<Real>& map,
   const Real* const from = x.data();
   Real* const to = numbers<Real>(y);
   constexpr py::ssize_t grain = 64;  // rows: whole packs of every instruction set
-  const py::gil_scoped_release nogil;
+  const ReleasedGil nogil;
   engine::parallel_for(x.shape(0), grain, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     map.run(from + begin * map.in, to + begin * map.out, end - begin);
   });

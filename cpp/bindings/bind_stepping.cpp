@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "bindings/integrators.hpp"
+#include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 
 namespace pysim::bindings {
@@ -105,7 +106,7 @@ py::tuple advance(const Model& model,
   auto v1 = make_output<double>(journey.leading(), {model.nv()});
   std::vector<std::ptrdiff_t> done(static_cast<std::size_t>(journey.leading().states));
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     journey.travel(leg, numbers<double>(q1), numbers<double>(v1), done.data(), threads);
   }
   if (!journey.leading().batched) return py::make_tuple(q1, v1, done.front());
@@ -139,7 +140,7 @@ py::tuple march(const Model& model,
   py::ssize_t made = 0;
   std::ptrdiff_t done = 0;
   {
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     for (const Leg& leg : way) {
       journey.travel(leg, q_row, v_row, &done, 1);
       loop_q_row = std::copy_n(journey.loop_q(), model.loop_nq(), loop_q_row);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/released_gil.hpp"
 #include "engine/dispatch.hpp"
 
 namespace pysim::bindings {
@@ -51,7 +52,7 @@ class Call {
   /// Runs a rollout of worlds that have a model each.
   void execute_worlds(const std::vector<const Model*>& models, int threads) {
     check_threads(threads);
-    const py::gil_scoped_release nogil;
+    const ReleasedGil nogil;
     engine::run_worlds<Real>(models, batch_, threads);
   }
 
@@ -94,10 +95,11 @@ class Call {
     check_threads(threads);
     if (model_.callback_numbers() > 0) compute_callbacks();
     const int width = dynamics_kernels<Real>().width;
-    if (leading_.states == 1 && batch_.rollout == nullptr) {  // keeps the GIL: giving it back costs more
+    constexpr int long_call = 64;  // coordinates from which giving the GIL back costs less than keeping it
+    if (leading_.states == 1 && batch_.rollout == nullptr && model_.nv() < long_call) {
       engine::run_batch<Real>(kernel, width, model_, batch_, 1);
     } else {
-      const py::gil_scoped_release nogil;
+      const ReleasedGil nogil;
       engine::run_batch<Real>(kernel, width, model_, batch_, threads);
     }
   }

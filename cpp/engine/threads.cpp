@@ -106,7 +106,9 @@ constexpr std::ptrdiff_t runs_a_thread = 8;
 }  // namespace
 
 std::ptrdiff_t thread_count(int threads) {
-  return threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+  constexpr std::ptrdiff_t enough = 8;  // for every processor, whatever else is asked for
+  const std::ptrdiff_t processors = std::max(1u, std::thread::hardware_concurrency());
+  return threads > 0 ? std::min<std::ptrdiff_t>(threads, enough * processors) : processors;
 }
 
 void parallel_for(std::ptrdiff_t count,

@@ -6,7 +6,7 @@
 
 namespace pysim::engine {
 
-/// How many threads are meant; 0: one a processor.
+/// How many threads are meant; 0: one a processor. There are never more than eight a processor.
 std::ptrdiff_t thread_count(int threads);
 
 /// Splits [0, count) into runs of whole multiples of `grain` (the last takes the rest) and calls

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -107,3 +109,29 @@ def test_an_idle_pool_leaves_the_processor_to_others(model):
     start = time.process_time()
     time.sleep(0.3)
     assert time.process_time() - start < 0.05
+
+
+DAEMON = """
+import threading, time
+import numpy as np, pysim
+model = pysim.load_model({scene!r})
+q = np.tile(model.neutral(), (20000, 1))
+started = threading.Event()
+def work():
+    while True:
+        pysim.aba(model, q, 0 * q, 0 * q, threads={threads})
+        started.set()
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+time.sleep({wait})
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("wait", [0.0, 0.02, 0.05])
+def test_a_program_ends_well_while_a_daemon_thread_computes(threads, wait):
+    """The interpreter goes down while C++ works without the GIL. Oracle: the exit status."""
+    scene = str(Path(__file__).parents[2] / "scenes" / "double_pendulum.toml")
+    code = DAEMON.format(scene=scene, threads=threads, wait=wait)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
