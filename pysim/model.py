@@ -14,6 +14,8 @@ from pysim import _engine
 from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
+from pysim.joints.fields import build
+from pysim.joints.plugin_files import check_run_here, plugin_files
 from pysim.motion import moves_in_pieces, runs_as
 
 if TYPE_CHECKING:
@@ -334,8 +336,15 @@ class Model(_engine.Model):
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by parts; joint plugins are found again by name where the model is unpickled."""
-        parts = (self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
+        """Pickle by parts; plugins are found again by name where the model is unpickled, their code does not travel."""
+        descriptions = tuple(
+            {key: value for key, value in d.items() if key != "callback"}
+            for d in self._descriptions
+        )
+        functions = (coupling.function for coupling in self.spec.couplings)
+        kinds = [*(joint.type for joint in self.joints), *(loop.type for loop in self.spec.loops)]
+        files = plugin_files(kinds, filter(None, functions))
+        parts = (files, descriptions, self.gravity, self.spec, self.joints, self.bodies)
         return _restored, (*parts, self.world_geometries, self.frames, self.ties)
 
     def __copy__(self) -> Model:
@@ -349,6 +358,7 @@ class Model(_engine.Model):
 
 
 def _restored(
+    files: Mapping[tuple[str, str], str],
     descriptions: Sequence[Mapping[str, object]],
     gravity: Array,
     spec: ModelSpec,
@@ -358,8 +368,12 @@ def _restored(
     frames: Mapping[str, tuple[int, Array]],
     ties: Ties,
 ) -> Model:
+    check_run_here(files, f"pickled model {spec.name!r}")
     return Model(
-        descriptions,
+        [
+            {**d, "callback": _plugin_of(joint)} if d["shape"] == "callback" else d
+            for d, joint in zip(descriptions, joints, strict=True)
+        ],
         gravity,
         spec=spec,
         joints=joints,
@@ -368,6 +382,13 @@ def _restored(
         frames=frames,
         ties=ties,
     )
+
+
+def _plugin_of(joint: JointSpec) -> object:
+    """A joint's plugin, made from its keys."""
+    kind = find_joint(joint.type).plugin
+    assert kind is not None
+    return build(kind, joint.parameters, joint.where)
 
 
 def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.Generator) -> Array:
