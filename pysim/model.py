@@ -19,7 +19,7 @@ from pysim.joints.plugin_files import check_run_here, plugin_files
 from pysim.motion import moves_in_pieces, runs_as
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -88,6 +88,9 @@ class Model(_engine.Model):
             ties.relations,
             ties.springs,
         )
+        of_spec = (spec, *spec.bodies, *spec.joints, *spec.loops, *spec.springs, *spec.frames)
+        _make_read_only(chain.from_iterable(vars(x).values() for x in (*of_spec, *joints, *bodies)))
+        _make_read_only(pose for _, pose in frames.values())
         self.spec = spec
         self.joints = joints
         self.bodies = bodies
@@ -406,6 +409,13 @@ def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.
         quaternion = rng.standard_normal(4)
         q[at : at + 4] = quaternion / np.linalg.norm(quaternion)
     return q
+
+
+def _make_read_only(values: Iterable[object]) -> None:
+    """Lock the arrays among these: they are what the engine holds, and the `with_` methods change copies."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
 
 
 def _finite(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
