@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -110,22 +111,22 @@ class Model(_engine.Model):
         """Name of the model in its file."""
         return self.spec.name
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Moving joints, in the order of bodies."""
         return tuple(joint.name for joint in self.joints)
 
-    @property
+    @cached_property
     def joint_motions(self) -> tuple[str, ...]:
         """How the engine runs each joint, in words: a built-in shape, a program of so many instructions."""
         return tuple(runs_as(description) for description in self._descriptions)
 
-    @property
+    @cached_property
     def joints_in_pieces(self) -> tuple[bool, ...]:
         """Whether the formulas of each joint's motion may change over somewhere."""
         return tuple(moves_in_pieces(description) for description in self._descriptions)
 
-    @property
+    @cached_property
     def body_names(self) -> tuple[str, ...]:
         """Moving bodies; what is welded to them is found among the frames."""
         return tuple(body.name for body in self.bodies)
@@ -135,31 +136,31 @@ class Model(_engine.Model):
         """Every body of the file, welded ones too, and every named frame."""
         return tuple(self.frames)
 
-    @property
+    @cached_property
     def joint_nq(self) -> tuple[int, ...]:
         """Numbers of each joint in q; 0 where it follows another."""
         return tuple(
             t.nq if at >= 0 else 0 for t, at in zip(self._types, self.q_offsets, strict=True)
         )
 
-    @property
+    @cached_property
     def joint_nv(self) -> tuple[int, ...]:
         """Numbers of each joint in v; 0 where it follows another."""
         return tuple(
             t.nv if at >= 0 else 0 for t, at in zip(self._types, self.v_offsets, strict=True)
         )
 
-    @property
+    @cached_property
     def loop_names(self) -> tuple[str, ...]:
         """The loops, in the order of their rows."""
         return tuple(loop.name for loop in self.spec.loops)
 
-    @property
+    @cached_property
     def coupling_names(self) -> tuple[str, ...]:
         """The couplings; each has one row, behind those of the loops."""
         return tuple(coupling.name for coupling in self.spec.couplings)
 
-    @property
+    @cached_property
     def row_names(self) -> tuple[str, ...]:
         """The loop or coupling that every row of the constraints belongs to (rows)."""
         of_loops = (
@@ -167,22 +168,22 @@ class Model(_engine.Model):
         )
         return (*chain.from_iterable(of_loops), *self.coupling_names)
 
-    @property
+    @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """A name for every number of q (nq)."""
         return self._names("q_names", self.joint_nq)
 
-    @property
+    @cached_property
     def velocity_names(self) -> tuple[str, ...]:
         """A name for every number of v (nv)."""
         return self._names("v_names", self.joint_nv)
 
-    @property
+    @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of every number of q (nq)."""
         return self._units("q_units", self.joint_nq)
 
-    @property
+    @cached_property
     def velocity_units(self) -> tuple[str, ...]:
         """Unit of every number of v (nv)."""
         return self._units("v_units", self.joint_nv)
