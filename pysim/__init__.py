@@ -30,6 +30,17 @@ from pysim.errors import (
 )
 
 if TYPE_CHECKING:
+    from pysim import algorithms as algorithms
+    from pysim import events as events
+    from pysim import identify as identify
+    from pysim import inertia as inertia
+    from pysim import integrators as integrators
+    from pysim import joints as joints
+    from pysim import loops as loops
+    from pysim import render as render
+    from pysim import scene as scene
+    from pysim import spatial as spatial
+    from pysim import trajectory as trajectory
     from pysim.algorithms import (
         DifferentialDynamics,
         JointReactions,
@@ -228,16 +239,18 @@ _MODULES = (
 )
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name's module when the name is first used."""
-    if name in _HOME:
-        value: object = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES:
-        value = import_module(f"pysim.{name}")
-    else:
-        raise AttributeError(f"module 'pysim' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker knows the names above, and that there are no others
+
+    def __getattr__(name: str) -> object:
+        """Import a public name's module when the name is first used."""
+        if name in _HOME:
+            value: object = getattr(import_module(_HOME[name]), name)
+        elif name in _MODULES:
+            value = import_module(f"pysim.{name}")
+        else:
+            raise AttributeError(f"module 'pysim' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from pysim.scene.mimic import leading
 from pysim.ties import describe_ties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
@@ -44,17 +43,17 @@ class Builder:
         self.joints: list[JointSpec] = []
         self.descriptions: list[dict[str, object]] = []
         self.frames: dict[str, tuple[int, NDArray[np.float64]]] = {}
+        self._children: dict[str, list[JointSpec]] = defaultdict(list)
+        for joint in spec.joints:
+            self._children[joint.parent].append(joint)
         self._bodies = {body.name: body for body in spec.bodies}
         self._placed: dict[str, tuple[Carrier, NDArray[np.float64]]] = {
             "world": (self.world, np.eye(4))
         }
 
-    def children(self, body: str) -> Iterator[JointSpec]:
-        return (joint for joint in self.spec.joints if joint.parent == body)
-
     def add_children(self, name: str, carrier: Carrier, pose: NDArray[np.float64]) -> None:
         """Add every joint below the body `name`, which sits at `pose` in its carrier."""
-        pending = [(joint, carrier, pose) for joint in reversed(list(self.children(name)))]
+        pending = [(joint, carrier, pose) for joint in reversed(self._children[name])]
         while pending:
             joint, carrier, pose = pending.pop()
             at = pose @ joint.at
@@ -64,7 +63,7 @@ class Builder:
                 child = self._add_moving(joint, carrier, at)
                 child_pose = np.eye(4)
             self._weld(self._bodies[joint.child], child, child_pose)
-            pending += [(j, child, child_pose) for j in reversed(list(self.children(joint.child)))]
+            pending += [(j, child, child_pose) for j in reversed(self._children[joint.child])]
 
     def _add_moving(self, joint: JointSpec, parent: Carrier, at: NDArray[np.float64]) -> Carrier:
         carrier = Carrier(len(self.carriers), joint.child)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.builder import Builder, Carrier
+from pysim.builder import Builder
 from pysim.errors import ModelError
 from pysim.inertia import (
     has_positive_energy,
@@ -71,8 +71,7 @@ def compile_model(spec: ModelSpec, known: Known | None = None) -> Model:
     builder = Builder(spec, known)
     builder.add_children("world", builder.world, np.eye(4))
     builder.add_frames()
-    for carrier in builder.carriers:
-        _check_energy(carrier, spec, builder)
+    _check_energy(spec, builder)
     model = builder.build()
     _check_inertia(model)
     return without_idle_rows(model)
@@ -116,10 +115,13 @@ def start_state(model: Model) -> State:
     return State(q, v)
 
 
-def _check_energy(carrier: Carrier, spec: ModelSpec, builder: Builder) -> None:
+def _check_energy(spec: ModelSpec, builder: Builder) -> None:
     """Refuse a moving body that some twist gives a negative kinetic energy, by the link that brings it about."""
-    if has_positive_energy(carrier.theta):
+    theta = np.array([carrier.theta for carrier in builder.carriers]).reshape(-1, 10)
+    at_fault = np.flatnonzero(~has_positive_energy(theta))
+    if not len(at_fault):
         return
+    carrier = builder.carriers[at_fault[0]]
     welded = [body for body in spec.bodies if builder.carries(carrier, body)]
     body = next((body for body in welded if not is_physical(body.theta)), welded[0])
     others = f" (with what is welded to it, as {carrier.name!r})" if len(welded) > 1 else ""
@@ -141,7 +143,10 @@ def _check_inertia(model: Model) -> None:
     share = np.divide(size, most, out=np.sign(size), where=most > 0)
     idle = int(np.argmin(share))
     if share[idle] > 1e-7:  # else that coordinate alone moves nothing
-        values, vectors = np.linalg.eigh(M / np.outer(size, size))
+        scaled = M / np.outer(size, size)
+        if _is_definite(scaled - 1e-12 * np.eye(model.nv)):
+            return
+        values, vectors = np.linalg.eigh(scaled)
         if values[0] > 1e-15:
             return
         idle = int(np.argmax(np.abs(vectors[:, 0])))
@@ -153,6 +158,15 @@ def _check_inertia(model: Model) -> None:
         "or make the joint fixed"
     )
     raise ModelError(joint.where, problem)
+
+
+def _is_definite(M: NDArray[np.float64]) -> bool:
+    """Whether a symmetric matrix is positive definite, in a small part of the time that its eigenvalues take."""
+    try:
+        np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _at_most(model: Model) -> NDArray[np.float64]:

@@ -20,6 +20,10 @@ class PysimError(ValueError):
         self.where = where
         self.problem = problem
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy by place and problem; a worker process may hand the error, with its notes, to another."""
+        return type(self), (self.where, self.problem), self.__dict__
+
 
 class SceneError(PysimError):
     """A scene, robot or mesh file says something that cannot be read or built."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,12 @@ from pysim import _engine
 from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
+from pysim.joints.fields import build
+from pysim.joints.plugin_files import check_run_here, plugin_files
 from pysim.motion import moves_in_pieces, runs_as
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -86,6 +89,9 @@ class Model(_engine.Model):
             ties.relations,
             ties.springs,
         )
+        of_spec = (spec, *spec.bodies, *spec.joints, *spec.loops, *spec.springs, *spec.frames)
+        _make_read_only(chain.from_iterable(vars(x).values() for x in (*of_spec, *joints, *bodies)))
+        _make_read_only(pose for _, pose in frames.values())
         self.spec = spec
         self.joints = joints
         self.bodies = bodies
@@ -105,22 +111,22 @@ class Model(_engine.Model):
         """Name of the model in its file."""
         return self.spec.name
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Moving joints, in the order of bodies."""
         return tuple(joint.name for joint in self.joints)
 
-    @property
+    @cached_property
     def joint_motions(self) -> tuple[str, ...]:
         """How the engine runs each joint, in words: a built-in shape, a program of so many instructions."""
         return tuple(runs_as(description) for description in self._descriptions)
 
-    @property
+    @cached_property
     def joints_in_pieces(self) -> tuple[bool, ...]:
         """Whether the formulas of each joint's motion may change over somewhere."""
         return tuple(moves_in_pieces(description) for description in self._descriptions)
 
-    @property
+    @cached_property
     def body_names(self) -> tuple[str, ...]:
         """Moving bodies; what is welded to them is found among the frames."""
         return tuple(body.name for body in self.bodies)
@@ -130,31 +136,31 @@ class Model(_engine.Model):
         """Every body of the file, welded ones too, and every named frame."""
         return tuple(self.frames)
 
-    @property
+    @cached_property
     def joint_nq(self) -> tuple[int, ...]:
         """Numbers of each joint in q; 0 where it follows another."""
         return tuple(
             t.nq if at >= 0 else 0 for t, at in zip(self._types, self.q_offsets, strict=True)
         )
 
-    @property
+    @cached_property
     def joint_nv(self) -> tuple[int, ...]:
         """Numbers of each joint in v; 0 where it follows another."""
         return tuple(
             t.nv if at >= 0 else 0 for t, at in zip(self._types, self.v_offsets, strict=True)
         )
 
-    @property
+    @cached_property
     def loop_names(self) -> tuple[str, ...]:
         """The loops, in the order of their rows."""
         return tuple(loop.name for loop in self.spec.loops)
 
-    @property
+    @cached_property
     def coupling_names(self) -> tuple[str, ...]:
         """The couplings; each has one row, behind those of the loops."""
         return tuple(coupling.name for coupling in self.spec.couplings)
 
-    @property
+    @cached_property
     def row_names(self) -> tuple[str, ...]:
         """The loop or coupling that every row of the constraints belongs to (rows)."""
         of_loops = (
@@ -162,22 +168,22 @@ class Model(_engine.Model):
         )
         return (*chain.from_iterable(of_loops), *self.coupling_names)
 
-    @property
+    @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """A name for every number of q (nq)."""
         return self._names("q_names", self.joint_nq)
 
-    @property
+    @cached_property
     def velocity_names(self) -> tuple[str, ...]:
         """A name for every number of v (nv)."""
         return self._names("v_names", self.joint_nv)
 
-    @property
+    @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of every number of q (nq)."""
         return self._units("q_units", self.joint_nq)
 
-    @property
+    @cached_property
     def velocity_units(self) -> tuple[str, ...]:
         """Unit of every number of v (nv)."""
         return self._units("v_units", self.joint_nv)
@@ -334,8 +340,15 @@ class Model(_engine.Model):
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by parts; joint plugins are found again by name where the model is unpickled."""
-        parts = (self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
+        """Pickle by parts; plugins are found again by name where the model is unpickled, their code does not travel."""
+        descriptions = tuple(
+            {key: value for key, value in d.items() if key != "callback"}
+            for d in self._descriptions
+        )
+        functions = (coupling.function for coupling in self.spec.couplings)
+        kinds = [*(joint.type for joint in self.joints), *(loop.type for loop in self.spec.loops)]
+        files = plugin_files(kinds, filter(None, functions))
+        parts = (files, descriptions, self.gravity, self.spec, self.joints, self.bodies)
         return _restored, (*parts, self.world_geometries, self.frames, self.ties)
 
     def __copy__(self) -> Model:
@@ -349,6 +362,7 @@ class Model(_engine.Model):
 
 
 def _restored(
+    files: Mapping[tuple[str, str], str],
     descriptions: Sequence[Mapping[str, object]],
     gravity: Array,
     spec: ModelSpec,
@@ -358,8 +372,12 @@ def _restored(
     frames: Mapping[str, tuple[int, Array]],
     ties: Ties,
 ) -> Model:
+    check_run_here(files, f"pickled model {spec.name!r}")
     return Model(
-        descriptions,
+        [
+            {**d, "callback": _plugin_of(joint)} if d["shape"] == "callback" else d
+            for d, joint in zip(descriptions, joints, strict=True)
+        ],
         gravity,
         spec=spec,
         joints=joints,
@@ -368,6 +386,13 @@ def _restored(
         frames=frames,
         ties=ties,
     )
+
+
+def _plugin_of(joint: JointSpec) -> object:
+    """A joint's plugin, made from its keys."""
+    kind = find_joint(joint.type).plugin
+    assert kind is not None
+    return build(kind, joint.parameters, joint.where)
 
 
 def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.Generator) -> Array:
@@ -385,6 +410,13 @@ def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.
         quaternion = rng.standard_normal(4)
         q[at : at + 4] = quaternion / np.linalg.norm(quaternion)
     return q
+
+
+def _make_read_only(values: Iterable[object]) -> None:
+    """Lock the arrays among these: they are what the engine holds, and the `with_` methods change copies."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
 
 
 def _finite(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:

@@ -9,6 +9,8 @@ gets the same bits, those that it gets alone with its own model.
 
 from __future__ import annotations
 
+import operator
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import ModelError, PysimWarning, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
+from pysim.spatial.arrays import checked_number, refuse_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,8 +86,12 @@ def rollout(
     worlds = [model] if isinstance(model, _engine.Model) else list(model)
     _check_alike(worlds)
     _check_scheme(worlds, integrator)
-    controls = None if controls is None else np.asarray(controls)
-    steps = _number_of_steps(controls, steps)
+    q0, v0 = _numbers(q0, "q0"), _numbers(v0, "v0")
+    controls = None if controls is None else _numbers(controls, "controls")
+    steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps"))
+    every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
+    step = checked_number(step, "step", "s")
+    spectral_radius = checked_number(spectral_radius, "spectral_radius")
     if not isinstance(model, _engine.Model):
         q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
         if len(q0) != len(worlds):
@@ -129,6 +136,26 @@ def _warn_of_lost(v: Array, every: int, step: float) -> None:
     problem = f"{len(lost)} of {len(worlds)} worlds did not stay finite or left their loops, {when}"
     text = f"rollout: {problem}; their rows are NaN from there on, take a shorter step or milder forces"
     warnings.warn(text, PysimWarning, stacklevel=3)
+
+
+def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
+    """An array of what the engine takes, or refuses by its kind; it would read numerals, and what a mask hides."""
+    refuse_mask(x, name)
+    numbers = np.asarray(x)
+    if numbers.dtype.kind in "SU":
+        raise ValueError(f"{name} must hold real numbers, got dtype {numbers.dtype}")
+    return numbers
+
+
+def _whole(x: object, name: str, most: int = sys.maxsize) -> int:
+    """A whole number that the engine can count to."""
+    try:
+        number = operator.index(x)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number, got {x!r}") from None
+    if abs(number) > most:
+        raise ValueError(f"{name} must be {most} at most, got {number}")
+    return number
 
 
 def _number_of_steps(controls: NDArray[np.float64] | None, steps: int | None) -> int:

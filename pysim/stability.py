@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.actuation import actuator_forces
-from pysim.algorithms import aba, aba_derivatives, crba
+from pysim.algorithms import aba, aba_derivatives, crba, minverse
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ BOUNCE_ERROR = 0.01  # of the speed that a body had before its stop threw it bac
 STILL = 1e-6  # of the largest |s|: no motion of its own, or rounding
 PRECISION = 1e-12  # of a largest step
 FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
+MOST_MOTIONS = 200  # whose modes are looked for: eigenvalues of more take over a second
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,15 @@ class StepBounds:
     accurate: float  # 1/20 of the shortest period [s]
     stop: Mode | None = None  # the hardest stop, touched; its joint is the coordinate's name
     bounce: float = np.inf  # largest step with which the scheme follows a bounce off it [s]
+    motions: int = (
+        0  # that are free at the start; modes of more than MOST_MOTIONS are not looked for
+    )
 
 
 def step_bounds(scene: Scene) -> StepBounds:
     """Linearise a scene at its start and return what its steps must keep to."""
-    modes = modes_of(scene)
+    motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
+    modes = _modes_along(scene, motions, linearised)
     turning = [mode for mode in modes if mode.frequency > 0]
     dying = [mode for mode in modes if mode.decay > 0]
     fastest = max(turning, key=lambda mode: mode.frequency, default=None)
@@ -90,6 +95,7 @@ def step_bounds(scene: Scene) -> StepBounds:
         2 * np.pi / fastest.frequency / STEPS_A_PERIOD if fastest is not None else np.inf,
         stop,
         bounce,
+        motions.shape[1],
     )
 
 
@@ -112,24 +118,28 @@ def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = N
     """Modes at the start, those at rest left out; of a pair the one above the real axis.
 
     `linearise` is `linearised`, or `exactly_linearised`. None where accelerations about the start are not finite: a run
-    says so, by joint.
+    says so, by joint. None of more than MOST_MOTIONS motions.
     """
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
-    if motions.shape[1] == 0:
-        return []
-    A = (linearise or linearised)(scene, motions)
-    if not np.isfinite(A).all():
+    return _modes_along(scene, motions, linearise or linearised)
+
+
+def _modes_along(
+    scene: Scene, motions: Array, linearise: Callable[[Scene, Array], Array]
+) -> list[Mode]:
+    """`modes_of` of a scene with these motions (nv, n)."""
+    n = motions.shape[1]
+    A = linearise(scene, motions) if 0 < n <= MOST_MOTIONS else np.zeros((0, 0))
+    if not A.size or not np.isfinite(A).all():
         return []
     values, vectors = np.linalg.eig(A)
     largest = np.abs(values).max(initial=0.0)
-    modes = []
-    for s, vector in zip(values, vectors.T, strict=True):
-        if abs(s) <= max(STILL * largest, STILL) or s.imag < 0:
-            continue
-        slow = abs(s.real) < STILL * abs(s)  # rounding of the differences, no decay
-        joint = _carrier(scene, motions @ vector[: len(vector) // 2])
-        modes.append(Mode(complex(0.0 if slow else s.real, s.imag), joint))
-    return modes
+    moves = (np.abs(values) > max(STILL * largest, STILL)) & (values.imag >= 0)
+    values = values[moves]
+    slow = np.abs(values.real) < STILL * np.abs(values)  # rounding of the differences, no decay
+    rates = np.where(slow, 0.0, values.real) + 1j * values.imag
+    carriers = _carriers(scene, motions @ vectors[:n, moves])
+    return [Mode(complex(s), joint) for s, joint in zip(rates, carriers, strict=True)]
 
 
 def stop_modes(scene: Scene) -> list[Mode]:
@@ -137,19 +147,31 @@ def stop_modes(scene: Scene) -> list[Mode]:
 
     s² + w (d s + k) = 0, w = n (Nᵀ M N)⁻¹ nᵀ, n the coordinate's row of the motions N; of a pair of decays the steeper.
     """
-    model, state = scene.model, scene.state
-    N = allowed_motions(model, state.q, state.loop_q)
-    mobility = N @ np.linalg.solve(N.T @ np.asarray(crba(model, state.q)) @ N, N.T)
+    model = scene.model
+    stops = [
+        (joint, first + i, i)
+        for joint, first in zip(model.joints, model.v_offsets, strict=True)
+        for i in np.flatnonzero(np.isfinite(joint.lower) | np.isfinite(joint.upper))
+        if first >= 0
+    ]
+    mobility = _mobility(scene) if stops else np.zeros((0, 0))
     modes = []
-    for joint, first in zip(model.joints, model.v_offsets, strict=True):
-        stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-        for i in np.flatnonzero(stops) if first >= 0 else ():
-            w = mobility[first + i, first + i]
-            k, half = w * joint.stop_stiffness[i], w * joint.stop_damping[i] / 2
-            s = complex(-half - np.emath.sqrt(half**2 - k)).conjugate()
-            if s != 0:
-                modes.append(Mode(s, model.velocity_names[first + i]))
+    for joint, at, i in stops:
+        w = mobility[at, at]
+        k, half = w * joint.stop_stiffness[i], w * joint.stop_damping[i] / 2
+        s = complex(-half - np.emath.sqrt(half**2 - k)).conjugate()
+        if s != 0:
+            modes.append(Mode(s, model.velocity_names[at]))
     return modes
+
+
+def _mobility(scene: Scene) -> Array:
+    """N (Nᵀ M N)⁻¹ Nᵀ (nv, nv) at the start; M⁻¹ where nothing ties the coordinates."""
+    model, state = scene.model, scene.state
+    if not model.rows:
+        return np.asarray(minverse(model, state.q))
+    N = allowed_motions(model, state.q, state.loop_q)
+    return np.asarray(N @ np.linalg.solve(N.T @ np.asarray(crba(model, state.q)) @ N, N.T))
 
 
 def linearised(scene: Scene, N: Array) -> Array:
@@ -200,13 +222,15 @@ def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
     return np.asarray(ahead - behind)
 
 
-def _carrier(scene: Scene, motion: Array) -> str:
-    """The joint of the coordinate that moves most energy: |x_i|² M_ii."""
-    weight = np.abs(motion) ** 2 * np.diag(np.asarray(crba(scene.model, scene.state.q)))
-    at = int(np.argmax(weight))
+def _carriers(scene: Scene, motions: Roots) -> list[str]:
+    """The joint of the coordinate that moves most energy in each motion (nv, n): |x_i|² M_ii."""
+    M = np.asarray(crba(scene.model, scene.state.q))
+    most = np.argmax(np.abs(motions) ** 2 * np.diag(M)[:, None], axis=0)
     firsts = np.array(scene.model.v_offsets)  # -1: follows another joint
-    own = np.flatnonzero((firsts >= 0) & (firsts <= at))
-    return scene.model.joint_names[int(own[-1])]
+    leaders = np.flatnonzero(firsts >= 0)
+    at = leaders[np.searchsorted(firsts[leaders], most, side="right") - 1]
+    names = scene.model.joint_names
+    return [names[joint] for joint in at]
 
 
 def _polynomial(order: int) -> Callable[[Roots], Array]:

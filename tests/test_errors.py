@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
@@ -31,6 +35,28 @@ def test_an_error_keeps_its_place_and_its_problem_apart(kind: type[PysimError]) 
 def test_users_may_catch_pysim_error_or_value_error(kind: type[PysimError]) -> None:
     assert issubclass(kind, pysim.PysimError)
     assert issubclass(kind, ValueError)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, pysim.PysimError, pysim.IdentificationError])
+@pytest.mark.parametrize(
+    "copied", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy, copy.deepcopy]
+)
+def test_an_error_may_be_pickled_and_copied_with_its_notes(kind, copied) -> None:
+    error = kind("rod.toml:3:8: body[0].mass", "must be positive [kg], got -2.0")
+    error.add_note("in world 3")
+    again = copied(error)
+
+    assert type(again) is kind
+    assert (str(again), again.where, again.problem) == (str(error), error.where, error.problem)
+    assert again.__notes__ == ["in world 3"]
+
+
+@pytest.mark.slow
+def test_an_error_of_a_worker_process_reaches_the_one_that_waits() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with pytest.raises(pysim.SceneError, match=r"^nowhere\.toml: "):
+            pool.submit(pysim.load_scene, "nowhere.toml").result(timeout=60)
+        assert pool.submit(abs, -1).result(timeout=60) == 1  # the pool lives
 
 
 def test_warnings_can_be_silenced_apart_from_others() -> None:

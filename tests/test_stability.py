@@ -6,14 +6,16 @@ Oracles: closed forms of oscillators and dampers, the schemes' published bounds 
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import pysim
+from pysim import stability
 from pysim.cli import main
 from pysim.errors import SimulationError
-from pysim.stability import modes_of, stable_step, step_bounds
+from pysim.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
 
 SCENES = Path(__file__).parents[1] / "scenes"
 SLIDERS = """
@@ -73,6 +75,41 @@ def test_two_masses_in_a_row_have_the_chains_frequencies(tmp_path: Path) -> None
     expected = np.sqrt(100 * (3 + np.array([-1, 1]) * np.sqrt(5)) / 2)
     np.testing.assert_allclose(sorted(m.frequency for m in modes), expected, rtol=1e-7)
     assert all(mode.decay == 0 for mode in modes)
+
+
+def test_every_mode_names_the_joint_that_carries_it(tmp_path: Path, monkeypatch) -> None:
+    """Sliders apart from each other, ω² = k / m; one joint has six velocities, one follows. One M is enough."""
+    masses = np.arange(1.0, 21.0)
+    free = (
+        slider("", k=50).replace("prismatic", "free").replace("axis = [1, 0, 0]\nstart = 0.1", "")
+    )
+    led = slider('mimic = { joint = "slide1", ratio = 0.0 }', k=51).replace("start = 0.1\n", "")
+    bodies = (
+        free
+        + led
+        + "".join(slider(f"stiffness = {k * m}", m, k=k) for k, m in enumerate(masses.tolist(), 1))
+    )
+    scene = pysim.load_scene(scene_file(tmp_path, bodies))
+    crba = Mock(wraps=pysim.crba)
+    monkeypatch.setattr(stability, "crba", crba)
+    modes = modes_of(scene)
+    assert crba.call_count == 2
+    found = {mode.joint: mode.frequency for mode in modes}
+    assert found == {f"slide{k}": pytest.approx(np.sqrt(k), rel=1e-7) for k in range(1, 21)}
+    assert len(modes) == 20
+
+
+def test_modes_of_many_motions_are_left_out_and_check_says_so(tmp_path: Path, capsys) -> None:
+    keys = "stiffness = 1e4\nlimits = { lower = -1.0, stiffness = 1e6, damping = 0.0 }"
+    many = MOST_MOTIONS + 1
+    path = scene_file(tmp_path, "".join(slider(keys, k=k) for k in range(many)), step=0.05)
+    bounds = step_bounds(pysim.load_scene(path))
+    assert (bounds.fastest, bounds.limiting, bounds.motions) == (None, None, many)
+    assert bounds.stop is not None
+    assert abs(bounds.stop.s) == pytest.approx(1e3, rel=1e-9)
+    assert main(["check", str(path)]) == 0
+    told = f"  step        not judged, {many} motions are more than the 200 whose modes are looked for\n"
+    assert told in capsys.readouterr().out
 
 
 def test_a_coupled_pair_has_the_frequency_of_one_slider_with_both_masses_on_it(

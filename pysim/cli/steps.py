@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.cli.messages import complain, say
 from pysim.integrators import find_integrator
-from pysim.stability import GROWTH, bounce_bound, step_bounds
+from pysim.stability import GROWTH, MOST_MOTIONS, bounce_bound, step_bounds
 
 if TYPE_CHECKING:
     from pysim.compile import Scene
@@ -23,6 +23,11 @@ def say_step(scene: Scene, bounds: StepBounds) -> None:
     if bounds.steepest is not None:
         mode = bounds.steepest
         say(f"  decay       {mode.decay:.4g} 1/s at most, mostly {mode.joint}")
+    if bounds.motions > MOST_MOTIONS:
+        why = (
+            f"{bounds.motions} motions are more than the {MOST_MOTIONS} whose modes are looked for"
+        )
+        say(f"  step        not judged, {why}")
     words = []
     if np.isfinite(bounds.accurate):
         words.append(f"{bounds.accurate:.2g} s or less to be accurate")

@@ -72,7 +72,8 @@ def loads_line(loops: LoopSummary) -> str:
     pulled = max(loops.strongest, key=lambda load: load.force)
     bent = max(loops.strongest, key=lambda load: load.moment)
     moment = f", up to {bent.moment:.4g} N·m in {bent.name!r}" if bent.moment > 0 else ""
-    return f"up to {pulled.force:.4g} N in {pulled.name!r}{moment}"
+    split = " (redundant: one of many splits)" if loops.redundant else ""
+    return f"up to {pulled.force:.4g} N in {pulled.name!r}{moment}{split}"
 
 
 def pose_line(summary: RunSummary) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import PysimError, PysimWarning
 from pysim.inertia.shells import is_one_shell, shells_of
-from pysim.spatial.arrays import checked_number
+from pysim.spatial.arrays import checked_number, refuse_mask
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -225,6 +225,7 @@ def _number(x: float) -> float:
 
 
 def _numbers(vertices: ArrayLike, where: str) -> Vertices:
+    refuse_mask(vertices, f"{where}: vertices")
     given = _array(vertices, "vertices must be numbers [m]", where)
     if given.dtype.kind not in "fiu":
         raise PysimError(where, f"vertices must be real numbers [m], got dtype {given.dtype}")
@@ -235,6 +236,7 @@ def _numbers(vertices: ArrayLike, where: str) -> Vertices:
 
 
 def _indices(faces: ArrayLike, where: str) -> Faces:
+    refuse_mask(faces, f"{where}: faces")
     triangles = _array(faces, "faces must be whole numbers", where)
     if triangles.ndim != 2 or triangles.shape[1] != 3:
         raise PysimError(where, f"faces must have shape (m, 3), got {triangles.shape}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PACKAGE = str(Path(__file__).resolve().parents[1])
+RUN_TEXT = "__pysim_text__"  # of the module of a scene's plugin: the text that was run
 NOT_THE_AUTHORS = (
     PACKAGE,
     str(Path(np.__file__).resolve().parent),
@@ -63,10 +64,31 @@ def owner(plugin: type[Any] | Callable[..., Any]) -> str:
     return f"{plugin.__module__}.{plugin.__qualname__}"
 
 
-def source_of(plugin: type[Any] | Callable[..., Any]) -> tuple[str, str]:
-    """File and name of a plugin: a test may import the file that a scene names."""
+def is_same(plugin: type[Any] | Callable[..., Any], other: type[Any] | Callable[..., Any]) -> bool:
+    """Whether two plugins are one: of one name, in one file, which a test may import too, or in a file and its copy.
+
+    A copy is a file of the same name and text in another folder, as where a scene's folder is copied.
+    """
+    if plugin.__qualname__ != other.__qualname__:
+        return False
+    files = (source_file(plugin), source_file(other))
+    if files[0] == files[1]:
+        return True
+    texts = (_text(plugin), _text(other))
+    return files[0].name == files[1].name and texts[0] is not None and texts[0] == texts[1]
+
+
+def source_file(plugin: type[Any] | Callable[..., Any]) -> Path:
+    """The file that defines a plugin; its module's name where there is none."""
     file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or plugin.__module__
-    return str(Path(file).resolve()), plugin.__qualname__
+    return Path(file).resolve()
+
+
+def _text(plugin: type[Any] | Callable[..., Any]) -> bytes | None:
+    """What a plugin's file says: what was run of a scene's, and what stands there of another; None of no file."""
+    file = source_file(plugin)
+    run: bytes | None = getattr(sys.modules.get(plugin.__module__), RUN_TEXT, None)
+    return file.read_bytes() if run is None and file.is_file() else run
 
 
 def definition_place(plugin: type[Any] | Callable[..., Any]) -> str:

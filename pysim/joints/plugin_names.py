@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakSet
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.joints.author import author_line, definition_place, owner, source_of
+from pysim.joints.author import author_line, definition_place, is_same, owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -73,7 +73,7 @@ class PluginNames(Generic[Base]):
             PysimError: the name is another's; the text names both, this one by `where`.
         """
         taken = self._plugins.get(name, plugin)
-        if source_of(taken) != source_of(plugin):
+        if not is_same(taken, plugin):
             problem = f"{self._noun} {name!r} is already taken by {definition_place(taken)}"
             raise PysimError(where, f"{problem}; choose another name")
         self._plugins[name] = plugin

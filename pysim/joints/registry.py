@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.author import author_line, definition_place, owner, source_of
+from pysim.joints.author import author_line, definition_place, is_same, owner
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.definition import check_complete, spelled
@@ -54,7 +54,7 @@ def joint(kind: str) -> Callable[[Plugin], Plugin]:
             problem = f"joint type {kind!r} is built in; choose another name"
             raise JointError(definition_place(plugin), problem)
         taken = _plugins.setdefault(kind, plugin)
-        if source_of(taken) != source_of(plugin):
+        if not is_same(taken, plugin):
             problem = f"joint type {kind!r} is already taken by {definition_place(taken)}"
             raise JointError(definition_place(plugin), f"{problem}; choose another name")
         _plugins[kind] = plugin

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import defined_at, definition_place, source_of, told_of
+from pysim.joints.author import defined_at, definition_place, is_same, told_of
 from pysim.joints.derivative import Derivative
 from pysim.joints.expression import Scalar
 from pysim.joints.program import Program, emit
@@ -39,7 +39,7 @@ def relation(name: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         taken = _functions.get(name, function)
-        if source_of(taken) != source_of(function):
+        if not is_same(taken, function):
             problem = f"relation {name!r} is already taken by {definition_place(taken)}"
             raise JointError(definition_place(function), f"{problem}; choose another name")
         _functions[name] = function

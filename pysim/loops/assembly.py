@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms import crba, frame_placement
+from pysim.algorithms import crba, forward_kinematics, frame_placement
 from pysim.errors import ModelError
 from pysim.loops.closing import Closing, close, nearest, reduced, rounding_of
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
+from pysim.loops.mobility import scaled_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,6 +34,8 @@ _KICKS = (1e-3, 1e-2, 0.1, 0.5)  # [m or rad] aside of a start from which nothin
 _LED = 0.1  # [m or rad] of one step towards what is held, shorter where it does not close
 _SHORTEST = 1e-3
 _JUMP = 5.0  # steps: what follows by more has left its branch
+_CUT = 1e-5  # of the mechanism's size, or [rad]: left of dimensions written with few digits
+_ALIKE = 1e-4  # [rad] between a row and those before it: nearly the same
 _FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
 
 
@@ -207,6 +210,14 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
     kinds = {kind_of_tie(model, name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else "tie"
     told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in names[:5])
+    redundant = _redundant_rows(model, best)
+    if redundant and _is_rounding(model, best):
+        problem = (
+            f"{kind}{'s' * (len(names) > 1)} {told} cannot be closed, so little is left [m, rad]: here {redundant} of "
+            f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; write them with "
+            "more digits, or close a loop by what holds less, as ball instead of revolute"
+        )
+        return _where(model, names[0]), problem
     sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
     remedy = f"start nearer to a closed configuration, hold fewer joints, or change {sizes}"
     problem = f"{kind} {told} cannot be closed, so much is left [m, rad]; {remedy}"
@@ -216,3 +227,22 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
             f"start is too far away; {remedy}"
         )
     return _where(model, names[0]), problem
+
+
+def _redundant_rows(model: Model, best: Closing) -> int:
+    """How many rows of a configuration say what others do, or nearly so: it is not quite closed."""
+    values = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
+    return model.rows - int((values > _ALIKE).sum())
+
+
+def _is_rounding(model: Model, best: Closing) -> bool:
+    """Whether no more is left than what cut-off digits of dimensions may leave, _CUT of the mechanism's size."""
+    bodies = forward_kinematics(model, best.q)[:, :3, 3]
+    ends = [
+        (_pose(model, best.q, body) @ at)[:3, 3]
+        for loop in model.spec.loops
+        for body, at in ((loop.a, loop.at_a), (loop.b, loop.at_b))
+    ]
+    size = np.ptp(np.array([*bodies, *ends]), axis=0).max()
+    holds_position = np.linalg.norm(best.at.wrenches[:, :3], axis=1) > 0.5**0.5
+    return bool((np.abs(best.at.residual) <= _CUT * np.where(holds_position, size, 1.0)).all())

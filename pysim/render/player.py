@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import TrajectoryError
+from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render import colors
 from pysim.render.camera import VIEW_ANGLE, Camera, framing_camera, upright
 from pysim.render.extent import carried, hull, measure
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+NAMED = 3  # bodies without a shape
 TRIAD = 0.14  # length of a frame's axes in sizes of the motion
 
 
@@ -42,6 +44,8 @@ class Player:
         self.meshes = body_meshes(trajectory, options)
         self._hulls = {body: hull(mesh) for body, mesh in self.meshes.items()}
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
+        if not (self._moving or options.frames or options.trails):
+            _warn_of_nothing(trajectory)
         self.extent = measure(trajectory, self._hulls, self.stage[:, 2], options)
         self.follows = self.extent.follows
         self._start = self._middle(self._matrices(self.time))
@@ -143,3 +147,14 @@ class Player:
         view.up = tuple(camera.up)
         view.view_angle = VIEW_ANGLE
         self.plotter.reset_camera_clipping_range()
+
+
+def _warn_of_nothing(trajectory: Trajectory) -> None:
+    """Say that no body that moves is in the picture, and what would draw one."""
+    names = trajectory.header.body_names
+    told = ", ".join(map(repr, names[:NAMED]))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    who = f"bodies {told}{more} have" if len(names) > 1 else f"body {told} has"
+    problem = f"nothing that moves is drawn, {who} no shape"
+    remedy = "give one a shape or a visual in its scene, or ask for frames or trails"
+    warnings.warn(f"{trajectory.source}: {problem}; {remedy}", PysimWarning, stacklevel=2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS, Event
 from pysim.integrators import Integrator, find_integrator
 from pysim.joints import Joint, find_joint
-from pysim.joints.author import definition_place
+from pysim.joints.author import RUN_TEXT, definition_place
 from pysim.joints.closing import find_closing
 from pysim.joints.fields import build, fields_of
 from pysim.joints.plugin_names import is_named
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pysim.scene.wording import Problems
 
 PARAMETERS = "parameters"
+_one_at_a_time = threading.RLock()
+_in_force: dict[tuple[str, bytes], Path] = {}  # where the file of a name and text was last run
 
 
 def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
@@ -55,28 +58,38 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
 
 
 def run_plugin(file: Path, where: str) -> None:
-    """Import a file under a name of its own; one that is already imported and unchanged is left."""
+    """Import a file under a name of its own; one that is already imported and unchanged is left.
+
+    Of a file and its copies in other folders the last that was run is in force; another is run again.
+    """
     path = file.resolve()
+    with _one_at_a_time:
+        text = path.read_bytes()
+        if _in_force.get((path.name, text)) == path:
+            return
+        for known in [known for known, at in _in_force.items() if at == path]:
+            del _in_force[known]
+        _import(path, text, where)
+        _in_force[path.name, text] = path
+
+
+def _import(path: Path, text: bytes, where: str) -> None:
+    """Run a plugin's file as a module; nothing of it stays where it does not run to its end."""
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     name = f"pysim_plugin_{path.stem}_{place}"
-    text = path.read_bytes()
-    known = sys.modules.get(name)
-    if known is not None and getattr(known, "__pysim_text__", None) == text:
-        return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise SceneError(where, f"{str(file)!r} is no Python file; its name must end with .py")
+        raise SceneError(where, f"{str(path)!r} is no Python file; its name must end with .py")
     module = importlib.util.module_from_spec(spec)
-    module.__pysim_text__ = text  # type: ignore[attr-defined]
+    setattr(module, RUN_TEXT, text)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
         _check_named(module)
-    except PysimError:
+    except BaseException as error:
         sys.modules.pop(name)
-        raise
-    except Exception as error:
-        sys.modules.pop(name)
+        if isinstance(error, PysimError) or not isinstance(error, Exception):
+            raise
         lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = lines[-1].lineno if lines else getattr(error, "lineno", 1)
         problem = f"{type(error).__name__}: {error}; mend the plugin {where} names"

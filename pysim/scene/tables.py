@@ -316,7 +316,7 @@ class Render(Table):
     fps: Positive | None = key(None, "1/s", "frames a second of movie")
     speed: Positive | None = key(None, "", "simulated seconds a second of movie")
     azimuth: float | None = key(None, "deg", "of the camera, about z")
-    elevation: float | None = key(None, "deg", "of the camera above the horizon")
+    elevation: float | None = key(None, "deg", "of the camera above the plane normal to gravity")
     zoom: Positive | None = key(None, "", "more than 1 comes closer")
     focus: Vector3 | None = key(None, "m", "point the camera looks at")
     follow: bool | None = key(None, "", "let the camera travel along")

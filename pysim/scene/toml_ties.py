@@ -121,6 +121,8 @@ class TieReader:
             self.problems.add((*path, "type"), problem + hint)
             return None
         self._take_name(table.name, path)
+        if self._refuse_own_keys(kind, path):
+            return None
         self._check_bodies(table, path)
         self._refuse_keys(table, kind, path)
         keys = self._parameters(table, kind, path)
@@ -195,14 +197,20 @@ class TieReader:
                 problem = f"is missing; add it: {key.doc} [{key.unit}]"
                 self.problems.add((*path, key.name), problem)
 
+    def _refuse_own_keys(self, kind: JointType, path: Steps) -> bool:
+        """Refuse a plugin with fields that every loop has, whose keys say one thing or the other; True where it was."""
+        clashing = sorted(_ALWAYS & set(fields_of(kind.plugin))) if kind.plugin else []
+        names = " and ".join(map(repr, clashing))
+        if len(clashing) == 1:
+            problem = f"its plugin has a field {names}, which here is the loop's own key; rename the field"
+        else:
+            problem = f"its plugin has the fields {names}, which here are the loop's own keys; rename the fields"
+        if clashing:
+            self.problems.add((*path, "type"), f"{problem} to close loops")
+        return bool(clashing)
+
     def _parameters(self, table: Loop, kind: JointType, path: Steps) -> dict[str, Any]:
         if kind.plugin is not None:
-            if clashing := sorted(_ALWAYS & set(fields_of(kind.plugin))):
-                problem = (
-                    f"its plugin has a field {clashing[0]!r}, which here is the loop's own key"
-                )
-                self.problems.add((*path, "type"), f"{problem}; rename the field to close loops")
-                return {}
             return check_parameters(kind.name, table.parameters, path, self.problems)
         return {} if table.pitch is None else {"pitch": table.pitch}
 

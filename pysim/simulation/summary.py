@@ -51,6 +51,9 @@ class LoopSummary:
     independence: float  # least of the rows; 0 where singular, 1 where furthest from it
     nearest: float  # when that was [s]
     strongest: tuple[LoopLoad, ...]  # what every loop carried at most
+    redundant: int = (
+        0  # rows that say what others do: how loads share out among them is one way of many
+    )
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,7 @@ def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
         independence=float(rows.min()),
         nearest=float(trajectory.t[rows.argmin()]),
         strongest=_loads(trajectory),
+        redundant=model.rows - rank,
     )
 
 

@@ -42,6 +42,7 @@ def shaped(
     x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
 ) -> Array:
     """`checked`, where a number that is not finite has a meaning."""
+    refuse_mask(x, name)
     try:
         a = np.asarray(x)
     except ValueError as error:
@@ -57,6 +58,18 @@ def shaped(
     batches = [str(row) if alone else f"({', '.join(['…', *map(str, row)])})" for row in rows]
     wanted = " or ".join(batches)
     raise PysimError(name, f"must have shape {wanted}{unit and f' [{unit}]'}, got {shape}")
+
+
+def refuse_mask(x: object, name: str) -> None:
+    """Refuse a masked array that hides numbers: they would be computed with.
+
+    Raises:
+        PysimError: naming the argument.
+    """
+    mask = getattr(x, "mask", None)
+    if isinstance(mask, np.ndarray) and mask.any():
+        problem = f"masks {np.count_nonzero(mask)} of its numbers; give what it should hold there, as x.filled(0)"
+        raise PysimError(name, problem)
 
 
 def checked_double(

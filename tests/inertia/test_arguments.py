@@ -34,6 +34,7 @@ def not_numbers(value: Array) -> Wrong:
     yield "truth", value != 0
     yield "objects", value.astype(object)
     yield "nothing", None
+    yield "masked", np.ma.array(value, mask=True)
     if value.ndim:
         yield "ragged", [[1.0], *value.tolist()]
 

@@ -66,6 +66,64 @@ def test_a_loop_that_is_too_short_is_named_with_what_is_left() -> None:
         assemble(model, start_state(model).q)
 
 
+CARDAN = """
+gravity = [0, 0, 0]
+[[body]]
+name = "s1"
+mass = 1.0
+inertia = {{ xx = 0.01, yy = 0.01, zz = 0.02 }}
+[[body]]
+name = "s2"
+mass = 1.0
+inertia = {{ xx = 0.01, yy = 0.01, zz = 0.02 }}
+[[joint]]
+name = "in"
+type = "revolute"
+child = "s1"
+at.xyz = [0, 0, -0.2]
+start.q = 0.3
+[[joint]]
+name = "cross"
+type = "universal"
+parent = "s1"
+child = "s2"
+at.xyz = [0, 0, 0.2]
+start = [0.1, 0.1]
+[[loop]]
+name = "bearing"
+type = "{kind}"
+b = "s2"
+at_a = {{ xyz = [{x}, 0, {z}], rpy = [0, 0.5, 0] }}
+at_b.xyz = [0, 0, 0.3]
+[assembly]
+hold = ["in"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "digits", "closes"),
+    [("cylindrical", 12, True), ("cylindrical", 6, False), ("point_on_line", 6, True)],
+)
+def test_dimensions_with_few_digits_close_no_loop_that_has_redundant_rows(
+    tmp_path: Path, kind: str, digits: int, closes: bool
+) -> None:
+    """A shaft through a cross at 0.5 rad: its line meets the cross to as many digits as are written."""
+    x, z = (round(0.3 * part, digits) for part in (np.sin(0.5), np.cos(0.5)))
+    path = tmp_path / "s.toml"
+    path.write_text(CARDAN.format(kind=kind, x=x, z=z), "utf-8")
+    if closes:
+        scene = pysim.load_scene(path)
+        assert mobility(scene.model, scene.state.q, scene.state.loop_q).degrees == 1
+        return
+    problem = (
+        r"loop 'bearing' \(\d\.\d+e-07\) cannot be closed, so little is left \[m, rad\]: here 2 of 4 rows are "
+        r"redundant, so that dimensions must agree to about 1e-10; write them with more digits, or close a loop by "
+        r"what holds less, as ball instead of revolute$"
+    )
+    with pytest.raises(ModelError, match=problem):
+        pysim.load_scene(path)
+
+
 def test_loops_that_contradict_each_other_are_named_together() -> None:
     spec = four_bar()
     other = replace(spec.loops[0], name="again", at_b=shifted(0.6))

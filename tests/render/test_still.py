@@ -54,6 +54,17 @@ def test_a_pixel_is_the_mean_of_what_was_drawn_for_it() -> None:
     np.testing.assert_allclose(averaged_down(drawn_larger, 2), expected, atol=0.5)
 
 
+def test_a_picture_in_which_nothing_moves_is_told() -> None:
+    line = np.zeros((3, 3))
+    with pytest.warns(PysimWarning) as told:
+        still(moving(line, world=[drawn(Shape("box", size=(1, 1, 1)))]), **SMALL)
+    problem = "nothing that moves is drawn, body 'cart' has no shape"
+    remedy = "give one a shape or a visual in its scene, or ask for frames or trails"
+    text = f"{moving(line).source}: {problem}; {remedy}"
+    assert [str(warning.message) for warning in told] == [text]
+    still(moving(line), frames=("cart",), **SMALL)  # its axes are there to see
+
+
 @pytest.mark.parametrize("option", ["ground", "shadows", "label"])
 def test_what_is_switched_off_leaves_the_picture(option: str) -> None:
     with_it, without = (still(cart(), **{**SMALL, option: on}) for on in (True, False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -267,6 +268,24 @@ def test_a_plugin_with_a_field_that_is_the_loops_own_key_is_told_to_rename_it(
     problem = "its plugin has a field 'a', which here is the loop's own key; rename the field"
     with pytest.raises(PysimError, match=rf"loop\[0\].type: {problem}"):
         pysim.load_scene(path, allow_code=True)
+
+
+def test_a_plugin_with_fields_that_are_the_loops_own_keys_is_told_of_all_and_of_nothing_else(
+    tmp_path: Path,
+) -> None:
+    """What the keys are taken for is not judged: the bodies a and b are known once the fields have other names."""
+    path = threaded(tmp_path, "")
+    text = THREAD[: THREAD.index("    def force")].replace("test_thread", "test_thread_ab")
+    text = text.replace("pitch: float", "a: float\n    b: float").replace("pitch", "a")
+    (tmp_path / "thread.py").write_text(text, "utf-8")
+    path.write_text(path.read_text("utf-8").replace("test_thread", "test_thread_ab"), "utf-8")
+    with pytest.raises(PysimError) as caught:
+        pysim.load_scene(path, allow_code=True)
+    assert re.fullmatch(
+        r"\S+: loop\[0\]\.type: its plugin has the fields 'a' and 'b', which here are the loop's own keys; rename the "
+        "fields to close loops",
+        str(caught.value),
+    )
 
 
 def test_what_a_loop_leaves_of_its_joint_is_told(tmp_path: Path) -> None:

@@ -226,6 +226,33 @@ def test_what_is_wrong_is_said_by_name(rng):
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"steps": 10.0}, "steps must be a whole number, got 10.0"),
+        ({"steps": "ten"}, "steps must be a whole number, got 'ten'"),
+        ({"steps": 2**63}, f"steps must be {2**63 - 1} at most, got {2**63}"),
+        ({"every": 1.0}, "every must be a whole number, got 1.0"),
+        ({"threads": 2.0}, "threads must be a whole number, got 2.0"),
+        ({"threads": 2**31}, f"threads must be {2**31 - 1} at most, got {2**31}"),
+        ({"step": "x"}, "step: must hold real numbers, got dtype <U1"),
+        ({"step": np.nan}, "step: must be finite, got nan"),
+        ({"spectral_radius": [1.0]}, "spectral_radius: must have shape (), got (1,)"),
+        ({"q0": ["0.5", "1"]}, "q0 must hold real numbers, got dtype <U3"),
+        (
+            {"v0": np.ma.array([1.0, 2.0], mask=[True, False])},
+            "v0: masks 1 of its numbers; give what it should hold there, as x.filled(0)",
+        ),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(rng, given, message):
+    model = compile_model(random_tree(rng, ["revolute", "revolute"], chain=True))
+    start = {"q0": np.zeros(2), "v0": np.zeros(2), "controls": None, "step": STEP, "steps": 4}
+    refused(lambda: pysim.rollout(model, **(start | given)), message, ValueError)
+    q, _ = pysim.rollout(model, **(start | {"steps": np.int32(4), "v0": np.ma.zeros(2)}))
+    assert q.shape == (5, 2)
+
+
 def test_a_long_rollout_hears_ctrl_c():
     code = """
 import signal, time
