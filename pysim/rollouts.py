@@ -91,7 +91,9 @@ def rollout(
     steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps"))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
     step = checked_number(step, "step", "s")
-    spectral_radius = checked_number(spectral_radius, "spectral_radius")
+    given: object = spectral_radius
+    if not isinstance(given, float):  # its range is checked by the engine
+        spectral_radius = checked_number(spectral_radius, "spectral_radius")
     if not isinstance(model, _engine.Model):
         q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
         if len(q0) != len(worlds):

@@ -9,13 +9,14 @@ closed with nothing held and led to what is held, as a motor would.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim.algorithms import crba, forward_kinematics, frame_placement
-from pysim.errors import ModelError
+from pysim.errors import ModelError, PysimWarning
 from pysim.loops.closing import Closing, close, nearest, reduced, rounding_of
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
 from pysim.loops.mobility import scaled_rows
@@ -36,6 +37,10 @@ _SHORTEST = 1e-3
 _JUMP = 5.0  # steps: what follows by more has left its branch
 _CUT = 1e-5  # of the mechanism's size, or [rad]: left of dimensions written with few digits
 _ALIKE = 1e-4  # [rad] between a row and those before it: nearly the same
+_EXACT = 1e-12  # of the mechanism's size: left of dimensions that agree
+_MORE_DIGITS = (
+    "write them with more digits, or close a loop by what holds less, as ball instead of revolute"
+)
 _FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
 
 
@@ -78,6 +83,7 @@ def assemble(
     if not best.closed:
         raise ModelError(*_not_closed(model, best))
     best = nearest(model, start, best, free)
+    _warn_of_cut_digits(model, best)
     _refuse_flat_wheels(model, best.q)
     J = best.at.jacobian
     A, L = reduced(J, crba(model, best.q), free)
@@ -214,8 +220,7 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
     if redundant and _is_rounding(model, best):
         problem = (
             f"{kind}{'s' * (len(names) > 1)} {told} cannot be closed, so little is left [m, rad]: here {redundant} of "
-            f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; write them with "
-            "more digits, or close a loop by what holds less, as ball instead of revolute"
+            f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; {_MORE_DIGITS}"
         )
         return _where(model, names[0]), problem
     sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
@@ -229,6 +234,21 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
     return _where(model, names[0]), problem
 
 
+def _warn_of_cut_digits(model: Model, best: Closing) -> None:
+    """Warn of redundant rows that are closed here, and by so little that they may open where the mechanism goes."""
+    if best.largest <= _EXACT * max(1.0, _size(model, best)):
+        return
+    redundant = _redundant_rows(model, best)
+    if redundant:
+        name = model.row_names[int(np.abs(best.at.residual).argmax())]
+        problem = (
+            f"{kind_of_tie(model, name)} {name!r} closes to {best.largest:.3g} [m, rad] only: {redundant} of "
+            f"{model.rows} rows are redundant here, and it may open as the mechanism moves where dimensions agree to "
+            f"no more; {_MORE_DIGITS}"
+        )
+        warnings.warn(f"{_where(model, name)}: {problem}", PysimWarning, stacklevel=2)
+
+
 def _redundant_rows(model: Model, best: Closing) -> int:
     """How many rows of a configuration say what others do, or nearly so: it is not quite closed."""
     values = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
@@ -237,12 +257,17 @@ def _redundant_rows(model: Model, best: Closing) -> int:
 
 def _is_rounding(model: Model, best: Closing) -> bool:
     """Whether no more is left than what cut-off digits of dimensions may leave, _CUT of the mechanism's size."""
+    holds_position = np.linalg.norm(best.at.wrenches[:, :3], axis=1) > 0.5**0.5
+    size = np.where(holds_position, _size(model, best), 1.0)
+    return bool((np.abs(best.at.residual) <= _CUT * size).all())
+
+
+def _size(model: Model, best: Closing) -> float:
+    """How far the mechanism reaches [m]."""
     bodies = forward_kinematics(model, best.q)[:, :3, 3]
     ends = [
         (_pose(model, best.q, body) @ at)[:3, 3]
         for loop in model.spec.loops
         for body, at in ((loop.a, loop.at_a), (loop.b, loop.at_b))
     ]
-    size = np.ptp(np.array([*bodies, *ends]), axis=0).max()
-    holds_position = np.linalg.norm(best.at.wrenches[:, :3], axis=1) > 0.5**0.5
-    return bool((np.abs(best.at.residual) <= _CUT * np.where(holds_position, size, 1.0)).all())
+    return float(np.ptp(np.array([*bodies, *ends]), axis=0).max())

@@ -23,7 +23,10 @@ COMMAND = (sys.executable, "-m", "pysim")
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a scene, as the working directory."""
-    (tmp_path / "stone.toml").write_text(SCENE, "utf-8")
+    body = '[[body]]\nname = "stone"\n'
+    shown = SCENE.replace(body, body + "visual = { sphere = { radius = 0.1 } }\n", 1)
+    assert shown != SCENE
+    (tmp_path / "stone.toml").write_text(shown, "utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -157,3 +157,12 @@ def test_steps_that_adapt_stay_on_their_branch_where_a_lone_row_vanishes(
     cart, pin = run.q.T
     assert np.ptp(pin) > np.pi / 2
     np.testing.assert_allclose(cart, 0.8 * np.cos(pin), rtol=0, atol=1e-9)
+
+
+def test_dimensions_that_hardly_agree_are_warned_of_where_the_start_still_closes(tmp_path):
+    """Nine digits of Bennett's twist: the start closes to 1e-11, and the first steps would open it beyond 1e-10."""
+    text = BENNETT.replace(repr(TURN), f"{TURN:.9f}")
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    told = r"loop 'last' closes to \S+ \[m, rad\] only: 3 of 5 rows are redundant here, .*with more digits"
+    with pytest.warns(pysim.PysimWarning, match=told):
+        pysim.load_scene(tmp_path / "s.toml")
