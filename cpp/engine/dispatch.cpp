@@ -11,9 +11,14 @@
 
 namespace pysim::engine {
 
+// Defined in isa_<name>.cpp; CMake says which are built (PYSIM_ISAS).
+#if defined(PYSIM_ISA_BASELINE)
 extern const Kernels baseline_kernels;
-#if defined(PYSIM_X86)
+#endif
+#if defined(PYSIM_ISA_AVX2)
 extern const Kernels avx2_kernels;
+#endif
+#if defined(PYSIM_ISA_AVX512)
 extern const Kernels avx512_kernels;
 #endif
 
@@ -26,9 +31,13 @@ struct Candidate {
 
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = {
+#if defined(PYSIM_ISA_BASELINE)
       {baseline_kernels, [] { return true; }},
-#if defined(PYSIM_X86)
+#endif
+#if defined(PYSIM_ISA_AVX2)
       {avx2_kernels, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }},
+#endif
+#if defined(PYSIM_ISA_AVX512)
       {avx512_kernels,
        [] {
          return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
