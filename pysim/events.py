@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import call, definition_place, method_place
-from pysim.joints.expression import Scalar
 from pysim.joints.fields import build
 from pysim.joints.plugin_names import PluginNames
-from pysim.joints.program import Program, emit
-from pysim.joints.tape import Tape
+from pysim.tracing.author_code import call, definition_place, method_place
+from pysim.tracing.expression import Scalar
+from pysim.tracing.program import Program, emit
+from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

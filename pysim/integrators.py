@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
 from pysim.errors import JointError, PysimError
-from pysim.joints.author import definition_place
 from pysim.joints.fields import build
 from pysim.joints.plugin_names import PluginNames
+from pysim.tracing.author_code import definition_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,11 +15,11 @@ from pysim.joints.closing import closing_joint, find_closing
 from pysim.joints.fields import build
 from pysim.joints.laws import check_at_load
 from pysim.joints.lower import lower
-from pysim.joints.program import CODE
 from pysim.joints.ranges import limits_of
 from pysim.joints.slopes import force_slopes, motion_slopes
-from pysim.joints.tape import PIECEWISE
 from pysim.joints.trace import trace
+from pysim.tracing.program import CODE
+from pysim.tracing.tape import PIECEWISE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.joints.plugin import Joint
-    from pysim.joints.program import Program
     from pysim.joints.trace import Traced
     from pysim.scene.spec import JointSpec, LoopSpec
+    from pysim.tracing.program import Program
 
 STORED = 6  # Column::stored in cpp/tree/model_view.hpp; 0 to 5 are the unit twists
 _PIECES = {CODE[name] for name in PIECEWISE}  # instructions

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 PYTHON_LAYERS = [
     {"errors", "_source_tree"},
     {"spatial", "inertia"},
+    {"tracing"},
     {"joints", "shapes", "meshes", "integrators", "events"},
     {"scene"},
     {

@@ -13,8 +13,8 @@ from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
 from pysim.joints.registry import find_joint, joint, joint_types
 from pysim.joints.relation import relation
-from pysim.joints.spline import spline
 from pysim.joints.verification import Report, check
+from pysim.tracing.spline import spline
 
 __all__ = [
     "BUILTIN",

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import author_line, call, definition_place, method_place
 from pysim.joints.plugin import Joint
 from pysim.joints.ranges import told
 from pysim.spatial import exp, rotation_from_quaternion
+from pysim.tracing.author_code import author_line, call, definition_place, method_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pysim.joints.expression import Scalar
+from pysim.tracing.expression import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pysim.joints.derivative import Derivative
     from pysim.joints.displacement import Factor
+    from pysim.tracing.derivative import Derivative
 
 
 def chain_twist(factors: Sequence[Factor], derivative: Derivative) -> list[Any]:

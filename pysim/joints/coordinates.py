@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.author import author_line
 from pysim.joints.displacement import Pose
+from pysim.tracing.author_code import author_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

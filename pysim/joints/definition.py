@@ -10,8 +10,8 @@ import typing
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysim.errors import JointError, closest
-from pysim.joints.author import author_line, defined_at
 from pysim.joints.coordinates import Coordinates
+from pysim.tracing.author_code import author_line, defined_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

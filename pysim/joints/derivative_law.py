@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.joints.evaluation import evaluate, rate
 from pysim.joints.laws import FAULT_OF_PYSIM, Fault
 from pysim.joints.motion_numbers import place, rates
 from pysim.joints.slopes import force_slopes, motion_slopes
+from pysim.tracing.evaluation import evaluate, rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

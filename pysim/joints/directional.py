@@ -14,9 +14,9 @@ import numpy as np
 
 from pysim.errors import JointError, PysimError
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.evaluation import evaluate
 from pysim.joints.trace import derivative_towards, trace
 from pysim.spatial.arrays import checked
+from pysim.tracing.evaluation import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.joints.plugin import Joint
-    from pysim.joints.tape import Tape
     from pysim.joints.trace import Traced
+    from pysim.tracing.tape import Tape
 
     Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.joints.expression import Number, record
+from pysim.tracing.expression import Number, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

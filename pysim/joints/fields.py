@@ -6,8 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import told_of
 from pysim.joints.definition import checked, field_type
+from pysim.tracing.author_code import told_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

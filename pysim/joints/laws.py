@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import breaking_line
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.jumps import largest_jump
 from pysim.joints.motion_numbers import CallbackNumbers, TracedNumbers, place
 from pysim.joints.ranges import ANYWHERE, bounds, probes, told
+from pysim.tracing.author_code import breaking_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pysim.joints.author import method_place
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.evaluation import evaluate, rate
 from pysim.spatial import rotation_from_quaternion
+from pysim.tracing.author_code import method_place
+from pysim.tracing.evaluation import evaluate, rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

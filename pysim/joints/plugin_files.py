@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pysim.errors import JointError
-from pysim.joints.author import source_file
 from pysim.joints.closing import find_closing
 from pysim.joints.registry import find_joint
 from pysim.joints.relation import find_relation
+from pysim.tracing.author_code import source_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakSet
 
 from pysim.errors import PysimError, did_you_mean
-from pysim.joints.author import author_line, definition_place, is_same, owner
+from pysim.tracing.author_code import author_line, definition_place, is_same, owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.author import call, method_place
+from pysim.tracing.author_code import call, method_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

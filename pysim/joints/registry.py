@@ -7,13 +7,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, did_you_mean
-from pysim.joints.author import author_line, definition_place, is_same, owner
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.definition import check_complete, spelled
 from pysim.joints.fields import fields_of
 from pysim.joints.plugin import Joint
 from pysim.joints.plugin_names import note_named
+from pysim.tracing.author_code import author_line, definition_place, is_same, owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.author import defined_at, definition_place, is_same, told_of
-from pysim.joints.derivative import Derivative
-from pysim.joints.expression import Scalar
-from pysim.joints.program import Program, emit
-from pysim.joints.tape import Tape
+from pysim.tracing.author_code import defined_at, definition_place, is_same, told_of
+from pysim.tracing.derivative import Derivative
+from pysim.tracing.expression import Scalar
+from pysim.tracing.program import Program, emit
+from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

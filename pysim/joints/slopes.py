@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pysim.joints.derivative import Derivative
-from pysim.joints.program import Program, emit
 from pysim.joints.trace import derivative_along
+from pysim.tracing.derivative import Derivative
+from pysim.tracing.program import Program, emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.joints.tape import Tape
     from pysim.joints.trace import Traced
+    from pysim.tracing.tape import Tape
 
 
 @dataclass(frozen=True)

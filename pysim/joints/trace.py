@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import call, method_place
 from pysim.joints.chain import chain_twist
-from pysim.joints.derivative import Derivative
 from pysim.joints.displacement import Pose
-from pysim.joints.expression import Scalar
 from pysim.joints.plugin import Joint
-from pysim.joints.program import Program, emit
-from pysim.joints.tape import JUMPING, PIECEWISE, Tape
+from pysim.tracing.author_code import call, method_place
+from pysim.tracing.derivative import Derivative
+from pysim.tracing.expression import Scalar
+from pysim.tracing.program import Program, emit
+from pysim.tracing.tape import JUMPING, PIECEWISE, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,7 +19,6 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import JointError
 from pysim.joints import engine_twin
-from pysim.joints.author import call, defined_at
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.derivative_law import derivative_faults
 from pysim.joints.laws import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
@@ -28,6 +27,7 @@ from pysim.joints.motion_numbers import TracedNumbers, place
 from pysim.joints.plugin import Joint
 from pysim.joints.ranges import limits_of, start_of
 from pysim.joints.trace import trace
+from pysim.tracing.author_code import call, defined_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

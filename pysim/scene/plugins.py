@@ -16,10 +16,10 @@ from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS, Event
 from pysim.integrators import Integrator, find_integrator
 from pysim.joints import Joint, find_joint
-from pysim.joints.author import RUN_TEXT, definition_place
 from pysim.joints.closing import find_closing
 from pysim.joints.fields import build, fields_of
 from pysim.joints.plugin_names import is_named
+from pysim.tracing.author_code import RUN_TEXT, definition_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

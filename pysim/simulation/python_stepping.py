@@ -15,10 +15,10 @@ from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
-from pysim.joints.author import breaking_line, method_place, told_of
 from pysim.loops import constrained_aba, project
 from pysim.loops.closing import REQUIRED
 from pysim.spatial import right_jacobian_inverse
+from pysim.tracing.author_code import breaking_line, method_place, told_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

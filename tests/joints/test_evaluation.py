@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from pysim.joints.evaluation import evaluate, rate
-from pysim.joints.expression import Scalar
-from pysim.joints.tape import Tape
+from pysim.tracing.evaluation import evaluate, rate
+from pysim.tracing.expression import Scalar
+from pysim.tracing.tape import Tape
 
 CASES = {
     "sqrt": lambda x: np.sqrt(2 + x),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import author_line
-from pysim.joints.expression import Scalar, where
+from pysim.tracing.author_code import author_line
+from pysim.tracing.expression import Scalar, where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

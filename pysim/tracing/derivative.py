@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pysim.joints.tape import Tape
+    from pysim.tracing.tape import Tape
 
 
 class Derivative:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.author import author_line, author_text
-from pysim.joints.tape import EVALUATE, Tape
+from pysim.tracing.author_code import author_line, author_text
+from pysim.tracing.tape import EVALUATE, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

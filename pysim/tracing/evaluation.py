@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.joints.tape import Node, Tape
+    from pysim.tracing.tape import Node, Tape
 
     Columns = NDArray[Any]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.joints.tape import Tape
+    from pysim.tracing.tape import Tape
 
 # The order of Op in cpp/tree/program.hpp.
 OPS = (
