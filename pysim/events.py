@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.joints.fields import build
-from pysim.joints.plugin_names import PluginNames
+from pysim.plugins.fields import build
+from pysim.plugins.names import PluginNames
 from pysim.tracing.author_code import call, definition_place, method_place
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import Program, emit

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
 from pysim.errors import JointError, PysimError
-from pysim.joints.fields import build
-from pysim.joints.plugin_names import PluginNames
+from pysim.plugins.fields import build
+from pysim.plugins.names import PluginNames
 from pysim.tracing.author_code import definition_place
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from pysim import _engine
 from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
-from pysim.joints.fields import build
 from pysim.joints.plugin_files import check_run_here, plugin_files
 from pysim.motion import moves_in_pieces, runs_as
+from pysim.plugins.fields import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -21,6 +21,7 @@ PYTHON_LAYERS = [
     {"errors", "_source_tree"},
     {"spatial", "inertia"},
     {"tracing"},
+    {"plugins"},
     {"joints", "shapes", "meshes", "integrators", "events"},
     {"scene"},
     {

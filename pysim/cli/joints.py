@@ -13,13 +13,13 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.joints import CallbackJoint, joint_types
 from pysim.joints.closing import LOOPS_ALONE
 from pysim.joints.documentation import documented
-from pysim.joints.fields import build
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.motion import runs_as, traced_motion
+from pysim.plugins.fields import build
+from pysim.plugins.files import run_plugin
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
-from pysim.scene.plugins import run_plugin
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import PysimError
 from pysim.joints import engine_twin, pose, real, rotation
-from pysim.joints.definition import checked
 from pysim.joints.laws import numbers_of
 from pysim.joints.ranges import bounds, limits_of, start_of
+from pysim.plugins.fields import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

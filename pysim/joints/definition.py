@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import sys
-import types
 import typing
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysim.errors import JointError, closest
 from pysim.joints.coordinates import Coordinates
+from pysim.plugins.fields import checked, field_type
 from pysim.tracing.author_code import author_line, defined_at
 
 if TYPE_CHECKING:
@@ -163,72 +162,3 @@ def check_complete(plugin: type[Any], motion: str, base: type[Any]) -> None:
         )
     for field in dataclasses.fields(plugin):
         field_type(plugin, field)
-
-
-def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:
-    """A field's annotation; `from __future__ import annotations` leaves it as text.
-
-    Raises:
-        JointError: the annotation cannot be understood.
-    """
-    if not isinstance(field.type, str):
-        return field.type
-    owner = next(c for c in plugin.__mro__ if field.name in inspect.get_annotations(c))
-    module = sys.modules.get(owner.__module__)
-    try:
-        return eval(field.type, vars(module) if module else {})  # the author's own words
-    except Exception as error:
-        problem = f"the type {field.type!r} of the field {field.name!r} cannot be understood"
-        where = f"{owner.__module__}.{owner.__qualname__}"
-        raise JointError(
-            where, f"{problem}, {error}; use float, int, bool, str or tuples"
-        ) from error
-
-
-def checked(value: Any, wanted: Any, where: str) -> Any:
-    """A value as a field of that type takes it: whole numbers become floats, lists tuples.
-
-    Raises:
-        JointError: it is of another type.
-    """
-    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
-    if origin in (typing.Union, types.UnionType):
-        return _checked_union(value, wanted, where)
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    kind = wanted if origin is None else origin
-    if kind in (tuple, list) and isinstance(value, (tuple, list)):
-        return kind(_checked_elements(value, wanted, inner, where))
-    refused = isinstance(kind, type) and not isinstance(value, kind)
-    if refused or (kind is int and isinstance(value, bool)):
-        raise JointError(where, f"must be {spelled(wanted)}, got {value!r}")
-    return value
-
-
-def _checked_union(value: Any, wanted: Any, where: str) -> Any:
-    for option in typing.get_args(wanted):
-        try:
-            return checked(value, option, where)
-        except JointError:
-            continue
-    raise JointError(where, f"must be {spelled(wanted)}, got {value!r}")
-
-
-def _checked_elements(value: Any, wanted: Any, inner: tuple[Any, ...], where: str) -> list[Any]:
-    if not inner:
-        return [float(x) if type(x) is int else x for x in value]
-    open_ended = len(inner) == 1 or inner[-1] is Ellipsis
-    if not open_ended and len(value) != len(inner):
-        raise JointError(where, f"must have {len(inner)} elements, got {len(value)}")
-    kinds = [inner[0]] * len(value) if open_ended else inner
-    try:
-        return [checked(x, kind, where) for x, kind in zip(value, kinds, strict=True)]
-    except JointError:
-        raise JointError(where, f"must be {spelled(wanted)}, got {value!r}") from None
-
-
-def spelled(wanted: Any) -> str:
-    """A type as its author writes it."""
-    if typing.get_origin(wanted) is None and isinstance(wanted, type):
-        return wanted.__name__
-    return str(wanted).replace("typing.", "")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pysim.errors import JointError, did_you_mean
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.definition import check_complete, spelled
-from pysim.joints.fields import fields_of
+from pysim.joints.definition import check_complete
 from pysim.joints.plugin import Joint
-from pysim.joints.plugin_names import note_named
+from pysim.plugins.fields import fields_of, spelled
+from pysim.plugins.names import declare_kind, note_named
 from pysim.tracing.author_code import author_line, definition_place, is_same, owner
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Plugin = TypeVar("Plugin", bound=type[Joint])
+declare_kind(Joint, "joint")
 _plugins: dict[str, type[Joint]] = {}
 _GROUP_NAMES = {
     "rotation": ("x", "y", "z", "w"),

@@ -17,7 +17,7 @@ from pysim.scene.coordinates import place_of
 from pysim.scene.kept import Kept
 from pysim.scene.overrides import apply_overrides, checked_overrides
 from pysim.scene.plausible import check_numbers
-from pysim.scene.plugins import gather_event_parameters, gather_parameters, load_plugins
+from pysim.scene.plugin_keys import gather_event_parameters, gather_parameters, load_plugins
 from pysim.scene.source import read_source
 from pysim.scene.spec import (
     ActuatorSpec,

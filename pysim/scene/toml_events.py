@@ -11,7 +11,7 @@ from pysim.events import make_event
 from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
 from pysim.scene.coordinates import place_of
-from pysim.scene.plugins import PARAMETERS
+from pysim.scene.plugin_keys import PARAMETERS
 from pysim.scene.spec import EventSpec
 from pysim.scene.tree import WORLD, order_from_world
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints import find_joint
-from pysim.joints.fields import fields_of
 from pysim.joints.ranges import limits_of
+from pysim.plugins.fields import fields_of
 from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.mimic import leading
-from pysim.scene.plugins import PARAMETERS, check_parameters
+from pysim.scene.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.spec import Mimic
 from pysim.scene.urdf_joints import plain_joint
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimError, did_you_mean
 from pysim.integrators import BUILTIN, check_wheels, find_integrator, make
-from pysim.joints.fields import fields_of
+from pysim.plugins.fields import fields_of
 from pysim.scene.keys import ALL_JOINTS
-from pysim.scene.plugins import PARAMETERS
+from pysim.scene.plugin_keys import PARAMETERS
 from pysim.scene.spec import Settings
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy as np
 from pysim.errors import JointError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import closing_joint, closing_types, find_closing
-from pysim.joints.fields import fields_of
 from pysim.joints.ranges import limits_of
 from pysim.joints.relation import arguments_of, find_relation
-from pysim.scene.plugins import PARAMETERS, check_parameters
+from pysim.plugins.fields import fields_of
+from pysim.scene.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
 from pysim.scene.toml_joints import unit_axis
 from pysim.scene.tree import WORLD

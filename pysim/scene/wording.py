@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.keys import ALL_JOINTS, Table
-from pysim.scene.plugins import PARAMETERS, keys_of
+from pysim.scene.plugin_keys import PARAMETERS, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

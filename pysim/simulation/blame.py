@@ -8,9 +8,9 @@ import numpy as np
 
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.fields import build
 from pysim.joints.laws import not_finite, numbers_of
 from pysim.joints.trace import trace
+from pysim.plugins.fields import build
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

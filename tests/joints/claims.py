@@ -9,8 +9,8 @@ import pytest
 
 import pysim
 from pysim.joints import find_joint
-from pysim.joints.fields import build
 from pysim.joints.trace import Traced, trace
+from pysim.plugins.fields import build
 from tests.scene_runs import Array, G, Run, constant
 
 

@@ -13,8 +13,8 @@ import pytest
 import pysim
 from pysim.joints import BUILTIN, CallbackJoint, Joint, joint
 from pysim.joints.definition import SCENE_KEYS
-from pysim.joints.fields import build, fields_of
 from pysim.joints.trace import trace
+from pysim.plugins.fields import build, fields_of
 from pysim.scene import tables
 from tests.joints.one_joint import scene_of
 

@@ -15,9 +15,9 @@ from scipy.spatial.transform import Rotation
 
 import pysim
 from pysim.joints import Pose, find_joint
-from pysim.joints.fields import build
 from pysim.joints.trace import trace
 from pysim.motion import motion_of
+from pysim.plugins.fields import build
 from pysim.tracing.program import OPS
 from tests.scene_runs import load_own_scene
 

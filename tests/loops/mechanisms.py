@@ -10,8 +10,8 @@ import numpy as np
 from pysim.inertia import theta_from_com
 from pysim.joints import find_joint
 from pysim.joints.closing import ENGINE_KIND
-from pysim.joints.fields import build
 from pysim.joints.trace import trace
+from pysim.plugins.fields import build
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
 from tests.oracles.mechanisms import make_joint, random_pose, random_tree
 from tests.oracles.spatial import inverse, pose

@@ -16,6 +16,19 @@ Base = TypeVar("Base")
 
 
 _named: WeakSet[type] = WeakSet()  # what decorators gave a name
+_decorators: dict[type, str] = {}  # by the base class of a kind of plugins, its decorator
+
+
+def declare_kind(base: type, decorator: str) -> None:
+    """Declare a kind of plugins: subclasses of `base`, which `decorator` gives names."""
+    _decorators[base] = decorator
+
+
+def decorator_of(plugin: object) -> str | None:
+    """Return the decorator that names plugins of a class's kind, None for what is no plugin."""
+    if not isinstance(plugin, type):
+        return None
+    return next((name for base, name in _decorators.items() if issubclass(plugin, base)), None)
 
 
 def note_named(plugin: type) -> None:
@@ -34,6 +47,7 @@ class PluginNames(Generic[Base]):
     def __init__(
         self, noun: str, base: type[Base], builtin: Collection[str] = (), called: str = ""
     ) -> None:
+        declare_kind(base, noun)
         self._noun, self._base = noun, base
         self._builtin = builtin
         self._called = called or noun

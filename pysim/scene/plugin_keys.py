@@ -1,37 +1,25 @@
-"""Python files that a scene names, and the keys that their joints add to joint tables.
-
-Code runs only where the caller allows it: a scene from a stranger is data.
-"""
+"""Keys that plugins add to the tables of a scene, and the plugin files that a scene names."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import sys
-import threading
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import JointError, PysimError, SceneError
-from pysim.events import OWN_KEYS, Event
-from pysim.integrators import Integrator, find_integrator
+from pysim.events import OWN_KEYS
+from pysim.integrators import find_integrator
 from pysim.joints import Joint, find_joint
 from pysim.joints.closing import find_closing
-from pysim.joints.fields import build, fields_of
-from pysim.joints.plugin_names import is_named
-from pysim.tracing.author_code import RUN_TEXT, definition_place
+from pysim.plugins.fields import build, fields_of
+from pysim.plugins.files import check_consent, run_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
-    from types import ModuleType
 
     from pysim.scene.source import Source
     from pysim.scene.wording import Problems
 
 PARAMETERS = "parameters"
-_one_at_a_time = threading.RLock()
-_in_force: dict[tuple[str, bytes], Path] = {}  # where the file of a name and text was last run
 
 
 def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
@@ -43,73 +31,14 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
     names = source.values.get("plugins", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return  # the table's types are checked with the others
-    if names and not allow_code:
-        problem = (
-            f"would run the Python code of {', '.join(names)}; read it, then allow it by "
-            "--allow-code, or allow_code=True from Python"
-        )
-        raise SceneError(source.where(("plugins",)), problem)
+    if names:
+        check_consent(names, source.where(("plugins",)), allow_code=allow_code)
     for k, name in enumerate(names):
         file = path.parent / name
         if not file.is_file():
             problem = f"there is no file {str(file)!r}; paths are relative to the scene"
             raise SceneError(source.where(("plugins", k)), problem)
         run_plugin(file, source.where(("plugins", k)))
-
-
-def run_plugin(file: Path, where: str) -> None:
-    """Import a file under a name of its own; one that is already imported and unchanged is left.
-
-    Of a file and its copies in other folders the last that was run is in force; another is run again.
-    """
-    path = file.resolve()
-    with _one_at_a_time:
-        text = path.read_bytes()
-        if _in_force.get((path.name, text)) == path:
-            return
-        for known in [known for known, at in _in_force.items() if at == path]:
-            del _in_force[known]
-        _import(path, text, where)
-        _in_force[path.name, text] = path
-
-
-def _import(path: Path, text: bytes, where: str) -> None:
-    """Run a plugin's file as a module; nothing of it stays where it does not run to its end."""
-    place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    name = f"pysim_plugin_{path.stem}_{place}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise SceneError(where, f"{str(path)!r} is no Python file; its name must end with .py")
-    module = importlib.util.module_from_spec(spec)
-    setattr(module, RUN_TEXT, text)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-        _check_named(module)
-    except BaseException as error:
-        sys.modules.pop(name)
-        if isinstance(error, PysimError) or not isinstance(error, Exception):
-            raise
-        lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-        line = lines[-1].lineno if lines else getattr(error, "lineno", 1)
-        problem = f"{type(error).__name__}: {error}; mend the plugin {where} names"
-        raise SceneError(f"{path}:{line}", problem) from error
-
-
-def _check_named(module: ModuleType) -> None:
-    """Refuse a file whose joints, integrators and events no decorator names: no scene could use them."""
-    decorators = {Joint: "joint", Integrator: "integrator", Event: "event"}
-    own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
-    kinds = {
-        plugin: noun
-        for plugin in own
-        for base, noun in decorators.items()
-        if isinstance(plugin, type) and issubclass(plugin, base)
-    }
-    if kinds and not any(map(is_named, kinds)):
-        plugin, noun = next(iter(kinds.items()))
-        problem = f'has no name for scenes; write @{noun}("name") above the class'
-        raise SceneError(definition_place(plugin), problem)
 
 
 def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection[str]]) -> None:

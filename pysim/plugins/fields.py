@@ -1,0 +1,124 @@
+"""The annotated fields of a plugin, which are keys of its scene table."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import types
+import typing
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.tracing.author_code import told_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Plugin = TypeVar("Plugin")
+
+
+def fields_of(plugin: type[Any]) -> dict[str, dataclasses.Field[Any]]:
+    """The scene keys of a plugin."""
+    return {field.name: field for field in dataclasses.fields(plugin)}
+
+
+def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
+    """Make a plugin from scene keys.
+
+    Raises:
+        JointError: a key is missing, unknown or of the wrong type.
+    """
+    fields = fields_of(plugin)
+    values = {}
+    for name, value in keys.items():
+        if name not in fields:
+            hint = did_you_mean(name, fields)
+            raise JointError(where, f"unknown key {name!r} of {plugin.__qualname__}{hint}")
+        values[name] = checked(value, field_type(plugin, fields[name]), f"{where}.{name}")
+    missing = [
+        name
+        for name, field in fields.items()
+        if name not in values
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        what = "the key" if len(missing) == 1 else "the keys"
+        problem = f"{plugin.__qualname__} needs {what} {', '.join(missing)}"
+        raise JointError(where, f"{problem}; write {', '.join(f'{name} = …' for name in missing)}")
+    try:
+        return plugin(**values)
+    except PysimError:
+        raise
+    except Exception as error:
+        raise told_of(error, plugin.__init__, plugin.__qualname__) from error
+
+
+def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:
+    """A field's annotation; `from __future__ import annotations` leaves it as text.
+
+    Raises:
+        JointError: the annotation cannot be understood.
+    """
+    if not isinstance(field.type, str):
+        return field.type
+    owner = next(c for c in plugin.__mro__ if field.name in inspect.get_annotations(c))
+    module = sys.modules.get(owner.__module__)
+    try:
+        return eval(field.type, vars(module) if module else {})  # the author's own words
+    except Exception as error:
+        problem = f"the type {field.type!r} of the field {field.name!r} cannot be understood"
+        where = f"{owner.__module__}.{owner.__qualname__}"
+        raise JointError(
+            where, f"{problem}, {error}; use float, int, bool, str or tuples"
+        ) from error
+
+
+def checked(value: Any, wanted: Any, where: str) -> Any:
+    """A value as a field of that type takes it: whole numbers become floats, lists tuples.
+
+    Raises:
+        JointError: it is of another type.
+    """
+    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin in (typing.Union, types.UnionType):
+        return _checked_union(value, wanted, where)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    kind = wanted if origin is None else origin
+    if kind in (tuple, list) and isinstance(value, (tuple, list)):
+        return kind(_checked_elements(value, wanted, inner, where))
+    refused = isinstance(kind, type) and not isinstance(value, kind)
+    if refused or (kind is int and isinstance(value, bool)):
+        raise JointError(where, f"must be {spelled(wanted)}, got {value!r}")
+    return value
+
+
+def _checked_union(value: Any, wanted: Any, where: str) -> Any:
+    for option in typing.get_args(wanted):
+        try:
+            return checked(value, option, where)
+        except JointError:
+            continue
+    raise JointError(where, f"must be {spelled(wanted)}, got {value!r}")
+
+
+def _checked_elements(value: Any, wanted: Any, inner: tuple[Any, ...], where: str) -> list[Any]:
+    if not inner:
+        return [float(x) if type(x) is int else x for x in value]
+    open_ended = len(inner) == 1 or inner[-1] is Ellipsis
+    if not open_ended and len(value) != len(inner):
+        raise JointError(where, f"must have {len(inner)} elements, got {len(value)}")
+    kinds = [inner[0]] * len(value) if open_ended else inner
+    try:
+        return [checked(x, kind, where) for x, kind in zip(value, kinds, strict=True)]
+    except JointError:
+        raise JointError(where, f"must be {spelled(wanted)}, got {value!r}") from None
+
+
+def spelled(wanted: Any) -> str:
+    """A type as its author writes it."""
+    if typing.get_origin(wanted) is None and isinstance(wanted, type):
+        return wanted.__name__
+    return str(wanted).replace("typing.", "")

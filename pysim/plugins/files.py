@@ -1,0 +1,88 @@
+"""Python files that a scene names as its plugins.
+
+Code runs only where the caller allows it: a scene from a stranger is data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import threading
+import traceback
+from typing import TYPE_CHECKING
+
+from pysim.errors import PysimError, SceneError
+from pysim.plugins.names import decorator_of, is_named
+from pysim.tracing.author_code import RUN_TEXT, definition_place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+_one_at_a_time = threading.RLock()
+_in_force: dict[tuple[str, bytes], Path] = {}  # where the file of a name and text was last run
+
+
+def check_consent(names: Sequence[str], where: str, *, allow_code: bool) -> None:
+    """Refuse to run a scene's files of plugins where the caller has not allowed it.
+
+    Raises:
+        SceneError: code is not allowed.
+    """
+    if not allow_code:
+        problem = (
+            f"would run the Python code of {', '.join(names)}; read it, then allow it by "
+            "--allow-code, or allow_code=True from Python"
+        )
+        raise SceneError(where, problem)
+
+
+def run_plugin(file: Path, where: str) -> None:
+    """Import a file under a name of its own; one that is already imported and unchanged is left.
+
+    Of a file and its copies in other folders the last that was run is in force; another is run again.
+    """
+    path = file.resolve()
+    with _one_at_a_time:
+        text = path.read_bytes()
+        if _in_force.get((path.name, text)) == path:
+            return
+        for known in [known for known, at in _in_force.items() if at == path]:
+            del _in_force[known]
+        _import(path, text, where)
+        _in_force[path.name, text] = path
+
+
+def _import(path: Path, text: bytes, where: str) -> None:
+    """Run a plugin's file as a module; nothing of it stays where it does not run to its end."""
+    place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"pysim_plugin_{path.stem}_{place}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise SceneError(where, f"{str(path)!r} is no Python file; its name must end with .py")
+    module = importlib.util.module_from_spec(spec)
+    setattr(module, RUN_TEXT, text)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+        _check_named(module)
+    except BaseException as error:
+        sys.modules.pop(name)
+        if isinstance(error, PysimError) or not isinstance(error, Exception):
+            raise
+        lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        line = lines[-1].lineno if lines else getattr(error, "lineno", 1)
+        problem = f"{type(error).__name__}: {error}; mend the plugin {where} names"
+        raise SceneError(f"{path}:{line}", problem) from error
+
+
+def _check_named(module: ModuleType) -> None:
+    """Refuse a file whose plugins no decorator names: no scene could use them."""
+    own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
+    kinds = {plugin: noun for plugin in own if (noun := decorator_of(plugin)) is not None}
+    if kinds and not any(map(is_named, kinds)):
+        plugin, noun = next(iter(kinds.items()))
+        problem = f'has no name for scenes; write @{noun}("name") above the class'
+        raise SceneError(definition_place(plugin), problem)
