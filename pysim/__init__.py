@@ -88,10 +88,10 @@ if TYPE_CHECKING:
         twist_derivatives,
         weighed_mesh,
     )
-    from pysim.compile import Scene, load_model
-    from pysim.model import Model, State
-    from pysim.rollouts import rollout
+    from pysim.mechanism.model import Model, State
     from pysim.simulation import load_scene, load_scenes, simulate
+    from pysim.simulation.loading import Scene, load_model
+    from pysim.simulation.rollouts import rollout
     from pysim.trajectory import Trajectory, load_trajectory
 
 __version__ = "0.1.0"
@@ -213,13 +213,13 @@ _ALGORITHMS = (
 )
 _HOME = {
     **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),
-    "Model": "pysim.model",
-    "State": "pysim.model",
-    "Scene": "pysim.compile",
-    "load_model": "pysim.compile",
+    "Model": "pysim.mechanism.model",
+    "State": "pysim.mechanism.model",
+    "Scene": "pysim.simulation.loading",
+    "load_model": "pysim.simulation.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",
-    "rollout": "pysim.rollouts",
+    "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pysim
-from pysim.compile import Scene
+from pysim.simulation.loading import Scene
 from pysim.trajectory import Trajectory
 
 Array = NDArray[np.float64]

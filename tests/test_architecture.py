@@ -24,24 +24,15 @@ PYTHON_LAYERS = [
     {"plugins"},
     {"joints", "shapes", "meshes", "integrators", "events"},
     {"scene"},
-    {
-        "actuation",
-        "motion",
-        "ties",
-        "builder",
-        "compile",
-        "watch",
-        "model",
-        "algorithms",
-        "loops",
-        "rollouts",
-        "stability",
-    },
+    {"mechanism"},
+    {"algorithms"},
+    {"loops"},
     {"trajectory"},
     {"simulation"},
     {"identify"},
     {"render"},
     {"cli"},
+    {"compile"},  # deprecated aliases
 ]
 CPP_LAYERS = [
     {"simd"},

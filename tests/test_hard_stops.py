@@ -13,10 +13,10 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.compile import compile_model
 from pysim.inertia import theta_from_com
 from pysim.integrators import BUILTIN
-from pysim.stability import BOUNCE, BOUNCE_ERROR, bounce_bound, stable_step, stop_modes
+from pysim.simulation.loading import compile_model
+from pysim.simulation.stability import BOUNCE, BOUNCE_ERROR, bounce_bound, stable_step, stop_modes
 from tests.oracles.mechanisms import one_body
 from tests.test_stability import scene_file, slider
 

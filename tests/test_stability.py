@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import stability
 from pysim.cli import main
 from pysim.errors import SimulationError
-from pysim.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
+from pysim.simulation import stability
+from pysim.simulation.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
 
 SCENES = Path(__file__).parents[1] / "scenes"
 SLIDERS = """

@@ -15,7 +15,7 @@ from pysim import _engine
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from pysim.spatial.arrays import checked, leading, map_rows
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

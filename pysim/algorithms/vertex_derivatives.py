@@ -23,7 +23,7 @@ from pysim.spatial.arrays import checked, checked_out
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

@@ -23,8 +23,8 @@ from pysim.shapes import Weighing, primitive_theta
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim.mechanism.model import Model
     from pysim.meshes import MeshSolid
-    from pysim.model import Model
     from pysim.shapes import Geometry
 
     Array = NDArray[np.float64]

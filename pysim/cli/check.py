@@ -10,19 +10,19 @@ from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
 from pysim.cli.starts import mobility_at_start, warn_of_start
 from pysim.cli.steps import say_step, warn_of_step
-from pysim.compile import start_state
 from pysim.errors import PysimError
 from pysim.joints import find_joint
+from pysim.mechanism.compile import start_state
 from pysim.simulation import load_scene
-from pysim.stability import step_bounds
+from pysim.simulation.stability import step_bounds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysim.compile import Scene
     from pysim.loops import Mobility
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
     from pysim.scene.spec import JointSpec
+    from pysim.simulation.loading import Scene
 
 FRAMES_SHOWN = 12
 CHANGED = 1e-9  # [m, rad, per second] of a start, to be told
@@ -50,7 +50,7 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
     else:
-        from pysim.compile import load_model  # noqa: PLC0415, a scene needs it not
+        from pysim.simulation.loading import load_model  # noqa: PLC0415, a scene needs it not
 
         model = load_model(path)
         say(f"{path}: {model.name}", style="bold")

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.cli.messages import complain, say, say_columns
-from pysim.compile import load_model
 from pysim.errors import IdentificationError
 from pysim.identify import identify, read_run, read_samples, write_found
 from pysim.inertia import center_of_mass
 from pysim.simulation import load_scene
+from pysim.simulation.loading import load_model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pysim.identify import Identification, Samples
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
 BASE_SHOWN = 12
 PAYLOAD = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]")

@@ -15,7 +15,7 @@ from pysim.joints.closing import LOOPS_ALONE
 from pysim.joints.documentation import documented
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
-from pysim.motion import runs_as, traced_motion
+from pysim.mechanism.joint_description import runs_as, traced_motion
 from pysim.plugins.fields import build
 from pysim.plugins.files import run_plugin
 from pysim.render.output import check_picture

@@ -15,8 +15,8 @@ from pysim.simulation.python_stepping import ModelSystem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pysim.compile import Scene
     from pysim.loops import Mobility
+    from pysim.simulation.loading import Scene
 
 _DIGITS = (
     5e-10  # least inertia that rows feel, relative to the largest; below, the engine's pivots fade

@@ -8,11 +8,11 @@ import numpy as np
 
 from pysim.cli.messages import complain, say
 from pysim.integrators import find_integrator
-from pysim.stability import GROWTH, MOST_MOTIONS, bounce_bound, step_bounds
+from pysim.simulation.stability import GROWTH, MOST_MOTIONS, bounce_bound, step_bounds
 
 if TYPE_CHECKING:
-    from pysim.compile import Scene
-    from pysim.stability import Mode, StepBounds
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.stability import Mode, StepBounds
 
 
 def say_step(scene: Scene, bounds: StepBounds) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from pysim.cli.messages import say
 
 if TYPE_CHECKING:
-    from pysim.compile import Scene
     from pysim.simulation import RunSummary
+    from pysim.simulation.loading import Scene
     from pysim.simulation.summary import EventSummary, LoopSummary
 
 

@@ -16,7 +16,7 @@ from pysim.inertia import is_physical, move_theta
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
     from pysim.scene.spec import BodySpec, ModelSpec
 
     Array = NDArray[np.float64]

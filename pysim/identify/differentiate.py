@@ -18,7 +18,7 @@ from pysim.errors import IdentificationError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

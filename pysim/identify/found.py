@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.compile import compile_model
+from pysim.simulation.loading import compile_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.identify.unknowns import Unknowns
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
     from pysim.scene.spec import JointSpec
 
     Array = NDArray[np.float64]

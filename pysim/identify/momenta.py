@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pysim.identify.samples import Samples
     from pysim.identify.unknowns import Unknowns
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

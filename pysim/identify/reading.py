@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.actuation import actuator_forces
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.samples import Samples, make_samples
+from pysim.mechanism.actuation import actuator_forces
 from pysim.trajectory import load_trajectory
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
 

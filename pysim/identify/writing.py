@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
 
 def write_found(

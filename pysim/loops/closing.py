@@ -21,7 +21,7 @@ from pysim.loops.constraints import DEPENDENT, Constraints, constraints
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

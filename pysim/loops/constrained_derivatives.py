@@ -21,7 +21,7 @@ from pysim.errors import PysimError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
     Three = tuple[Array, Array, Array]

@@ -15,7 +15,7 @@ import numpy as np
 from pysim.algorithms import forward_kinematics
 from pysim.errors import ModelError
 from pysim.loops.constraints import constraints
-from pysim.motion import moves_in_pieces
+from pysim.mechanism.joint_description import moves_in_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.loops.constraints import Constraints
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
     from pysim.scene.spec import LoopSpec
 
     Array = NDArray[np.float64]

@@ -21,14 +21,14 @@ from pysim.algorithms import crba
 from pysim.loops.closing import Closing
 from pysim.loops.constraints import constraints
 from pysim.loops.ways import followed, neighbours
-from pysim.ties import rows_of
+from pysim.mechanism.constraint_compiler import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

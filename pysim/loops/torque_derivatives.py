@@ -24,8 +24,8 @@ from pysim.algorithms import differential_dynamics, forward_kinematics, rnea
 from pysim.errors import PysimError
 from pysim.loops.closure_change import Change, Motion, couplings_of, loops_of
 from pysim.loops.constraints import DEPENDENT, constraints
+from pysim.mechanism.constraint_compiler import rows_of
 from pysim.spatial import Ad, inverse
-from pysim.ties import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.loops.actuation import ActuationMap
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

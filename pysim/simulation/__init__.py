@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from pysim.simulation.loading import (
+    Scene,
+    compile_model,
+    compile_scene,
+    load_model,
+    load_scene,
+)
 from pysim.simulation.marching import steps_between
-from pysim.simulation.run import Progress, Update, load_scene, output_times, simulate
+from pysim.simulation.run import Progress, Update, output_times, simulate
 from pysim.simulation.scenes import load_scenes
 from pysim.simulation.summary import RunSummary, conserves_energy, summarize
 
 __all__ = [
     "Progress",
     "RunSummary",
+    "Scene",
     "Update",
+    "compile_model",
+    "compile_scene",
     "conserves_energy",
+    "load_model",
     "load_scene",
     "load_scenes",
     "output_times",

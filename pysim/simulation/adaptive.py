@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SimulationError
-from pysim.model import State
+from pysim.mechanism.model import State
 from pysim.simulation.blame import fastest, plugin_fault
 from pysim.simulation.crawl import Crawl
 from pysim.simulation.stretch import Passed, Stretch
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from pysim.plugins.fields import build
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from pysim.errors import PysimError, SimulationError
 from pysim.simulation.python_stepping import ModelSystem
-from pysim.stability import exactly_linearised, modes_of, stable_step
+from pysim.simulation.stability import exactly_linearised, modes_of, stable_step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
-    from pysim.model import State
+    from pysim.mechanism.model import State
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
 

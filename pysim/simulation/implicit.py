@@ -14,8 +14,8 @@ from pysim.simulation.blame import fastest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
-    from pysim.model import State
+    from pysim.mechanism.model import State
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pysim import _engine
-from pysim.actuation import actuator_forces
 from pysim.algorithms import aba
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator, make
 from pysim.loops import constraints, mobility
-from pysim.model import State
+from pysim.mechanism.actuation import actuator_forces
+from pysim.mechanism.model import State
 from pysim.simulation.blame import ASTRAY, plugin_fault
 from pysim.simulation.implicit import unsolved
 from pysim.simulation.python_stepping import (
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
     from pysim.simulation.implicit import SchemeMemory
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
     # q, v and loop_q where the legs end; legs made; good steps of the last

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.actuation import actuator_forces
 from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
 from pysim.loops import constrained_aba, project
 from pysim.loops.closing import REQUIRED
+from pysim.mechanism.actuation import actuator_forces
 from pysim.spatial import right_jacobian_inverse
 from pysim.tracing.author_code import breaking_line, method_place, told_of
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pysim import _engine
     from pysim.integrators import System
-    from pysim.model import Model, State
+    from pysim.mechanism.model import Model, State
 
     Array = NDArray[np.float64]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from pysim import __version__
-from pysim.actuation import actuator_forces
 from pysim.algorithms import (
     aba,
     elastic_energy,
@@ -23,6 +22,7 @@ from pysim.algorithms import (
 )
 from pysim.errors import PysimError, SimulationError
 from pysim.loops.constraints import constrained_motion
+from pysim.mechanism.actuation import actuator_forces
 from pysim.simulation.blame import plugin_fault
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter, header_visuals
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
+    from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]

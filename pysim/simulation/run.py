@@ -13,21 +13,21 @@ import math
 import time
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pysim.compile import Scene, compile_scene
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive import fly
 from pysim.simulation.implicit import SchemeMemory
 from pysim.simulation.interrupt import interrupts_held_back
+from pysim.simulation.loading import Scene
 from pysim.simulation.marching import march
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -61,20 +61,6 @@ class Progress(Protocol):
     """Called about ten times a second while a run lasts, and once at its end."""
 
     def __call__(self, update: Update, /) -> None: ...
-
-
-def load_scene(
-    path: str | PathLike[str],
-    overrides: Mapping[str, Any] | None = None,
-    allow_code: bool = False,
-) -> Scene:
-    """Read a scene file and compile it; `overrides` maps dotted keys to values.
-
-    A scene that names Python code is refused unless `allow_code`.
-    """
-    from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
-
-    return compile_scene(read_scene(path, overrides, allow_code))
 
 
 def simulate(

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.compile import compile_scene
 from pysim.errors import PysimError, SceneError
-from pysim.motion import Known
+from pysim.mechanism.joint_description import Known
 from pysim.scene.overrides import checked_overrides
+from pysim.simulation.loading import compile_scene
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from pysim.compile import Scene
+    from pysim.simulation.loading import Scene
 
 
 def load_scenes(

@@ -14,7 +14,7 @@ from pysim.trajectory.interpolation import pose_matrices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
+    from pysim.simulation.loading import Scene
     from pysim.simulation.run import Update
     from pysim.trajectory import Trajectory
 

@@ -20,9 +20,9 @@ import numpy as np
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_scene
 from pysim.inertia import Inertia, theta_to_packed
 from pysim.scene import read_scene
+from pysim.simulation.loading import compile_scene
 from tests.benchmarks.chains import chain_urdf
 from tests.benchmarks.peers import no_forces
 from tests.benchmarks.report import row, say
@@ -32,7 +32,7 @@ from tests.oracles.variations import Variation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pysim.compile import Scene
+    from pysim.simulation.loading import Scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
 STEP = 1e-3  # [s]

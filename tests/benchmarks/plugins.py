@@ -164,7 +164,7 @@ def check_same(models: dict[str, pysim.Model], q: Array) -> None:
 
 def operations() -> str:
     """What the knee costs: the operations of its program."""
-    from pysim.motion import motion_of
+    from pysim.mechanism.joint_description import motion_of
     from pysim.tracing.program import OPS
 
     joint_spec = next(j for j in arm(["knee"]).joints if j.type == "knee")

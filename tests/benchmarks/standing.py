@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 import pysim
-from pysim.compile import compile_model
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.scene.spec import LoopSpec
+from pysim.simulation.loading import compile_model
 from tests.benchmarks.peers import Pair
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysim.compile import compile_model
+from pysim.simulation.loading import compile_model
 from tests.dynamics.random_states import KINDS
 from tests.joints.chains import plugin_chain
 from tests.oracles import tree as oracle

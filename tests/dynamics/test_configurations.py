@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pysim.compile import compile_model
 from pysim.joints import Joint, Pose, real, rotation
 from pysim.joints import joint as registered
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.joints.test_traced import plugin_joint
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta, random_tree

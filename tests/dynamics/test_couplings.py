@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.scene.spec import BodySpec, Mimic, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_pose, random_theta
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
+from pysim.simulation.loading import compile_model
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
 from tests.oracles import tree as oracle
 from tests.oracles.differences import derivatives

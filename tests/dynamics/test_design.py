@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.inertia import mesh_inertia, moved_derivative
+from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
 from tests.dynamics.every import TETRAHEDRON, tetrahedron
 from tests.dynamics.random_states import KINDS

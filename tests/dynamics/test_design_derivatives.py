@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.joints import Joint, Pose, joint, real
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.differences import along

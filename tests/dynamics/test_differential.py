@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
+from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
 from tests.dynamics.test_design_derivatives import displaced, placed, state
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.scene.spec import Mimic, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import MOVING, random_tree
 from tests.oracles.tree import SIZES, Tree
 

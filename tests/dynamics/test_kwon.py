@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.dynamics.test_design_derivatives import moved_parameters
 from tests.oracles import kwon
 from tests.oracles.differences import along

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.scene.spec import BodySpec
+from pysim.simulation.loading import compile_model
 from tests.dynamics.random_states import close, states
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import make_joint, random_theta

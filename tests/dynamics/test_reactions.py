@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
+from pysim.simulation.loading import compile_model
 from tests.dynamics.random_states import close, states
 from tests.joints.chains import plugin_chain
 from tests.oracles import tree as oracle

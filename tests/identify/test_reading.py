@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify import differentiated, make_samples, read_run, read_samples
 from pysim.scene.spec import ModelSpec
 from pysim.scene.stops import with_stops
+from pysim.simulation.loading import compile_model
 
 ARM = """
 [[body]]

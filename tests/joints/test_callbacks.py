@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.joints import CallbackJoint, joint, real, rotation
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from pysim.simulation.python_stepping import ModelSystem, advance, builtin_in_python
 from pysim.spatial import rotation_from_quaternion
 from tests.joints.test_traced import plugin_joint

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 import pysim
 from pysim.joints import Pose, find_joint
 from pysim.joints.trace import trace
-from pysim.motion import motion_of
+from pysim.mechanism.joint_description import motion_of
 from pysim.plugins.fields import build
 from pysim.tracing.program import OPS
 from tests.scene_runs import load_own_scene

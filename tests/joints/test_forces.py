@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.joints import Joint, Pose, joint, real, spline
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.differences import derivatives
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta

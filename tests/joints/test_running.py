@@ -16,10 +16,10 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.cli import main
-from pysim.compile import compile_model
 from pysim.joints import CallbackJoint, Joint, Pose, joint, real
 from pysim.scene import read_scene
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.joints.one_joint import scene_of
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta

@@ -13,12 +13,12 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model
 from pysim.joints import Joint, Pose, real, rotation
 from pysim.joints.coordinates import NamedNumbers
 from pysim.joints.lower import lower
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.joints import plugins
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_pose, random_theta, random_tree
 

@@ -7,7 +7,6 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model, start_state
 from pysim.loops import (
     constrained_aba,
     constraint_forces,
@@ -17,6 +16,8 @@ from pysim.loops import (
     loop_wrenches,
     project,
 )
+from pysim.mechanism.compile import start_state
+from pysim.simulation.loading import compile_model
 from pysim.simulation.python_stepping import IN_PYTHON, ModelSystem, advance
 from tests.loops.mechanisms import closed_tree, four_bar, many_four_bars
 

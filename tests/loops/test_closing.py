@@ -14,9 +14,10 @@ from scipy.optimize import minimize
 
 import pysim
 from pysim.algorithms import crba
-from pysim.compile import compile_model, start_state
 from pysim.errors import ModelError
 from pysim.loops import assemble, constraint_residual
+from pysim.mechanism.compile import start_state
+from pysim.simulation.loading import compile_model
 from tests.loops.mechanisms import four_bar
 
 SCENES = Path(__file__).parents[2] / "scenes"

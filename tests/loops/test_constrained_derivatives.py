@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model, start_state
 from pysim.errors import PysimError
 from pysim.loops import (
     allowed_motions,
@@ -25,6 +24,8 @@ from pysim.loops import (
     constraint_jacobian,
     project,
 )
+from pysim.mechanism.compile import start_state
+from pysim.simulation.loading import compile_model
 from tests.dynamics.random_states import close
 from tests.joints.chains import plugin_chain
 from tests.loops.mechanisms import closed as close_tree

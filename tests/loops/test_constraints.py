@@ -9,7 +9,6 @@ import pytest
 
 from pysim import _engine
 from pysim.algorithms import kinetic_energy, potential_energy
-from pysim.compile import compile_model, start_state
 from pysim.loops import (
     constrained_aba,
     constraint_forces,
@@ -17,6 +16,8 @@ from pysim.loops import (
     constraints,
     project,
 )
+from pysim.mechanism.compile import start_state
+from pysim.simulation.loading import compile_model
 from tests.joints import plugins  # noqa: F401, registers its joints
 from tests.loops.mechanisms import closed_tree, four_bar
 from tests.oracles.loops import Loops

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pysim.compile import compile_model
 from pysim.loops import actuation_map
 from pysim.scene.spec import LoopSpec
+from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
 from tests.dynamics.test_kwon import Mechanism
 from tests.oracles.differences import along

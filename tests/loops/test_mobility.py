@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from pysim.cli.check import check_scene
-from pysim.compile import compile_model
 from pysim.loops import Mobility, mobility
 from pysim.scene.spec import LoopSpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.loops.mechanisms import bar, many_four_bars, shifted
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.loops import (
     constrained_aba,
     constrained_aba_derivatives,
@@ -20,6 +19,7 @@ from pysim.loops import (
     project,
 )
 from pysim.scene.spec import ModelSpec, SpringSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.loops import Loops
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.tree import Tree

@@ -15,10 +15,11 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model, start_state
 from pysim.inertia import theta_from_com
 from pysim.loops import assemble, constraint_residual, loop_wrenches, project
+from pysim.mechanism.compile import start_state
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.loops.mechanisms import four_bar, many_four_bars, shifted
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose, quaternion_rotation

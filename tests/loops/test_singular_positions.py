@@ -14,9 +14,10 @@ from scipy.integrate import solve_ivp
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model, start_state
 from pysim.loops import constrained_aba, project
+from pysim.mechanism.compile import start_state
 from pysim.simulation import Update
+from pysim.simulation.loading import compile_model
 from tests.loops.mechanisms import four_bar, many_four_bars
 
 SCENES = Path(__file__).parents[2] / "scenes"

@@ -12,12 +12,12 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model
 from pysim.errors import JointError, ModelError
 from pysim.joints import relation
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.loops import assemble, constrained_aba, constraints, mobility, project
 from pysim.scene.spec import BodySpec, CouplingSpec, LoopSpec, ModelSpec, SpringSpec
+from pysim.simulation.loading import compile_model
 from tests.joints import plugins  # noqa: F401, registers the twins
 from tests.loops.mechanisms import closed, closed_tree
 from tests.oracles.mechanisms import make_joint, random_tree

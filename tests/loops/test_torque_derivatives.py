@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model, start_state
 from pysim.errors import PysimError
 from pysim.joints import relation
 from pysim.joints.relation import relation_derivatives
 from pysim.loops import actuation_map, assemble, constraints
+from pysim.mechanism.compile import start_state
 from pysim.scene.spec import CouplingSpec, LoopSpec
+from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
 from tests.dynamics.test_design_derivatives import displaced, placed
 from tests.joints.chains import plugin_chain

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model
 from pysim.inertia import theta_from_com
 from pysim.loops import actuation_map, constraints, mobility, project
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose, quaternion_rotation, rotation
 

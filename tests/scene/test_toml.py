@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysim.compile import compile_scene
 from pysim.errors import PysimWarning, SceneError
 from pysim.inertia import center_of_mass, central_inertia, theta_from_com
 from pysim.scene import read_model, read_scene
 from pysim.scene.poses import from_axis_angle, from_rpy, rotation
 from pysim.scene.spec import RenderSpec, SceneSpec, Settings
 from pysim.shapes import Shape, primitive_theta
+from pysim.simulation.loading import compile_scene
 
 PENDULUM = """\
 name = "driven pendulum"

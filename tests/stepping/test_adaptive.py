@@ -12,8 +12,8 @@ from scipy.integrate import RK45
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model
 from pysim.inertia import theta_from_com
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import one_body
 from tests.stepping.test_closed_forms import (
     CLOSED,

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from pysim import _engine
-from pysim.compile import compile_model
 from pysim.inertia import theta_from_com
 from pysim.integrators import BUILTIN
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import make_joint, one_body
 from tests.robots import REFERENCE
 

@@ -12,7 +12,7 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning, SimulationError
-from pysim.model import State
+from pysim.mechanism.model import State
 from pysim.simulation.crawl import PATIENCE, Crawl, stiffness
 from tests.scene_runs import SCENES
 

@@ -14,13 +14,13 @@ import pysim
 from pysim import _engine
 from pysim.algorithms import kinetic_energy, potential_energy
 from pysim.cli import main
-from pysim.compile import compile_model
 from pysim.errors import PysimError, PysimWarning, SceneError
 from pysim.events import Event, event, trace_event
 from pysim.inertia import theta_from_com
 from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
-from pysim.motion import words
+from pysim.mechanism.joint_description import words
+from pysim.simulation.loading import compile_model
 from pysim.trajectory import TrajectoryWriter
 from tests.oracles.mechanisms import one_body
 from tests.scene_runs import SCENES

@@ -13,9 +13,9 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import GRAVITY, make_joint, one_body, random_theta
 from tests.oracles.spatial import skew
 from tests.stepping.test_closed_forms import NO_GRAVITY, rest_drive

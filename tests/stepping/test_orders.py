@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from pysim import _engine
-from pysim.compile import compile_model
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import GRAVITY, make_joint, one_body, random_pose, random_theta
 from tests.stepping.test_adaptive import fly
 from tests.stepping.test_closed_forms import NO_GRAVITY, rest_drive

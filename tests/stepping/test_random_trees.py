@@ -13,7 +13,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model
+from pysim.simulation.loading import compile_model
 from tests.dynamics.random_states import KINDS
 from tests.oracles import springs, stepping
 from tests.oracles import tree as oracle

@@ -15,7 +15,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model
+from pysim.simulation.loading import compile_model
 from tests.robots import REFERENCE, load_robot, reference_order
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model, compile_scene
 from pysim.errors import PysimWarning
 from pysim.integrators import BUILTIN
 from pysim.loops import project
 from pysim.scene import read_scene
 from pysim.scene.spec import SpringSpec
+from pysim.simulation.loading import compile_model, compile_scene
 from tests.loops.mechanisms import many_four_bars
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.tree import Tree

@@ -13,8 +13,8 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.compile import compile_model
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.simulation.loading import compile_model
 from tests.oracles.mechanisms import make_joint, random_pose, random_theta
 from tests.oracles.variational import DiscreteTree
 from tests.stepping.test_closed_forms import PROBLEMS, pendulums, rest_drive

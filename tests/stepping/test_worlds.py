@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.compile import compile_model, compile_scene
 from pysim.errors import ModelError
 from pysim.integrators import BUILTIN
 from pysim.joints import Joint, Pose, joint, real, spline
 from pysim.loops import assemble
 from pysim.scene import read_scene
 from pysim.scene.spec import CouplingSpec, LoopSpec, Mimic, SpringSpec
+from pysim.simulation.loading import compile_model, compile_scene
 from tests.loops.mechanisms import closed_tree
 from tests.oracles.mechanisms import one_body, random_theta, random_tree, shaken
 from tests.oracles.variations import Variation

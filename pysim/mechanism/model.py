@@ -16,7 +16,7 @@ from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
 from pysim.joints.plugin_files import check_run_here, plugin_files
-from pysim.motion import moves_in_pieces, runs_as
+from pysim.mechanism.joint_description import moves_in_pieces, runs_as
 from pysim.plugins.fields import build
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class State:
 class Model(_engine.Model):
     """A mechanism, frozen. Body k moves with joint k; a parent comes before its children.
 
-    Build one with `pysim.load_model` or `pysim.compile.compile_model`. The `with_` methods return changed copies.
+    Build one with `pysim.load_model` or `pysim.simulation.compile_model`. The `with_` methods return changed copies.
     """
 
     def __init__(

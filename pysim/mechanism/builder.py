@@ -10,10 +10,10 @@ import numpy as np
 
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.inertia import move_theta
-from pysim.model import Body, Model, Ties
-from pysim.motion import Known, motion_of
+from pysim.mechanism.constraint_compiler import describe_ties
+from pysim.mechanism.joint_description import Known, motion_of
+from pysim.mechanism.model import Body, Model, Ties
 from pysim.scene.mimic import leading
-from pysim.ties import describe_ties
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,15 +10,15 @@ from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
 from pysim.joints.relation import find_relation, trace_relation, trace_relation_derivative
-from pysim.model import Ties
-from pysim.motion import closing_motion, words
+from pysim.mechanism.joint_description import closing_motion, words
+from pysim.mechanism.model import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from pysim.motion import Known
+    from pysim.mechanism.joint_description import Known
     from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
 
     Array = NDArray[np.float64]

@@ -10,12 +10,12 @@ from pysim import _engine
 from pysim.errors import JointError
 from pysim.events import make_event, trace_event
 from pysim.joints import find_joint
-from pysim.motion import words
+from pysim.mechanism.joint_description import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.model import Model
+    from pysim.mechanism.model import Model
     from pysim.scene.spec import EventSpec
 
 DIRECTIONS = {"rising": 1, "falling": -1, "both": 0}

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.actuation import actuator_forces
 from pysim.algorithms import aba, aba_derivatives, crba, minverse
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
+from pysim.mechanism.actuation import actuator_forces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from pysim.compile import Scene
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
     Roots = NDArray[np.complexfloating[Any, Any]]

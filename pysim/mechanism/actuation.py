@@ -1,0 +1,43 @@
+"""What the actuators of a scene push with: τ(t) = offset + amplitude · sin(frequency t + phase)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import ModelError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import SceneSpec
+
+
+def actuator_forces(actuation: _engine.Actuation, t: ArrayLike) -> NDArray[np.float64]:
+    """Return the generalised forces (…, nv) [N or N·m] at the times t (…) [s]."""
+    angle = actuation.frequency * np.asarray(t)[..., None] + actuation.phase
+    return np.asarray(actuation.offset + actuation.amplitude * np.sin(angle))
+
+
+def compile_actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:
+    """Return the prescribed forces of a scene's actuators in the engine's form.
+
+    Raises:
+        ModelError: an actuator on a joint that follows another, or two on one coordinate.
+    """
+    arrays = np.zeros((4, model.nv))
+    index = {joint.name: k for k, joint in enumerate(model.joints)}
+    for actuator in spec.actuators:
+        k = index[actuator.joint]
+        if model.v_offsets[k] < 0:
+            problem = f"joint {actuator.joint!r} follows another; drive the joint that leads"
+            raise ModelError(actuator.where, problem)
+        at = model.v_offsets[k] + actuator.coordinate
+        if arrays[:2, at].any():
+            problem = f"joint {actuator.joint!r} has two actuators on one coordinate; keep one"
+            raise ModelError(actuator.where, problem)
+        arrays[:, at] = actuator.offset, actuator.amplitude, actuator.frequency, actuator.phase
+    return _engine.Actuation(*arrays)

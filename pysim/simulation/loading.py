@@ -1,0 +1,140 @@
+"""Models and scenes, read from files and compiled, their loops assembled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pysim import _engine
+from pysim.loops.assembly import assemble
+from pysim.loops.idle_rows import without_idle_rows
+from pysim.mechanism.actuation import compile_actuation
+from pysim.mechanism.compile import compile_tree, start_state
+from pysim.mechanism.event_compiler import watch_events
+from pysim.mechanism.model import Model, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from os import PathLike
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.joint_description import Known
+    from pysim.scene.possible import InertiaRule
+    from pysim.scene.spec import ModelSpec, SceneSpec, Settings
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A compiled scene: what to simulate, from where, how."""
+
+    model: Model
+    state: State
+    settings: Settings
+    spec: SceneSpec
+    actuation: _engine.Actuation
+    events: _engine.Events | None = None  # those of spec.events, in their order
+
+    def __repr__(self) -> str:
+        run = self.settings
+        how = f"{run.integrator} at {run.step:g} s for {run.duration:g} s"
+        return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """What the engine keeps is pickled and copied as the arrays and words that it was made of."""
+        drive = self.actuation
+        arrays = (drive.offset, drive.amplitude, drive.frequency, drive.phase)
+        return _restored, (self.model, self.state, self.settings, self.spec, arrays)
+
+
+def compile_model(spec: ModelSpec, known: Known | None = None) -> Model:
+    """Freeze a mechanism; what is `known` of its plugins is not found out again.
+
+    Bodies joined by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
+    order, depth first, a parent before its children.
+
+    Raises:
+        ModelError: the joints make no tree, or some joint moves no inertia.
+    """
+    return without_idle_rows(compile_tree(spec, known))
+
+
+def compile_scene(spec: SceneSpec, known: Known | None = None) -> Scene:
+    """Freeze a scene: its model, start state, prescribed forces and events. Loops are closed.
+
+    What is `known` of its plugins is not found out again.
+
+    Raises:
+        ModelError: no such mechanism, or no start near the given one in which every loop is closed.
+    """
+    model = compile_model(spec.model, known)
+    state = start_state(model)
+    if model.loop_names or model.coupling_names:
+        closed = assemble(model, state.q, state.v, hold=spec.hold)
+        state = State(closed.q, closed.v, closed.loop_q)
+    events = watch_events(model, spec.events)
+    return Scene(model, state, spec.settings, spec, compile_actuation(model, spec), events)
+
+
+def _restored(
+    model: Model,
+    state: State,
+    settings: Settings,
+    spec: SceneSpec,
+    actuation: tuple[NDArray[np.float64], ...],
+) -> Scene:
+    events = watch_events(model, spec.events)
+    return Scene(model, state, settings, spec, _engine.Actuation(*actuation), events)
+
+
+def load_model(
+    path: str | PathLike[str],
+    free_base: bool = False,
+    mimic: bool = True,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+    *,
+    inertia: InertiaRule = "check",
+    allow_code: bool = False,
+) -> Model:
+    """Read a mechanism from a `.urdf` or `.toml` file and freeze it.
+
+    Args:
+        path: the file, or `package://NAME/path`.
+        free_base: give a URDF's root link a free joint named "root_joint" to the world.
+        mimic: let mimic joints follow; otherwise each is a coordinate of its own.
+        package_dirs: where `package://` is looked up first.
+        inertia: "check" tells of a robot's link whose inertia no body has, and refuses a scene's; "strict" refuses
+            both; "nearest" takes the closest body and logs it.
+        allow_code: whether a scene may name programs to run, as files of joint plugins are.
+
+    Raises:
+        SceneError: the file cannot be read; the text says where, what and what to do.
+        ModelError: what it says makes no mechanism.
+    """
+    from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
+
+    return compile_model(
+        read_model(
+            path,
+            free_base=free_base,
+            mimic=mimic,
+            package_dirs=package_dirs,
+            inertia=inertia,
+            allow_code=allow_code,
+        )
+    )
+
+
+def load_scene(
+    path: str | PathLike[str],
+    overrides: Mapping[str, Any] | None = None,
+    allow_code: bool = False,
+) -> Scene:
+    """Read a scene file and compile it; `overrides` maps dotted keys to values.
+
+    A scene that names Python code is refused unless `allow_code`.
+    """
+    from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
+
+    return compile_scene(read_scene(path, overrides, allow_code))
