@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 OWN_KEYS = frozenset(
     {"name", "joint", "coordinate", "at", "body", "point", "plane", "type", "direction", "stop"}
-)  # of every event (pysim/scene/tables.py)
+)  # of every event (pysim/scene/toml/tables.py)
 
 
 class ByJoint:

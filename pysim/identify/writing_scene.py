@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysim.inertia import center_of_mass, central_inertia
-from pysim.scene.written import ENTRIES, rounded
+from pysim.scene.inertia_text import ENTRIES, rounded
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from pysim.scene.written import urdf_inertial, written
+from pysim.scene.inertia_text import urdf_inertial, written
 
 if TYPE_CHECKING:
     from pysim.identify.changes import Changes

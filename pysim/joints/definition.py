@@ -36,7 +36,7 @@ SCENE_KEYS = frozenset(
         "effort_limit",
         "velocity_limit",
     }
-)  # of every joint, whatever its type (pysim/scene/tables.py)
+)  # of every joint, whatever its type (pysim/scene/toml/tables.py)
 
 
 def define(cls: type[Any]) -> None:

@@ -16,9 +16,9 @@ from pysim.inertia import (
 )
 from pysim.mechanism.builder import Builder
 from pysim.mechanism.model import Model, State
+from pysim.scene.inertia_text import nearest_written, urdf_inertial
 from pysim.scene.stops import carried
 from pysim.scene.tree import check_tree
-from pysim.scene.written import nearest_written, urdf_inertial
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.scene.possible import InertiaRule
+    from pysim.scene.inertia_policy import InertiaRule
     from pysim.scene.spec import ModelSpec, SceneSpec
 
 __all__ = ["read_model", "read_scene", "read_scenes", "scene_schema"]
@@ -37,7 +37,7 @@ def read_scene(
         SceneError: names every problem by `file:line:column: key.path`.
         ModelError: bodies and joints make no tree.
     """
-    from pysim.scene.toml import read_toml
+    from pysim.scene.toml.reader import read_toml
 
     return read_toml(Path(path), {} if overrides is None else overrides, allow_code=allow_code)
 
@@ -46,7 +46,7 @@ def read_scenes(
     path: str | PathLike[str], worlds: Iterable[Mapping[str, object]], allow_code: bool = False
 ) -> Iterator[SceneSpec]:
     """Yield what a scene file says in every world; `worlds` holds the overrides of each, as `read_scene` takes them."""
-    from pysim.scene.toml import read_toml_worlds
+    from pysim.scene.toml.reader import read_toml_worlds
 
     return read_toml_worlds(Path(path), worlds, allow_code=allow_code)
 
@@ -75,8 +75,8 @@ def read_model(
         SceneError: the file cannot be read.
         ModelError: bodies and joints make no tree.
     """
+    from pysim.scene.inertia_policy import INERTIA_RULES
     from pysim.scene.packages import resolve_uri
-    from pysim.scene.possible import INERTIA_RULES
 
     if inertia not in INERTIA_RULES:
         raise SceneError(f"inertia {inertia!r}", f"unknown{did_you_mean(inertia, INERTIA_RULES)}")
@@ -84,13 +84,13 @@ def read_model(
         path = resolve_uri(str(path), Path.cwd(), package_dirs)
     suffix = Path(path).suffix.lower()
     if suffix == ".urdf":
-        from pysim.scene.urdf import read_urdf
+        from pysim.scene.urdf.reader import read_urdf
 
         return read_urdf(
             path, free_base=free_base, mimic=mimic, package_dirs=package_dirs, inertia=inertia
         )
     if suffix == ".toml":
-        from pysim.scene.toml import read_mechanism
+        from pysim.scene.toml.reader import read_mechanism
 
         if free_base:
             problem = 'free_base is for URDF; in a scene give the body a joint of type "free"'
@@ -109,7 +109,7 @@ def read_model(
 
 def scene_schema() -> dict[str, Any]:
     """Return the JSON Schema of scene files."""
-    from pysim.scene.schema import SceneSchema
-    from pysim.scene.tables import Scene
+    from pysim.scene.toml.schema import SceneSchema
+    from pysim.scene.toml.tables import Scene
 
     return Scene.model_json_schema(schema_generator=SceneSchema)

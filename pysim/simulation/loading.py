@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.mechanism.joint_description import Known
-    from pysim.scene.possible import InertiaRule
+    from pysim.scene.inertia_policy import InertiaRule
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from pysim.errors import PysimError, SceneError
 from pysim.mechanism.joint_description import Known
-from pysim.scene.overrides import checked_overrides
+from pysim.scene.toml.overrides import checked_overrides
 from pysim.simulation.loading import compile_scene
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from pysim.errors import ModelError
 from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, Mimic, ModelSpec
 from pysim.scene.tree import check_tree, order_from_world
-from pysim.scene.urdf_joints import plain_joint
+from pysim.scene.urdf.joints import plain_joint
 
 MASS = np.array([1.0, 0, 0, 0, 1, 0, 1, 0, 0, 1])
 

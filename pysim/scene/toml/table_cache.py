@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pysim.scene.keys import Table
-    from pysim.scene.source import Steps
+    from pysim.scene.toml.keys import Table
+    from pysim.scene.toml.source import Steps
 
 T = TypeVar("T", bound="Table")
 Result = TypeVar("Result")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from pysim.scene.source import Source
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Source
 
 PARAMETERS = "parameters"
 

@@ -7,10 +7,10 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimWarning
-from pysim.scene.wording import Problems, shown
+from pysim.scene.toml.problems import Problems, shown
 
 if TYPE_CHECKING:
-    from pysim.scene.source import Steps
+    from pysim.scene.toml.source import Steps
 
 _LARGEST = 1e30
 _TURN = 2 * math.pi + 1e-3  # [rad]

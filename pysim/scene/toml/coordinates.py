@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator, WithJsonSchema
 
 from pysim.errors import did_you_mean
-from pysim.scene.keys import complaint
+from pysim.scene.toml.keys import complaint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.scene.source import Steps
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
 
 
 def _name_or_place(value: object) -> object:

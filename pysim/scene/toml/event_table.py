@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from pysim.scene.coordinates import CoordinateOf
-from pysim.scene.keys import Name, Table, Vector3, complaint, key
-from pysim.scene.schema import with_plugin_keys
+from pysim.scene.toml.coordinates import CoordinateOf
+from pysim.scene.toml.keys import Name, Table, Vector3, complaint, key
+from pysim.scene.toml.schema import with_plugin_keys
 
 _LIMITS = ("lower", "upper")
 

@@ -13,12 +13,6 @@ from pydantic import ValidationError
 from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.closing import find_closing
-from pysim.scene.coordinates import place_of
-from pysim.scene.kept import Kept
-from pysim.scene.overrides import apply_overrides, checked_overrides
-from pysim.scene.plausible import check_numbers
-from pysim.scene.plugin_keys import gather_event_parameters, gather_parameters, load_plugins
-from pysim.scene.source import read_source
 from pysim.scene.spec import (
     ActuatorSpec,
     FrameSpec,
@@ -27,26 +21,32 @@ from pysim.scene.spec import (
     SceneSpec,
 )
 from pysim.scene.stops import with_stops
-from pysim.scene.tables import Joint, Scene, Simulation
-from pysim.scene.tie_tables import Loop
-from pysim.scene.toml_bodies import BodyReader
-from pysim.scene.toml_events import read_events
-from pysim.scene.toml_joints import JointReader, resolve_mimics
-from pysim.scene.toml_models import ModelReader
-from pysim.scene.toml_names import check_names
-from pysim.scene.toml_settings import read_settings
-from pysim.scene.toml_ties import TieReader
+from pysim.scene.toml.bodies import BodyReader
+from pysim.scene.toml.constraint_tables import Loop
+from pysim.scene.toml.constraints import TieReader
+from pysim.scene.toml.coordinates import place_of
+from pysim.scene.toml.events import read_events
+from pysim.scene.toml.joints import JointReader, resolve_mimics
+from pysim.scene.toml.models import ModelReader
+from pysim.scene.toml.names import check_names
+from pysim.scene.toml.overrides import apply_overrides, checked_overrides
+from pysim.scene.toml.plausibility import check_numbers
+from pysim.scene.toml.plugin_keys import gather_event_parameters, gather_parameters, load_plugins
+from pysim.scene.toml.problems import Problems
+from pysim.scene.toml.settings import read_settings
+from pysim.scene.toml.source import read_source
+from pysim.scene.toml.table_cache import Kept
+from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
-from pysim.scene.wording import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.scene.keys import Table
-    from pysim.scene.possible import InertiaRule
-    from pysim.scene.source import Source, Steps
-    from pysim.scene.tables import Actuator
+    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.toml.keys import Table
+    from pysim.scene.toml.source import Source, Steps
+    from pysim.scene.toml.tables import Actuator
 
 _ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "event", "model")
 

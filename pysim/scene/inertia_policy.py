@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pysim.errors import PysimWarning
 from pysim.inertia import nearest_physical, unphysical_reason
-from pysim.scene.written import nearest_written, told_inertia, urdf_inertia
+from pysim.scene.inertia_text import nearest_written, told_inertia, urdf_inertia
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pysim.scene.urdf_xml import Element
+    from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
 

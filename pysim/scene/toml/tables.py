@@ -12,9 +12,11 @@ from pydantic import Field, model_validator
 from pysim.integrators import BUILTIN as INTEGRATORS
 from pysim.joints import BUILTIN as JOINTS
 from pysim.joints.definition import SCENE_KEYS
-from pysim.scene.coordinates import CoordinateOf
-from pysim.scene.event_table import Event
-from pysim.scene.keys import (
+from pysim.scene.inertia_policy import InertiaRule
+from pysim.scene.toml.constraint_tables import Assembly, Coupling, Force, Loop
+from pysim.scene.toml.coordinates import CoordinateOf
+from pysim.scene.toml.event_table import Event
+from pysim.scene.toml.keys import (
     AnyConfiguration,
     AnyStart,
     Bounds,
@@ -34,9 +36,7 @@ from pysim.scene.keys import (
     complaint,
     key,
 )
-from pysim.scene.possible import InertiaRule
-from pysim.scene.schema import with_plugin_keys
-from pysim.scene.tie_tables import Assembly, Coupling, Force, Loop
+from pysim.scene.toml.schema import with_plugin_keys
 
 # Shapes and bodies -------------------------------------------------------------------------------
 

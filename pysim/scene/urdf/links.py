@@ -9,8 +9,8 @@ import numpy as np
 
 from pysim.errors import SceneError, did_you_mean
 from pysim.inertia import move_theta, theta_from_com
+from pysim.scene.inertia_policy import possible_theta
 from pysim.scene.packages import resolve_uri
-from pysim.scene.possible import possible_theta
 from pysim.scene.spec import BodySpec
 from pysim.shapes import Geometry, Shape
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.possible import InertiaRule
-    from pysim.scene.urdf_xml import Element
+    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
     Color = tuple[float, float, float, float]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pysim.joints import BUILTIN
 from pysim.joints.closing import HELD
 from pysim.joints.definition import SCENE_KEYS
-from pysim.scene.keys import (
+from pysim.scene.toml.keys import (
     AnyConfiguration,
     Name,
     NotNegative,
@@ -17,7 +17,7 @@ from pysim.scene.keys import (
     Vector3,
     key,
 )
-from pysim.scene.schema import with_plugin_keys
+from pysim.scene.toml.schema import with_plugin_keys
 
 _PLUGIN_KEYS = with_plugin_keys("type", ["weld", *HELD, *BUILTIN], SCENE_KEYS)
 

@@ -14,9 +14,9 @@ from pysim.joints.closing import closing_joint, closing_types, find_closing
 from pysim.joints.ranges import limits_of
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.plugins.fields import fields_of
-from pysim.scene.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
-from pysim.scene.toml_joints import unit_axis
+from pysim.scene.toml.joints import unit_axis
+from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.joints import JointType
-    from pysim.scene.source import Steps
     from pysim.scene.spec import FrameSpec
-    from pysim.scene.tie_tables import Coupling, Force, Loop
-    from pysim.scene.toml_joints import JointReader
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
+    from pysim.scene.toml.joints import JointReader
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
 
     Array = NDArray[np.float64]
 

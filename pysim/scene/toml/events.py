@@ -10,17 +10,17 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.events import make_event
 from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
-from pysim.scene.coordinates import place_of
-from pysim.scene.plugin_keys import PARAMETERS
 from pysim.scene.spec import EventSpec
+from pysim.scene.toml.coordinates import place_of
+from pysim.scene.toml.plugin_keys import PARAMETERS
 from pysim.scene.tree import WORLD, order_from_world
 
 if TYPE_CHECKING:
-    from pysim.scene.event_table import Event
-    from pysim.scene.source import Steps
     from pysim.scene.spec import JointSpec, ModelSpec, Settings
-    from pysim.scene.tables import Scene
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.event_table import Event
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Scene
 
 
 def read_events(

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from pysim.errors import PysimError, did_you_mean
 from pysim.integrators import BUILTIN, check_wheels, find_integrator, make
 from pysim.plugins.fields import fields_of
-from pysim.scene.keys import ALL_JOINTS
-from pysim.scene.plugin_keys import PARAMETERS
 from pysim.scene.spec import Settings
+from pysim.scene.toml.keys import ALL_JOINTS
+from pysim.scene.toml.plugin_keys import PARAMETERS
 
 if TYPE_CHECKING:
     from pysim.integrators import Integrator, IntegratorType
-    from pysim.scene.source import Steps
     from pysim.scene.spec import ModelSpec
-    from pysim.scene.tables import Scene, Simulation
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Scene, Simulation
 
 STEP = 1e-3  # [s]
 RTOL = 1e-8

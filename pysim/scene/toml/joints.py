@@ -12,11 +12,11 @@ from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.ranges import limits_of
 from pysim.plugins.fields import fields_of
-from pysim.scene.keys import SHORTEST_AXIS
 from pysim.scene.mimic import leading
-from pysim.scene.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.spec import Mimic
-from pysim.scene.urdf_joints import plain_joint
+from pysim.scene.toml.keys import SHORTEST_AXIS
+from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
+from pysim.scene.urdf.joints import plain_joint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.joints import JointType
-    from pysim.scene.keys import Configuration
-    from pysim.scene.source import Steps
     from pysim.scene.spec import JointSpec
-    from pysim.scene.tables import Joint, Limits, Passive
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.keys import Configuration
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Joint, Limits, Passive
 
     Array = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ from pysim.inertia import (
     theta_from_com,
     unphysical_reason,
 )
+from pysim.scene.inertia_policy import log
+from pysim.scene.inertia_text import nearest_written, toml_inertia
 from pysim.scene.packages import resolve_uri
-from pysim.scene.possible import log
 from pysim.scene.spec import BodySpec
-from pysim.scene.tables import Solid
-from pysim.scene.written import nearest_written, toml_inertia
+from pysim.scene.toml.tables import Solid
 from pysim.shapes import SIZES, Geometry, Shape, Weighing, primitive_theta
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.possible import InertiaRule
-    from pysim.scene.source import Steps
-    from pysim.scene.tables import Body, Inertia, Look, Visual
-    from pysim.scene.wording import Problems
+    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Body, Inertia, Look, Visual
 
     Array = NDArray[np.float64]
 

@@ -17,18 +17,18 @@ import numpy as np
 from pysim.scene.spec import ModelSpec
 from pysim.scene.stops import with_stops
 from pysim.scene.tree import WORLD, check_connections
-from pysim.scene.urdf_joints import plain_joint, read_joint, resolve_mimics
-from pysim.scene.urdf_links import Links
-from pysim.scene.urdf_names import check_spelling
-from pysim.scene.urdf_xml import read_xml
+from pysim.scene.urdf.joints import plain_joint, read_joint, resolve_mimics
+from pysim.scene.urdf.links import Links
+from pysim.scene.urdf.names import check_spelling
+from pysim.scene.urdf.xml import read_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from pysim.scene.possible import InertiaRule
+    from pysim.scene.inertia_policy import InertiaRule
     from pysim.scene.spec import BodySpec, JointSpec
-    from pysim.scene.urdf_xml import Element
+    from pysim.scene.urdf.xml import Element
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s²]
 ROOT_FIXED, ROOT_FREE = "root_fixed", "root_joint"

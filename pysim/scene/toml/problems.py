@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from pysim.errors import JointError, SceneError, did_you_mean
-from pysim.scene.keys import ALL_JOINTS, Table
-from pysim.scene.plugin_keys import PARAMETERS, keys_of
+from pysim.scene.toml.keys import ALL_JOINTS, Table
+from pysim.scene.toml.plugin_keys import PARAMETERS, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-    from pysim.scene.source import Source, Step
+    from pysim.scene.toml.source import Source, Step
 
 _MOST_TOLD = 20
 _KEYS_TOLD = 6

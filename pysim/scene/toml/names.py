@@ -10,10 +10,10 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pysim.scene.source import Steps
     from pysim.scene.spec import BodySpec, JointSpec
-    from pysim.scene.tables import Scene
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Scene
 
     Brought = tuple[list[BodySpec], list[JointSpec]]
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import no_info_before_validator_function
 
-from pysim.scene.plugin_keys import PARAMETERS
+from pysim.scene.toml.plugin_keys import PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

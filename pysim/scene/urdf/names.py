@@ -13,7 +13,7 @@ from pysim.errors import closest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pysim.scene.urdf_xml import Element
+    from pysim.scene.urdf.xml import Element
 
 _CLOSE, _CLOSE_OF_THREE = 0.75, 0.66  # of the letters are right: all but one of four or three
 _LONGER = 2  # letters by which a slip is longer or shorter at most

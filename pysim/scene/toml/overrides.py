@@ -13,7 +13,7 @@ import numpy as np
 from pysim.errors import SceneError, did_you_mean
 
 if TYPE_CHECKING:
-    from pysim.scene.source import Step, Steps
+    from pysim.scene.toml.source import Step, Steps
 
 _STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=]+))""")
 

@@ -10,19 +10,19 @@ import numpy as np
 from pysim.errors import SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.packages import resolve_uri
-from pysim.scene.toml_bodies import theta_of_numbers
+from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.tree import WORLD
-from pysim.scene.urdf import read_urdf
+from pysim.scene.urdf.reader import read_urdf
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysim.scene.possible import InertiaRule
-    from pysim.scene.source import Steps
+    from pysim.scene.inertia_policy import InertiaRule
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
-    from pysim.scene.tables import Look, Model
-    from pysim.scene.toml_joints import JointReader
-    from pysim.scene.wording import Problems
+    from pysim.scene.toml.joints import JointReader
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Look, Model
 
 
 @dataclass

@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from pysim.scene.colors import HEX, NAMED, read_color
 from pysim.scene.poses import from_axis_angle, from_rpy, pose
-from pysim.scene.schema import Shorthand, demands
+from pysim.scene.toml.schema import Shorthand, demands
 
 if TYPE_CHECKING:
     from pysim.scene.poses import Array, Quaternion

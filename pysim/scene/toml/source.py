@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import toml_rs
 
 from pysim.errors import SceneError
-from pysim.scene.syntax import syntax_error, told_by_toml_rs
+from pysim.scene.toml.syntax import syntax_error, told_by_toml_rs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

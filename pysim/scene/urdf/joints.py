@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.urdf_xml import Element
+    from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""Robots in the Unified Robot Description Format (URDF)."""
