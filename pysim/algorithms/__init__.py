@@ -104,6 +104,7 @@ from pysim.algorithms.inertia_matrices import (
     operational_space_inertia,
     operational_space_mobility,
 )
+from pysim.algorithms.mass_mesh import WeighedMesh, weighed_mesh
 from pysim.algorithms.reactions import (
     JointReactions,
     joint_reactions,
@@ -116,7 +117,6 @@ from pysim.algorithms.regressors import (
     potential_energy_regressor,
 )
 from pysim.algorithms.vertex_derivatives import torque_vertex_derivatives, torque_vertex_gradient
-from pysim.algorithms.weighing import WeighedMesh, weighed_mesh
 
 __all__ = [
     "DifferentialDynamics",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.algorithms.mass_mesh import WeighedMesh, weighed_mesh
 from pysim.algorithms.regressors import joint_torque_regressor
-from pysim.algorithms.weighing import WeighedMesh, weighed_mesh
 from pysim.errors import ModelError
 from pysim.spatial.arrays import checked, checked_out
 

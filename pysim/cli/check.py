@@ -8,8 +8,8 @@ import numpy as np
 
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
-from pysim.cli.starts import mobility_at_start, warn_of_start
-from pysim.cli.steps import say_step, warn_of_step
+from pysim.cli.start_checks import mobility_at_start, warn_of_start
+from pysim.cli.step_advice import say_step, warn_of_step
 from pysim.errors import PysimError
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state

@@ -6,13 +6,13 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pysim.cli.joint_picture import draw_builtin, draw_plugin
 from pysim.cli.messages import say, say_columns
-from pysim.cli.motion import draw_builtin, draw_plugin
 from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, did_you_mean
 from pysim.joints import CallbackJoint, joint_types
-from pysim.joints.closing import LOOPS_ALONE
 from pysim.joints.documentation import documented
+from pysim.joints.loop_joints import LOOPS_ALONE
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.mechanism.joint_description import runs_as, traced_motion

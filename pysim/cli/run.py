@@ -11,8 +11,8 @@ from pysim.cli import INTERRUPTED
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
-from pysim.cli.starts import mobility_at_start, warn_of_start
-from pysim.cli.steps import warn_of_step
+from pysim.cli.start_checks import mobility_at_start, warn_of_start
+from pysim.cli.step_advice import warn_of_step
 from pysim.cli.summary import say_summary
 from pysim.errors import PysimError
 from pysim.render.movie import MOVIES

@@ -11,8 +11,8 @@ Columns of the equations are in `unknowns`, their compression in `regression`, t
 from __future__ import annotations
 
 from pysim.identify.base import BaseParameters, base_parameters
-from pysim.identify.differentiate import differentiated
-from pysim.identify.exciting import Excitation, exciting_trajectory
+from pysim.identify.differentiation import differentiated
+from pysim.identify.excitation import Excitation, exciting_trajectory
 from pysim.identify.identification import Identification, identify, predicted_torque
 from pysim.identify.reading import read_run, read_samples
 from pysim.identify.samples import Samples, make_samples

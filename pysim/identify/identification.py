@@ -12,7 +12,7 @@ from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.base import BaseParameters, base_parameters, column_scale, told_by
 from pysim.identify.energies import compress_energies
 from pysim.identify.estimate import Estimate, Prior, estimate
-from pysim.identify.found import found_model
+from pysim.identify.identified_model import found_model
 from pysim.identify.momenta import MOMENTA, compress_momenta
 from pysim.identify.regression import Triangles, compress_torques, one_thread
 from pysim.identify.unknowns import Unknowns

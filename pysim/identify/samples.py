@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import IdentificationError, PysimWarning
-from pysim.identify.differentiate import differentiated
+from pysim.identify.differentiation import differentiated
 from pysim.joints import find_joint
 from pysim.scene.stops import with_stops
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import PysimError
-from pysim.inertia.mending import hull, mended
+from pysim.inertia.mesh_repair import hull, mended
 from pysim.inertia.parameters import joined, moved
 from pysim.inertia.surface import (
     Surface,

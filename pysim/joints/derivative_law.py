@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.joints.laws import FAULT_OF_PYSIM, Fault
-from pysim.joints.motion_numbers import place, rates
-from pysim.joints.slopes import force_slopes, motion_slopes
+from pysim.joints.motion_derivatives import force_slopes, motion_slopes
+from pysim.joints.motion_evaluation import place, rates
 from pysim.tracing.evaluation import evaluate, rate
 
 if TYPE_CHECKING:

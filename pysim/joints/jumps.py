@@ -11,7 +11,7 @@ from pysim.joints.ranges import told
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.joints.motion_numbers import MotionNumbers
+    from pysim.joints.motion_evaluation import MotionNumbers
 
     Array = NDArray[np.float64]
 

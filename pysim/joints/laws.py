@@ -16,7 +16,7 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.jumps import largest_jump
-from pysim.joints.motion_numbers import CallbackNumbers, TracedNumbers, place
+from pysim.joints.motion_evaluation import CallbackNumbers, TracedNumbers, place
 from pysim.joints.ranges import ANYWHERE, bounds, probes, told
 from pysim.tracing.author_code import breaking_line
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.joints.motion_numbers import MotionNumbers
+    from pysim.joints.motion_evaluation import MotionNumbers
     from pysim.joints.plugin import Joint
     from pysim.joints.trace import Traced
 

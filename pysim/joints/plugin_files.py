@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pysim.errors import JointError
-from pysim.joints.closing import find_closing
+from pysim.joints.loop_joints import find_closing
 from pysim.joints.registry import find_joint
 from pysim.joints.relation import find_relation
 from pysim.tracing.author_code import source_file

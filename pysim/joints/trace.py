@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.joints.chain import chain_twist
+from pysim.joints.chained_twist import chain_twist
 from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
 from pysim.tracing.author_code import call, method_place

@@ -18,12 +18,12 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import JointError
-from pysim.joints import engine_twin
+from pysim.joints import engine_probe as engine_twin
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.derivative_law import derivative_faults
 from pysim.joints.laws import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
-from pysim.joints.lower import Lowered, lower
-from pysim.joints.motion_numbers import TracedNumbers, place
+from pysim.joints.lowering import Lowered, lower
+from pysim.joints.motion_evaluation import TracedNumbers, place
 from pysim.joints.plugin import Joint
 from pysim.joints.ranges import limits_of, start_of
 from pysim.joints.trace import trace

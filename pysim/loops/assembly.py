@@ -1,6 +1,6 @@
 """Closing the loops of a start state, by the smallest motion from where the user put it.
 
-    q ← q ⊕ s δ,   δ = −L⁻ᵀ A⁺ g,  A = J L⁻ᵀ,  M = L Lᵀ        by loops/closing.py, 0 < s ≤ 1
+    q ← q ⊕ s δ,   δ = −L⁻ᵀ A⁺ g,  A = J L⁻ᵀ,  M = L Lᵀ        by loops/closure_solver.py, 0 < s ≤ 1
     v ← v − L⁻ᵀ A⁺ J v
 
 Coordinates that are held keep their start; the others move. Where these do not close from there, the mechanism is
@@ -17,7 +17,7 @@ import numpy as np
 
 from pysim.algorithms import crba, forward_kinematics, frame_placement
 from pysim.errors import ModelError, PysimWarning
-from pysim.loops.closing import Closing, close, nearest, reduced, rounding_of
+from pysim.loops.closure_solver import Closing, close, nearest, reduced, rounding_of
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
 from pysim.loops.mobility import scaled_rows
 

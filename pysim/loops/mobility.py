@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.closing import Closing
+from pysim.loops.closure_solver import Closing
 from pysim.loops.constraints import constraints
-from pysim.loops.ways import followed, neighbours
+from pysim.loops.singular_branches import followed, neighbours
 from pysim.mechanism.constraint_compiler import rows_of
 
 if TYPE_CHECKING:

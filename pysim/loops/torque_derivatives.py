@@ -22,8 +22,8 @@ import numpy as np
 
 from pysim.algorithms import differential_dynamics, forward_kinematics, rnea
 from pysim.errors import PysimError
-from pysim.loops.closure_change import Change, Motion, couplings_of, loops_of
 from pysim.loops.constraints import DEPENDENT, constraints
+from pysim.loops.row_derivatives import Change, Motion, couplings_of, loops_of
 from pysim.mechanism.constraint_compiler import rows_of
 from pysim.spatial import Ad, inverse
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
-from pysim.joints.closing import ENGINE_KIND, closing_joint, find_closing
+from pysim.joints.loop_joints import ENGINE_KIND, closing_joint, find_closing
 from pysim.joints.relation import find_relation, trace_relation, trace_relation_derivative
 from pysim.mechanism.joint_description import closing_motion, words
 from pysim.mechanism.model import Ties

@@ -11,11 +11,11 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.closing import closing_joint, find_closing
 from pysim.joints.laws import check_at_load
-from pysim.joints.lower import lower
+from pysim.joints.loop_joints import closing_joint, find_closing
+from pysim.joints.lowering import lower
+from pysim.joints.motion_derivatives import force_slopes, motion_slopes
 from pysim.joints.ranges import limits_of
-from pysim.joints.slopes import force_slopes, motion_slopes
 from pysim.joints.trace import trace
 from pysim.plugins.fields import build
 from pysim.tracing.program import CODE

@@ -78,7 +78,7 @@ def _parse(path: Path, suffix: str, data: bytes) -> Triangles:
         from pysim.meshes.obj import read_obj  # noqa: PLC0415
 
         return Triangles(*read_obj(path, data))
-    from pysim.meshes.foreign import read_foreign  # noqa: PLC0415
+    from pysim.meshes.trimesh_formats import read_foreign  # noqa: PLC0415
 
     return Triangles(*read_foreign(path, suffix, data))
 

@@ -74,7 +74,7 @@ def _import(path: Path, text: bytes, where: str) -> None:
             raise
         lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = lines[-1].lineno if lines else getattr(error, "lineno", 1)
-        problem = f"{type(error).__name__}: {error}; mend the plugin {where} names"
+        problem = f"{type(error).__name__}: {error}; fix the plugin {where} names"
         raise SceneError(f"{path}:{line}", problem) from error
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
-    from pysim.render.untyped import Mesh
+    from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]

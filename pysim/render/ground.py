@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.extent import Extent
-    from pysim.render.untyped import Actor, Mesh, Plotter
+    from pysim.render.pyvista_types import Actor, Mesh, Plotter
 
     Array = NDArray[np.float64]
 

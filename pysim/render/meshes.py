@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
-from pysim.meshes.foreign import without_materials
+from pysim.meshes.trimesh_formats import without_materials
 from pysim.render.colors import body_color, display_rgba
 from pysim.trajectory.visuals import mesh_hash
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
-    from pysim.render.untyped import Mesh
+    from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]

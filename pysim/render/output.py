@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimError
-from pysim.trajectory.place import draft_beside, target_of
+from pysim.trajectory.destination import draft_beside, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
-    from pysim.render.untyped import Actor, Mesh, Plotter
+    from pysim.render.pyvista_types import Actor, Mesh, Plotter
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from pysim.render import colors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.render.untyped import Plotter
+    from pysim.render.pyvista_types import Plotter
 
     Array = NDArray[np.float64]
 

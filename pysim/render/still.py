@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
-    from pysim.render.untyped import Plotter
+    from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")

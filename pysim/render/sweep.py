@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.render.untyped import Plotter
+    from pysim.render.pyvista_types import Plotter
 
     Array = NDArray[np.float64]
 

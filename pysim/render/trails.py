@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.render.untyped import Mesh, Plotter
+    from pysim.render.pyvista_types import Mesh, Plotter
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pysim.render.options import RenderOptions
-    from pysim.render.untyped import Plotter
+    from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
 
 TICK = 20  # [ms] between two looks at the clock

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
-    from pysim.render.untyped import Plotter
+    from pysim.render.pyvista_types import Plotter
 
     Pixels = NDArray[np.uint8]
 

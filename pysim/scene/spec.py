@@ -75,7 +75,7 @@ class JointSpec:
 class LoopSpec:
     """A joint that closes a loop: frame A on one body and frame B on another move as it lets them.
 
-    `type` is one that `pysim.joints.closing` knows.
+    `type` is one that `pysim.joints.loop_joints` knows.
     """
 
     name: str

@@ -9,7 +9,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
-from pysim.simulation.blame import fastest
+from pysim.simulation.diagnosis import fastest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim import _engine
 from pysim.loops.assembly import assemble
-from pysim.loops.idle_rows import without_idle_rows
+from pysim.loops.trivial_rows import without_idle_rows
 from pysim.mechanism.actuation import compile_actuation
 from pysim.mechanism.compile import compile_tree, start_state
 from pysim.mechanism.event_compiler import watch_events
@@ -104,8 +104,8 @@ def load_model(
         free_base: give a URDF's root link a free joint named "root_joint" to the world.
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
         package_dirs: where `package://` is looked up first.
-        inertia: "check" tells of a robot's link whose inertia no body has, and refuses a scene's; "strict" refuses
-            both; "nearest" takes the closest body and logs it.
+        inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
+            a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
         allow_code: whether a scene may name programs to run, as files of joint plugins are.
 
     Raises:

@@ -15,7 +15,7 @@ from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
 from pysim.loops import constrained_aba, project
-from pysim.loops.closing import REQUIRED
+from pysim.loops.closure_solver import REQUIRED
 from pysim.mechanism.actuation import actuator_forces
 from pysim.spatial import right_jacobian_inverse
 from pysim.tracing.author_code import breaking_line, method_place, told_of

@@ -23,7 +23,7 @@ from pysim.algorithms import (
 from pysim.errors import PysimError, SimulationError
 from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
-from pysim.simulation.blame import plugin_fault
+from pysim.simulation.diagnosis import plugin_fault
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter, header_visuals
 from pysim.trajectory.events import joined

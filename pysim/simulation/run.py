@@ -2,7 +2,7 @@
 
     t_k = k · every, and last `duration`
 
-Equal steps lead to the outputs (marching.py), or steps of adapted size past them (adaptive.py), through many
+Equal steps lead to the outputs (fixed_steps.py), or steps of adapted size past them (adaptive_steps.py), through many
 outputs without coming back to Python. The rows are completed (accelerations, energies, poses) in batches and
 streamed to the trajectory file. A state that is no longer finite stops the run within its step.
 """
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pysim.integrators import find_integrator
-from pysim.simulation.adaptive import fly
+from pysim.simulation.adaptive_steps import fly
+from pysim.simulation.fixed_steps import march
 from pysim.simulation.implicit import SchemeMemory
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.loading import Scene
-from pysim.simulation.marching import march
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.simulation.stretch import Stretch
+    from pysim.simulation.segment import Stretch
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]

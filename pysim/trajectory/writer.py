@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
-from pysim.trajectory.events import CHUNK, Events, append_events, joined
-from pysim.trajectory.header_file import chunk_rows, write_header
-from pysim.trajectory.place import (
+from pysim.trajectory.destination import (
     check_output,
     draft_beside,
     fate_of_name,
@@ -27,6 +25,8 @@ from pysim.trajectory.place import (
     take_name,
     target_of,
 )
+from pysim.trajectory.events import CHUNK, Events, append_events, joined
+from pysim.trajectory.header_file import chunk_rows, write_header
 from pysim.trajectory.reader import failure
 from pysim.trajectory.record import FINITE
 

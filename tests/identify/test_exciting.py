@@ -10,7 +10,7 @@ import pytest
 import pysim
 from pysim.errors import IdentificationError
 from pysim.identify import Excitation, exciting_trajectory, identify, make_samples
-from pysim.identify.exciting import _Design
+from pysim.identify.excitation import _Design
 from tests.identify.recordings import recorded
 from tests.robots import load_robot
 

@@ -13,7 +13,7 @@ import pysim
 from pysim import inertia
 from pysim.errors import IdentificationError
 from pysim.identify import Unknowns, write_found
-from pysim.identify.found import found_model
+from pysim.identify.identified_model import found_model
 from tests.identify.recordings import mistaken
 from tests.robots import robot_path
 

@@ -20,7 +20,7 @@ from pysim.joints import (
     slopes,
     verification,
 )
-from pysim.joints.lower import Lowered, lower
+from pysim.joints.lowering import Lowered, lower
 from pysim.joints.trace import derivative_towards, trace
 from tests.joints import plugins
 from tests.joints.test_callbacks import CallbackSlot, CallbackSwing

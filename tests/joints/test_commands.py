@@ -12,7 +12,7 @@ import pytest
 
 from pysim.cli import main
 from pysim.joints import registry
-from pysim.joints.closing import LOOPS_ALONE
+from pysim.joints.loop_joints import LOOPS_ALONE
 from pysim.render.sweep import Sweep, draw_sweep
 
 ROOT = str(Path(__file__).parents[2])

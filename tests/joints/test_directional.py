@@ -13,8 +13,9 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.joints import directional_derivatives, engine_twin
-from pysim.joints.motion_numbers import TracedNumbers, rates
+from pysim.joints import directional_derivatives
+from pysim.joints import engine_probe as engine_twin
+from pysim.joints.motion_evaluation import TracedNumbers, rates
 from pysim.joints.trace import derivative_towards, trace
 from pysim.tracing.evaluation import rate
 from tests.joints import plugins

@@ -192,11 +192,11 @@ def test_a_wrong_key_of_a_plugin_is_told_where_it_stands(scene, line, problem, c
 FILES = [
     (
         "def f(:\n",
-        r"error: \S+/screw\.py:1: SyntaxError: invalid syntax .*; mend the plugin s\.toml:1",
+        r"error: \S+/screw\.py:1: SyntaxError: invalid syntax .*; fix the plugin s\.toml:1",
     ),
     (
         "\n1 / 0\n",
-        r"error: \S+/screw\.py:2: ZeroDivisionError: division by zero; mend the plugin s\.toml:1",
+        r"error: \S+/screw\.py:2: ZeroDivisionError: division by zero; fix the plugin s\.toml:1",
     ),
     (
         PLUGIN.replace("travel: float", "damping: float"),

@@ -15,7 +15,7 @@ import pysim
 from pysim import _engine
 from pysim.joints import Joint, Pose, real, rotation
 from pysim.joints.coordinates import NamedNumbers
-from pysim.joints.lower import lower
+from pysim.joints.lowering import lower
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model

@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim.inertia import theta_from_com
 from pysim.joints import find_joint
-from pysim.joints.closing import ENGINE_KIND
+from pysim.joints.loop_joints import ENGINE_KIND
 from pysim.joints.trace import trace
 from pysim.plugins.fields import build
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec

@@ -13,7 +13,7 @@ import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning, SimulationError
 from pysim.mechanism.model import State
-from pysim.simulation.crawl import PATIENCE, Crawl, stiffness
+from pysim.simulation.stall import PATIENCE, Crawl, stiffness
 from tests.scene_runs import SCENES
 
 WHEEL = """

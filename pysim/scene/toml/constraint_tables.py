@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pysim.joints import BUILTIN
-from pysim.joints.closing import HELD
 from pysim.joints.definition import SCENE_KEYS
+from pysim.joints.loop_joints import HELD
 from pysim.scene.toml.keys import (
     AnyConfiguration,
     Name,

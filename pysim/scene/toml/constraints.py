@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.errors import JointError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
-from pysim.joints.closing import closing_joint, closing_types, find_closing
+from pysim.joints.loop_joints import closing_joint, closing_types, find_closing
 from pysim.joints.ranges import limits_of
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.plugins.fields import fields_of

@@ -8,7 +8,7 @@ from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS
 from pysim.integrators import find_integrator
 from pysim.joints import Joint, find_joint
-from pysim.joints.closing import find_closing
+from pysim.joints.loop_joints import find_closing
 from pysim.plugins.fields import build, fields_of
 from pysim.plugins.files import check_consent, run_plugin
 

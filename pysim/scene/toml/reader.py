@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
-from pysim.joints.closing import find_closing
+from pysim.joints.loop_joints import find_closing
 from pysim.scene.spec import (
     ActuatorSpec,
     FrameSpec,

@@ -21,7 +21,7 @@ from pysim.integrators import find_integrator, make
 from pysim.loops import constraints, mobility
 from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.model import State
-from pysim.simulation.blame import ASTRAY, plugin_fault
+from pysim.simulation.diagnosis import ASTRAY, plugin_fault
 from pysim.simulation.implicit import unsolved
 from pysim.simulation.python_stepping import (
     ModelSystem,
@@ -29,7 +29,7 @@ from pysim.simulation.python_stepping import (
     builtin_in_python,
     scheme_fault,
 )
-from pysim.simulation.stretch import Stretch
+from pysim.simulation.segment import Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

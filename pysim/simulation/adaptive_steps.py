@@ -10,9 +10,9 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
-from pysim.simulation.blame import fastest, plugin_fault
-from pysim.simulation.crawl import Crawl
-from pysim.simulation.stretch import Passed, Stretch
+from pysim.simulation.diagnosis import fastest, plugin_fault
+from pysim.simulation.segment import Passed, Stretch
+from pysim.simulation.stall import Crawl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
 
     Raises:
         SimulationError: a step grew shorter than the numbers can tell, or so fine an error is asked for, or steps stay
-            so short that the run would not end (crawl.py).
+            so short that the run would not end (stall.py).
     """
     model, settings = scene.model, scene.settings
     q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))

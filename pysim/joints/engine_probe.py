@@ -12,14 +12,14 @@ import numpy as np
 
 from pysim import _engine
 from pysim.inertia import theta_to_packed
-from pysim.joints.slopes import force_slopes, motion_slopes
+from pysim.joints.motion_derivatives import force_slopes, motion_slopes
 from pysim.spatial import ad_star
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.joints.coordinates import Coordinates
-    from pysim.joints.lower import Lowered
+    from pysim.joints.lowering import Lowered
     from pysim.joints.trace import Traced
 
     Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.closing import Closing, descend
+from pysim.loops.closure_solver import Closing, descend
 from pysim.loops.constraints import constraints
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 
 from pysim.errors import PysimError, SceneError
 from pysim.inertia import mesh_inertia, mesh_inertia_derivatives, mesh_inertia_gradient
-from pysim.inertia.mending import mended
 from pysim.inertia.mesh import AFFORDABLE
+from pysim.inertia.mesh_repair import mended
 from pysim.inertia.surface import FLAT, check_crossings, check_shells, read_surface
 from pysim.meshes.triangles import read_mesh
 from pysim.spatial.arrays import checked
