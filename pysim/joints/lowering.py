@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-14  # of numbers of about 1; what should be 0 is 0, as folding leaves it
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ def lower(traced: Traced) -> Lowered | None:
 def _single(s: Array, at: Array) -> Lowered | None:
     """A revolute, prismatic or helical joint through the child's origin."""
     v, w = s[:3], s[3:]
-    if _same(w, 0) and _unit(v):
+    if not w.any() and _unit(v):
         return Lowered("prismatic", at, tuple(v.tolist()))
-    if not _unit(w) or not _same(np.cross(v, w), 0):
+    if not _unit(w) or np.abs(np.cross(v, w)).max() > TOLERANCE * np.abs(v).max():
         return None
     pitch = float(v @ w)
-    if abs(pitch) < TOLERANCE:
+    if pitch == 0:
         return Lowered("revolute", at, tuple(w.tolist()))
     return Lowered("helical", at, tuple(w.tolist()), {"pitch": pitch})
 
 
-def _same(a: Array, b: Array | float) -> bool:
+def _same(a: Array, b: Array) -> bool:
     return bool(np.abs(a - b).max() < TOLERANCE)
 
 

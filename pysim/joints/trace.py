@@ -17,30 +17,23 @@ from pysim.errors import JointError
 from pysim.joints.chained_twist import chain_twist
 from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
+from pysim.joints.ranges import limits_of
 from pysim.tracing.author_code import call, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
+from pysim.tracing.folding import Folding
 from pysim.tracing.program import Program, emit
-from pysim.tracing.tape import JUMPING, PIECEWISE, Tape
+from pysim.tracing.tape import JUMPING, Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from pysim.joints.coordinates import Coordinates
 
 SAMPLES = 12
-TOLERANCE = 1e-12
-BRANCHES: dict[str, Callable[[float], float]] = {
-    "sqrt": lambda root: -root,
-    "hypot": lambda root: -root,
-    "asin": lambda angle: np.pi - angle,
-    "acos": lambda angle: -angle,
-    "atan": lambda angle: angle + np.pi,
-    "atan2": lambda angle: angle + 2 * np.pi,
-}
-ANYTHING = frozenset({"exp", "tanh", "log", "pow"})
+FAR = 8  # samples far from 0 and close to it, of coordinates without limits
 
 
 @dataclass(frozen=True)
@@ -54,6 +47,7 @@ class Traced:
     bias: list[int]
     force: list[int] | None
     may_jump: bool  # whether the pose depends on an operation that has a jump or a pole
+    recorded: list[int]  # nodes of pose and subspace before they were folded
 
     def force_program(self) -> Program | None:
         """The program of the joint's passive force, if it has one."""
@@ -98,20 +92,22 @@ def trace(joint: Joint) -> Traced:
         raise JointError(method_place(joint, "placement"), problem)
     columns = [placed.rotation[i][j] for j in range(3) for i in range(3)]
     pose = _given(joint, "placement", tape, [*columns, *placed.p])
-    fold = _Folding(tape, coordinates, joint)
-    subspace = [
-        fold(n)
+    fold = _folding(tape, coordinates, joint)
+    columns_of_S = [
+        n
         for k in range(coordinates.nv)
         for n in _nodes(tape, chain_twist(placed.factors, derivative_along(tape, coordinates, k)))
     ]
+    subspace = [fold(n) for n in columns_of_S]
     bias = [fold(n) for n in _bias(tape, coordinates, subspace)]
     force = _force(joint, tape, q)
     folded = [fold(n) for n in pose]
     may_jump = any(_jumps(tape, fold, k) for k in tape.needed(folded))
-    return Traced(coordinates, tape, folded, subspace, bias, force, may_jump)
+    recorded = [*pose, *columns_of_S]
+    return Traced(coordinates, tape, folded, subspace, bias, force, may_jump, recorded)
 
 
-def _jumps(tape: Tape, fold: _Folding, index: int) -> bool:
+def _jumps(tape: Tape, fold: Folding, index: int) -> bool:
     node = tape.nodes[index]
     is_scaling = node.op == "div" and tape.nodes[fold(node.args[1])].op == "const"
     return node.op in JUMPING and not is_scaling
@@ -205,74 +201,13 @@ def _bias(tape: Tape, coordinates: Coordinates, subspace: Sequence[int]) -> list
     return bias
 
 
-class _Folding:
-    """Replaces a node by a simpler one that has the same value everywhere.
-
-    sin² + cos² is 1, and Rᵀ dR of a turn is its angle's rate; rewriting rules would find some of this, values at random
-    configurations (to 1e-12) find all of it. Lest nodes agree there alone, a root or an inverse takes any of its
-    branches (√q² is q on one side of 0 only) unless it is one number, an exponential, which may vanish wherever it is
-    tried, any number.
-    Nodes that depend on jumps (where, min, splines) are left alone.
-    """
-
-    def __init__(self, tape: Tape, coordinates: Coordinates, joint: Joint) -> None:
-        self.tape = tape
-        rng = np.random.default_rng(7)
-        self._inputs = [
-            [*joint.sample(rng).tolist(), *rng.normal(size=coordinates.nv).tolist()]
-            for _ in range(SAMPLES)
-        ]
-        self._rng = rng
-        self._values: list[list[float]] = [[] for _ in range(SAMPLES)]
-        self._jumps: list[bool] = []
-        self._like: dict[tuple[float, ...], int] = {}
-
-    def __call__(self, index: int) -> int:
-        self._extend()
-        values = self._column(index)
-        if self._jumps[index] or not np.isfinite(values).all():
-            return index
-        scale = max(1.0, np.abs(values).max())
-        if np.ptp(values) <= TOLERANCE * scale:
-            middle = float(np.median(values))
-            whole = abs(middle - round(middle)) < TOLERANCE
-            return self.tape.const(round(middle) if whole else middle)
-        for sign in (1, -1):
-            twin = self._like.get(_key(sign * values))
-            if twin is None or twin >= index:
-                continue
-            if np.abs(self._column(twin) - sign * values).max() <= TOLERANCE * scale:
-                return twin if sign == 1 else self.tape.node("neg", twin)
-        return index
-
-    def _column(self, index: int) -> NDArray[np.float64]:
-        return np.array([column[index] for column in self._values])
-
-    def _any(self, op: str, column: list[float]) -> list[float]:
-        """Other values that an operation might have, as far as algebra tells."""
-        if op in ANYTHING:
-            return [float(x) for x in self._rng.uniform(0.1, 0.9, len(column))]
-        if op not in BRANCHES or np.ptp(column) <= TOLERANCE * max(1.0, np.abs(column).max()):
-            return column
-        return [BRANCHES[op](x) if self._rng.integers(2) else x for x in column]
-
-    def _extend(self) -> None:
-        """Evaluate the nodes made since the last call."""
-        start = len(self._jumps)
-        for node in self.tape.nodes[start:]:
-            jumps = node.op in PIECEWISE or any(self._jumps[a] for a in node.args)
-            self._jumps.append(jumps)
-        with np.errstate(all="ignore"):
-            for node in self.tape.nodes[start:]:
-                states = zip(self._values, self._inputs, strict=True)
-                column = [self.tape.value(node, values, inputs) for values, inputs in states]
-                for values, x in zip(self._values, self._any(node.op, column), strict=True):
-                    values.append(x)
-        for index in range(start, len(self._jumps)):
-            if not self._jumps[index]:
-                self._like.setdefault(_key(self._column(index)), index)
-
-
-def _key(values: NDArray[np.float64]) -> tuple[float, ...]:
-    """Values coarse enough that rounding does not part equals (and if it does, a shortcut is missed)."""
-    return tuple((np.round(values, 7) + 0.0).tolist())
+def _folding(tape: Tape, coordinates: Coordinates, joint: Joint) -> Folding:
+    """Folding at random states within the limits, some far from 0 and some close to it where there are none."""
+    rng = np.random.default_rng(7)
+    states = np.array([joint.sample(rng) for _ in range(SAMPLES + FAR)])
+    limits = limits_of(joint)
+    for part, at, _ in coordinates.offsets():
+        if part.group == "real" and part.name not in limits:
+            states[SAMPLES:, at] = rng.choice((-1, 1), FAR) * 10 ** rng.uniform(-8, 6, FAR)
+    velocities = rng.normal(size=(len(states), coordinates.nv))
+    return Folding(tape, np.concatenate([states, velocities], axis=1).T, SAMPLES, rng)

@@ -4,6 +4,7 @@ Beside the laws that a load checks (laws.py):
 
     jumps    the pose has none                       cover    a quaternion and its negative give one pose
     plain    the trace is `placement` in NumPy       repeats  tracing twice records the same
+    folded   the shortened program computes what was recorded, within rounding
     engine   the engine runs what was traced         lowered  the built-in shape moves as the program does
     derivatives   ∂S/∂q, ∂c/∂q and those of the force are finite, and the rates of S, c and f
     group    q ⊕ 0 = q,  (q ⊕ d) ⊖ q = d,  q ⊕ (q' ⊖ q) = q'
@@ -28,6 +29,7 @@ from pysim.joints.plugin import Joint
 from pysim.joints.ranges import limits_of, start_of
 from pysim.joints.trace import trace
 from pysim.tracing.author_code import call, defined_at
+from pysim.tracing.rounding import values_and_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +41,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+ROUNDINGS = 64.0  # bounds of the rounding error
 EXACT = 1e-10  # of numbers of about 1, between two ways to the same
 MORE_LAWS = ("jumps", "cover", "group")
-TRACED_LAWS = ("plain", "repeats", "derivatives", "engine", "lowered")
+TRACED_LAWS = ("plain", "folded", "repeats", "derivatives", "engine", "lowered")
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ def _group(found: Probe, rng: np.random.Generator) -> Iterator[Fault]:
 
 def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
     yield from _plain(found)
+    yield from _folded(found, traced)
     again = trace(found.numbers.joint).program()
     if again != traced.program():
         problem = f"tracing it twice records two programs ({place(found.numbers)})"
@@ -148,6 +152,19 @@ def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
         )
         yield Fault("repeats", problem, remedy)
     yield from derivative_faults(found, traced)
+
+
+def _folded(found: Probe, traced: Traced) -> Iterator[Fault]:
+    """Folding changes no pose and no S by more than the rounding errors of their own terms."""
+    inputs = np.concatenate([found.q, found.v], axis=1).T
+    recorded, error = values_and_errors(traced.tape, inputs, traced.recorded)
+    folded, more = values_and_errors(traced.tape, inputs, [*traced.pose, *traced.subspace])
+    excess = np.abs(folded - recorded) - ROUNDINGS * (error + more)
+    entry, k = np.unravel_index(int(np.argmax(np.nan_to_num(excess, nan=-np.inf))), excess.shape)
+    if excess[entry, k] > 0:
+        apart = abs(folded[entry, k] - recorded[entry, k])
+        problem = f"the shortened program differs from the recorded one by {apart:.3g} at {found.told(int(k))}"
+        yield Fault("folded", problem, "this is a fault of pysim; please report it")
 
 
 def _engine_faults(found: Probe, traced: Traced, lowered: Lowered | None) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ def evaluate(tape: Tape, inputs: Columns, targets: Sequence[int]) -> Columns:
     values: dict[int, Columns] = {}
     with np.errstate(all="ignore"):
         for index in tape.needed(targets):
-            values[index] = _value(tape, tape.nodes[index], values, inputs)
+            values[index] = node_value(tape, tape.nodes[index], values, inputs)
     if not targets:
         return np.zeros((0, count), inputs.dtype)
     return np.stack([np.broadcast_to(values[k], count) for k in targets])
@@ -40,7 +40,10 @@ def rate(tape: Tape, inputs: Columns, rates: Columns, targets: Sequence[int]) ->
     return np.asarray(stepped.imag / STEP)
 
 
-def _value(tape: Tape, node: Node, values: dict[int, Columns], inputs: Columns) -> Columns:
+def node_value(
+    tape: Tape, node: Node, values: Mapping[int, Columns] | Sequence[Columns], inputs: Columns
+) -> Columns:
+    """Values (n,) of one node, given those of the nodes it depends on."""
     match node.op:
         case "const":
             return np.asarray(node.value, inputs.dtype)

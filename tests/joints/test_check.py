@@ -55,11 +55,11 @@ def test_joints_that_keep_the_laws_pass(plugin):
 
 def test_the_report_says_what_the_joint_runs_as():
     assert re.fullmatch(
-        r"TwinRevolute keeps 15 laws at 82 states and runs as the built-in revolute",
+        r"TwinRevolute keeps 16 laws at 82 states and runs as the built-in revolute",
         str(check(plugins.TwinRevolute())),
     )
     assert re.fullmatch(
-        r"TwinPlanar keeps 15 laws at \d+ states and runs as a program of \d+ instructions",
+        r"TwinPlanar keeps 16 laws at \d+ states and runs as a program of \d+ instructions",
         str(check(plugins.TwinPlanar())),
     )
     slot = check(CallbackSlot(0.1), states=5)

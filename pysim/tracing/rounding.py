@@ -1,0 +1,86 @@
+"""Running error analysis of a tape: a bound of each value's rounding error, from those of its operands.
+
+    |x̂ ∘ ŷ − x ∘ y| ≤ |∂∘/∂x| e_x + |∂∘/∂y| e_y + u |x̂ ∘ ŷ|,   u = 2⁻⁵³      [Higham 2002, ch. 3.3]
+
+To first order in the operands' errors. A function of the standard library is taken to be off by up to 4 u.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.tracing.evaluation import node_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.tracing.tape import Node, Tape
+
+    Array = NDArray[np.float64]
+
+UNIT = 2.0**-53
+
+
+def values_and_errors(tape: Tape, inputs: Array, targets: Sequence[int]) -> tuple[Array, Array]:
+    """Return values and bounds of their rounding errors (targets, n) for the inputs (inputs, n)."""
+    values: dict[int, Array] = {}
+    errors: dict[int, Array] = {}
+    with np.errstate(all="ignore"):
+        for index in tape.needed(targets):
+            node = tape.nodes[index]
+            given = node_value(tape, node, values, inputs)
+            values[index] = np.broadcast_to(given, inputs.shape[1:])
+            errors[index] = rounding_error(
+                node, values[index], [values[a] for a in node.args], [errors[a] for a in node.args]
+            )
+    return np.array([values[k] for k in targets]), np.array([errors[k] for k in targets])
+
+
+def rounding_error(node: Node, value: Array, x: Sequence[Array], e: Sequence[Array]) -> Array:
+    """Bound of one node's rounding error, given its value, its operands x and the bounds e of their errors."""
+    own: Any = UNIT * np.abs(value)
+    match node.op:
+        case "add" | "sub":
+            own = e[0] + e[1] + own
+        case "mul":
+            own = np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + own
+        case "div":
+            own = (e[0] + np.abs(value) * e[1]) / np.abs(x[1]) + own
+        case "neg" | "abs":
+            own = e[0]
+        case "min" | "max":
+            own = np.maximum(e[0], e[1])
+        case "select":
+            own = np.where(x[0] != 0, e[1], e[2])
+        case "less" | "less_equal" | "equal" | "sign" | "segment":
+            own = 0 * own
+        case "sqrt":
+            own = np.where(value == 0, np.sqrt(e[0]), e[0] / np.abs(2 * value)) + own
+        case "hypot":
+            own = (np.abs(x[0]) * e[0] + np.abs(x[1]) * e[1]) / np.abs(value) + own
+        case "sin":
+            own = np.abs(np.cos(x[0])) * e[0] + own
+        case "cos":
+            own = np.abs(np.sin(x[0])) * e[0] + own
+        case "tan":
+            own = (1 + value**2) * e[0] + 4 * own
+        case "asin" | "acos":
+            own = e[0] / np.sqrt(np.maximum(1 - x[0] ** 2, e[0])) + 4 * own
+        case "atan":
+            own = e[0] / (1 + x[0] ** 2) + 4 * own
+        case "atan2":
+            own = (np.abs(x[1]) * e[0] + np.abs(x[0]) * e[1]) / (x[0] ** 2 + x[1] ** 2) + 4 * own
+        case "exp":
+            own = np.abs(value) * e[0] + 4 * own
+        case "tanh":
+            own = (1 - value**2) * e[0] + 4 * own
+        case "log":
+            own = e[0] / np.abs(x[0]) + 4 * own
+        case "pow":
+            rate = np.abs(value * x[1] / x[0]) * e[0] + np.abs(value * np.log(np.abs(x[0]))) * e[1]
+            own = np.where(x[0] == 0, 0, rate) + 4 * own
+    return np.broadcast_to(own, np.shape(value))
