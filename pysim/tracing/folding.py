@@ -63,7 +63,7 @@ class Folding:
         self._values: list[Array] = []
         self._errors: list[Array] = []
         self._constant: list[bool] = []
-        self._certain: list[bool] = []  # values tell which nodes this one equals
+        self._certain: list[bool] = []  # values decide which nodes this one equals
         self._alike: dict[tuple[float, ...], int] = {}
 
     def __call__(self, index: int) -> int:
