@@ -2,8 +2,9 @@
 
     W P = Q [R1 R2; 0 0]      W p = W P1 (p1 + K p2),  K = R1⁻¹ R2
 
-by QR with column pivoting [Gautier 1991]. W here is the mechanism's own: the equations of many random states, so what
-is left out can never be told, however well the motion excites.
+by QR with column pivoting [Gautier 1991]. W here is the mechanism's own: the equations of many random states, closed
+and projected where there are loops or couplings, so what is left out can never be told, however well the motion
+excites.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.identify.closed import (
+    AllowedMotions,
+    compress_closed,
+    has_constraints,
+    random_closed_samples,
+)
 from pysim.identify.regression import compress_torques, one_thread, reduce_rows
 from pysim.identify.samples import make_samples
 
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _RANK = 1e-9  # of the largest pivot; random states leave a gap of many orders of magnitude
+_LOWER = 10.0  # by which the least length falls until there are enough columns
 _NAMED = 1e-6  # smaller factors are rounding
 
 
@@ -39,15 +47,40 @@ class BaseParameters:
         return len(self.independent)
 
 
-def base_parameters(unknowns: Unknowns, *, seed: int = 0) -> BaseParameters:
-    """Return the base parameters of a mechanism's unknowns."""
+def base_parameters(
+    unknowns: Unknowns, *, seed: int = 0, near: AllowedMotions | None = None
+) -> BaseParameters:
+    """Return the base parameters of a mechanism's unknowns.
+
+    Args:
+        unknowns: what is to be identified.
+        seed: of the random states.
+        near: closed configurations to begin at where there are loops; the model's start by default.
+
+    Raises:
+        ModelError: loops or couplings cannot be closed near the model's start.
+    """
     model, rng = unknowns.model, np.random.default_rng(seed)
     count = max(50, 4 * unknowns.size // model.nv)
+    if has_constraints(model):
+        return _closed_base(unknowns, rng, near)
     q = np.array([model.random_configuration(rng) for _ in range(count)])
     v, a = rng.standard_normal((2, count, model.nv))
     samples = make_samples(model, np.arange(count), q, np.zeros((count, model.nv)), v, a)
     with one_thread():
         R, _ = compress_torques(unknowns, samples, 1).weighted(np.ones(model.nv))
+        return _combinations(R, unknowns.names, _preferred(unknowns))
+
+
+def _closed_base(
+    unknowns: Unknowns, rng: np.random.Generator, near: AllowedMotions | None
+) -> BaseParameters:
+    model = unknowns.model
+    count = max(100, unknowns.size)
+    samples, motions = random_closed_samples(model, count, rng, near)
+    with one_thread():
+        triangles = compress_closed(unknowns, samples, 1, motions, np.ones(model.nv))
+        R, _ = triangles.weighted(np.ones(model.nv))
         return _combinations(R, unknowns.names, _preferred(unknowns))
 
 
@@ -81,8 +114,19 @@ def _combinations(R: Array, names: tuple[str, ...], preferred: NDArray[np.intp])
 def _first_independent(W: Array, preferred: NDArray[np.intp], rank: int) -> NDArray[np.intp]:
     """The first `rank` columns, in a preferred order, of which none is a combination of those before it.
 
-    Gram and Schmidt, twice for the digits: a plain QR would spend a direction on every dependent column.
+    Gram and Schmidt, twice for the digits: a plain QR would spend a direction on every dependent column. Columns that
+    differ little count as dependent unless the rank needs them.
     """
+    least = np.sqrt(_RANK)
+    chosen = _independent(W, preferred, rank, least)
+    while len(chosen) < rank and least > _RANK:
+        least /= _LOWER
+        chosen = _independent(W, preferred, rank, least)
+    return np.sort(np.array(chosen, np.intp))
+
+
+def _independent(W: Array, preferred: NDArray[np.intp], rank: int, least: float) -> list[int]:
+    """Columns of unit length that keep at least a length after what those chosen before explain of them."""
     Q = np.zeros((len(W), rank))
     chosen: list[int] = []
     for k in preferred:
@@ -92,10 +136,10 @@ def _first_independent(W: Array, preferred: NDArray[np.intp], rank: int) -> NDAr
         rest = W[:, k] - own @ (own.T @ W[:, k])
         rest -= own @ (own.T @ rest)
         length = np.linalg.norm(rest)
-        if length > np.sqrt(_RANK):
+        if length > least:
             Q[:, len(chosen)] = rest / length
             chosen.append(int(k))
-    return np.sort(np.array(chosen, np.intp))
+    return chosen
 
 
 def _name(row: Array, own: int, names: tuple[str, ...]) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 from pysim.algorithms import joint_torque_regressor
 from pysim.errors import IdentificationError
 from pysim.identify.base import base_parameters
+from pysim.identify.closed import has_constraints
 from pysim.identify.regression import one_thread
 from pysim.identify.unknowns import Unknowns
 
@@ -104,12 +105,18 @@ def exciting_trajectory(
         seed: of the random series.
 
     Raises:
-        IdentificationError: the model has coordinates that are no real numbers.
+        IdentificationError: the model has coordinates that are no real numbers, loops or couplings.
     """
     from scipy.optimize import minimize  # noqa: PLC0415, loads when first used
 
     if model.nq != model.nv:
         problem = "has a ball or free joint, which a series of angles cannot move; load it with a fixed base"
+        raise IdentificationError(model.name, problem)
+    if has_constraints(model):
+        problem = (
+            f"{model.row_names[0]!r} ties its coordinates together, which independent series of angles would break; "
+            "drive its motors along series of your own and record that"
+        )
         raise IdentificationError(model.name, problem)
     design = _Design(model, tuple(resistances), period, harmonics, samples, velocity, acceleration)
     rng = np.random.default_rng(seed)

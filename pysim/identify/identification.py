@@ -10,10 +10,19 @@ import numpy as np
 from pysim.algorithms import passive_forces, rnea
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.base import BaseParameters, base_parameters, column_scale, told_by
+from pysim.identify.closed import (
+    AllowedMotions,
+    closed_samples,
+    compress_closed,
+    force_scale,
+    has_constraints,
+    projected_torque,
+)
 from pysim.identify.energies import compress_energies
 from pysim.identify.estimate import Estimate, Prior, estimate
+from pysim.identify.homogeneous import KINETIC_ENERGY, NOTE, is_homogeneous, with_kinetic_energy
 from pysim.identify.identified_model import found_model
-from pysim.identify.momenta import MOMENTA, compress_momenta
+from pysim.identify.momenta import MOMENTA, check_floats, compress_momenta
 from pysim.identify.regression import Triangles, compress_torques, one_thread
 from pysim.identify.unknowns import Unknowns
 from pysim.inertia import nearest_physical, theta_from_com
@@ -41,7 +50,9 @@ class Identification:
     """What a recording tells of a mechanism.
 
     Arrays over equations have one number a coordinate (nv,) [N or N·m]; one [J] where energies were used; six
-    [N·s, N·m·s] where momenta were, and a seventh [kg] if nothing pushed.
+    [N·s, N·m·s] where momenta were, and a seventh [kg] if nothing pushed. If nothing drove the motion, the last is its
+    kinetic energy [J]. Where loops or couplings tie coordinates together, an equation is what they leave of it: what
+    their forces cannot carry (`closed.py`).
     """
 
     model: Model  # with everything that was found
@@ -90,7 +101,8 @@ def identify(
     """Return the parameters of bodies and joints that explain a motion best.
 
     First the base parameters by weighted least squares, each coordinate's noise estimated from its residuals; then all
-    parameters, each body possible, with the model's own as the prior.
+    parameters, each body possible, with the model's own as the prior. Of a closed mechanism the equations are projected
+    on the motions that its loops and couplings allow.
 
     Args:
         model: the mechanism; its parameters are the prior.
@@ -106,7 +118,8 @@ def identify(
         folds: parts of the recording, each left out once for cross-validation; 1 for none.
 
     Raises:
-        IdentificationError: too few samples, an unknown body, frame or resistance, or momentum of what is fixed.
+        IdentificationError: too few samples, an unknown body, frame or resistance, momentum of what is fixed, or a
+            recording whose loops do not close.
     """
     if using not in EQUATIONS:
         hint = did_you_mean(using, EQUATIONS)
@@ -129,10 +142,23 @@ def _identified(
     folds: int,
     notes: list[str],
 ) -> Identification:
-    base = base_parameters(unknowns)
-    _check_count(samples, unknowns.model, base)
-    triangles = _compressed(unknowns, samples, base, using, interval, folds)
+    if using == "momentum":
+        check_floats(unknowns, samples.source)
+    motions = None
+    if has_constraints(unknowns.model):
+        samples, motions, more = closed_samples(unknowns.model, samples)
+        notes = [*notes, *more]
+    base = base_parameters(unknowns, near=motions)
+    _check_count(samples, unknowns.model, base, motions)
+    if motions is not None and using == "torque":
+        triangles = _compressed_closed(unknowns, samples, base, motions, folds)
+    else:
+        triangles = _compressed(unknowns, samples, base, using, interval, folds)
     names = equation_names(unknowns.model, using)
+    if using != "momentum" and is_homogeneous(unknowns, triangles):
+        triangles = with_kinetic_energy(unknowns, samples, triangles)
+        names = (*names, KINETIC_ENERGY)
+        notes.append(NOTE)
     if using == "momentum" and triangles.equations > len(names):
         names = (*names, "mass of all [kg]")
         notes.append(
@@ -187,8 +213,33 @@ def _compressed(
     return triangles
 
 
+def _compressed_closed(
+    unknowns: Unknowns,
+    samples: Samples,
+    base: BaseParameters,
+    motions: AllowedMotions,
+    folds: int,
+) -> Triangles:
+    """The projected equations of the whole motion, the noise that weights them estimated with them."""
+    folds = max(1, min(folds, int(motions.valid.sum()) // 2))
+    scale = force_scale(unknowns.model, samples)
+    for _ in range(_REWEIGHTED):
+        triangles = compress_closed(unknowns, samples, folds, motions, scale)
+        scale = _noise(triangles, base, unknowns.start)
+    return compress_closed(unknowns, samples, folds, motions, scale)
+
+
 def predicted_torque(model: Model, samples: Samples) -> Array:
-    """Return the generalised forces (n, nv) [N or N·m] that a model needs for a motion, resistances included."""
+    """Return the generalised forces (n, nv) [N or N·m] that a model needs for a motion, resistances included.
+
+    Of a closed mechanism many drive the same motion: those nearest to the recorded ones.
+    """
+    if has_constraints(model):
+        return projected_torque(model, samples, _tree_torque)
+    return _tree_torque(model, samples)
+
+
+def _tree_torque(model: Model, samples: Samples) -> Array:
     return rnea(model, samples.q, samples.v, samples.a) - passive_forces(
         model, samples.q, samples.v
     )
@@ -227,12 +278,16 @@ def _bodies(
     return tuple(sorted({model.body_names.index(name) for name in names})), notes
 
 
-def _check_count(samples: Samples, model: Model, base: BaseParameters) -> None:
-    equations = len(samples) * model.nv
+def _check_count(
+    samples: Samples, model: Model, base: BaseParameters, motions: AllowedMotions | None
+) -> None:
+    each = model.nv if motions is None else motions.degrees
+    rows = len(samples) if motions is None else int(motions.valid.sum())
+    equations = rows * each
     if equations < len(base):
-        least = -(-len(base) // model.nv)
+        least = -(-len(base) // each)
         problem = (
-            f"{len(samples)} rows give {equations} equations for {len(base)} base parameters; record at least {least} "
+            f"{rows} rows give {equations} equations for {len(base)} base parameters; record at least {least} "
             "rows, better a hundred times as many"
         )
         raise IdentificationError(samples.source, problem)
@@ -269,7 +324,8 @@ def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
     signal = np.sqrt(triangles.squares(np.zeros(triangles.size)) / count)
     floor = np.maximum(_EXACT * signal, _EXACT**1.5 * signal.max()) + np.finfo(float).tiny
     noise: Array = np.maximum(triangles.shared(np.sqrt(triangles.squares(start) / count)), floor)
-    spare = max(count - len(base) / triangles.equations, 1.0)
+    share = triangles.share
+    spare = np.maximum(count * share - len(base) * share / share.sum(), 1.0)
     for _ in range(_REWEIGHTED):
         R, z = triangles.weighted(noise)
         p = np.zeros(triangles.size)

@@ -45,9 +45,33 @@ def check_floats(unknowns: Unknowns, source: str) -> None:
             "free_base=True"
         )
         raise IdentificationError(source, problem)
+    outside = _tied_to_world(unknowns.model, roots[0])
+    if outside is not None:
+        problem = (
+            f"momentum goes into the ground through {outside}; use equations of torque or energy"
+        )
+        raise IdentificationError(source, problem)
     if unknowns.resistances:
         problem = "is not felt by the momentum of the whole; use equations of torque or energy"
         raise IdentificationError(f"unknown {unknowns.resistances[0]!r}", problem)
+
+
+def _tied_to_world(model: Model, root: int) -> str | None:
+    """The loop, spring or coupling by which the world holds a floating mechanism, in words; None without one."""
+    for kind, ties in (("loop", model.spec.loops), ("spring", model.spec.springs)):
+        for tie in ties:
+            if -1 in (_moving(model, tie.a), _moving(model, tie.b)):
+                return f"{kind} {tie.name!r}"
+    base = model.joint_names[root]
+    for coupling in model.spec.couplings:
+        if any(name.split(".")[0] == base for name in (*coupling.terms, *coupling.inputs)):
+            return f"coupling {coupling.name!r}"
+    return None
+
+
+def _moving(model: Model, link: str) -> int:
+    """The body that a link moves with; −1 for the world."""
+    return -1 if link == "world" else model.frames[link][0]
 
 
 def compress_momenta(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_CHUNK = 2048  # samples a triangle takes in at once
+CHUNK = 2048  # samples a triangle takes in at once
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,14 @@ class Triangles:
     folds: tuple[tuple[Array, ...], ...]
     rows: tuple[int, ...]  # of each fold, one equation
     alike: tuple[int, ...] = ()
+    shares: tuple[
+        float, ...
+    ] = ()  # of each equation, what a projection leaves of it; all of it where empty
+
+    @property
+    def share(self) -> Array:
+        """What a projection leaves of every equation (equations,), 1 for all of it."""
+        return np.array(self.shares) if self.shares else np.ones(self.equations)
 
     @property
     def equations(self) -> int:
@@ -90,8 +98,8 @@ def compress_torques(unknowns: Unknowns, samples: Samples, folds: int) -> Triang
     found = []
     for start, end in pairwise(edges):
         triangles: list[Array | None] = [None] * unknowns.model.nv
-        for at in range(start, end, _CHUNK):
-            part = samples.part(slice(at, min(at + _CHUNK, end)))
+        for at in range(start, end, CHUNK):
+            part = samples.part(slice(at, min(at + CHUNK, end)))
             inertial, columns, left = unknowns.equations(part)
             for j, active in enumerate(unknowns.active):
                 own = active[active < 10 * unknowns.blocks]

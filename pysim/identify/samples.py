@@ -40,7 +40,7 @@ class Samples:
     def __len__(self) -> int:
         return len(self.t)
 
-    def part(self, rows: slice) -> Samples:
+    def part(self, rows: slice | NDArray[np.intp]) -> Samples:
         """Return some of the rows."""
         t, q, v, a, tau = (x[rows] for x in (self.t, self.q, self.v, self.a, self.tau))
         return replace(self, t=t, q=q, v=v, a=a, tau=tau)
