@@ -29,12 +29,13 @@ from pysim.plugins.fields import build
 from pysim.plugins.names import PluginNames
 from pysim.tracing.author_code import call, definition_place, method_place
 from pysim.tracing.expression import Scalar
-from pysim.tracing.program import Program, emit
+from pysim.tracing.program import emit
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pysim._engine import Program
     from pysim.joints.builtin import JointType
 
 OWN_KEYS = frozenset(

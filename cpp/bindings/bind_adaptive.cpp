@@ -1,3 +1,5 @@
+#include <pybind11/native_enum.h>
+
 #include "bindings/events.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
@@ -92,15 +94,57 @@ py::tuple advance_adaptive(const Model& model,
   return py::make_tuple(q_t, v_t, q1, v1, flown, record, q_event, v_event);
 }
 
+using stepping::EventKind;
+
+EventDescription coordinate_event(int index, double offset, Direction direction) {
+  return {{EventKind::coordinate, static_cast<int>(direction), index, {}, {}, offset}, {}};
+}
+
+EventDescription plane_event(
+    int body, const Numbers& point, const Numbers& normal, double offset, Direction direction) {
+  EventDescription d = {{EventKind::plane, static_cast<int>(direction), body, {}, {}, offset}, {}};
+  copy_numbers(point, "point", {3}, d.event.point);
+  copy_numbers(normal, "normal", {3}, d.event.normal);
+  return d;
+}
+
+EventDescription program_event(const tree::ProgramDescription& program, Direction direction) {
+  return {{EventKind::program, static_cast<int>(direction), 0, {}, {}, 0}, program};
+}
+
+void bind_events(py::module_& m) {
+  py::native_enum<Direction>(m, "Direction", "enum.Enum", "Which change of an event's sign counts.")
+      .value("falling", Direction::falling)
+      .value("both", Direction::both)
+      .value("rising", Direction::rising)
+      .finalize();
+  py::class_<EventDescription>(
+      m, "EventDescription", "A function of the state whose passing through 0 counts.")
+      .def_static("coordinate",
+                  &coordinate_event,
+                  "index"_a,
+                  "offset"_a,
+                  "direction"_a,
+                  "A number of q less the offset.")
+      .def_static("plane",
+                  &plane_event,
+                  "body"_a,
+                  "point"_a,
+                  "normal"_a,
+                  "offset"_a,
+                  "direction"_a,
+                  "How far a point of a body (-1 is the world) lies along the normal, less the offset [m].")
+      .def_static(
+          "program", &program_event, "program"_a, "direction"_a, "What a traced program gives for q and v.");
+  py::class_<Events>(m, "Events", "Events of one model, one of which ends a call of advance_adaptive.")
+      .def(py::init<const Model&, const std::vector<EventDescription>&>(), "model"_a, "descriptions"_a)
+      .def("__len__", &Events::size);
+}
+
 }  // namespace
 
 void bind_adaptive(py::module_& m) {
-  py::class_<Events>(m,
-                     "Events",
-                     "Functions of the state whose passing through 0 ends a call; a dict each of kind, "
-                     "direction, index, point, normal, offset and program.")
-      .def(py::init<const Model&, const std::vector<py::dict>&>(), "model"_a, "descriptions"_a)
-      .def("__len__", &Events::size);
+  bind_events(m);
   m.def(
       "advance_adaptive",
       &advance_adaptive,

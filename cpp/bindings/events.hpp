@@ -1,20 +1,28 @@
-// Events of one model, described in Python, kept for the kernels.
+// Events of one model, kept for the kernels.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
-#include "bindings/programs.hpp"
 #include "stepping/events.hpp"
+#include "tree/model.hpp"
 
 namespace pysim::bindings {
 
+/// Which change of sign of an event's function counts.
+enum class Direction : int { falling = -1, both = 0, rising = 1 };
+
+/// An event, see stepping::Event, in the frames the user named.
+struct EventDescription {
+  stepping::Event event;
+  tree::ProgramDescription program;  ///< of kind "program": inputs q, then v; one output
+};
+
 class Events {
  public:
-  /// Each description has kind ("coordinate", "plane", "program"), direction, index, point, normal, offset
-  /// and, of kind program, program.
-  Events(const tree::Model& model, const std::vector<pybind11::dict>& descriptions) {
+  Events(const tree::Model& model, const std::vector<EventDescription>& descriptions) {
     programs_.reserve(descriptions.size());  // views point into them
     for (const auto& d : descriptions) add(model, d);
   }
@@ -35,29 +43,18 @@ class Events {
   }
 
  private:
-  using Point = std::array<double, 3>;
-
-  void add(const tree::Model& model, const pybind11::dict& d) {
-    stepping::Event event = {};
-    const auto kind = d["kind"].cast<std::string>();
-    const auto normal = d["normal"].cast<Point>(), point = d["point"].cast<Point>();
-    event.direction = d["direction"].cast<int>();
-    event.index = d["index"].cast<int>();
-    event.offset = d["offset"].cast<double>();
-    std::copy(normal.begin(), normal.end(), event.normal);
-    if (kind == "coordinate") {
-      event.kind = stepping::EventKind::coordinate;
+  void add(const tree::Model& model, const EventDescription& d) {
+    stepping::Event event = d.event;
+    if (event.kind == stepping::EventKind::coordinate) {
       check_index(event.index, 0, model.nq());
-    } else if (kind == "plane") {
-      event.kind = stepping::EventKind::plane;
+    } else if (event.kind == stepping::EventKind::plane) {
       check_index(event.index, -1, model.nbodies());
-      double pose[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, point[0], point[1], point[2]};
+      double pose[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, event.point[0], event.point[1], event.point[2]};
       if (event.index >= 0) model.to_engine_frame(event.index, pose);
       std::copy(pose + 9, pose + 12, event.point);
     } else {
-      event.kind = stepping::EventKind::program;
       event.index = static_cast<int>(programs_.size());
-      programs_.push_back(describe_program(d["program"]));
+      programs_.push_back(d.program);
       view(programs_.back());
     }
     events_.push_back(event);

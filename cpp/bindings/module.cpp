@@ -4,6 +4,7 @@
 #include "engine/dispatch.hpp"
 
 namespace pysim::bindings {
+void bind_descriptions(pybind11::module_&);
 void bind_model(pybind11::module_&);
 void bind_dynamics(pybind11::module_&);
 void bind_constraints(pybind11::module_&);
@@ -29,6 +30,7 @@ PYBIND11_MODULE(_engine, m) {
         "Instruction sets this CPU can run, narrowest first.");
   m.def("use_isa", &pysim::engine::use_isa, pybind11::arg("isa"), "Run another instruction set from now on.");
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
+  bind_descriptions(m);
   bind_model(m);
   bind_dynamics(m);
   bind_constraints(m);

@@ -6,11 +6,10 @@
 #include <algorithm>
 
 #include "bindings/functions.hpp"
+#include "bindings/given_numbers.hpp"
 #include "engine/batch.hpp"
 
 namespace pysim::bindings {
-
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 /// Prescribed forces, kept with the model they belong to: each array (nv,).
 struct Actuation {

@@ -12,7 +12,9 @@ struct Closure {
   ModelView<float> float_view;
 
   explicit Closure(const std::vector<JointDescription>& joints)
-      : model(joints, no_gravity), double_view(model.view<double>()), float_view(model.view<float>()) {}
+      : model(joints, std::vector<PackedInertia>(joints.size()), no_gravity),
+        double_view(model.view<double>()),
+        float_view(model.view<float>()) {}
 
   template <class Real>
   const ModelView<Real>& view() const {

@@ -1,7 +1,6 @@
 // Joints of a model from their descriptions: shapes, plugins, coordinates, frames.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 
 #include "tree/model.hpp"
@@ -10,8 +9,8 @@
 namespace pysim::tree {
 namespace {
 
-struct ShapeEntry {
-  Shape shape;
+/// Coordinates and motion subspace of a built-in shape.
+struct BuiltIn {
   Group group;
   int nq, nv;
   bool has_axis;  ///< turned so that the axis is z
@@ -19,32 +18,43 @@ struct ShapeEntry {
   Column column[max_joint_nv];
 };
 
-const std::map<std::string, ShapeEntry>& shapes() {
-  static const std::map<std::string, ShapeEntry> table = {
-      {"revolute", {Shape::revolute, Group::real, 1, 1, true, false, {wz}}},
-      {"prismatic", {Shape::prismatic, Group::real, 1, 1, true, false, {vz}}},
-      {"helical", {Shape::helical, Group::real, 1, 1, true, false, {stored}}},
-      {"cylindrical", {Shape::cylindrical, Group::real, 2, 2, true, false, {vz, wz}}},
-      {"universal", {Shape::universal, Group::real, 2, 2, false, true, {stored, wy}}},
-      {"ball", {Shape::ball, Group::rotation, 4, 3, false, false, {wx, wy, wz}}},
-      {"planar", {Shape::planar, Group::real, 3, 3, false, true, {stored, stored, wz}}},
-      {"translation", {Shape::translation, Group::real, 3, 3, false, false, {vx, vy, vz}}},
-      {"fixed", {Shape::fixed, Group::real, 0, 0, false, false, {}}},
-      {"free", {Shape::free, Group::pose, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}}},
-  };
-  return table;
+BuiltIn built_in(Shape shape) {
+  switch (shape) {
+    case Shape::revolute:
+      return {Group::real, 1, 1, true, false, {wz}};
+    case Shape::prismatic:
+      return {Group::real, 1, 1, true, false, {vz}};
+    case Shape::helical:
+      return {Group::real, 1, 1, true, false, {stored}};
+    case Shape::cylindrical:
+      return {Group::real, 2, 2, true, false, {vz, wz}};
+    case Shape::universal:
+      return {Group::real, 2, 2, false, true, {stored, wy}};
+    case Shape::ball:
+      return {Group::rotation, 4, 3, false, false, {wx, wy, wz}};
+    case Shape::planar:
+      return {Group::real, 3, 3, false, true, {stored, stored, wz}};
+    case Shape::translation:
+      return {Group::real, 3, 3, false, false, {vx, vy, vz}};
+    case Shape::free:
+      return {Group::pose, 7, 6, false, false, {vx, vy, vz, wx, wy, wz}};
+    case Shape::fixed:
+    case Shape::program:
+    case Shape::callback:
+      break;
+  }
+  return {Group::real, 0, 0, false, false, {}};
 }
 
-const ShapeEntry& shape_entry(const JointDescription& d) {
-  const auto entry = shapes().find(d.shape);
-  if (entry == shapes().end()) {
-    throw std::invalid_argument("joint '" + d.name + "': unknown joint shape '" + d.shape + "'");
-  }
-  return entry->second;
+/// `given`, or n times `none` if it is empty.
+template <class T>
+std::vector<T> filled(const std::vector<T>& given, std::size_t n, const T& none) {
+  return given.empty() ? std::vector<T>(n, none) : given;
 }
 
 /// Tᵀ I T of the packed record.
-void turn_inertia(const double T[9], const double in[10], double out[10]) {
+void turn_inertia(const double T[9], const PackedInertia& inertia, double out[10]) {
+  const double* in = inertia.data();
   const double I[9] = {in[4], in[7], in[9], in[7], in[5], in[8], in[9], in[8], in[6]};
   double IT[9], J[9];
   times(I, T, 3, IT);
@@ -62,13 +72,13 @@ bool is_active(const Passive<double>& p) {
 
 }  // namespace
 
-void joint_turn(const JointDescription& d, double turn[9]) {
-  const bool is_shape = d.shape != "program" && d.shape != "callback";
+void joint_turn(const MotionDescription& motion, double turn[9]) {
   const double z[3] = {0, 0, 1};
-  turn_to(is_shape && shape_entry(d).has_axis ? d.axis : z, turn);
+  turn_to(built_in(motion.shape).has_axis ? motion.axis : z, turn);
 }
 
-void Model::add_joint(const JointDescription& d) {
+void Model::add_joint(const JointDescription& d, const PackedInertia& inertia) {
+  const MotionDescription& motion = d.motion;
   if (d.parent < -1 || d.parent >= nbodies()) {
     throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
   }
@@ -81,13 +91,13 @@ void Model::add_joint(const JointDescription& d) {
   joint.parent = d.parent;
   joint.first_stored = joint.program = joint.force = joint.callback = joint.derivative =
       joint.force_derivative = joint.first_slope = -1;
-  if (d.shape == "program") {
+  joint.shape = motion.shape;
+  if (motion.shape == Shape::program) {
     add_program(d, joint);
-  } else if (d.shape == "callback") {
+  } else if (motion.shape == Shape::callback) {
     add_callback(d, joint);
   } else {
-    const ShapeEntry& shape = shape_entry(d);
-    joint.shape = shape.shape;
+    const BuiltIn shape = built_in(motion.shape);
     joint.nq = shape.nq;
     joint.nv = shape.nv;
     joint.biased = shape.biased;
@@ -102,16 +112,17 @@ void Model::add_joint(const JointDescription& d) {
     if (joint.program >= 0) stored_columns_ += (programs_.back().registers + 5) / 6;
   }
   add_slopes(d, joint);
-  if (!d.force.outputs.empty()) {
+  if (motion.force) {
     const auto nv = static_cast<std::size_t>(joint.nv);
-    joint.force = keep_program(d.force, nv, d.name);
-    joint.force_derivative = keep_program(d.force_derivative, 2 * nv * nv, d.name);
-    force_registers_ = std::max({force_registers_, d.force.registers, d.force_derivative.registers});
+    joint.force = keep_program(motion.force, nv, d.name);
+    joint.force_derivative = keep_program(motion.force_derivative, 2 * nv * nv, d.name);
+    force_registers_ =
+        std::max({force_registers_, motion.force->registers, motion.force_derivative->registers});
     joint_forces_ = true;
   }
 
   Constants<double> c = {};
-  joint_turn(d, c.turn);
+  joint_turn(motion, c.turn);
   turned_ = turned_ || c.turn[8] < 1;
 
   // X_P'B' = Tᵀ_P X_PB T_B: both frames turned.
@@ -120,9 +131,8 @@ void Model::add_joint(const JointDescription& d) {
   if (d.parent >= 0) to_engine_frame(d.parent, pose);
   times(pose, c.turn, 3, c.placement);
   std::copy(pose + 9, pose + 12, c.placement + 9);
-  turn_inertia(c.turn, d.inertia, c.inertia);
-  c.pitch = d.pitch;
-  std::copy(d.rest.begin(), d.rest.end(), c.rest);
+  turn_inertia(c.turn, inertia, c.inertia);
+  c.pitch = motion.pitch;
   double_.constants.push_back(c);
   names_.push_back(d.name);
   add_coordinates(d, joint);
@@ -131,7 +141,9 @@ void Model::add_joint(const JointDescription& d) {
 
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
-  if (d.rest.size() != nq || d.armature.size() != nv || d.passive.size() != nv) {
+  const auto rest = filled(d.rest, nq, 0.0), armature = filled(d.armature, nv, 0.0);
+  const auto passive = filled(d.passive, nv, no_passive);
+  if (rest.size() != nq || armature.size() != nv || passive.size() != nv) {
     throw std::invalid_argument("joint '" + d.name + "': rest needs " + std::to_string(nq) +
                                 " numbers, armature and passive forces " + std::to_string(nv));
   }
@@ -149,15 +161,16 @@ void Model::add_coordinates(const JointDescription& d, Joint& joint) {
     own_nq_ += joint.nq;
     own_nv_ += joint.nv;
   }
-  joint.hinge = joint.nv == 1 && joint.column[0] == wz && !joint.biased && d.armature[0] == 0;
-  double_.armature.insert(double_.armature.end(), d.armature.begin(), d.armature.end());
-  double_.passive.insert(double_.passive.end(), d.passive.begin(), d.passive.end());
-  joint_forces_ = joint_forces_ || std::any_of(d.passive.begin(), d.passive.end(), is_active);
+  joint.hinge = joint.nv == 1 && joint.column[0] == wz && !joint.biased && armature[0] == 0;
+  std::copy(rest.begin(), rest.end(), double_.constants.back().rest);
+  double_.armature.insert(double_.armature.end(), armature.begin(), armature.end());
+  double_.passive.insert(double_.passive.end(), passive.begin(), passive.end());
+  joint_forces_ = joint_forces_ || std::any_of(passive.begin(), passive.end(), is_active);
 }
 
 /// Coordinates and columns of a joint that a plugin describes.
 void Model::add_blocks(const JointDescription& d, Joint& joint) {
-  const ProgramDescription& p = d.program;
+  const MotionDescription& p = d.motion;
   const auto fail = [&](const char* what) { throw std::invalid_argument("joint '" + d.name + "': " + what); };
   if (p.blocks.empty() || p.blocks.size() > max_joint_nv) fail("a plugin needs 1 to 6 blocks of coordinates");
   joint.blocks = static_cast<int>(p.blocks.size());
@@ -175,33 +188,35 @@ void Model::add_blocks(const JointDescription& d, Joint& joint) {
 
 void Model::add_program(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
-  joint.shape = Shape::program;
-  joint.program = keep_program(d.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
+  joint.program = keep_program(d.motion.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
 /// A place for ∂S/∂q and ∂c/∂q, of a traced joint with its program and that program's registers.
 void Model::add_slopes(const JointDescription& d, Joint& joint) {
-  if (!joint.biased && d.derivative.outputs.empty()) return;
+  if (!joint.biased && !d.motion.derivative) return;
   const int twists = joint.nv * joint.nv + joint.nv;
   joint.first_slope = slopes_;
   slopes_ += twists;
   if (joint.shape != Shape::program) return;
-  joint.derivative = keep_program(d.derivative, 6 * static_cast<std::size_t>(twists), d.name);
-  slopes_ += (d.derivative.registers + 5) / 6;
+  joint.derivative = keep_program(d.motion.derivative, 6 * static_cast<std::size_t>(twists), d.name);
+  slopes_ += (d.motion.derivative->registers + 5) / 6;
 }
 
 /// Python hands over pose, columns, bias and the columns' rates; the latter wait behind the columns until
 /// they are asked for.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
-  joint.shape = Shape::callback;
   joint.callback = callback_numbers_;
   joint.stored_count += 1 + joint.nv;
   callback_numbers_ += 12 + 6 * joint.stored_count;
 }
 
 /// Index of a program among the model's; refuses one that would touch what is not its own.
-int Model::keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& owner) {
+int Model::keep_program(const std::optional<ProgramDescription>& given,
+                        std::size_t outputs,
+                        const std::string& owner) {
+  if (!given) throw std::invalid_argument("joint '" + owner + "': a program is missing");
+  const ProgramDescription& program = *given;
   const auto outside = [&](int r) { return r < 0 || r >= program.registers; };
   for (const auto& i : program.code) {
     if (outside(i.a) || outside(i.out)) {

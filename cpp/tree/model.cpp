@@ -19,15 +19,22 @@ int quaternion_offset(const Block& block) {
 
 }  // namespace
 
-Model::Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties) {
+Model::Model(const std::vector<JointDescription>& joints,
+             const std::vector<PackedInertia>& inertias,
+             const double gravity[3],
+             const Ties& ties) {
   std::copy(gravity, gravity + 3, gravity_);
-  for (const auto& d : joints) add_joint(d);
+  if (inertias.size() != joints.size()) {
+    throw std::invalid_argument("inertias must have a row for each of " + std::to_string(joints.size()) +
+                                " joints, got " + std::to_string(inertias.size()));
+  }
+  for (std::size_t k = 0; k < joints.size(); ++k) add_joint(joints[k], inertias[k]);
   couple(joints);
   mark_children();
   number_forks();
   group_coordinates();
   close_loops(ties.loops);
-  relate(ties.relations);
+  relate(ties.couplings);
   find_meetings();
   hang_springs(ties.springs);
   mark_branches();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,67 +11,78 @@
 
 namespace pysim::tree {
 
-/// A traced joint's program, see ProgramView; pose, columns and bias are in the user's child frame.
+/// A straight-line program, see ProgramView.
 struct ProgramDescription {
-  std::vector<Block> blocks;
-  std::vector<Column> columns;  ///< [nv]
-  bool biased = false;
   std::vector<Instruction> code;
   int pose_end = 0;
   int registers = 0;
   std::vector<double> constants;
   std::vector<double> tables;
-  std::vector<int> outputs;  ///< 12 + 6 nv + 6
-  std::string owner;         ///< the joint or coupling it belongs to
+  std::vector<int> outputs;
+  std::string owner;  ///< the joint or coupling it belongs to
 };
 
-/// A joint and the body it moves, in the frames the user named.
+/// How a joint moves, in the frames the user named.
+struct MotionDescription {
+  Shape shape = Shape::fixed;
+  double axis[3] = {0, 0, 1};
+  double pitch = 0;             ///< [m/rad]
+  std::vector<Block> blocks;    ///< of a plugin's coordinates, as are its columns and `biased`
+  std::vector<Column> columns;  ///< [nv]
+  bool biased = false;
+  std::optional<ProgramDescription> program;           ///< of shape "program", outputs 12 + 6 nv + 6
+  std::optional<ProgramDescription> derivative;        ///< of S and c by q, outputs 6 nv² + 6 nv
+  std::optional<ProgramDescription> force;             ///< passive force of a plugin, outputs nv
+  std::optional<ProgramDescription> force_derivative;  ///< of that force, outputs nv² for q and nv² for v
+};
+
+/// Numbers of a coordinate without passive forces.
+constexpr Passive<double> no_passive = {0, 0, 0, 1, -__builtin_inf(), __builtin_inf(), 0, 0};
+
+/// A joint, in the frames the user named. Empty arrays mean zeros, and no passive forces.
 struct JointDescription {
   std::string name;
-  std::string shape;                    ///< as in Shape
-  ProgramDescription program;           ///< of shape "program"
-  ProgramDescription derivative;        ///< of shape "program" where S depends on q, outputs 6 nv² + 6 nv
-  ProgramDescription force_derivative;  ///< of that force, outputs nv² for q and nv² for v
-  ProgramDescription force;             ///< passive force of a plugin, outputs nv; no code for none
-  int parent = -1;                      ///< body, −1 for the world
-  double placement[12] = {};
-  double axis[3] = {0, 0, 1};
-  double pitch = 0;
-  double inertia[10] = {};  ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx in the body frame
-  int follows = -1;         ///< joint whose coordinate this one copies:  q = ratio q_other + offset
+  MotionDescription motion;
+  int parent = -1;  ///< body, −1 for the world
+  double placement[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+  int follows = -1;  ///< joint whose coordinate this one copies:  q = ratio q_other + offset
   double ratio = 1, offset = 0;
   std::vector<double> rest;              ///< [nq]
   std::vector<double> armature;          ///< [nv]
   std::vector<Passive<double>> passive;  ///< [nv]
 };
 
+/// Parameters of the body that a joint moves: m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx in the body frame.
+using PackedInertia = std::array<double, 10>;
+
 /// Columns of the rotation that takes z to the joint's axis: the engine's axes in the user's frame.
-void joint_turn(const JointDescription& d, double turn[9]);
+void joint_turn(const MotionDescription& motion, double turn[9]);
 
 /// A loop between frames A and B, in the frames the user named.
 struct LoopDescription {
-  std::string kind;        ///< as in LoopKind
-  JointDescription joint;  ///< that closes it; of shape "fixed" where a point is held
-  int a = -1, b = -1;      ///< bodies, −1 for the world
+  std::string name;
+  LoopKind kind = LoopKind::joint;
+  MotionDescription motion;  ///< of the joint that closes it; of shape "fixed" where a point is held
+  int a = -1, b = -1;        ///< bodies, −1 for the world
   double at_a[12] = {}, at_b[12] = {};
   double length = 0;
   std::vector<int> kept;      ///< which of its rows the engine takes
   std::vector<double> start;  ///< the joint's coordinates where their fit begins [nq]
 };
 
-/// A coupling between coordinates, see Relation. The function's program comes from pysim/joints/relation.py.
-struct RelationDescription {
+/// A coupling between coordinates, see Relation.
+struct CouplingDescription {
   std::string name;
   std::vector<Term<double>> terms, inputs;
   double offset = 0;
-  ProgramDescription function;    ///< outputs 2 + inputs; none without inputs
-  ProgramDescription derivative;  ///< outputs (2 + inputs) · inputs
+  std::optional<ProgramDescription> function;    ///< outputs 2 + inputs; none without inputs
+  std::optional<ProgramDescription> derivative;  ///< outputs (2 + inputs) · inputs
 };
 
 /// What ties a tree together.
 struct Ties {
   std::vector<LoopDescription> loops;
-  std::vector<RelationDescription> relations;
+  std::vector<CouplingDescription> couplings;
   std::vector<Spring<double>> springs;  ///< points in the frames the user named
 };
 
@@ -103,8 +115,12 @@ struct Closure;
 /// Built once, never changed. Body k moves with joint k; a parent comes before its children.
 class Model {
  public:
-  /// Throws std::invalid_argument where the description is no tree in that order.
-  Model(const std::vector<JointDescription>& joints, const double gravity[3], const Ties& ties = {});
+  /// One inertia a joint, of the body it moves. Throws std::invalid_argument where the description is no tree
+  /// in that order.
+  Model(const std::vector<JointDescription>& joints,
+        const std::vector<PackedInertia>& inertias,
+        const double gravity[3],
+        const Ties& ties = {});
   Model(const Model&) = delete;  // views point into it
   Model& operator=(const Model&) = delete;
   Model(Model&&) = default;
@@ -149,13 +165,15 @@ class Model {
   std::vector<double> neutral() const;
 
  private:
-  void add_joint(const JointDescription& d);
+  void add_joint(const JointDescription& d, const PackedInertia& inertia);
   void add_coordinates(const JointDescription& d, Joint& joint);
   void add_blocks(const JointDescription& d, Joint& joint);
   void add_program(const JointDescription& d, Joint& joint);
   void add_slopes(const JointDescription& d, Joint& joint);
   void add_callback(const JointDescription& d, Joint& joint);
-  int keep_program(const ProgramDescription& program, std::size_t outputs, const std::string& owner);
+  int keep_program(const std::optional<ProgramDescription>& program,
+                   std::size_t outputs,
+                   const std::string& owner);
   void couple(const std::vector<JointDescription>& joints);
   void mark_children();
   void number_forks();
@@ -176,7 +194,7 @@ class Model {
   Way with_coordinates(int first);
   void find_meetings();
   void share(const Way& way, const Way& other);
-  void relate(const std::vector<RelationDescription>& relations);
+  void relate(const std::vector<CouplingDescription>& couplings);
   void hang_springs(const std::vector<Spring<double>>& springs);
   std::size_t constraint_packs() const;
   std::string joint_difference(const Model& other) const;

@@ -1,5 +1,4 @@
 // What ties the tree of a model together: loops, couplings, springs between bodies.
-#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -8,19 +7,6 @@
 
 namespace pysim::tree {
 namespace {
-
-LoopKind loop_kind(const LoopDescription& d) {
-  static const std::map<std::string, LoopKind> kinds = {{"joint", LoopKind::joint},
-                                                        {"plane", LoopKind::plane},
-                                                        {"line", LoopKind::line},
-                                                        {"distance", LoopKind::distance},
-                                                        {"wheel", LoopKind::wheel}};
-  const auto kind = kinds.find(d.kind);
-  if (kind == kinds.end()) {
-    throw std::invalid_argument("loop '" + d.joint.name + "': unknown kind '" + d.kind + "'");
-  }
-  return kind->second;
-}
 
 int all_rows(LoopKind kind, const Joint& joint) {
   switch (kind) {
@@ -52,25 +38,26 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
   if (loops.empty()) return;
   std::vector<JointDescription> joints;
   for (const auto& d : loops) {
-    joints.push_back(d.joint);
-    joints.back().parent = -1;
+    JointDescription& joint = joints.emplace_back();
+    joint.name = d.name;
+    joint.motion = d.motion;
     double turn[9];
-    joint_turn(d.joint, turn);
+    joint_turn(d.motion, turn);
     for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) joints.back().placement[3 * i + j] = turn[3 * j + i];
+      for (int j = 0; j < 3; ++j) joint.placement[3 * i + j] = turn[3 * j + i];
     }
   }
   closure_ = std::make_shared<const Closure>(joints);
   for (std::size_t k = 0; k < loops.size(); ++k) {
     const LoopDescription& d = loops[k];
     if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
-      throw std::invalid_argument("loop '" + d.joint.name + "': it needs two bodies of the model");
+      throw std::invalid_argument("loop '" + d.name + "': it needs two bodies of the model");
     }
-    Loop loop = {loop_kind(d), d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
+    Loop loop = {d.kind, d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
     const int all = all_rows(loop.kind, closure_->model.joints()[k]);
     if (loop.rows > all ||
         std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
-      throw std::invalid_argument("loop '" + d.joint.name + "': it has " + std::to_string(all) + " rows");
+      throw std::invalid_argument("loop '" + d.name + "': it has " + std::to_string(all) + " rows");
     }
     std::copy(d.kept.begin(), d.kept.end(), loop.kept);
     row_ways_.insert(row_ways_.end(), d.kept.size(), coupled_ ? everything() : way_to_world(d.a, d.b));
@@ -88,7 +75,7 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
       turn_pose(turn, c.at_a);
     } else if (loop.kind != LoopKind::distance) {  // z of A
       double axis[9];
-      turn_to(d.joint.axis, axis);
+      turn_to(d.motion.axis, axis);
       turn_pose(axis, c.at_a);
     }
     c.length = d.length;
@@ -130,8 +117,8 @@ Way Model::with_coordinates(int first) {
   return {first, end - first, end, static_cast<int>(ways_.size()) - end};
 }
 
-void Model::relate(const std::vector<RelationDescription>& relations) {
-  const auto keep = [this](const RelationDescription& d, const std::vector<Term<double>>& terms) {
+void Model::relate(const std::vector<CouplingDescription>& couplings) {
+  const auto keep = [this](const CouplingDescription& d, const std::vector<Term<double>>& terms) {
     for (const auto& t : terms) {
       if (t.q < 0 || t.q >= own_nq_ || t.v < 0 || t.v >= own_nv_) {
         throw std::invalid_argument("coupling '" + d.name + "': no such coordinate");
@@ -140,7 +127,7 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
     }
     return static_cast<int>(double_.terms.size() - terms.size());
   };
-  for (const auto& d : relations) {
+  for (const auto& d : couplings) {
     Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, -1, 0, 0, d.offset};
     row_ways_.push_back(everything());
     r.first_term = keep(d, d.terms);
@@ -149,7 +136,7 @@ void Model::relate(const std::vector<RelationDescription>& relations) {
     if (r.inputs > 0) {
       r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
       r.derivative = keep_program(d.derivative, (2 + d.inputs.size()) * d.inputs.size(), d.name);
-      force_registers_ = std::max({force_registers_, d.function.registers, d.derivative.registers});
+      force_registers_ = std::max({force_registers_, d.function->registers, d.derivative->registers});
     }
     double_.relations.push_back(r);
     relation_names_.push_back(d.name);

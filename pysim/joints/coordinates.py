@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pysim._engine import Block, Group
 from pysim.errors import JointError, did_you_mean
 from pysim.joints.displacement import Pose
 from pysim.tracing.author_code import author_line
@@ -77,16 +78,15 @@ class Coordinates:
             at_q, at_v = at_q + part.nq, at_v + part.nv
         return found
 
-    def blocks(self) -> list[list[int]]:
-        """[group, q, v, nv] of each run of one group, as the engine wants them."""
-        codes = {"real": 0, "rotation": 1, "pose": 2}
-        blocks: list[list[int]] = []
+    def blocks(self) -> list[Block]:
+        """Consecutive coordinates of one group each; neighbouring real ones are one block."""
+        blocks: list[Block] = []
         for part, at_q, at_v in self.offsets():
-            code = codes[part.group]
-            if code == 0 and blocks and blocks[-1][0] == 0:
-                blocks[-1][3] += 1
+            group = Group[part.group]
+            if group is Group.real and blocks and blocks[-1].group is group:
+                blocks[-1] = blocks[-1].replaced(nv=blocks[-1].nv + 1)
             else:
-                blocks.append([code, at_q, at_v, part.nv])
+                blocks.append(Block(group, at_q, at_v, part.nv))
         return blocks
 
     def neutral(self) -> list[float]:

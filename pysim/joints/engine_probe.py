@@ -5,14 +5,14 @@ M = Sᵀ I S        h = Sᵀ (I c + V ×* I V),  V = S v        I = 1
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim import _engine
+from pysim._engine import Column, JointDescription, MotionDescription, Shape
 from pysim.inertia import theta_to_packed
-from pysim.joints.motion_derivatives import force_slopes, motion_slopes
+from pysim.joints.motion_derivatives import force_derivative, motion_slopes
 from pysim.spatial import ad_star
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STORED = 6  # Column::stored in cpp/tree/model_view.hpp
 UNIT = np.array([1.0, 0, 0, 0, 1.0, 0, 1.0, 0, 0, 1.0])  # θ of mass 1 kg and inertia 1 kg·m²
 
 
@@ -37,77 +36,56 @@ class _Still(_engine.Model):
 
 def as_program(traced: Traced) -> _engine.Model:
     """The joint as the program that was traced."""
-    program = asdict(traced.program()) | {
-        "blocks": traced.coordinates.blocks(),
-        "columns": [STORED] * traced.coordinates.nv,
-        "biased": True,
-    }
-    motion = {
-        "shape": "program",
-        "program": program,
-        "derivative": asdict(motion_slopes(traced).program(traced)),
-        **_force(traced),
-    }
+    motion = MotionDescription(
+        Shape.program,
+        blocks=traced.coordinates.blocks(),
+        columns=[Column.stored] * traced.coordinates.nv,
+        biased=True,
+        program=traced.program(),
+        derivative=motion_slopes(traced).program(traced),
+        force=traced.force_program(),
+        force_derivative=force_derivative(traced),
+    )
     return _model(traced.coordinates, motion, np.eye(4))
 
 
 def as_shape(traced: Traced, lowered: Lowered) -> _engine.Model:
     """The joint as the built-in shape that it is in disguise."""
-    shape = {
-        "shape": lowered.shape,
-        "axis": list(lowered.axis),
-        "pitch": lowered.parameters.get("pitch", 0.0),
-        **_force(traced),
-    }
-    return _model(traced.coordinates, shape, lowered.at)
+    pitch = lowered.parameters.get("pitch", 0.0)
+    motion = MotionDescription(
+        Shape[lowered.shape],
+        lowered.axis,
+        pitch,
+        force=traced.force_program(),
+        force_derivative=force_derivative(traced),
+    )
+    return _model(traced.coordinates, motion, lowered.at)
 
 
 def of_shape(coordinates: Coordinates, shape: str, axis: Array, pitch: float) -> _engine.Model:
     """A built-in shape [pitch in m/rad]."""
-    motion = {"shape": shape, "axis": axis.tolist(), "pitch": pitch}
-    return _model(coordinates, motion, np.eye(4))
-
-
-def _force(traced: Traced) -> dict[str, Any]:
-    program, slopes = traced.force_program(), force_slopes(traced)
-    if program is None or slopes is None:
-        return {}
-    return {"force": asdict(program), "force_derivative": asdict(slopes.program(traced))}
+    return _model(coordinates, MotionDescription(Shape[shape], axis, pitch), np.eye(4))
 
 
 def of_coordinates(coordinates: Coordinates) -> _engine.Model:
     """Only the coordinates: for ⊕ and ⊖."""
-    program = {
-        "blocks": coordinates.blocks(),
-        "columns": [STORED] * coordinates.nv,
-        "biased": True,
-    }
-    return _model(coordinates, {"shape": "callback", "program": program}, np.eye(4), _Still)
+    motion = MotionDescription(
+        Shape.callback,
+        blocks=coordinates.blocks(),
+        columns=[Column.stored] * coordinates.nv,
+        biased=True,
+    )
+    return _model(coordinates, motion, np.eye(4), _Still)
 
 
 def _model(
     coordinates: Coordinates,
-    motion: dict[str, Any],
+    motion: MotionDescription,
     at: Array,
     kind: type[_engine.Model] = _engine.Model,
 ) -> _engine.Model:
-    plain = [0.0, 0.0, 0.0, 1.0, -np.inf, np.inf, 0.0, 0.0]  # no friction, no spring, no stops
-    joint = {
-        "name": "joint",
-        "axis": [0.0, 0.0, 1.0],
-        "pitch": 0.0,
-        "parent": -1,
-        "placement": at.ravel().tolist(),
-        "follows": -1,
-        "ratio": 1.0,
-        "offset": 0.0,
-        "rest": coordinates.neutral(),
-        "armature": [0.0] * coordinates.nv,
-        "passive": [plain] * coordinates.nv,
-        "inertia": theta_to_packed(UNIT).tolist(),
-        **motion,
-    }
-    return kind([joint], [0.0, 0.0, 0.0])
+    joint = JointDescription("joint", motion, placement=at, rest=coordinates.neutral())
+    return kind([joint], [theta_to_packed(UNIT)], np.zeros(3))
 
 
 def numbers(model: _engine.Model, q: Array, v: Array) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pysim._engine import LoopKind
 from pysim.joints.builtin import BUILTIN, JointType, Key
 from pysim.joints.registry import find_joint, joint_types
 
@@ -42,12 +43,12 @@ HELD: dict[str, JointType] = {
 _WELD = JointType("weld", "Keeps B on A.", "X = 1")
 LOOPS_ALONE = {_WELD.name: _WELD, **HELD}  # no joint of a tree
 
-# The engine's word for what a loop holds (LoopKind in cpp/tree/model_view.hpp); "joint" for the others.
+# What loops of these types hold; those of other types hold a joint's motion.
 ENGINE_KIND = {
-    "point_on_plane": "plane",
-    "point_on_line": "line",
-    "distance": "distance",
-    "wheel_on_plane": "wheel",
+    "point_on_plane": LoopKind.plane,
+    "point_on_line": LoopKind.line,
+    "distance": LoopKind.distance,
+    "wheel_on_plane": LoopKind.wheel,
 }
 
 

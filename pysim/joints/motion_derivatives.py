@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from pysim.joints.trace import derivative_along
 from pysim.tracing.derivative import Derivative
-from pysim.tracing.program import Program, emit
+from pysim.tracing.program import emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pysim._engine import Program
     from pysim.joints.trace import Traced
     from pysim.tracing.tape import Tape
 
@@ -49,6 +50,12 @@ def force_slopes(traced: Traced) -> Slopes | None:
     along_v = [Derivative(tape, {coordinates.nq + k: tape.const(1)}) for k in range(coordinates.nv)]
     ways = (_along_configuration(tape, traced), along_v)
     return Slopes(tape, [d.of(n) for along in ways for n in traced.force for d in along])
+
+
+def force_derivative(traced: Traced) -> Program | None:
+    """The program of these, None without a force."""
+    slopes = force_slopes(traced)
+    return None if slopes is None else slopes.program(traced)
 
 
 def _along_configuration(tape: Tape, traced: Traced) -> list[Derivative]:

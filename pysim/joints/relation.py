@@ -16,13 +16,15 @@ from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.tracing.author_code import defined_at, definition_place, is_same, told_of
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
-from pysim.tracing.program import Program, emit
+from pysim.tracing.program import emit
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from pysim._engine import Program
 
     Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from pysim.tracing.author_code import call, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.folding import Folding
-from pysim.tracing.program import Program, emit
+from pysim.tracing.program import emit
 from pysim.tracing.tape import JUMPING, Tape
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim._engine import Program
     from pysim.joints.coordinates import Coordinates
 
 SAMPLES = 12

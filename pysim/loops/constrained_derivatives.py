@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim._engine import Shape
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
@@ -114,8 +115,9 @@ def _unless_singular(function: str, slopes: list[Array], opening: Array) -> Thre
 
 def _refuse_turning(model: Model) -> None:
     """Refuse loops whose rows are a basis of wrenches that changes with the joint's coordinates."""
-    for words, loop in zip(model.ties.loops, model.spec.loops, strict=True):
-        if words["shape"] == "universal" or "derivative" in words:
+    for description, loop in zip(model.ties.loops, model.spec.loops, strict=True):
+        motion = description.motion
+        if motion.shape is Shape.universal or motion.derivative is not None:
             problem = (
                 f"the rows of loop {loop.name!r} ({loop.type}) turn as its joint moves, and their forces with them; "
                 "take differences of its wrench (loop_wrenches)"

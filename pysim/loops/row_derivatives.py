@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pysim import _engine
+from pysim._engine import JointDescription, LoopKind
 from pysim.joints.relation import find_relation, relation_derivatives
 from pysim.spatial import Ad, ad, inverse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from pysim._engine import MotionDescription
     from pysim.loops.constraints import Constraints
     from pysim.mechanism.model import Model
 
@@ -128,18 +128,22 @@ def _slopes(joint: _engine.Model, phi: Array, rate: Array, rates: Array) -> tupl
     return V, A
 
 
+def _alone(motion: MotionDescription) -> _engine.Model:
+    """A massless joint on the world that moves so."""
+    return _engine.Model([JointDescription("joint", motion)], np.zeros((1, 10)), np.zeros(3))
+
+
 def loops_of(model: Model, at: Constraints) -> list[Loop]:
     """Return the loops of a model at the configuration of its constraints `at`, one state."""
     loops: list[Loop] = []
     row = coordinate = 0
-    for words, rows in zip(model.ties.loops, model.loop_rows, strict=True):
-        alone = _engine.Model([words], [0.0] * 3, [], [], [])
-        at_a, at_b = (np.array(words[key], float).reshape(4, 4) for key in ("at_a", "at_b"))
-        a, b = int(words["a"]), int(words["b"])  # type: ignore[call-overload]
-        joint = alone if words["kind"] == "joint" else None
+    for loop, rows in zip(model.ties.loops, model.loop_rows, strict=True):
+        alone = _alone(loop.motion)
+        joint = alone if loop.kind is LoopKind.joint else None
         W = at.wrenches[row : row + rows]
         phi = at.loop_q[coordinate : coordinate + alone.nq]
-        loops.append(Loop(a, b, at_a, at_b, W, phi, joint, words["kind"] == "distance"))
+        distance = loop.kind is LoopKind.distance
+        loops.append(Loop(loop.a, loop.b, loop.at_a, loop.at_b, W, phi, joint, distance))
         row, coordinate = row + rows, coordinate + alone.nq
     return loops
 
@@ -163,13 +167,13 @@ class Coupling:
 def couplings_of(model: Model, q: Array) -> list[Coupling]:
     """Return the couplings of a model at q (nq,)."""
     found = []
-    for spec, words in zip(model.spec.couplings, model.ties.relations, strict=True):
-        inputs: Sequence[tuple[int, int, float]] = words.get("inputs", ())  # type: ignore[assignment]
-        at = np.array([x[1] for x in inputs], np.intp)
+    for spec, coupling in zip(model.spec.couplings, model.ties.couplings, strict=True):
+        inputs = coupling.inputs
+        at = np.array([x.v for x in inputs], np.intp)
         n = len(inputs)
         second, third = np.zeros((n, n)), np.zeros((n, n, n))
         if spec.function is not None:
-            x = q[[x[0] for x in inputs]]
+            x = q[[x.q for x in inputs]]
             _, second, third = relation_derivatives(find_relation(spec.function), x)
         found.append(Coupling(at, second, third))
     return found

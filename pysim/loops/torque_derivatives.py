@@ -154,8 +154,8 @@ def one_row(x: ArrayLike, name: str, n: int, each: str = "active coordinate") ->
 def _with_every_row(model: Model) -> Model:
     """The model with the rows back that no motion of its joints can break: a moved axis may."""
     loops = [
-        {**words, "kept": list(range(rows_of(loop)))}
-        for words, loop in zip(model.ties.loops, model.spec.loops, strict=True)
+        description.replaced(kept=range(rows_of(loop)))
+        for description, loop in zip(model.ties.loops, model.spec.loops, strict=True)
     ]
     return model.with_ties(replace(model.ties, loops=loops))
 

@@ -18,10 +18,11 @@ from pysim.loops.constraints import constraints
 from pysim.mechanism.joint_description import moves_in_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from pysim._engine import LoopDescription
     from pysim.loops.constraints import Constraints
     from pysim.mechanism.model import Model
     from pysim.scene.spec import LoopSpec
@@ -58,16 +59,16 @@ def without_idle_rows(model: Model) -> Model:
             if stuck.any():
                 _refuse(loop, at.residual[:, own[stuck]])
             idle[kin] = still[own] & ~is_open[own]
-        loops.append({**description, "kept": np.flatnonzero(~idle).tolist()})
+        loops.append(description.replaced(kept=np.flatnonzero(~idle)))
     return model.with_ties(replace(model.ties, loops=loops))
 
 
-def _meets_pieces(model: Model, loop: LoopSpec, description: Mapping[str, object]) -> bool:
+def _meets_pieces(model: Model, loop: LoopSpec, description: LoopDescription) -> bool:
     """Whether what closes the loop, or moves one of its ends against the other, is made of pieces."""
     bodies = [-1 if body == "world" else model.frames[body][0] for body in (loop.a, loop.b)]
     to_a, to_b = (set(_way(model, body)) for body in bodies)
     in_pieces = model.joints_in_pieces
-    return moves_in_pieces(description) or any(in_pieces[body] for body in to_a ^ to_b)
+    return moves_in_pieces(description.motion) or any(in_pieces[body] for body in to_a ^ to_b)
 
 
 def _way(model: Model, body: int) -> Iterator[int]:

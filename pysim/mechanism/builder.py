@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim._engine import JointDescription, Passive
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.inertia import move_theta
 from pysim.mechanism.constraint_compiler import describe_ties
@@ -18,6 +19,7 @@ from pysim.scene.mimic import leading
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.joints.callback import CallbackJoint
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.shapes import Geometry
 
@@ -41,7 +43,8 @@ class Builder:
         self.world = Carrier(-1, "world")
         self.carriers: list[Carrier] = []
         self.joints: list[JointSpec] = []
-        self.descriptions: list[dict[str, object]] = []
+        self.descriptions: list[JointDescription] = []
+        self.callbacks: dict[str, CallbackJoint] = {}
         self.frames: dict[str, tuple[int, NDArray[np.float64]]] = {}
         self._children: dict[str, list[JointSpec]] = defaultdict(list)
         for joint in spec.joints:
@@ -70,32 +73,19 @@ class Builder:
         self.carriers.append(carrier)
         motion = motion_of(joint, self.known)
         self.joints.append(joint)
-        passive = np.column_stack(
-            [
-                joint.damping,
-                joint.stiffness,
-                joint.friction,
-                joint.friction_width,
-                joint.lower,
-                joint.upper,
-                joint.stop_stiffness,
-                joint.stop_damping,
-            ]
-        )
         self.descriptions.append(
-            {
-                "name": joint.name,
-                **motion.description,
-                "parent": parent.index,
-                "placement": (at @ motion.at).ravel().tolist(),
-                "follows": -1,
-                "ratio": 1.0,
-                "offset": 0.0,
-                "rest": list(joint.rest),
-                "armature": list(joint.armature),
-                "passive": passive.tolist(),
-            }
+            JointDescription(
+                joint.name,
+                motion.description,
+                parent.index,
+                at @ motion.at,
+                rest=joint.rest,
+                armature=joint.armature,
+                passive=_passive(joint),
+            )
         )
+        if motion.callback is not None:
+            self.callbacks[joint.name] = motion.callback
         return carrier
 
     def carries(self, carrier: Carrier, body: BodySpec) -> bool:
@@ -113,10 +103,12 @@ class Builder:
             self.frames[frame.name] = (carrier.index, pose @ frame.pose)
 
     def build(self) -> Model:
-        for joint, description in zip(self.joints, self.descriptions, strict=True):
+        for k, joint in enumerate(self.joints):
             if joint.mimic is not None:
                 leader, ratio, offset = self._leader(joint)
-                description |= {"follows": leader, "ratio": ratio, "offset": offset}
+                self.descriptions[k] = self.descriptions[k].replaced(
+                    follows=leader, ratio=ratio, offset=offset
+                )
         return Model(
             self.descriptions,
             self.spec.gravity,
@@ -126,13 +118,14 @@ class Builder:
             world_geometries=tuple(self.world.geometries),
             frames=self.frames,
             ties=self._ties(),
+            callbacks=self.callbacks,
         )
 
     def _ties(self) -> Ties:
         """Loops, couplings and springs; joints that Python computes cannot be projected onto them."""
         spec = self.spec
-        for joint, description in zip(self.joints, self.descriptions, strict=True):
-            if "callback" in description and (spec.loops or spec.couplings):
+        for joint in self.joints:
+            if joint.name in self.callbacks and (spec.loops or spec.couplings):
                 problem = (
                     f"joint {joint.name!r} is computed by Python, which loops and couplings cannot wait for; "
                     "write it so that it can be traced"
@@ -152,3 +145,10 @@ class Builder:
             problem = f"joint {joint.name!r} follows {mimic.joint!r}, which is no moving joint"
             raise ModelError(joint.where, problem + did_you_mean(mimic.joint, index))
         return index[mimic.joint], mimic.ratio, mimic.offset
+
+
+def _passive(joint: JointSpec) -> list[Passive]:
+    """Passive forces of every coordinate of v; a specification has an array of each of their numbers."""
+    columns = {name: getattr(joint, name) for name in Passive.fields}
+    rows = zip(*columns.values(), strict=True)
+    return [Passive(**dict(zip(columns, row, strict=True))) for row in rows]

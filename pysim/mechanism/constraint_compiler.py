@@ -1,21 +1,21 @@
-"""Loops, couplings and springs of a specification, in the engine's words."""
+"""Loops, couplings and springs of a specification, as the engine takes them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
+from pysim._engine import CouplingDescription, LoopDescription, LoopKind, Spring, Term
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import ENGINE_KIND, closing_joint, find_closing
 from pysim.joints.relation import find_relation, trace_relation, trace_relation_derivative
-from pysim.mechanism.joint_description import closing_motion, words
+from pysim.mechanism.joint_description import closing_motion
 from pysim.mechanism.model import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from pysim.mechanism.joint_description import Known
@@ -45,14 +45,14 @@ def describe_ties(
     coordinates = _Coordinates(joints)
     return Ties(
         [_loop(loop, placed, known) for loop in spec.loops],
-        [_relation(coupling, coordinates) for coupling in spec.couplings],
+        [_coupling(coupling, coordinates) for coupling in spec.couplings],
         [_spring(spring, placed) for spring in spec.springs],
     )
 
 
 def _loop(
     loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]], known: Known
-) -> dict[str, object]:
+) -> LoopDescription:
     """The joint that closes a loop, and its frames on the moving bodies."""
     (a, pose_a), (b, pose_b) = placed[loop.a], placed[loop.b]
     if a is b:
@@ -63,33 +63,24 @@ def _loop(
         raise ModelError(loop.where, problem)
     joint = find_joint(closing_joint(find_closing(loop.type)))
     motion = closing_motion(loop, known)
-    if "callback" in motion.description:
+    if motion.callback is not None:
         problem = (
             f"loop {loop.name!r} is closed by {loop.type!r}, whose motion is computed by Python; "
             "a loop needs a joint that can be traced"
         )
         raise ModelError(loop.where, problem)
-    return {
-        **motion.description,
-        "name": loop.name,
-        "kind": ENGINE_KIND.get(loop.type, "joint"),
-        "a": a.index,
-        "b": b.index,
-        "at_a": (pose_a @ loop.at_a @ motion.at).ravel().tolist(),
-        "at_b": (pose_b @ loop.at_b).ravel().tolist(),
-        "length": loop.radius if loop.type == "wheel_on_plane" else loop.length,
-        "kept": list(range(rows_of(loop))),
-        "start": list(joint.neutral if loop.start_q is None else loop.start_q),
-        "parent": -1,
-        "placement": np.eye(4).ravel().tolist(),
-        "inertia": [0.0] * 10,
-        "follows": -1,
-        "ratio": 1.0,
-        "offset": 0.0,
-        "rest": [0.0] * joint.nq,
-        "armature": [0.0] * joint.nv,
-        "passive": [[0.0] * 8] * joint.nv,
-    }
+    return LoopDescription(
+        name=loop.name,
+        kind=ENGINE_KIND.get(loop.type, LoopKind.joint),
+        motion=motion.description,
+        a=a.index,
+        b=b.index,
+        at_a=pose_a @ loop.at_a @ motion.at,
+        at_b=pose_b @ loop.at_b,
+        length=loop.radius if loop.type == "wheel_on_plane" else loop.length,
+        kept=range(rows_of(loop)),
+        start=joint.neutral if loop.start_q is None else loop.start_q,
+    )
 
 
 def rows_of(loop: LoopSpec) -> int:
@@ -99,17 +90,17 @@ def rows_of(loop: LoopSpec) -> int:
     return 6 - find_joint(closing_joint(find_closing(loop.type))).nv
 
 
-def _spring(spring: SpringSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> dict[str, object]:
+def _spring(spring: SpringSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> Spring:
     (a, pose_a), (b, pose_b) = placed[spring.a], placed[spring.b]
-    return {
-        "a": a.index,
-        "b": b.index,
-        "at_a": (pose_a[:3, :3] @ spring.at_a + pose_a[:3, 3]).tolist(),
-        "at_b": (pose_b[:3, :3] @ spring.at_b + pose_b[:3, 3]).tolist(),
-        "stiffness": spring.stiffness,
-        "damping": spring.damping,
-        "length": spring.length,
-    }
+    return Spring(
+        a=a.index,
+        b=b.index,
+        at_a=pose_a[:3, :3] @ spring.at_a + pose_a[:3, 3],
+        at_b=pose_b[:3, :3] @ spring.at_b + pose_b[:3, 3],
+        stiffness=spring.stiffness,
+        damping=spring.damping,
+        length=spring.length,
+    )
 
 
 class _Coordinates:
@@ -139,7 +130,7 @@ class _Coordinates:
                 )
             q, v = q + kind.nq, v + kind.nv
 
-    def term(self, name: str, factor: float, where: str) -> tuple[int, int, float]:
+    def term(self, name: str, factor: float, where: str) -> Term:
         if name in self.others:
             raise ModelError(where, f"joint {name!r} {self.others[name]}")
         joint = name.rpartition(".")[0]
@@ -148,23 +139,18 @@ class _Coordinates:
         if name not in self.places:
             problem = f"there is no coordinate {name!r}{did_you_mean(name, self.places)}"
             raise ModelError(where, problem)
-        return *self.places[name], factor
+        return Term(*self.places[name], factor)
 
 
-def _relation(coupling: CouplingSpec, coordinates: _Coordinates) -> dict[str, object]:
+def _coupling(coupling: CouplingSpec, coordinates: _Coordinates) -> CouplingDescription:
     terms = [coordinates.term(n, x, coupling.where) for n, x in coupling.terms.items()]
-    described: dict[str, object] = {
-        "name": coupling.name,
-        "terms": terms,
-        "offset": coupling.offset,
-    }
-    if coupling.function is not None:
-        described["inputs"] = [coordinates.term(n, 1.0, coupling.where) for n in coupling.inputs]
-        try:
-            function = find_relation(coupling.function)
-            program, derivative = trace_relation(function), trace_relation_derivative(function)
-        except JointError as error:
-            problem = f"{error.problem} ({coupling.where}: coupling {coupling.name!r})"
-            raise JointError(error.where, problem) from error
-        described["function"], described["derivative"] = words(program), words(derivative)
-    return described
+    if coupling.function is None:
+        return CouplingDescription(coupling.name, terms, coupling.offset)
+    inputs = [coordinates.term(n, 1.0, coupling.where) for n in coupling.inputs]
+    try:
+        function = find_relation(coupling.function)
+        program, derivative = trace_relation(function), trace_relation_derivative(function)
+    except JointError as error:
+        problem = f"{error.problem} ({coupling.where}: coupling {coupling.name!r})"
+        raise JointError(error.where, problem) from error
+    return CouplingDescription(coupling.name, terms, coupling.offset, inputs, program, derivative)

@@ -1,24 +1,23 @@
-"""Events of a scene in the engine's words: coordinates, planes and traced programs."""
+"""Events of a scene as the engine takes them: coordinates, planes and traced programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim import _engine
+from pysim._engine import Direction, EventDescription
 from pysim.errors import JointError
 from pysim.events import make_event, trace_event
 from pysim.joints import find_joint
-from pysim.mechanism.joint_description import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pysim._engine import Program
     from pysim.mechanism.model import Model
     from pysim.scene.spec import EventSpec
-
-DIRECTIONS = {"rising": 1, "falling": -1, "both": 0}
 
 
 def watch_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | None:
@@ -32,32 +31,25 @@ def watch_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | 
     return _engine.Events(model, [_description(model, event) for event in events])
 
 
-def _description(model: Model, event: EventSpec) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "kind": "coordinate",
-        "direction": DIRECTIONS[event.direction],
-        "index": 0,
-        "point": [0.0, 0.0, 0.0],
-        "normal": [0.0, 0.0, 1.0],
-        "offset": event.offset,
-    }
+def _description(model: Model, event: EventSpec) -> EventDescription:
+    direction = Direction[event.direction]
     if event.joint is not None:
         index = [joint.name for joint in model.joints].index(event.joint)
-        return described | {"index": model.q_offsets[index] + event.coordinate}
+        at = model.q_offsets[index] + event.coordinate
+        return EventDescription.coordinate(at, event.offset, direction)
     if event.body is not None:
         body, pose = model.frames.get(event.body) or (model.body_names.index(event.body), np.eye(4))
         point = pose[:3, :3] @ np.array(event.point) + pose[:3, 3]
-        plane = {"index": body, "point": point.tolist(), "normal": list(event.normal)}
-        return described | {"kind": "plane"} | plane
-    return described | {"kind": "program", "program": _program(model, event)}
+        return EventDescription.plane(body, point, event.normal, event.offset, direction)
+    return EventDescription.program(_program(model, event), direction)
 
 
-def _program(model: Model, event: EventSpec) -> dict[str, Any]:
+def _program(model: Model, event: EventSpec) -> Program:
     places = zip(model.joints, model.q_offsets, model.v_offsets, strict=True)
     joints = {j.name: (find_joint(j.type), q, v) for j, q, v in places if q >= 0}
     try:
         plugin = make_event(event.type, event.parameters, event.where)
-        return words(trace_event(plugin, joints, model.nq, model.nv))
+        return trace_event(plugin, joints, model.nq, model.nv)
     except JointError as error:
         if error.where.startswith(event.where):
             raise

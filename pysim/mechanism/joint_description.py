@@ -1,20 +1,21 @@
-"""How a joint of a specification moves, in the engine's words: a built-in shape or a traced program."""
+"""How a joint of a specification moves, as the engine takes it: a built-in shape or a traced program."""
 
 from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim._engine import Column, MotionDescription, Shape
 from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.laws import check_at_load
 from pysim.joints.loop_joints import closing_joint, find_closing
 from pysim.joints.lowering import lower
-from pysim.joints.motion_derivatives import force_slopes, motion_slopes
+from pysim.joints.motion_derivatives import force_derivative, motion_slopes
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.plugins.fields import build
@@ -22,25 +23,25 @@ from pysim.tracing.program import CODE
 from pysim.tracing.tape import PIECEWISE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from pysim.joints.plugin import Joint
     from pysim.joints.trace import Traced
     from pysim.scene.spec import JointSpec, LoopSpec
-    from pysim.tracing.program import Program
 
-STORED = 6  # Column::stored in cpp/tree/model_view.hpp; 0 to 5 are the unit twists
+UNIT_TWISTS = (Column.vx, Column.vy, Column.vz, Column.wx, Column.wy, Column.wz)
 _PIECES = {CODE[name] for name in PIECEWISE}  # instructions
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Keys of the engine's joint description, behind a fixed displacement `at` (4, 4)."""
+    """How a joint moves, behind a fixed displacement `at` (4, 4), and the plugin if Python computes it."""
 
-    description: dict[str, Any]
+    description: MotionDescription
     at: NDArray[np.float64]
+    callback: CallbackJoint | None = None
 
 
 Key = tuple[type, bytes]  # a plugin's class and its fields
@@ -91,7 +92,8 @@ def closing_motion(loop: LoopSpec, known: Known | None = None) -> Motion:
 
 def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:
     """The motion of a built-in shape."""
-    return _shape(shape, joint.axis, float(joint.parameters.get("pitch", 0.0)), np.eye(4))
+    pitch = float(joint.parameters.get("pitch", 0.0))
+    return Motion(MotionDescription(Shape[shape], joint.axis, pitch), np.eye(4))
 
 
 @dataclass(frozen=True)
@@ -149,83 +151,61 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
     if isinstance(joint, CallbackJoint):
         return _callback(joint)
     traced = trace(joint) if traced is None else traced
+    force, by_state = traced.force_program(), force_derivative(traced)
     lowered = lower(traced)
-    if lowered is None:
-        motion = _shape("program", (0, 0, 1), 0.0, np.eye(4))
-        motion.description["program"] = _program(traced)
-        motion.description["derivative"] = words(motion_slopes(traced).program(traced))
-    else:
+    if lowered is not None:
         pitch = lowered.parameters.get("pitch", 0.0)
-        motion = _shape(lowered.shape, lowered.axis, pitch, lowered.at)
-    force, slopes = traced.force_program(), force_slopes(traced)
-    if force is not None and slopes is not None:
-        motion.description["force"] = words(force)
-        motion.description["force_derivative"] = words(slopes.program(traced))
-    return motion
+        shape = MotionDescription(
+            Shape[lowered.shape], lowered.axis, pitch, force=force, force_derivative=by_state
+        )
+        return Motion(shape, lowered.at)
+    description = MotionDescription(
+        Shape.program,
+        blocks=traced.coordinates.blocks(),
+        columns=[_column(traced, k) for k in range(traced.coordinates.nv)],
+        biased=any(not traced.tape.is_value(n, 0) for n in traced.bias),
+        program=traced.program(),
+        derivative=motion_slopes(traced).program(traced),
+        force=force,
+        force_derivative=by_state,
+    )
+    return Motion(description, np.eye(4))
 
 
-def runs_as(description: Mapping[str, Any]) -> str:
-    """How the engine runs a joint of this description, in words."""
-    shape = description["shape"]
-    if shape == "callback":
+def runs_as(motion: MotionDescription) -> str:
+    """How the engine runs a joint that moves so, in words."""
+    if motion.shape is Shape.callback:
         return "runs in Python for every evaluation"
-    force = len(description["force"]["code"]) if "force" in description else 0
-    own = f", and a force of {force} instructions" if force else ""
-    if shape != "program":
-        return f"runs as the built-in {shape}{own}"
-    program = description["program"]
-    total, pose = len(program["code"]), program["pose_end"]
+    own = "" if motion.force is None else f", and a force of {len(motion.force)} instructions"
+    if motion.program is None:
+        return f"runs as the built-in {motion.shape.name}{own}"
+    total, pose = len(motion.program), motion.program.pose_end
     split = f"{pose} for pose and subspace, {total - pose} for the bias"
     return f"runs as a program of {total} instructions, {split}{own}"
 
 
-def moves_in_pieces(description: Mapping[str, Any]) -> bool:
+def moves_in_pieces(motion: MotionDescription) -> bool:
     """Whether a joint's formulas may change over somewhere: what holds here need not hold there."""
-    if description["shape"] == "callback":
+    if motion.shape is Shape.callback:
         return True
-    program = description.get("program", {"code": ()})
-    return any(instruction[0] in _PIECES for instruction in program["code"])
+    code = () if motion.program is None else motion.program.code
+    return any(instruction[0] in _PIECES for instruction in code)
 
 
 def _callback(joint: CallbackJoint) -> Motion:
-    motion = _shape("callback", (0, 0, 1), 0.0, np.eye(4))
-    motion.description["program"] = {
-        "blocks": joint.coordinates.blocks(),
-        "columns": [STORED] * joint.coordinates.nv,
-        "biased": True,
-    }
-    motion.description["callback"] = joint
-    return motion
+    description = MotionDescription(
+        Shape.callback,
+        blocks=joint.coordinates.blocks(),
+        columns=[Column.stored] * joint.coordinates.nv,
+        biased=True,
+    )
+    return Motion(description, np.eye(4), joint)
 
 
-def _shape(shape: str, axis: Sequence[float], pitch: float, at: NDArray[np.float64]) -> Motion:
-    return Motion({"shape": shape, "axis": list(axis), "pitch": pitch}, at)
-
-
-def _program(traced: Traced) -> dict[str, Any]:
-    return words(traced.program()) | {
-        "blocks": traced.coordinates.blocks(),
-        "columns": [_column(traced, k) for k in range(traced.coordinates.nv)],
-        "biased": any(not traced.tape.is_value(n, 0) for n in traced.bias),
-    }
-
-
-def words(program: Program) -> dict[str, Any]:
-    """A program as the engine takes it."""
-    return {
-        "code": [list(instruction) for instruction in program.code],
-        "pose_end": program.pose_end,
-        "registers": program.registers,
-        "constants": program.constants,
-        "tables": program.tables,
-        "outputs": program.outputs,
-    }
-
-
-def _column(traced: Traced, k: int) -> int:
+def _column(traced: Traced, k: int) -> Column:
     """The unit twist that column k of S is, or `stored`."""
     nodes = traced.subspace[6 * k : 6 * k + 6]
-    for axis in range(6):
+    for axis, column in enumerate(UNIT_TWISTS):
         if all(traced.tape.is_value(n, float(i == axis)) for i, n in enumerate(nodes)):
-            return axis
-    return STORED
+            return column
+    return Column.stored

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim import _engine
+from pysim._engine import Shape
 from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
+from pysim.joints.callback import CallbackJoint
 from pysim.joints.plugin_files import check_run_here, plugin_files
 from pysim.mechanism.joint_description import moves_in_pieces, runs_as
 from pysim.plugins.fields import build
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim._engine import CouplingDescription, JointDescription, LoopDescription, Spring
     from pysim.joints import JointType
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.shapes import Geometry
@@ -42,11 +45,11 @@ class Body:
 
 @dataclass(frozen=True)
 class Ties:
-    """What ties a tree together, in the engine's words: loops, couplings, springs between bodies."""
+    """What ties a tree together: loops, couplings, springs between bodies."""
 
-    loops: Sequence[Mapping[str, object]] = ()
-    relations: Sequence[Mapping[str, object]] = ()
-    springs: Sequence[Mapping[str, object]] = ()
+    loops: Sequence[LoopDescription] = ()
+    couplings: Sequence[CouplingDescription] = ()
+    springs: Sequence[Spring] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Model(_engine.Model):
 
     def __init__(
         self,
-        descriptions: Sequence[Mapping[str, object]],
+        descriptions: Sequence[JointDescription],
         gravity: ArrayLike,
         *,
         spec: ModelSpec,
@@ -75,19 +78,13 @@ class Model(_engine.Model):
         world_geometries: tuple[Geometry, ...],
         frames: Mapping[str, tuple[int, Array]],
         ties: Ties | None = None,
+        callbacks: Mapping[str, CallbackJoint] | None = None,
     ) -> None:
         self._descriptions = tuple(descriptions)
         self.ties = ties = ties or Ties()
-        engine_joints = [
-            {**d, "inertia": theta_to_packed(body.theta).tolist()}
-            for d, body in zip(descriptions, bodies, strict=True)
-        ]
+        inertias = np.array([theta_to_packed(body.theta) for body in bodies]).reshape(-1, 10)
         super().__init__(
-            engine_joints,
-            np.asarray(gravity, float).tolist(),
-            ties.loops,
-            ties.relations,
-            ties.springs,
+            self._descriptions, inertias, gravity, ties.loops, ties.couplings, ties.springs
         )
         of_spec = (spec, *spec.bodies, *spec.joints, *spec.loops, *spec.springs, *spec.frames)
         _make_read_only(chain.from_iterable(vars(x).values() for x in (*of_spec, *joints, *bodies)))
@@ -98,10 +95,11 @@ class Model(_engine.Model):
         self.world_geometries = world_geometries
         self.frames = dict(frames)
         self._types = tuple(find_joint(joint.type) for joint in joints)
-        self._callbacks: tuple[tuple[Any, object, int, int], ...] = tuple(
-            (d["callback"], d["name"], at_q, at_v)
+        self._plugins = dict(callbacks or {})
+        self._callbacks: tuple[tuple[CallbackJoint, str, int, int], ...] = tuple(
+            (self._plugins[d.name], d.name, at_q, at_v)
             for d, at_q, at_v in zip(descriptions, self.q_offsets, self.v_offsets, strict=True)
-            if "callback" in d
+            if d.motion.shape is Shape.callback
         )
         self.callback_time = [0.0]  # [s] spent in callback joints so far
         self._frozen = True
@@ -119,12 +117,12 @@ class Model(_engine.Model):
     @cached_property
     def joint_motions(self) -> tuple[str, ...]:
         """How the engine runs each joint, in words: a built-in shape, a program of so many instructions."""
-        return tuple(runs_as(description) for description in self._descriptions)
+        return tuple(runs_as(description.motion) for description in self._descriptions)
 
     @cached_property
     def joints_in_pieces(self) -> tuple[bool, ...]:
         """Whether the formulas of each joint's motion may change over somewhere."""
-        return tuple(moves_in_pieces(description) for description in self._descriptions)
+        return tuple(moves_in_pieces(description.motion) for description in self._descriptions)
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
@@ -204,7 +202,7 @@ class Model(_engine.Model):
 
         A plugin that runs as a built-in shape has that shape's frame.
         """
-        return np.array([d["placement"] for d in self._descriptions], float).reshape(-1, 4, 4)
+        return np.array([d.placement for d in self._descriptions]).reshape(-1, 4, 4)
 
     @property
     def armature(self) -> Array:
@@ -305,11 +303,11 @@ class Model(_engine.Model):
         ):
             own = values[at : at + nv] if at >= 0 else joint.armature
             joints.append(replace(joint, armature=own.copy()))
-            descriptions.append({**d, "armature": own.tolist()})
+            descriptions.append(d.replaced(armature=own))
         return self._changed(joints=tuple(joints), descriptions=descriptions)
 
     def with_ties(self, ties: Ties) -> Model:
-        """Return a copy with its loops, couplings and springs in other words of the engine."""
+        """Return a copy with other loops, couplings and springs."""
         return self._changed(ties=ties)
 
     def _changed(
@@ -319,7 +317,7 @@ class Model(_engine.Model):
         gravity: Array | None = None,
         bodies: tuple[Body, ...] | None = None,
         joints: tuple[JointSpec, ...] | None = None,
-        descriptions: Sequence[Mapping[str, object]] | None = None,
+        descriptions: Sequence[JointDescription] | None = None,
     ) -> Model:
         return Model(
             self._descriptions if descriptions is None else descriptions,
@@ -330,6 +328,7 @@ class Model(_engine.Model):
             world_geometries=self.world_geometries,
             frames=self.frames,
             ties=self.ties if ties is None else ties,
+            callbacks=self._plugins,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -341,14 +340,10 @@ class Model(_engine.Model):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by parts; plugins are found again by name where the model is unpickled, their code does not travel."""
-        descriptions = tuple(
-            {key: value for key, value in d.items() if key != "callback"}
-            for d in self._descriptions
-        )
         functions = (coupling.function for coupling in self.spec.couplings)
         kinds = [*(joint.type for joint in self.joints), *(loop.type for loop in self.spec.loops)]
         files = plugin_files(kinds, filter(None, functions))
-        parts = (files, descriptions, self.gravity, self.spec, self.joints, self.bodies)
+        parts = (files, self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
         return _restored, (*parts, self.world_geometries, self.frames, self.ties)
 
     def __copy__(self) -> Model:
@@ -363,7 +358,7 @@ class Model(_engine.Model):
 
 def _restored(
     files: Mapping[tuple[str, str], str],
-    descriptions: Sequence[Mapping[str, object]],
+    descriptions: Sequence[JointDescription],
     gravity: Array,
     spec: ModelSpec,
     joints: tuple[JointSpec, ...],
@@ -373,11 +368,13 @@ def _restored(
     ties: Ties,
 ) -> Model:
     check_run_here(files, f"pickled model {spec.name!r}")
+    callbacks = {
+        joint.name: _plugin_of(joint)
+        for d, joint in zip(descriptions, joints, strict=True)
+        if d.motion.shape is Shape.callback
+    }
     return Model(
-        [
-            {**d, "callback": _plugin_of(joint)} if d["shape"] == "callback" else d
-            for d, joint in zip(descriptions, joints, strict=True)
-        ],
+        descriptions,
         gravity,
         spec=spec,
         joints=joints,
@@ -385,14 +382,17 @@ def _restored(
         world_geometries=world_geometries,
         frames=frames,
         ties=ties,
+        callbacks=callbacks,
     )
 
 
-def _plugin_of(joint: JointSpec) -> object:
+def _plugin_of(joint: JointSpec) -> CallbackJoint:
     """A joint's plugin, made from its keys."""
     kind = find_joint(joint.type).plugin
     assert kind is not None
-    return build(kind, joint.parameters, joint.where)
+    plugin = build(kind, joint.parameters, joint.where)
+    assert isinstance(plugin, CallbackJoint)
+    return plugin
 
 
 def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.Generator) -> Array:

@@ -6,8 +6,9 @@ and, from v as well, the bias; what they share is computed once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pysim._engine import Program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,18 +51,6 @@ OPS = (
 CODE = {name: code for code, name in enumerate(OPS)}
 
 
-@dataclass(frozen=True)
-class Program:
-    """Instructions (op, out, a, b, c) on registers: q, v, constants, then results."""
-
-    code: list[tuple[int, int, int, int, int]]
-    pose_end: int
-    registers: int
-    constants: list[float]
-    tables: list[float]
-    outputs: list[int]
-
-
 def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> Program:
     """Write the program of some nodes.
 
@@ -83,12 +72,12 @@ def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> 
     for node in second:
         writer.write(node)
     return Program(
-        writer.code,
-        pose_end,
-        writer.registers,
-        [tape.nodes[k].value for k in constants],
-        list(tape.tables),
-        [writer.register[k] for k in (*early, *late)],
+        code=writer.code,
+        pose_end=pose_end,
+        registers=writer.registers,
+        constants=[tape.nodes[k].value for k in constants],
+        tables=tape.tables,
+        outputs=[writer.register[k] for k in (*early, *late)],
     )
 
 

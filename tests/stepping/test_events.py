@@ -12,6 +12,7 @@ from scipy.special import ellipk
 
 import pysim
 from pysim import _engine
+from pysim._engine import Direction, EventDescription
 from pysim.algorithms import kinetic_energy, potential_energy
 from pysim.cli import main
 from pysim.errors import PysimError, PysimWarning, SceneError
@@ -19,7 +20,6 @@ from pysim.events import Event, event, trace_event
 from pysim.inertia import theta_from_com
 from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
-from pysim.mechanism.joint_description import words
 from pysim.simulation.loading import compile_model
 from pysim.trajectory import TrajectoryWriter
 from tests.oracles.mechanisms import one_body
@@ -31,15 +31,8 @@ G = 9.81
 EVENT = 3
 
 
-def coordinate(index, at=0.0, direction=0):
-    return {
-        "kind": "coordinate",
-        "direction": direction,
-        "index": index,
-        "point": [0.0, 0, 0],
-        "normal": [0.0, 0, 1],
-        "offset": at,
-    }
+def coordinate(index, at=0.0, direction=Direction.both):
+    return EventDescription.coordinate(index, at, direction)
 
 
 def first_flight(worlds, events):
@@ -298,7 +291,7 @@ def test_an_event_at_an_output_comes_before_it_and_once():
 def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_outputs(isa):
     theta = theta_from_com(1.0, np.zeros(3), np.eye(3))
     model = compile_model(one_body("prismatic", theta, axis=(0, 0, 1)))
-    events = [coordinate(0, 1.0, -1), coordinate(0, 1.0), coordinate(0, 0.2)]
+    events = [coordinate(0, 1.0, Direction.falling), coordinate(0, 1.0), coordinate(0, 0.2)]
     speeds = np.linspace(4.2, 6.0, 11)
     watch = _engine.Events(model, events)
     _, (_, _, flights), records = fly(
@@ -347,7 +340,7 @@ def test_events_change_no_output_and_any_split_gives_the_same_bits(isa):
     model = compile_model(one_body("revolute", theta, axis=(0, 1, 0)))
     times = np.linspace(0.05, 5, 60)
     (plain_q, plain_v), _, _ = fly(model, [1.0], [0.0], times)
-    events = [coordinate(0), coordinate(0, 0.5, 1)]
+    events = [coordinate(0), coordinate(0, 0.5, Direction.rising)]
     found, rows = passings(model, [1.0], [0.0], times, events)
     sparse, last = passings(model, [1.0], [0.0], times[-1:], events)
     np.testing.assert_array_equal(rows, np.hstack([plain_q, plain_v]))
@@ -558,9 +551,9 @@ def test_a_program_gives_the_bits_of_the_coordinate_it_reads(isa):
 
     one, other = [], []
     for k, name in enumerate(model.joint_names):
-        program = words(trace_event(Angle(name), joints, 5, 5))
+        program = trace_event(Angle(name), joints, 5, 5)
         one.append(coordinate(k, 0.25))
-        other.append({**coordinate(0), "kind": "program", "program": program})
+        other.append(EventDescription.program(program, Direction.both))
     found, _ = passings(model, np.zeros(5), np.zeros(5), [0.4], one)
     same, _ = passings(model, np.zeros(5), np.zeros(5), [0.4], other)
     assert len(found) == len(same) > 0

@@ -1,0 +1,455 @@
+// Descriptions of a model: its joints, loops, couplings and springs.
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "bindings/given_numbers.hpp"
+#include "bindings/record.hpp"
+#include "tree/model.hpp"
+
+namespace pysim::bindings {
+
+using namespace pybind11::literals;
+using tree::Block;
+using tree::Column;
+using tree::CouplingDescription;
+using tree::Group;
+using tree::JointDescription;
+using tree::LoopDescription;
+using tree::LoopKind;
+using tree::MotionDescription;
+using tree::ProgramDescription;
+using JointShape = tree::Shape;
+using Passive = tree::Passive<double>;
+using Spring = tree::Spring<double>;
+using Term = tree::Term<double>;
+
+namespace {
+
+void bind_enums(py::module_& m) {
+  py::native_enum<JointShape>(m, "Shape", "enum.Enum", "How a joint moves.")
+      .value("revolute", JointShape::revolute)
+      .value("prismatic", JointShape::prismatic)
+      .value("helical", JointShape::helical)
+      .value("cylindrical", JointShape::cylindrical)
+      .value("universal", JointShape::universal)
+      .value("ball", JointShape::ball)
+      .value("planar", JointShape::planar)
+      .value("translation", JointShape::translation)
+      .value("free", JointShape::free)
+      .value("fixed", JointShape::fixed)
+      .value("program", JointShape::program)
+      .value("callback", JointShape::callback)
+      .finalize();
+  py::native_enum<Column>(
+      m, "Column", "enum.Enum", "A column of the motion subspace: a unit twist, or stored numbers.")
+      .value("vx", tree::vx)
+      .value("vy", tree::vy)
+      .value("vz", tree::vz)
+      .value("wx", tree::wx)
+      .value("wy", tree::wy)
+      .value("wz", tree::wz)
+      .value("stored", tree::stored)
+      .finalize();
+  py::native_enum<Group>(
+      m, "Group", "enum.Enum", "Coordinates: plain numbers, a rotation (quaternion), a pose.")
+      .value("real", Group::real)
+      .value("rotation", Group::rotation)
+      .value("pose", Group::pose)
+      .finalize();
+  py::native_enum<LoopKind>(
+      m, "LoopKind", "enum.Enum", "What a loop holds: a joint's motion, or a point or wheel of frame B.")
+      .value("joint", LoopKind::joint)
+      .value("plane", LoopKind::plane)
+      .value("line", LoopKind::line)
+      .value("distance", LoopKind::distance)
+      .value("wheel", LoopKind::wheel)
+      .finalize();
+}
+
+// ------------------------------------------------------------------------------------------ programs
+
+using Code = std::vector<std::tuple<int, int, int, int, int>>;
+
+ProgramDescription make_program(const Code& code,
+                                int pose_end,
+                                int registers,
+                                std::vector<double> constants,
+                                std::vector<double> tables,
+                                std::vector<int> outputs) {
+  ProgramDescription program;
+  for (const auto& [op, out, a, b, c] : code) program.code.push_back({op, out, a, b, c});
+  program.pose_end = pose_end;
+  program.registers = registers;
+  program.constants = std::move(constants);
+  program.tables = std::move(tables);
+  program.outputs = std::move(outputs);
+  return program;
+}
+
+Code code_of(const ProgramDescription& program) {
+  Code code;
+  for (const auto& i : program.code) code.emplace_back(i.op, i.out, i.a, i.b, i.c);
+  return code;
+}
+
+void bind_program(py::module_& m) {
+  py::class_<ProgramDescription> program(
+      m,
+      "Program",
+      "Instructions (op, out, a, b, c) on registers: inputs, constants, then results. The first `pose_end` "
+      "need no velocities; `outputs` are registers.");
+  program
+      .def(py::init(&make_program),
+           "code"_a,
+           "pose_end"_a,
+           "registers"_a,
+           "constants"_a,
+           "tables"_a,
+           "outputs"_a)
+      .def_property_readonly("code", &code_of)
+      .def_readonly("pose_end", &ProgramDescription::pose_end)
+      .def_readonly("registers", &ProgramDescription::registers)
+      .def_readonly("constants", &ProgramDescription::constants)
+      .def_readonly("tables", &ProgramDescription::tables)
+      .def_readonly("outputs", &ProgramDescription::outputs)
+      .def("__len__", [](const ProgramDescription& p) { return p.code.size(); });
+  define_record(program, "code", "pose_end", "registers", "constants", "tables", "outputs");
+}
+
+// ------------------------------------------------------------------------------------------ joints
+
+MotionDescription make_motion(JointShape shape,
+                              const Numbers& axis,
+                              double pitch,
+                              std::vector<Block> blocks,
+                              std::vector<Column> columns,
+                              bool biased,
+                              std::optional<ProgramDescription> program,
+                              std::optional<ProgramDescription> derivative,
+                              std::optional<ProgramDescription> force,
+                              std::optional<ProgramDescription> force_derivative) {
+  MotionDescription motion;
+  motion.shape = shape;
+  copy_numbers(axis, "axis", {3}, motion.axis);
+  motion.pitch = pitch;
+  motion.blocks = std::move(blocks);
+  motion.columns = std::move(columns);
+  motion.biased = biased;
+  motion.program = std::move(program);
+  motion.derivative = std::move(derivative);
+  motion.force = std::move(force);
+  motion.force_derivative = std::move(force_derivative);
+  return motion;
+}
+
+JointDescription make_joint(std::string name,
+                            MotionDescription motion,
+                            int parent,
+                            const Numbers& placement,
+                            int follows,
+                            double ratio,
+                            double offset,
+                            std::vector<double> rest,
+                            std::vector<double> armature,
+                            std::vector<Passive> passive) {
+  JointDescription joint;
+  joint.name = std::move(name);
+  joint.motion = std::move(motion);
+  joint.parent = parent;
+  pack_pose(placement, "placement", joint.placement);
+  joint.follows = follows;
+  joint.ratio = ratio;
+  joint.offset = offset;
+  joint.rest = std::move(rest);
+  joint.armature = std::move(armature);
+  joint.passive = std::move(passive);
+  return joint;
+}
+
+Numbers identity() {
+  constexpr double pose[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+  return pose_matrix(pose);
+}
+
+Numbers z_axis() {
+  constexpr double z[3] = {0, 0, 1};
+  return Numbers(3, z);
+}
+
+struct NamedNumber {
+  const char* name;
+  double Passive::* number;
+};
+
+constexpr NamedNumber passive_numbers[] = {{"damping", &Passive::damping},
+                                           {"stiffness", &Passive::stiffness},
+                                           {"friction", &Passive::friction},
+                                           {"friction_width", &Passive::friction_width},
+                                           {"lower", &Passive::lower},
+                                           {"upper", &Passive::upper},
+                                           {"stop_stiffness", &Passive::stop_stiffness},
+                                           {"stop_damping", &Passive::stop_damping}};
+
+double Passive::* passive_number(const std::string& name) {
+  std::string names;
+  for (const auto& entry : passive_numbers) {
+    if (name == entry.name) return entry.number;
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw py::type_error("Passive has no number '" + name + "'; it has " + names);
+}
+
+/// Numbers in the order of `passive_numbers`, or by name.
+Passive make_passive(const py::args& values, const py::kwargs& named) {
+  if (values.size() > std::size(passive_numbers)) {
+    throw py::type_error("Passive has " + std::to_string(std::size(passive_numbers)) + " numbers, got " +
+                         std::to_string(values.size()));
+  }
+  Passive passive = tree::no_passive;
+  const NamedNumber* next = passive_numbers;
+  for (const auto& value : values) passive.*(next++)->number = py::cast<double>(value);
+  for (const auto& [name, value] : named) {
+    passive.*passive_number(py::cast<std::string>(name)) = py::cast<double>(value);
+  }
+  return passive;
+}
+
+void bind_passive(py::module_& m) {
+  py::class_<Passive> passive(
+      m, "Passive", "Passive forces of one coordinate of v; none by default. `fields` names its numbers.");
+  passive.def(py::init(&make_passive));
+  py::list names;
+  for (const auto& entry : passive_numbers) {
+    passive.def_property_readonly(entry.name,
+                                  [number = entry.number](const Passive& p) { return p.*number; });
+    names.append(entry.name);
+  }
+  define_record(passive);
+  passive.attr("fields") = py::tuple(names);
+}
+
+void bind_joint(py::module_& m) {
+  py::class_<Block> block(
+      m, "Block", "Consecutive coordinates of one group, counted from the joint's first.");
+  block.def(py::init<Group, int, int, int>(), "group"_a, "q"_a, "v"_a, "nv"_a)
+      .def_readonly("group", &Block::group)
+      .def_readonly("q", &Block::q)
+      .def_readonly("v", &Block::v)
+      .def_readonly("nv", &Block::nv);
+  define_record(block, "group", "q", "v", "nv");
+
+  py::class_<MotionDescription> motion(
+      m,
+      "MotionDescription",
+      "How a joint moves: a built-in shape, or blocks and columns of a plugin "
+      "with the programs that were traced.");
+  motion
+      .def(py::init(&make_motion),
+           "shape"_a,
+           "axis"_a = z_axis(),
+           "pitch"_a = 0.0,
+           "blocks"_a = std::vector<Block>(),
+           "columns"_a = std::vector<Column>(),
+           "biased"_a = false,
+           "program"_a = py::none(),
+           "derivative"_a = py::none(),
+           "force"_a = py::none(),
+           "force_derivative"_a = py::none())
+      .def_readonly("shape", &MotionDescription::shape)
+      .def_property_readonly("axis", [](const MotionDescription& d) { return Numbers(3, d.axis); })
+      .def_readonly("pitch", &MotionDescription::pitch)
+      .def_readonly("blocks", &MotionDescription::blocks)
+      .def_readonly("columns", &MotionDescription::columns)
+      .def_readonly("biased", &MotionDescription::biased)
+      .def_readonly("program", &MotionDescription::program)
+      .def_readonly("derivative", &MotionDescription::derivative)
+      .def_readonly("force", &MotionDescription::force)
+      .def_readonly("force_derivative", &MotionDescription::force_derivative);
+  define_record(motion,
+                "shape",
+                "axis",
+                "pitch",
+                "blocks",
+                "columns",
+                "biased",
+                "program",
+                "derivative",
+                "force",
+                "force_derivative");
+
+  py::class_<JointDescription> joint(
+      m,
+      "JointDescription",
+      "A joint on its parent body (-1 is the world). Where it follows another: q = "
+      "ratio q_other + offset. Arrays left out are zeros.");
+  joint
+      .def(py::init(&make_joint),
+           "name"_a,
+           "motion"_a,
+           "parent"_a = -1,
+           "placement"_a = identity(),
+           "follows"_a = -1,
+           "ratio"_a = 1.0,
+           "offset"_a = 0.0,
+           "rest"_a = std::vector<double>(),
+           "armature"_a = std::vector<double>(),
+           "passive"_a = std::vector<Passive>())
+      .def_readonly("name", &JointDescription::name)
+      .def_readonly("motion", &JointDescription::motion)
+      .def_readonly("parent", &JointDescription::parent)
+      .def_property_readonly("placement", [](const JointDescription& d) { return pose_matrix(d.placement); })
+      .def_readonly("follows", &JointDescription::follows)
+      .def_readonly("ratio", &JointDescription::ratio)
+      .def_readonly("offset", &JointDescription::offset)
+      .def_readonly("rest", &JointDescription::rest)
+      .def_readonly("armature", &JointDescription::armature)
+      .def_readonly("passive", &JointDescription::passive);
+  define_record(joint,
+                "name",
+                "motion",
+                "parent",
+                "placement",
+                "follows",
+                "ratio",
+                "offset",
+                "rest",
+                "armature",
+                "passive");
+}
+
+// ------------------------------------------------------------------------------------------ ties
+
+LoopDescription make_loop(std::string name,
+                          LoopKind kind,
+                          MotionDescription motion,
+                          int a,
+                          int b,
+                          const Numbers& at_a,
+                          const Numbers& at_b,
+                          double length,
+                          std::vector<int> kept,
+                          std::vector<double> start) {
+  LoopDescription loop;
+  loop.name = std::move(name);
+  loop.kind = kind;
+  loop.motion = std::move(motion);
+  loop.a = a;
+  loop.b = b;
+  pack_pose(at_a, "at_a", loop.at_a);
+  pack_pose(at_b, "at_b", loop.at_b);
+  loop.length = length;
+  loop.kept = std::move(kept);
+  loop.start = std::move(start);
+  return loop;
+}
+
+CouplingDescription make_coupling(std::string name,
+                                  std::vector<Term> terms,
+                                  double offset,
+                                  std::vector<Term> inputs,
+                                  std::optional<ProgramDescription> function,
+                                  std::optional<ProgramDescription> derivative) {
+  return {std::move(name),
+          std::move(terms),
+          std::move(inputs),
+          offset,
+          std::move(function),
+          std::move(derivative)};
+}
+
+Spring make_spring(
+    int a, int b, const Numbers& at_a, const Numbers& at_b, double stiffness, double damping, double length) {
+  Spring spring = {a, b, {}, {}, stiffness, damping, length};
+  copy_numbers(at_a, "at_a", {3}, spring.at_a);
+  copy_numbers(at_b, "at_b", {3}, spring.at_b);
+  return spring;
+}
+
+void bind_loop(py::module_& m) {
+  py::class_<LoopDescription> loop(
+      m,
+      "LoopDescription",
+      "A loop between frames A and B on two bodies (-1 is the world); `motion` is that "
+      "of the joint that closes it.");
+  loop.def(py::init(&make_loop),
+           "name"_a,
+           "kind"_a,
+           "motion"_a,
+           "a"_a,
+           "b"_a,
+           "at_a"_a,
+           "at_b"_a,
+           "length"_a,
+           "kept"_a,
+           "start"_a)
+      .def_readonly("name", &LoopDescription::name)
+      .def_readonly("kind", &LoopDescription::kind)
+      .def_readonly("motion", &LoopDescription::motion)
+      .def_readonly("a", &LoopDescription::a)
+      .def_readonly("b", &LoopDescription::b)
+      .def_property_readonly("at_a", [](const LoopDescription& d) { return pose_matrix(d.at_a); })
+      .def_property_readonly("at_b", [](const LoopDescription& d) { return pose_matrix(d.at_b); })
+      .def_readonly("length", &LoopDescription::length)
+      .def_readonly("kept", &LoopDescription::kept)
+      .def_readonly("start", &LoopDescription::start);
+  define_record(loop, "name", "kind", "motion", "a", "b", "at_a", "at_b", "length", "kept", "start");
+}
+
+void bind_coupling(py::module_& m) {
+  py::class_<Term> term(m, "Term", "Factor times a coordinate, by its place in q and in v.");
+  term.def(py::init<int, int, double>(), "q"_a, "v"_a, "factor"_a = 1.0)
+      .def_readonly("q", &Term::q)
+      .def_readonly("v", &Term::v)
+      .def_readonly("factor", &Term::factor);
+  define_record(term, "q", "v", "factor");
+
+  py::class_<CouplingDescription> coupling(
+      m, "CouplingDescription", "Terms less the offset, less a function of the inputs, are 0.");
+  coupling
+      .def(py::init(&make_coupling),
+           "name"_a,
+           "terms"_a,
+           "offset"_a = 0.0,
+           "inputs"_a = std::vector<Term>(),
+           "function"_a = py::none(),
+           "derivative"_a = py::none())
+      .def_readonly("name", &CouplingDescription::name)
+      .def_readonly("terms", &CouplingDescription::terms)
+      .def_readonly("offset", &CouplingDescription::offset)
+      .def_readonly("inputs", &CouplingDescription::inputs)
+      .def_readonly("function", &CouplingDescription::function)
+      .def_readonly("derivative", &CouplingDescription::derivative);
+  define_record(coupling, "name", "terms", "offset", "inputs", "function", "derivative");
+}
+
+void bind_spring(py::module_& m) {
+  py::class_<Spring> spring(
+      m, "Spring", "A spring and damper between a point of one body and one of another (-1 is the world).");
+  spring.def(py::init(&make_spring), "a"_a, "b"_a, "at_a"_a, "at_b"_a, "stiffness"_a, "damping"_a, "length"_a)
+      .def_readonly("a", &Spring::a)
+      .def_readonly("b", &Spring::b)
+      .def_property_readonly("at_a", [](const Spring& s) { return Numbers(3, s.at_a); })
+      .def_property_readonly("at_b", [](const Spring& s) { return Numbers(3, s.at_b); })
+      .def_readonly("stiffness", &Spring::stiffness)
+      .def_readonly("damping", &Spring::damping)
+      .def_readonly("length", &Spring::length);
+  define_record(spring, "a", "b", "at_a", "at_b", "stiffness", "damping", "length");
+}
+
+}  // namespace
+
+void bind_descriptions(py::module_& m) {
+  bind_enums(m);
+  bind_program(m);
+  bind_passive(m);
+  bind_joint(m);
+  bind_loop(m);
+  bind_coupling(m);
+  bind_spring(m);
+}
+
+}  // namespace pysim::bindings

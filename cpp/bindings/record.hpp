@@ -1,0 +1,51 @@
+// Records at the boundary: frozen values made of named fields.
+//
+// A record's fields are the arguments of its constructor, under the same names, so a copy with changes, a
+// pickle and a text of it follow from their list.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+namespace pysim::bindings {
+
+namespace py = pybind11;
+
+/// The values of the fields, by name.
+inline py::dict fields_of(const py::object& record) {
+  py::dict values;
+  for (const auto& name : py::type::of(record).attr("fields")) values[name] = record.attr(py::str(name));
+  return values;
+}
+
+inline std::string text_of(const py::object& record) {
+  std::string text = py::cast<std::string>(py::type::of(record).attr("__name__")) + "(";
+  const char* comma = "";
+  for (const auto& [name, value] : fields_of(record)) {
+    text += comma + py::cast<std::string>(name) + "=" + py::cast<std::string>(py::repr(value));
+    comma = ", ";
+  }
+  return text + ")";
+}
+
+/// Adds `fields`, `replaced`, `__reduce__` and `__repr__` to a class whose constructor takes these fields in
+/// this order.
+template <class Class, class... Names>
+void define_record(Class& record, Names... names) {
+  record.attr("fields") = py::make_tuple(names...);
+  record.def(
+      "replaced",
+      [](const py::object& self, const py::kwargs& changes) {
+        py::dict values = fields_of(self);
+        for (const auto& [name, value] : changes) values[name] = value;
+        return py::type::of(self)(**values);
+      },
+      "Return a copy with other values of the named fields.");
+  record.def("__reduce__", [](const py::object& self) {
+    return py::make_tuple(py::type::of(self), py::tuple(fields_of(self).attr("values")()));
+  });
+  record.def("__repr__", &text_of);
+}
+
+}  // namespace pysim::bindings
