@@ -4,9 +4,9 @@ Oracle: dense algebra and differences; each printed form that can be written dow
 
 E0.3-E0.5, E0.10, E0.11 (also A3 item 10)   tests/inertia/test_body.py       E0.12   tests/inertia/test_factorisation.py
 E0.8, E4.1, section 0                       tests/inertia/test_body.py, test_parametrisations.py
-E2.8                                        tests/dynamics/test_reactions.py
-E1.7                                        tests/dynamics/test_configurations.py
-E3.1-E3.5                                   tests/dynamics/test_kwon.py
+E2.8                                        tests/algorithms/test_reactions.py
+E1.7                                        tests/algorithms/test_configurations.py
+E3.1-E3.5                                   tests/algorithms/test_kwon.py
 E3.8, E3.9, E3.10                           tests/loops/test_actuation.py, tests/loops/test_five_bar.py
 E3.12-E3.14                                 tests/inertia/test_mesh.py
 E4.2, E4.3, E4.5, E4.6                      tests/inertia/test_parametrisations.py

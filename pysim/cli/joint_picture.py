@@ -8,8 +8,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import PysimError
-from pysim.joints import engine_probe as engine_twin
-from pysim.joints import pose, real, rotation
+from pysim.joints import engine_probe, pose, real, rotation
 from pysim.joints.laws import numbers_of
 from pysim.joints.ranges import bounds, limits_of, start_of
 from pysim.plugins.fields import checked
@@ -52,7 +51,7 @@ def draw_builtin(kind: JointType, keys: dict[str, Any], path: Path) -> None:
     if not np.linalg.norm(axis) > 0:
         raise PysimError("--set axis", "has no direction; give it a length, as in [0, 0, 1]")
     pitch = checked(keys.get("pitch", PITCH), float, "--set pitch")
-    model = engine_twin.of_shape(coordinates, kind.name, axis / np.linalg.norm(axis), pitch)
+    model = engine_probe.of_shape(coordinates, kind.name, axis / np.linalg.norm(axis), pitch)
     ends = SHORT * bounds(coordinates, {})
 
     def poses(q: Array) -> Array:
@@ -73,7 +72,7 @@ def _draw(
 
     sweeps = []
     count = GHOSTS.get(coordinates.nv, 5)
-    model = engine_twin.of_coordinates(coordinates)
+    model = engine_probe.of_coordinates(coordinates)
     for part, at, at_v in coordinates.offsets():
         for i in range(part.nv):
             low, high = (ends[:, at_v] - start[at]) if part.group == "real" else (-TURN, TURN)

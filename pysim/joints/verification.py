@@ -19,7 +19,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import JointError
-from pysim.joints import engine_probe as engine_twin
+from pysim.joints import engine_probe
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.derivative_law import derivative_faults
 from pysim.joints.laws import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
@@ -124,7 +124,7 @@ def _cover(found: Probe) -> Iterator[Fault]:
 
 def _group(found: Probe, rng: np.random.Generator) -> Iterator[Fault]:
     coordinates = found.numbers.joint.coordinates
-    model = engine_twin.of_coordinates(coordinates)
+    model = engine_probe.of_coordinates(coordinates)
     q, other = found.q, rng.permutation(found.q)
     d = rng.uniform(-1, 1, (len(q), coordinates.nv))
     there = _engine.integrate(model, q, d)
@@ -174,16 +174,16 @@ def _engine_faults(found: Probe, traced: Traced, lowered: Lowered | None) -> Ite
     if not len(q):
         return
     tau = found.numbers.force(q, v)
-    wanted = engine_twin.expected(found.X[at], found.S[at], found.c[at], v, tau)
-    yield from _differences("engine", engine_twin.as_program(traced), wanted, q, v)
+    wanted = engine_probe.expected(found.X[at], found.S[at], found.c[at], v, tau)
+    yield from _differences("engine", engine_probe.as_program(traced), wanted, q, v)
     if lowered is not None:
-        yield from _differences("lowered", engine_twin.as_shape(traced, lowered), wanted, q, v)
+        yield from _differences("lowered", engine_probe.as_shape(traced, lowered), wanted, q, v)
 
 
 def _differences(
     law: str, model: _engine.Model, wanted: dict[str, Array], q: Array, v: Array
 ) -> Iterator[Fault]:
-    for name, given in engine_twin.numbers(model, q, v).items():
+    for name, given in engine_probe.numbers(model, q, v).items():
         scale = max(1.0, float(np.abs(wanted[name]).max()))
         error = np.abs(given - wanted[name]).max() / scale
         if not error <= EXACT:

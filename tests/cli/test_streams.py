@@ -15,7 +15,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from tests.test_cli import SCENE
+from tests.cli.test_app import SCENE
 
 COMMAND = (sys.executable, "-m", "pysim")
 

@@ -14,10 +14,10 @@ from pysim.joints import (
     Joint,
     Pose,
     check,
-    engine_twin,
+    engine_probe,
+    motion_derivatives,
     real,
     rotation,
-    slopes,
     verification,
 )
 from pysim.joints.lowering import Lowered, lower
@@ -185,7 +185,7 @@ def test_laws_of_the_engine_fail_where_the_engine_does_something_else(monkeypatc
     assert found == ["lowered"]  # its mass matrix is 1 either way
     assert "the engine's pose differs by" in text
     knee = trace(plugins.Knee())
-    monkeypatch.setattr(engine_twin, "as_program", lambda _: engine_twin.as_shape(knee, HINGE))
+    monkeypatch.setattr(engine_probe, "as_program", lambda _: engine_probe.as_shape(knee, HINGE))
     assert broken(plugins.Knee())[0][:1] == ["engine"]
 
 
@@ -193,7 +193,7 @@ HINGE = lower(trace(plugins.TwinRevolute()))
 
 
 def test_the_law_of_derivatives_fails_where_a_rule_of_differentiation_is_wrong(monkeypatch):
-    monkeypatch.setattr(slopes, "derivative_along", wrong_derivative)
+    monkeypatch.setattr(motion_derivatives, "derivative_along", wrong_derivative)
     found, text = broken(plugins.Knee())
     assert found[0] == "derivatives"
     assert re.search(r"its ∂S/∂q differs from the rate of S by \S+ at ", text)

@@ -13,8 +13,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.joints import directional_derivatives
-from pysim.joints import engine_probe as engine_twin
+from pysim.joints import directional_derivatives, engine_probe
 from pysim.joints.motion_evaluation import TracedNumbers, rates
 from pysim.joints.trace import derivative_towards, trace
 from pysim.tracing.evaluation import rate
@@ -68,7 +67,7 @@ def test_each_order_is_the_complex_step_of_the_order_below(joint, order, rng):
 def test_they_are_mixed_differences_of_the_pose_and_the_first_direction_moves_first(joint, rng):
     q, u = states(joint, rng)
     numbers = TracedNumbers(joint, trace(joint))
-    model = engine_twin.of_coordinates(joint.coordinates)
+    model = engine_probe.of_coordinates(joint.coordinates)
     h = 2e-3
 
     def pose(s, t, r):

@@ -26,7 +26,7 @@ from pysim.loops import (
 )
 from pysim.mechanism.compile import start_state
 from pysim.simulation.loading import compile_model
-from tests.dynamics.random_states import close
+from tests.algorithms.random_states import close
 from tests.joints.chains import plugin_chain
 from tests.loops.mechanisms import closed as close_tree
 from tests.loops.mechanisms import four_bar

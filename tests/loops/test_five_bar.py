@@ -15,7 +15,7 @@ from pysim.loops import actuation_map
 from pysim.scene.spec import LoopSpec
 from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
-from tests.dynamics.test_kwon import Mechanism
+from tests.algorithms.test_kwon import Mechanism
 from tests.oracles.differences import along
 from tests.oracles.spatial import rotation, skew
 

@@ -21,7 +21,7 @@ from pysim.mechanism.compile import start_state
 from pysim.scene.spec import CouplingSpec, LoopSpec
 from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
-from tests.dynamics.test_design_derivatives import displaced, placed
+from tests.algorithms.test_design_derivatives import displaced, placed
 from tests.joints.chains import plugin_chain
 from tests.loops.mechanisms import closed, four_bar
 from tests.loops.test_actuation import spherical_five_bar

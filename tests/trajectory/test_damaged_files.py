@@ -15,7 +15,7 @@ import pytest
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory import load_trajectory
-from tests.test_trajectory import random_trajectory
+from tests.trajectory.test_files import random_trajectory
 
 ROWS = 7
 

@@ -1,0 +1,184 @@
+"""A scene read once for many worlds. Oracle: `load_scene` of every world. The README's snippet runs as it stands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import SceneError
+
+ROOT = Path(__file__).parents[2]
+ANDREWS = ROOT / "scenes" / "andrews.toml"
+ORDER = {
+    "body.K1.mass": [0.04, 0.05, 0.06],
+    "joint.theta.at.xyz": np.outer([6, 7, 8], [1e-3, 0, 0]),
+}
+
+
+def test_a_world_is_the_scene_that_load_scene_makes_of_its_values():
+    scenes = pysim.load_scenes(ANDREWS, {**ORDER, "simulation.step": 2e-5})
+    for k, scene in enumerate(scenes):
+        own = {key: values[k] for key, values in ORDER.items()} | {"simulation.step": 2e-5}
+        alone = pysim.load_scene(ANDREWS, own)
+        np.testing.assert_array_equal(scene.model.parameters, alone.model.parameters)
+        np.testing.assert_array_equal(scene.model.placements, alone.model.placements)
+        np.testing.assert_array_equal(scene.state.q, alone.state.q)
+        assert scene.settings == alone.settings
+        assert scene.spec.overrides.keys() == alone.spec.overrides.keys()
+    assert [scene.model.parameters[0, 0] for scene in scenes] == ORDER["body.K1.mass"]
+
+
+CAM = """import numpy as np
+from pysim.joints import Joint, Pose, joint, real
+
+BIAS = 1.0
+CALLS = []
+
+
+@joint("load_scenes_cam")
+class Cam(Joint):
+    \"\"\"Turns about z and lifts.\"\"\"
+
+    lift: float
+    coordinates = real("angle")
+
+    def placement(self, q):
+        CALLS.append(self.lift)
+        return Pose.rotate_z(q.angle) @ Pose.translate(0, 0, self.lift * np.sin(BIAS * q.angle))
+"""
+TWO_CAMS = """plugins = ["cam.py"]
+[[body]]
+name = "a"
+mass = 1
+com = [0.1, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "j"
+type = "load_scenes_cam"
+child = "a"
+lift = 0.1
+limits = { lower = -2, upper = 2 }
+[[body]]
+name = "b"
+mass = 1
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "k"
+type = "load_scenes_cam"
+parent = "a"
+child = "b"
+lift = 0.1
+[[model]]
+file = "arm.urdf"
+"""
+ARM = """<robot name="arm"><link name="root"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="tip"><inertial><mass value="2"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="pan" type="revolute"><parent link="root"/><child link="tip"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+# A value of a plugin, of a joint, of a body, of a file's model and of the whole; each comes back after another.
+BACK_AND_FORTH = {
+    "joint.j.lift": [0.1, 0.2, 0.1, 0.3, 0.2],
+    "joint.k.damping": [1.0, 1.0, 2.0, 1.0, 1.0],
+    "body.b.mass": [1.0, 2.0, 1.0, 1.0, 3.0],
+    "model.0.mimic": [True, False, True, True, False],
+    "joint.j.limits.upper": [2.0, 2.0, 1.0, 2.0, 2.0],
+}
+
+
+@pytest.fixture(scope="module")
+def two_cams(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cams")
+    (folder / "cam.py").write_text(CAM, "utf-8")
+    (folder / "arm.urdf").write_text(ARM, "utf-8")
+    (folder / "s.toml").write_text(TWO_CAMS, "utf-8")
+    return folder / "s.toml"
+
+
+def module_of(scene):
+    """The plugin's module as the scene's load imported it."""
+    file = str(scene.with_name("cam.py"))
+    return next(m for m in sys.modules.values() if getattr(m, "__file__", None) == file)
+
+
+def test_what_was_read_and_traced_for_another_world_is_that_of_this_one(two_cams):
+    scenes = pysim.load_scenes(two_cams, BACK_AND_FORTH, allow_code=True)
+    rng = np.random.default_rng(0)
+    for k, scene in enumerate(scenes):
+        own = {key: values[k] for key, values in BACK_AND_FORTH.items()}
+        alone = pysim.load_scene(two_cams, own, allow_code=True)
+        assert alone.model.structure_difference(scene.model) == ""
+        q, v = scene.model.random_configuration(1), rng.normal(size=scene.model.nv)
+        given, expected = (
+            pysim.aba(m, q, v, 0 * v, passive=True) for m in (scene.model, alone.model)
+        )
+        np.testing.assert_array_equal(given, expected)
+        for mine, its in zip(scene.model.spec.joints, alone.model.spec.joints, strict=True):
+            np.testing.assert_equal(vars(mine), vars(its))
+
+
+def test_plugins_with_equal_fields_are_traced_once_for_all_worlds(two_cams):
+    pysim.load_scene(two_cams, allow_code=True)
+    calls = module_of(two_cams).CALLS
+    calls.clear()
+    pysim.load_scenes(two_cams, {"joint.k.damping": np.linspace(0, 1, 20)}, allow_code=True)
+    assert len(calls) == 1  # both joints, every world
+    calls.clear()
+    pysim.load_scenes(two_cams, {"joint.k.lift": [0.1, 0.2, 0.2, 0.1]}, allow_code=True)
+    assert calls == [0.1, 0.2]
+
+
+def test_what_a_plugin_reads_elsewhere_is_read_again_by_the_next_load(two_cams):
+    q = np.array([0.3, 0.4, 0.0])
+    first = pysim.load_scene(two_cams, allow_code=True)
+    module_of(two_cams).BIAS = 2.0
+    then = pysim.load_scene(two_cams, allow_code=True)
+    heights = [pysim.forward_kinematics(s.model, q)[0, 2, 3] for s in (first, then)]
+    np.testing.assert_allclose(heights, 0.1 * np.sin([0.3, 0.6]), rtol=0, atol=1e-15)
+
+
+def test_lists_of_other_lengths_in_other_worlds_are_values_too():
+    scenes = pysim.load_scenes(ANDREWS, {"assembly.hold": [["theta"], ["theta", "beta"]]})
+    assert len(scenes) == 2
+
+
+def test_what_is_wrong_is_said_by_world_and_key():
+    cases = {
+        "world 2: --set body.K1.mass: must not be negative [kg], got -3.0": {
+            "body.K1.mass": [1.0, 2.0, -3.0]
+        },
+        "overrides: simulation.step: has values for 1 worlds, but body.K1.mass for 2; give one for each world": {
+            "body.K1.mass": [1.0, 2.0],
+            "simulation.step": [1e-5],
+        },
+        "overrides: no value has one item for each world; give a list or an array of them, or use load_scene": {
+            "body.K1.mass": 2.0
+        },
+        "overrides: body.K1.mass: has values for no world; give one for each world": {
+            "body.K1.mass": []
+        },
+    }
+    for message, overrides in cases.items():
+        with pytest.raises(SceneError) as caught:
+            pysim.load_scenes(ANDREWS, overrides)
+        assert str(caught.value) == message
+
+
+def test_a_list_of_tables_is_no_table_of_lists():
+    with pytest.raises(SceneError, match="must map paths of keys to values, got list"):
+        pysim.load_scenes(ANDREWS, [{"simulation.step": 1e-3}])
+
+
+def test_the_snippet_of_the_readme_runs_as_it_stands(monkeypatch):
+    chapter = (
+        (ROOT / "README.md").read_text("utf-8").partition("### Other numbers in every world")[2]
+    )
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    exec(chapter.partition("```python\n")[2].partition("```")[0], names)
+    assert np.shape(names["q"]) == np.shape(names["v"]) == (64, 11, 7)
+    assert np.isfinite(names["q"]).all()
