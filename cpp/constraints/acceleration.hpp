@@ -16,6 +16,7 @@ namespace pysim::constraints {
 using spatial::Force;
 using spatial::solve_symmetric;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 /// v̇ of the user's coordinates under the generalised forces `tau`; `passive` adds the joints' own forces.
@@ -30,7 +31,7 @@ void acceleration(const ModelOf<S>& model,
                   Workspace<S> w) {
   const S* q = tree::tree_q(model, own_q, w);
   const S* v = tree::tree_v(model, own_v, w);
-  S* const force = w.template take<S>(model.nv);
+  S* const force = take<S>(w, model.nv);
   const bool passes = passive && has_passive(model);
   if (passes) dynamics::passive_forces(model, q, v, force, w);
 
@@ -40,13 +41,13 @@ void acceleration(const ModelOf<S>& model,
     return;
   }
 
-  S* const h = w.template take<S>(model.nv);
+  S* const h = take<S>(w, model.nv);
   dynamics::rnea(model, q, v, static_cast<const S*>(nullptr), f_ext, h, w);
   for (int i = 0; i < model.nv; ++i) force[i] = passes ? force[i] - h[i] : -h[i];
   const S* rest = tree::own_forces(model, static_cast<const S*>(force), w);
   for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
 
-  S* const M = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+  S* const M = take<S>(w, std::ptrdiff_t{1} * model.nv * model.nv);
   dynamics::crba(model, q, M, w);
   solve_symmetric(model.own_nv, tree::own_inertia(model, M, w), a);
 }

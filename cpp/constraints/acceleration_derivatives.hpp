@@ -45,7 +45,7 @@ void multiply_columns(const ModelOf<S>& model, const S* A, S* D, int j, S* colum
 /// D ← −A D for a D that is zero between branches.
 template <class S>
 void multiply_tree(const ModelOf<S>& model, const S* A, S* D, Workspace<S> w) {
-  S* const column = w.template take<S>(std::ptrdiff_t{4} * model.own_nv);
+  S* const column = take<S>(w, std::ptrdiff_t{4} * model.own_nv);
   const auto follows = [&model](int k) { return k < model.own_nv && model.above[k] == k - 1; };
   for (int j = 0; j < model.own_nv;) {
     if (follows(j + 1) && follows(j + 2) && follows(j + 3)) {
@@ -71,7 +71,7 @@ DerivativeMatrices<S> acceleration_derivatives(const ModelOf<S>& model,
                                                bool passive,
                                                Workspace<S>& w) {
   const int n = model.own_nv;
-  S* const a = w.template take<S>(n);
+  S* const a = take<S>(w, n);
   acceleration(model, own_q, own_v, tau, f_ext, passive, a, w);
 
   const DerivativeMatrices<S> D = take_matrices(n, w);

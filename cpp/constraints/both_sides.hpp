@@ -52,9 +52,9 @@ void accelerate_from_both_sides(ConstrainedMechanism<S>& mechanism,
   if (!simd::any<S>(fallen) || model.callback_numbers > 0) return;
 
   const int nv = model.own_nv, phis = model.loop_nq();
-  const auto take = [&w](int count) { return w.template take<S>(count); };
-  S *const step = take(nv), *const q = take(model.own_nq), *const side = take(nv), *const mean = take(nv);
-  S *const phi_there = take(phis), *const lambda = take(model.rows);
+  S *const step = take<S>(w, nv), *const q = take<S>(w, model.own_nq), *const side = take<S>(w, nv),
+           *const mean = take<S>(w, nv);
+  S *const phi_there = take<S>(w, phis), *const lambda = take<S>(w, model.rows);
   Dependence<S> there = take_dependence<S>(model.rows, w);
   S holds = select(fallen, one, o);
   for (int i = 0; i < nv; ++i) mean[i] = o;

@@ -38,7 +38,7 @@ template <class S>
 const Force<S>* with_springs(const FactoredMechanism<S>& factor, const Force<S>* f_ext, Workspace<S>& w) {
   const auto& model = factor.model;
   if (model.springs == 0) return f_ext;
-  Force<S>* const F = w.template take<Force<S>>(model.bodies);
+  Force<S>* const F = take<Force<S>>(w, model.bodies);
   for (int b = 0; b < model.bodies; ++b) F[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
   hang_springs(factor, [F](int b, const Force<S>& pull) { F[b] += pull; });
   return F;
@@ -72,7 +72,7 @@ struct ConstrainedMechanism {
     factor.move(q, v, w);
     S* force = nullptr;
     if (passive && model.joint_forces) {
-      force = w.template take<S>(model.nv);
+      force = take<S>(w, model.nv);
       dynamics::passive_joint_forces(model, q, v, force, w);
     }
     if (passive && model.coupled) {
@@ -88,7 +88,7 @@ struct ConstrainedMechanism {
     inertia.factorise(factor, rows, dependence);
     for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.gdd[i];
     hold(a, lambda, w);
-    S* const push = w.template take<S>(model.own_nv);
+    S* const push = take<S>(w, model.own_nv);
     inertia.push(factor, lambda, push);
     for (int i = 0; i < model.own_nv; ++i) a[i] += push[i];
   }
@@ -100,7 +100,7 @@ struct ConstrainedMechanism {
     const auto slight = inertia.Lambda.is_slight();
     if (!simd::any<S>(slight)) return inertia.Lambda.solve(lambda);
     const ModelOf<S>& model = factor.model;
-    S *const apart = w.template take<S>(model.rows), *const bias = w.template take<S>(model.rows);
+    S *const apart = take<S>(w, model.rows), *const bias = take<S>(w, model.rows);
     for (int i = 0; i < model.rows; ++i) {
       apart[i] = lambda[i];
       bias[i] = lambda[i] + row_times(model, rows, i, a);

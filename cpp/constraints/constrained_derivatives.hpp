@@ -34,10 +34,10 @@ template <class S>
 KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, bool forces, Workspace<S>& w) {
   const auto& model = mechanism.factor.model;
   const int n = model.own_nv, rows = model.rows;
-  const KktInverse<S> X = {n, rows, w.template take<S>(std::ptrdiff_t{1} * (n + rows) * (n + rows))};
+  const KktInverse<S> X = {n, rows, take<S>(w, std::ptrdiff_t{1} * (n + rows) * (n + rows))};
   Workspace<S> scratch = w;
   const S* Minv = inverse_inertia(model, tree::tree_q(model, own_q, scratch), scratch);
-  S* const K = scratch.template take<S>(std::ptrdiff_t{1} * rows * n);  // J M⁻¹
+  S* const K = take<S>(scratch, std::ptrdiff_t{1} * rows * n);  // J M⁻¹
   for (int i = 0; i < rows * n; ++i) K[i] = all<S>(0);
   for (int i = 0; i < rows; ++i) {
     const tree::Way& way = model.row_way[i];
@@ -82,16 +82,15 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
   const auto& model = mechanism.factor.model;
   const int n = model.own_nv, rows = model.rows;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * (n + rows) * n;
-  const KktSlopes<S> D = {
-      w.template take<S>(size), w.template take<S>(size), w.template take<S>(std::ptrdiff_t{1} * n * n)};
+  const KktSlopes<S> D = {take<S>(w, size), take<S>(w, size), take<S>(w, std::ptrdiff_t{1} * n * n)};
   Workspace<S> scratch = w;
-  S *const a = scratch.template take<S>(n), *const lambda = scratch.template take<S>(rows);
+  S *const a = take<S>(scratch, n), *const lambda = take<S>(scratch, rows);
   mechanism.accelerate(own_q, own_v, tau, f_ext, passive, phi, a, lambda, scratch, dependence);
 
   const S* q = tree::tree_q(model, own_q, scratch);
   const S* v = tree::tree_v(model, own_v, scratch);
   const S* tree_a = tree::tree_v(model, static_cast<const S*>(a), scratch);
-  Force<S>* const wrench = scratch.template take<Force<S>>(model.bodies);
+  Force<S>* const wrench = take<Force<S>>(scratch, model.bodies);
   for (int b = 0; b < model.bodies; ++b) wrench[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
   const Pose<S>* const X_WB = mechanism.factor.poses(q, scratch);
   add_loop_wrenches<S>(model, X_WB, mechanism.rows.W, lambda, wrench);

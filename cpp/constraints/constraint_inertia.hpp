@@ -22,7 +22,7 @@ struct Dependence {
 
   Dependence copy(int rows, Workspace<S>& w) const {
     Dependence copied = *this;
-    copied.row = w.template take<S>(rows);
+    copied.row = take<S>(w, rows);
     for (int i = 0; i < rows; ++i) copied.row[i] = row[i];
     return copied;
   }
@@ -39,7 +39,7 @@ struct Dependence {
 template <class S>
 Dependence<S> take_dependence(int rows, Workspace<S>& w) {
   const S o = all<S>(0);
-  return {w.template take<S>(rows), o, o, o};
+  return {take<S>(w, rows), o, o, o};
 }
 
 /// Λ = J M⁻¹ Jᵀ, factored, and the rows of Y = L⁻¹ Jᵀ.
@@ -51,17 +51,17 @@ struct ConstraintInertia {
   Semidefinite<S> Lambda;
 
   ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
-    Y = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
-    scaled = w.template take<S>(std::ptrdiff_t{1} * rows * nv);
+    Y = take<S>(w, std::ptrdiff_t{1} * rows * nv);
+    scaled = take<S>(w, std::ptrdiff_t{1} * rows * nv);
     Lambda.n = rows;
-    Lambda.A = w.template take<S>(std::ptrdiff_t{1} * rows * rows);
-    Lambda.inv_D = w.template take<S>(rows);
-    Lambda.scale = w.template take<S>(rows);
-    Lambda.pass = w.template take<S>(rows);
-    Lambda.column = w.template take<S>(rows);
-    Lambda.faded = w.template take<S>(rows);
-    Lambda.first = w.take_indices(rows);
-    Lambda.last = w.take_indices(rows);
+    Lambda.A = take<S>(w, std::ptrdiff_t{1} * rows * rows);
+    Lambda.inv_D = take<S>(w, rows);
+    Lambda.scale = take<S>(w, rows);
+    Lambda.pass = take<S>(w, rows);
+    Lambda.column = take<S>(w, rows);
+    Lambda.faded = take<S>(w, rows);
+    Lambda.first = take<int>(w, rows);
+    Lambda.last = take<int>(w, rows);
   }
 
   /// `dependence` may be null: then rows are taken as they are found.

@@ -38,16 +38,16 @@ struct FactoredMechanism {
   PlanarMechanism<S> flat;            ///< of a flat model, in place of what is null then
 
   FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m), flat(m, w) {
-    dense = m.coupled ? w.template take<S>(std::ptrdiff_t{1} * m.own_nv * m.own_nv) : nullptr;
-    inv_D = w.template take<S>(m.own_nv);
-    X_WB = w.template take<Pose<S>>(m.bodies);
+    dense = m.coupled ? take<S>(w, std::ptrdiff_t{1} * m.own_nv * m.own_nv) : nullptr;
+    inv_D = take<S>(w, m.own_nv);
+    X_WB = take<Pose<S>>(w, m.bodies);
     if (m.flat) return;
-    p = w.template take<Force<S>>(2 * m.bodies);
-    acceleration = w.template take<Motion<S>>(m.bodies);
-    body = w.template take<AbaBody<S>>(m.bodies);
-    fork = w.template take<ArticulatedInertia<S>>(m.bodies);
-    columns = w.template take<Motion<S>>(m.stored_columns);
-    elimination = w.template take<Elimination<S>>(m.nv);
+    p = take<Force<S>>(w, 2 * m.bodies);
+    acceleration = take<Motion<S>>(w, m.bodies);
+    body = take<AbaBody<S>>(w, m.bodies);
+    fork = take<ArticulatedInertia<S>>(w, m.bodies);
+    columns = take<Motion<S>>(w, m.stored_columns);
+    elimination = take<Elimination<S>>(w, m.nv);
   }
 
   /// Places the bodies and gives them their velocities, and the forces that these ask.
@@ -79,7 +79,7 @@ struct FactoredMechanism {
       const S* q, const S* v, const S* tau, const S* force, const Force<S>* f_ext, S* a, Workspace<S> w) {
     if (!model.coupled) {
       if (force != nullptr) {
-        S* const sum = w.template take<S>(model.nv);
+        S* const sum = take<S>(w, model.nv);
         for (int i = 0; i < model.nv; ++i) sum[i] = tau[i] + force[i];
         tau = sum;
       }
@@ -92,7 +92,7 @@ struct FactoredMechanism {
       dynamics::spread_acceleration(model, columns, elimination, body, a, true);
       return keep_pivots();
     }
-    S* const h = w.template take<S>(model.nv);
+    S* const h = take<S>(w, model.nv);
     dynamics::rnea(model, q, v, static_cast<const S*>(nullptr), f_ext, h, w);
     for (int i = 0; i < model.nv; ++i) h[i] = force == nullptr ? -h[i] : force[i] - h[i];
     const S* rest = tree::own_forces(model, static_cast<const S*>(h), w);
@@ -107,7 +107,7 @@ struct FactoredMechanism {
   void factorise(const S* q, const S* v, Workspace<S> w) {
     move(q, v, w);
     if (model.coupled) return factorise_dense(q, w);
-    S* const none = w.template take<S>(model.nv);
+    S* const none = take<S>(w, model.nv);
     for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
     if (model.flat) {
       flat.factorise(none);
@@ -214,7 +214,7 @@ struct FactoredMechanism {
 
   void factorise_dense(const S* q, Workspace<S> w) {
     const int n = model.own_nv;
-    S* const M = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+    S* const M = take<S>(w, std::ptrdiff_t{1} * model.nv * model.nv);
     dynamics::crba(model, q, M, w);
     const S* own = tree::own_inertia(model, M, w);
     for (int i = 0; i < n * n; ++i) dense[i] = own[i];

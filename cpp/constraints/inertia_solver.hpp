@@ -18,10 +18,10 @@ template <class S>
 InertiaSolver<S> inertia_solver(const ModelOf<S>& model, const S* own_q, const S* extra, Workspace<S>& w) {
   if (!model.coupled) return {dynamics::factor_inertia(model, own_q, extra, w), nullptr};
   const int n = model.own_nv;
-  S* const kept = w.template take<S>(std::ptrdiff_t{1} * n * n);
+  S* const kept = take<S>(w, std::ptrdiff_t{1} * n * n);
   Workspace<S> scratch = w;
   const S* q = tree::tree_q(model, own_q, scratch);
-  S* const M = scratch.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+  S* const M = take<S>(scratch, std::ptrdiff_t{1} * model.nv * model.nv);
   dynamics::crba(model, q, M, scratch);
   const S* own = tree::own_inertia(model, M, scratch);
   for (int i = 0; i < n * n; ++i) kept[i] = own[i];
@@ -37,7 +37,7 @@ void solve(const ModelOf<S>& model, const InertiaSolver<S>& solver, const S* tau
     return;
   }
   const int n = model.own_nv;
-  S* const A = w.template take<S>(std::ptrdiff_t{1} * n * n);
+  S* const A = take<S>(w, std::ptrdiff_t{1} * n * n);
   for (int i = 0; i < n * n; ++i) A[i] = solver.M[i];
   for (int i = 0; i < n; ++i) x[i] = tau[i];
   solve_symmetric(n, A, x);

@@ -16,12 +16,13 @@ namespace pysim::constraints {
 using simd::all;
 using simd::fma;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 /// M⁻¹ (own_nv × own_nv), row-major; the result lies in the workspace.
 template <class S>
 const S* inverse_inertia(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  S* const matrix = w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+  S* const matrix = take<S>(w, std::ptrdiff_t{1} * model.nv * model.nv);
   if (!model.coupled) {
     dynamics::minverse(model, q, matrix, w);
     return matrix;
@@ -41,8 +42,8 @@ void frame_mobility(const ModelOf<S>& model,
                     S* mobility,
                     Workspace<S> w) {
   const int n = model.own_nv;
-  S* const J = w.template take<S>(6 * n);
-  S* const row = w.template take<S>(n);
+  S* const J = take<S>(w, 6 * n);
+  S* const row = take<S>(w, n);
   dynamics::jacobian(model, q, frame, where, J, w);
   const S* Minv = inverse_inertia(model, q, w);
   for (int r = 0; r < 6; ++r) {

@@ -94,9 +94,9 @@ void joint_change(
   const Joint& joint = closure.joint[loop.k];
   out.turns = joint.first_slope >= 0;
   if (!out.turns) return;
-  Motion<S>* const columns = w.template take<Motion<S>>(closure.stored_columns);
-  S* const rate = w.template take<S>(closure.nv);
-  const SubspaceDerivative<S> D = {joint.nv, w.template take<Motion<S>>(closure.slopes)};
+  Motion<S>* const columns = take<Motion<S>>(w, closure.stored_columns);
+  S* const rate = take<S>(w, closure.nv);
+  const SubspaceDerivative<S> D = {joint.nv, take<Motion<S>>(w, closure.slopes)};
   tree::evaluate(closure, loop.k, phi, columns);
   Annihilator<S> split;
   split_along(joint, static_cast<const Motion<S>*>(columns), split);

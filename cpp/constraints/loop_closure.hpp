@@ -17,6 +17,7 @@ namespace pysim::constraints {
 
 using tree::Loop;
 using tree::LoopKind;
+using tree::take;
 using tree::Workspace;
 
 /// Motion of frame B against frame A, in B.
@@ -65,7 +66,7 @@ void joint_rows(const ModelOf<S>& model,
   const ModelOf<S>& closure = *model.closure;
   const Joint& joint = closure.joint[k];
   if (pins_a_point(model.loop[k], joint)) return pin_rows(motion, model.loop[k], out);
-  Motion<S>* const columns = w.template take<Motion<S>>(closure.stored_columns);
+  Motion<S>* const columns = take<Motion<S>>(w, closure.stored_columns);
   LoopFit<S> f;
   fit_coordinates(closure, k, motion.X_AB, phi, columns, f);
   const Loop& loop = model.loop[k];
@@ -79,7 +80,7 @@ void joint_rows(const ModelOf<S>& model,
   S parts[6];
   f.split.split(motion.V, parts);
   f.split.coordinates(parts);
-  S* const rate = w.template take<S>(closure.nv);
+  S* const rate = take<S>(w, closure.nv);
   for (int i = 0; i < joint.nv; ++i) rate[joint.v + i] = parts[i];
   f.split.split(tree::bias(closure, k, columns, static_cast<const S*>(rate)), parts);
   for (int n = 0; n < loop.rows; ++n) out.bias[loop.kept[n]] = -parts[joint.nv + loop.kept[n]];

@@ -48,7 +48,7 @@ S opening(ConstrainedMechanism<S>& mechanism,
   const auto depends = (rank < all<S>(static_cast<Real>(rows))) & (rank < all<S>(static_cast<Real>(n)));
   if (!simd::any<S>(depends)) return o;
 
-  S *const t = w.template take<S>(n), *const a = w.template take<S>(n);
+  S *const t = take<S>(w, n), *const a = take<S>(w, n);
   allowed_motion(inverse, t);
   const S* q = tree::tree_q(model, own_q, w);
   const S* v = tree::tree_v(model, static_cast<const S*>(t), w);

@@ -23,6 +23,7 @@ using spatial::Vec2;
 using spatial::Vec3;
 using tree::Joint;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 /// A body's origin in the plane.
@@ -61,14 +62,14 @@ struct PlanarMechanism {
 
   PlanarMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
     if (!m.flat) return;
-    body = w.template take<PlanarBody<S>>(m.bodies + 1) + 1;
-    place = w.template take<PlanarPlace<S>>(m.bodies + 1) + 1;
-    fork = w.template take<PlanarInertia<S>>(m.bodies);
-    elimination = w.template take<PlanarElimination<S>>(m.nv);
-    push = w.template take<PlanarForce<S>>(2 * m.bodies);
-    rate = w.template take<PlanarRate<S>>(m.bodies);
-    sin = w.template take<S>(m.bodies + 1) + 1;
-    cos = w.template take<S>(m.bodies + 1) + 1;
+    body = take<PlanarBody<S>>(w, m.bodies + 1) + 1;
+    place = take<PlanarPlace<S>>(w, m.bodies + 1) + 1;
+    fork = take<PlanarInertia<S>>(w, m.bodies);
+    elimination = take<PlanarElimination<S>>(w, m.nv);
+    push = take<PlanarForce<S>>(w, 2 * m.bodies);
+    rate = take<PlanarRate<S>>(w, m.bodies);
+    sin = take<S>(w, m.bodies + 1) + 1;
+    cos = take<S>(w, m.bodies + 1) + 1;
     const S o = all<S>(0);
     body[-1].w = body[-1].alpha = o;
     body[-1].a = -all2<S>(m.plane[0].gravity);

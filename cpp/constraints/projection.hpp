@@ -44,9 +44,9 @@ class Projection {
         v_(own_v),
         phi_(phi),
         dependence_(dependence),
-        step_(w.template take<S>(model.own_nv)),
-        lambda_(w.template take<S>(model.rows)),
-        moved_(w.template take<S>(model.own_nq)),
+        step_(take<S>(w, model.own_nv)),
+        lambda_(take<S>(w, model.rows)),
+        moved_(take<S>(w, model.own_nq)),
         factor_(model, w),
         rows_(take_rows(model, false, w)),
         inertia_(model, w),
@@ -161,7 +161,7 @@ Projected<S> project(const ModelOf<S>& model,
                      S* phi,
                      Workspace<S> w,
                      Dependence<S>* dependence = nullptr) {
-  S* const found_q = w.template take<S>(model.own_nq);
+  S* const found_q = take<S>(w, model.own_nq);
   for (int i = 0; i < model.own_nq; ++i) found_q[i] = own_q[i];
   Projection<S> projection(model, own_q, own_v, phi, dependence, w);
   projection.settle_position(all<S>(1));

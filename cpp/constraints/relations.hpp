@@ -40,7 +40,7 @@ void evaluate_relations(const ModelOf<S>& model,
   for (int k = 0; k < model.relations; ++k) {
     const auto& relation = model.relation[k];
     Workspace<S> inner = w;
-    S* const J = inner.template take<S>(model.own_nv);
+    S* const J = take<S>(inner, model.own_nv);
     S g = -all<S>(relation.offset), gd = all<S>(0), gdd = all<S>(0);
     for (int i = 0; i < model.own_nv; ++i) J[i] = all<S>(0);
     for (int i = 0; i < relation.terms; ++i) {

@@ -10,6 +10,7 @@ namespace pysim::constraints {
 using simd::all;
 using spatial::Force;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 template <class S>
@@ -26,12 +27,12 @@ template <class S>
 Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>& w) {
   const std::ptrdiff_t rows = model.rows;
   Rows<S> r;
-  r.g = w.template take<S>(rows);
-  r.gd = w.template take<S>(rows);
-  r.gdd = with_accelerations ? w.template take<S>(rows) : nullptr;
-  r.J = w.template take<S>(rows * model.own_nv);
-  r.reach = w.template take<S>(rows * model.own_nv);
-  r.W = w.template take<Force<S>>(rows);
+  r.g = take<S>(w, rows);
+  r.gd = take<S>(w, rows);
+  r.gdd = with_accelerations ? take<S>(w, rows) : nullptr;
+  r.J = take<S>(w, rows * model.own_nv);
+  r.reach = take<S>(w, rows * model.own_nv);
+  r.W = take<Force<S>>(w, rows);
   return r;
 }
 

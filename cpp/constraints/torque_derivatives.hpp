@@ -16,6 +16,7 @@ using simd::all;
 using simd::fma;
 using spatial::Force;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 /// Three n × n matrices, row-major: derivatives with respect to q, v and v̇. Rows are made in their place.
@@ -32,7 +33,7 @@ struct DerivativeMatrices {
 template <class S>
 DerivativeMatrices<S> take_matrices(int rows, int n, Workspace<S>& w) {
   const std::ptrdiff_t size = std::ptrdiff_t{1} * rows * n;
-  return {n, w.template take<S>(size), w.template take<S>(size), w.template take<S>(size)};
+  return {n, take<S>(w, size), take<S>(w, size), take<S>(w, size)};
 }
 
 template <class S>

@@ -202,10 +202,10 @@ void spatial_aba(const ModelOf<S>& model,
                  const Force<S>* f_ext,
                  S* a,
                  Workspace<S> w) {
-  AbaBody<S>* const body = w.template take<AbaBody<S>>(model.bodies);
-  auto* const fork = w.template take<ArticulatedInertia<S>>(model.bodies);
-  Elimination<S>* const elimination = w.template take<Elimination<S>>(model.nv);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  AbaBody<S>* const body = take<AbaBody<S>>(w, model.bodies);
+  auto* const fork = take<ArticulatedInertia<S>>(w, model.bodies);
+  Elimination<S>* const elimination = take<Elimination<S>>(w, model.nv);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   const tree::Turns<S> turns = tree::turns(model, q, w);
   spread_velocity(model, q, v, f_ext, body, columns, turns);
   reduce_to_root(model, tau, body, fork, columns, elimination);

@@ -40,9 +40,9 @@ struct Momentum {
 
 template <class S>
 Momentum<S> centroidal_momentum(const ModelOf<S>& model, const S* q, const S* v, const S* a, Workspace<S> w) {
-  MovingBody<S>* const body = w.template take<MovingBody<S>>(model.bodies);
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  MovingBody<S>* const body = take<MovingBody<S>>(w, model.bodies);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_motion(model, q, v, a, spatial::zero_motion<S>(), body, columns);
   for (int b = 0; b < model.bodies; ++b) {
     const int parent = model.joint[b].parent;
@@ -63,10 +63,10 @@ Momentum<S> centroidal_momentum(const ModelOf<S>& model, const S* q, const S* v,
 /// A (6 × own_nv), row-major.
 template <class S>
 void centroidal_map(const ModelOf<S>& model, const S* q, S* A, Workspace<S> w) {
-  Pose<S>* const X_PB = w.template take<Pose<S>>(model.bodies);
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
-  Inertia<S>* const composite = w.template take<Inertia<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Pose<S>* const X_PB = take<Pose<S>>(w, model.bodies);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
+  Inertia<S>* const composite = take<Inertia<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   for (int i = 0; i < 6 * model.own_nv; ++i) A[i] = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const int parent = model.joint[b].parent;
@@ -90,10 +90,10 @@ void centroidal_map(const ModelOf<S>& model, const S* q, S* A, Workspace<S> w) {
 /// Ȧ (6 × own_nv), row-major.
 template <class S>
 void centroidal_map_rate(const ModelOf<S>& model, const S* q, const S* v, S* A_dot, Workspace<S> w) {
-  auto* const body = w.template take<CompositeBody<S>>(model.bodies);
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  Motion<S>* const rate = w.template take<Motion<S>>(model.nv);
+  auto* const body = take<CompositeBody<S>>(w, model.bodies);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  Motion<S>* const rate = take<Motion<S>>(w, model.nv);
   moving_bodies(model, q, v, body, columns, rate);
   for (int i = 0; i < 6 * model.own_nv; ++i) A_dot[i] = all<S>(0);
 

@@ -23,9 +23,9 @@ struct ColumnWrenches {
 /// C of the tree, row-major (nv × nv).
 template <class S>
 void coriolis_matrix(const ModelOf<S>& model, const S* q, const S* v, S* C, Workspace<S> w) {
-  auto* const body = w.template take<CompositeBody<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  Motion<S>* const rate = w.template take<Motion<S>>(model.nv);
+  auto* const body = take<CompositeBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  Motion<S>* const rate = take<Motion<S>>(w, model.nv);
   const int nv = model.nv;
   for (int i = 0; i < nv * nv; ++i) C[i] = all<S>(0);
   moving_bodies(model, q, v, body, columns, rate);

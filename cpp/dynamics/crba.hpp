@@ -19,8 +19,7 @@ struct CompositeTree {
 
 template <class S>
 CompositeTree<S> composite_tree(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  const CompositeTree<S> tree = {w.template take<TurnedBody<S>>(model.bodies),
-                                 w.template take<Motion<S>>(model.nv)};
+  const CompositeTree<S> tree = {take<TurnedBody<S>>(w, model.bodies), take<Motion<S>>(w, model.nv)};
   turn_bodies(model, q, tree.body, tree.Sj, w);
   for (int b = model.bodies - 1; b >= 0; --b) {
     const int parent = model.joint[b].parent;

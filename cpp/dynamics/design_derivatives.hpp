@@ -71,7 +71,7 @@ void design_columns(const ModelOf<S>& model,
                     const RneaDerivatives<S>& d,
                     DesignColumn<S>* column,
                     Workspace<S> w) {
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const DerivativeBody<S>& B = d.body[b];

@@ -60,11 +60,11 @@ struct DifferentialDynamics {
 template <class S>
 DifferentialDynamics<S> prepare_differential(
     const ModelOf<S>& model, const S* q, const S* v, const S* a, const Force<S>* f_ext, Workspace<S>& w) {
-  const DifferentialDynamics<S> d = {w.template take<DifferentialBody<S>>(model.bodies),
-                                     w.template take<Seed<S>>(model.bodies),
-                                     w.template take<Change<S>>(model.bodies),
-                                     w.template take<Motion<S>>(model.stored_columns),
-                                     w.template take<Motion<S>>(model.slopes)};
+  const DifferentialDynamics<S> d = {take<DifferentialBody<S>>(w, model.bodies),
+                                     take<Seed<S>>(w, model.bodies),
+                                     take<Change<S>>(w, model.bodies),
+                                     take<Motion<S>>(w, model.stored_columns),
+                                     take<Motion<S>>(w, model.slopes)};
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     DifferentialBody<S>& B = d.body[b];

@@ -46,7 +46,7 @@ void step_momentum(const ModelOf<S>& model,
                    S h,
                    S* p,
                    Workspace<S> w) {
-  Force<S>* const F = w.template take<Force<S>>(model.bodies);
+  Force<S>* const F = take<Force<S>>(w, model.bodies);
   for (int b = 0; b < model.bodies; ++b) F[b] = body_momentum(body_inertia<S>(model, b), step[b], start, h);
   generalized(model, at, F, p);
 }
@@ -59,9 +59,9 @@ void momentum_and_weight(
     Motion<S> V;
     Vec3<S> g;
   };
-  Body* const body = w.template take<Body>(model.bodies);
-  Force<S>* const momentum = w.template take<Force<S>>(model.bodies);
-  Force<S>* const pull = w.template take<Force<S>>(model.bodies);
+  Body* const body = take<Body>(w, model.bodies);
+  Force<S>* const momentum = take<Force<S>>(w, model.bodies);
+  Force<S>* const pull = take<Force<S>>(w, model.bodies);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const bool root = joint.parent < 0;

@@ -11,8 +11,8 @@ namespace pysim::dynamics {
 /// Kinetic energy [J], rotors included.
 template <class S>
 S kinetic_energy(const ModelOf<S>& model, const S* q, const S* v, Workspace<S> w) {
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  Motion<S>* const velocity = w.template take<Motion<S>>(model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  Motion<S>* const velocity = take<Motion<S>>(w, model.bodies);
   const tree::Turns<S> turns = tree::turns(model, q, w);
   S twice = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
@@ -39,7 +39,7 @@ struct FirstMoment {
 
 template <class S>
 FirstMoment<S> first_moment(const ModelOf<S>& model, const S* q, Workspace<S> w) {
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
   forward_kinematics(model, q, X_WB, w);
   FirstMoment<S> sum = {all<S>(0), zero3<S>()};
   for (int b = 0; b < model.bodies; ++b) {

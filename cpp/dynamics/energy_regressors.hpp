@@ -31,8 +31,8 @@ PYSIM_INLINE void kinetic_entries(const Motion<S>& V, S* row) {
 /// Ten entries a body.
 template <class S>
 void kinetic_energy_regressor(const ModelOf<S>& model, const S* q, const S* v, S* row, Workspace<S> w) {
-  MovingBody<S>* const body = w.template take<MovingBody<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  MovingBody<S>* const body = take<MovingBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_motion(model, q, v, static_cast<const S*>(nullptr), spatial::zero_motion<S>(), body, columns);
   for (int b = 0; b < model.bodies; ++b) {
     kinetic_entries(model.turned ? rotate(turn<S>(model, b), body[b].V) : body[b].V, row + 10 * b);
@@ -42,7 +42,7 @@ void kinetic_energy_regressor(const ModelOf<S>& model, const S* q, const S* v, S
 /// Ten entries a body.
 template <class S>
 void potential_energy_regressor(const ModelOf<S>& model, const S* q, S* row, Workspace<S> w) {
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
   forward_kinematics(model, q, X_WB, w);
   const Vec3<S> minus_g = minus_gravity<S>(model).v;
   for (int b = 0; b < model.bodies; ++b, row += 10) {
@@ -76,9 +76,9 @@ PYSIM_INLINE void momentum_columns(const Motion<S>& V, Force<S>* column) {
 /// Row-major (6, 10 bodies).
 template <class S>
 void momentum_regressor(const ModelOf<S>& model, const S* q, const S* v, S* Y, Workspace<S> w) {
-  MovingBody<S>* const body = w.template take<MovingBody<S>>(model.bodies);
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  MovingBody<S>* const body = take<MovingBody<S>>(w, model.bodies);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_motion(model, q, v, static_cast<const S*>(nullptr), spatial::zero_motion<S>(), body, columns);
   const int width = 10 * model.bodies;
   for (int b = 0; b < model.bodies; ++b) {

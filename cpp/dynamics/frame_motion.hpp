@@ -17,8 +17,8 @@ Motion<S> frame_velocity(const ModelOf<S>& model,
                          const BodyFrame<S>& frame,
                          Expressed where,
                          Workspace<S> w) {
-  Pose<S>* const X_BF = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Pose<S>* const X_BF = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   const Pose<S> X_WF = climb(model, q, frame, X_BF, columns);
   return express(where, X_WF, frame_twist(model, v, frame.body, X_BF, columns));
 }
@@ -32,8 +32,8 @@ Motion<S> frame_acceleration(const ModelOf<S>& model,
                              Expressed where,
                              bool classical,
                              Workspace<S> w) {
-  Pose<S>* const X_BF = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Pose<S>* const X_BF = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   const Pose<S> X_WF = climb(model, q, frame, X_BF, columns);
   Motion<S> U = spatial::zero_motion<S>(), A = spatial::zero_motion<S>();
   for (int b = frame.body; b >= 0; b = model.joint[b].parent) {

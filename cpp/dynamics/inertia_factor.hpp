@@ -21,11 +21,11 @@ struct InertiaFactor {
 /// Factors M(q); `extra` (nv), if it is not null, is added to the diagonal.
 template <class S>
 InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* extra, Workspace<S>& w) {
-  const InertiaFactor<S> factor = {w.template take<Pose<S>>(model.bodies),
-                                   w.template take<Motion<S>>(model.stored_columns),
-                                   w.template take<Elimination<S>>(model.nv)};
+  const InertiaFactor<S> factor = {take<Pose<S>>(w, model.bodies),
+                                   take<Motion<S>>(w, model.stored_columns),
+                                   take<Elimination<S>>(w, model.nv)};
   Workspace<S> scratch = w;
-  auto* const articulated_inertia = scratch.template take<ArticulatedInertia<S>>(model.bodies);
+  auto* const articulated_inertia = take<ArticulatedInertia<S>>(scratch, model.bodies);
   const tree::Turns<S> turns = tree::turns(model, q, scratch);
   for (int b = 0; b < model.bodies; ++b) {
     factor.X_PB[b] = tree::evaluate(model, b, q, turns, factor.columns);
@@ -55,8 +55,8 @@ InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* ex
 template <class S>
 void solve_inertia(
     const ModelOf<S>& model, const InertiaFactor<S>& factor, const S* tau, S* x, Workspace<S> w) {
-  Force<S>* const pA = w.template take<Force<S>>(model.bodies);
-  Motion<S>* const A = w.template take<Motion<S>>(model.bodies);
+  Force<S>* const pA = take<Force<S>>(w, model.bodies);
+  Motion<S>* const A = take<Motion<S>>(w, model.bodies);
   for (int b = 0; b < model.bodies; ++b) pA[b] = spatial::zero_force<S>();
   for (int b = model.bodies - 1; b >= 0; --b) {
     const Joint& joint = model.joint[b];

@@ -18,8 +18,8 @@ namespace pysim::dynamics {
 /// Twists h (6 × nv of the tree), row-major: a joint that follows another has columns of its own.
 template <class S>
 void influence_coefficients(const ModelOf<S>& model, const S* q, S* h, Workspace<S> w) {
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Pose<S> X_PB = tree::evaluate(model, b, q, columns);
@@ -43,8 +43,8 @@ void add_own_slopes(const ModelOf<S>& model,
                     Workspace<S> w) {
   const Joint& joint = model.joint[b];
   if (joint.first_slope < 0) return;
-  const tree::SubspaceDerivative<S> D = {joint.nv, w.template take<Motion<S>>(model.slopes)};
-  S* const still = w.template take<S>(model.nv);
+  const tree::SubspaceDerivative<S> D = {joint.nv, take<Motion<S>>(w, model.slopes)};
+  S* const still = take<S>(w, model.nv);
   for (int i = 0; i < model.nv; ++i) still[i] = all<S>(0);
   tree::subspace_derivative(model, b, q, still, columns, D);
   for (int i = 0; i < joint.nv; ++i) {
@@ -57,9 +57,9 @@ void add_own_slopes(const ModelOf<S>& model,
 /// H (nv, nv of the tree) of twists.
 template <class S>
 void second_influence_coefficients(const ModelOf<S>& model, const S* q, Motion<S>* H, Workspace<S> w) {
-  Pose<S>* const X_WB = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const h = w.template take<Motion<S>>(model.nv);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const h = take<Motion<S>>(w, model.nv);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   for (int i = 0; i < model.nv * model.nv; ++i) H[i] = spatial::zero_motion<S>();
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];

@@ -28,8 +28,8 @@ PYSIM_INLINE void add_column(const ModelOf<S>& model, int k, const Motion<S>& co
 template <class S>
 void jacobian(
     const ModelOf<S>& model, const S* q, const BodyFrame<S>& frame, Expressed where, S* J, Workspace<S> w) {
-  Pose<S>* const X_BF = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Pose<S>* const X_BF = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   for (int i = 0; i < 6 * model.own_nv; ++i) J[i] = all<S>(0);
   const Pose<S> X_WF = climb(model, q, frame, X_BF, columns);
   for (int b = frame.body; b >= 0; b = model.joint[b].parent) {
@@ -61,8 +61,8 @@ void jacobian_rate(const ModelOf<S>& model,
                    Expressed where,
                    S* J_dot,
                    Workspace<S> w) {
-  Pose<S>* const X_BF = w.template take<Pose<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Pose<S>* const X_BF = take<Pose<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   for (int i = 0; i < 6 * model.own_nv; ++i) J_dot[i] = all<S>(0);
   const Pose<S> X_WF = climb(model, q, frame, X_BF, columns);
   const Motion<S> V_F = frame_twist(model, v, frame.body, X_BF, columns);

@@ -19,6 +19,7 @@ using spatial::Vec3;
 using spatial::zero3;
 using tree::Joint;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 /// Where the coordinates below joint b end.
@@ -31,7 +32,7 @@ PYSIM_INLINE int velocities_end(const tree::ModelView<Real>& model, int b) {
 /// Pose of every body in the world, in the engine's frames.
 template <class S>
 void forward_kinematics(const ModelOf<S>& model, const S* q, Pose<S>* X_WB, Workspace<S> w) {
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   const tree::Turns<S> turns = tree::turns(model, q, w);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];

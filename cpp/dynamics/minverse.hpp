@@ -125,13 +125,13 @@ void join_branches(const ModelOf<S>& model, int b, UnitForces<S>& at, S* Minv) {
 /// M⁻¹(q) of the tree, full and symmetric, row-major (nv × nv), armature included.
 template <class S>
 void minverse(const ModelOf<S>& model, const S* q, S* Minv, Workspace<S> w) {
-  UnitForces<S> at = {w.template take<TurnedBody<S>>(model.bodies),
-                      w.template take<Motion<S>>(model.nv),
-                      w.template take<ArticulatedInertia<S>>(model.bodies),
-                      w.template take<Mobility<S>>(model.bodies),
-                      w.template take<Force<S>>(model.nv),
-                      w.template take<Motion<S>>(model.nv),
-                      w.template take<Force<S>>(model.fork_columns)};
+  UnitForces<S> at = {take<TurnedBody<S>>(w, model.bodies),
+                      take<Motion<S>>(w, model.nv),
+                      take<ArticulatedInertia<S>>(w, model.bodies),
+                      take<Mobility<S>>(w, model.bodies),
+                      take<Force<S>>(w, model.nv),
+                      take<Motion<S>>(w, model.nv),
+                      take<Force<S>>(w, model.fork_columns)};
   const int n = model.nv, group = climbing_group;
   turn_bodies(model, q, at.body, at.Sj, w);
   eliminate_accelerations(model, at, Minv);

@@ -249,10 +249,10 @@ void planar_aba(const ModelOf<S>& model,
                 const Force<S>* f_ext,
                 S* a,
                 Workspace<S> w) {
-  auto* const body = w.template take<PlanarBody<S>>(model.bodies);
-  auto* const fork = w.template take<PlanarInertia<S>>(model.bodies);
-  auto* const elimination = w.template take<PlanarElimination<S>>(model.nv);
-  S *const sin = w.template take<S>(model.bodies), *const cos = w.template take<S>(model.bodies);
+  auto* const body = take<PlanarBody<S>>(w, model.bodies);
+  auto* const fork = take<PlanarInertia<S>>(w, model.bodies);
+  auto* const elimination = take<PlanarElimination<S>>(w, model.nv);
+  S *const sin = take<S>(w, model.bodies), *const cos = take<S>(w, model.bodies);
   tree::planar_turns(model, q, sin, cos, w);
   const tree::Turns<S> turns = {sin, cos};
   spread_planar_velocity(model, q, v, f_ext, turns, body, elimination);

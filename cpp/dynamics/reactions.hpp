@@ -45,8 +45,8 @@ void joint_reactions(const ModelOf<S>& model,
                      Force<S>* F,
                      Force<S>* W,
                      Workspace<S> w) {
-  MovingBody<S>* const body = w.template take<MovingBody<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  MovingBody<S>* const body = take<MovingBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_motion(model, q, v, a, minus_gravity<S>(model), body, columns);
   for (int b = 0; b < model.bodies; ++b) {
     const auto M = spatial::all_inertia<S>(model.constants[b].inertia);

@@ -67,8 +67,8 @@ void regressor_bodies(const ModelOf<S>& model,
                       RegressorBody<S>* body,
                       Motion<S>* S_B,
                       Workspace<S> w) {
-  MovingBody<S>* const moving = w.template take<MovingBody<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  MovingBody<S>* const moving = take<MovingBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_motion(model, q, v, a, minus_gravity<S>(model), moving, columns);
   name_frames(model, columns, moving, S_B);
   for (int b = 0; b < model.bodies; ++b) {

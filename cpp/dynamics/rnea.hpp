@@ -24,9 +24,9 @@ void rnea(const ModelOf<S>& model,
   struct Moving {
     Motion<S> V, a;
   };
-  Body* const body = w.template take<Body>(model.bodies);
-  Moving* const moving = w.template take<Moving>(model.bodies);  // of forks; others are used at once
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Body* const body = take<Body>(w, model.bodies);
+  Moving* const moving = take<Moving>(w, model.bodies);  // of forks; others are used at once
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   const tree::Turns<S> turns = tree::turns(model, q, w);
 
   Motion<S> V, acc;

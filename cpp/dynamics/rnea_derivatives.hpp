@@ -176,10 +176,10 @@ void gather_derivatives(const ModelOf<S>& model, const RneaDerivatives<S>& d) {
 template <class S>
 RneaDerivatives<S> prepare_rnea_derivatives(
     const ModelOf<S>& model, const S* q, const S* v, const S* a, const Force<S>* f_ext, Workspace<S>& w) {
-  const RneaDerivatives<S> d = {w.template take<DerivativeBody<S>>(model.bodies),
-                                w.template take<CoordinateDerivatives<S>>(model.nv),
-                                w.template take<Motion<S>>(model.slopes)};
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  const RneaDerivatives<S> d = {take<DerivativeBody<S>>(w, model.bodies),
+                                take<CoordinateDerivatives<S>>(w, model.nv),
+                                take<Motion<S>>(w, model.slopes)};
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_derivatives(model, q, v, a, f_ext, columns, tree::turns(model, q, w), d);
   gather_derivatives(model, d);
   return d;

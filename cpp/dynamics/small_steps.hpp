@@ -23,8 +23,7 @@ struct Posture {
 
 template <class S>
 Posture<S> posture(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  const Posture<S> at = {w.template take<Pose<S>>(model.bodies),
-                         w.template take<Motion<S>>(model.stored_columns)};
+  const Posture<S> at = {take<Pose<S>>(w, model.bodies), take<Motion<S>>(w, model.stored_columns)};
   Workspace<S> scratch = w;
   const tree::Turns<S> turns = tree::turns(model, q, scratch);
   for (int b = 0; b < model.bodies; ++b) at.X_PB[b] = tree::evaluate(model, b, q, turns, at.columns);
@@ -34,7 +33,7 @@ Posture<S> posture(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
 /// How far the furthest body is from the root, along the tree [m].
 template <class S>
 S reach(const ModelOf<S>& model, const Posture<S>& at, Workspace<S> w) {
-  S* const away = w.template take<S>(model.bodies);
+  S* const away = take<S>(w, model.bodies);
   S most = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const int parent = model.joint[b].parent;

@@ -131,9 +131,9 @@ template <class S>
 void add_spring_derivatives(
     const ModelOf<S>& model, const S* q, const S* v, S sign, S* by_q, S* by_v, Workspace<S> w) {
   if (model.springs == 0) return;
-  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
-  Motion<S>* const slope = w.template take<Motion<S>>(model.slopes);
+  Carrier<S>* const body = take<Carrier<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  Motion<S>* const slope = take<Motion<S>>(w, model.slopes);
   spread_carriers(model, q, v, body, columns);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
@@ -144,9 +144,9 @@ void add_spring_derivatives(
   const SpringDerivatives<S> d = {body,
                                   columns,
                                   slope,
-                                  w.template take<Lever<S>>(model.nv),
-                                  w.template take<Vec3<S>>(model.nv),
-                                  w.template take<Vec3<S>>(model.nv),
+                                  take<Lever<S>>(w, model.nv),
+                                  take<Vec3<S>>(w, model.nv),
+                                  take<Vec3<S>>(w, model.nv),
                                   by_q,
                                   by_v,
                                   sign};

@@ -84,8 +84,8 @@ void push_at(const ModelOf<S>& model,
 /// Adds what every spring and damper does to τ, in tree coordinates.
 template <class S>
 void add_spring_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
-  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Carrier<S>* const body = take<Carrier<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_carriers(model, q, v, body, columns);
   for (int k = 0; k < model.springs; ++k) {
     const auto& spring = model.spring[k];
@@ -101,8 +101,8 @@ template <class S>
 S spring_energy(const ModelOf<S>& model, const S* q, Workspace<S> w) {
   S twice = all<S>(0);
   if (model.springs == 0) return twice;
-  Carrier<S>* const body = w.template take<Carrier<S>>(model.bodies);
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Carrier<S>* const body = take<Carrier<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_carriers(model, q, static_cast<const S*>(nullptr), body, columns);
   for (int k = 0; k < model.springs; ++k) {
     const auto& spring = model.spring[k];

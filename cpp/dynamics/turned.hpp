@@ -37,7 +37,7 @@ PYSIM_INLINE Motion<S> plus_turned(tree::Column column, const Motion<S>& Sj, S s
 /// Root to leaves: bodies alone and the joints' columns `Sj` (tree nv).
 template <class S>
 void turn_bodies(const ModelOf<S>& model, const S* q, TurnedBody<S>* body, Motion<S>* Sj, Workspace<S> w) {
-  Motion<S>* const columns = w.template take<Motion<S>>(model.stored_columns);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   const tree::Turns<S> turns = tree::turns(model, q, w);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];

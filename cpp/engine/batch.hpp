@@ -16,6 +16,7 @@ using spatial::Force;
 using spatial::Pose;
 using spatial::Vec3;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 /// Schemes of fixed step, in the order of `integrator_names`.
@@ -123,7 +124,7 @@ struct States {
 
   /// `count` numbers of each row, to be changed.
   S* load(const Real* rows, int count) {
-    S* const packs = w.template take<S>(count);
+    S* const packs = take<S>(w, count);
     simd::load_rows(rows + first * count, count, count, packs);
     return packs;
   }
@@ -184,7 +185,7 @@ struct States {
   /// External wrenches in the engine's frames; null where the caller gave none.
   const Force<S>* f_ext() {
     if (batch.f_ext == nullptr) return nullptr;
-    Force<S>* const wrench = w.template take<Force<S>>(model.bodies);
+    Force<S>* const wrench = take<Force<S>>(w, model.bodies);
     const int row = 6 * model.bodies;
     for (int b = 0; b < model.bodies; ++b) {
       const Real* numbers = batch.f_ext + first * row + 6 * b;

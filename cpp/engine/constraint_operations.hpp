@@ -24,7 +24,7 @@ struct ConstrainedAba {
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
     const int numbers = model.own_nv + model.rows;
-    S* const out = at.w.template take<S>(numbers);
+    S* const out = take<S>(at.w, numbers);
     constraints::ConstrainedMechanism<S> mechanism(model, at.w);
     mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
     at.save(out, at.batch.out, numbers);

@@ -108,11 +108,11 @@ struct DesignDerivatives {
     const Force<S>* f_ext = at.f_ext();
     const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, at.w);
     const int width = 6 * model.bodies;
-    auto* const column = at.w.template take<dynamics::DesignColumn<S>>(width);
+    auto* const column = take<dynamics::DesignColumn<S>>(at.w, width);
     dynamics::design_columns(model, q, twists, d, column, at.w);
 
-    S* const row = at.w.template take<S>(width);
-    S* const own = at.w.template take<S>(std::ptrdiff_t{1} * model.own_nv * width);
+    S* const row = take<S>(at.w, width);
+    S* const own = take<S>(at.w, std::ptrdiff_t{1} * model.own_nv * width);
     for (int i = 0; i < model.own_nv * width; ++i) own[i] = all<S>(0);
     for (int b = 0; b < model.bodies; ++b) {
       for (int i = model.joint[b].v; i < model.joint[b].v + model.joint[b].nv; ++i) {

@@ -57,7 +57,7 @@ struct DifferentialDynamics {
     const Force<S>* f_ext = at.f_ext();
     const auto d = dynamics::prepare_differential(model, q, v, a, f_ext, at.w);
     const int n = model.own_nv, first = 6 * model.bodies;
-    const DifferentialColumns<S> columns = {at, d, at.w.template take<S>(model.nv), first + 3 * n};
+    const DifferentialColumns<S> columns = {at, d, take<S>(at.w, model.nv), first + 3 * n};
 
     for (int b = 0; b < model.bodies; ++b) dynamics::clear_seed(d, b);
     for (int column = 0; column < first; ++column) {

@@ -17,7 +17,7 @@ struct Jacobian {
   template <class S>
   static void at(States<S> at) {
     const S* q = at.tree_q();
-    S* const J = at.w.template take<S>(6 * at.model.own_nv);
+    S* const J = take<S>(at.w, 6 * at.model.own_nv);
     dynamics::jacobian(at.model, q, frame_of<S>(at.batch), at.batch.expressed, J, at.w);
     at.save(J, at.batch.out, 6 * at.model.own_nv);
   }
@@ -27,7 +27,7 @@ struct JacobianRate {
   template <class S>
   static void at(States<S> at) {
     const S *q = at.tree_q(), *v = at.tree_v();
-    S* const J = at.w.template take<S>(6 * at.model.own_nv);
+    S* const J = take<S>(at.w, 6 * at.model.own_nv);
     dynamics::jacobian_rate(at.model, q, v, frame_of<S>(at.batch), at.batch.expressed, J, at.w);
     at.save(J, at.batch.out, 6 * at.model.own_nv);
   }
@@ -56,7 +56,7 @@ struct InfluenceCoefficients {
   template <class S>
   static void at(States<S> at) {
     const S* q = at.tree_q();
-    S* const h = at.w.template take<S>(6 * at.model.nv);
+    S* const h = take<S>(at.w, 6 * at.model.nv);
     dynamics::influence_coefficients(at.model, q, h, at.w);
     at.save(h, at.batch.out, 6 * at.model.nv);
   }
@@ -68,7 +68,7 @@ struct SecondInfluenceCoefficients {
   static void at(States<S> at) {
     const S* q = at.tree_q();
     const std::ptrdiff_t size = std::ptrdiff_t{1} * at.model.nv * at.model.nv;
-    auto* const H = at.w.template take<spatial::Motion<S>>(size);
+    auto* const H = take<spatial::Motion<S>>(at.w, size);
     dynamics::second_influence_coefficients(at.model, q, H, at.w);
     for (std::ptrdiff_t i = 0; i < size; ++i) {
       const S entry[6] = {H[i].v.x, H[i].v.y, H[i].v.z, H[i].w.x, H[i].w.y, H[i].w.z};

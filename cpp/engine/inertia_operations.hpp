@@ -33,7 +33,7 @@ struct CoriolisMatrix {
   static void at(States<S> at) {
     const auto& model = at.model;
     const S *q = at.tree_q(), *v = at.tree_v();
-    S* const C = at.w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+    S* const C = take<S>(at.w, std::ptrdiff_t{1} * model.nv * model.nv);
     dynamics::coriolis_matrix(model, q, v, C, at.w);
     at.save(tree::own_inertia(model, C, at.w), at.batch.out, model.own_nv * model.own_nv);
   }
@@ -61,7 +61,7 @@ struct CentroidalMap {
   template <class S>
   static void at(States<S> at) {
     const S* q = at.tree_q();
-    S* const A = at.w.template take<S>(6 * at.model.own_nv);
+    S* const A = take<S>(at.w, 6 * at.model.own_nv);
     dynamics::centroidal_map(at.model, q, A, at.w);
     at.save(A, at.batch.out, 6 * at.model.own_nv);
   }
@@ -71,7 +71,7 @@ struct CentroidalMapRate {
   template <class S>
   static void at(States<S> at) {
     const S *q = at.tree_q(), *v = at.tree_v();
-    S* const A_dot = at.w.template take<S>(6 * at.model.own_nv);
+    S* const A_dot = take<S>(at.w, 6 * at.model.own_nv);
     dynamics::centroidal_map_rate(at.model, q, v, A_dot, at.w);
     at.save(A_dot, at.batch.out, 6 * at.model.own_nv);
   }
@@ -82,7 +82,7 @@ struct JointReactions {
   static void at(States<S> at) {
     const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
     const Force<S>* f_ext = at.f_ext();
-    Force<S>* const F = at.w.template take<Force<S>>(2 * at.model.bodies);
+    Force<S>* const F = take<Force<S>>(at.w, 2 * at.model.bodies);
     dynamics::joint_reactions(at.model, q, v, a, f_ext, F, F + at.model.bodies, at.w);
     at.save(&F->f.x, at.batch.out, 12 * at.model.bodies);
   }

@@ -21,10 +21,10 @@ struct ForwardKinematics {
   static void at(States<S> at) {
     const auto& model = at.model;
     const S* q = at.tree_q();
-    Pose<S>* const X_WB = at.w.template take<Pose<S>>(model.bodies);
+    Pose<S>* const X_WB = take<Pose<S>>(at.w, model.bodies);
     dynamics::forward_kinematics(model, q, X_WB, at.w);
     constexpr int together = 4;  // poses that leave as one run of numbers, see store_rows
-    S* const entry = at.w.template take<S>(16 * together);
+    S* const entry = take<S>(at.w, 16 * together);
     for (int b = 0; b < model.bodies; ++b) {
       Pose<S> X = X_WB[b];
       const auto& turn = model.constants[b].turn;
@@ -42,7 +42,7 @@ struct FramePlacement {
   static void at(States<S> at) {
     const auto& model = at.model;
     const S* q = at.tree_q();
-    auto* const columns = at.w.template take<spatial::Motion<S>>(model.stored_columns);
+    auto* const columns = take<spatial::Motion<S>>(at.w, model.stored_columns);
     Pose<S> X = {spatial::all33<S>(at.batch.placement), spatial::all3<S>(at.batch.placement + 9)};
     for (int b = at.batch.body; b >= 0; b = model.joint[b].parent) {
       X = tree::evaluate(model, b, q, columns) * X;
@@ -59,10 +59,10 @@ struct Rnea {
     const auto& model = at.model;
     const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
     const Force<S>* f_ext = at.f_ext();
-    S* const tau = at.w.template take<S>(model.nv);
+    S* const tau = take<S>(at.w, model.nv);
     dynamics::rnea(model, q, v, a, f_ext, tau, at.w);
     if (at.batch.passive && has_passive(model)) {
-      S* const passive = at.w.template take<S>(model.nv);
+      S* const passive = take<S>(at.w, model.nv);
       dynamics::passive_forces(model, q, v, passive, at.w);
       for (int i = 0; i < model.nv; ++i) tau[i] -= passive[i];
     }
@@ -76,7 +76,7 @@ struct Aba {
     const auto& model = at.model;
     const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
     const Force<S>* f_ext = at.f_ext();
-    S* const a = at.w.template take<S>(model.own_nv);
+    S* const a = take<S>(at.w, model.own_nv);
     constraints::acceleration(model, q, v, tau, f_ext, at.batch.passive, a, at.w);
     at.save(a, at.batch.out, model.own_nv);
   }
@@ -87,7 +87,7 @@ struct Crba {
   static void at(States<S> at) {
     const auto& model = at.model;
     const S* q = at.tree_q();
-    S* const M = at.w.template take<S>(std::ptrdiff_t{1} * model.nv * model.nv);
+    S* const M = take<S>(at.w, std::ptrdiff_t{1} * model.nv * model.nv);
     dynamics::crba(model, q, M, at.w);
     const S* own = tree::own_inertia(model, M, at.w);
     at.save(own, at.batch.out, model.own_nv * model.own_nv);
@@ -98,7 +98,7 @@ struct PassiveForces {
   template <class S>
   static void at(States<S> at) {
     const S *q = at.tree_q(), *v = at.tree_v();
-    S* const tau = at.w.template take<S>(at.model.nv);
+    S* const tau = take<S>(at.w, at.model.nv);
     dynamics::passive_forces(at.model, q, v, tau, at.w);
     at.save_forces(tau);
   }
@@ -152,7 +152,7 @@ struct Difference {
   template <class S>
   static void at(States<S> at) {
     const S *q0 = at.own_q(), *q1 = at.read(at.batch.x, at.model.own_nq);
-    S* const dq = at.w.template take<S>(at.model.own_nv);
+    S* const dq = take<S>(at.w, at.model.own_nv);
     dynamics::difference(at.model, q0, q1, dq);
     at.save(dq, at.batch.out, at.model.own_nv);
   }

@@ -13,13 +13,13 @@ struct JointTorqueRegressor {
   static void at(States<S> at) {
     const auto& model = at.model;
     const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
-    auto* const body = at.w.template take<dynamics::RegressorBody<S>>(model.bodies);
-    auto* const S_B = at.w.template take<spatial::Motion<S>>(model.nv);
+    auto* const body = take<dynamics::RegressorBody<S>>(at.w, model.bodies);
+    auto* const S_B = take<spatial::Motion<S>>(at.w, model.nv);
     dynamics::regressor_bodies(model, q, v, a, body, S_B, at.w);
 
-    auto* const J = at.w.template take<spatial::Motion<S>>(model.bodies);
+    auto* const J = take<spatial::Motion<S>>(at.w, model.bodies);
     const std::ptrdiff_t width = std::ptrdiff_t{10} * model.bodies, size = width * model.own_nv;
-    S* const row = at.w.template take<S>(width);
+    S* const row = take<S>(at.w, width);
     for (int k = 0; k < model.own_nv; ++k) {
       const auto range = dynamics::moved_by<S>(model, k);
       dynamics::regressor_row(model, body, S_B, k, range, J, row);
@@ -35,7 +35,7 @@ struct KineticEnergyRegressor {
   template <class S>
   static void at(States<S> at) {
     const S *q = at.tree_q(), *v = at.tree_v();
-    S* const row = at.w.template take<S>(10 * at.model.bodies);
+    S* const row = take<S>(at.w, 10 * at.model.bodies);
     dynamics::kinetic_energy_regressor(at.model, q, v, row, at.w);
     at.save(row, at.batch.out, 10 * at.model.bodies);
   }
@@ -45,7 +45,7 @@ struct PotentialEnergyRegressor {
   template <class S>
   static void at(States<S> at) {
     const S* q = at.tree_q();
-    S* const row = at.w.template take<S>(10 * at.model.bodies);
+    S* const row = take<S>(at.w, 10 * at.model.bodies);
     dynamics::potential_energy_regressor(at.model, q, row, at.w);
     at.save(row, at.batch.out, 10 * at.model.bodies);
   }
@@ -55,7 +55,7 @@ struct MomentumRegressor {
   template <class S>
   static void at(States<S> at) {
     const S *q = at.tree_q(), *v = at.tree_v();
-    S* const Y = at.w.template take<S>(60 * at.model.bodies);
+    S* const Y = take<S>(at.w, 60 * at.model.bodies);
     dynamics::momentum_regressor(at.model, q, v, Y, at.w);
     at.save(Y, at.batch.out, 60 * at.model.bodies);
   }

@@ -13,7 +13,7 @@ struct Rollout {
     const auto& call = *batch.rollout;
     const int nq = at.model.own_nq, nv = at.model.own_nv;
     const stepping::Riders<S> riders = start(at);
-    S *const seen_q = at.w.template take<S>(nq), *const seen_v = at.w.template take<S>(nv);
+    S *const seen_q = take<S>(at.w, nq), *const seen_v = take<S>(at.w, nv);
 
     const std::ptrdiff_t steps = call.rows * call.every;
     const auto controls = [&](std::ptrdiff_t n, S* to) {
@@ -66,7 +66,7 @@ struct Rollout {
   static const S* load_row(States<S>& at, const typename S::Real* rows, int count) {
     const auto& call = *at.batch.rollout;
     const std::ptrdiff_t world = (1 + call.rows) * count;
-    S* const packs = at.w.template take<S>(count);
+    S* const packs = take<S>(at.w, count);
     simd::load_rows(rows + at.first * world + call.begin * count, count, world, packs);
     return packs;
   }

@@ -50,10 +50,9 @@ template <class S>
 S first_step(const System<S>& system, const Tolerances& tolerances, const Flight<S>& flight, const S* a) {
   Workspace<S> w = system.workspace;
   const int nq = system.model.own_nq, nv = system.model.own_nv;
-  const auto take = [&](int count) { return w.template take<S>(count); };
   const auto allowed = allowance(system, tolerances, flight.q, flight.v, flight.q, flight.v, w);
-  S *const size = take(nv), *const xi = take(nv), *const q = take(nq), *const v = take(nv),
-           *const a1 = take(nv);
+  S *const size = take<S>(w, nv), *const xi = take<S>(w, nv), *const q = take<S>(w, nq),
+           *const v = take<S>(w, nv), *const a1 = take<S>(w, nv);
   S worst;
   configuration_size(system.model, flight.q, size);
   const S d0 = error_norm(nv, allowed, size, flight.v, &worst);
@@ -92,8 +91,8 @@ void hand_out(const System<S>& system,
               Record<S>* record,
               const Sink& sink) {
   Workspace<S> w = system.workspace;
-  S* const q = w.template take<S>(system.model.own_nq);
-  S* const v = w.template take<S>(system.model.own_nv);
+  S* const q = take<S>(w, system.model.own_nq);
+  S* const v = take<S>(w, system.model.own_nv);
   const System<S> inner = {system.model, system.actuation, w, system.loop_q};
   for (;;) {
     S next = all<S>(__builtin_inf());
@@ -200,9 +199,9 @@ Record<S> advance_adaptive(const System<S>& system,
   using Tableau = DormandPrince<typename S::Isa>;
   System<S> inner = system;
   const int nq = system.model.own_nq, nv = system.model.own_nv;
-  const auto take = [&](int numbers) { return inner.workspace.template take<S>(numbers); };
   const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
-  S *const xi = take(nv), *const q1 = take(nq), *const v1 = take(nv), *const e_v = take(nv);
+  S *const xi = take<S>(inner.workspace, nv), *const q1 = take<S>(inner.workspace, nq),
+           *const v1 = take<S>(inner.workspace, nv), *const e_v = take<S>(inner.workspace, nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   Passing<S> first = take_passing(inner, events, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);

@@ -46,8 +46,8 @@ template <class Scheme, class S>
 void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
   System<S> inner = system;
   const int nq = system.model.own_nq, nv = system.model.own_nv;
-  S* const next_q = inner.workspace.template take<S>(nq);
-  S* const next_v = inner.workspace.template take<S>(nv);
+  S* const next_q = take<S>(inner.workspace, nq);
+  S* const next_v = take<S>(inner.workspace, nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   inner.memory = copy_memory(system, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);

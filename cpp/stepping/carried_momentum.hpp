@@ -22,6 +22,7 @@ using simd::select;
 using spatial::Mat3;
 using spatial::Vec3;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 template <class S>
@@ -33,8 +34,8 @@ class CarriedMomenta {
   CarriedMomenta(const ModelOf<S>& model, S* kept, Workspace<S>& w)
       : model_(model),
         carried_(carries_any(model) ? kept : nullptr),
-        mass_(w.template take<S>(model.bodies)),
-        moment_(w.template take<Vec3<S>>(model.bodies)) {}
+        mass_(take<S>(w, model.bodies)),
+        moment_(take<Vec3<S>>(w, model.bodies)) {}
 
   /// Puts what is carried in place of the momenta p that q and v have. Where they differ by more than
   /// rounding a run begins, or its state was changed, and p is carried from here on.

@@ -42,7 +42,7 @@ void interpolate(
   using Tableau = DormandPrince<typename S::Isa>;
   Workspace<S> w = system.workspace;
   const int nv = system.model.own_nv;
-  S* const xi = w.template take<S>(nv);
+  S* const xi = take<S>(w, nv);
   for (int i = 0; i < nv; ++i) xi[i] = v_t[i] = all<S>(0);
   for (int s = 0; s < Tableau::stages; ++s) {
     const double* d = Tableau::dense[s];

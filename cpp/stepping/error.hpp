@@ -49,7 +49,7 @@ Allowance<S> allowance(const System<S>& system,
                        const S* v1,
                        Workspace<S>& w) {
   const int nv = system.model.own_nv;
-  S *const xi = w.template take<S>(nv), *const v = w.template take<S>(nv), *const end = w.next;
+  S *const xi = take<S>(w, nv), *const v = take<S>(w, nv), *const end = w.next;
   configuration_size(system.model, q0, xi);
   configuration_size(system.model, q1, end);
   for (int i = 0; i < nv; ++i) {
@@ -80,7 +80,7 @@ S rounding_norm(
     const ModelOf<S>& model, const Allowance<S>& allowed, const S* q, const S* v, S* worst, Workspace<S> w) {
   const int nv = model.own_nv;
   const S epsilon = all<S>(__DBL_EPSILON__);
-  S *const xi = w.template take<S>(nv), *const rate = w.template take<S>(nv);
+  S *const xi = take<S>(w, nv), *const rate = take<S>(w, nv);
   configuration_size(model, q, xi);
   for (int i = 0; i < nv; ++i) {
     xi[i] = epsilon * xi[i];

@@ -32,7 +32,7 @@ S plane_distance(const System<S>& system, const Event& event, const S* own_q) {
   const auto& model = system.model;
   Workspace<S> w = system.workspace;
   const S* q = tree::tree_q(model, own_q, w);
-  auto* const columns = w.template take<spatial::Motion<S>>(model.stored_columns);
+  auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
   spatial::Vec3<S> p = spatial::all3<S>(event.point);
   for (int b = event.index; b >= 0; b = model.joint[b].parent) {
     p = tree::evaluate(model, b, q, columns) * p;
@@ -44,7 +44,7 @@ template <class S>
 S program_value(const System<S>& system, const tree::ProgramView<double>& program, const S* q, const S* v) {
   const int nq = system.model.own_nq, nv = system.model.own_nv;
   Workspace<S> w = system.workspace;
-  S* const r = w.template take<S>(program.registers);
+  S* const r = take<S>(w, program.registers);
   for (int i = 0; i < nq; ++i) r[i] = q[i];
   for (int i = 0; i < nv; ++i) r[nq + i] = v[i];
   tree::load_constants(program, r + nq + nv);

@@ -36,8 +36,8 @@ struct GeneralizedAlpha {
     const int nq = system.model.own_nq, nv = system.model.own_nv;
     const Weights<S> weights(system.spectral_radius);
     const S one = all<S>(1), half = all<S>(typename S::Real(0.5));
-    S *const xi = room.template take<S>(nv), *const v0 = room.template take<S>(nv);
-    S *const still = room.template take<S>(nv), *const q1 = room.template take<S>(nq);
+    S *const xi = take<S>(room, nv), *const v0 = take<S>(room, nv);
+    S *const still = take<S>(room, nv), *const q1 = take<S>(room, nq);
     predict(inner, wanted, time, h, q, v, memory);
     find_dependence(inner, wanted, time, static_cast<const S*>(q), static_cast<const S*>(v), memory);
     S *const w = memory.last(), *const a = memory.algorithmic();

@@ -14,7 +14,7 @@ struct Halving {
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
     System<S> outer = system;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
-    S *const q1 = outer.workspace.template take<S>(nq), *const v1 = outer.workspace.template take<S>(nv);
+    S *const q1 = take<S>(outer.workspace, nq), *const v1 = take<S>(outer.workspace, nv);
     const Memory<S> memory = {system.memory, nv};
     const S one = all<S>(1), nan = all<S>(__builtin_nan(""));
     for (int i = 0; i < nq; ++i) q1[i] = nan;
@@ -36,8 +36,8 @@ struct Halving {
     using Real = typename S::Real;
     System<S> inner = system;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
-    S* const next_q = inner.workspace.template take<S>(nq + system.model.callback_numbers);
-    S* const next_v = inner.workspace.template take<S>(nv);
+    S* const next_q = take<S>(inner.workspace, nq + system.model.callback_numbers);
+    S* const next_v = take<S>(inner.workspace, nv);
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
     inner.loop_q = system.copy_loop_q(inner.workspace);

@@ -27,7 +27,7 @@ struct ImplicitMidpoint {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
-    S *const xi = room.template take<S>(nv), *const q1 = room.template take<S>(nq);
+    S *const xi = take<S>(room, nv), *const q1 = take<S>(room, nq);
     const S half = all<S>(typename S::Real(0.5)) * h;
     S* const w = memory.last();
     if (!again) predict(inner, wanted, time, h, q, v, memory);

@@ -34,7 +34,7 @@ void jump(const System<S>& system, S jumped, const S* q, const S* v) {
   if (!simd::any<S>(jumped > none)) return;
   System<S> inner = system;
   inner.dependence = nullptr;
-  S* const a = inner.workspace.template take<S>(memory.nv);
+  S* const a = take<S>(inner.workspace, memory.nv);
   inner.acceleration(jumped, none, q, v, a);
   const auto here = jumped > none;
   for (int i = 0; i < memory.nv; ++i) {

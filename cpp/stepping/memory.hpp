@@ -37,7 +37,7 @@ struct Memory {
   S* momenta() const { return numbers == nullptr ? nullptr : last(); }
 
   Memory copy(tree::Workspace<S>& w) const {
-    S* const to = w.template take<S>(memory_numbers(nv));
+    S* const to = take<S>(w, memory_numbers(nv));
     for (int i = 0; i < memory_numbers(nv); ++i) to[i] = numbers[i];
     return {to, nv};
   }

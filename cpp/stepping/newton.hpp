@@ -102,9 +102,9 @@ struct Newton {
       : system(s),
         stage(st),
         w(w_),
-        start(scratch.template take<S>(s.model.own_nv)),
-        step(scratch.template take<S>(s.model.own_nv)),
-        made(scratch.template take<S>(s.model.own_nv)),
+        start(take<S>(scratch, s.model.own_nv)),
+        step(take<S>(scratch, s.model.own_nv)),
+        made(take<S>(scratch, s.model.own_nv)),
         trial(take_trial(s.model, scratch)),
         matrix(take_newton_matrix(s.model, scratch)),
         active(wanted),
@@ -115,7 +115,7 @@ struct Newton {
         worst(all<S>(0)) {
     const int nv = system.model.own_nv;
     constexpr int kept = StepHistory<S>::most;
-    history = {nv, 0, scratch.template take<S>(std::ptrdiff_t{kept} * nv), scratch.template take<S>(kept)};
+    history = {nv, 0, take<S>(scratch, std::ptrdiff_t{kept} * nv), take<S>(scratch, kept)};
     for (int i = 0; i < nv; ++i) start[i] = w[i];
   }
 
@@ -150,7 +150,7 @@ struct Newton {
     const auto with_derivatives = active * derived == all<S>(1);
     if (simd::any<S>(with_derivatives)) {
       Workspace<S> scratch = inner.workspace;
-      S *const x = scratch.template take<S>(nv), *const room = scratch.template take<S>(nv);
+      S *const x = take<S>(scratch, nv), *const room = take<S>(scratch, nv);
       for (int i = 0; i < nv; ++i) x[i] = step[i];
       precondition(matrix, x, room);
       for (int i = 0; i < nv; ++i) step[i] = select(with_derivatives, x[i], step[i]);

@@ -26,7 +26,7 @@ NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
   const int n = model.own_nv;
   const bool tied = model.coupled || model.rows > 0 || model.springs > 0;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
-  return {n, tied ? nullptr : model.above, w.template take<S>(size), w.template take<S>(size)};
+  return {n, tied ? nullptr : model.above, take<S>(w, size), take<S>(w, size)};
 }
 
 /// A and M at one state, row-major.
@@ -60,7 +60,7 @@ Formed<S> form_of_constrained(const System<S>& system,
   const int n = system.model.own_nv;
   const S *const q = at.q, *const v = at.v;
   const spatial::Force<S>* none = nullptr;
-  S *const tau = room.template take<S>(n), *const phi = system.copy_loop_q(room);
+  S *const tau = take<S>(room, n), *const phi = system.copy_loop_q(room);
   system.actuate(stage.time, tau);
   constraints::ConstrainedMechanism<S> mechanism(system.model, room);
   auto dependence = system.copy_dependence(room);

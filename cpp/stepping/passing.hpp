@@ -33,11 +33,10 @@ constexpr double last_theta = 1 + 0x1p-46;
 
 template <class S>
 Passing<S> take_passing(const System<S>& system, const Events& events, Workspace<S>& w) {
-  const auto take = [&](int count) { return w.template take<S>(count); };
   const int count = events.count;
-  S *const sign = take(count), *const now = take(count);
-  S *const q = take(system.model.own_nq), *const v = take(system.model.own_nv);
-  auto *const from = w.template take<Point<S>>(count), *const to = w.template take<Point<S>>(count);
+  S *const sign = take<S>(w, count), *const now = take<S>(w, count);
+  S *const q = take<S>(w, system.model.own_nq), *const v = take<S>(w, system.model.own_nv);
+  auto *const from = take<Point<S>>(w, count), *const to = take<Point<S>>(w, count);
   return {all<S>(1), all<S>(-1), sign, now, q, v, from, to};
 }
 

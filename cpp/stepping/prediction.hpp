@@ -14,7 +14,7 @@ template <class S>
 void begin(const System<S>& system, S begins, S time, S h, const S* q, const S* v, const Memory<S>& memory) {
   System<S> inner = system;
   const int nv = system.model.own_nv;
-  S* const a = inner.workspace.template take<S>(nv);
+  S* const a = take<S>(inner.workspace, nv);
   inner.acceleration(begins, time, q, v, a);
   const auto here = begins == all<S>(1);
   S* const all_known[] = {memory.last(), memory.before(), memory.earlier(), memory.algorithmic()};
@@ -35,7 +35,7 @@ void find_dependence(
   const S unknown = wanted * (one - memory.apart()) * (one - system.dependence->known);
   if (!simd::any<S>(unknown == one)) return;
   System<S> inner = system;
-  S* const a = inner.workspace.template take<S>(system.model.own_nv);
+  S* const a = take<S>(inner.workspace, system.model.own_nv);
   inner.acceleration(unknown, time, q, v, a);
 }
 

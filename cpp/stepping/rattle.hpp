@@ -26,7 +26,7 @@ class Start {
         away_rows_(constraints::take_rows(system.model, false, w)),
         inertia_(system.model, w),
         away_inertia_(system.model, w),
-        lambda_(w.template take<S>(system.model.rows)) {
+        lambda_(take<S>(w, system.model.rows)) {
     const auto& model = system.model;
     Workspace<S> inner = w;
     factor_.factorise(tree::tree_q(model, q, inner), tree::tree_v(model, v, inner), inner);
@@ -53,7 +53,7 @@ class Start {
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
     inertia_.give_way(factor_, lambda_, x);
     if (!turns_) return;
-    S* const y = w.template take<S>(system_.model.own_nv);
+    S* const y = take<S>(w, system_.model.own_nv);
     away_inertia_.factorise(factor_, away_rows_);
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
     away_inertia_.give_way(factor_, lambda_, y);
@@ -119,11 +119,10 @@ struct Rattle {
     if (system.model.rows == 0) return Base::attempt(system, wanted, time, h, q, v, memory, false);
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
-    const auto take = [&](int count) { return room.template take<S>(count); };
     const int nq = system.model.own_nq, nv = system.model.own_nv, loop_nq = system.model.loop_nq();
-    S *const push = take(nv), *const more = take(nv), *const phi = take(loop_nq);
-    S *const next_q = take(nq + system.model.callback_numbers), *const next_v = take(nv);
-    Try<S> found = {take(nq), take(nv), wanted, wanted, all<S>(__builtin_inf())};
+    S *const push = take<S>(room, nv), *const more = take<S>(room, nv), *const phi = take<S>(room, loop_nq);
+    S *const next_q = take<S>(room, nq + system.model.callback_numbers), *const next_v = take<S>(room, nv);
+    Try<S> found = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(__builtin_inf())};
     const Memory<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
     Base::expect(inner, time, h, q, v, push);
     Start<S> start(inner, q, v, room);

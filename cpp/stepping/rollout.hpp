@@ -61,14 +61,14 @@ void rollout(const System<S>& system,
              const Controls& controls,
              const Row& row) {
   System<S> inner = system;
-  S* const next_q = inner.workspace.template take<S>(system.model.own_nq);
-  S* const next_v = inner.workspace.template take<S>(system.model.own_nv);
+  S* const next_q = take<S>(inner.workspace, system.model.own_nq);
+  S* const next_v = take<S>(inner.workspace, system.model.own_nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   inner.memory = copy_memory(system, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
   const int nv = system.model.own_nv;
-  Held<S> held = {inner.workspace.template take<S>(nv), inner.workspace.template take<S>(nv)};
+  Held<S> held = {take<S>(inner.workspace, nv), take<S>(inner.workspace, nv)};
   if (carries_acceleration<Scheme> && begin > 0) controls(begin * every - 1, held.now);
   for (std::ptrdiff_t k = begin; k < end; ++k) {
     for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {

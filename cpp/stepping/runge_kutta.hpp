@@ -58,7 +58,7 @@ struct Stages {
 template <class Tableau, class S>
 Stages<S> take_stages(const System<S>& system, Workspace<S>& w) {
   const int numbers = Tableau::stages * system.model.own_nv;
-  return {w.template take<S>(numbers), w.template take<S>(numbers)};
+  return {take<S>(w, numbers), take<S>(w, numbers)};
 }
 
 /// ξ_s and v_s from the stages before s.
@@ -102,9 +102,9 @@ struct RungeKutta {
     using Tableau = SchemeTableau<typename S::Isa>;
     System<S> inner = system;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
-    const auto take = [&](int count) { return inner.workspace.template take<S>(count); };
     const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
-    S *const xi = take(nv), *const v_s = take(nv), *const q_s = take(nq);
+    S *const xi = take<S>(inner.workspace, nv), *const v_s = take<S>(inner.workspace, nv),
+             *const q_s = take<S>(inner.workspace, nq);
 
     evaluate_stages<Tableau>(inner, time, h, q, v, 0, stages, xi, q_s, v_s);
     combine<S>(Tableau::b, Tableau::stages, h, stages.k, nv, nullptr, xi);

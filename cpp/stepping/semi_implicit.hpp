@@ -12,8 +12,8 @@ struct SemiImplicit {
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
     System<S> inner = system;
     const int nv = system.model.own_nv;
-    S* const a = inner.workspace.template take<S>(nv);
-    S* const dq = inner.workspace.template take<S>(nv);
+    S* const a = take<S>(inner.workspace, nv);
+    S* const dq = take<S>(inner.workspace, nv);
 
     inner.acceleration(time, q, v, a);
     for (int i = 0; i < nv; ++i) {

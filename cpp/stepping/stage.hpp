@@ -29,9 +29,8 @@ struct Trial {
 
 template <class S>
 Trial<S> take_trial(const ModelOf<S>& model, Workspace<S>& w) {
-  return {w.template take<S>(model.own_nq + model.callback_numbers),
-          w.template take<S>(model.own_nv),
-          w.template take<S>(model.own_nv)};
+  return {
+      take<S>(w, model.own_nq + model.callback_numbers), take<S>(w, model.own_nv), take<S>(w, model.own_nv)};
 }
 
 /// q(w), v(w).

@@ -12,6 +12,7 @@ using simd::all;
 using simd::fma;
 using simd::fnma;
 using tree::ModelOf;
+using tree::take;
 using tree::Workspace;
 
 /// Prescribed generalised forces  τ(t) = offset + amplitude sin(frequency t + phase), on the user's
@@ -54,7 +55,7 @@ struct System {
     Workspace<S> w = workspace;
     const S* q = tree::tree_q(model, own_q, w);
     const S* v = tree::tree_v(model, own_v, w);
-    S* const passive = w.template take<S>(model.nv);
+    S* const passive = take<S>(w, model.nv);
     dynamics::passive_forces(model, q, v, passive, w);
     const S* own = tree::own_forces(model, static_cast<const S*>(passive), w);
     for (int i = 0; i < model.own_nv; ++i) force[i] += own[i];
@@ -72,14 +73,14 @@ struct System {
   /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)), constraints included.
   void acceleration(S time, const S* q, const S* v, S* a) const {
     Workspace<S> w = workspace;
-    S* const tau = w.template take<S>(model.own_nv);
+    S* const tau = take<S>(w, model.own_nv);
     actuate(time, tau);
     const spatial::Force<S>* none = nullptr;
     if (model.rows == 0) {
       constraints::acceleration(model, q, v, tau, none, true, a, w);
       return;
     }
-    S* const lambda = w.template take<S>(model.rows);
+    S* const lambda = take<S>(w, model.rows);
     constraints::ConstrainedMechanism<S> mechanism(model, w);
     const auto begins = (dependence == nullptr ? all<S>(1) : dependence->known) == all<S>(0);
     mechanism.accelerate(q, v, tau, none, true, loop_q, a, lambda, w, dependence);
@@ -121,7 +122,7 @@ struct System {
 
   /// A scheme tries a step with φ of its own, and keeps it where the step is good.
   S* copy_loop_q(Workspace<S>& w) const {
-    S* const copy = w.template take<S>(model.loop_nq());
+    S* const copy = take<S>(w, model.loop_nq());
     simd::copy_each<S>(loop_q, model.loop_nq(), copy);
     return copy;
   }

@@ -32,7 +32,7 @@ void momentum(const System<S>& system, const dynamics::Posture<S>& at, const S* 
   const auto& model = system.model;
   Workspace<S> w = system.workspace;
   const S* v = tree::tree_v(model, own_v, w);
-  S *const tree_p = w.template take<S>(model.nv), *const tree_weight = w.template take<S>(model.nv);
+  S *const tree_p = take<S>(w, model.nv), *const tree_weight = take<S>(w, model.nv);
   dynamics::momentum_and_weight(model, at, v, tree_p, tree_weight, w);
   const S* pull = tree::own_forces(model, static_cast<const S*>(tree_weight), w);
   for (int i = 0; i < model.own_nv; ++i) weight[i] = pull[i];
@@ -51,9 +51,9 @@ void momentum_between(const System<S>& system,
   const auto& model = system.model;
   Workspace<S> w = system.workspace;
   const S* xi = tree::tree_v(model, own_xi, w);
-  auto* const step = w.template take<dynamics::SmallPose<S>>(model.bodies);
-  S* const tree_p = w.template take<S>(model.nv);
-  S* const rate = w.template take<S>(model.nv);
+  auto* const step = take<dynamics::SmallPose<S>>(w, model.bodies);
+  S* const tree_p = take<S>(w, model.nv);
+  S* const rate = take<S>(w, model.nv);
   for (int i = 0; i < model.nv; ++i) rate[i] = xi[i] / h;
   dynamics::body_steps(model, start, end, xi, step);
   dynamics::step_momentum(model, at_start ? start : end, at_start, step, h, tree_p, w);
@@ -68,7 +68,7 @@ struct Variational {
   static void expect(const System<S>& system, S time, S h, const S* q, const S* v, S* push) {
     Workspace<S> w = system.workspace;
     const int nv = system.model.own_nv;
-    S *const tau = w.template take<S>(nv), *const free = w.template take<S>(nv);
+    S *const tau = take<S>(w, nv), *const free = take<S>(w, nv);
     const spatial::Force<S>* none = nullptr;
     system.actuate(time, tau);
     constraints::acceleration(system.model, q, v, static_cast<const S*>(tau), none, true, free, w);
@@ -92,9 +92,10 @@ struct Variational {
     Workspace<S>& w = inner.workspace;
     const auto& model = system.model;
     const int nq = model.own_nq, nv = model.own_nv;
-    const auto take = [&](int count) { return w.template take<S>(count); };
-    S *const p = take(nv), *const weight = take(nv), *const xi = take(nv), *const q1 = take(nq);
-    S *const rate = take(nv), *const force = take(nv), *const rest = take(nv), *const brake = take(nv);
+    S *const p = take<S>(w, nv), *const weight = take<S>(w, nv), *const xi = take<S>(w, nv),
+             *const q1 = take<S>(w, nq);
+    S *const rate = take<S>(w, nv), *const force = take<S>(w, nv), *const rest = take<S>(w, nv),
+             *const brake = take<S>(w, nv);
     const S half = all<S>(0.5) * h, one = all<S>(1);
 
     const auto start = dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q), w), w);

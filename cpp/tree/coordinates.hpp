@@ -14,7 +14,7 @@ using simd::fma;
 template <class S>
 const S* tree_q(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
   if (!model.coupled) return own;
-  S* const q = w.template take<S>(model.nq + model.callback_numbers);
+  S* const q = take<S>(w, model.nq + model.callback_numbers);
   for (int i = 0; i < model.nq; ++i) {
     const auto& c = model.coupling_q[i];
     q[i] = fma(all<S>(c.ratio), own[c.own], all<S>(c.offset));
@@ -27,7 +27,7 @@ const S* tree_q(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
 template <class S>
 const S* tree_v(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
   if (!model.coupled) return own;
-  S* const v = w.template take<S>(model.nv);
+  S* const v = take<S>(w, model.nv);
   for (int i = 0; i < model.nv; ++i) {
     const auto& c = model.coupling_v[i];
     v[i] = all<S>(c.ratio) * own[c.own];
@@ -40,7 +40,7 @@ const S* tree_v(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
 template <class S>
 const S* own_forces(const ModelOf<S>& model, const S* tau, Workspace<S>& w) {
   if (!model.coupled) return tau;
-  S* const own = w.template take<S>(model.own_nv);
+  S* const own = take<S>(w, model.own_nv);
   for (int i = 0; i < model.own_nv; ++i) own[i] = all<S>(0);
   for (int i = 0; i < model.nv; ++i) {
     const auto& c = model.coupling_v[i];
@@ -54,7 +54,7 @@ template <class S>
 S* own_inertia(const ModelOf<S>& model, S* M, Workspace<S>& w) {
   if (!model.coupled) return M;
   const int n = model.own_nv;
-  S* const own = w.template take<S>(static_cast<std::ptrdiff_t>(n) * n);
+  S* const own = take<S>(w, static_cast<std::ptrdiff_t>(n) * n);
   for (int i = 0; i < n * n; ++i) own[i] = all<S>(0);
   for (int i = 0; i < model.nv; ++i) {
     for (int j = 0; j < model.nv; ++j) {

@@ -21,7 +21,7 @@ PYSIM_INLINE bool turns_in_plane(const Joint& joint) {
 /// Sines and cosines of the angles from the plane's axes to the bodies' [bodies].
 template <class S>
 PYSIM_INLINE void planar_turns(const ModelOf<S>& model, const S* q, S* sin, S* cos, Workspace<S> w) {
-  S* const angle = w.template take<S>(model.bodies);
+  S* const angle = take<S>(w, model.bodies);
   S turned = simd::all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];

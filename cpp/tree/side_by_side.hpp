@@ -58,7 +58,7 @@ struct SideBySide {
   /// `count` packs of the numbers that stand where at(world) points.
   template <class At>
   S* numbers(At at, std::ptrdiff_t count) const {
-    S* const packs = w.template take<S>(count);
+    S* const packs = take<S>(w, count);
     simd::load_lanes([&](int k) { return at(*worlds[k]); }, count, packs);
     return packs;
   }
@@ -74,7 +74,7 @@ struct SideBySide {
 
   template <class Real>
   const Coupling<S>* couplings(const Coupling<Real>* World::* member, int count) const {
-    auto* const packs = take<Coupling<S>>(count);
+    auto* const packs = take<Coupling<S>>(w, count);
     for (int i = 0; i < count; ++i) {
       packs[i] = {(worlds[0]->*member)[i].own,
                   each([=](const World& m) { return (m.*member)[i].ratio; }),
@@ -84,7 +84,7 @@ struct SideBySide {
   }
 
   const ProgramView<S>* programs() const {
-    auto* const views = take<ProgramView<S>>(worlds[0]->programs);
+    auto* const views = take<ProgramView<S>>(w, worlds[0]->programs);
     for (int i = 0; i < worlds[0]->programs; ++i) {
       const auto& first = worlds[0]->program[i];
       views[i] = {first.code,
@@ -101,7 +101,7 @@ struct SideBySide {
   }
 
   const Relation<S>* relations() const {
-    auto* const packs = take<Relation<S>>(worlds[0]->relations);
+    auto* const packs = take<Relation<S>>(w, worlds[0]->relations);
     for (int i = 0; i < worlds[0]->relations; ++i) {
       const auto& first = worlds[0]->relation[i];
       packs[i] = {first.row,
@@ -117,7 +117,7 @@ struct SideBySide {
   }
 
   const Term<S>* terms() const {
-    auto* const packs = take<Term<S>>(worlds[0]->terms);
+    auto* const packs = take<Term<S>>(w, worlds[0]->terms);
     for (int i = 0; i < worlds[0]->terms; ++i) {
       const auto& first = worlds[0]->term[i];
       packs[i] = {first.q, first.v, each([i](const World& m) { return m.term[i].factor; })};
@@ -126,7 +126,7 @@ struct SideBySide {
   }
 
   const Spring<S>* springs() const {
-    auto* const packs = take<Spring<S>>(worlds[0]->springs);
+    auto* const packs = take<Spring<S>>(w, worlds[0]->springs);
     for (int i = 0; i < worlds[0]->springs; ++i) {
       Spring<S>& spring = packs[i];
       spring.a = worlds[0]->spring[i].a;
@@ -143,18 +143,11 @@ struct SideBySide {
   }
 
   const ModelView<S>* closure() const {
-    auto* const view = take<ModelView<S>>(1);
+    auto* const view = take<ModelView<S>>(w, 1);
     const World* closures[S::width];
     for (int k = 0; k < S::width; ++k) closures[k] = worlds[k]->closure;
     *view = SideBySide{closures, w}.model();
     return view;
-  }
-
-  /// Room for records that are no whole number of packs.
-  template <class T>
-  T* take(std::ptrdiff_t count) const {
-    const auto bytes = count * static_cast<std::ptrdiff_t>(sizeof(T)), pack = std::ptrdiff_t{sizeof(S)};
-    return reinterpret_cast<T*>(w.template take<S>((bytes + pack - 1) / pack));
   }
 };
 

@@ -43,7 +43,7 @@ struct Turns {
 
 template <class S>
 PYSIM_INLINE Turns<S> turns(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  S *const sin = w.template take<S>(model.nq), *const cos = w.template take<S>(model.nq);
+  S *const sin = take<S>(w, model.nq), *const cos = take<S>(w, model.nq);
   if constexpr (S::width > 1) {
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];

@@ -7,24 +7,19 @@
 
 namespace pysim::tree {
 
-/// Hands out consecutive arrays of trivially constructible pack types; nothing is freed, the block is reused.
+/// A block of packs; `take` hands out consecutive arrays of it. Nothing is freed, the block is reused.
 template <class S>
 struct Workspace {
   S* next;
-
-  template <class T>
-  PYSIM_INLINE T* take(std::ptrdiff_t count) {
-    static_assert(sizeof(T) % sizeof(S) == 0, "a workspace holds packs");
-    T* const array = reinterpret_cast<T*>(next);
-    next += count * static_cast<std::ptrdiff_t>(sizeof(T) / sizeof(S));
-    return array;
-  }
-
-  /// Indices that do not differ between worlds.
-  PYSIM_INLINE int* take_indices(std::ptrdiff_t count) {
-    constexpr auto each = static_cast<std::ptrdiff_t>(sizeof(S) / sizeof(int));
-    return reinterpret_cast<int*>(take<S>((count + each - 1) / each));
-  }
 };
+
+/// An uninitialised array of trivially constructible T: packs, or what is rounded up to whole packs.
+template <class T, class S>
+PYSIM_INLINE T* take(Workspace<S>& w, std::ptrdiff_t count) {
+  constexpr auto pack = static_cast<std::ptrdiff_t>(sizeof(S));
+  T* const array = reinterpret_cast<T*>(w.next);
+  w.next += (count * static_cast<std::ptrdiff_t>(sizeof(T)) + pack - 1) / pack;
+  return array;
+}
 
 }  // namespace pysim::tree
