@@ -449,7 +449,7 @@ def elastic_energy(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array | float: ...
 def integrate(
-    model: Model, q: ArrayLike, dq: ArrayLike, *, threads: int = 1, out: Array | None = None
+    model: Model, q: ArrayLike, dv: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array: ...
 def difference(
     model: Model, q0: ArrayLike, q1: ArrayLike, *, threads: int = 1, out: Array | None = None

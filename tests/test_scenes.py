@@ -6,11 +6,7 @@ that it carries, in its child frame and about its origin.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +20,7 @@ from tests import closed_scenes
 from tests.joints.claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
+GALLERY = (SCENES.parent / "docs" / "scenes.md").read_text("utf-8")
 README = (SCENES.parent / "README.md").read_text("utf-8")
 
 
@@ -182,9 +179,8 @@ def test_every_scene_has_its_claims_tested() -> None:
     assert {path.stem for path in SCENES.glob("*.toml")} == set(CLAIMS)
 
 
-def test_the_readme_lists_every_scene() -> None:
-    table = README.partition("## Scenes")[2].partition("## Scene keys")[0]
-    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(CLAIMS)
+def test_the_documentation_lists_every_scene() -> None:
+    assert set(re.findall(r"^\| `(\w+)` \|", GALLERY, re.MULTILINE)) == set(CLAIMS)
 
 
 def test_the_readme_explains_a_scene_that_runs(tmp_path: Path) -> None:
@@ -193,23 +189,6 @@ def test_the_readme_explains_a_scene_that_runs(tmp_path: Path) -> None:
     trajectory = pysim.simulate(pysim.load_scene(path))
     early, late = np.abs(trajectory.q[trajectory.t < 2]), np.abs(trajectory.q[trajectory.t > 2])
     assert late.max() > 1.1 * early.max()  # the swing grows
-
-
-@pytest.mark.render
-def test_the_readme_teaches_a_joint_that_runs_and_passes_its_tests(tmp_path: Path) -> None:
-    """Its files and its commands, word for word, in an empty folder."""
-    chapter = README.partition("## A joint of your own")[2].partition("\n## ")[0]
-    files = dict(re.findall(r"```\w+\n# (\S+)\n(.*?)```", chapter, re.DOTALL))
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, "utf-8")
-    lines = chapter.partition("```sh\n")[2].partition("```")[0].splitlines()
-    commands = [shlex.split(line, comments=True)[1:] for line in lines]
-    python = [sys.executable, "-m"]
-    for command in (*(["pysim", *words] for words in commands), ["pytest", "-q"]):
-        environment = os.environ | {"PYTHONPATH": str(Path(pysim.__file__).parents[1])}
-        subprocess.run([*python, *command], cwd=tmp_path, env=environment, check=True)
-    assert set(files) == {"track.py", "coaster.toml", "test_track.py"}
-    assert {path.name for path in tmp_path.glob("*.png")} == {"track.png", "coaster.png"}
 
 
 @pytest.mark.parametrize("name", CLAIMS)

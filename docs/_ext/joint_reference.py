@@ -15,7 +15,7 @@ from scene_reference import build_table
 from sphinx.util.docutils import SphinxDirective
 
 from pysim.joints import BUILTIN
-from pysim.joints.closing import LOOPS_ALONE
+from pysim.joints.loop_joints import LOOPS_ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ SCENE = "Scene"
 
 
 def tables() -> dict[str, dict[str, Any]]:
-    """Return the schema of every table by its name; the scene itself is `Scene`."""
+    """Return the schema of every table under its name; the scene itself is `Scene`."""
     schema = scene_schema()
     return {SCENE: schema, **schema["$defs"]}
 

@@ -62,7 +62,7 @@ def list_types() -> None:
     say()
     say_columns(("loops only", "keys", "what is held"), of_loops)
     say()
-    say("`pysim joints NAME` explains one; keys for every joint are in the README.")
+    say("`pysim joints NAME` explains one; the keys of every joint are in the scene reference.")
 
 
 def _keys_and_doc(kind: JointType) -> tuple[str, str]:

@@ -105,17 +105,17 @@ def test_ten_steps_lower_the_peak_and_keep_mass_task_and_a_sound_mesh(example: M
     np.testing.assert_allclose(tool, example.PLACES, atol=1e-12)
 
 
-def test_the_script_prints_the_table_of_the_readme(
+def test_the_script_prints_the_table_of_the_documentation(
     example: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", [str(SCRIPT)])
     monkeypatch.setattr(example, "improve", lambda: list(example_steps(example)))
     example.main()
     lines = capsys.readouterr().out.splitlines()
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    assert lines[0] in readme
+    page = (Path(__file__).parents[2] / "docs" / "design.md").read_text("utf-8")
+    assert lines[0] in page
     assert re.fullmatch(r" +0 +67\.\d+ .*", lines[1])
-    assert lines[1] in readme
+    assert lines[1] in page
 
 
 def example_steps(example: ModuleType) -> Any:

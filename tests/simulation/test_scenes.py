@@ -1,4 +1,4 @@
-"""A scene read once for many worlds. Oracle: `load_scene` of every world. The README's snippet runs as it stands."""
+"""A scene read once for many worlds. Oracle: `load_scene` of every world."""
 
 from __future__ import annotations
 
@@ -171,14 +171,3 @@ def test_what_is_wrong_is_said_by_world_and_key():
 def test_a_list_of_tables_is_no_table_of_lists():
     with pytest.raises(SceneError, match="must map paths of keys to values, got list"):
         pysim.load_scenes(ANDREWS, [{"simulation.step": 1e-3}])
-
-
-def test_the_snippet_of_the_readme_runs_as_it_stands(monkeypatch):
-    chapter = (
-        (ROOT / "README.md").read_text("utf-8").partition("### Other numbers in every world")[2]
-    )
-    monkeypatch.chdir(ROOT)
-    names: dict[str, object] = {}
-    exec(chapter.partition("```python\n")[2].partition("```")[0], names)
-    assert np.shape(names["q"]) == np.shape(names["v"]) == (64, 11, 7)
-    assert np.isfinite(names["q"]).all()
