@@ -19,7 +19,7 @@ from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
 from pysim.simulation import load_scene, simulate, summarize
-from pysim.trajectory.reader import is_trajectory
+from pysim.trajectory.reader import name_in
 
 TRAJECTORIES = (".h5", ".hdf5")
 KINDS = {
@@ -97,12 +97,9 @@ def parse_overrides(texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _is_of_scene(output: Path, name: str) -> bool:
     """Whether `output` holds a trajectory of this scene; one of another scene is refused here."""
-    import h5py  # noqa: PLC0415, costs 0.1 s
-
-    if not is_trajectory(output):
+    other = name_in(output)
+    if other is None:
         return False  # nothing there, or what the writer leaves alone
-    with h5py.File(output, "r") as file:
-        other = str(file.attrs.get("name", ""))
     if other != name:
         problem = f"holds a trajectory of another scene, {other!r}"
         raise PysimError(str(output), f"{problem}; choose another or --overwrite")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from contextlib import contextmanager
@@ -9,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimError
-from pysim.trajectory.destination import draft_beside, target_of
+from pysim.trajectory.destination import (
+    draft_beside,
+    open_draft,
+    remove_abandoned_drafts,
+    target_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,10 +33,14 @@ def replacing(path: str | PathLike[str] | None, suffixes: Sequence[str]) -> Iter
     target = target_of(path)
     draft = draft_beside(target, path.suffix)
     try:
-        draft.touch()  # before minutes of drawing, not after
-        with _removed_when_terminated(draft):
-            yield draft
-        draft.replace(target)
+        remove_abandoned_drafts(target.parent)
+        descriptor = open_draft(draft)  # before minutes of drawing, not after
+        try:
+            with _removed_when_terminated(draft):
+                yield draft
+            draft.replace(target)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         problem = f"cannot write the picture, {reason}; choose another place"

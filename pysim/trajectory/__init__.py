@@ -10,7 +10,7 @@ The file is plain HDF5 (`h5py`, MATLAB, Julia, `h5dump`, HDFView open it); no py
         energy = sum(file["energy"][kind][:] for kind in file["energy"])   # [J]
         scene, whole = file["scene/text"].asstr()[()], file.attrs["complete"]
 
-Layout, version 1; n output instants, every number a double, every dataset has the attribute `unit`:
+Layout, version 1; n output instants, every number a double, every dataset of numbers has the attribute `unit`:
 
 | name | shape | what |
 |---|---|---|
@@ -32,8 +32,15 @@ Layout, version 1; n output instants, every number a double, every dataset has t
 Attributes of the file: `format` "pysim-trajectory", `format_version`, `complete`, `pysim_version`,
 `name`, `scene_sha256`, `integrator`, `step` [s], `gravity` [m/s²].
 
-`complete` stays false until the run has ended well; `reason` tells why it did not, unless the run was killed. Rows
-are flushed in chunks, so a killed run leaves a readable file that says it is not whole.
+`complete` stays false until the run has ended well; `reason` says why it did not, unless the run was killed. Rows
+reach the disk together, every second or few megabytes, so a run that is killed or whose disk fails leaves a readable
+file with all rows before, which says that it is not whole.
+
+Texts, attributes included, are UTF-8 of a fixed length (`.decode()` an attribute); rows have Fletcher-32 checksums.
+Behind the bytes of HDF5 stand checksums of all pages (`pysim.trajectory.page_file`), which `load_trajectory` compares
+before HDF5 parses anything. A file that another program has changed has lost them: it is read by a child process with
+limits on time and memory, which costs about half a second. Storage in other files, links and filters that HDF5 does
+not have itself are refused.
 """
 
 from __future__ import annotations

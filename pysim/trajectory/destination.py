@@ -29,6 +29,24 @@ def draft_beside(path: Path, suffix: str = "") -> Path:
     return path.with_name(f".pysim-{secrets.token_hex(8)}.part{suffix}")
 
 
+def open_draft(draft: Path) -> int:
+    """Make a draft and return its descriptor, which is locked as long as someone works on the draft."""
+    while True:
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        hold(descriptor)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)  # removed as abandoned before it was locked
+
+
+def remove_abandoned_drafts(folder: Path) -> None:
+    """Remove the drafts of runs that were killed, which nobody locks any more."""
+    for draft in folder.glob(f".pysim-{'[0-9a-f]' * 16}.part*"):
+        with suppress(OSError), draft.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            draft.unlink()
+
+
 def check_output(path: Path, target: Path, *, overwrite: bool) -> None:
     """Refuse an output path that cannot be written, that holds something else or that someone writes."""
     if not target.parent.is_dir():

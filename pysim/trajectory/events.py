@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.trajectory.parts import numbers, texts
+from pysim.trajectory.parts import create_rows, has, numbers, texts
 
 if TYPE_CHECKING:
     import h5py
     from numpy.typing import NDArray
+
+    from pysim.trajectory.record import TrajectoryHeader
 
     Array = NDArray[np.float64]
 
@@ -41,25 +43,13 @@ def no_events(nq: int = 0, nv: int = 0) -> Events:
     return Events(np.zeros(0), (), np.zeros((0, nq)), np.zeros((0, nv)))
 
 
-def create_events(file: h5py.File, nq: int, nv: int) -> None:
+def create_events(file: h5py.File, header: TrajectoryHeader) -> None:
     """Make the group, empty."""
-    import h5py  # noqa: PLC0415, costs 0.1 s
-
-    for key, shape, unit in (("time", (), "s"), ("q", (nq,), ""), ("v", (nv,), "")):
-        dataset = file.create_dataset(
-            f"{GROUP}/{key}",
-            shape=(0, *shape),
-            maxshape=(None, *(length or None for length in shape)),
-            chunks=(CHUNK, *(max(1, length) for length in shape)),
-            dtype="f8",
-            fillvalue=np.nan,
-        )
-        dataset.attrs["unit"] = unit or (
-            "see units/coordinates" if key == "q" else "see units/velocities"
-        )
-    file.create_dataset(
-        f"{GROUP}/name", shape=(0,), maxshape=(None,), chunks=(CHUNK,), dtype=h5py.string_dtype()
-    )
+    widths = header.row_shapes
+    create_rows(file, f"{GROUP}/time", (), CHUNK, "s")
+    create_rows(file, f"{GROUP}/q", widths["q"], CHUNK, "see units/coordinates")
+    create_rows(file, f"{GROUP}/v", widths["v"], CHUNK, "see units/velocities")
+    create_rows(file, f"{GROUP}/name", (), CHUNK, "", header.event_names)
 
 
 def append_events(file: h5py.File, events: Events) -> None:
@@ -73,7 +63,7 @@ def append_events(file: h5py.File, events: Events) -> None:
         ("name", events.names),
     ):
         group[key].resize(first + len(events), axis=0)
-        group[key][first:] = list(values) if key == "name" else values
+        group[key][first:] = [name.encode() for name in values] if key == "name" else values
 
 
 def read_events(file: h5py.File, nq: int, nv: int, *, complete: bool) -> Events:
@@ -82,7 +72,7 @@ def read_events(file: h5py.File, nq: int, nv: int, *, complete: bool) -> Events:
     Raises:
         ValueError: a part is missing or makes no sense, or some of a complete run are not there in full.
     """
-    if GROUP not in file:
+    if not has(file, GROUP):
         return no_events(nq, nv)
     widths: dict[str, tuple[int, ...]] = {"time": (), "q": (nq,), "v": (nv,)}
     t, q, v = (

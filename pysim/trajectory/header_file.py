@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.trajectory.events import GROUP, create_events
-from pysim.trajectory.parts import numbers, parsed, real_numbers, text, text_attribute, texts
+from pysim.trajectory.parts import (
+    create_rows,
+    has,
+    numbers,
+    parsed,
+    real_numbers,
+    text,
+    text_attribute,
+    texts,
+    write_attribute,
+    write_texts,
+)
 from pysim.trajectory.record import COUPLING_FORCES, LOOP_WRENCHES, TrajectoryHeader
 
 if TYPE_CHECKING:
@@ -28,37 +39,34 @@ UNITS = {
 
 
 def write_header(file: h5py.File, header: TrajectoryHeader) -> None:
-    """Everything but the rows, for which it makes the datasets."""
-    file.attrs.update(
-        {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "complete": False,
-            "pysim_version": header.version,
-            "name": header.name,
-            "scene_sha256": header.scene_hash,
-            "integrator": header.integrator,
-            "step": header.step,
-            "gravity": np.asarray(header.gravity, float),
-        }
-    )
+    """Write everything but the rows, for which it makes the datasets."""
+    attributes = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "complete": False,
+        "pysim_version": header.version,
+        "name": header.name,
+        "scene_sha256": header.scene_hash,
+        "integrator": header.integrator,
+        "step": header.step,
+        "gravity": np.asarray(header.gravity, float),
+    }
+    for key, value in attributes.items():
+        write_attribute(file, key, value)
     for key, shape in header.row_shapes.items():
-        dataset = file.create_dataset(
-            key,
-            shape=(0, *shape),
-            maxshape=(None, *(length or None for length in shape)),
-            chunks=(chunk_rows(header, key), *(max(1, length) for length in shape)),
-            dtype="f8",
-            fillvalue=np.nan,
-        )
-        dataset.attrs["unit"] = _unit(key)
+        create_rows(file, key, shape, chunk_rows(header, key), _unit(key))
     for key, words in _named_texts(header).items():
-        _write_text(file, key, words)
+        write_texts(file, key, words)
     if header.event_names:
-        create_events(file, len(header.coordinate_names), len(header.velocity_names))
-    file["frames/body"] = np.asarray(header.frame_bodies, int)
-    file["frames/pose"] = np.asarray(header.frame_poses, float)
-    file["frames/pose"].attrs["unit"] = "m"
+        create_events(file, header)
+    _write_numbers(file, "frames/body", np.asarray(header.frame_bodies, int))
+    _write_numbers(file, "frames/pose", np.asarray(header.frame_poses, float))
+    write_attribute(file["frames/pose"], "unit", "m")
+
+
+def _write_numbers(file: h5py.File, key: str, values: NDArray[Any]) -> None:
+    checked = {"chunks": values.shape, "fletcher32": True} if values.size else {}
+    file.create_dataset(key, data=values, **checked)
 
 
 def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
@@ -105,15 +113,6 @@ def _json(value: Any) -> str:  # noqa: ANN401, whatever a scene key may hold
 def _plain(value: Any) -> Any:  # noqa: ANN401
     """Turn NumPy numbers and arrays, and anything else that JSON lacks, into what it has."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
-
-
-def _write_text(file: h5py.File, key: str, words: str | tuple[str, ...]) -> None:
-    import h5py  # noqa: PLC0415
-
-    if isinstance(words, str):
-        file.create_dataset(key, data=words, dtype=h5py.string_dtype())
-    else:
-        file.create_dataset(key, data=list(words), shape=(len(words),), dtype=h5py.string_dtype())
 
 
 def read_header(file: h5py.File) -> TrajectoryHeader:
@@ -173,8 +172,8 @@ def _visuals(file: h5py.File) -> list[dict[str, Any]]:
 
 def _names_of(file: h5py.File, key: str, rows: str) -> tuple[str, ...]:
     """Names of what not every scene has; there are any where there are rows of it."""
-    names = texts(file, key) if key in file else ()
-    if bool(names) != (rows in file):
+    names = texts(file, key) if has(file, key) else ()
+    if bool(names) != has(file, rows):
         there, missing = (key, rows) if names else (rows, key)
         raise ValueError(f"it has {there!r} and lacks {missing!r}")
     return names

@@ -1,4 +1,8 @@
-"""Reading a trajectory back, whole or cut short. The layout is in `pysim.trajectory`."""
+"""Reading a trajectory back, whole or cut short. The layout is in `pysim.trajectory`.
+
+libhdf5 trusts what it parses: damage can crash it, or let it run for ever. So it parses here only files whose pages
+have their checksums; any other is read by a child process with limits (`pysim.trajectory.isolated`).
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,37 @@ import errno
 import fcntl
 import os
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.events import read_events
 from pysim.trajectory.header_file import FORMAT, FORMAT_VERSION, read_header
-from pysim.trajectory.parts import flag, numbers, text_attribute, whole_number
-from pysim.trajectory.record import FINITE, Trajectory, trajectory_of
+from pysim.trajectory.isolated import read_by_child
+from pysim.trajectory.page_checks import checked_commit, is_hdf5
+from pysim.trajectory.parts import (
+    flag,
+    has_attribute,
+    numbers,
+    stored_rows,
+    text_attribute,
+    whole_number,
+)
+from pysim.trajectory.record import FINITE, Trajectory, trajectory_of, valid_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from os import PathLike
 
     import h5py
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+Found = TypeVar("Found")
 
 
 def load_trajectory(path: str | PathLike[str]) -> Trajectory:
@@ -33,22 +50,7 @@ def load_trajectory(path: str | PathLike[str]) -> Trajectory:
         TrajectoryError: the file is none, is in use or makes no sense; by name, with what to do.
     """
     path = Path(path)
-    try:
-        with _open(path) as file:
-            _check_format(path, file)
-            trajectory = _read(path, file)
-            reason = text_attribute(file, "reason") if "reason" in file.attrs else ""
-    except TrajectoryError as error:
-        if error.where != str(path):  # a header whose parts disagree
-            raise _damaged(path, str(error)) from error
-        raise
-    except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
-        raise _damaged(path, _plain(error)) from error
-    except MemoryError as error:
-        problem = "does not fit into memory; run again with a longer output.every"
-        raise TrajectoryError(str(path), problem) from error
-    except (OSError, RuntimeError) as error:
-        raise failure(path, "cannot read", error, "; copy it again, or run again") from error
+    trajectory, reason = _read_from(path, read_whole, "whole")
     if not trajectory.complete:
         end = f"its last time is {trajectory.t[-1]:g} s" if len(trajectory) else "it has no rows"
         why = f", {reason}" if reason else ""
@@ -57,35 +59,83 @@ def load_trajectory(path: str | PathLike[str]) -> Trajectory:
     return trajectory
 
 
-def _damaged(path: Path, what: str) -> TrajectoryError:
+def is_trajectory(path: Path) -> bool:
+    """Return whether a file is a pysim trajectory, of any version. One that is in use is an error."""
+    return name_in(path) is not None
+
+
+def name_in(path: Path) -> str | None:
+    """Return the name of the scene in a trajectory of any version, None for any other file.
+
+    Raises:
+        TrajectoryError: the file is in use.
+    """
+    if not path.is_file():
+        return None
+    try:
+        return _read_from(path, read_name, "name")
+    except TrajectoryError as error:
+        if error.__cause__ is not None and _in_use(error.__cause__):
+            raise
+        return None
+
+
+def _read_from(path: Path, read: Callable[[Path, h5py.File], Found], what: str) -> Found:
+    """Open a file, check its pages and let `read` read it, here or in a child process."""
+    if not path.exists():
+        raise TrajectoryError(str(path), "does not exist; a run with -o writes it")
+    if path.is_dir():
+        raise TrajectoryError(str(path), "is a folder; give the trajectory file in it")
+    if not path.is_file():
+        raise TrajectoryError(str(path), "is no regular file; give a trajectory that pysim wrote")
+    with reported(path), path.open("rb") as opened:
+        descriptor = opened.fileno()
+        _check_unlocked(descriptor)
+        if not is_hdf5(descriptor):
+            problem = "is not an HDF5 file; give a trajectory that pysim wrote"
+            raise TrajectoryError(str(path), problem)
+        commit = checked_commit(descriptor)
+        if commit is None:
+            found: Found = read_by_child(path, what)
+            return found
+
+        import h5py  # noqa: PLC0415, costs 0.1 s
+
+        with h5py.File(commit.opened(descriptor), "r") as file:
+            return read(path, file)
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Raise every error of reading a file as one of that file, in a user's words."""
+    try:
+        yield
+    except TrajectoryError as error:
+        if error.where != str(path):  # a header whose parts disagree
+            raise damaged(path, str(error)) from error
+        raise
+    except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
+        raise damaged(path, _plain(error)) from error
+    except MemoryError as error:
+        problem = "does not fit into memory; run again with a longer output.every"
+        raise TrajectoryError(str(path), problem) from error
+    except (OSError, RuntimeError) as error:
+        raise failure(path, "cannot read", error, "; copy it again, or run again") from error
+
+
+def damaged(path: Path, what: str) -> TrajectoryError:
+    """Return the error of a file that makes no sense."""
     return TrajectoryError(str(path), f"is damaged, {what}; run again")
 
 
-def is_trajectory(path: Path) -> bool:
-    """Whether a file is a pysim trajectory, of any version. One that is in use is an error."""
-    import h5py  # noqa: PLC0415, costs 0.1 s
-
-    if not path.is_file():
-        return False
+def _check_unlocked(descriptor: int) -> None:
+    """Raise BlockingIOError for a file that someone writes; keep others from writing it meanwhile."""
     try:
-        _check_unlocked(path)
-        with h5py.File(path, "r") as file:
-            return bool(file.attrs.get("format") == FORMAT)
-    except OSError as error:
-        if _in_use(error):
-            raise failure(path, "cannot read", error) from error
-        return False
-
-
-def _check_unlocked(path: Path) -> None:
-    """Raise BlockingIOError for a file that someone writes, which HDF5 overlooks where its locks are switched off."""
-    with path.open("rb") as file:
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:
-            return  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return  # a file system without locks
 
 
 def failure(path: Path, what: str, error: Exception, otherwise: str = "") -> TrajectoryError:
@@ -119,36 +169,34 @@ def _errno_in(text: str) -> int | None:
     return int(digits) if found and digits.isdigit() else None
 
 
-def _in_use(error: Exception) -> bool:
+def _in_use(error: BaseException) -> bool:
     return isinstance(error, BlockingIOError) or "unable to lock file" in str(error)
 
 
-def _open(path: Path) -> h5py.File:
-    import h5py  # noqa: PLC0415, costs 0.1 s
+def read_name(path: Path, file: h5py.File) -> str:
+    """Return the name of the scene in a trajectory of any version."""
+    _check_format(path, file)
+    return text_attribute(file, "name") if has_attribute(file, "name") else ""
 
-    if not path.exists():
-        raise TrajectoryError(str(path), "does not exist; a run with -o writes it")
-    if path.is_dir():
-        raise TrajectoryError(str(path), "is a folder; give the trajectory file in it")
-    try:
-        if not h5py.is_hdf5(path):
-            with path.open("rb"):  # an unreadable file is not the same as a foreign one
-                problem = "is not an HDF5 file; give a trajectory that pysim wrote"
-                raise TrajectoryError(str(path), problem)
-    except (OSError, RuntimeError) as error:
-        raise failure(path, "cannot read", error) from error
-    return h5py.File(path, "r")
+
+def read_whole(path: Path, file: h5py.File) -> tuple[Trajectory, str]:
+    """Return everything in a file, and why the run ended early if the file says it."""
+    _check_format(path, file)
+    version = whole_number(file, "format_version")
+    if version != FORMAT_VERSION:
+        made = text_attribute(file, "pysim_version") if has_attribute(file, "pysim_version") else ""
+        problem = f"has format version {version}, this pysim reads {FORMAT_VERSION}"
+        raise TrajectoryError(
+            str(path), f"{problem}; use pysim {made or 'unknown'}, which wrote it"
+        )
+    reason = text_attribute(file, "reason") if has_attribute(file, "reason") else ""
+    return _read(path, file), reason
 
 
 def _check_format(path: Path, file: h5py.File) -> None:
-    if file.attrs.get("format") != FORMAT:
+    if not has_attribute(file, "format") or text_attribute(file, "format") != FORMAT:
         problem = "is HDF5, but not a pysim trajectory; give a file that pysim wrote"
         raise TrajectoryError(str(path), problem)
-    version = whole_number(file, "format_version")
-    if version != FORMAT_VERSION:
-        made = file.attrs.get("pysim_version", "unknown")
-        problem = f"has format version {version}, this pysim reads {FORMAT_VERSION}"
-        raise TrajectoryError(str(path), f"{problem}; use pysim {made}, which wrote it")
 
 
 def _read(path: Path, file: h5py.File) -> Trajectory:
@@ -159,6 +207,10 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
     for key, part in parts.items():
         if complete and len(part) != rows:
             raise ValueError(f"{key!r} has {len(part)} rows, others have {rows}")
+        if complete and stored_rows(part) < rows:
+            raise ValueError(f"{key!r} has {rows} rows, of which {stored_rows(part)} are stored")
+    if not complete:
+        rows = min(stored_rows(part) for part in parts.values())
     columns = {key: np.asarray(part[:rows], float) for key, part in parts.items()}
     good = _good_rows(columns)
     if complete and good < rows:
@@ -169,19 +221,18 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
 
 
 def _good_rows(columns: dict[str, Array]) -> int:
-    """Count the leading rows that are finite, each later than the one before.
+    """Count the leading rows without a fault, each later than the one before.
 
     In a run that was cut short these reached the disk in full; the rest still holds the fill, NaN.
     """
     good = np.diff(columns["time"], prepend=-np.inf) > 0
-    for key in FINITE:
-        values = columns[key]
-        good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    for key, values in columns.items():
+        good &= valid_rows(key, values)
     return len(good) if good.all() else int(np.argmin(good))
 
 
 def _fault_of_row(columns: dict[str, Array], row: int) -> str:
-    for key in FINITE:
-        if not np.isfinite(columns[key][row]).all():
-            return f"{key!r} is not finite in row {row}"
+    for key, values in columns.items():
+        if not valid_rows(key, values[row : row + 1]).all():
+            return f"{key!r} {'is not finite' if key in FINITE else 'is NaN'} in row {row}"
     return f"'time' does not increase at row {row}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
-FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow
+FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow, and none may be NaN
 
 
 def _no_frames() -> Array:
@@ -245,6 +245,12 @@ class Trajectory:
         poses = self.poses[:, body]
         moved: Array = poses[:, :3] + rotation_matrices(poses[:, 3:]) @ np.asarray(point, float)
         return moved
+
+
+def valid_rows(key: str, values: Array) -> NDArray[np.bool_]:
+    """Return which rows (n,) of a dataset hold numbers that it may hold."""
+    good = np.isfinite(values) if key in FINITE else ~np.isnan(values)
+    return np.asarray(good.all(axis=tuple(range(1, values.ndim))))
 
 
 def trajectory_of(

@@ -1,16 +1,16 @@
 """Writing a trajectory as the run goes. The layout is in `pysim.trajectory`.
 
 A new file grows under a temporary name until its header is on disk, then takes its place: at no
-moment is there a file of that name without a header. Rows are kept in memory until a chunk is
-full or a second has passed, then written and flushed at once, so that a kill finds the file whole. Whatever becomes of
-the name, the rows go into the file that had it.
+moment is there a file of that name without a header. Rows are kept in memory until there are many or a second has
+passed, then reach the disk together (`pysim.trajectory.page_file`), so that a kill or a write that fails
+leaves all rows before. The rows go into the same file wherever it is moved.
 """
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -21,16 +21,20 @@ from pysim.trajectory.destination import (
     check_output,
     draft_beside,
     fate_of_name,
-    hold,
+    open_draft,
+    remove_abandoned_drafts,
     take_name,
     target_of,
 )
-from pysim.trajectory.events import CHUNK, Events, append_events, joined
-from pysim.trajectory.header_file import chunk_rows, write_header
+from pysim.trajectory.events import Events, append_events, joined
+from pysim.trajectory.header_file import write_header
+from pysim.trajectory.page_file import PageFile
+from pysim.trajectory.parts import write_attribute
 from pysim.trajectory.reader import failure
-from pysim.trajectory.record import FINITE
+from pysim.trajectory.record import FINITE, valid_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
     from types import TracebackType
 
@@ -41,9 +45,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-METADATA_BYTES = 1 << 15  # HDF5's own records, more than one flush adds
 LONGEST_REASON = 2000  # characters
 FLUSH_INTERVAL = 1.0  # [s] of wall time
+FLUSH_BYTES = 1 << 22
 
 
 class TrajectoryWriter:
@@ -63,7 +67,9 @@ class TrajectoryWriter:
         self._events: list[Events] = []
         self._last_time = -np.inf
         self._last_flush = time.monotonic()
+        self._pages: PageFile | None = None
         self._file: h5py.File | None = None
+        self._datasets: dict[str, h5py.Dataset] = {}
         self._target = target_of(self.path)
         self._create(overwrite=overwrite)
 
@@ -83,9 +89,10 @@ class TrajectoryWriter:
             if rows[key].shape != (count, *shape):
                 problem = f"must have shape {(count, *shape)}, got {rows[key].shape}"
                 raise TrajectoryError(f"{self.path}: {key}", problem)
-        for key in FINITE:
-            if not np.isfinite(rows[key]).all():
-                raise TrajectoryError(f"{self.path}: {key}", "must be finite")
+        for key, values in rows.items():
+            if not valid_rows(key, values).all():
+                problem = "must be finite" if key in FINITE else "must not be NaN"
+                raise TrajectoryError(f"{self.path}: {key}", problem)
         times = np.concatenate([[self._last_time], rows["time"]])
         if not (np.diff(times) > 0).all():
             raise TrajectoryError(f"{self.path}: time", "must increase from row to row")
@@ -93,7 +100,7 @@ class TrajectoryWriter:
         self._pending.append(rows)
         waiting = sum(len(block["time"]) for block in self._pending)
         late = time.monotonic() - self._last_flush > FLUSH_INTERVAL
-        if late or waiting >= chunk_rows(self.header, "poses"):
+        if late or waiting >= self._rows_a_flush():
             self.flush()
 
     def append_events(self, events: Events) -> None:
@@ -104,53 +111,59 @@ class TrajectoryWriter:
 
     def flush(self) -> None:
         """Bring every row and event so far to disk."""
-        file = self._opened()
+        self._opened()
         if self._events:
-            self._flush_events(file)
+            nq, nv = len(self.header.coordinate_names), len(self.header.velocity_names)
+            events, self._events = joined(self._events, nq, nv), []
+            with self._writing() as file:
+                append_events(file, events)
         if self._pending:
             blocks, self._pending = self._pending, []
             rows = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
-            total = self.rows + len(rows["time"])
-            try:
-                self._reserve(file, total)
-                for key, values in rows.items():
-                    file[key].resize(total, axis=0)
-                    file[key][self.rows :] = values
-                file.flush()
-                os.ftruncate(file.id.get_vfd_handle(), file.id.get_filesize())
-            except (OSError, RuntimeError) as error:
-                self._abandon()
-                raise failure(self.path, "cannot write", error) from error
-            self.rows = total
+            for first in range(0, len(rows["time"]), self._rows_a_flush()):
+                part = slice(first, first + self._rows_a_flush())
+                self._write_rows({key: values[part] for key, values in rows.items()})
         self._last_flush = time.monotonic()
 
-    def _flush_events(self, file: h5py.File) -> None:
-        nq, nv = len(self.header.coordinate_names), len(self.header.velocity_names)
-        events, self._events = joined(self._events, nq, nv), []
+    def _rows_a_flush(self) -> int:
+        """Rows of a few megabytes, and in small mechanisms a few of HDF5's chunks."""
+        row = sum(8 * int(np.prod(shape, dtype=int)) for shape in self.header.row_shapes.values())
+        return max(1, FLUSH_BYTES // row)
+
+    def _write_rows(self, rows: dict[str, Array]) -> None:
+        total = self.rows + len(rows["time"])
+        with self._writing():
+            for key, values in rows.items():
+                self._datasets[key].resize(total, axis=0)
+                self._datasets[key][self.rows :] = values
+        self.rows = total
+
+    @contextmanager
+    def _writing(self) -> Iterator[h5py.File]:
+        """Bring what is written in the block to disk; after a failure, abandon the file and say why."""
+        file = self._opened()
         try:
-            self._claim(file, (len(events) + CHUNK) * (1 + nq + nv + 4) * 8)
-            append_events(file, events)
+            yield file
             file.flush()
-            os.ftruncate(file.id.get_vfd_handle(), file.id.get_filesize())
+            self._commit()
         except (OSError, RuntimeError) as error:
             self._abandon()
             raise failure(self.path, "cannot write", error) from error
 
+    def _commit(self) -> None:
+        if self._pages is not None:
+            self._pages.commit()
+
     def finish(self) -> None:
         """Write what is pending, mark the file complete and close it."""
         self.flush()
-        file = self._opened()
-        self._mark(file, "complete", True)
-        self._shut(file)
+        self._shut("complete", True)
 
     def close(self, reason: str = "") -> None:
         """Write what is pending and close; without `finish()` the file stays incomplete, for this reason."""
         if self._file is not None:
             self.flush()
-            file = self._opened()
-            if reason:
-                self._mark(file, "reason", reason[:LONGEST_REASON])
-            self._shut(file)
+            self._shut("reason", reason[:LONGEST_REASON])
 
     def __enter__(self) -> Self:
         return self
@@ -170,46 +183,37 @@ class TrajectoryWriter:
             )
         return self._file
 
-    def _mark(self, file: h5py.File, key: str, value: object) -> None:
+    def _shut(self, key: str, value: object) -> None:
+        """Set a last attribute, unless it is empty, and close once the disk has everything."""
+        file, pages, fate = self._opened(), self._pages, ""
         try:
-            file.attrs[key] = value
+            if value:
+                write_attribute(file, key, value)
+            self._datasets.clear()
+            file.close()  # writes to the pages
+            self._commit()
+            if pages is not None:
+                pages.sync()
+                fate = fate_of_name(pages.descriptor, self._target)
+                pages.close()
         except (OSError, RuntimeError) as error:
             self._abandon()
             raise failure(self.path, "cannot write", error) from error
-
-    def _shut(self, file: h5py.File) -> None:
-        self._file = None
-        fate = fate_of_name(file.id.get_vfd_handle(), self._target)
-        try:
-            file.close()
-        except (OSError, RuntimeError) as error:
-            raise failure(self.path, "cannot write", error) from error
+        self._file, self._pages = None, None
         if fate:
             warnings.warn(f"{self.path}: {fate}", PysimWarning, stacklevel=3)
 
     def _abandon(self) -> None:
-        """Let go of a file that cannot be written any more; what was flushed stays."""
+        """Let go of a file that cannot be written any more; what was committed stays."""
         file, self._file, self._pending, self._events = self._file, None, [], []
-        if file is not None:
-            try:
+        pages, self._pages = self._pages, None
+        self._datasets.clear()
+        with suppress(OSError, RuntimeError):  # the error that brought us here is the one to report
+            if file is not None:
                 file.close()
-            except (OSError, RuntimeError):
-                return  # the error that brought us here is the one to report
-
-    def _reserve(self, file: h5py.File, total: int) -> None:
-        """Claim the room for `total` rows; HDF5 cannot read a file that it failed to write."""
-        needed = 0
-        for key, shape in self.header.row_shapes.items():
-            chunk = chunk_rows(self.header, key)
-            chunks = -(-total // chunk) + (-self.rows // chunk)
-            needed += chunks * chunk * 8 * int(np.prod(shape, dtype=int))
-        self._claim(file, needed)
-
-    def _claim(self, file: h5py.File, needed: int) -> None:
-        """Claim room for `needed` bytes and HDF5's own records."""
-        if needed and hasattr(os, "posix_fallocate"):
-            end = file.id.get_filesize()
-            os.posix_fallocate(file.id.get_vfd_handle(), end, needed + METADATA_BYTES)
+        with suppress(OSError):
+            if pages is not None:
+                pages.close()
 
     def _create(self, *, overwrite: bool) -> None:
         import h5py  # noqa: PLC0415, costs 0.1 s
@@ -217,10 +221,12 @@ class TrajectoryWriter:
         draft = draft_beside(self._target)
         try:
             check_output(self.path, self._target, overwrite=overwrite)
-            self._file = h5py.File(draft, "x")
-            hold(self._file.id.get_vfd_handle())
-            write_header(self._file, self.header)
-            self._file.flush()
+            remove_abandoned_drafts(self._target.parent)
+            self._pages = PageFile(open_draft(draft))
+            self._file = h5py.File(self._pages, "w")
+            with self._writing() as file:
+                write_header(file, self.header)
+            self._datasets = {key: self._file[key] for key in self.header.row_shapes}
             take_name(draft, self.path, self._target, overwrite=overwrite)
         except BaseException as error:
             self._abandon()

@@ -5,6 +5,7 @@ Oracle: h5py writes one part of a good file anew; the texts were read by a perso
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ import numpy as np
 import pytest
 
 from pysim.errors import PysimWarning, TrajectoryError
-from pysim.trajectory import load_trajectory
-from tests.trajectory.test_files import random_trajectory
+from pysim.trajectory import Events, isolated, load_trajectory
+from tests.trajectory.test_files import assert_same_rows, random_trajectory
 
 ROWS = 7
 
@@ -61,6 +62,8 @@ CASES = [
     ("q", with_nan((ROWS, 5)), "'q' is not finite in row 3"),
     ("v", with_nan((ROWS, 4)), "'v' is not finite in row 3"),
     ("time", with_nan((ROWS,)), "'time' is not finite in row 3"),
+    ("a", with_nan((ROWS, 4)), "'a' is NaN in row 3"),
+    ("energy/elastic", with_nan((ROWS,)), "'energy/elastic' is NaN in row 3"),
     ("time", np.zeros(ROWS), "'time' does not increase at row 1"),
     ("time", -np.arange(ROWS), "'time' does not increase at row 1"),
     ("names/joints", np.arange(3), "'names/joints' must hold text, not int64"),
@@ -148,15 +151,180 @@ def test_an_unlimited_step_is_a_number(tmp_path: Path) -> None:
     assert load_trajectory(damaged(tmp_path, "step", np.inf)).header.step == np.inf
 
 
-def test_bytes_that_rot_are_told_by_the_name_of_the_file_or_read(tmp_path: Path) -> None:
-    path, rng = tmp_path / "run.h5", np.random.default_rng(11)
+def test_rows_that_are_not_stored_are_not_taken_for_a_complete_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
     random_trajectory(ROWS).save(path)
+    with h5py.File(path, "r+") as file:
+        for key in random_trajectory().header.row_shapes:
+            file[key].resize(10**7, axis=0)
+    problem = "is damaged, 'time' has 10000000 rows, of which 1024 are stored; run again"
+    with pytest.raises(TrajectoryError, match=problem):
+        load_trajectory(path)
+
+
+def rotten(whole: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A copy with one fault: bits, bytes, a run of zeros, a copied block, an end cut off."""
+    made, at = whole.copy(), int(rng.integers(len(whole)))
+    kind = rng.integers(5)
+    if kind == 0:
+        made[at] ^= 1 << rng.integers(8)
+    elif kind == 1:
+        made[rng.integers(0, min(20_000, len(whole)), 10)] = rng.integers(0, 256, 10)
+    elif kind == 2:
+        made[at : at + 64] = 0
+    elif kind == 3:
+        block = whole[:300]
+        made[at : at + 300] = block[: len(made[at : at + 300])]
+    else:
+        made = made[:at]
+    return made
+
+
+def test_bytes_that_rot_are_reported_and_never_change_a_number(tmp_path: Path) -> None:
+    path, rng = tmp_path / "run.h5", np.random.default_rng(11)
+    written = random_trajectory(ROWS)
+    written.save(path)
     whole = np.frombuffer(path.read_bytes(), np.uint8)
-    for _ in range(60):
-        rotten = whole.copy()
-        rotten[rng.integers(0, min(20_000, len(whole)), 10)] = rng.integers(0, 256, 10)
-        path.write_bytes(rotten.tobytes())
+    refused = 0
+    for _ in range(100):
+        path.write_bytes(rotten(whole, rng).tobytes())
         try:
-            load_trajectory(path)
+            assert_same_rows(load_trajectory(path), written)
         except TrajectoryError as error:
             assert str(error).startswith(f"{path}: ")  # noqa: PT017, some can be read
+            refused += 1
+    assert refused > 80
+
+
+def test_a_damaged_page_is_named_before_hdf5_parses_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    random_trajectory(ROWS).save(path)
+    made = bytearray(path.read_bytes())
+    made[2400:2464] = bytes(64)
+    path.write_bytes(made)
+    problem = "is damaged, the bytes from 0 to 65535 do not have their checksum; run again"
+    with pytest.raises(TrajectoryError, match=f"^{re.escape(f'{path}: {problem}')}$"):
+        load_trajectory(path)
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("while True: pass", r"is damaged, HDF5 does not get through it in 1 s; copy it again"),
+        (
+            "import os; os.kill(os.getpid(), 11)",
+            r"is damaged, HDF5 crashes on it \(SIGSEGV\); copy it again, or run again",
+        ),
+        ("raise OSError('no h5py')", "cannot be read by a child process, OSError: no h5py; copy"),
+    ],
+)
+def test_hdf5_that_hangs_or_crashes_on_a_file_from_elsewhere_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, problem: str
+) -> None:
+    path = damaged(tmp_path, "name", "changed by another program")
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 2))\n"
+    monkeypatch.setattr(isolated, "CODE", limit + code)
+    monkeypatch.setattr(isolated, "SECONDS", 1)
+    with pytest.raises(TrajectoryError, match=problem):
+        load_trajectory(path)
+
+
+def test_memory_that_a_file_from_elsewhere_takes_has_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    random_trajectory(ROWS).save(path)
+    with h5py.File(path, "r+") as file:
+        del file["names/joints"]
+        file.create_dataset("names/joints", (2 << 30,), "S1", chunks=(1 << 20,))
+    problem = r"is damaged, reading it takes more than 51\d MB; run again"
+    with pytest.raises(TrajectoryError, match=problem):
+        load_trajectory(path)
+
+
+def test_a_file_that_another_program_wrote_on_reads_as_before(tmp_path: Path) -> None:
+    path, forces = tmp_path / "run.h5", {"loops/wrenches": np.ones((ROWS, 1, 6))}
+    written = random_trajectory(ROWS, loop_names=("close",), event_names=("hit",))
+    object.__setattr__(written, "constraint_forces", forces)
+    object.__setattr__(written, "events", Events(written.t, ("hit",) * ROWS, written.q, written.v))
+    written.save(path)
+    here = load_trajectory(path)
+    with h5py.File(path, "r+") as file:
+        file["remarks"] = "good"
+    there = load_trajectory(path)
+    assert_same_rows(there, here)
+    np.testing.assert_array_equal(there.loop_wrenches, here.loop_wrenches)
+    np.testing.assert_array_equal(there.events.q, here.events.q)
+    assert there.events.names == here.events.names
+    assert repr(there.header) == repr(here.header)
+    for key in ("frame_bodies", "gravity", "overrides", "visuals", "render", "event_names"):
+        assert getattr(there.header, key) == getattr(here.header, key)
+
+
+SECRET = np.arange(float(ROWS))
+
+
+def external_storage(file: h5py.File, other: Path) -> None:
+    del file["time"]
+    SECRET.tofile(other)
+    file.create_dataset("time", (ROWS,), "f8", external=[(str(other), 0, 8 * ROWS)])
+
+
+def link_to(kind: type) -> Any:
+    def change(file: h5py.File, other: Path) -> None:
+        with h5py.File(other, "w") as elsewhere:
+            elsewhere["time"] = SECRET
+        del file["time"]
+        path = (str(other), "/time") if kind is h5py.ExternalLink else ("/q",)
+        file["time"] = kind(*path)
+
+    return change
+
+
+def link_of_a_group(file: h5py.File, other: Path) -> None:
+    with h5py.File(other, "w") as elsewhere:
+        for kind in ("kinetic", "potential", "elastic"):
+            elsewhere[f"energy/{kind}"] = SECRET
+    del file["energy"]
+    file["energy"] = h5py.ExternalLink(str(other), "/energy")
+
+
+def virtual(file: h5py.File, other: Path) -> None:
+    with h5py.File(other, "w") as elsewhere:
+        elsewhere["time"] = SECRET
+    layout = h5py.VirtualLayout((ROWS,), "f8")
+    layout[:] = h5py.VirtualSource(str(other), "time", (ROWS,))
+    del file["time"]
+    file.create_virtual_dataset("time", layout)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (external_storage, "'time' is stored in another file"),
+        (virtual, "'time' is stored in another file"),
+        (link_to(h5py.ExternalLink), "'time' is a link, which may lead to another file"),
+        (link_to(h5py.SoftLink), "'time' is a link, which may lead to another file"),
+        (link_of_a_group, "'energy/kinetic' is a link, which may lead to another file"),
+    ],
+)
+def test_numbers_of_another_file_are_not_read(tmp_path: Path, change: Any, problem: str) -> None:
+    path = tmp_path / "run.h5"
+    random_trajectory(ROWS).save(path)
+    with h5py.File(path, "r+") as file:
+        change(file, tmp_path / "secret")
+    with pytest.raises(TrajectoryError, match=re.escape(f"{path}: is damaged, {problem}")):
+        load_trajectory(path)
+
+
+def test_no_text_lies_in_the_global_heap(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    random_trajectory(ROWS, event_names=("hit",)).save(path)
+    assert b"GCOL" not in path.read_bytes()
+    with h5py.File(path) as file:
+        for key in random_trajectory().header.row_shapes:
+            assert file[key].fletcher32
+
+
+def test_a_queue_without_a_writer_is_no_trajectory(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.h5")
+    with pytest.raises(TrajectoryError, match=r"run\.h5: is no regular file; give a trajectory"):
+        load_trajectory(tmp_path / "run.h5")

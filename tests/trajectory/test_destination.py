@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.render.output import replacing
 from pysim.trajectory import Trajectory, TrajectoryWriter, load_trajectory
+from pysim.trajectory.destination import open_draft
 from tests.trajectory.test_files import assert_same_rows, random_trajectory, rows_of
 
 ROOT = Path(__file__).parents[2]
@@ -170,3 +172,25 @@ def test_a_file_that_keeps_its_name_is_not_warned_of(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         written_around(tmp_path / "run.h5", lambda: None)
+
+
+def test_drafts_of_killed_runs_are_removed_and_those_in_use_stay(tmp_path: Path) -> None:
+    abandoned = [tmp_path / f".pysim-{k:016x}.part{end}" for k, end in enumerate(("", ".png"))]
+    for draft in abandoned:
+        draft.write_bytes(b"half")
+    used, other = tmp_path / f".pysim-{9:016x}.part", tmp_path / ".pysim-notes.part"
+    descriptor = open_draft(used)
+    other.write_text("mine")
+    random_trajectory().save(tmp_path / "run.h5")
+    os.close(descriptor)
+    assert {*tmp_path.iterdir()} == {used, other, tmp_path / "run.h5"}
+
+
+def test_a_picture_removes_drafts_of_killed_runs_and_keeps_its_own(tmp_path: Path) -> None:
+    abandoned = tmp_path / f".pysim-{1:016x}.part"
+    abandoned.touch()
+    with replacing(tmp_path / "still.png", [".png"]) as draft:
+        assert draft is not None
+        draft.write_bytes(b"picture")
+        random_trajectory().save(tmp_path / "run.h5")
+    assert {*tmp_path.iterdir()} == {tmp_path / "still.png", tmp_path / "run.h5"}

@@ -141,8 +141,8 @@ def test_the_file_opens_with_h5py_alone(tmp_path: Path) -> None:
     trajectory.save(tmp_path / "run.h5")
     with h5py.File(tmp_path / "run.h5") as file:
         assert file.attrs["complete"]
-        assert file.attrs["scene_sha256"] == trajectory.scene_hash
-        assert file["time"].attrs["unit"] == "s"
+        assert file.attrs["scene_sha256"].decode() == trajectory.scene_hash
+        assert file["time"].attrs["unit"] == b"s"
         assert list(file["names/coordinates"].asstr()) == ["shoulder", "x", "y", "z", "w"]
         assert list(file["units/velocities"].asstr()) == ["rad/s"] * 4
         energy = sum(file["energy"][kind][:] for kind in file["energy"])

@@ -1,0 +1,171 @@
+"""Reading of HDF5 files that pysim did not write, or that are damaged, in a child process with limits.
+
+The child parses the file and hands the numbers back through a pipe, as JSON and raw doubles. A crash of libhdf5, an
+endless loop or gigabytes of memory end the child, and the caller gets an error with that reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import TrajectoryError
+from pysim.trajectory.events import Events
+from pysim.trajectory.parts import TOO_LARGE
+from pysim.trajectory.record import Trajectory, TrajectoryHeader, trajectory_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+CODE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import pysim.trajectory.isolated as i; i.main()"
+SECONDS, BYTES_A_SECOND = 10, 5_000_000  # of processor time
+MEMORY, MEMORY_A_BYTE = 1 << 29, 16  # beyond what Python and h5py take
+PATIENCE = 6  # seconds of wall time for one of processor time
+LENGTH = struct.Struct("<Q")
+
+
+def read_by_child(path: Path, what: str) -> Any:  # noqa: ANN401, as the function of `pysim.trajectory.reader`
+    """Return the "name" or the "whole" of a file, read by a child process.
+
+    Raises:
+        TrajectoryError: the child refused the file, or did not end well.
+    """
+    size = path.stat().st_size
+    seconds, memory = SECONDS + size // BYTES_A_SECOND, MEMORY + MEMORY_A_BYTE * size
+    places = json.dumps([str(Path(entry).absolute()) for entry in sys.path])
+    command = [sys.executable, "-I", "-c", CODE, places, what, str(path), str(seconds), str(memory)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # whose buffers would count
+    try:
+        child = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE * seconds,
+            check=False,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired:
+        raise _broken(path, f"HDF5 does not get through it in {PATIENCE * seconds} s") from None
+    if child.returncode == -signal.SIGXCPU:
+        raise _broken(path, f"HDF5 does not get through it in {seconds} s")
+    if child.returncode < 0:
+        name = signal.Signals(-child.returncode).name
+        raise _broken(path, f"HDF5 crashes on it ({name})")
+    try:
+        return _unpacked(child.stdout)
+    except (LookupError, TypeError, ValueError, struct.error) as error:
+        if isinstance(error, TrajectoryError):
+            raise
+        last = child.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        reason = f", {last[0][:200]}" if last else ""
+        problem = f"cannot be read by a child process{reason}; copy it again, or run again"
+        raise TrajectoryError(str(path), problem) from error
+
+
+def _broken(path: Path, what: str) -> TrajectoryError:
+    return TrajectoryError(str(path), f"is damaged, {what}; copy it again, or run again")
+
+
+def main() -> None:
+    """Read the file that the command line names, within its limits, and print what is in it."""
+    import resource  # noqa: PLC0415, not on every system
+
+    import h5py  # noqa: PLC0415, costs 0.1 s
+
+    from pysim.trajectory.reader import damaged, read_name, read_whole, reported  # noqa: PLC0415
+
+    what, path = sys.argv[2], Path(sys.argv[3])
+    seconds, memory = int(sys.argv[4]), int(sys.argv[5])
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)  # whatever prints, prints elsewhere
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # SIGXCPU first
+        taken = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        limit = taken * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        try:
+            with reported(path), h5py.File(path, "r") as file:
+                found = read_name(path, file) if what == "name" else read_whole(path, file)
+            for part in _packed(found):
+                out.write(part)
+        except TrajectoryError as error:
+            if isinstance(error.__cause__, MemoryError) and error.__cause__.args != (TOO_LARGE,):
+                error = damaged(path, f"reading it takes more than {memory >> 20} MB")
+            out.write(_text({"error": [error.where, error.problem]}))
+
+
+def _packed(found: str | tuple[Trajectory, str]) -> list[bytes]:
+    """Pack what was read: a text of JSON, then the numbers of the arrays it lists."""
+    if isinstance(found, str):
+        return [_text({"name": found})]
+    trajectory, reason = found
+    header = asdict(trajectory.header) | {"frame_poses": trajectory.header.frame_poses.tolist()}
+    events = trajectory.events
+    columns = dict(zip(trajectory.header.row_shapes, trajectory.columns, strict=True))
+    arrays = columns | {"events t": events.t, "events q": events.q, "events v": events.v}
+    text = {
+        "header": header,
+        "complete": trajectory.complete,
+        "source": trajectory.source,
+        "reason": reason,
+        "event_names": events.names,
+        "arrays": {key: array.shape for key, array in arrays.items()},
+    }
+    return [
+        _text(text),
+        *(np.ascontiguousarray(array, float).tobytes() for array in arrays.values()),
+    ]
+
+
+def _text(value: Mapping[str, Any]) -> bytes:
+    encoded = json.dumps(value).encode()
+    return LENGTH.pack(len(encoded)) + encoded
+
+
+def _unpacked(data: bytes) -> str | tuple[Trajectory, str]:
+    (length,) = LENGTH.unpack_from(data)
+    at = LENGTH.size + length
+    text = json.loads(data[LENGTH.size : at])
+    if "error" in text:
+        where, problem = text["error"]
+        raise TrajectoryError(where, problem)
+    if "name" in text:
+        return str(text["name"])
+    arrays: dict[str, Array] = {}
+    for key, shape in text["arrays"].items():
+        count = int(np.prod(shape, dtype=int))
+        arrays[key] = np.frombuffer(data, float, count, at).reshape(shape).copy()
+        at += 8 * count
+    t, q, v = (arrays.pop(f"events {key}") for key in "tqv")
+    events = Events(t, tuple(text["event_names"]), q, v)
+    return trajectory_of(
+        _header(text["header"]),
+        arrays,
+        complete=text["complete"],
+        source=text["source"],
+        events=events,
+    ), text["reason"]
+
+
+def _header(fields: dict[str, Any]) -> TrajectoryHeader:
+    """Return a header from JSON, which has lists for tuples."""
+    plain = {"overrides", "visuals", "render", "frame_poses"}
+    listed = {
+        key: tuple(value) if isinstance(value, list) and key not in plain else value
+        for key, value in fields.items()
+    }
+    poses = np.asarray(fields["frame_poses"], float).reshape(-1, 4, 4)
+    return TrajectoryHeader(**(listed | {"frame_poses": poses}))
