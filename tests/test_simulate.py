@@ -137,6 +137,7 @@ def test_outputs_in_one_call_are_those_of_a_call_each(tmp_path: Path) -> None:
         np.testing.assert_array_equal(v_t[k], v)
 
 
+@pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
 def test_a_run_that_blows_up_keeps_every_output_before(tmp_path: Path) -> None:
     path = scene_file(tmp_path, BLOW_UP)
     overrides = {"output.every": 0.002}
@@ -171,6 +172,7 @@ def test_progress_ends_with_every_step_and_the_whole_duration(tmp_path: Path) ->
     assert updates[-1].speed > 0
 
 
+@pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
 def test_a_run_that_leaves_the_finite_numbers_stops_by_name(tmp_path: Path) -> None:
     scene = pysim.load_scene(scene_file(tmp_path, BLOW_UP))
     with pytest.raises(pysim.SimulationError) as caught:

@@ -8,13 +8,14 @@ import numpy as np
 
 from pysim.cli.messages import say, say_columns
 from pysim.cli.run import parse_overrides
-from pysim.cli.start_checks import mobility_at_start, warn_of_start
-from pysim.cli.step_advice import say_step, warn_of_step
+from pysim.cli.step_advice import say_step
 from pysim.errors import PysimError
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
 from pysim.simulation import load_scene
+from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.simulation.stability import step_bounds
+from pysim.simulation.start_checks import mobility_at_start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,8 +46,7 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         say_settings(scene)
         bounds = step_bounds(scene)
         say_step(scene, bounds)
-        if not warn_of_start(scene, found):
-            warn_of_step(scene, bounds)
+        warn_of_scene(scene, found, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
     else:

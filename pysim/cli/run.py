@@ -11,14 +11,13 @@ from pysim.cli import INTERRUPTED
 from pysim.cli.messages import complain, say
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
-from pysim.cli.start_checks import mobility_at_start, warn_of_start
-from pysim.cli.step_advice import warn_of_step
 from pysim.cli.summary import say_summary
 from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
 from pysim.simulation import load_scene, simulate, summarize
+from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.trajectory.reader import name_in
 
 TRAJECTORIES = (".h5", ".hdf5")
@@ -53,8 +52,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
     overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
-    if not warn_of_start(scene, mobility_at_start(scene)):
-        warn_of_step(scene)
+    warn_of_scene(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
         with bar:

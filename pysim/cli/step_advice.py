@@ -1,4 +1,4 @@
-"""What a scene's motion about its start asks of the step, and a complaint where the step is too long."""
+"""Lines of `pysim check` about the step: the fastest motion of a scene about its start, and the steps that suit it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.cli.messages import complain, say
-from pysim.integrators import find_integrator
-from pysim.simulation.stability import GROWTH, MOST_MOTIONS, bounce_bound, step_bounds
+from pysim.cli.messages import say
+from pysim.simulation.stability import MOST_MOTIONS
 
 if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
-    from pysim.simulation.stability import Mode, StepBounds
+    from pysim.simulation.stability import StepBounds
 
 
 def say_step(scene: Scene, bounds: StepBounds) -> None:
@@ -40,42 +39,6 @@ def say_step(scene: Scene, bounds: StepBounds) -> None:
         say(
             f"  stops       {rate}, a step of {bounds.bounce:.3g} s at most to follow a bounce there"
         )
-
-
-def warn_of_step(scene: Scene, bounds: StepBounds | None = None) -> None:
-    """Warn of a fixed step too long for a bounce off a stop, for stability, or for the fastest motion.
-
-    Bounds that are not given are looked for only where there is something to tell.
-    """
-    settings = scene.settings
-    _warn_of_stop(scene, *((bounds.stop, bounds.bounce) if bounds else bounce_bound(scene)))
-    if settings.integrator not in GROWTH or find_integrator(settings.integrator).adaptive:
-        return
-    bounds = bounds or step_bounds(scene)
-    if settings.step > bounds.stable and bounds.limiting is not None:
-        problem = (
-            f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] that "
-            f"{settings.integrator} bears at the start, because of joint {bounds.limiting.joint!r}; "
-            f"take {0.8 * bounds.stable:.2g} or less, or a softer spring, damper or friction there"
-        )
-        complain("warning", problem)
-    elif settings.step > 2 * bounds.accurate and np.isfinite(bounds.stable):
-        problem = (
-            f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
-            f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
-        )
-        complain("warning", problem)
-
-
-def _warn_of_stop(scene: Scene, stop: Mode | None, bounce: float) -> None:
-    """Warn of a stop that the step is too long for: it throws back with more energy than it took, or less."""
-    settings = scene.settings
-    if stop is None or settings.step <= bounce:
-        return
-    problem = (
-        f"simulation.step is {settings.step:g} [s], beyond the {bounce:.3g} [s] up to which "
-        f"{settings.integrator} follows a bounce where {stop.joint!r} is at its stop; a longer one may "
-        f"throw it back faster than it came; take {0.95 * bounce:.2g} or less, or a softer stop "
-        "(limits.stiffness, limits.damping)"
-    )
-    complain("warning", problem)
+    if bounds.slide is not None and np.isfinite(bounds.sticks):
+        rate = f"{bounds.slide.decay:.4g} 1/s at {bounds.slide.joint!r} near rest"
+        say(f"  friction    {rate}, a step of {bounds.sticks:.3g} s at most to come to rest there")

@@ -12,6 +12,7 @@ from pysim.mechanism.actuation import compile_actuation
 from pysim.mechanism.compile import compile_tree, start_state
 from pysim.mechanism.event_compiler import watch_events
 from pysim.mechanism.model import Model, State
+from pysim.simulation.scene_warnings import warn_of_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -133,8 +134,11 @@ def load_scene(
 ) -> Scene:
     """Read a scene file and compile it; `overrides` maps dotted keys to values.
 
-    A scene that names Python code is refused unless `allow_code`.
+    A scene that names Python code is refused unless `allow_code`. A suspicious start is warned of: a singular position,
+    a body too light for its loops, a joint beyond its limits.
     """
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 
-    return compile_scene(read_scene(path, overrides, allow_code))
+    scene = compile_scene(read_scene(path, overrides, allow_code))
+    warn_of_start(scene)
+    return scene

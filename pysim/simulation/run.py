@@ -25,6 +25,7 @@ from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
+from pysim.simulation.scene_warnings import warn_of_scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,6 +73,8 @@ def simulate(
 ) -> Trajectory:
     """Run a scene and return its trajectory; with `output`, stream it to that file as well.
 
+    A suspicious start, and a step too long for stability, a bounce, sharp friction or a fast spin, are warned of.
+
     The file is marked incomplete until the run has ended; an existing trajectory is replaced with
     `overwrite`. An error or an interrupt leaves everything so far in the file.
 
@@ -80,6 +83,7 @@ def simulate(
         SimulationError: the run cannot go on, or as stiff as it is would not end under `dopri5`; by time and joint.
     """
     _check_scene(scene)
+    warn_of_scene(scene)
     with (
         interrupts_held_back() as check_interrupts,
         Recorder(scene, output, overwrite=overwrite) as recorder,

@@ -17,6 +17,7 @@ from pysim.errors import PysimError, SceneError
 from pysim.mechanism.joint_description import Known
 from pysim.scene.toml.overrides import checked_overrides
 from pysim.simulation.loading import compile_scene
+from pysim.simulation.scene_warnings import warn_of_start, warn_of_worlds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,8 @@ def load_scenes(
     path: str | PathLike[str], overrides: Mapping[str, Any], allow_code: bool = False
 ) -> tuple[Scene, ...]:
     """Read a scene file once and compile it for each of many worlds; loops are closed in every one.
+
+    Suspicious starts are warned of, as by `load_scene`: those of the first of 32 worlds that has one.
 
     Args:
         path: the `.toml` file.
@@ -52,6 +55,7 @@ def load_scenes(
         scenes.extend(compile_scene(spec, known) for spec in specs)
     except PysimError as error:
         raise type(error)(f"world {len(scenes)}: {error.where}", error.problem) from error
+    warn_of_worlds(scenes, warn_of_start)
     return tuple(scenes)
 
 

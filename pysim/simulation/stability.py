@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.algorithms import aba, aba_derivatives, crba, minverse
+from pysim.integrators import find_integrator
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.actuation import actuator_forces
 
@@ -69,6 +70,8 @@ class StepBounds:
     accurate: float  # 1/20 of the shortest period [s]
     stop: Mode | None = None  # the hardest stop, touched; its joint is the coordinate's name
     bounce: float = np.inf  # largest step with which the scheme follows a bounce off it [s]
+    slide: Mode | None = None  # the sharpest friction, at rest; its joint is the coordinate's name
+    sticks: float = np.inf  # largest step with which the scheme follows it to rest [s]
     motions: int = (
         0  # that are free at the start; modes of more than MOST_MOTIONS are not looked for
     )
@@ -95,6 +98,7 @@ def step_bounds(scene: Scene) -> StepBounds:
         2 * np.pi / fastest.frequency / STEPS_A_PERIOD if fastest is not None else np.inf,
         stop,
         bounce,
+        *slide_bound(scene),
         motions.shape[1],
     )
 
@@ -112,6 +116,40 @@ def bounce_bound(scene: Scene) -> tuple[Mode | None, float]:
     if settings.integrator == "generalized_alpha":
         bound = min(bound, 0.17 + 0.25 * settings.parameters["spectral_radius"])
     return stop, bound / abs(stop.s)
+
+
+def slide_bound(scene: Scene) -> tuple[Mode | None, float]:
+    """The sharpest friction, at rest, and the largest step [s] with which the scheme lets it come to rest.
+
+    None and inf for a scheme that adapts its steps or solves equations, and for a plugin.
+    """
+    integrator = scene.settings.integrator
+    if integrator not in GROWTH or find_integrator(integrator).adaptive:
+        return None, np.inf
+    sharpest = max(slide_modes(scene), key=lambda mode: mode.decay, default=None)
+    if sharpest is None:
+        return None, np.inf
+    return sharpest, stable_step(sharpest.s, integrator)
+
+
+def slide_modes(scene: Scene) -> list[Mode]:
+    """Decay of every coordinate with dry friction while it nearly rests, at the start: s = −w (friction / width + d).
+
+    w as of `stop_modes`.
+    """
+    model = scene.model
+    sliding = [
+        (joint, first + i, i)
+        for joint, first in zip(model.joints, model.v_offsets, strict=True)
+        for i in np.flatnonzero(joint.friction)
+        if first >= 0
+    ]
+    mobility = _mobility(scene) if sliding else np.zeros((0, 0))
+    modes = []
+    for joint, at, i in sliding:
+        slope = joint.friction[i] / joint.friction_width[i] + joint.damping[i]
+        modes.append(Mode(complex(-mobility[at, at] * slope), model.velocity_names[at]))
+    return modes
 
 
 def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = None) -> list[Mode]:

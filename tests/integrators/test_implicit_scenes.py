@@ -153,6 +153,7 @@ def test_a_run_counts_its_iterations_and_its_rejected_steps(tmp_path: Path, name
     assert summary.rejected == 0
 
 
+@pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
 def test_a_step_too_long_for_newton_is_made_in_shorter_ones(tmp_path: Path) -> None:
     """A stop hit at full speed within one step of 50 ms."""
     hard = PENDULUM.replace(

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysim.cli.check import check_scene
 from pysim.loops import Mobility, mobility
 from pysim.scene.spec import LoopSpec, ModelSpec
 from pysim.simulation.loading import compile_model
+from tests.commands import check_scene
 from tests.loops.mechanisms import bar, many_four_bars, shifted
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose

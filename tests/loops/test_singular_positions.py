@@ -128,6 +128,8 @@ def test_steps_that_begin_on_it_lose_nothing(
     assert run.q[-1, 0] == pytest.approx(exact, abs=error)
 
 
+@pytest.mark.filterwarnings("ignore:the start is a singular position:pysim.PysimWarning")
+@pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
 @pytest.mark.parametrize("at", [0.0, 1e-9, 1e-7])
 @pytest.mark.parametrize(
     ("integrator", "error"),

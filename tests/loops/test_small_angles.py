@@ -17,8 +17,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pysim
-from pysim.cli.check import check_scene
 from pysim.loops import constrained_aba, constraints
+from tests.commands import check_scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ALPHA, LONGER = 0.5, 1.4  # twist of the short bars [rad], length of the long ones in theirs

@@ -43,6 +43,8 @@ def test_a_scene_without_stops_has_no_mode_of_one(tmp_path: Path) -> None:
     assert stop_modes(pysim.load_scene(scene_file(tmp_path, slider("stiffness = 100")))) == []
 
 
+@pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
+@pytest.mark.filterwarnings("ignore:.*starts 0.05 .m. beyond its upper limit:pysim.PysimWarning")
 @pytest.mark.parametrize("integrator", ["semi_implicit", "rk4"])
 def test_a_body_that_lies_at_its_stop_gains_energy_beyond_the_bound_and_none_below(
     tmp_path: Path, integrator: str

@@ -1,0 +1,82 @@
+"""Warnings about a scene before it runs, shared by `load_scene`, `simulate`, `rollout` and the command.
+
+Loading reports the start, running the step. What was reported of a scene object is not reported again; a copy with
+another start or other settings is another object. A start that leaves the motion undetermined says nothing about steps.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import PysimWarning
+from pysim.simulation.start_checks import (
+    light_bodies,
+    mobility_at_start,
+    singular_start,
+    starts_beyond_limits,
+)
+from pysim.simulation.step_checks import long_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pysim.loops import Mobility
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.stability import StepBounds
+
+WORLDS = 32  # of many that are checked, evenly spaced
+_START, _STEP = (
+    "_start_is_determined",
+    "_step_is_checked",
+)  # of the object alone: copies have neither
+
+
+def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: int = 2) -> bool:
+    """Warn of a start that is suspicious, and return whether it determines the motion.
+
+    Args:
+        scene: the scene.
+        found: its mobility at the start, if that is known already.
+        stacklevel: as of `warnings.warn`, from the caller of this function.
+    """
+    known: bool | None = scene.__dict__.get(_START)
+    if known is not None:
+        return known
+    singular = singular_start(scene, found or mobility_at_start(scene))
+    light = light_bodies(scene)
+    for text in (*starts_beyond_limits(scene), singular, light):
+        if text is not None:
+            warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+    scene.__dict__[_START] = singular is None
+    return singular is None
+
+
+def warn_of_scene(
+    scene: Scene,
+    found: Mobility | None = None,
+    bounds: StepBounds | None = None,
+    *,
+    stacklevel: int = 2,
+) -> None:
+    """Warn of a suspicious start and of steps that are too long, each once; arguments as of `warn_of_start`."""
+    determined = warn_of_start(scene, found, stacklevel=stacklevel + 1)
+    if determined and not scene.__dict__.get(_STEP):
+        for text in long_steps(scene, bounds):
+            warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+    scene.__dict__[_STEP] = True
+
+
+def warn_of_worlds(scenes: Sequence[Scene], warn: Callable[..., object]) -> None:
+    """Warn of the first of some worlds, evenly spaced among all, that has something to warn of."""
+    for k in np.unique(np.linspace(0, len(scenes) - 1, min(len(scenes), WORLDS)).round()):
+        world = int(k)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warn(scenes[world])
+        for found in caught:
+            warnings.warn(f"world {world}: {found.message}", found.category, stacklevel=3)
+        if caught:
+            return

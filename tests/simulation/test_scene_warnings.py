@@ -1,0 +1,207 @@
+"""Warnings before a run: Python and the command say the same, once. The oracle is the command's text on stderr."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.cli import main
+from pysim.errors import PysimWarning
+
+SCENES = Path(__file__).parents[2] / "scenes"
+STICK = """
+name = "stick"
+[[body]]
+name = "bob"
+mass = 1.0
+com = [0, 0, -1]
+inertia = { xx = 0.001, yy = 0.001, zz = 0.001 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "bob"
+axis = [0, 1, 0]
+friction = 1000
+friction_width = 1e-3
+start = { q = 0.1, v = 0.5 }
+[simulation]
+duration = 0.02
+step = 1e-3
+[output]
+every = 0.01
+"""
+SPRUNG = """
+name = "sprung"
+[[body]]
+name = "bob"
+mass = 1.0
+inertia = { xx = 0.01, yy = 0.01, zz = 0.01 }
+[[joint]]
+name = "slide"
+type = "prismatic"
+child = "bob"
+axis = [0, 0, 1]
+stiffness = 1e8
+rest = 0.0
+start = { q = 1e-6 }
+[simulation]
+duration = 0.001
+step = 1e-3
+[output]
+every = 0.001
+"""
+TOO_LIGHT = {"body.coupler.shape.density": 2.7e-9, "simulation.duration": 0.02}
+SPIN = {
+    "joint.float.start.v": [0, 0, 0, 1000, 1, 0],
+    "simulation.integrator": "generalized_alpha",
+    "simulation.duration": 0.02,
+}
+FLAT = {"joint.drive.start.q": 0.0, "joint.drive.start.v": 0.0}
+
+
+def texts(call: Any, *arguments: Any, **keys: Any) -> list[str]:
+    """What a call warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*arguments, **keys)
+    assert all(issubclass(w.category, PysimWarning) for w in caught)
+    return [str(w.message) for w in caught]
+
+
+def scene_file(folder: Path, text: str) -> Path:
+    path = folder / "scene.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_friction_sharper_than_the_step_is_warned_of_with_the_step_that_would_do(
+    tmp_path: Path,
+) -> None:
+    """By hand: s = friction / (width I), I = 1.001 kg·m²; rk4 is stable to h s = 2.785."""
+    scene = pysim.load_scene(scene_file(tmp_path, STICK))
+    (text,) = texts(pysim.simulate, scene)
+    bound = 2.785 * 1e-3 * 1.001 / 1000
+    assert text == (
+        f"simulation.step is 0.001 [s], beyond the {bound:.3g} [s] up to which rk4 follows the friction of 'hinge' "
+        "where it comes to rest; a longer one jumps over its friction_width; take 2.2e-06 or less, or a wider "
+        "friction_width"
+    )
+
+
+@pytest.mark.parametrize(("integrator", "limit"), [("semi_implicit", 2.0), ("rk2", 2.0)])
+def test_a_step_within_the_bound_of_friction_comes_to_rest_in_silence(
+    tmp_path: Path, integrator: str, limit: float
+) -> None:
+    """The truth, where it comes to rest, is dopri5's at rtol 1e-8."""
+    soft = STICK.replace("1000", "20").replace("duration = 0.02", "duration = 0.1")
+    bound = limit * 1e-3 * 1.001 / 20
+    keys = {"simulation.integrator": integrator, "simulation.step": 0.9 * bound}
+    scene = pysim.load_scene(scene_file(tmp_path, soft), keys)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = pysim.simulate(scene)
+    precise = {"simulation.integrator": "dopri5", "simulation.rtol": 1e-8}
+    truth = pysim.simulate(pysim.load_scene(tmp_path / "scene.toml", precise))
+    assert run.q[-1, 0] == pytest.approx(truth.q[-1, 0], abs=1e-4)
+    assert abs(run.v[-1, 0]) < 1e-3
+    keys["simulation.step"] = 1.1 * bound
+    (text,) = texts(pysim.simulate, pysim.load_scene(tmp_path / "scene.toml", keys))
+    assert "follows the friction of 'hinge'" in text
+
+
+def test_an_implicit_scheme_and_one_that_adapts_are_not_warned_of_friction(tmp_path: Path) -> None:
+    path = scene_file(tmp_path, STICK.replace("1000", "20"))
+    for keys in (
+        {"simulation.integrator": "generalized_alpha"},
+        {"simulation.integrator": "dopri5", "simulation.rtol": 1e-6},
+    ):
+        assert texts(pysim.simulate, pysim.load_scene(path, keys)) == []
+
+
+def test_check_prints_the_friction_and_its_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(scene_file(tmp_path, STICK))]) == 0
+    printed = capsys.readouterr()
+    assert (
+        "  friction    9.99e+05 1/s at 'hinge' near rest, a step of 2.79e-06 s at most to come to rest there"
+        in printed.out
+    )
+    assert printed.err.startswith("warning: simulation.step is 0.001 [s], beyond the 2.79e-06")
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "begins", "loading"),
+    [
+        ("four_bar", TOO_LIGHT, "'coupler' (1.9e-12 kg) is so much lighter than the others", True),
+        ("t_handle", SPIN, "simulation.step is 0.001 [s], and joint 'float' spins at 1000", False),
+    ],
+)
+def test_python_warns_of_what_the_command_warns_of(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    keys: dict[str, Any],
+    begins: str,
+    *,
+    loading: bool,
+) -> None:
+    path = SCENES / f"{name}.toml"
+    scenes: list[pysim.Scene] = []
+    at_load = texts(lambda: scenes.append(pysim.load_scene(path, keys)))
+    at_run = texts(pysim.simulate, scenes[0])
+    assert any(text.startswith(begins) for text in (at_load if loading else at_run))
+    words = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
+    capsys.readouterr()
+    status = main([str(path), *words, "--quiet", "-o", str(tmp_path / "run.h5")])
+    lines = [
+        line.removeprefix("warning: ")
+        for line in capsys.readouterr().err.splitlines()
+        if line.startswith("warning: ")
+    ]
+    assert status == 0
+    assert lines == [*at_load, *at_run]
+
+
+def test_a_step_beyond_stability_is_warned_of_by_simulate(tmp_path: Path) -> None:
+    """By hand: ω = 1e4 rad/s, rk4 is stable to h ω = 2.828."""
+    (text,) = texts(pysim.simulate, pysim.load_scene(scene_file(tmp_path, SPRUNG)))
+    assert text == (
+        "simulation.step is 0.001 [s], beyond the 0.000283 [s] for which rk4 is stable at the start, because of joint "
+        "'slide'; take 0.00023 or less, or a softer spring, damper or friction there"
+    )
+
+
+def test_what_was_reported_of_a_scene_is_not_reported_again_but_of_a_copy_it_is(
+    tmp_path: Path,
+) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path, SPRUNG))
+    assert len(texts(pysim.simulate, scene)) == 1
+    assert texts(pysim.simulate, scene) == []
+    assert len(texts(pysim.simulate, dataclasses.replace(scene))) == 1
+
+
+def test_a_start_that_is_replaced_is_looked_at_anew() -> None:
+    scene = pysim.load_scene(SCENES / "four_bars.toml", {"simulation.duration": 0.02})
+    flat = dataclasses.replace(
+        scene, state=pysim.State(np.zeros(5), np.zeros(5), scene.state.loop_q)
+    )
+    assert texts(pysim.simulate, scene) == []
+    (text,) = texts(pysim.simulate, flat)
+    assert text.startswith("the start is a singular position (1 degree of freedom; ")
+
+
+def test_many_worlds_are_warned_of_by_the_first_that_has_something_to_warn_of() -> None:
+    densities = [2700.0, 2.7e-9, 2.7e-10]
+    found = texts(
+        pysim.load_scenes, SCENES / "four_bar.toml", {"body.coupler.shape.density": densities}
+    )
+    assert all(text.startswith("world 1: ") for text in found)
+    assert any("is so much lighter than the others" in text for text in found)
