@@ -17,22 +17,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PYTHON_LAYERS = [
-    {"errors", "_source_tree"},
-    {"spatial", "inertia"},
-    {"tracing"},
-    {"plugins"},
-    {"joints", "shapes", "meshes", "integrators", "events"},
-    {"scene"},
-    {"mechanism"},
-    {"algorithms"},
-    {"loops"},
-    {"trajectory"},
-    {"simulation"},
-    {"identify"},
-    {"render"},
-    {"cli"},
-    {"compile"},  # deprecated aliases
+PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those above it in this list
+    {name}
+    for name in (
+        "_source_tree",
+        "errors",
+        "spatial",
+        "inertia",
+        "tracing",
+        "plugins",
+        "joints",
+        "events",
+        "integrators",
+        "shapes",
+        "meshes",
+        "scene",
+        "mechanism",
+        "algorithms",
+        "loops",
+        "trajectory",
+        "simulation",
+        "identify",
+        "render",
+        "cli",
+        "compile",  # deprecated aliases
+    )
 ]
 CPP_LAYERS = [
     {"simd"},
