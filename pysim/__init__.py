@@ -18,6 +18,7 @@ except ModuleNotFoundError:  # run from a clone's folder, which shadows the inst
 
     use_installed_engine(__path__)
     from pysim._engine import available_isas, use_isa
+from pysim.deprecation import renamed
 from pysim.errors import (
     IdentificationError,
     JointError,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from pysim.algorithms import (
         DifferentialDynamics,
         JointReactions,
-        WeighedMesh,
+        MassMesh,
         aba,
         aba_derivatives,
         body_regressor,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         kinetic_energy,
         kinetic_energy_regressor,
         link_length_derivatives,
+        mass_mesh,
         minverse,
         momentum_regressor,
         nonlinear_effects,
@@ -86,7 +88,6 @@ if TYPE_CHECKING:
         torque_vertex_derivatives,
         torque_vertex_gradient,
         twist_derivatives,
-        weighed_mesh,
     )
     from pysim.mechanism.model import Model, State
     from pysim.simulation import load_scene, load_scenes, simulate
@@ -101,6 +102,7 @@ __all__ = [
     "IdentificationError",
     "JointError",
     "JointReactions",
+    "MassMesh",
     "Model",
     "ModelError",
     "PysimError",
@@ -111,7 +113,6 @@ __all__ = [
     "State",
     "Trajectory",
     "TrajectoryError",
-    "WeighedMesh",
     "aba",
     "aba_derivatives",
     "available_isas",
@@ -142,6 +143,7 @@ __all__ = [
     "load_scene",
     "load_scenes",
     "load_trajectory",
+    "mass_mesh",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",
@@ -161,13 +163,12 @@ __all__ = [
     "torque_vertex_gradient",
     "twist_derivatives",
     "use_isa",
-    "weighed_mesh",
 ]
 
 _ALGORITHMS = (
     "DifferentialDynamics",
     "JointReactions",
-    "WeighedMesh",
+    "MassMesh",
     "aba",
     "body_regressor",
     "aba_derivatives",
@@ -209,7 +210,7 @@ _ALGORITHMS = (
     "torque_vertex_derivatives",
     "torque_vertex_gradient",
     "twist_derivatives",
-    "weighed_mesh",
+    "mass_mesh",
 )
 _HOME = {
     **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),
@@ -224,6 +225,7 @@ _HOME = {
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",
 }
+_RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 _MODULES = (
     "algorithms",
     "events",
@@ -247,6 +249,8 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
             value: object = getattr(import_module(_HOME[name]), name)
         elif name in _MODULES:
             value = import_module(f"pysim.{name}")
+        elif name in _RENAMED:  # not kept, so that every use is warned of
+            return renamed(f"pysim.{name}", "pysim", _RENAMED[name])
         else:
             raise AttributeError(f"module 'pysim' has no attribute {name!r}")
         globals()[name] = value

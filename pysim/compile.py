@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from importlib import import_module
+from pysim.deprecation import renamed
 
 _HOMES = {
     "Scene": "pysim.simulation",
@@ -15,10 +14,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Return a function from its new module, with a warning that names it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'pysim.compile' has no attribute {name!r}")
-    text = f"pysim.compile.{name} is deprecated; use {_HOMES[name]}.{name}"
-    warnings.warn(text, DeprecationWarning, stacklevel=2)
-    value: object = getattr(import_module(_HOMES[name]), name)
-    return value
+    if name in _HOMES:
+        return renamed(f"pysim.compile.{name}", _HOMES[name], name)
+    raise AttributeError(f"module 'pysim.compile' has no attribute {name!r}")

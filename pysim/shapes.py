@@ -43,7 +43,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Weighing:
+class MassSource:
     """How a shape gives its body mass: by its own density [kg/m³], or a share by volume of the body's mass.
 
     Of a mesh, the solid inside it, with small holes closed (`repair`), its convex hull (`convex`), or its triangles as
@@ -67,7 +67,7 @@ class Geometry:
     pose: Array
     color: tuple[float, float, float, float] | None = None
     role: str = "visual"
-    weighing: Weighing | None = None
+    mass_source: MassSource | None = None
 
     def moved(self, pose: Array) -> Geometry:
         """Return the same geometry on a body in which the old body frame sits at `pose` (4, 4)."""

@@ -15,7 +15,7 @@ from scene_reference import build_table
 from sphinx.util.docutils import SphinxDirective
 
 from pysim.joints import BUILTIN
-from pysim.joints.loop_joints import LOOPS_ALONE
+from pysim.joints.loop_joints import LOOP_ONLY_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pysim.joints import JointType
 
-TYPES = {"tree": BUILTIN, "loop": LOOPS_ALONE}
+TYPES = {"tree": BUILTIN, "loop": LOOP_ONLY_TYPES}
 COLUMNS = ("key", "type", "unit", "default", "meaning")
 
 

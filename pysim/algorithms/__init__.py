@@ -59,6 +59,8 @@ derivatives of `aba` do, loses digits where light links hang on heavy ones (Pand
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pysim.algorithms.centroidal import (
     centroidal_map,
     centroidal_map_time_derivative,
@@ -104,7 +106,7 @@ from pysim.algorithms.inertia_matrices import (
     operational_space_inertia,
     operational_space_mobility,
 )
-from pysim.algorithms.mass_mesh import WeighedMesh, weighed_mesh
+from pysim.algorithms.mass_mesh import MassMesh, mass_mesh
 from pysim.algorithms.reactions import (
     JointReactions,
     joint_reactions,
@@ -117,11 +119,12 @@ from pysim.algorithms.regressors import (
     potential_energy_regressor,
 )
 from pysim.algorithms.vertex_derivatives import torque_vertex_derivatives, torque_vertex_gradient
+from pysim.deprecation import renamed
 
 __all__ = [
     "DifferentialDynamics",
     "JointReactions",
-    "WeighedMesh",
+    "MassMesh",
     "aba",
     "aba_derivatives",
     "available_isas",
@@ -148,6 +151,7 @@ __all__ = [
     "kinetic_energy",
     "kinetic_energy_regressor",
     "link_length_derivatives",
+    "mass_mesh",
     "minverse",
     "momentum_regressor",
     "nonlinear_effects",
@@ -165,5 +169,14 @@ __all__ = [
     "torque_vertex_gradient",
     "twist_derivatives",
     "use_isa",
-    "weighed_mesh",
 ]
+
+_RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
+
+
+if not TYPE_CHECKING:  # a checker knows the names above, and that there are no others
+
+    def __getattr__(name: str) -> object:
+        if name in _RENAMED:
+            return renamed(f"pysim.algorithms.{name}", "pysim.algorithms", _RENAMED[name])
+        raise AttributeError(f"module 'pysim.algorithms' has no attribute {name!r}")

@@ -36,7 +36,9 @@ def frame_placement(
     Raises:
         ModelError: the model has no such frame.
     """
-    return _engine.frame_placement(model, q, *carried(model, frame), threads=threads, out=out)
+    return _engine.frame_placement(
+        model, q, *body_and_point(model, frame), threads=threads, out=out
+    )
 
 
 def jacobian(
@@ -64,7 +66,9 @@ def jacobian(
     Raises:
         ModelError: the model has no such frame.
     """
-    return _engine.jacobian(model, q, *carried(model, frame), expressed, threads=threads, out=out)
+    return _engine.jacobian(
+        model, q, *body_and_point(model, frame), expressed, threads=threads, out=out
+    )
 
 
 def jacobian_time_derivative(
@@ -82,7 +86,7 @@ def jacobian_time_derivative(
     Raises:
         ModelError: the model has no such frame.
     """
-    where = carried(model, frame)
+    where = body_and_point(model, frame)
     return _engine.jacobian_time_derivative(
         model, q, v, *where, expressed, threads=threads, out=out
     )
@@ -104,7 +108,7 @@ def frame_velocity(
         ModelError: the model has no such frame.
     """
     return _engine.frame_velocity(
-        model, q, v, *carried(model, frame), expressed, threads=threads, out=out
+        model, q, v, *body_and_point(model, frame), expressed, threads=threads, out=out
     )
 
 
@@ -129,7 +133,7 @@ def frame_acceleration(
     Raises:
         ModelError: the model has no such frame.
     """
-    where = carried(model, frame)
+    where = body_and_point(model, frame)
     return _engine.frame_acceleration(
         model, q, v, a, *where, expressed, classical, threads=threads, out=out
     )
@@ -163,7 +167,7 @@ def second_influence_coefficients(
     return _engine.second_influence_coefficients(model, q, threads=threads, out=out)
 
 
-def carried(model: Model, frame: str) -> tuple[int, list[float]]:
+def body_and_point(model: Model, frame: str) -> tuple[int, list[float]]:
     """Return the body that carries a named frame, and its pose there: rotation column-major, position.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.algorithms.frames import carried
+from pysim.algorithms.frames import body_and_point
 from pysim.errors import ModelError
 from pysim.spatial.arrays import placed
 
@@ -58,7 +58,7 @@ def operational_space_mobility(
         ModelError: the model has no such frame.
     """
     return _engine.frame_mobility(
-        model, q, *carried(model, frame), expressed, threads=threads, out=out
+        model, q, *body_and_point(model, frame), expressed, threads=threads, out=out
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta, moving_matrix
-from pysim.shapes import Weighing, primitive_theta
+from pysim.shapes import MassSource, primitive_theta
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WeighedMesh:
+class MassMesh:
     """A mesh on moving body number `body`, placed by `pose` (4, 4) in its frame.
 
     Either `density` [kg/m³] is given, or a `mass` [kg] that the mesh shares by volume with `rest` (10,), the θ of the
@@ -55,7 +55,7 @@ class WeighedMesh:
         """Faces (m, 3), counter-clockwise from outside."""
         return self.solid.faces
 
-    def moved(self, vertices: ArrayLike) -> WeighedMesh:
+    def moved(self, vertices: ArrayLike) -> MassMesh:
         """Return the same mesh with its vertices (n, 3) [m] elsewhere.
 
         Raises:
@@ -95,9 +95,9 @@ class WeighedMesh:
         return np.asarray(self.mass / T[0] * (X - np.outer(T / T[0], X[0])))
 
 
-def weighed_mesh(
+def mass_mesh(
     model: Model, link: str, *, index: int | None = None, density: float | None = None
-) -> WeighedMesh:
+) -> MassMesh:
     """Return the mesh that gives a link its mass.
 
     Args:
@@ -119,18 +119,18 @@ def weighed_mesh(
     if body < 0:
         raise ModelError(f"link {link!r}", "is welded to the world; no joint feels its mass")
     chosen = _chosen(geometries, link, index, density)
-    way = chosen.weighing if density is None and chosen.weighing else Weighing(density)
+    way = chosen.mass_source if density is None and chosen.mass_source else MassSource(density)
     if chosen.shape.mesh is None:
         raise ModelError(f"link {link!r}", f"is a {chosen.shape.kind}, not a mesh")
     solid = read_solid(
         chosen.shape.mesh, chosen.shape.scale, repair=way.repair, convex=way.convex, shell=way.shell
     )
     if way.density is not None:
-        return WeighedMesh(body, solid, at @ chosen.pose, way.density)
-    rest = [g for g in geometries if g.weighing is not None and g is not chosen]
+        return MassMesh(body, solid, at @ chosen.pose, way.density)
+    rest = [g for g in geometries if g.mass_source is not None and g is not chosen]
     theta = sum((_unit_theta(g.moved(at)) for g in rest), np.zeros(10))
     mass = next(float(spec.theta[0]) for spec in model.spec.bodies if spec.name == link)
-    return WeighedMesh(body, solid, at @ chosen.pose, mass=mass, rest=theta)
+    return MassMesh(body, solid, at @ chosen.pose, mass=mass, rest=theta)
 
 
 def _geometries(model: Model, link: str) -> tuple[Geometry, ...]:
@@ -146,14 +146,14 @@ def _chosen(
     """The mesh in question: the only one that weighs, or of those drawn if a density is given."""
     meshes = [g for g in geometries if g.shape.mesh is not None]
     if density is None:
-        weighing = [g for g in meshes if g.weighing is not None]
-        if meshes and not weighing:
+        mass_source = [g for g in meshes if g.mass_source is not None]
+        if meshes and not mass_source:
             problem = (
                 "draws its meshes and weighs none, for its mass is given in numbers; "
-                f"take weighed_mesh(model, {link!r}, density=…) [kg/m³] for its name"
+                f"take mass_mesh(model, {link!r}, density=…) [kg/m³] for its name"
             )
             raise ModelError(f"link {link!r}", problem)
-        meshes = weighing
+        meshes = mass_source
     if not meshes:
         raise ModelError(f"link {link!r}", "has no mesh; give one whose body has a mesh")
     if index is None and len(meshes) > 1:
@@ -168,7 +168,7 @@ def _unit_theta(geometry: Geometry) -> Array:
     """θ (10,) of a shape of unit density, placed."""
     from pysim.meshes import mesh_theta  # noqa: PLC0415, as above
 
-    shape, way = geometry.shape, geometry.weighing or Weighing()
+    shape, way = geometry.shape, geometry.mass_source or MassSource()
     if shape.mesh is None:
         return move_theta(primitive_theta(shape, 1.0), geometry.pose)
     theta = mesh_theta(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms.mass_mesh import WeighedMesh, weighed_mesh
+from pysim.algorithms.mass_mesh import MassMesh, mass_mesh
 from pysim.algorithms.regressors import joint_torque_regressor
 from pysim.errors import ModelError
 from pysim.spatial.arrays import checked, checked_out
@@ -33,14 +33,14 @@ def torque_vertex_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
-    mesh: str | WeighedMesh,
+    mesh: str | MassMesh,
     *,
     threads: int = 1,
     out: Array | None = None,
 ) -> Array:
     """Return ∂τ/∂vertices (…, nv, n, 3) [N/m or N] of `rnea` by the n vertices of a link's mesh.
 
-    Vertices are those of `weighed_mesh(model, link).vertices`, in the mesh's own frame. The density stays; or the mass
+    Vertices are those of `mass_mesh(model, link).vertices`, in the mesh's own frame. The density stays; or the mass
     does, where the link has a mass that its shapes share.
 
     Args:
@@ -48,12 +48,12 @@ def torque_vertex_derivatives(
         q: configuration (…, nq).
         v: velocity (…, nv).
         a: dv/dt (…, nv) [m/s² or rad/s²].
-        mesh: a link's name, if one of its meshes weighs, or a `weighed_mesh`.
+        mesh: a link's name, if one of its meshes weighs, or a `mass_mesh`.
         threads: threads that share a batch of regressors; 0 uses every processor.
         out: an array for the result.
 
     Raises:
-        ModelError: as `weighed_mesh`.
+        ModelError: as `mass_mesh`.
         PysimError: an `out` that cannot take the result.
     """
     mesh = _mesh(model, mesh)
@@ -70,7 +70,7 @@ def torque_vertex_gradient(
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
-    mesh: str | WeighedMesh,
+    mesh: str | MassMesh,
     slopes: ArrayLike,
     *,
     threads: int = 1,
@@ -85,12 +85,12 @@ def torque_vertex_gradient(
         q: configuration (…, nq).
         v: velocity (…, nv).
         a: dv/dt (…, nv) [m/s² or rad/s²].
-        mesh: a link's name, if one of its meshes weighs, or a `weighed_mesh`.
+        mesh: a link's name, if one of its meshes weighs, or a `mass_mesh`.
         slopes: ∂L/∂τ (…, nv), with the leading axes of q.
         threads: threads that share a batch of regressors; 0 uses every processor.
 
     Raises:
-        ModelError: as `weighed_mesh`; slopes of another shape than the torques.
+        ModelError: as `mass_mesh`; slopes of another shape than the torques.
     """
     mesh = _mesh(model, mesh)
     Y = _columns(model, q, v, a, mesh, threads)
@@ -100,12 +100,12 @@ def torque_vertex_gradient(
     return mesh.theta_gradient(np.tensordot(weights, Y, weights.ndim))
 
 
-def _mesh(model: Model, mesh: str | WeighedMesh) -> WeighedMesh:
-    return weighed_mesh(model, mesh) if isinstance(mesh, str) else mesh
+def _mesh(model: Model, mesh: str | MassMesh) -> MassMesh:
+    return mass_mesh(model, mesh) if isinstance(mesh, str) else mesh
 
 
 def _columns(
-    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, mesh: WeighedMesh, threads: int
+    model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, mesh: MassMesh, threads: int
 ) -> Array:
     """Y_B (…, nv, 10), the mesh's body's columns of the regressor."""
     if not 0 <= mesh.body < model.nbodies:

@@ -16,7 +16,7 @@ from cyclopts.exceptions import UnusedCliTokensError
 from pysim import __version__
 from pysim.cli import INTERRUPTED
 from pysim.cli.files import COMMANDS, existing
-from pysim.cli.messages import complain, warnings_as_lines
+from pysim.cli.messages import print_message, warnings_as_lines
 from pysim.cli.streams import LastingConsole, discard, flush_results, lasting_streams
 
 if TYPE_CHECKING:
@@ -267,14 +267,14 @@ def new_joint(name: str, /) -> None:
 def _explain(error: Exception) -> int:
     """Print an error as one line and return the exit status it deserves."""
     if isinstance(error, CycloptsError):
-        complain("error", f"command line: {_usage_problem(error)}; see pysim --help")
+        print_message("error", f"command line: {_usage_problem(error)}; see pysim --help")
     elif isinstance(error, OSError) and error.filename is not None:
-        complain("error", f"{error.filename}: {(error.strerror or str(error)).lower()}")
+        print_message("error", f"{error.filename}: {(error.strerror or str(error)).lower()}")
     elif isinstance(error, ValueError | OSError):  # a PysimError is a ValueError
-        complain("error", str(error))
+        print_message("error", str(error))
     else:
         text = f"pysim: {type(error).__name__}: {error}"
-        complain("error", f"{text}; this is a fault of pysim, --debug shows where")
+        print_message("error", f"{text}; this is a fault of pysim, --debug shows where")
         return 1
     return 2
 

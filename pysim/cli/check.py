@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.cli.messages import say, say_columns
+from pysim.cli.messages import print_columns, print_line
 from pysim.cli.run import parse_overrides
-from pysim.cli.step_advice import say_step
+from pysim.cli.step_advice import print_step
 from pysim.errors import PysimError
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
@@ -39,13 +39,13 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
     """Read a file, print what it says, run nothing."""
     if path.suffix.lower() == ".toml":
         scene = load_scene(path, parse_overrides(overrides), allow_code=allow_code)
-        say(f"{path}: {scene.spec.name}", style="bold")
-        say_model(scene.model)
+        print_line(f"{path}: {scene.spec.name}", style="bold")
+        print_model(scene.model)
         found = mobility_at_start(scene)
-        say_ties(scene, found)
-        say_settings(scene)
+        print_constraints(scene, found)
+        print_settings(scene)
         bounds = step_bounds(scene)
-        say_step(scene, bounds)
+        print_step(scene, bounds)
         warn_of_scene(scene, found, bounds)
     elif overrides:
         raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
@@ -53,56 +53,56 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         from pysim.simulation.loading import load_model  # noqa: PLC0415, a scene needs it not
 
         model = load_model(path)
-        say(f"{path}: {model.name}", style="bold")
-        say_model(model)
+        print_line(f"{path}: {model.name}", style="bold")
+        print_model(model)
 
 
-def say_model(model: Model) -> None:
+def print_model(model: Model) -> None:
     """Print bodies, joints, sizes, masses and frames."""
     fixed = sum(joint.type == "fixed" for joint in model.spec.joints)
     welded = f", {fixed} more welded by fixed joints" if fixed else ""
-    say(f"  bodies      {model.nbodies} that move{welded}; {model.total_mass:.6g} kg")
-    say(f"  sizes       nq {model.nq}, nv {model.nv}")
+    print_line(f"  bodies      {model.nbodies} that move{welded}; {model.total_mass:.6g} kg")
+    print_line(f"  sizes       nq {model.nq}, nv {model.nv}")
     x, y, z = model.gravity
-    say(f"  gravity     {x:g} {y:g} {z:g} m/s²")
+    print_line(f"  gravity     {x:g} {y:g} {z:g} m/s²")
     frames = [name for name in model.frame_names if name not in model.body_names]
     if frames:
         more = f" and {len(frames) - FRAMES_SHOWN} more" if len(frames) > FRAMES_SHOWN else ""
-        say(f"  frames      {', '.join(frames[:FRAMES_SHOWN])}{more}")
-    say()
+        print_line(f"  frames      {', '.join(frames[:FRAMES_SHOWN])}{more}")
+    print_line()
     parents = [model.body_names[k] if k >= 0 else "world" for k in model.parents]
     rows = [
         (body.name, f"{body.theta[0]:.4g}", parent, joint.name, joint.type, resistance(joint))
         for body, parent, joint in zip(model.bodies, parents, model.joints, strict=True)
     ]
-    say_columns(("body", "mass [kg]", "parent", "joint", "type", "with"), rows)
+    print_columns(("body", "mass [kg]", "parent", "joint", "type", "with"), rows)
     plugins = [
         (joint.name, joint.type, runs)
         for joint, runs in zip(model.joints, model.joint_motions, strict=True)
         if find_joint(joint.type).plugin is not None
     ]
     if plugins:
-        say()
+        print_line()
     for name, kind, runs in plugins:
-        say(f"  plugin      {name}: {kind} {runs}")
+        print_line(f"  plugin      {name}: {kind} {runs}")
 
 
-def say_ties(scene: Scene, found: Mobility | None) -> None:
+def print_constraints(scene: Scene, found: Mobility | None) -> None:
     """Print loops, couplings, springs and what they leave free."""
     spec = scene.spec.model
     if not (spec.loops or spec.couplings or spec.springs):
         return
-    say()
+    print_line()
     rows = [(loop.name, loop.type, loop.a, loop.b) for loop in spec.loops]
     rows += [(s.name, "spring", s.a, s.b) for s in spec.springs]
     rows += [(c.name, "coupling", ", ".join((*c.terms, *c.inputs)), "") for c in spec.couplings]
-    say_columns(("tie", "type", "between", "and"), rows)
+    print_columns(("tie", "type", "between", "and"), rows)
     if found is not None:
-        say(f"  mobility    {found}")
-        say_assembly(scene)
+        print_line(f"  mobility    {found}")
+        print_assembly(scene)
 
 
-def say_assembly(scene: Scene) -> None:
+def print_assembly(scene: Scene) -> None:
     """Print which coordinates and speeds of the start loops and couplings changed, the largest changes first."""
     model, given, state = scene.model, start_state(scene.model), scene.state
     moved = np.abs(model.difference(given.q, state.q))
@@ -117,27 +117,29 @@ def say_assembly(scene: Scene) -> None:
         ]
         more = f" and {len(told) - 4} more" if len(told) > 4 else ""
         if told:
-            say(
+            print_line(
                 f"  {word:<10}  {', '.join(told[:4])}{more} [{unit}], so that the start obeys the ties"
             )
 
 
-def say_settings(scene: Scene) -> None:
+def print_settings(scene: Scene) -> None:
     """Print how the scene would run."""
     settings = scene.settings
     begins = dict(zip(scene.model.joint_names, scene.model.v_offsets, strict=True))
-    say()
+    print_line()
     for actuator in scene.spec.actuators:
         sine = f"{actuator.offset:g} + {actuator.amplitude:g} sin({actuator.frequency:g} t"
         at = begins[actuator.joint] + actuator.coordinate
-        say(f"  actuator    {scene.model.velocity_names[at]}: {sine} + {actuator.phase:g})")
+        print_line(f"  actuator    {scene.model.velocity_names[at]}: {sine} + {actuator.phase:g})")
     for event in scene.spec.events:
         what = event.joint or event.body or event.type
         stops = ", stops the run" if event.stop else ""
-        say(f"  event       {event.name}: {what}, {event.direction}{stops}")
+        print_line(f"  event       {event.name}: {what}, {event.direction}{stops}")
     own = "".join(f", {name} {value}" for name, value in settings.parameters.items())
     scheme = f"{settings.integrator} {settings.step:g} s{own}"
-    say(f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s")
+    print_line(
+        f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s"
+    )
 
 
 def resistance(joint: JointSpec) -> str:

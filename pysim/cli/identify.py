@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.cli.messages import complain, say, say_columns
+from pysim.cli.messages import print_columns, print_line, print_message
 from pysim.errors import IdentificationError
 from pysim.identify import identify, read_run, read_samples, write_found
 from pysim.inertia import center_of_mass
@@ -52,20 +52,20 @@ def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
         prior=options.prior,
         using=options.using,
     )
-    say(f"{path}: {model.name}, {len(samples)} samples of {data}", style="bold")
-    say_fit(found)
-    say_parameters(found)
+    print_line(f"{path}: {model.name}, {len(samples)} samples of {data}", style="bold")
+    print_fit(found)
+    print_parameters(found)
     for note in found.notes:
-        complain("warning", note)
+        print_message("warning", note)
     if options.output is not None:
         for note in write_found(found.model, path, options.output, overwrite=options.overwrite):
-            complain("warning", note)
-        say(f"  written     {options.output}")
+            print_message("warning", note)
+        print_line(f"  written     {options.output}")
     if options.plot is not None:
         from pysim.render.residuals import plot_residuals  # noqa: PLC0415, only where it is drawn
 
         plot_residuals(found, samples, options.plot)
-        say(f"  drawn       {options.plot}")
+        print_line(f"  drawn       {options.plot}")
 
 
 def _read(path: Path, data: Path, options: IdentifyOptions) -> tuple[Model, Samples]:
@@ -82,7 +82,7 @@ def _read(path: Path, data: Path, options: IdentifyOptions) -> tuple[Model, Samp
     return scene.model, read_samples(scene.model, data, window=options.window)
 
 
-def say_fit(found: Identification) -> None:
+def print_fit(found: Identification) -> None:
     """Print how well the equations hold, before and after."""
     left_out = found.cross_validation.mean(axis=0) if len(found.cross_validation) else None
     rows = [
@@ -95,15 +95,15 @@ def say_fit(found: Identification) -> None:
         )
         for j, name in enumerate(found.equations)
     ]
-    say(
-        f"  base        {found.told} of {len(found.base)} parameters, condition {found.condition:.3g}"
+    print_line(
+        f"  base        {found.identifiable} of {len(found.base)} parameters, condition {found.condition:.3g}"
     )
-    say()
-    say_columns(("rms residual", "model's", "found", "left out", "noise"), rows)
-    say()
+    print_line()
+    print_columns(("rms residual", "model's", "found", "left out", "noise"), rows)
+    print_line()
 
 
-def say_parameters(found: Identification) -> None:
+def print_parameters(found: Identification) -> None:
     """Print the base parameters, or a payload, and the resistances, with standard deviations."""
     deviations, values = found.deviations, found.estimate.p
     if found.unknowns.payload is not None:
@@ -132,8 +132,8 @@ def say_parameters(found: Identification) -> None:
             found.unknowns.names[inertial:], values[inertial:], deviations[inertial:], strict=True
         )
     ]
-    say_columns(("parameter", "value", "deviation"), rows)
-    say()
+    print_columns(("parameter", "value", "deviation"), rows)
+    print_line()
 
 
 def _shortened(name: str, width: int = 60) -> str:

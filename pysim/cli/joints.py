@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysim.cli.joint_picture import draw_builtin, draw_plugin
-from pysim.cli.messages import say, say_columns
+from pysim.cli.messages import print_columns, print_line
 from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, did_you_mean
 from pysim.joints import CallbackJoint, joint_types
 from pysim.joints.documentation import documented
-from pysim.joints.loop_joints import LOOPS_ALONE
+from pysim.joints.loop_joints import LOOP_ONLY_TYPES
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.mechanism.joint_description import runs_as, traced_motion
@@ -41,7 +41,7 @@ def describe_joints(name: str | None, options: JointOptions) -> None:
     """List the joint types, or explain the one of that name."""
     if options.plugin is not None:
         run_plugin(options.plugin, "--plugin")
-    types = {**joint_types(), **LOOPS_ALONE}
+    types = {**joint_types(), **LOOP_ONLY_TYPES}
     if name is None:
         if options.still is not None or options.values:
             raise PysimError("joints", "--still and --set are for one joint type; name it")
@@ -57,12 +57,14 @@ def list_types() -> None:
     of_tree = [
         (kind.name, coordinates(kind), *_keys_and_doc(kind)) for kind in joint_types().values()
     ]
-    of_loops = [(kind.name, *_keys_and_doc(kind)) for kind in LOOPS_ALONE.values()]
-    say_columns(("type", "q", "keys", "motion"), of_tree)
-    say()
-    say_columns(("loops only", "keys", "what is held"), of_loops)
-    say()
-    say("`pysim joints NAME` explains one; the keys of every joint are in the scene reference.")
+    of_loops = [(kind.name, *_keys_and_doc(kind)) for kind in LOOP_ONLY_TYPES.values()]
+    print_columns(("type", "q", "keys", "motion"), of_tree)
+    print_line()
+    print_columns(("loops only", "keys", "what is held"), of_loops)
+    print_line()
+    print_line(
+        "`pysim joints NAME` explains one; the keys of every joint are in the scene reference."
+    )
 
 
 def _keys_and_doc(kind: JointType) -> tuple[str, str]:
@@ -82,33 +84,33 @@ def describe(kind: JointType, options: JointOptions) -> None:
             raise PysimError(f"--set {key}", problem)
     joint = None if kind.plugin is None else made(kind, values)
     traced = None if joint is None or isinstance(joint, CallbackJoint) else trace(joint)
-    say(kind.name, style="bold")
+    print_line(kind.name, style="bold")
     for line in kind.doc.splitlines():
-        say(f"  {line.strip()}".rstrip())
-    say()
-    if kind.name in LOOPS_ALONE:
-        say(f"  holds   {kind.motion}, in a [[loop]] between A and B")
-        say_keys(kind)
+        print_line(f"  {line.strip()}".rstrip())
+    print_line()
+    if kind.name in LOOP_ONLY_TYPES:
+        print_line(f"  holds   {kind.motion}, in a [[loop]] between A and B")
+        print_keys(kind)
         return
-    say(f"  motion  {kind.motion}")
+    print_line(f"  motion  {kind.motion}")
     if joint is not None:
-        say(f"          {runs_as(traced_motion(joint, traced).description)}")
+        print_line(f"          {runs_as(traced_motion(joint, traced).description)}")
     elif kind.plugin is not None:
-        say(f"          {UNSET} {', '.join(f'--set {key}=…' for key in required(kind))}")
-    say(f"  q       {coordinates(kind)}")
-    say(f"  v       {', '.join(map(with_unit, kind.v_names, kind.v_units)) or 'none'}")
+        print_line(f"          {UNSET} {', '.join(f'--set {key}=…' for key in required(kind))}")
+    print_line(f"  q       {coordinates(kind)}")
+    print_line(f"  v       {', '.join(map(with_unit, kind.v_names, kind.v_units)) or 'none'}")
     for line in limits(joint):
-        say(f"  limits  {line}")
-    say_keys(kind)
+        print_line(f"  limits  {line}")
+    print_keys(kind)
     if options.still is not None:
         draw(kind, joint, traced, values, options.still)
-        say()
-        say(f"  still   {options.still}")
+        print_line()
+        print_line(f"  still   {options.still}")
 
 
 def check_moves(kind: JointType) -> None:
     """Refuse to draw what closes loops alone: it has no coordinates to move along."""
-    if kind.name in LOOPS_ALONE:
+    if kind.name in LOOP_ONLY_TYPES:
         problem = f"{kind.name} has no motion of its own; draw a scene in which it closes a loop"
         raise PysimError("--still", problem)
 
@@ -161,16 +163,16 @@ def limits(joint: Joint | None) -> list[str]:
     return [f"{name} {low:g} … {high:g} {units[name]}" for name, (low, high) in found]
 
 
-def say_keys(kind: JointType) -> None:
+def print_keys(kind: JointType) -> None:
     """Print the keys of a joint type with their types, units and meaning."""
     keys = kind.keys if kind.plugin is None else documented(kind.keys, kind.plugin)
     if keys:
-        say()
+        print_line()
         rows = [
             (key.name, key.type, f"[{key.unit}]" * bool(key.unit), key.default, key.doc)
             for key in keys
         ]
-        say_columns(("key", "type", "unit", "default", "meaning"), rows)
+        print_columns(("key", "type", "unit", "default", "meaning"), rows)
 
 
 def coordinates(kind: JointType) -> str:

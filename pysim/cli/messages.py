@@ -30,7 +30,7 @@ def console(*, stderr: bool = False) -> Console:
     return LastingConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def say(text: str = "", style: str | None = None) -> None:
+def print_line(text: str = "", style: str | None = None) -> None:
     """Print a line of a result."""
     console().print(visible(text), style=style)
 
@@ -40,7 +40,7 @@ def visible(text: str) -> str:
     return text.translate(_CODES)
 
 
-def complain(kind: str, text: str) -> None:
+def print_message(kind: str, text: str) -> None:
     """Print `kind: text` on stderr, a line a line; `kind` is error, warning or interrupted."""
     err = console(stderr=True)
     for line in str(text).splitlines():
@@ -61,7 +61,7 @@ def warnings_as_lines() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, PysimWarning):
-            complain("warning", str(message))
+            print_message("warning", str(message))
         else:
             other(message, category, filename, lineno, file, line)
 
@@ -72,9 +72,9 @@ def warnings_as_lines() -> Iterator[None]:
         yield
 
 
-def say_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print rows under a heading, every column as wide as its widest entry."""
     widths = [max(len(line[k]) for line in (head, *rows)) for k in range(len(head))]
     for line in (head, *rows):
         padded = "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True))
-        say(f"  {padded}".rstrip(), style="bold" if line is head else None)
+        print_line(f"  {padded}".rstrip(), style="bold" if line is head else None)

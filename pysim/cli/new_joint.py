@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from pathlib import Path
 
-from pysim.cli.messages import say
+from pysim.cli.messages import print_line
 from pysim.errors import PysimError
 from pysim.joints import joint_types
 
@@ -105,6 +105,8 @@ def write_joint(name: str) -> None:
     cls = "".join(word.capitalize() for word in name.split("_"))
     for path, text in texts.items():
         path.write_text(text.format(name=name, cls=cls), "utf-8")
-        say(f"  wrote       {path}")
-    say(f"  try         python -m pytest test_{name}.py    (pip install pytest)")
-    say(f"              pysim joints {name} --plugin {name}.py --set lift=0.1 --still {name}.png")
+        print_line(f"  wrote       {path}")
+    print_line(f"  try         python -m pytest test_{name}.py    (pip install pytest)")
+    print_line(
+        f"              pysim joints {name} --plugin {name}.py --set lift=0.1 --still {name}.png"
+    )

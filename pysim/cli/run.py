@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pysim.cli import INTERRUPTED
-from pysim.cli.messages import complain, say
+from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
-from pysim.cli.summary import say_summary
+from pysim.cli.summary import print_summary
 from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
@@ -59,12 +59,12 @@ def run_scene(path: Path, options: RunOptions) -> int:
             trajectory = simulate(scene, output, bar, overwrite=overwrite)
     except KeyboardInterrupt:
         now = f"at t = {bar.last.time:g} s"
-        complain("interrupted", f"{now}; {output} holds the run so far, marked incomplete")
+        print_message("interrupted", f"{now}; {output} holds the run so far, marked incomplete")
         return INTERRUPTED
     if not options.quiet:
-        say_summary(scene, summarize(scene, trajectory, bar.last))
+        print_summary(scene, summarize(scene, trajectory, bar.last))
         note = ", replaces the one before" if replaces else ""
-        say(f"  trajectory  {output}, {len(trajectory)} instants{note}")
+        print_line(f"  trajectory  {output}, {len(trajectory)} instants{note}")
     if options.still is not None:
         make_still(trajectory, options.still, quiet=options.quiet)
     if options.movie is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pysim.cli.messages import say
+from pysim.cli.messages import print_line
 from pysim.cli.progress import bar_on_terminal
 from pysim.trajectory import load_trajectory
 
@@ -33,7 +33,7 @@ def plot_trajectory(path: Path, output: Path | None) -> None:
 
     render.plot(load_trajectory(path), output)
     if output is not None:
-        say(f"  plot        {output}")
+        print_line(f"  plot        {output}")
 
 
 def make_still(trajectory: Trajectory, path: Path, *, quiet: bool = False) -> None:
@@ -42,7 +42,7 @@ def make_still(trajectory: Trajectory, path: Path, *, quiet: bool = False) -> No
 
     render.still(trajectory, path)
     if not quiet:
-        say(f"  still       {path}")
+        print_line(f"  still       {path}")
 
 
 def make_movie(trajectory: Trajectory, path: Path, *, quiet: bool = False) -> None:
@@ -57,4 +57,4 @@ def make_movie(trajectory: Trajectory, path: Path, *, quiet: bool = False) -> No
 
         render.movie(trajectory, path, drawn)
     if not quiet:
-        say(f"  movie       {path}")
+        print_line(f"  movie       {path}")

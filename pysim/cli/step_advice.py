@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.cli.messages import say
+from pysim.cli.messages import print_line
 from pysim.simulation.stability import MOST_MOTIONS
 
 if TYPE_CHECKING:
@@ -14,31 +14,37 @@ if TYPE_CHECKING:
     from pysim.simulation.stability import StepBounds
 
 
-def say_step(scene: Scene, bounds: StepBounds) -> None:
+def print_step(scene: Scene, bounds: StepBounds) -> None:
     """Print the fastest motion and the steps that suit it."""
     if bounds.fastest is not None:
         mode, period = bounds.fastest, 2 * np.pi / bounds.fastest.frequency
-        say(f"  fastest     {mode.frequency:.4g} rad/s, period {period:.3g} s, mostly {mode.joint}")
+        print_line(
+            f"  fastest     {mode.frequency:.4g} rad/s, period {period:.3g} s, mostly {mode.joint}"
+        )
     if bounds.steepest is not None:
         mode = bounds.steepest
-        say(f"  decay       {mode.decay:.4g} 1/s at most, mostly {mode.joint}")
+        print_line(f"  decay       {mode.decay:.4g} 1/s at most, mostly {mode.joint}")
     if bounds.motions > MOST_MOTIONS:
         why = (
             f"{bounds.motions} motions are more than the {MOST_MOTIONS} whose modes are looked for"
         )
-        say(f"  step        not judged, {why}")
+        print_line(f"  step        not judged, {why}")
     words = []
     if np.isfinite(bounds.accurate):
         words.append(f"{bounds.accurate:.2g} s or less to be accurate")
     if np.isfinite(bounds.stable):
         words.append(f"{bounds.stable:.3g} s at most to be stable")
     if words:
-        say(f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start")
+        print_line(
+            f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start"
+        )
     if bounds.stop is not None and np.isfinite(bounds.bounce):
         rate = f"{abs(bounds.stop.s):.4g} 1/s at {bounds.stop.joint!r}"
-        say(
+        print_line(
             f"  stops       {rate}, a step of {bounds.bounce:.3g} s at most to follow a bounce there"
         )
     if bounds.slide is not None and np.isfinite(bounds.sticks):
         rate = f"{bounds.slide.decay:.4g} 1/s at {bounds.slide.joint!r} near rest"
-        say(f"  friction    {rate}, a step of {bounds.sticks:.3g} s at most to come to rest there")
+        print_line(
+            f"  friction    {rate}, a step of {bounds.sticks:.3g} s at most to come to rest there"
+        )

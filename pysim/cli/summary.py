@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.cli.messages import say
+from pysim.cli.messages import print_line
 
 if TYPE_CHECKING:
     from pysim.simulation import RunSummary
@@ -14,30 +14,32 @@ if TYPE_CHECKING:
     from pysim.simulation.summary import EventSummary, LoopSummary
 
 
-def say_summary(scene: Scene, summary: RunSummary) -> None:
+def print_summary(scene: Scene, summary: RunSummary) -> None:
     """Print what `summarize` found."""
-    say(scene.spec.name, style="bold")
-    say(f"  simulated   {summary.duration:g} s in {summary.wall:.3g} s of wall time")
-    say(f"  steps       {summary.steps}, {three_digits(summary.steps_per_second)} per second")
+    print_line(scene.spec.name, style="bold")
+    print_line(f"  simulated   {summary.duration:g} s in {summary.wall:.3g} s of wall time")
+    print_line(
+        f"  steps       {summary.steps}, {three_digits(summary.steps_per_second)} per second"
+    )
     if summary.iterations > 0:
         each = f"{summary.iterations / max(summary.steps, 1):.1f} a step"
-        say(f"  Newton      {each}, {summary.rejected} steps made again in shorter ones")
+        print_line(f"  Newton      {each}, {summary.rejected} steps made again in shorter ones")
     if summary.callback_wall > 0:
         share = min(1.0, summary.callback_wall / summary.wall) if summary.wall > 0 else 1.0
-        say(
+        print_line(
             f"  callbacks   {share:.0%} of the time in joints that Python computes; trace them if you can"
         )
-    say(f"  energy      {energy_line(summary)}")
+    print_line(f"  energy      {energy_line(summary)}")
     if summary.loops is not None:
-        say(f"  loops       {loops_line(summary.loops)}")
+        print_line(f"  loops       {loops_line(summary.loops)}")
         if summary.loops.strongest:
-            say(f"  loads       {loads_line(summary.loops)}")
+            print_line(f"  loads       {loads_line(summary.loops)}")
     for event in summary.events:
-        say(f"  event       {event.name}: {event_line(event)}")
+        print_line(f"  event       {event.name}: {event_line(event)}")
     if summary.stopped_by is not None:
-        say(f"  stopped     by {summary.stopped_by} at {summary.duration:.12g} s")
+        print_line(f"  stopped     by {summary.stopped_by} at {summary.duration:.12g} s")
     if summary.tool is not None:
-        say(f"  tool        {summary.tool} at {pose_line(summary)}")
+        print_line(f"  tool        {summary.tool} at {pose_line(summary)}")
 
 
 def energy_line(summary: RunSummary) -> str:

@@ -159,7 +159,7 @@ def column_scale(W: Array) -> Array:
     return np.where(length > _RANK * length.max(initial=0.0), length, np.inf)
 
 
-def told_by(base: BaseParameters, R: Array) -> tuple[Array, int]:
+def identifiable_part(base: BaseParameters, R: Array) -> tuple[Array, int]:
     """The data's columns for β (k, rank), and how many of them the data can tell."""
     W = R[:, base.independent]
     scale = column_scale(W)

@@ -24,9 +24,9 @@ from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify.regression import CHUNK, Triangles, reduce_rows
 from pysim.identify.samples import Samples
 from pysim.joints import find_joint
-from pysim.joints.loop_joints import closing_joint, find_closing
+from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type
 from pysim.loops import assemble, constraints, project
-from pysim.loops.constraints import kind_of_tie
+from pysim.loops.constraints import kind_of_constraint
 from pysim.loops.mobility import SMALLEST_ANGLE
 from pysim.mechanism.compile import start_state
 
@@ -247,7 +247,7 @@ def _projected(model: Model, samples: Samples) -> tuple[Array, Array, Array]:
 def _follows_turns(model: Model) -> bool:
     """Whether a loop's residual depends on where its joint's coordinates are sought: screws and plugins."""
     for loop in model.spec.loops:
-        name = closing_joint(find_closing(loop.type))
+        name = joint_of_loop_type(find_loop_type(loop.type))
         if name == "screw" or find_joint(name).plugin is not None:
             return True
     return False
@@ -258,8 +258,8 @@ def _not_of_this_mechanism(model: Model, samples: Samples, row: int) -> Identifi
     k = int(np.nan_to_num(residual, nan=np.inf).argmax())
     name = model.row_names[k]
     problem = (
-        f"{kind_of_tie(model, name)} {name!r} is open by {residual[k]:.3g} [m, rad] and does not close nearby; give "
-        "the model that was recorded, or leave the row out"
+        f"{kind_of_constraint(model, name)} {name!r} is open by {residual[k]:.3g} [m, rad] and does not close nearby; "
+        "give the model that was recorded, or leave the row out"
     )
     return IdentificationError(f"{samples.source}: row {samples.first_row + row}", problem)
 
@@ -272,7 +272,7 @@ def _noted_residual(model: Model, samples: Samples, loop_q: Array) -> list[str]:
         return []
     name = model.row_names[k]
     note = (
-        f"{kind_of_tie(model, name)} {name!r} is open by {residual[row, k]:.3g} [m, rad] in row "
+        f"{kind_of_constraint(model, name)} {name!r} is open by {residual[row, k]:.3g} [m, rad] in row "
         f"{samples.first_row + int(row)}: the samples were moved onto the constraints"
     )
     return [note]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from pysim.algorithms import passive_forces, rnea
 from pysim.errors import IdentificationError, did_you_mean
-from pysim.identify.base import BaseParameters, base_parameters, column_scale, told_by
+from pysim.identify.base import BaseParameters, base_parameters, column_scale, identifiable_part
 from pysim.identify.closed import (
     AllowedMotions,
     closed_samples,
@@ -47,7 +48,7 @@ _PAYLOAD_DEVIATION = 3.0
 
 @dataclass(frozen=True)
 class Identification:
-    """What a recording tells of a mechanism.
+    """The parameters of a mechanism that a recording determines.
 
     Arrays over equations have one number a coordinate (nv,) [N or N·m]; one [J] where energies were used; six
     [N·s, N·m·s] where momenta were, and a seventh [kg] if nothing pushed. If nothing drove the motion, the last is its
@@ -61,7 +62,7 @@ class Identification:
     base: BaseParameters
     base_values: Array  # weighted least squares alone, without prior
     base_deviations: Array  # their standard deviations
-    told: int  # of the base parameters, how many the motion can tell
+    identifiable: int  # number of base parameters that the motion determines
     condition: float  # of the weighted equations for the base parameters, columns of unit length
     equations: tuple[str, ...]  # a name for each kind of them
     noise: Array  # standard deviation of one equation
@@ -79,6 +80,13 @@ class Identification:
     def deviations(self) -> Array:
         """Standard deviations of all unknowns (size,), the prior taken for a measurement."""
         return np.sqrt(np.maximum(np.diag(self.estimate.covariance), 0.0))
+
+    @property
+    def told(self) -> int:
+        """Deprecated name of `identifiable`."""
+        text = "Identification.told is deprecated; use Identification.identifiable"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return self.identifiable
 
     def resistance(self, name: str) -> Array:
         """A resistance that was identified (nv,)."""
@@ -166,10 +174,10 @@ def _identified(
         )
     noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)
-    W, told = told_by(base, R)
-    if told < len(base):
+    W, identifiable = identifiable_part(base, R)
+    if identifiable < len(base):
         notes.append(
-            f"the motion tells {told} of {len(base)} base parameters; the rest is the prior's: excite more"
+            f"the motion identifies {identifiable} of {len(base)} base parameters; the rest is the prior's: excite more"
         )
     values, covariance, condition = _least_squares(W, z)
     believed = _prior(unknowns, prior)
@@ -184,7 +192,7 @@ def _identified(
         base=base,
         base_values=values,
         base_deviations=np.sqrt(np.diag(covariance)),
-        told=told,
+        identifiable=identifiable,
         condition=condition,
         equations=names,
         noise=noise,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from pysim.scene.inertia_text import urdf_inertial, written
+from pysim.scene.inertia_text import format_number, urdf_inertial
 
 if TYPE_CHECKING:
     from pysim.identify.changes import Changes
@@ -36,14 +36,14 @@ def changed_urdf(data: bytes, changes: Changes) -> bytes:
         edits.append((places["link", name], text))
     for name, keys in changes.joints.items():
         if "armature" in keys:
-            values = ", ".join(map(written, keys["armature"]))
+            values = ", ".join(map(format_number, keys["armature"]))
             changes.notes.append(
                 f"a URDF has no place for the armature of {name}, {values}; write it in a scene"
             )
         place = places["joint", name]
         told = {key: keys[key] for key in ("damping", "friction") if key in keys}
         if told:
-            shown = {key: written(float(values[0])) for key, values in told.items()}
+            shown = {key: format_number(float(values[0])) for key, values in told.items()}
             attributes = (f"{k}={quoteattr(v)}" for k, v in (place.attributes | shown).items())
             edits.append((place, f"<dynamics {' '.join(attributes)}/>"))
     for place, text in sorted(

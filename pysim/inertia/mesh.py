@@ -12,7 +12,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import PysimError
-from pysim.inertia.mesh_repair import hull, mended
+from pysim.inertia.mesh_repair import hull, repaired
 from pysim.inertia.parameters import joined, moved
 from pysim.inertia.surface import (
     Surface,
@@ -71,7 +71,7 @@ def mesh_inertia(
     if shell is not None:
         return mu * check_thickness(shell) * sheet_theta(surface)
     if repair:
-        surface = read_surface(*mended(surface.vertices, surface.faces, name, fill=True), name)
+        surface = read_surface(*repaired(surface.vertices, surface.faces, name, fill=True), name)
     if convex:
         surface = hull(surface)
     theta = _checked_theta(surface) if check else solid_theta(surface)

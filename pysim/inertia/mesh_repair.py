@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WELD = 1e-6  # of the mesh's size: nearer vertices are one, if exact equality leaves gaps
 
 
-def mended(
+def repaired(
     vertices: Vertices, faces: Faces, where: str, *, fill: bool = False
 ) -> tuple[Vertices, Faces]:
     """Return vertices (n, 3) and faces (m, 3) of the solid that these are almost.

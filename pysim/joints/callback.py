@@ -13,7 +13,7 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints.plugin import Joint
-from pysim.joints.ranges import told
+from pysim.joints.ranges import describe_state
 from pysim.spatial import exp, rotation_from_quaternion
 from pysim.tracing.author_code import author_line, call, definition_place, method_place
 
@@ -112,7 +112,7 @@ class CallbackJoint(Joint):
             try:
                 call(self, method, *(x[k : k + 1].copy() for x in states))
             except JointError:
-                return told(self.coordinates, states[0][k])
+                return describe_state(self.coordinates, states[0][k])
         return "none of the states alone, only at all together"
 
     def _asked_poses(self, q: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.joints.laws import FAULT_OF_PYSIM, Fault
-from pysim.joints.motion_derivatives import force_slopes, motion_slopes
+from pysim.joints.motion_derivatives import force_derivative_nodes, motion_derivatives
 from pysim.joints.motion_evaluation import place, rates
 from pysim.tracing.evaluation import evaluate, rate
 
@@ -38,7 +38,7 @@ def derivative_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
         error = np.abs(given - other).max(axis=0) / np.maximum(1.0, np.abs(other).max(axis=0))
         bad = np.asarray(~np.isfinite(given).all(axis=0))
         worst = int(np.argmax(np.where(bad, np.inf, np.nan_to_num(error))))
-        where = f"at {found.told(int(at[worst]))} ({place(found.numbers)})"
+        where = f"at {found.describe_state(int(at[worst]))} ({place(found.numbers)})"
         if bad[worst]:
             problem = f"its {name} is not finite {where}"
             yield Fault(
@@ -56,12 +56,12 @@ def _pairs(traced: Traced, q: Array, v: Array) -> Iterator[tuple[str, Array, Arr
     """Each derivative by its rule and by complex steps (numbers, n)."""
     nv, inputs = traced.coordinates.nv, np.concatenate([q, v], axis=1).T
     along_q, along_v = _directions(traced, q)
-    slopes = motion_slopes(traced)
+    slopes = motion_derivatives(traced)
     given = evaluate(slopes.tape, inputs, slopes.nodes)
     columns = 6 * nv * nv
     yield "∂S/∂q", given[:columns], _stepped(traced, inputs, along_q, traced.subspace)
     yield "∂c/∂q", given[columns:], _stepped(traced, inputs, along_q, traced.bias)
-    force = force_slopes(traced)
+    force = force_derivative_nodes(traced)
     if force is None or traced.force is None:
         return
     given = evaluate(force.tape, inputs, force.nodes)

@@ -12,7 +12,7 @@ import numpy as np
 from pysim import _engine
 from pysim._engine import Column, JointDescription, MotionDescription, Shape
 from pysim.inertia import theta_to_packed
-from pysim.joints.motion_derivatives import force_derivative, motion_slopes
+from pysim.joints.motion_derivatives import force_derivative, motion_derivatives
 from pysim.spatial import ad_star
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def as_program(traced: Traced) -> _engine.Model:
         columns=[Column.stored] * traced.coordinates.nv,
         biased=True,
         program=traced.program(),
-        derivative=motion_slopes(traced).program(traced),
+        derivative=motion_derivatives(traced).program(traced),
         force=traced.force_program(),
         force_derivative=force_derivative(traced),
     )

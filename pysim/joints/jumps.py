@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.joints.ranges import told
+from pysim.joints.ranges import describe_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,9 @@ def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str
     size = _distance(X_a, X_b)
     worst = int(np.argmax(size))
     least = JUMP * max(1.0, float(np.abs(X_a[worst]).max()))
-    return (told(coordinates, a[worst]), float(size[worst])) if size[worst] > least else None
+    return (
+        (describe_state(coordinates, a[worst]), float(size[worst])) if size[worst] > least else None
+    )
 
 
 def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array, Array]:

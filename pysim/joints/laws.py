@@ -17,7 +17,7 @@ from pysim.errors import JointError
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.jumps import largest_jump
 from pysim.joints.motion_evaluation import CallbackNumbers, TracedNumbers, place
-from pysim.joints.ranges import ANYWHERE, bounds, probes, told
+from pysim.joints.ranges import ANYWHERE, bounds, describe_state, probes
 from pysim.tracing.author_code import breaking_line
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ class Probe:
         good = np.isfinite(self.X).all(axis=(1, 2)) & np.isfinite(self.S).all(axis=(1, 2))
         return np.flatnonzero(good & np.isfinite(self.c).all(axis=1))
 
-    def told(self, k: int) -> str:
+    def describe_state(self, k: int) -> str:
         """State k in words."""
-        return told(self.numbers.joint.coordinates, self.q[k])
+        return describe_state(self.numbers.joint.coordinates, self.q[k])
 
 
 def numbers_of(joint: Joint, traced: Traced | None) -> MotionNumbers:
@@ -156,7 +156,9 @@ def _finite(found: Probe) -> Fault | None:
         for name, values in (("pose", found.X), ("subspace S", found.S), ("bias c", found.c))
         if not np.isfinite(values[k]).all()
     )
-    problem = f"its {what} is not finite at {found.told(k)} ({_line(numbers, found.q[k])})"
+    problem = (
+        f"its {what} is not finite at {found.describe_state(k)} ({_line(numbers, found.q[k])})"
+    )
     return Fault("finite", problem, "give limits within which it is, or mend the formula")
 
 
@@ -174,13 +176,15 @@ def _rigid(found: Probe) -> Fault | None:
     R = X[:, :3, :3]
     error = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
     worst = int(np.argmax(error))
-    at = f"at {found.told(int(found.at_finite[worst]))} ({place(found.numbers)})"
+    at = f"at {found.describe_state(int(found.at_finite[worst]))} ({place(found.numbers)})"
     if error[worst] > RIGID:
         problem = f"its rotation is not orthonormal, |RᵀR − 1| = {error[worst]:.3g} {at}"
         return Fault("rigid", problem, "make it of Pose.rotate_x, rotate_y, rotate_z and rotate")
     mirrored = np.flatnonzero(np.linalg.det(R) < 0)
     if len(mirrored):
-        at = f"at {found.told(int(found.at_finite[mirrored[0]]))} ({place(found.numbers)})"
+        at = (
+            f"at {found.describe_state(int(found.at_finite[mirrored[0]]))} ({place(found.numbers)})"
+        )
         problem = f"its rotation is a reflection, det R = −1 {at}"
         return Fault("rigid", problem, "turn the sign of one axis")
     below = np.abs(X[:, 3] - [0, 0, 0, 1]).max(axis=1)
@@ -233,7 +237,7 @@ def _compared(
     worst = int(np.argmax(np.nan_to_num(error, nan=np.inf)))
     if error[worst] <= found.numbers.tolerance:
         return None
-    state = found.told(int(found.at_finite[worst]))
+    state = found.describe_state(int(found.at_finite[worst]))
     problem = f"its {symbol} differs from {what} by {error[worst]:.3g} at {state} ({place(found.numbers)})"
     return Fault(law, problem, remedy)
 
@@ -249,7 +253,7 @@ def _rank(found: Probe) -> Fault | None:
     rank = int(np.sum(np.linalg.svd(directions, compute_uv=False) > FULL_RANK))
     if rank == coordinates.nv:
         return None
-    at = f"at the start, {found.told(0)} ({place(found.numbers)})"
+    at = f"at the start, {found.describe_state(0)} ({place(found.numbers)})"
     remedy = "let the joint start elsewhere, or leave the coordinate out"
     if idle.any():
         first = int(np.argmax(idle))
@@ -272,7 +276,7 @@ def _force(found: Probe) -> Fault | None:
     coordinates = joint.coordinates
     q, v = coordinates.named(list(found.q[k])), coordinates.named_velocities(list(found.v[k]))
     line = breaking_line(joint, "force", q, v)
-    problem = f"its force is not finite at {found.told(k)} ({line})"
+    problem = f"its force is not finite at {found.describe_state(k)} ({line})"
     return Fault("force", problem, "give limits within which it is, or mend the formula")
 
 
@@ -285,7 +289,7 @@ def _alone(found: Probe) -> Fault | None:
         error = np.abs(alone - found.X[k]).max()
         if error > RIGID:
             problem = (
-                f"its pose at {found.told(k)} differs by {error:.3g} when that state is asked alone "
+                f"its pose at {found.describe_state(k)} differs by {error:.3g} when that state is asked alone "
                 f"({place(found.numbers)})"
             )
             return Fault("alone", problem, "compute row k from q[k] only, as with q[:, 0]")

@@ -11,7 +11,7 @@ _DIRECTION = Key("axis", "", "direction of the line, in frame A", "[0, 0, 1]", "
 _RADIUS = Key("radius", "m", "of the wheel, whose axis is z of frame B", "required")
 _LENGTH = Key("length", "m", "distance between the origins of A and B", "required")
 
-HELD: dict[str, JointType] = {
+POINT_CONSTRAINTS: dict[str, JointType] = {
     kind.name: kind
     for kind in (
         JointType(
@@ -41,7 +41,7 @@ HELD: dict[str, JointType] = {
     )
 }
 _WELD = JointType("weld", "Keeps B on A.", "X = 1")
-LOOPS_ALONE = {_WELD.name: _WELD, **HELD}  # no joint of a tree
+LOOP_ONLY_TYPES = {_WELD.name: _WELD, **POINT_CONSTRAINTS}  # no joint of a tree
 
 # What loops of these types hold; those of other types hold a joint's motion.
 ENGINE_KIND = {
@@ -52,21 +52,21 @@ ENGINE_KIND = {
 }
 
 
-def find_closing(name: str) -> JointType:
+def find_loop_type(name: str) -> JointType:
     """Return the type of a loop: a joint type, "weld", or one of `HELD`.
 
     Raises:
         JointError: there is no such type.
     """
-    return LOOPS_ALONE[name] if name in LOOPS_ALONE else find_joint(name)
+    return LOOP_ONLY_TYPES[name] if name in LOOP_ONLY_TYPES else find_joint(name)
 
 
-def closing_joint(kind: JointType) -> str:
+def joint_of_loop_type(kind: JointType) -> str:
     """The joint type whose motion a loop of this type has; "fixed" where it is no joint's."""
-    return "fixed" if kind.name in LOOPS_ALONE else kind.name
+    return "fixed" if kind.name in LOOP_ONLY_TYPES else kind.name
 
 
-def closing_types() -> list[str]:
+def loop_types() -> list[str]:
     """Every name a loop's `type` may have."""
-    names = [*LOOPS_ALONE, *(t for t in joint_types() if t not in {"fixed", "free"})]
+    names = [*LOOP_ONLY_TYPES, *(t for t in joint_types() if t not in {"fixed", "free"})]
     return sorted(names, key=lambda name: (name not in BUILTIN, name))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Slopes:
+class DerivativeNodes:
     """Derivatives as nodes of a tape that has the joint's own nodes too."""
 
     tape: Tape
@@ -35,26 +35,26 @@ class Slopes:
         return emit(self.tape, self.nodes, [], traced.coordinates.nq + traced.coordinates.nv)
 
 
-def motion_slopes(traced: Traced) -> Slopes:
+def motion_derivatives(traced: Traced) -> DerivativeNodes:
     """∂S_i/∂q_k (k by k, i by i, six numbers), then ∂c/∂q_k (k by k)."""
     tape = traced.tape.copy()
     along = _along_configuration(tape, traced)
-    return Slopes(tape, _each(along, traced.subspace) + _each(along, traced.bias))
+    return DerivativeNodes(tape, _each(along, traced.subspace) + _each(along, traced.bias))
 
 
-def force_slopes(traced: Traced) -> Slopes | None:
+def force_derivative_nodes(traced: Traced) -> DerivativeNodes | None:
     """∂f_i/∂q_k, then ∂f_i/∂v_k (i by i, k by k); None without a force."""
     if traced.force is None:
         return None
     tape, coordinates = traced.tape.copy(), traced.coordinates
     along_v = [Derivative(tape, {coordinates.nq + k: tape.const(1)}) for k in range(coordinates.nv)]
     ways = (_along_configuration(tape, traced), along_v)
-    return Slopes(tape, [d.of(n) for along in ways for n in traced.force for d in along])
+    return DerivativeNodes(tape, [d.of(n) for along in ways for n in traced.force for d in along])
 
 
 def force_derivative(traced: Traced) -> Program | None:
     """The program of these, None without a force."""
-    slopes = force_slopes(traced)
+    slopes = force_derivative_nodes(traced)
     return None if slopes is None else slopes.program(traced)
 
 

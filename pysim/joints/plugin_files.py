@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pysim.errors import JointError
-from pysim.joints.loop_joints import find_closing
+from pysim.joints.loop_joints import find_loop_type
 from pysim.joints.registry import find_joint
 from pysim.joints.relation import find_relation
 from pysim.tracing.author_code import source_file
@@ -18,7 +18,7 @@ Files = dict[tuple[str, str], str]  # by what a plugin is and its name
 
 def plugin_files(kinds: Iterable[str], functions: Iterable[str]) -> Files:
     """Files of the plugins among these types of joints and loops, and of these relations."""
-    plugins = {kind: find_closing(kind).plugin for kind in kinds}
+    plugins = {kind: find_loop_type(kind).plugin for kind in kinds}
     files = {("joint type", kind): source_file(p) for kind, p in plugins.items() if p is not None}
     files |= {("relation", name): source_file(find_relation(name)) for name in functions}
     return {plugin: str(file) for plugin, file in files.items()}

@@ -156,7 +156,7 @@ def random_state(coordinates: Coordinates, ends: Array, rng: np.random.Generator
     return q
 
 
-def told(coordinates: Coordinates, q: Array) -> str:
+def describe_state(coordinates: Coordinates, q: Array) -> str:
     """A state in words: `flexion = 0.3 rad, slide = 0.1 m`."""
     words = []
     for part, at, _ in coordinates.offsets():

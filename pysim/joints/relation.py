@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.tracing.author_code import defined_at, definition_place, is_same, told_of
+from pysim.tracing.author_code import author_error, defined_at, definition_place, is_same
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
@@ -145,7 +145,7 @@ def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
     except PysimError:  # knows its place
         raise
     except Exception as error:
-        raise told_of(error, function, function.__qualname__) from error
+        raise author_error(error, function, function.__qualname__) from error
     if not isinstance(given, (Scalar, int, float)):
         problem = (
             f"must return one number, got {type(given).__name__}; mend {function.__qualname__}"

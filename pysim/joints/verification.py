@@ -117,7 +117,7 @@ def _cover(found: Probe) -> Iterator[Fault]:
         if error[worst] > EXACT:
             problem = (
                 f"its pose differs by {error[worst]:.3g} between {part.name!r} and its negative, "
-                f"which are one rotation, at {found.told(worst)} ({place(found.numbers)})"
+                f"which are one rotation, at {found.describe_state(worst)} ({place(found.numbers)})"
             )
             yield Fault("cover", problem, "use Pose.rotate_quaternion, or products of two elements")
 
@@ -163,7 +163,10 @@ def _folded(found: Probe, traced: Traced) -> Iterator[Fault]:
     entry, k = np.unravel_index(int(np.argmax(np.nan_to_num(excess, nan=-np.inf))), excess.shape)
     if excess[entry, k] > 0:
         apart = abs(folded[entry, k] - recorded[entry, k])
-        problem = f"the shortened program differs from the recorded one by {apart:.3g} at {found.told(int(k))}"
+        problem = (
+            f"the shortened program differs from the recorded one by {apart:.3g} at "
+            f"{found.describe_state(int(k))}"
+        )
         yield Fault("folded", problem, "this is a fault of pysim; please report it")
 
 
@@ -204,7 +207,7 @@ def _plain(found: Probe) -> Iterator[Fault]:
         if not error <= EXACT:
             problem = (
                 f"its trace differs from placement of plain numbers by {error:.3g} "
-                f"at {found.told(int(k))} ({place(numbers)})"
+                f"at {found.describe_state(int(k))} ({place(numbers)})"
             )
             yield Fault("plain", problem, "compute the same of symbolic and of plain numbers")
             return

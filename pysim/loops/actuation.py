@@ -18,7 +18,7 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms import crba, rnea
 from pysim.errors import ModelError, did_you_mean
-from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
+from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
 from pysim.loops.torque_derivatives import TorqueDerivatives, one_row, torque_derivatives
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _refuse_open(model: Model, at: Constraints) -> None:
         return
     row = int(left.argmax())
     name = model.row_names[row]
-    open_by = f"{kind_of_tie(model, name)} {name!r} is open by {left[row]:.3g} [m, rad] here"
+    open_by = f"{kind_of_constraint(model, name)} {name!r} is open by {left[row]:.3g} [m, rad] here"
     raise ModelError("q", f"{open_by}; give what `assemble` returns")
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from pysim.algorithms import crba, forward_kinematics, frame_placement
 from pysim.errors import ModelError, PysimWarning
-from pysim.loops.closure_solver import Closing, close, nearest, reduced, rounding_of
-from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_tie
+from pysim.loops.closure_solver import ClosureIterate, close, nearest, reduced, rounding_of
+from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
 from pysim.loops.mobility import scaled_rows
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def assemble(
 
 def _closed(
     model: Model, start: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
-) -> Closing:
+) -> ClosureIterate:
     """The nearest closed configuration; where none is found from the start, what leads or kicks to one."""
     best = close(model, start, loop_q, free)
     if best.closed or not len(free):
@@ -115,7 +115,7 @@ def _closed(
 
 def _led(
     model: Model, start: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
-) -> Closing | None:
+) -> ClosureIterate | None:
     """Close with nothing held, then lead what is held to its start while the rest follows; None where it locks."""
     here = close(model, start, loop_q, np.arange(model.nv))
     length = _LED
@@ -153,8 +153,8 @@ def _refuse_slip(model: Model, J: Array, rate: Array) -> None:
     if (slip > allowed).any():
         name = model.row_names[int((slip / allowed).argmax())]
         problem = (
-            f"{kind_of_tie(model, name)} {name!r} cannot move as the held start velocities say, {slip.max():.3g} "
-            "[m/s, rad/s] is left; hold fewer joints, or change their start velocities"
+            f"{kind_of_constraint(model, name)} {name!r} cannot move as the held start velocities say, "
+            f"{slip.max():.3g} [m/s, rad/s] is left; hold fewer joints, or change their start velocities"
         )
         raise ModelError(_where(model, name), problem)
 
@@ -205,7 +205,7 @@ def _refuse_no_number(model: Model, at: Constraints) -> None:
         raise ModelError(_where(model, name), problem)
 
 
-def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
+def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
     """Where and what is open."""
     left: dict[str, float] = {}
     excess = np.abs(best.at.residual) / best.allowed
@@ -213,7 +213,7 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
         if beyond > 1:
             left[name] = max(abs(g), left.get(name, 0.0))
     names = sorted(left, key=lambda name: -left[name])
-    kinds = {kind_of_tie(model, name) for name in names}
+    kinds = {kind_of_constraint(model, name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else "tie"
     told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in names[:5])
     redundant = _redundant_rows(model, best)
@@ -234,7 +234,7 @@ def _not_closed(model: Model, best: Closing) -> tuple[str, str]:
     return _where(model, names[0]), problem
 
 
-def _warn_of_cut_digits(model: Model, best: Closing) -> None:
+def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
     """Warn of redundant rows that are closed here, and by so little that they may open where the mechanism goes."""
     if best.largest <= _EXACT * max(1.0, _size(model, best)):
         return
@@ -242,27 +242,27 @@ def _warn_of_cut_digits(model: Model, best: Closing) -> None:
     if redundant:
         name = model.row_names[int(np.abs(best.at.residual).argmax())]
         problem = (
-            f"{kind_of_tie(model, name)} {name!r} closes to {best.largest:.3g} [m, rad] only: {redundant} of "
+            f"{kind_of_constraint(model, name)} {name!r} closes to {best.largest:.3g} [m, rad] only: {redundant} of "
             f"{model.rows} rows are redundant here, and it may open as the mechanism moves where dimensions agree to "
             f"no more; {_MORE_DIGITS}"
         )
         warnings.warn(f"{_where(model, name)}: {problem}", PysimWarning, stacklevel=2)
 
 
-def _redundant_rows(model: Model, best: Closing) -> int:
+def _redundant_rows(model: Model, best: ClosureIterate) -> int:
     """How many rows of a configuration say what others do, or nearly so: it is not quite closed."""
     values = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
     return model.rows - int((values > _ALIKE).sum())
 
 
-def _is_rounding(model: Model, best: Closing) -> bool:
+def _is_rounding(model: Model, best: ClosureIterate) -> bool:
     """Whether no more is left than what cut-off digits of dimensions may leave, _CUT of the mechanism's size."""
     holds_position = np.linalg.norm(best.at.wrenches[:, :3], axis=1) > 0.5**0.5
     size = np.where(holds_position, _size(model, best), 1.0)
     return bool((np.abs(best.at.residual) <= _CUT * size).all())
 
 
-def _size(model: Model, best: Closing) -> float:
+def _size(model: Model, best: ClosureIterate) -> float:
     """How far the mechanism reaches [m]."""
     bodies = forward_kinematics(model, best.q)[:, :3, 3]
     ends = [

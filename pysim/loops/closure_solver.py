@@ -43,7 +43,7 @@ _BENT = 1e-4  # curvature below −this times the largest leads down
 
 
 @dataclass(frozen=True)
-class Closing:
+class ClosureIterate:
     """A configuration that was reached, and its constraints."""
 
     q: Array
@@ -70,13 +70,18 @@ class Closing:
         return float(np.abs(self.at.residual).max(initial=0.0))
 
 
-def close(model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]) -> Closing:
+def close(
+    model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
+) -> ClosureIterate:
     """Return the nearest closed configuration that velocities `free` lead to, or the least open one that was found."""
     best = here = descend(model, q, loop_q, free)
     for _ in range(_SADDLES if len(free) else 0):
         if best.closed:
             break
-        ways = [descend(model, way, here.at.loop_q, free) for way in _ways_down(model, here, free)]
+        ways = [
+            descend(model, way, here.at.loop_q, free)
+            for way in _descent_directions(model, here, free)
+        ]
         if not ways:
             break
         here = min(ways, key=lambda way: (_open(way), _distance(model, q, way.q)))
@@ -84,7 +89,9 @@ def close(model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.int
     return best
 
 
-def nearest(model: Model, start: Array, found: Closing, free: NDArray[np.intp]) -> Closing:
+def nearest(
+    model: Model, start: Array, found: ClosureIterate, free: NDArray[np.intp]
+) -> ClosureIterate:
     """Slide a closed configuration along what its loops allow, as near to the start as it gets in the norm of M there.
 
     t = L⁻ᵀ N Nᵀ Lᵀ (start ⊖ q), N the null space of A: nothing is left of it where the distance is least.
@@ -108,8 +115,8 @@ def nearest(model: Model, start: Array, found: Closing, free: NDArray[np.intp]) 
 
 
 def _slid(
-    model: Model, start: Array, found: Closing, step: Array, free: NDArray[np.intp]
-) -> Closing | None:
+    model: Model, start: Array, found: ClosureIterate, step: Array, free: NDArray[np.intp]
+) -> ClosureIterate | None:
     """Closed, nearer to the start and less than two steps from `found`; the step is halved until it is."""
     for scale in 0.5 ** np.arange(6):
         q = model.integrate(found.q, scale * step)
@@ -127,9 +134,9 @@ def descend(
     loop_q: ArrayLike | None,
     free: NDArray[np.intp],
     closed: float = CLOSED,
-) -> Closing:
+) -> ClosureIterate:
     """Take short steps until no more than `closed` [m, rad] is left, or until nothing is gained any more."""
-    here = Closing(q, constraints(model, q, loop_q=loop_q))
+    here = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
     history = [here.size]
     for _ in range(_TRIES):
         if here.largest <= closed or not len(free):
@@ -155,7 +162,7 @@ def reduced(J: Array, M: Array, free: NDArray[np.intp]) -> tuple[Array, Array]:
     return np.asarray(np.linalg.solve(L, J[:, free].T).T), L
 
 
-def _stepped(model: Model, here: Closing, free: NDArray[np.intp]) -> Closing:
+def _stepped(model: Model, here: ClosureIterate, free: NDArray[np.intp]) -> ClosureIterate:
     """One step on: of Gauss-Newton, or with the damping that gains most where that gains little."""
     A, L = reduced(here.at.jacobian, crba(model, here.q), free)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
@@ -174,17 +181,17 @@ def _stepped(model: Model, here: Closing, free: NDArray[np.intp]) -> Closing:
     return found
 
 
-def _searched(model: Model, here: Closing, step: Array) -> Closing:
+def _searched(model: Model, here: ClosureIterate, step: Array) -> ClosureIterate:
     """The state along a step, the step halved until the residual shrinks."""
     for scale in 0.5 ** np.arange(12):
         q = model.integrate(here.q, scale * step)
-        there = Closing(q, constraints(model, q, loop_q=here.at.loop_q))
+        there = ClosureIterate(q, constraints(model, q, loop_q=here.at.loop_q))
         if there.size < here.size:
             return there
     return here
 
 
-def _ways_down(model: Model, here: Closing, free: NDArray[np.intp]) -> list[Array]:
+def _descent_directions(model: Model, here: ClosureIterate, free: NDArray[np.intp]) -> list[Array]:
     """Configurations less open than `here`, both ways along the most negative curvature of ½|g|² in the norm of M."""
     moves, curvature = _curvature(model, here, free)
     values, vectors = np.linalg.eigh(curvature)
@@ -202,7 +209,7 @@ def _ways_down(model: Model, here: Closing, free: NDArray[np.intp]) -> list[Arra
     return ways
 
 
-def _curvature(model: Model, here: Closing, free: NDArray[np.intp]) -> tuple[Array, Array]:
+def _curvature(model: Model, here: ClosureIterate, free: NDArray[np.intp]) -> tuple[Array, Array]:
     """Motions (nv, free) of unit length in the norm of M, and the slopes (free, free) of ∇½|g|² = Jᵀ g along them."""
     _, L = reduced(here.at.jacobian, crba(model, here.q), free)
     moves = np.zeros((model.nv, len(free)))
@@ -216,13 +223,13 @@ def _curvature(model: Model, here: Closing, free: NDArray[np.intp]) -> tuple[Arr
     return moves, (H + H.T) / 2
 
 
-def _rows(model: Model, q: Array, here: Closing) -> Constraints:
+def _rows(model: Model, q: Array, here: ClosureIterate) -> Constraints:
     """Constraints at several configurations around `here`."""
     sought = np.tile(here.at.loop_q, (len(q), 1))
     return constraints(model, q, loop_q=sought)
 
 
-def _open(way: Closing) -> float:
+def _open(way: ClosureIterate) -> float:
     """0 for what is closed, so that distance decides."""
     return 0.0 if way.closed else way.size
 

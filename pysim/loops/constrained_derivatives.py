@@ -115,7 +115,7 @@ def _unless_singular(function: str, slopes: list[Array], opening: Array) -> Thre
 
 def _refuse_turning(model: Model) -> None:
     """Refuse loops whose rows are a basis of wrenches that changes with the joint's coordinates."""
-    for description, loop in zip(model.ties.loops, model.spec.loops, strict=True):
+    for description, loop in zip(model.connections.loops, model.spec.loops, strict=True):
         motion = description.motion
         if motion.shape is Shape.universal or motion.derivative is not None:
             problem = (

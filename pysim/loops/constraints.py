@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEPENDENT = 1e-9  # singular values of J below this times the largest are none
 
 
-def kind_of_tie(model: Model, name: str) -> str:
+def kind_of_constraint(model: Model, name: str) -> str:
     """What messages call the loop or coupling of a name among `model.row_names`."""
     return "coupling" if name in model.coupling_names else "loop"
 

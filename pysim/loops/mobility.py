@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.closure_solver import Closing
+from pysim.loops.closure_solver import ClosureIterate
 from pysim.loops.constraints import constraints
 from pysim.loops.singular_branches import followed, neighbours
 from pysim.mechanism.constraint_compiler import rows_of
@@ -81,7 +81,7 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
         loop_q: where the loops' joints are sought first (loop_nq,).
     """
     q = np.asarray(q, float)
-    here = Closing(q, constraints(model, q, loop_q=loop_q))
+    here = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
     rows, length = _scaled(model, q, here.at.jacobian)
     rank = rank_here = _rank(rows)
     stuck = 0
@@ -98,7 +98,9 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     return Mobility(model.nv - rank - stuck, asked, rank, rank_here, redundant, stuck)
 
 
-def _around(model: Model, here: Closing, rows: Array, length: Array) -> tuple[Closing, Array]:
+def _around(
+    model: Model, here: ClosureIterate, rows: Array, length: Array
+) -> tuple[ClosureIterate, Array]:
     """A configuration around this one, closed and of the highest rank that is found, and its scaled rows.
 
     `rows` are this one's, divided by `length`.

@@ -137,7 +137,7 @@ def loops_of(model: Model, at: Constraints) -> list[Loop]:
     """Return the loops of a model at the configuration of its constraints `at`, one state."""
     loops: list[Loop] = []
     row = coordinate = 0
-    for loop, rows in zip(model.ties.loops, model.loop_rows, strict=True):
+    for loop, rows in zip(model.connections.loops, model.loop_rows, strict=True):
         alone = _alone(loop.motion)
         joint = alone if loop.kind is LoopKind.joint else None
         W = at.wrenches[row : row + rows]
@@ -167,7 +167,7 @@ class Coupling:
 def couplings_of(model: Model, q: Array) -> list[Coupling]:
     """Return the couplings of a model at q (nq,)."""
     found = []
-    for spec, coupling in zip(model.spec.couplings, model.ties.couplings, strict=True):
+    for spec, coupling in zip(model.spec.couplings, model.connections.couplings, strict=True):
         inputs = coupling.inputs
         at = np.array([x.v for x in inputs], np.intp)
         n = len(inputs)

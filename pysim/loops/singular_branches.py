@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.closure_solver import Closing, descend
+from pysim.loops.closure_solver import ClosureIterate, descend
 from pysim.loops.constraints import constraints
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _RANDOM = 4  # motions of those allowed, and as many others
 _EXACT = 1e-14  # [m, rad] left: so near that a row which has vanished is told from one that holds
 
 
-def neighbours(model: Model, at: Closing, N: Array, Z: Array) -> Iterator[Closing]:
+def neighbours(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Iterator[ClosureIterate]:
     """Yield closed configurations around a closed one, as many as are reached.
 
     Args:
@@ -61,7 +61,7 @@ def neighbours(model: Model, at: Closing, N: Array, Z: Array) -> Iterator[Closin
                 break
 
 
-def followed(model: Model, at: Closing, N: Array) -> int:
+def followed(model: Model, at: ClosureIterate, N: Array) -> int:
     """Return how many of the motions N (nv, n), as of `neighbours`, lead on from where the mechanism stands.
 
     A motion that is not followed falls back to what its neighbours follow, so the rank of what came of all is taken.
@@ -82,12 +82,14 @@ def followed(model: Model, at: Closing, N: Array) -> int:
     return int((np.linalg.svd(reached, compute_uv=False) > _SHARE).sum())
 
 
-def _closed(model: Model, at: Closing, step: Array) -> Closing:
+def _closed(model: Model, at: ClosureIterate, step: Array) -> ClosureIterate:
     q = model.integrate(at.q, step)
     return descend(model, q, at.at.loop_q, np.arange(model.nv), _EXACT)
 
 
-def _branches(model: Model, at: Closing, N: Array, Z: Array, rng: np.random.Generator) -> Array:
+def _branches(
+    model: Model, at: ClosureIterate, N: Array, Z: Array, rng: np.random.Generator
+) -> Array:
     """Directions y (m, n) in which N y solves B(y, y) = 0, B bilinear, by Newton on the sphere.
 
     Beside the configuration in direction y the rank is higher by that of B y: where that is highest come first.
@@ -111,7 +113,7 @@ def _branches(model: Model, at: Closing, N: Array, Z: Array, rng: np.random.Gene
     return np.array(found[:_BRANCHES])
 
 
-def _second_order(model: Model, at: Closing, N: Array, Z: Array) -> Array:
+def _second_order(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Array:
     """B (k, n, n) with B(y, y) = Zᵀ J̇(t) t, t = N y, of unit size: from its values at sums of two columns of N."""
     n = N.shape[1]
     i, j = np.triu_indices(n)

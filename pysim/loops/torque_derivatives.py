@@ -155,9 +155,9 @@ def _with_every_row(model: Model) -> Model:
     """The model with the rows back that no motion of its joints can break: a moved axis may."""
     loops = [
         description.replaced(kept=range(rows_of(loop)))
-        for description, loop in zip(model.ties.loops, model.spec.loops, strict=True)
+        for description, loop in zip(model.connections.loops, model.spec.loops, strict=True)
     ]
-    return model.with_ties(replace(model.ties, loops=loops))
+    return model.with_connections(replace(model.connections, loops=loops))
 
 
 def _displacements(model: Model, X: Array) -> Array:

@@ -35,7 +35,7 @@ _NOTHING = 1e-12  # of what a row can feel at all
 _CLOSED = 1e-9  # [m, rad]
 
 
-def without_idle_rows(model: Model) -> Model:
+def without_trivial_rows(model: Model) -> Model:
     """Return the model whose loops have only rows that some motion can break.
 
     Raises:
@@ -50,7 +50,7 @@ def without_idle_rows(model: Model) -> Model:
     is_open = np.any(~(np.abs(at.residual) <= _CLOSED), axis=0)
     stays = np.ptp(at.residual, axis=0) <= _CLOSED
     loops = []
-    each = zip(model.spec.loops, model.ties.loops, _rows_of(model), strict=True)
+    each = zip(model.spec.loops, model.connections.loops, _rows_of(model), strict=True)
     for loop, description, rows in each:
         idle = np.zeros(len(rows), bool)
         for kin in () if _meets_pieces(model, loop, description) else _kinds(at, rows):
@@ -60,7 +60,7 @@ def without_idle_rows(model: Model) -> Model:
                 _refuse(loop, at.residual[:, own[stuck]])
             idle[kin] = still[own] & ~is_open[own]
         loops.append(description.replaced(kept=np.flatnonzero(~idle)))
-    return model.with_ties(replace(model.ties, loops=loops))
+    return model.with_connections(replace(model.connections, loops=loops))
 
 
 def _meets_pieces(model: Model, loop: LoopSpec, description: LoopDescription) -> bool:

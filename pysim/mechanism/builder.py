@@ -11,9 +11,9 @@ import numpy as np
 from pysim._engine import JointDescription, Passive
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.inertia import move_theta
-from pysim.mechanism.constraint_compiler import describe_ties
-from pysim.mechanism.joint_description import Known, motion_of
-from pysim.mechanism.model import Body, Model, Ties
+from pysim.mechanism.constraint_compiler import compile_connections
+from pysim.mechanism.joint_description import TraceCache, describe_motion
+from pysim.mechanism.model import Body, Connections, Model
 from pysim.scene.mimic import leading
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Carrier:
+class CompositeBody:
     """A moving body, or the world (index -1), with everything welded to it."""
 
     index: int
@@ -37,11 +37,11 @@ class Carrier:
 class Builder:
     """Walks the joints depth first and collects what the engine needs."""
 
-    def __init__(self, spec: ModelSpec, known: Known | None = None) -> None:
+    def __init__(self, spec: ModelSpec, cache: TraceCache | None = None) -> None:
         self.spec = spec
-        self.known = Known() if known is None else known
-        self.world = Carrier(-1, "world")
-        self.carriers: list[Carrier] = []
+        self.cache = TraceCache() if cache is None else cache
+        self.world = CompositeBody(-1, "world")
+        self.carriers: list[CompositeBody] = []
         self.joints: list[JointSpec] = []
         self.descriptions: list[JointDescription] = []
         self.callbacks: dict[str, CallbackJoint] = {}
@@ -50,11 +50,11 @@ class Builder:
         for joint in spec.joints:
             self._children[joint.parent].append(joint)
         self._bodies = {body.name: body for body in spec.bodies}
-        self._placed: dict[str, tuple[Carrier, NDArray[np.float64]]] = {
+        self._placed: dict[str, tuple[CompositeBody, NDArray[np.float64]]] = {
             "world": (self.world, np.eye(4))
         }
 
-    def add_children(self, name: str, carrier: Carrier, pose: NDArray[np.float64]) -> None:
+    def add_children(self, name: str, carrier: CompositeBody, pose: NDArray[np.float64]) -> None:
         """Add every joint below the body `name`, which sits at `pose` in its carrier."""
         pending = [(joint, carrier, pose) for joint in reversed(self._children[name])]
         while pending:
@@ -68,10 +68,12 @@ class Builder:
             self._weld(self._bodies[joint.child], child, child_pose)
             pending += [(j, child, child_pose) for j in reversed(self._children[joint.child])]
 
-    def _add_moving(self, joint: JointSpec, parent: Carrier, at: NDArray[np.float64]) -> Carrier:
-        carrier = Carrier(len(self.carriers), joint.child)
+    def _add_moving(
+        self, joint: JointSpec, parent: CompositeBody, at: NDArray[np.float64]
+    ) -> CompositeBody:
+        carrier = CompositeBody(len(self.carriers), joint.child)
         self.carriers.append(carrier)
-        motion = motion_of(joint, self.known)
+        motion = describe_motion(joint, self.cache)
         self.joints.append(joint)
         self.descriptions.append(
             JointDescription(
@@ -88,10 +90,10 @@ class Builder:
             self.callbacks[joint.name] = motion.callback
         return carrier
 
-    def carries(self, carrier: Carrier, body: BodySpec) -> bool:
+    def carries(self, carrier: CompositeBody, body: BodySpec) -> bool:
         return self._placed[body.name][0] is carrier
 
-    def _weld(self, body: BodySpec, carrier: Carrier, pose: NDArray[np.float64]) -> None:
+    def _weld(self, body: BodySpec, carrier: CompositeBody, pose: NDArray[np.float64]) -> None:
         carrier.theta = carrier.theta + move_theta(body.theta, pose)
         carrier.geometries += [g.moved(pose) for g in body.geometries]
         self.frames[body.name] = (carrier.index, pose)
@@ -117,11 +119,11 @@ class Builder:
             bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
             world_geometries=tuple(self.world.geometries),
             frames=self.frames,
-            ties=self._ties(),
+            connections=self._connections(),
             callbacks=self.callbacks,
         )
 
-    def _ties(self) -> Ties:
+    def _connections(self) -> Connections:
         """Loops, couplings and springs; joints that Python computes cannot be projected onto them."""
         spec = self.spec
         for joint in self.joints:
@@ -131,7 +133,7 @@ class Builder:
                     "write it so that it can be traced"
                 )
                 raise ModelError(joint.where, problem)
-        return describe_ties(spec, self._placed, self.joints, self.known)
+        return compile_connections(spec, self._placed, self.joints, self.cache)
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""

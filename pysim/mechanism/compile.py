@@ -16,18 +16,18 @@ from pysim.inertia import (
 )
 from pysim.mechanism.builder import Builder
 from pysim.mechanism.model import Model, State
-from pysim.scene.inertia_text import nearest_written, urdf_inertial
-from pysim.scene.stops import carried
+from pysim.scene.inertia_text import nearest_printable, urdf_inertial
+from pysim.scene.stops import composite_inertias
 from pysim.scene.tree import check_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.mechanism.joint_description import Known
+    from pysim.mechanism.joint_description import TraceCache
     from pysim.scene.spec import ModelSpec
 
 
-def compile_tree(spec: ModelSpec, known: Known | None = None) -> Model:
+def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
     """Freeze a mechanism with every row of its loops; what is `known` of its plugins is not found out again.
 
     Bodies joined by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
@@ -37,7 +37,7 @@ def compile_tree(spec: ModelSpec, known: Known | None = None) -> Model:
         ModelError: the joints make no tree, or some joint moves no inertia.
     """
     check_tree(spec)
-    builder = Builder(spec, known)
+    builder = Builder(spec, cache)
     builder.add_children("world", builder.world, np.eye(4))
     builder.add_frames()
     _check_energy(spec, builder)
@@ -69,7 +69,7 @@ def _check_energy(spec: ModelSpec, builder: Builder) -> None:
     reason = unphysical_reason(body.theta) or unphysical_reason(carrier.theta)
     problem = f"body {body.name!r}{others} can have a negative kinetic energy: {reason}"
     if body.theta[0] > 0:
-        near = urdf_inertial(nearest_written(body.theta))
+        near = urdf_inertial(nearest_printable(body.theta))
         problem += f'; the nearest is {near}; paste it, or load with inertia = "nearest"'
     raise ModelError(body.where, problem)
 
@@ -112,7 +112,7 @@ def _is_definite(M: NDArray[np.float64]) -> bool:
 
 def _at_most(model: Model) -> NDArray[np.float64]:
     """What each velocity (nv,) could move, were nothing on its axis [kg or kg·m²]; 0 for one that is led."""
-    theta = carried(model.spec.joints, model.spec.bodies)
+    theta = composite_inertias(model.spec.joints, model.spec.bodies)
     sizes = np.zeros(model.nv)
     for joint, at, nv in zip(model.joints, model.v_offsets, model.joint_nv, strict=True):
         own = theta[joint.child]

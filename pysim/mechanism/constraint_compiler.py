@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 from pysim._engine import CouplingDescription, LoopDescription, LoopKind, Spring, Term
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
-from pysim.joints.loop_joints import ENGINE_KIND, closing_joint, find_closing
+from pysim.joints.loop_joints import ENGINE_KIND, find_loop_type, joint_of_loop_type
 from pysim.joints.relation import find_relation, trace_relation, trace_relation_derivative
-from pysim.mechanism.joint_description import closing_motion
-from pysim.mechanism.model import Ties
+from pysim.mechanism.joint_description import describe_loop_motion
+from pysim.mechanism.model import Connections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pysim.mechanism.joint_description import Known
+    from pysim.mechanism.joint_description import TraceCache
     from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
 
     Array = NDArray[np.float64]
 
 
-class Carrier(Protocol):
+class CompositeBody(Protocol):
     """A moving body, or the world (index -1)."""
 
     @property
     def index(self) -> int: ...
 
 
-def describe_ties(
+def compile_connections(
     spec: ModelSpec,
-    placed: Mapping[str, tuple[Carrier, Array]],
+    placed: Mapping[str, tuple[CompositeBody, Array]],
     joints: Sequence[JointSpec],
-    known: Known,
-) -> Ties:
+    cache: TraceCache,
+) -> Connections:
     """What ties the tree of `joints` together.
 
     Raises:
         ModelError: a loop within one rigid body, or a coupling of coordinates that are not there.
     """
     coordinates = _Coordinates(joints)
-    return Ties(
-        [_loop(loop, placed, known) for loop in spec.loops],
+    return Connections(
+        [_loop(loop, placed, cache) for loop in spec.loops],
         [_coupling(coupling, coordinates) for coupling in spec.couplings],
         [_spring(spring, placed) for spring in spec.springs],
     )
 
 
 def _loop(
-    loop: LoopSpec, placed: Mapping[str, tuple[Carrier, Array]], known: Known
+    loop: LoopSpec, placed: Mapping[str, tuple[CompositeBody, Array]], cache: TraceCache
 ) -> LoopDescription:
     """The joint that closes a loop, and its frames on the moving bodies."""
     (a, pose_a), (b, pose_b) = placed[loop.a], placed[loop.b]
@@ -61,8 +61,8 @@ def _loop(
             "name bodies that move against each other, or remove the loop"
         )
         raise ModelError(loop.where, problem)
-    joint = find_joint(closing_joint(find_closing(loop.type)))
-    motion = closing_motion(loop, known)
+    joint = find_joint(joint_of_loop_type(find_loop_type(loop.type)))
+    motion = describe_loop_motion(loop, cache)
     if motion.callback is not None:
         problem = (
             f"loop {loop.name!r} is closed by {loop.type!r}, whose motion is computed by Python; "
@@ -87,10 +87,10 @@ def rows_of(loop: LoopSpec) -> int:
     """How many rows a loop asks for."""
     if loop.type in ENGINE_KIND:
         return {"point_on_line": 2, "wheel_on_plane": 3}.get(loop.type, 1)
-    return 6 - find_joint(closing_joint(find_closing(loop.type))).nv
+    return 6 - find_joint(joint_of_loop_type(find_loop_type(loop.type))).nv
 
 
-def _spring(spring: SpringSpec, placed: Mapping[str, tuple[Carrier, Array]]) -> Spring:
+def _spring(spring: SpringSpec, placed: Mapping[str, tuple[CompositeBody, Array]]) -> Spring:
     (a, pose_a), (b, pose_b) = placed[spring.a], placed[spring.b]
     return Spring(
         a=a.index,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import EventSpec
 
 
-def watch_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | None:
+def compile_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | None:
     """Return what the engine looks for, None where a scene has no events.
 
     Raises:

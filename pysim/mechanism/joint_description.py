@@ -13,9 +13,9 @@ from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.laws import check_at_load
-from pysim.joints.loop_joints import closing_joint, find_closing
+from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type
 from pysim.joints.lowering import lower
-from pysim.joints.motion_derivatives import force_derivative, motion_slopes
+from pysim.joints.motion_derivatives import force_derivative, motion_derivatives
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.plugins.fields import build
@@ -48,7 +48,7 @@ Key = tuple[type, bytes]  # a plugin's class and its fields
 
 
 @dataclass(frozen=True)
-class Known:
+class TraceCache:
     """What is known of the plugins of one file: those of one class and equal fields are traced and checked once."""
 
     traced: dict[Key, Traced] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Known:
     )  # with limits, start, and whether it follows
 
 
-def motion_of(joint: JointSpec, known: Known | None = None) -> Motion:
+def describe_motion(joint: JointSpec, cache: TraceCache | None = None) -> Motion:
     """What the engine needs to know of a joint's motion.
 
     Raises:
@@ -71,23 +71,23 @@ def motion_of(joint: JointSpec, known: Known | None = None) -> Motion:
     what = f"joint {joint.name!r} of type {joint.type!r}"
     follows = joint.mimic is not None
     given = _Given(joint, what, _limits(joint, plugin), joint.start_q, follows)
-    return _checked(plugin, given, known or Known())
+    return _checked(plugin, given, cache or TraceCache())
 
 
-def closing_motion(loop: LoopSpec, known: Known | None = None) -> Motion:
+def describe_loop_motion(loop: LoopSpec, cache: TraceCache | None = None) -> Motion:
     """What the engine needs to know of the joint that closes a loop.
 
     Raises:
-        JointError: as of `motion_of`.
+        JointError: as of `describe_motion`.
     """
-    name = closing_joint(find_closing(loop.type))
+    name = joint_of_loop_type(find_loop_type(loop.type))
     kind = find_joint(name).plugin
     if kind is None:
         return shape_motion(name, loop)
     plugin = build(kind, loop.parameters, loop.where)
     what = f"loop {loop.name!r} of type {loop.type!r}"
     start = plugin.neutral() if loop.start_q is None else loop.start_q
-    return _checked(plugin, _Given(loop, what, limits_of(plugin), start), known or Known())
+    return _checked(plugin, _Given(loop, what, limits_of(plugin), start), cache or TraceCache())
 
 
 def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:
@@ -111,10 +111,10 @@ class _Given:
         return f"{self.spec.where}: {self.what}"
 
 
-def _checked(plugin: Joint, given: _Given, known: Known) -> Motion:
+def _checked(plugin: Joint, given: _Given, cache: TraceCache) -> Motion:
     """A plugin's motion, once it keeps the laws of joints at its start."""
     try:
-        return _lawful(plugin, given, known)
+        return _lawful(plugin, given, cache)
     except JointError as error:
         if error.where == given.where:
             raise
@@ -122,22 +122,22 @@ def _checked(plugin: Joint, given: _Given, known: Known) -> Motion:
         raise JointError(error.where, f"{error.problem} ({name} of {given.spec.where})") from error
 
 
-def _lawful(plugin: Joint, given: _Given, known: Known) -> Motion:
+def _lawful(plugin: Joint, given: _Given, cache: TraceCache) -> Motion:
     limits = dict(given.limits)
     if isinstance(plugin, CallbackJoint):
         check_at_load(plugin, None, limits, given.start, given.where, follows=given.follows)
         return _callback(plugin)
     key = (type(plugin), pickle.dumps(dict(given.spec.parameters)))
     case = (key, pickle.dumps((limits, given.start.tolist(), given.follows)))
-    if key not in known.traced:
-        known.traced[key] = trace(plugin)
-    traced = known.traced[key]
-    if case not in known.lawful:
+    if key not in cache.traced:
+        cache.traced[key] = trace(plugin)
+    traced = cache.traced[key]
+    if case not in cache.lawful:
         check_at_load(plugin, traced, limits, given.start, given.where, follows=given.follows)
-        known.lawful.add(case)
-    if key not in known.motions:
-        known.motions[key] = traced_motion(plugin, traced)
-    return known.motions[key]
+        cache.lawful.add(case)
+    if key not in cache.motions:
+        cache.motions[key] = traced_motion(plugin, traced)
+    return cache.motions[key]
 
 
 def _limits(joint: JointSpec, plugin: Joint) -> dict[str, tuple[float, float]]:
@@ -165,7 +165,7 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
         columns=[_column(traced, k) for k in range(traced.coordinates.nv)],
         biased=any(not traced.tape.is_value(n, 0) for n in traced.bias),
         program=traced.program(),
-        derivative=motion_slopes(traced).program(traced),
+        derivative=motion_derivatives(traced).program(traced),
         force=force,
         force_derivative=by_state,
     )

@@ -44,7 +44,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Ties:
+class Connections:
     """What ties a tree together: loops, couplings, springs between bodies."""
 
     loops: Sequence[LoopDescription] = ()
@@ -77,14 +77,19 @@ class Model(_engine.Model):
         bodies: tuple[Body, ...],
         world_geometries: tuple[Geometry, ...],
         frames: Mapping[str, tuple[int, Array]],
-        ties: Ties | None = None,
+        connections: Connections | None = None,
         callbacks: Mapping[str, CallbackJoint] | None = None,
     ) -> None:
         self._descriptions = tuple(descriptions)
-        self.ties = ties = ties or Ties()
+        self.connections = connections = connections or Connections()
         inertias = np.array([theta_to_packed(body.theta) for body in bodies]).reshape(-1, 10)
         super().__init__(
-            self._descriptions, inertias, gravity, ties.loops, ties.couplings, ties.springs
+            self._descriptions,
+            inertias,
+            gravity,
+            connections.loops,
+            connections.couplings,
+            connections.springs,
         )
         of_spec = (spec, *spec.bodies, *spec.joints, *spec.loops, *spec.springs, *spec.frames)
         _make_read_only(chain.from_iterable(vars(x).values() for x in (*of_spec, *joints, *bodies)))
@@ -306,14 +311,14 @@ class Model(_engine.Model):
             descriptions.append(d.replaced(armature=own))
         return self._changed(joints=tuple(joints), descriptions=descriptions)
 
-    def with_ties(self, ties: Ties) -> Model:
+    def with_connections(self, connections: Connections) -> Model:
         """Return a copy with other loops, couplings and springs."""
-        return self._changed(ties=ties)
+        return self._changed(connections=connections)
 
     def _changed(
         self,
         *,
-        ties: Ties | None = None,
+        connections: Connections | None = None,
         gravity: Array | None = None,
         bodies: tuple[Body, ...] | None = None,
         joints: tuple[JointSpec, ...] | None = None,
@@ -327,7 +332,7 @@ class Model(_engine.Model):
             bodies=self.bodies if bodies is None else bodies,
             world_geometries=self.world_geometries,
             frames=self.frames,
-            ties=self.ties if ties is None else ties,
+            connections=self.connections if connections is None else connections,
             callbacks=self._plugins,
         )
 
@@ -344,7 +349,7 @@ class Model(_engine.Model):
         kinds = [*(joint.type for joint in self.joints), *(loop.type for loop in self.spec.loops)]
         files = plugin_files(kinds, filter(None, functions))
         parts = (files, self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
-        return _restored, (*parts, self.world_geometries, self.frames, self.ties)
+        return _restored, (*parts, self.world_geometries, self.frames, self.connections)
 
     def __copy__(self) -> Model:
         return self
@@ -365,7 +370,7 @@ def _restored(
     bodies: tuple[Body, ...],
     world_geometries: tuple[Geometry, ...],
     frames: Mapping[str, tuple[int, Array]],
-    ties: Ties,
+    connections: Connections,
 ) -> Model:
     check_run_here(files, f"pickled model {spec.name!r}")
     callbacks = {
@@ -381,7 +386,7 @@ def _restored(
         bodies=bodies,
         world_geometries=world_geometries,
         frames=frames,
-        ties=ties,
+        connections=connections,
         callbacks=callbacks,
     )
 

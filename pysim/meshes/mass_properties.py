@@ -14,7 +14,7 @@ import numpy as np
 from pysim.errors import PysimError, SceneError
 from pysim.inertia import mesh_inertia, mesh_inertia_derivatives, mesh_inertia_gradient
 from pysim.inertia.mesh import AFFORDABLE
-from pysim.inertia.mesh_repair import mended
+from pysim.inertia.mesh_repair import repaired
 from pysim.inertia.surface import FLAT, check_crossings, check_shells, read_surface
 from pysim.meshes.triangles import read_mesh
 from pysim.spatial.arrays import checked
@@ -62,7 +62,7 @@ class MeshSolid:
         """Return ∂(weights · θ)/∂vertices (n, 3) of unit density, for weights (10,)."""
         return mesh_inertia_gradient(self.vertices, self.faces, 1.0, weights, **self._how)
 
-    def tell(self) -> None:
+    def report_repairs(self) -> None:
         """Warn of shells inside each other and of crossing faces: what is inside twice is weighed twice."""
         if self.convex or self.shell is not None:
             return
@@ -93,7 +93,7 @@ def read_solid(
     if convex or shell is not None:
         return MeshSolid(vertices, faces, convex, shell, where)
     try:
-        return MeshSolid(*mended(vertices, faces, where, fill=repair), where=where)
+        return MeshSolid(*repaired(vertices, faces, where, fill=repair), where=where)
     except PysimError as error:
         raise SceneError(error.where, error.problem) from None
 
@@ -123,7 +123,7 @@ def mesh_theta(
     solid = read_solid(path, scale, repair=repair, convex=convex, shell=shell)
     try:
         theta = solid.theta(density)
-        solid.tell()
+        solid.report_repairs()
     except PysimError as error:
         raise SceneError(error.where, error.problem) from None
     size = np.ptp(solid.vertices, axis=0).max()

@@ -10,7 +10,7 @@ import typing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.tracing.author_code import told_of
+from pysim.tracing.author_code import author_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
     except PysimError:
         raise
     except Exception as error:
-        raise told_of(error, plugin.__init__, plugin.__qualname__) from error
+        raise author_error(error, plugin.__init__, plugin.__qualname__) from error
 
 
 def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:

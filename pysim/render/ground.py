@@ -30,7 +30,7 @@ class Ground:
         self.spacing = grid_spacing(1.6 * extent.size)
         self._stage, self._extent = stage, extent
         self._radius = REACH * extent.size
-        self._actors = lay_ground(plotter, self._radius, self.spacing)
+        self._actors = draw_ground(plotter, self._radius, self.spacing)
         self._shadows: dict[int, Actor] = {}
         self._flat = shadow_matrix(self._place(extent.points[0]), 1e-4 * self._radius)
         self.move(0.5 * (extent.points.min(axis=0) + extent.points.max(axis=0)))
@@ -71,7 +71,7 @@ def grid_spacing(radius: float) -> float:
     return float(max(step * power for step in (1, 2, 5, 10) if step * power <= ideal * (1 + 1e-9)))
 
 
-def lay_ground(plotter: Plotter, radius: float, spacing: float) -> list[Actor]:
+def draw_ground(plotter: Plotter, radius: float, spacing: float) -> list[Actor]:
     """A round ground that fades into the background, with lines every `spacing` [m].
 
     Its middle is a crossing of the strong lines; the caller places it, z up.

@@ -13,7 +13,7 @@ from pysim.render.camera import VIEW_ANGLE, Camera, framing_camera, upright
 from pysim.render.extent import carried, hull, measure
 from pysim.render.ground import Ground
 from pysim.render.meshes import body_meshes
-from pysim.render.scenery import dress
+from pysim.render.scenery import style_stage
 from pysim.render.trails import Trail, centres
 from pysim.render.triads import Triad
 from pysim.trajectory.interpolation import pose_matrices
@@ -95,7 +95,7 @@ class Player:
 
     def _build(self) -> None:
         plotter, extent, options = self.plotter, self.extent, self.options
-        dress(plotter, self.stage, extent.points.mean(axis=0), extent.size)
+        style_stage(plotter, self.stage, extent.points.mean(axis=0), extent.size)
         self._ground = Ground(plotter, extent, self.stage) if options.ground else None
         if self._ground and options.shadows:
             self._ground.cast_shadows(plotter, self.meshes)

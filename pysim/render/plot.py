@@ -112,7 +112,7 @@ def _panel(axis: Axes, t: Array, columns: Array, labels: Sequence[str], title: s
     many = len(labels) > NAMED
     axis.set_prop_cycle(color=colors.PALETTE)
     for column, label in zip(columns.T, labels, strict=True):
-        x, y = thinned(t, column)
+        x, y = subsampled(t, column)
         dashes = "--" if len(axis.lines) >= len(colors.PALETTE) and not many else "-"
         width, alpha = (0.8, 0.6) if many else (1.4, 1.0)
         axis.plot(x, y, dashes, linewidth=width, alpha=alpha, label=label)
@@ -135,7 +135,7 @@ def _legend(axis: Axes, lines: int) -> None:
     axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize=size)
 
 
-def thinned(t: Array, values: Array) -> tuple[Array, Array]:
+def subsampled(t: Array, values: Array) -> tuple[Array, Array]:
     """At most `MOST_POINTS` points of a line, least and greatest of each stretch among them."""
     if len(t) <= MOST_POINTS:
         return t, values

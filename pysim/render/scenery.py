@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUN = np.array([0.30, -0.35, 1.0]) / np.linalg.norm([0.30, -0.35, 1.0])  # towards it, on stage
 
 
-def dress(plotter: Plotter, stage: Array, center: Array, size: float) -> None:
+def style_stage(plotter: Plotter, stage: Array, center: Array, size: float) -> None:
     """Background and lights around `center` (3,) for things of `size` [m]."""
     import pyvista as pv
 

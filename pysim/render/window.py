@@ -68,10 +68,10 @@ def capture(plotter: Plotter, options: RenderOptions) -> Pixels:
     with quiet_vtk():
         plotter.render()
         drawn = np.asarray(plotter.screenshot(return_img=True))
-    return averaged_down(drawn, options.supersample)
+    return downsampled(drawn, options.supersample)
 
 
-def averaged_down(image: Pixels, factor: int) -> Pixels:
+def downsampled(image: Pixels, factor: int) -> Pixels:
     """Mean of every `factor` × `factor` block of pixels."""
     if factor == 1:
         return image

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec
 
 __all__ = ["read_model", "read_scene", "read_scenes", "scene_schema"]
@@ -57,7 +57,7 @@ def read_model(
     free_base: bool = False,
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
-    inertia: InertiaRule = "check",
+    inertia: InertiaPolicy = "check",
     allow_code: bool = False,
 ) -> ModelSpec:
     """Return the mechanism of a `.urdf` or `.toml` file.
@@ -75,11 +75,13 @@ def read_model(
         SceneError: the file cannot be read.
         ModelError: bodies and joints make no tree.
     """
-    from pysim.scene.inertia_policy import INERTIA_RULES
+    from pysim.scene.inertia_policy import INERTIA_POLICIES
     from pysim.scene.packages import resolve_uri
 
-    if inertia not in INERTIA_RULES:
-        raise SceneError(f"inertia {inertia!r}", f"unknown{did_you_mean(inertia, INERTIA_RULES)}")
+    if inertia not in INERTIA_POLICIES:
+        raise SceneError(
+            f"inertia {inertia!r}", f"unknown{did_you_mean(inertia, INERTIA_POLICIES)}"
+        )
     if str(path).startswith("package://"):
         path = resolve_uri(str(path), Path.cwd(), package_dirs)
     suffix = Path(path).suffix.lower()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pysim.errors import PysimWarning
 from pysim.inertia import nearest_physical, unphysical_reason
-from pysim.scene.inertia_text import nearest_written, told_inertia, urdf_inertia
+from pysim.scene.inertia_text import clean_inertia, nearest_printable, urdf_inertia
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-InertiaRule = Literal["check", "strict", "nearest"]
-INERTIA_RULES: tuple[InertiaRule, ...] = ("check", "strict", "nearest")
+InertiaPolicy = Literal["check", "strict", "nearest"]
+INERTIA_POLICIES: tuple[InertiaPolicy, ...] = ("check", "strict", "nearest")
 log = logging.getLogger("pysim")
 
 
-def possible_theta(theta: Array, inertial: Element, owner: str, rule: InertiaRule) -> Array:
+def apply_inertia_policy(theta: Array, inertial: Element, owner: str, rule: InertiaPolicy) -> Array:
     """Return the θ (10,) to take for an <inertial>'s, about its own centre of mass and axes.
 
     Raises:
@@ -40,7 +40,7 @@ def possible_theta(theta: Array, inertial: Element, owner: str, rule: InertiaRul
     if theta[0] == 0:
         remedy = "give the link a mass [kg], or remove the inertia"
     else:
-        text = urdf_inertia(told_inertia(nearest_written(theta)))
+        text = urdf_inertia(clean_inertia(nearest_printable(theta)))
         if rule == "nearest":
             log.warning("%s: %s: %s; taken instead: %s", inertial.where, owner, told, text)
             return nearest_physical(theta)

@@ -19,27 +19,27 @@ ENTRIES = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2),
 
 def rounded(value: float) -> float:
     """Return a number as it is written."""
-    return float(written(value))
+    return float(format_number(value))
 
 
-def written(value: float) -> str:
+def format_number(value: float) -> str:
     """Return a number with the nine digits that keep a plate a plate."""
     return f"{value + 0.0:.9g}"  # −0 is 0
 
 
-def nearest_written(theta: Array) -> Array:
+def nearest_printable(theta: Array) -> Array:
     """Return the body nearest to θ (10,) of which no principal moment is negative as it is written.
 
     A rod has a moment of 0, which nine digits of its entries may make negative; it is given a little thickness then.
     """
     for margin in _MARGINS:
         near = nearest_physical(theta, margin)
-        if np.linalg.eigvalsh(np.vectorize(rounded)(told_inertia(near)))[0] >= 0:
+        if np.linalg.eigvalsh(np.vectorize(rounded)(clean_inertia(near)))[0] >= 0:
             break
     return near
 
 
-def told_inertia(theta: Array) -> Array:
+def clean_inertia(theta: Array) -> Array:
     """Return the inertia about the centre of mass (3, 3) [kg·m²] of θ (10,), 0 where only rounding is left of it."""
     I_C = central_inertia(theta)
     rounding = 8 * np.finfo(float).eps * np.abs(theta[4:]).max()
@@ -48,20 +48,20 @@ def told_inertia(theta: Array) -> Array:
 
 def urdf_inertia(I_C: Array) -> str:
     """Return the <inertia> of a URDF file for an inertia about the centre of mass (3, 3) [kg·m²]."""
-    entries = " ".join(f'i{name}="{written(I_C[at])}"' for name, at in ENTRIES.items())
+    entries = " ".join(f'i{name}="{format_number(I_C[at])}"' for name, at in ENTRIES.items())
     return f"<inertia {entries}/>"
 
 
 def urdf_inertial(theta: Array) -> str:
     """Return the <inertial> of a URDF file for θ (10,), in the link's own axes."""
-    xyz = " ".join(map(written, center_of_mass(theta)))
-    mass = f'<mass value="{written(theta[0])}"/>'
-    inertia = urdf_inertia(told_inertia(theta))
+    xyz = " ".join(map(format_number, center_of_mass(theta)))
+    mass = f'<mass value="{format_number(theta[0])}"/>'
+    inertia = urdf_inertia(clean_inertia(theta))
     return f'<inertial><origin xyz="{xyz}" rpy="0 0 0"/>{mass}{inertia}</inertial>'
 
 
 def toml_inertia(theta: Array) -> str:
     """Return the value of a body's key `inertia` for θ (10,): about the centre of mass, body axes."""
-    I_C = told_inertia(theta)
-    entries = (f"{name} = {written(I_C[at])}" for name, at in ENTRIES.items())
+    I_C = clean_inertia(theta)
+    entries = (f"{name} = {format_number(I_C[at])}" for name, at in ENTRIES.items())
     return f"{{ {', '.join(entries)} }}"

@@ -35,7 +35,7 @@ SHARPEST = 1e-3  # [m/s or rad/s]
 def with_stops(joints: Iterable[JointSpec], bodies: Iterable[BodySpec]) -> tuple[JointSpec, ...]:
     """Return the joints, their stops and the width of their friction chosen where they are NaN."""
     joints = tuple(joints)
-    theta = carried(joints, bodies)
+    theta = composite_inertias(joints, bodies)
     return tuple(_with_stop(joint, theta[joint.child]) for joint in joints)
 
 
@@ -79,7 +79,9 @@ def _inertia(joint: JointSpec, theta: Array) -> Array:
     return np.array(values, float)
 
 
-def carried(joints: tuple[JointSpec, ...], bodies: Iterable[BodySpec]) -> dict[str, Array]:
+def composite_inertias(
+    joints: tuple[JointSpec, ...], bodies: Iterable[BodySpec]
+) -> dict[str, Array]:
     """Return θ (10,) of each body with all that hangs on it at q = 0, about the body's origin."""
     theta = {body.name: body.theta for body in bodies}
     hangs_on = {joint.child: joint for joint in joints}

@@ -11,8 +11,8 @@ from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import fastest, plugin_fault
-from pysim.simulation.segment import Passed, Stretch
-from pysim.simulation.stall import Crawl
+from pysim.simulation.segment import EventOccurrence, Segment
+from pysim.simulation.stall import StallDetector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 UNDERFLOW, EVENT, BLURRED = 2, 3, 4
 
 
-def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
+def run_adaptive(scene: Scene, times: Iterator[float]) -> Iterator[Segment]:
     """Yield the stretches of a run through output times [s], ascending; an event that stops the run ends the last.
 
     Raises:
@@ -40,7 +40,7 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
     """
     model, settings = scene.model, scene.settings
     q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))
-    loop_q, crawl = scene.state.loop_q.copy(), Crawl(scene)
+    loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), 0.0
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
@@ -61,14 +61,14 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
         )
         reached, accepted, rejected, worst, status, index = record[0]
         event = (
-            Passed(int(index), _when(scene, flight), q_event, v_event, loop_q.copy())
+            EventOccurrence(int(index), _when(scene, flight), q_event, v_event, loop_q.copy())
             if status == EVENT
             else None
         )
         near = np.tile(loop_q, (reached, 1))
         last = float(wanted[reached - 1]) if reached else last
         end = last if event is None else event.t
-        yield Stretch(
+        yield Segment(
             wanted[:reached], q_t[:reached], v_t[:reached], near, end, int(accepted), event
         )
         if event is not None and scene.spec.events[event.index].stop:
@@ -78,7 +78,7 @@ def fly(scene: Scene, times: Iterator[float]) -> Iterator[Stretch]:
         if status == BLURRED:
             raise _too_fine(scene, flight[0], rtol, atol, int(worst))
         time, step = (float(x) for x in flight[0, :2])
-        crawl.after_call(
+        stall.after_call(
             State(q, v, loop_q), max(time, end), step, int(accepted + rejected), int(worst)
         )
         wanted = wanted[reached:]

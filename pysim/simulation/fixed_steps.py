@@ -29,26 +29,26 @@ from pysim.simulation.python_stepping import (
     builtin_in_python,
     scheme_fault,
 )
-from pysim.simulation.segment import Stretch
+from pysim.simulation.segment import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from pysim.simulation.implicit import SchemeMemory
+    from pysim.simulation.implicit import SolverState
     from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
     # q, v and loop_q where the legs end; legs made; good steps of the last
-    Traveled = tuple[Array, Array, Array, int, int]
-    Travel = Callable[[Array, Array, "Legs"], Traveled]
+    Advanced = tuple[Array, Array, Array, int, int]
+    Advance = Callable[[Array, Array, "IntervalPlan"], Advanced]
 
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
 CALL_TIME = 0.05  # [s] of wall time that a call may last if it has a choice
 
 
-class Legs(NamedTuple):
+class IntervalPlan(NamedTuple):
     """Leg k is `steps` equal steps of size `step` [s] from `time` [s], each (n,)."""
 
     time: Array
@@ -56,25 +56,25 @@ class Legs(NamedTuple):
     steps: NDArray[np.intp]
 
 
-def march(scene: Scene, times: Iterator[float], memory: SchemeMemory) -> Iterator[Stretch]:
+def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iterator[Segment]:
     """Yield the stretches of a run through output times [s], ascending, from the scene's start at the first.
 
     Raises:
         SimulationError: the run left the finite numbers or its loops, or a step found no solution.
     """
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    travel, pace = _travel(scene, loop_q, memory), _pace(scene)
-    for legs, ends, is_output in _calls(times, scene.settings.step, pace):
+    advance_intervals, pace = _advance_function(scene, loop_q, memory), _pace(scene)
+    for intervals, ends, is_output in _calls(times, scene.settings.step, pace):
         began = time.perf_counter()
-        q_t, v_t, loop_q_t, made, done = travel(q, v, legs)
+        q_t, v_t, loop_q_t, made, done = advance_intervals(q, v, intervals)
         pace.keep(time.perf_counter() - began)
         if made:
             rows = slice(made if is_output else 0)
-            steps, end = int(legs.steps[:made].sum()), float(ends[made - 1])
-            yield Stretch(ends[rows], q_t[rows], v_t[rows], loop_q_t[rows], end, steps)
+            steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
+            yield Segment(ends[rows], q_t[rows], v_t[rows], loop_q_t[rows], end, steps)
         if made < len(ends):
-            state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(legs.step[made])
-            raise _stopped(scene, state, memory, float(legs.time[made]) + done * step, step)
+            state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(intervals.step[made])
+            raise _stopped(scene, state, memory, float(intervals.time[made]) + done * step, step)
         q, v = q_t[-1], v_t[-1]
 
 
@@ -105,27 +105,27 @@ def _pace(scene: Scene) -> _Pace:
 
 def _calls(
     times: Iterator[float], longest: float, pace: _Pace
-) -> Iterator[tuple[Legs, Array, bool]]:
+) -> Iterator[tuple[IntervalPlan, Array, bool]]:
     """Yield legs, when each ends [s], and whether those are outputs: an interval too long for a call has parts."""
     start = next(times)
     while (ends := np.fromiter(islice(times, pace.outputs), float)).size:
         starts = np.concatenate([[start], ends[:-1]])
         steps = np.maximum(1, np.ceil((ends - starts) / longest - 1e-9)).astype(np.intp)
-        legs = Legs(starts, (ends - starts) / steps, steps)
+        intervals = IntervalPlan(starts, (ends - starts) / steps, steps)
         if len(ends) == 1:
-            yield from _parts(legs, ends)
+            yield from _parts(intervals, ends)
         else:
-            yield legs, ends, True
+            yield intervals, ends, True
         start = ends[-1]
 
 
-def _parts(leg: Legs, end: Array) -> Iterator[tuple[Legs, Array, bool]]:
-    (start, step, steps) = (x[0] for x in leg)
+def _parts(interval: IntervalPlan, end: Array) -> Iterator[tuple[IntervalPlan, Array, bool]]:
+    (start, step, steps) = (x[0] for x in interval)
     for made in range(0, steps, STEPS_A_CALL):
         count = min(steps - made, STEPS_A_CALL)
         is_last = made + count == steps
-        part = Legs(np.array([start + made * step]), leg.step, np.array([count]))
-        yield part, end if is_last else start + (made + count) * leg.step, is_last
+        part = IntervalPlan(np.array([start + made * step]), interval.step, np.array([count]))
+        yield part, end if is_last else start + (made + count) * interval.step, is_last
 
 
 def _runs_in_python(scene: Scene) -> bool:
@@ -133,7 +133,7 @@ def _runs_in_python(scene: Scene) -> bool:
     return plugin is not None or bool(scene.model.callback_numbers)
 
 
-def _travel(scene: Scene, loop_q: Array, memory: SchemeMemory) -> Travel:
+def _advance_function(scene: Scene, loop_q: Array, memory: SolverState) -> Advance:
     """Return what makes legs: the engine, or Python where a plugin or a joint needs it.
 
     The coordinates of joints that close loops, and the scheme's memory, are moved along in place.
@@ -141,25 +141,29 @@ def _travel(scene: Scene, loop_q: Array, memory: SchemeMemory) -> Travel:
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
     scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
     if not _runs_in_python(scene):
-        return lambda q, v, legs: _engine.march(
-            model, q, v, *legs, name, drive, loop_q=loop_q, memory=memory.numbers, **own_keys
+        return lambda q, v, intervals: _engine.march(
+            model, q, v, *intervals, name, drive, loop_q=loop_q, memory=memory.numbers, **own_keys
         )
     own = (
         builtin_in_python(name, str(scene.spec.path)) if scheme is None else make(scheme, own_keys)
     )
     system = ModelSystem(model, drive, loop_q)
 
-    def travel(q: Array, v: Array, legs: Legs) -> Traveled:
-        start, step, steps = legs.time.item(), legs.step.item(), int(legs.steps.item())
+    def advance_intervals(q: Array, v: Array, intervals: IntervalPlan) -> Advanced:
+        start, step, steps = (
+            intervals.time.item(),
+            intervals.step.item(),
+            int(intervals.steps.item()),
+        )
         q, v, done = advance(own, system, q, v, start, step, steps)
         made = int(done == steps)
         return q[np.newaxis], v[np.newaxis], loop_q[np.newaxis].copy(), made, done
 
-    return travel
+    return advance_intervals
 
 
 def _stopped(
-    scene: Scene, state: State, memory: SchemeMemory, last: float, step: float
+    scene: Scene, state: State, memory: SolverState, last: float, step: float
 ) -> SimulationError:
     """Say what ended a run after the last good state, at `last` [s]."""
     fault = plugin_fault(scene.model, state.q, state.v, step)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LEAST_PARTS = 64  # of a step, before it is given up (cpp/stepping/halving.hpp)
 
 
-class SchemeMemory:
+class SolverState:
     """Numbers that a scheme keeps from step to step (cpp/stepping/memory.hpp); none for explicit ones."""
 
     def __init__(self, scene: Scene) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pysim import _engine
 from pysim.loops.assembly import assemble
-from pysim.loops.trivial_rows import without_idle_rows
+from pysim.loops.trivial_rows import without_trivial_rows
 from pysim.mechanism.actuation import compile_actuation
 from pysim.mechanism.compile import compile_tree, start_state
-from pysim.mechanism.event_compiler import watch_events
+from pysim.mechanism.event_compiler import compile_events
 from pysim.mechanism.model import Model, State
 from pysim.simulation.scene_warnings import warn_of_start
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pysim.mechanism.joint_description import Known
-    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.mechanism.joint_description import TraceCache
+    from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings
 
 
@@ -49,7 +49,7 @@ class Scene:
         return _restored, (self.model, self.state, self.settings, self.spec, arrays)
 
 
-def compile_model(spec: ModelSpec, known: Known | None = None) -> Model:
+def compile_model(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
     """Freeze a mechanism; what is `known` of its plugins is not found out again.
 
     Bodies joined by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
@@ -58,10 +58,10 @@ def compile_model(spec: ModelSpec, known: Known | None = None) -> Model:
     Raises:
         ModelError: the joints make no tree, or some joint moves no inertia.
     """
-    return without_idle_rows(compile_tree(spec, known))
+    return without_trivial_rows(compile_tree(spec, cache))
 
 
-def compile_scene(spec: SceneSpec, known: Known | None = None) -> Scene:
+def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
     """Freeze a scene: its model, start state, prescribed forces and events. Loops are closed.
 
     What is `known` of its plugins is not found out again.
@@ -69,12 +69,12 @@ def compile_scene(spec: SceneSpec, known: Known | None = None) -> Scene:
     Raises:
         ModelError: no such mechanism, or no start near the given one in which every loop is closed.
     """
-    model = compile_model(spec.model, known)
+    model = compile_model(spec.model, cache)
     state = start_state(model)
     if model.loop_names or model.coupling_names:
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
-    events = watch_events(model, spec.events)
+    events = compile_events(model, spec.events)
     return Scene(model, state, spec.settings, spec, compile_actuation(model, spec), events)
 
 
@@ -85,7 +85,7 @@ def _restored(
     spec: SceneSpec,
     actuation: tuple[NDArray[np.float64], ...],
 ) -> Scene:
-    events = watch_events(model, spec.events)
+    events = compile_events(model, spec.events)
     return Scene(model, state, settings, spec, _engine.Actuation(*actuation), events)
 
 
@@ -95,7 +95,7 @@ def load_model(
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
     *,
-    inertia: InertiaRule = "check",
+    inertia: InertiaPolicy = "check",
     allow_code: bool = False,
 ) -> Model:
     """Read a mechanism from a `.urdf` or `.toml` file and freeze it.

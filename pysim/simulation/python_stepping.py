@@ -18,7 +18,7 @@ from pysim.loops import constrained_aba, project
 from pysim.loops.closure_solver import REQUIRED
 from pysim.mechanism.actuation import actuator_forces
 from pysim.spatial import right_jacobian_inverse
-from pysim.tracing.author_code import breaking_line, method_place, told_of
+from pysim.tracing.author_code import author_error, breaking_line, method_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,7 +153,7 @@ def advance(
             except PysimError:  # knows its place
                 raise
             except Exception as error:
-                told = told_of(error, scheme.step, f"{type(scheme).__qualname__}.step")
+                told = author_error(error, scheme.step, f"{type(scheme).__qualname__}.step")
                 raise JointError(told.where, f"at t = {t:g} s {told.problem}") from error
         if not _are_numbers(q1, v1):
             return q, v, n

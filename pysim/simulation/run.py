@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pysim.integrators import find_integrator
-from pysim.simulation.adaptive_steps import fly
-from pysim.simulation.fixed_steps import march
-from pysim.simulation.implicit import SchemeMemory
+from pysim.simulation.adaptive_steps import run_adaptive
+from pysim.simulation.fixed_steps import run_fixed
+from pysim.simulation.implicit import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.simulation.segment import Stretch
+    from pysim.simulation.segment import Segment
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
@@ -112,7 +112,7 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
     times = output_times(scene.settings.duration, scene.settings.every)
     recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q)
     last = 0.0  # [s] recorded
-    for stretch in _stretches(scene, times, clock):
+    for stretch in _segments(scene, times, clock):
         recorder.add(stretch.t, stretch.q, stretch.v, stretch.loop_q)
         last = float(stretch.t[-1]) if stretch.t.size else last
         event = stretch.event
@@ -124,13 +124,13 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
     clock.report()
 
 
-def _stretches(scene: Scene, times: Iterator[float], clock: _Clock) -> Iterator[Stretch]:
+def _segments(scene: Scene, times: Iterator[float], clock: _Clock) -> Iterator[Segment]:
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # refuses, by name
-        return fly(scene, islice(times, 1, None))
-    clock.memory = SchemeMemory(scene)
-    return march(scene, times, clock.memory)
+        return run_adaptive(scene, islice(times, 1, None))
+    clock.memory = SolverState(scene)
+    return run_fixed(scene, times, clock.memory)
 
 
 class _Clock:
@@ -145,7 +145,7 @@ class _Clock:
         self._begin = self._reported = time.perf_counter()
         self._steps = 0
         self.time = 0.0
-        self.memory: SchemeMemory | None = None
+        self.memory: SolverState | None = None
 
     def tick(self, now: float, steps: int) -> None:
         self._steps += steps

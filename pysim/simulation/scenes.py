@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimError, SceneError
-from pysim.mechanism.joint_description import Known
+from pysim.mechanism.joint_description import TraceCache
 from pysim.scene.toml.overrides import checked_overrides
 from pysim.simulation.loading import compile_scene
 from pysim.simulation.scene_warnings import warn_of_start, warn_of_worlds
@@ -49,10 +49,10 @@ def load_scenes(
 
     worlds = _worlds(overrides)
     scenes: list[Scene] = []
-    known = Known()
+    cache = TraceCache()
     try:
         specs = read_scenes(path, worlds, allow_code=allow_code)
-        scenes.extend(compile_scene(spec, known) for spec in specs)
+        scenes.extend(compile_scene(spec, cache) for spec in specs)
     except PysimError as error:
         raise type(error)(f"world {len(scenes)}: {error.where}", error.problem) from error
     warn_of_worlds(scenes, warn_of_start)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Passed:
+class EventOccurrence:
     """An event: which of the scene's, when [s], in which state (nq,), (nv,)."""
 
     index: int
@@ -24,7 +24,7 @@ class Passed:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Segment:
     """The outputs reached (n,), (n, nq), (n, nv), and an event after them, if any."""
 
     t: Array
@@ -33,4 +33,4 @@ class Stretch:
     loop_q: Array  # (n, loop_nq) at the outputs, or near them
     end: float  # how far the run has come [s]
     steps: int  # accepted
-    event: Passed | None = None
+    event: EventOccurrence | None = None

@@ -43,7 +43,7 @@ JUMP = 1.0  # change of the acceleration within a step, of its size
 
 
 @dataclass
-class Crawl:
+class StallDetector:
     """Whether a run has been crawling, call by call."""
 
     scene: Scene

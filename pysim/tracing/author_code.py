@@ -56,7 +56,7 @@ def call(joint: object, method: str, *arguments: Any) -> Any:
         raise
     except Exception as error:
         owner = f"{type(joint).__qualname__}.{method}"
-        raise told_of(error, getattr(joint, method), owner) from error
+        raise author_error(error, getattr(joint, method), owner) from error
 
 
 def owner(plugin: type[Any] | Callable[..., Any]) -> str:
@@ -100,7 +100,7 @@ def definition_place(plugin: type[Any] | Callable[..., Any]) -> str:
     return f"{file}:{line}: {plugin.__qualname__}"
 
 
-def told_of(error: Exception, function: Callable[..., Any], owner: str) -> JointError:
+def author_error(error: Exception, function: Callable[..., Any], owner: str) -> JointError:
     """Return an error of the author's code in pysim's words."""
     where, text = place_of(error, function)
     problem = f"{type(error).__name__}: {error}{text and f', in {text}'}"

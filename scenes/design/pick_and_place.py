@@ -65,7 +65,7 @@ class Gradient:
 
 def start():
     """Return the design of the scene as it is."""
-    mesh = pysim.weighed_mesh(pysim.load_model(HERE / "pick_and_place.toml"), LINK)
+    mesh = pysim.mass_mesh(pysim.load_model(HERE / "pick_and_place.toml"), LINK)
     return Design(mesh.vertices, np.array([[0.0, 0, 1], [0, 1, 0], [0, 1, 0]]))
 
 
@@ -78,7 +78,7 @@ def write(design, folder):
         text = f'{head}name = "{joint}"' + tail.replace(old, f"axis = {axis.tolist()}", 1)
     path = Path(folder) / "pick_and_place.toml"
     path.write_text(text)
-    faces = pysim.weighed_mesh(pysim.load_model(HERE / "pick_and_place.toml"), LINK).faces
+    faces = pysim.mass_mesh(pysim.load_model(HERE / "pick_and_place.toml"), LINK).faces
     lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in design.vertices.tolist()]
     lines += [f"f {a} {b} {c}" for a, b, c in (faces + 1).tolist()]
     (Path(folder) / "upper_arm.obj").write_text("\n".join(lines) + "\n")
@@ -89,7 +89,7 @@ def mechanism(design):
     """Return the model of a design, and its mesh on it."""
     with tempfile.TemporaryDirectory() as folder:
         model = pysim.load_model(write(design, folder))
-        return model, pysim.weighed_mesh(model, LINK)
+        return model, pysim.mass_mesh(model, LINK)
 
 
 # The task -------------------------------------------------------------------------------------------------------------

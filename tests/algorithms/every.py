@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 NO_ALGORITHMS = {
     "DifferentialDynamics",
     "JointReactions",
-    "WeighedMesh",
+    "MassMesh",
     "available_isas",
     "torque_vertex_gradient",  # one result for all states
     "use_isa",
-    "weighed_mesh",
+    "mass_mesh",
 }
 TETRAHEDRON = (
     np.array([[0, 0, 0], [0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.1]]),
@@ -36,10 +36,10 @@ TETRAHEDRON = (
 )
 
 
-def tetrahedron(model: pysim.Model, link: str) -> pysim.WeighedMesh:
+def tetrahedron(model: pysim.Model, link: str) -> pysim.MassMesh:
     """A solid of 1000 kg/m³ on a link."""
     body, pose = model.frames[link]
-    return pysim.WeighedMesh(body, MeshSolid(*TETRAHEDRON), pose, density=1000.0)
+    return pysim.MassMesh(body, MeshSolid(*TETRAHEDRON), pose, density=1000.0)
 
 
 @dataclass(frozen=True)

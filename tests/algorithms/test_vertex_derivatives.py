@@ -109,7 +109,7 @@ def test_torques_follow_the_vertices_of_a_mesh(
     folder, faces = meshes
     model = build(folder, way)
     q, v, a = motion(model, rng, 3)
-    given = pysim.weighed_mesh(model, "arm")
+    given = pysim.mass_mesh(model, "arm")
 
     def torque(vertices: Array) -> Array:
         write_obj(folder / "arm.obj", vertices / scale, faces)
@@ -133,7 +133,7 @@ def test_a_mesh_may_be_of_a_link_welded_to_the_body(
     folder = meshes[0]
     model = build(folder, "a density")
     q, v, a = motion(model, rng, 2)
-    mesh = pysim.weighed_mesh(model, "tip")
+    mesh = pysim.mass_mesh(model, "tip")
 
     def torque(vertices: Array) -> Array:
         write_obj(folder / "tip.obj", vertices, mesh.faces)
@@ -174,7 +174,7 @@ def test_a_mesh_may_be_carried_by_a_plugin_joint(
         return pysim.load_scene(folder / "cam.toml", allow_code=True).model
 
     q, v, a = motion(model(), rng, 3)
-    mesh = pysim.weighed_mesh(model(), "arm")
+    mesh = pysim.mass_mesh(model(), "arm")
 
     def torque(vertices: Array) -> Array:
         write_obj(folder / "arm.obj", vertices, mesh.faces)
@@ -189,7 +189,7 @@ def test_a_mesh_may_be_carried_by_a_plugin_joint(
 @pytest.mark.parametrize("way", WAYS)
 def test_theta_of_a_mesh_is_the_bodys(way: str, meshes: tuple[Path, Array]) -> None:
     model = build(meshes[0], way)
-    mesh = pysim.weighed_mesh(model, "arm")
+    mesh = pysim.mass_mesh(model, "arm")
     theta = mesh.theta()
     if way == "beside another shape":
         theta = theta + pysim.inertia.Inertia.box(0.1, 0.2, 0.3, density=90.0).theta
@@ -248,7 +248,7 @@ REFUSALS = {
 def test_a_link_without_a_mesh_is_refused(text: str, meshes: tuple[Path, Array]) -> None:
     model = build(meshes[0], "a density")
     with pytest.raises(ModelError) as caught:
-        pysim.weighed_mesh(model, REFUSALS[text])
+        pysim.mass_mesh(model, REFUSALS[text])
     assert str(caught.value) == text
 
 
@@ -260,11 +260,11 @@ def test_a_mesh_that_is_only_drawn_needs_a_density(meshes: tuple[Path, Array]) -
     model = pysim.load_model(folder / "drawn.toml")
     text = (
         r"^link 'arm': draws its meshes and weighs none, for its mass is given in numbers; "
-        r"take weighed_mesh\(model, 'arm', density=…\) \[kg/m³\] for its name$"
+        r"take mass_mesh\(model, 'arm', density=…\) \[kg/m³\] for its name$"
     )
     with pytest.raises(ModelError, match=text):
-        pysim.weighed_mesh(model, "arm")
-    mesh = pysim.weighed_mesh(model, "arm", density=1000.0)
+        pysim.mass_mesh(model, "arm")
+    mesh = pysim.mass_mesh(model, "arm", density=1000.0)
     expected = pysim.inertia.mesh_inertia(mesh.vertices, mesh.faces, 1000.0)
     np.testing.assert_allclose(mesh.theta(), expected, rtol=1e-14)
 

@@ -164,11 +164,11 @@ def check_same(models: dict[str, pysim.Model], q: Array) -> None:
 
 def operations() -> str:
     """What the knee costs: the operations of its program."""
-    from pysim.mechanism.joint_description import motion_of
+    from pysim.mechanism.joint_description import describe_motion
     from pysim.tracing.program import OPS
 
     joint_spec = next(j for j in arm(["knee"]).joints if j.type == "knee")
-    code = motion_of(joint_spec).description.program.code
+    code = describe_motion(joint_spec).description.program.code
     count = {name: sum(OPS[line[0]] == name for line in code) for name in OPS}
     each = ", ".join(f"{n} {name}" for name, n in sorted(count.items(), key=lambda i: -i[1]) if n)
     return f"the knee's program for pose, S and c: {len(code)} operations: {each}"

@@ -17,7 +17,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.cli.messages import say
+from pysim.cli.messages import print_line
 from pysim.cli.progress import state_of
 from pysim.simulation import Update
 from pysim.simulation.interrupt import interrupts_held_back
@@ -395,7 +395,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_brackets_and_colons_come_out_as_they_went_in(capsys: pytest.CaptureFixture[str]) -> None:
     text = "[N·m] [bold]x[/bold] :smile: " + "long " * 60
-    say(text)
+    print_line(text)
     assert capsys.readouterr().out == text + "\n"
 
 

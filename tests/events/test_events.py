@@ -22,7 +22,7 @@ from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
 from pysim.simulation.loading import compile_model
 from pysim.trajectory import TrajectoryWriter
-from tests.integrators.test_adaptive import FIRST, fly
+from tests.integrators.test_adaptive import FIRST, run_adaptive
 from tests.integrators.test_closed_forms import NO_GRAVITY, pendulums
 from tests.oracles.mechanisms import one_body
 from tests.scene_runs import SCENES
@@ -294,7 +294,7 @@ def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_out
     events = [coordinate(0, 1.0, Direction.falling), coordinate(0, 1.0), coordinate(0, 0.2)]
     speeds = np.linspace(4.2, 6.0, 11)
     watch = _engine.Events(model, events)
-    _, (_, _, flights), records = fly(
+    _, (_, _, flights), records = run_adaptive(
         model,
         np.zeros((11, 1)),
         speeds[:, np.newaxis],
@@ -320,7 +320,7 @@ def test_every_change_of_sign_that_dense_outputs_show_is_found(rng, tolerance):
     model, times = pendulums(2), np.linspace(0, 5, 10_001)[1:]
     for _ in range(4):
         q, v = rng.normal(size=2), np.zeros(2)
-        (dense, _), _, _ = fly(model, q, v, times, tolerance)
+        (dense, _), _, _ = run_adaptive(model, q, v, times, tolerance)
         x = np.r_[q[0], dense[:, 0]]
         turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
         inside = 10.0 ** rng.uniform(-5, -1, size=len(turns))
@@ -339,7 +339,7 @@ def test_events_change_no_output_and_any_split_gives_the_same_bits(isa):
     theta = theta_from_com(1.0, np.array([0.1, 0, -1]), np.eye(3))
     model = compile_model(one_body("revolute", theta, axis=(0, 1, 0)))
     times = np.linspace(0.05, 5, 60)
-    (plain_q, plain_v), _, _ = fly(model, [1.0], [0.0], times)
+    (plain_q, plain_v), _, _ = run_adaptive(model, [1.0], [0.0], times)
     events = [coordinate(0), coordinate(0, 0.5, Direction.rising)]
     found, rows = passings(model, [1.0], [0.0], times, events)
     sparse, last = passings(model, [1.0], [0.0], times[-1:], events)
@@ -357,11 +357,11 @@ def test_a_batch_finds_the_events_of_each_run_alone(isa):
     events = [coordinate(0, 0.6), coordinate(0, 0.2)]
     watch = _engine.Events(model, events)
     zeros = np.zeros((11, 1))
-    _, (_, _, flights), records = fly(
+    _, (_, _, flights), records = run_adaptive(
         model, zeros, speeds, [0.3], flight=first_flight(11, 2), events=watch, threads=2
     )
     for k in range(11):
-        _, (_, _, flight), record = fly(
+        _, (_, _, flight), record = run_adaptive(
             model, zeros[k], speeds[k], [0.3], flight=first_flight(1, 2), events=watch
         )
         np.testing.assert_array_equal(record[0], records[k])

@@ -75,7 +75,7 @@ def test_the_condition_told_is_that_of_an_identification(
         rng.normal(size=flat.tau.shape) * 10 * flat.noise.mean()
     )  # the same noise everywhere
     found = identify(arm, make_samples(arm, t, flat.q, flat.tau, flat.true_v, flat.true_a), folds=1)
-    assert found.told == len(found.base)
+    assert found.identifiable == len(found.base)
     assert found.condition == pytest.approx(motion.condition, rel=0.3)
 
 

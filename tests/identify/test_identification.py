@@ -111,7 +111,7 @@ def test_an_arm_is_identified_to_its_noise_on_a_motion_held_out(
     differentiated = other.samples(found.model)  # with the encoders' share
     error = predicted_torque(found.model, differentiated) - differentiated.tau
     assert (np.sqrt((error**2).mean(axis=0)) < 1.5 * other.noise).all()
-    assert found.told == len(found.base)
+    assert found.identifiable == len(found.base)
 
 
 def test_ten_thousand_samples_take_less_than_two_seconds(
@@ -297,9 +297,13 @@ def test_a_motion_that_tells_too_little_is_told(panda: pysim.Model, recording: R
     q = np.tile(still.q[:1], (50, 1))
     tau = pysim.rnea(panda, q, rest[:50], rest[:50]) - pysim.passive_forces(panda, q, rest[:50])
     found = identify(panda, make_samples(panda, still.t[:50], q, tau, rest[:50], rest[:50]))
-    assert found.told < 12
+    assert found.identifiable < 12
+    with pytest.warns(
+        DeprecationWarning, match=r"told is deprecated; use Identification\.identifiable"
+    ):
+        assert found.told == found.identifiable
     assert found.notes == (
-        f"the motion tells {found.told} of 51 base parameters; the rest is the prior's: excite more",
+        f"the motion identifies {found.identifiable} of 51 base parameters; the rest is the prior's: excite more",
     )
     assert inertia.is_physical(found.theta).all()
 

@@ -29,7 +29,7 @@ from tests.oracles.mechanisms import one_body
 FIRST = (0.0, 0.0, 1e-4, 10.0)
 
 
-def fly(model, q, v, times, tolerance=1e-10, drive=None, flight=None, **options):
+def run_adaptive(model, q, v, times, tolerance=1e-10, drive=None, flight=None, **options):
     """(q, v) at the times, what the next call begins with, and the record."""
     worlds = 1 if np.ndim(q) == 1 else len(q)
     each = np.broadcast_to(tolerance, model.nv).astype(float)
@@ -60,7 +60,7 @@ def test_the_stages_are_scipys_where_the_configuration_is_a_vector_space():
     solver = RK45(rate, 0.0, np.r_[q, v], 1.0, first_step=1e-2, rtol=1e-3, atol=1e3)
     solver.step()
     between = 0.004
-    (q_t, v_t), _, record = fly(
+    (q_t, v_t), _, record = run_adaptive(
         model, q, v, [between, 1e-2], 1e3, flight=np.array([[0.0, 1e-2, 1e-4, 10.0]])
     )
     assert record[0, 0] == 2
@@ -71,14 +71,14 @@ def test_the_stages_are_scipys_where_the_configuration_is_a_vector_space():
 
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-9, 1e-12])
 def test_errors_follow_the_tolerance(tolerance):
-    (q, _), _, _ = fly(pendulums(2), [0, 0], [0, 0], [0.5], tolerance)
+    (q, _), _, _ = run_adaptive(pendulums(2), [0, 0], [0, 0], [0.5], tolerance)
     error = np.abs(np.cumsum(q[0]) + np.pi / 2 - row("npend2", 0.5)[3:5]).max()
     assert error < 3 * tolerance
     inertia = np.diag([1.0, 2, 3])
     ball = compile_model(
         one_body("ball", theta_from_com(1.0, np.zeros(3), inertia), gravity=NO_GRAVITY)
     )
-    (q, v), _, _ = fly(ball, ball.neutral(), CLOSED["dzhanibekov"]["w0"], [6.0], tolerance)
+    (q, v), _, _ = run_adaptive(ball, ball.neutral(), CLOSED["dzhanibekov"]["w0"], [6.0], tolerance)
     expected = row("dzhanibekov", 6.0)
     assert np.abs(v[0] - expected[1:4]).max() < 100 * tolerance
     assert np.abs(quaternion_error(q[0], expected[4:])).max() < 100 * tolerance
@@ -86,7 +86,7 @@ def test_errors_follow_the_tolerance(tolerance):
 
 def test_babyboot_meets_the_published_angles_after_ten_seconds_to_1e_4_degrees():
     """A chaotic mechanism; the numbers are MotionGenesis's."""
-    (q, _), _, _ = fly(
+    (q, _), _, _ = run_adaptive(
         babyboot_model(), np.radians([90, 1]), [0, 0], [10.0], 1e-12, attempts=10_000
     )
     np.testing.assert_allclose(q[0], row("babyboot", 10.0)[1:3], atol=np.radians(1e-4))
@@ -96,13 +96,13 @@ def test_outputs_change_no_step_and_any_split_of_them_gives_the_same_bits(rng, i
     model = Machine(rng, mimic=True).model
     q, v = model.random_configuration(rng), rng.normal(size=model.nv)
     times = np.linspace(0.01, 0.2, 40)
-    whole, _, record = fly(model, q, v, times, 1e-7)
-    few, _, sparse = fly(model, q, v, times[-1:], 1e-7)
+    whole, _, record = run_adaptive(model, q, v, times, 1e-7)
+    few, _, sparse = run_adaptive(model, q, v, times[-1:], 1e-7)
     np.testing.assert_array_equal(record[0, :3] - [39, 0, 0], sparse[0, :3])
     np.testing.assert_array_equal(whole[0][-1], few[0][-1])
     parts, state = [], (q, v, np.array([FIRST]))
     for k in range(0, 40, 7):
-        rows, state, _ = fly(model, *state[:2], times[k : k + 7], 1e-7, flight=state[2])
+        rows, state, _ = run_adaptive(model, *state[:2], times[k : k + 7], 1e-7, flight=state[2])
         parts.append(rows)
     for column in (0, 1):
         np.testing.assert_array_equal(np.concatenate([p[column] for p in parts]), whole[column])
@@ -110,10 +110,10 @@ def test_outputs_change_no_step_and_any_split_of_them_gives_the_same_bits(rng, i
 
 def test_a_call_that_runs_out_of_attempts_goes_on_where_it_stopped():
     model, times = pendulums(2), [0.1, 0.3, 0.5]
-    whole, _, _ = fly(model, [0, 0], [0, 0], times)
+    whole, _, _ = run_adaptive(model, [0, 0], [0, 0], times)
     state, rows, left = (np.zeros(2), np.zeros(2), np.array([FIRST])), [], list(times)
     while left:
-        made, state, record = fly(model, *state[:2], left, flight=state[2], attempts=5)
+        made, state, record = run_adaptive(model, *state[:2], left, flight=state[2], attempts=5)
         rows += list(made[0][: record[0, 0]])
         left = left[record[0, 0] :]
     np.testing.assert_array_equal(np.array(rows), whole[0])
@@ -127,11 +127,11 @@ def test_a_batch_of_runs_gives_the_bits_of_each_run_alone(rng, isa):
     v = rng.normal(size=(11, model.nv)) * rng.uniform(0.1, 2, (11, 1))
     v[4] = 1e200
     times = [0.02, 0.05]
-    batch, _, record = fly(model, q, v, times, 1e-6, machine.actuation, threads=2)
+    batch, _, record = run_adaptive(model, q, v, times, 1e-6, machine.actuation, threads=2)
     assert record[4, 4] == 2
     assert (np.delete(record[:, 4], 4) == 1).all()
     for k in range(11):
-        alone, _, own = fly(model, q[k], v[k], times, 1e-6, machine.actuation)
+        alone, _, own = run_adaptive(model, q[k], v[k], times, 1e-6, machine.actuation)
         np.testing.assert_array_equal(own[0], record[k])
         if k != 4:
             np.testing.assert_array_equal(batch[0][k], alone[0])
@@ -141,7 +141,7 @@ def test_a_batch_of_runs_gives_the_bits_of_each_run_alone(rng, isa):
 def test_each_coordinate_may_have_a_tolerance_of_its_own():
     model = pendulums(2)
     counts = [
-        fly(model, [0, 0], [0, 0], [1.0], tolerance)[2][0, 1]
+        run_adaptive(model, [0, 0], [0, 0], [1.0], tolerance)[2][0, 1]
         for tolerance in ([1e-10, 1e-10], [1e-10, 1e-2], [1e-2, 1e-2])
     ]
     assert counts[0] > counts[1] > counts[2]
@@ -149,7 +149,7 @@ def test_each_coordinate_may_have_a_tolerance_of_its_own():
 
 def test_a_free_fall_is_followed_in_few_steps_and_exactly():
     model = compile_model(one_body("free", theta_from_com(2.0, np.zeros(3), np.eye(3))))
-    (q, v), _, record = fly(model, model.neutral(), np.zeros(6), [1.0, 2.0], 1e-9)
+    (q, v), _, record = run_adaptive(model, model.neutral(), np.zeros(6), [1.0, 2.0], 1e-9)
     assert record[0, 1] < 25
     np.testing.assert_allclose(q[:, 2], [-9.81 / 2, -2 * 9.81], rtol=1e-12)
     np.testing.assert_allclose(v[:, 2], [-9.81, -2 * 9.81], rtol=1e-12)
@@ -165,5 +165,5 @@ def test_a_free_fall_is_followed_in_few_steps_and_exactly():
 )
 def test_senseless_runs_are_refused(changes, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is asserted below
-        fly(pendulums(2), [0, 0], [0, 0], [1.0], **changes)
+        run_adaptive(pendulums(2), [0, 0], [0, 0], [1.0], **changes)
     assert str(caught.value) == message

@@ -16,7 +16,7 @@ from pysim import _engine
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
-from tests.integrators.test_adaptive import fly
+from tests.integrators.test_adaptive import run_adaptive
 from tests.integrators.test_closed_forms import NO_GRAVITY, rest_drive
 from tests.oracles.mechanisms import GRAVITY, make_joint, one_body, random_pose, random_theta
 
@@ -71,7 +71,7 @@ PROBLEMS = {problem.__name__: problem for problem in (heavy_top, dzhanibekov, fl
 @cache
 def reference(name):
     model, q, v, duration = PROBLEMS[name]()
-    (q1, v1), _, _ = fly(model, q, v, [duration], 1e-14, attempts=1_000_000)
+    (q1, v1), _, _ = run_adaptive(model, q, v, [duration], 1e-14, attempts=1_000_000)
     return q1[0], v1[0]
 
 
@@ -80,7 +80,7 @@ def error(name, scheme, steps):
     h = duration / steps
     if scheme == "dopri5":  # tolerances that allow everything leave the longest step
         start = np.array([[0.0, h, 1e-4, 10.0]])
-        (q1, v1), _, record = fly(
+        (q1, v1), _, record = run_adaptive(
             model, q, v, [duration], 1e6, flight=start, longest=h, attempts=2 * steps
         )
         assert abs(record[0, 1] - steps) <= 1

@@ -12,7 +12,7 @@ import pytest
 
 from pysim.cli import main
 from pysim.joints import registry
-from pysim.joints.loop_joints import LOOPS_ALONE
+from pysim.joints.loop_joints import LOOP_ONLY_TYPES
 from pysim.render.sweep import Sweep, draw_sweep
 
 ROOT = str(Path(__file__).parents[2])
@@ -90,7 +90,7 @@ def test_joints_lists_those_of_a_plugin(capsys):
 def test_joints_lists_and_explains_what_closes_loops_alone(capsys):
     assert main(["joints"]) == 0
     assert re.search(r"\n  distance +length +Keeps the origins", capsys.readouterr().out)
-    for name in LOOPS_ALONE:
+    for name in LOOP_ONLY_TYPES:
         assert main(["joints", name]) == 0
         assert "in a [[loop]] between A and B" in capsys.readouterr().out
     assert main(["joints", "distance"]) == 0

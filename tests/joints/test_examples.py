@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 import pysim
 from pysim.joints import Pose, find_joint
 from pysim.joints.trace import trace
-from pysim.mechanism.joint_description import motion_of
+from pysim.mechanism.joint_description import describe_motion
 from pysim.plugins.fields import build
 from pysim.tracing.program import OPS
 from tests.scene_runs import load_own_scene
@@ -95,7 +95,7 @@ def test_the_knee_is_its_data_drawn_by_natural_splines(flexion):
 def test_splines_over_the_same_knots_share_their_search():
     """Four curves of the flexion, one search among its knots."""
     spec = next(j for j in load_own_scene("knee").model.joints if j.type == "knee")
-    code = motion_of(spec).description.program.code
+    code = describe_motion(spec).description.program.code
     assert [OPS[line[0]] for line in code].count("segment") == 1
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure  # noqa: TID253
 
 from pysim.errors import PysimError, TrajectoryError
 from pysim.render import plot
-from pysim.render.plot import MOST_POINTS, draw, thinned
+from pysim.render.plot import MOST_POINTS, draw, subsampled
 from pysim.trajectory import Trajectory
 from tests.render.scenes import cart, moving
 
@@ -80,7 +80,7 @@ def test_thinning_keeps_both_ends_and_every_extreme() -> None:
     t = np.arange(100_000.0)
     values = np.zeros(len(t))
     values[[123, 77_777]] = 5.0, -3.0
-    x, y = thinned(t, values)
+    x, y = subsampled(t, values)
     assert len(x) <= 2 * MOST_POINTS
     assert (x[0], x[-1], y.max(), y.min()) == (0.0, 99_999.0, 5.0, -3.0)
 

@@ -14,7 +14,7 @@ import trimesh  # noqa: TID253, makes the meshes
 
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import still
-from pysim.render.window import averaged_down
+from pysim.render.window import downsampled
 from pysim.shapes import Geometry, Shape
 from pysim.trajectory import Trajectory
 from tests.render.scenes import SMALL, cart, drawn, moving, place, red
@@ -51,7 +51,7 @@ def test_supersampling_keeps_the_size_and_the_mean(tmp_path: Path) -> None:
 def test_a_pixel_is_the_mean_of_what_was_drawn_for_it() -> None:
     drawn_larger = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
     expected = drawn_larger.reshape(2, 2, 2, 2, 3).astype(float).mean(axis=(1, 3))
-    np.testing.assert_allclose(averaged_down(drawn_larger, 2), expected, atol=0.5)
+    np.testing.assert_allclose(downsampled(drawn_larger, 2), expected, atol=0.5)
 
 
 def test_a_picture_in_which_nothing_moves_is_told() -> None:

@@ -13,7 +13,7 @@ import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning, SimulationError
 from pysim.mechanism.model import State
-from pysim.simulation.stall import PATIENCE, Crawl, stiffness
+from pysim.simulation.stall import PATIENCE, StallDetector, stiffness
 from tests.scene_runs import SCENES
 
 WHEEL = """
@@ -107,7 +107,7 @@ def test_a_blow_on_the_hardest_stop_is_followed(tmp_path):
 
 def crawl(scene, left, calls, tried=4096):
     """Tell a run's watch of calls at a pace that leaves so many steps at the first."""
-    watch, advance = Crawl(scene), scene.settings.duration * tried / left
+    watch, advance = StallDetector(scene), scene.settings.duration * tried / left
     for n in range(1, calls + 1):
         watch.after_call(scene.state, n * advance, advance / tried, tried, 0)
 
@@ -149,7 +149,7 @@ def test_a_run_that_an_event_stops_is_measured_by_the_time_it_has_come(tmp_path)
     stopped = pysim.load_scene(
         tmp_path / "e.toml", {"simulation.duration": 1e9, "output.every": 1e9}
     )
-    watch = Crawl(stopped)
+    watch = StallDetector(stopped)
     for n in range(100):
         watch.after_call(stopped.state, 1e9 + n * 4.096, 1e-3, 4096, 0)
 
@@ -160,7 +160,7 @@ def test_steps_as_short_as_the_scene_asks_for_are_made(tmp_path):
 
 def test_a_fast_call_makes_up_for_slow_ones(tmp_path):
     spring = scene(tmp_path, "stiffness = 1e3")
-    watch, time = Crawl(spring), 0.0
+    watch, time = StallDetector(spring), 0.0
     for n in range(300):
         time += 1e-11 if n % 50 else 1e-3
         watch.after_call(spring.state, time, 1e-14, 4096, 0)

@@ -15,21 +15,21 @@ from pysim.inertia import (
     unphysical_reason,
 )
 from pysim.scene.inertia_policy import log
-from pysim.scene.inertia_text import nearest_written, toml_inertia
+from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import BodySpec
 from pysim.scene.toml.tables import Solid
-from pysim.shapes import SIZES, Geometry, Shape, Weighing, primitive_theta
+from pysim.shapes import SIZES, Geometry, MassSource, Shape, primitive_theta
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Body, Inertia, Look, Visual
+    from pysim.scene.toml.tables import Body, BodyOverrides, Inertia, Visual
 
     Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class BodyReader:
     problems: Problems
     folder: Path
     package_dirs: tuple[Path, ...]
-    inertia: InertiaRule
+    inertia: InertiaPolicy
 
     def read(self, body: Body, path: Steps) -> BodySpec:
         """Return what the table at `path` says."""
@@ -53,7 +53,7 @@ class BodyReader:
             for k, visual in enumerate(body.visual)
         ]
         geometries = tuple(
-            Geometry(shape, table.at.matrix, table.color, weighing=_weighing(body, table))
+            Geometry(shape, table.at.matrix, table.color, mass_source=_mass_source(body, table))
             for table, shape in [*solids, *visuals]
             if shape is not None
         )
@@ -174,14 +174,14 @@ def _spreads_mass(body: Body) -> bool:
     return bool(body.mass) and body.inertia is None
 
 
-def _weighing(body: Body, table: Visual) -> Weighing | None:
+def _mass_source(body: Body, table: Visual) -> MassSource | None:
     if not isinstance(table, Solid) or (table.density is None and not _spreads_mass(body)):
         return None
-    return Weighing(table.density, table.repair, table.convex, table.shell)
+    return MassSource(table.density, table.repair, table.convex, table.shell)
 
 
 def theta_of_numbers(
-    table: Body | Look, name: str, path: Steps, problems: Problems, rule: InertiaRule
+    table: Body | BodyOverrides, name: str, path: Steps, problems: Problems, rule: InertiaPolicy
 ) -> Array:
     """Return θ (10,) of a table's mass, com and inertia; without an inertia it is a point.
 
@@ -197,7 +197,7 @@ def theta_of_numbers(
     if theta[0] <= 0:
         problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
         return theta
-    text = f"inertia = {toml_inertia(nearest_written(theta))}"
+    text = f"inertia = {toml_inertia(nearest_printable(theta))}"
     if rule != "nearest":
         remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
         problems.add(at, f"{told}; {remedy}")

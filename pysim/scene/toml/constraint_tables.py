@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pysim.joints import BUILTIN
 from pysim.joints.definition import SCENE_KEYS
-from pysim.joints.loop_joints import HELD
+from pysim.joints.loop_joints import POINT_CONSTRAINTS
 from pysim.scene.toml.keys import (
     AnyConfiguration,
     Name,
@@ -19,7 +19,7 @@ from pysim.scene.toml.keys import (
 )
 from pysim.scene.toml.schema import with_plugin_keys
 
-_PLUGIN_KEYS = with_plugin_keys("type", ["weld", *HELD, *BUILTIN], SCENE_KEYS)
+_PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], SCENE_KEYS)
 
 
 class Loop(Table, json_schema_extra=_PLUGIN_KEYS):

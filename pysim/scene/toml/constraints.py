@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.errors import JointError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
-from pysim.joints.loop_joints import closing_joint, closing_types, find_closing
+from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type, loop_types
 from pysim.joints.ranges import limits_of
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.plugins.fields import fields_of
@@ -37,7 +37,7 @@ _ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}
 
 
 @dataclass
-class TieReader:
+class ConstraintReader:
     """Turns loop, coupling and force tables into specifications; what is wrong goes to `problems`."""
 
     problems: Problems
@@ -114,10 +114,10 @@ class TieReader:
 
     def _loop(self, table: Loop, path: Steps) -> LoopSpec | None:
         try:
-            kind = find_closing(table.type)
+            kind = find_loop_type(table.type)
         except JointError:
             problem = f"unknown loop type {table.type!r}"
-            hint = did_you_mean(table.type, closing_types())
+            hint = did_you_mean(table.type, loop_types())
             self.problems.add((*path, "type"), problem + hint)
             return None
         self._take_name(table.name, path)
@@ -181,7 +181,7 @@ class TieReader:
 
     def _refuse_keys(self, table: Loop, kind: JointType, path: Steps) -> None:
         own = {key.name for key in kind.keys} | ({PARAMETERS} if kind.plugin is not None else set())
-        if find_joint(closing_joint(kind)).nv == 6:
+        if find_joint(joint_of_loop_type(kind)).nv == 6:
             problem = f"a {kind.name} joint holds nothing; remove the loop or take another type"
             self.problems.add((*path, "type"), problem)
         if kind.plugin is None and kind.nq:

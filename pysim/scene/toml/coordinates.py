@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator, WithJsonSchema
 
 from pysim.errors import did_you_mean
-from pysim.scene.toml.keys import complaint
+from pysim.scene.toml.keys import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ def _name_or_place(value: object) -> object:
     is_place = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if is_place or (isinstance(value, str) and value):
         return value
-    raise complaint(f"must be the name of a coordinate or its place, from 0, got {value!r}")
+    raise error_text(f"must be the name of a coordinate or its place, from 0, got {value!r}")
 
 
 CoordinateOf = Annotated[

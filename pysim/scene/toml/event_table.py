@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from pysim.scene.toml.coordinates import CoordinateOf
-from pysim.scene.toml.keys import Name, Table, Vector3, complaint, key
+from pysim.scene.toml.keys import Name, Table, Vector3, error_text, key
 from pysim.scene.toml.schema import with_plugin_keys
 
 _LIMITS = ("lower", "upper")
@@ -27,7 +27,7 @@ def _place(value: object) -> object:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return value
-    raise complaint(f'must be a number [m or rad], "lower" or "upper", got {value!r}')
+    raise error_text(f'must be a number [m or rad], "lower" or "upper", got {value!r}')
 
 
 class Event(Table, json_schema_extra=with_plugin_keys("type")):
@@ -54,14 +54,14 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
         kinds = [kind for kind in ("joint", "plane", "type") if getattr(self, kind) is not None]
         if len(kinds) != 1:
             got = " and ".join(kinds) or "none"
-            raise complaint(f"needs exactly one of joint, plane, type, got {got}")
+            raise error_text(f"needs exactly one of joint, plane, type, got {got}")
         if (self.joint is None) != (self.at is None):
-            raise complaint('joint and at go together: joint = "hinge", at = 0.0')
+            raise error_text('joint and at go together: joint = "hinge", at = 0.0')
         for name, whose in (("coordinate", "joint"), ("point", "body")):
             if name in self.model_fields_set and getattr(self, whose) is None:
-                raise complaint(f"{name} goes with {whose}; give {whose}, or leave {name} out")
+                raise error_text(f"{name} goes with {whose}; give {whose}, or leave {name} out")
         if (self.plane is None) != (self.body is None):
-            raise complaint(
+            raise error_text(
                 'plane and body go together: body = "rod", plane = { normal = [0, 0, 1] }'
             )
         return self

@@ -37,7 +37,7 @@ def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN40
     return Field(default, description=doc, json_schema_extra={"unit": unit}, **bounds)
 
 
-def complaint(text: str) -> PydanticCustomError:
+def error_text(text: str) -> PydanticCustomError:
     """Return an error whose text is told as it is."""
     return PydanticCustomError("pysim", "{text}", {"text": text})
 
@@ -53,7 +53,7 @@ def boxed(names: str) -> Shorthand:
         if not isinstance(value, list):
             return value
         if len(value) != len(names):
-            raise complaint(f"must have {len(names)} numbers [m], got {len(value)}")
+            raise error_text(f"must have {len(names)} numbers [m], got {len(value)}")
         return dict(zip(names, value, strict=True))
 
     def short(table: dict[str, Any]) -> dict[str, Any]:
@@ -74,13 +74,13 @@ def _as_q(value: object) -> object:
 
 def _not_nan(value: float) -> float:
     if math.isnan(value):
-        raise complaint("must be a number, got nan")
+        raise error_text("must be a number, got nan")
     return value
 
 
 def _printable(value: str) -> str:
     if _CONTROL.search(value):
-        raise complaint(f"must not have control characters, got {value!r}; leave them out")
+        raise error_text(f"must not have control characters, got {value!r}; leave them out")
     return value
 
 
@@ -146,11 +146,11 @@ class Turn(Table):
     def _one_rotation(self) -> Turn:
         given = [name for name in Turn.model_fields if getattr(self, name) is not None]
         if len(given) > 1:
-            raise complaint(f"has {' and '.join(given)}; a rotation is written in one way")
+            raise error_text(f"has {' and '.join(given)}; a rotation is written in one way")
         for name in ("quat_wxyz", "quat_xyzw"):
             check_unit(getattr(self, name), name)
         if self.axis_angle is not None and math.hypot(*self.axis_angle[:3]) < SHORTEST_AXIS:
-            raise complaint("axis_angle has a zero axis; its first three numbers are the axis")
+            raise error_text("axis_angle has a zero axis; its first three numbers are the axis")
         return self
 
     @property
@@ -175,7 +175,7 @@ def check_unit(quaternion: list[float] | None, name: str) -> None:
         return
     norm = math.hypot(*quaternion)
     if abs(norm - 1) > 1e-6:
-        raise complaint(f"{name} must have norm 1, got {norm:.7g}; divide it by its norm")
+        raise error_text(f"{name} must have norm 1, got {norm:.7g}; divide it by its norm")
 
 
 class Pose(Turn):

@@ -17,12 +17,12 @@ from pysim.scene.urdf.reader import read_urdf
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Look, Model
+    from pysim.scene.toml.tables import BodyOverrides, Model
 
 
 @dataclass
@@ -33,7 +33,7 @@ class ModelReader:
     joints: JointReader
     folder: Path
     package_dirs: tuple[Path, ...]
-    inertia: InertiaRule  # of the scene, for the models that have none of their own
+    inertia: InertiaPolicy  # of the scene, for the models that have none of their own
 
     def read(self, table: Model, path: Steps) -> tuple[list[BodySpec], list[JointSpec]]:
         """Return the bodies and joints of the file, as the table at `path` has them."""
@@ -109,7 +109,7 @@ class ModelReader:
             for body, look in looks
         ]
 
-    def _weighed(self, body: BodySpec, look: Look | None, path: Steps) -> BodySpec:
+    def _weighed(self, body: BodySpec, look: BodyOverrides | None, path: Steps) -> BodySpec:
         """Replace the file's mass, centre and inertia where the table has a mass."""
         given = look.model_fields_set & {"com", "inertia"} if look is not None else set()
         if look is None or look.mass is None:
@@ -129,7 +129,7 @@ class ModelReader:
         return name in known
 
 
-def _painted(body: BodySpec, look: Look | None) -> BodySpec:
+def _painted(body: BodySpec, look: BodyOverrides | None) -> BodySpec:
     if look is None or look.color is None:
         return body
     return replace(body, geometries=tuple(replace(g, color=look.color) for g in body.geometries))

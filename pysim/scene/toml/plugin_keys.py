@@ -8,7 +8,7 @@ from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS
 from pysim.integrators import find_integrator
 from pysim.joints import Joint, find_joint
-from pysim.joints.loop_joints import find_closing
+from pysim.joints.loop_joints import find_loop_type
 from pysim.plugins.fields import build, fields_of
 from pysim.plugins.files import check_consent, run_plugin
 
@@ -94,7 +94,7 @@ def gather_event_parameters(values: Mapping[str, Any]) -> None:
 
 def _is_known(kind: str) -> bool:
     try:
-        find_closing(kind)
+        find_loop_type(kind)
     except JointError:
         return False
     return True
@@ -103,7 +103,7 @@ def _is_known(kind: str) -> bool:
 def _plugin_of(table: object) -> type[Joint] | None:
     if not isinstance(table, dict) or not isinstance(table.get("type"), str):
         return None
-    return find_closing(table["type"]).plugin if _is_known(table["type"]) else None
+    return find_loop_type(table["type"]).plugin if _is_known(table["type"]) else None
 
 
 def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]
     if len(path) != 2 or path[0] not in {"joint", "loop"}:
         return ()
     kind = values[path[0]][path[1]].get("type")
-    plugin = find_closing(kind).plugin if isinstance(kind, str) else None
+    plugin = find_loop_type(kind).plugin if isinstance(kind, str) else None
     return () if plugin is None else tuple(fields_of(plugin))
 
 

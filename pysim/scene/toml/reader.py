@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
-from pysim.joints.loop_joints import find_closing
+from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.spec import (
     ActuatorSpec,
     FrameSpec,
@@ -23,7 +23,7 @@ from pysim.scene.spec import (
 from pysim.scene.stops import with_stops
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Loop
-from pysim.scene.toml.constraints import TieReader
+from pysim.scene.toml.constraints import ConstraintReader
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.events import read_events
 from pysim.scene.toml.joints import JointReader, resolve_mimics
@@ -35,7 +35,7 @@ from pysim.scene.toml.plugin_keys import gather_event_parameters, gather_paramet
 from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.settings import read_settings
 from pysim.scene.toml.source import read_source
-from pysim.scene.toml.table_cache import Kept
+from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.toml.keys import Table
     from pysim.scene.toml.source import Source, Steps
     from pysim.scene.toml.tables import Actuator
@@ -65,7 +65,7 @@ def read_toml(
         ModelError: bodies and joints make no tree.
     """
     source = read_source(path)
-    return _read(source, path, overrides, Kept(), allow_code=allow_code, folders=package_dirs)
+    return _read(source, path, overrides, TableCache(), allow_code=allow_code, folders=package_dirs)
 
 
 def read_toml_worlds(
@@ -80,17 +80,17 @@ def read_toml_worlds(
     """
     source = read_source(path)
     fresh = pickle.dumps(source.values)  # read back it is copied faster than by copy.deepcopy
-    kept = Kept()
+    table_cache = TableCache()
     for overrides in worlds:
         own = replace(source, values=pickle.loads(fresh))
-        yield _read(own, path, overrides, kept, allow_code=allow_code, folders=())
+        yield _read(own, path, overrides, table_cache, allow_code=allow_code, folders=())
 
 
 def _read(
     source: Source,
     path: Path,
     overrides: Mapping[str, object],
-    kept: Kept,
+    table_cache: TableCache,
     *,
     allow_code: bool,
     folders: Iterable[str | PathLike[str]],
@@ -104,7 +104,7 @@ def _read(
     problems = Problems(source)
     scene = _validated(values, problems)
     package_dirs = (*map(Path, folders), *_package_dirs(scene, path, problems))
-    model = _Mechanism(scene, problems, path, package_dirs, kept).build()
+    model = _Mechanism(scene, problems, path, package_dirs, table_cache).build()
     actuators = tuple(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )
@@ -145,7 +145,7 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
 
 def _add_unknown_types(values: Mapping[str, Any], problems: Problems) -> None:
     """Tell of the types of joints and loops that nobody knows, beside what else is wrong."""
-    finders = {"joint": find_joint, "loop": find_closing}
+    finders = {"joint": find_joint, "loop": find_loop_type}
     for name, find in finders.items():
         tables = values.get(name, [])
         for k, table in enumerate(tables if isinstance(tables, list) else []):
@@ -161,7 +161,7 @@ def read_mechanism(
     *,
     mimic: bool = True,
     package_dirs: Iterable[str | PathLike[str]] = (),
-    inertia: InertiaRule = "check",
+    inertia: InertiaPolicy = "check",
     allow_code: bool = False,
 ) -> ModelSpec:
     """Return the mechanism of a scene file; a rule for its inertias goes before the file's own."""
@@ -180,7 +180,7 @@ class _Mechanism:
     problems: Problems
     path: Path
     package_dirs: tuple[Path, ...]
-    kept: Kept
+    table_cache: TableCache
 
     def build(self) -> ModelSpec:
         """Return the mechanism, its names checked and its stops made."""
@@ -190,9 +190,9 @@ class _Mechanism:
             self.problems, joints, self.path.parent, self.package_dirs, self.scene.inertia
         )
         around = (self.scene.inertia, self.package_dirs)
-        own_bodies = self.kept.read(bodies.read, self.scene.body, "body", around)
-        own_joints = self.kept.read(joints.read, self.scene.joint, "joint")
-        taken = self.kept.read(models.read, self.scene.model, "model", around)
+        own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)
+        own_joints = self.table_cache.read(joints.read, self.scene.joint, "joint")
+        taken = self.table_cache.read(models.read, self.scene.model, "model", around)
         all_bodies = [*own_bodies, *(body for pair in taken for body in pair[0])]
         read = [joint for joint in own_joints if joint is not None]
         all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
@@ -200,7 +200,7 @@ class _Mechanism:
         names = {body.name for body in all_bodies}
         taken_names = {joint.name for joint in all_joints}
         frames = {frame.name: frame for frame in self._frames()}
-        ties = TieReader(self.problems, joints, names, taken_names, frames)
+        ties = ConstraintReader(self.problems, joints, names, taken_names, frames)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()

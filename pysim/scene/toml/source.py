@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import toml_rs
 
 from pysim.errors import SceneError
-from pysim.scene.toml.syntax import syntax_error, told_by_toml_rs
+from pysim.scene.toml.syntax import syntax_error, toml_rs_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -157,7 +157,7 @@ def read_source(path: Path) -> Source:
     try:
         located = toml_rs.load_with_metadata(io.BytesIO(text.encode()), toml_version="1.0.0")
     except toml_rs.TOMLDecodeError as error:
-        raise told_by_toml_rs(name, str(error)) from None
+        raise toml_rs_message(name, str(error)) from None
     return Source(name, text, values, located.meta["nodes"])
 
 

@@ -76,11 +76,11 @@ def syntax_error(name: str, text: str, error: tomllib.TOMLDecodeError) -> SceneE
         try:
             toml_rs.loads("\n".join(lines[:line]), toml_version="1.0.0")
         except toml_rs.TOMLDecodeError as better:
-            return told_by_toml_rs(name, str(better), message)
+            return toml_rs_message(name, str(better), message)
     return SceneError(f"{name}:{line}:{column}", f"not TOML: {_lowered(message)}")
 
 
-def told_by_toml_rs(name: str, text: str, other: str = "") -> SceneError:
+def toml_rs_message(name: str, text: str, other: str = "") -> SceneError:
     """Put toml-rs's several lines into one, with what to do; `other` is what tomllib says."""
     match = _LOCATED.search(text)
     where = f"{name}:{match[1]}:{match[2]}" if match else name

@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 @dataclass
-class Kept:
+class TableCache:
     """Bodies, joints and models of one file by their place, with the tables they were read from."""
 
     _known: dict[Steps, tuple[Table, object, Any]] = field(default_factory=dict)

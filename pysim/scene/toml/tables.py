@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from pysim.integrators import BUILTIN as INTEGRATORS
 from pysim.joints import BUILTIN as JOINTS
 from pysim.joints.definition import SCENE_KEYS
-from pysim.scene.inertia_policy import InertiaRule
+from pysim.scene.inertia_policy import InertiaPolicy
 from pysim.scene.toml.constraint_tables import Assembly, Coupling, Force, Loop
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.event_table import Event
@@ -33,7 +33,7 @@ from pysim.scene.toml.keys import (
     Tolerance,
     Vector3,
     boxed,
-    complaint,
+    error_text,
     key,
 )
 from pysim.scene.toml.schema import with_plugin_keys
@@ -89,13 +89,13 @@ class Visual(Table):
         kinds = [kind for kind in SHAPE_KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             got = " and ".join(kinds) or "none"
-            raise complaint(f"needs exactly one of {', '.join(SHAPE_KINDS)}, got {got}")
+            raise error_text(f"needs exactly one of {', '.join(SHAPE_KINDS)}, got {got}")
         if len(self.scale) not in {1, 3}:
-            raise complaint(f"scale must have 1 or 3 numbers, got {len(self.scale)}")
+            raise error_text(f"scale must have 1 or 3 numbers, got {len(self.scale)}")
         if 0 in self.scale:
-            raise complaint("scale must not be zero")
+            raise error_text("scale must not be zero")
         if "scale" in self.model_fields_set and self.mesh is None:
-            raise complaint(f"scale is for a mesh; give the {kinds[0]} its sizes")
+            raise error_text(f"scale is for a mesh; give the {kinds[0]} its sizes")
         return self
 
     @property
@@ -119,9 +119,9 @@ class Solid(Visual):
     def _one_way_to_weigh(self) -> Solid:
         ways = [way for way in ("repair", "convex", "shell") if getattr(self, way)]
         if ways and self.mesh is None:
-            raise complaint(f"{ways[0]} is for a mesh")
+            raise error_text(f"{ways[0]} is for a mesh")
         if len(ways) > 1:
-            raise complaint(f"{' and '.join(ways)} are alternatives; give one of them")
+            raise error_text(f"{' and '.join(ways)} are alternatives; give one of them")
         return self
 
 
@@ -228,17 +228,19 @@ class Actuator(Table):
         of_time = {"frequency", "phase"} & self.model_fields_set
         if of_time and "amplitude" not in self.model_fields_set:
             given = " and ".join(sorted(of_time))
-            raise complaint(f"has {given} of a sine without amplitude; give amplitude [N or N·m]")
+            raise error_text(f"has {given} of a sine without amplitude; give amplitude [N or N·m]")
         if self.amplitude != 0 and not of_time:
             told = "has the amplitude of a sine that stays at sin(0) = 0"
-            raise complaint(f"{told}; give frequency [rad/s], or write offset for a constant force")
+            raise error_text(
+                f"{told}; give frequency [rad/s], or write offset for a constant force"
+            )
         return self
 
 
 # Models from other files -------------------------------------------------------------------------
 
 
-class Look(Table):
+class BodyOverrides(Table):
     """What a scene changes of a model's body. A mass replaces the file's mass, centre and inertia together."""
 
     mass: NotNegative | None = key(None, "kg", "total mass, instead of the file's")
@@ -256,14 +258,14 @@ class Model(Table):
     at: Pose = key(Pose(), "", "root link in the parent")
     free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
     mimic: bool = key(default=True, unit="", doc="let mimic joints follow")
-    inertia: InertiaRule | None = key(None, "", "as the scene's; by default the scene's")
+    inertia: InertiaPolicy | None = key(None, "", "as the scene's; by default the scene's")
     limits: bool = key(default=True, unit="", doc="use the file's limits")
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
     start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
     joint: dict[str, Passive] = key({}, "", "by joint: what replaces the file's values")
-    body: dict[str, Look] = key({}, "", "by body: what replaces the file's values")
+    body: dict[str, BodyOverrides] = key({}, "", "by body: what replaces the file's values")
 
 
 # The scene ---------------------------------------------------------------------------------------
@@ -334,7 +336,7 @@ class Scene(Table):
 
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
-    inertia: InertiaRule = key(
+    inertia: InertiaPolicy = key(
         "check", "", 'inertias no body has: "check", "strict" or "nearest", the closest body\'s'
     )
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")

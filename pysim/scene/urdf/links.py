@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim.errors import SceneError, did_you_mean
 from pysim.inertia import move_theta, theta_from_com
-from pysim.scene.inertia_policy import possible_theta
+from pysim.scene.inertia_policy import apply_inertia_policy
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import BodySpec
 from pysim.shapes import Geometry, Shape
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
@@ -37,7 +37,7 @@ class Links:
         robot: Element,
         folder: Path,
         package_dirs: Iterable[str | PathLike[str]],
-        inertia: InertiaRule = "check",
+        inertia: InertiaPolicy = "check",
     ) -> None:
         self.folder = folder
         self.package_dirs = tuple(package_dirs)
@@ -88,7 +88,7 @@ class Links:
         return Shape("mesh", (), self.meshes[uri], (x, y, z))
 
 
-def _theta(link: Element, rule: InertiaRule) -> Array:
+def _theta(link: Element, rule: InertiaPolicy) -> Array:
     """Return θ (10,) about the link's origin; a link without <inertial> has no mass."""
     inertial = link.child("inertial")
     if inertial is None:
@@ -99,7 +99,7 @@ def _theta(link: Element, rule: InertiaRule) -> Array:
         tensor.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
     about_com = theta_from_com(mass, np.zeros(3), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    about_com = possible_theta(about_com, inertial, link.owner, rule)
+    about_com = apply_inertia_policy(about_com, inertial, link.owner, rule)
     return move_theta(about_com, inertial.origin())
 
 

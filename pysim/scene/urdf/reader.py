@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from pysim.scene.inertia_policy import InertiaRule
+    from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import BodySpec, JointSpec
     from pysim.scene.urdf.xml import Element
 
@@ -41,7 +41,7 @@ def read_urdf(
     free_base: bool = False,
     package_dirs: Iterable[str | PathLike[str]] = (),
     mimic: bool = True,
-    inertia: InertiaRule = "check",
+    inertia: InertiaPolicy = "check",
 ) -> ModelSpec:
     """Return the mechanism a URDF file describes, in gravity (0, 0, −9.81) m/s².
 

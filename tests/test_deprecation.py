@@ -1,0 +1,48 @@
+"""Former public names, which keep working for one release. Oracle: the object under its new name."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import pysim
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("pysim.weighed_mesh", "pysim.mass_mesh"),
+        ("pysim.WeighedMesh", "pysim.MassMesh"),
+        ("pysim.algorithms.weighed_mesh", "pysim.algorithms.mass_mesh"),
+        ("pysim.algorithms.WeighedMesh", "pysim.algorithms.MassMesh"),
+        ("pysim.compile.Scene", "pysim.simulation.Scene"),
+        ("pysim.compile.load_model", "pysim.simulation.load_model"),
+        ("pysim.compile.compile_model", "pysim.simulation.compile_model"),
+        ("pysim.compile.compile_scene", "pysim.simulation.compile_scene"),
+        ("pysim.compile.start_state", "pysim.mechanism.compile.start_state"),
+    ],
+)
+def test_a_former_name_warns_every_time_and_names_the_new_one(old: str, new: str) -> None:
+    for _ in range(2):
+        with pytest.warns(DeprecationWarning, match="is deprecated; use") as warned:
+            value = resolve(old)
+        assert [str(w.message) for w in warned] == [f"{old} is deprecated; use {new}"]
+        assert warned[0].filename == __file__
+        assert value is resolve(new)
+
+
+def resolve(path: str) -> object:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def test_former_names_are_not_listed_among_the_public_ones() -> None:
+    listed = {*pysim.__all__, *dir(pysim), *pysim.algorithms.__all__}
+    assert not {"weighed_mesh", "WeighedMesh"} & listed
+
+
+@pytest.mark.parametrize("module", ["pysim", "pysim.algorithms", "pysim.compile"])
+def test_a_name_that_never_was_is_an_attribute_error(module: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nope'"):
+        resolve(f"{module}.nope")
