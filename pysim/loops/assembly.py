@@ -1,4 +1,4 @@
-"""Closing the loops of a start state, by the smallest motion from where the user put it.
+"""ClosureIterate the loops of a start state, by the smallest motion from where the user put it.
 
     q ← q ⊕ s δ,   δ = −L⁻ᵀ A⁺ g,  A = J L⁻ᵀ,  M = L Lᵀ        by loops/closure_solver.py, 0 < s ≤ 1
     v ← v − L⁻ᵀ A⁺ J v
@@ -19,7 +19,8 @@ from pysim.algorithms import crba, forward_kinematics, frame_placement
 from pysim.errors import ModelError, PysimWarning
 from pysim.loops.closure_solver import ClosureIterate, close, nearest, reduced, rounding_of
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
-from pysim.loops.mobility import scaled_rows
+from pysim.loops.mobility import SMALLEST_ANGLE, mobility, rows_and_lengths, scaled_rows
+from pysim.loops.redundant_rows import MORE_DIGITS, redundant_opening
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -38,9 +39,6 @@ _JUMP = 5.0  # steps: what follows by more has left its branch
 _CUT = 1e-5  # of the mechanism's size, or [rad]: left of dimensions written with few digits
 _ALIKE = 1e-4  # [rad] between a row and those before it: nearly the same
 _EXACT = 1e-12  # of the mechanism's size: left of dimensions that agree
-_MORE_DIGITS = (
-    "write them with more digits, or close a loop by what holds less, as ball instead of revolute"
-)
 _FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
 
 
@@ -86,9 +84,8 @@ def assemble(
     _warn_of_cut_digits(model, best)
     _refuse_flat_wheels(model, best.q)
     J = best.at.jacobian
-    A, L = reduced(J, crba(model, best.q), free)
-    rate[free] -= np.linalg.solve(L.T, np.linalg.pinv(A, DEPENDENT) @ (J @ rate))
-    _refuse_slip(model, J, rate)
+    rate[free] -= _correction(model, best, free, J @ rate)
+    _refuse_slip(model, best, rate)
     moved = float(np.abs(model.difference(start, best.q)).max(initial=0.0))
     return Assembled(best.q, rate, best.at.loop_q, best.largest, moved)
 
@@ -146,10 +143,35 @@ def _put(model: Model, q: Array, start: Array, free: NDArray[np.intp]) -> Array:
     return q
 
 
-def _refuse_slip(model: Model, J: Array, rate: Array) -> None:
+def _correction(model: Model, best: ClosureIterate, free: NDArray[np.intp], slip: Array) -> Array:
+    """L⁻ᵀ A⁺ (J v) of the velocities that may move; rows that are redundant but for their digits hold none back."""
+    A, L = reduced(best.at.jacobian, crba(model, best.q), free)
+    least = SMALLEST_ANGLE if _agree_to_digits(model, best) else DEPENDENT
+    scale = (
+        rows_and_lengths(model, best.q, best.at)[1]
+        if least == SMALLEST_ANGLE
+        else np.ones((len(A), 1))
+    )
+    return np.asarray(np.linalg.solve(L.T, np.linalg.pinv(A / scale, least) @ (slip / scale[:, 0])))
+
+
+def _agree_to_digits(model: Model, best: ClosureIterate) -> bool:
+    """Whether rows repeat others but for a small angle, here and around: at a singular position only here."""
+    sines = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
+    if not ((sines > DEPENDENT) & (sines <= SMALLEST_ANGLE)).any():
+        return False
+    found = mobility(model, best.q, best.at.loop_q)
+    return found.rank == found.rank_here
+
+
+def _refuse_slip(model: Model, best: ClosureIterate, rate: Array) -> None:
     """Refuse held start velocities that the loops forbid, by the row that slips most."""
+    J = best.at.jacobian
     slip = np.abs(J @ rate)
-    allowed = np.maximum(REQUIRED * max(1.0, np.abs(rate).max(initial=0.0)), rounding_of(J, rate))
+    fastest = max(1.0, np.abs(rate).max(initial=0.0))
+    allowed = np.maximum(REQUIRED * fastest, rounding_of(J, rate))
+    if (slip > allowed).any() and _agree_to_digits(model, best):
+        allowed = np.maximum(allowed, SMALLEST_ANGLE * fastest * np.abs(J).max())
     if (slip > allowed).any():
         name = model.row_names[int((slip / allowed).argmax())]
         problem = (
@@ -220,7 +242,7 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
     if redundant and _is_rounding(model, best):
         problem = (
             f"{kind}{'s' * (len(names) > 1)} {told} cannot be closed, so little is left [m, rad]: here {redundant} of "
-            f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; {_MORE_DIGITS}"
+            f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; {MORE_DIGITS}"
         )
         return _where(model, names[0]), problem
     sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
@@ -237,6 +259,10 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
 def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
     """Warn of redundant rows that are closed here, and by so little that they may open where the mechanism goes."""
     if best.largest <= _EXACT * max(1.0, _size(model, best)):
+        opening = redundant_opening(model, best.q, best.at.loop_q)
+        if opening is not None:
+            text = f"{_where(model, opening.name)}: {opening}"
+            warnings.warn(text, PysimWarning, stacklevel=2)
         return
     redundant = _redundant_rows(model, best)
     if redundant:
@@ -244,7 +270,7 @@ def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
         problem = (
             f"{kind_of_constraint(model, name)} {name!r} closes to {best.largest:.3g} [m, rad] only: {redundant} of "
             f"{model.rows} rows are redundant here, and it may open as the mechanism moves where dimensions agree to "
-            f"no more; {_MORE_DIGITS}"
+            f"no more; {MORE_DIGITS}"
         )
         warnings.warn(f"{_where(model, name)}: {problem}", PysimWarning, stacklevel=2)
 

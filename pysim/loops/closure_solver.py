@@ -70,6 +70,18 @@ class ClosureIterate:
         return float(np.abs(self.at.residual).max(initial=0.0))
 
 
+@dataclass(frozen=True)
+class Independence:
+    """Rows of J L⁻ᵀ are divided by `length` (rows, 1); singular values below `least` of the largest are 0 then.
+
+    `aside` is the largest of those: how far [rad] rows that count as redundant are from being so.
+    """
+
+    length: Array | float = 1.0
+    least: float = DEPENDENT
+    aside: float = 0.0
+
+
 def close(
     model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
 ) -> ClosureIterate:
@@ -134,8 +146,12 @@ def descend(
     loop_q: ArrayLike | None,
     free: NDArray[np.intp],
     closed: float = CLOSED,
+    independent: Independence | None = None,
 ) -> ClosureIterate:
-    """Take short steps until no more than `closed` [m, rad] is left, or until nothing is gained any more."""
+    """Take short steps until no more than `closed` [m, rad] is left, or until nothing is gained any more.
+
+    Directions in which rows depend on each other are not followed; which those are is judged by `independent`.
+    """
     here = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
     history = [here.size]
     for _ in range(_TRIES):
@@ -143,7 +159,7 @@ def descend(
             break
         if len(history) > _PATIENCE and history[-1] > (1 - _LEAST_GAIN) * history[-1 - _PATIENCE]:
             break
-        last, here = here, _stepped(model, here, free)
+        last, here = here, _stepped(model, here, free, independent or Independence())
         if here is last:
             break
         history.append(here.size)
@@ -162,18 +178,21 @@ def reduced(J: Array, M: Array, free: NDArray[np.intp]) -> tuple[Array, Array]:
     return np.asarray(np.linalg.solve(L, J[:, free].T).T), L
 
 
-def _stepped(model: Model, here: ClosureIterate, free: NDArray[np.intp]) -> ClosureIterate:
+def _stepped(
+    model: Model, here: ClosureIterate, free: NDArray[np.intp], independent: Independence
+) -> ClosureIterate:
     """One step on: of Gauss-Newton, or with the damping that gains most where that gains little."""
     A, L = reduced(here.at.jacobian, crba(model, here.q), free)
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    U, s, Vt = np.linalg.svd(A / independent.length, full_matrices=False)
+    left = U.T @ (here.at.residual / np.ravel(independent.length))
     size = s.max(initial=0.0)
-    kept = s > DEPENDENT * size
+    kept = s > independent.least * size
     shares = [np.divide(1, s, out=np.zeros_like(s), where=kept)]
     shares += [s / (s**2 + damping * size**2 + 1e-300) for damping in _DAMPINGS]
     found = here
     for share in shares:
         step = np.zeros(model.nv)
-        step[free] = -np.linalg.solve(L.T, Vt.T @ (share * (U.T @ here.at.residual)))
+        step[free] = -np.linalg.solve(L.T, Vt.T @ (share * left))
         step *= min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300))
         found = min(found, _searched(model, here, step), key=lambda way: way.size)
         if found.size <= _GOOD * here.size:

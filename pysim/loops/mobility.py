@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.closure_solver import ClosureIterate
-from pysim.loops.constraints import constraints
+from pysim.loops.closure_solver import ClosureIterate, Independence
+from pysim.loops.constraints import constraints, loop_begins
 from pysim.loops.singular_branches import followed, neighbours
 from pysim.mechanism.constraint_compiler import rows_of
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim.loops.constraints import Constraints
     from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
@@ -82,13 +83,17 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
     """
     q = np.asarray(q, float)
     here = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
-    rows, length = _scaled(model, q, here.at.jacobian)
+    rows, length = rows_and_lengths(model, q, here.at)
     rank = rank_here = _rank(rows)
     stuck = 0
     if rank_here < min(rows.shape):
-        around, rows = _around(model, here, rows, length)
+        sines = np.linalg.svd(rows, compute_uv=False)
+        aside = float(sines[sines <= SMALLEST_ANGLE].max(initial=0.0))
+        independent = Independence(length, SMALLEST_ANGLE, aside)
+        around, rows = _around(model, here, rows, independent)
         rank = _rank(rows)
-        stuck = model.nv - rank - followed(model, around, _null_space(model, around.q, rows))
+        motions = null_space(model, around.q, rows)
+        stuck = model.nv - rank - followed(model, around, motions, independent)
     idle = {
         loop.name: rows_of(loop) - kept
         for loop, kept in zip(model.spec.loops, model.loop_rows, strict=True)
@@ -99,17 +104,18 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
 
 
 def _around(
-    model: Model, here: ClosureIterate, rows: Array, length: Array
+    model: Model, here: ClosureIterate, rows: Array, independent: Independence
 ) -> tuple[ClosureIterate, Array]:
     """A configuration around this one, closed and of the highest rank that is found, and its scaled rows.
 
-    `rows` are this one's, divided by `length`.
+    `rows` are this one's.
     """
     found, most = (here, rows), -1
     U, s, _ = np.linalg.svd(rows)
-    Z = U[:, (s > SMALLEST_ANGLE).sum() :] / length
-    for there in neighbours(model, here, _null_space(model, here.q, rows), Z):
-        beside, _ = _scaled(model, there.q, there.at.jacobian)
+    Z = U[:, (s > SMALLEST_ANGLE).sum() :] / independent.length
+    N = null_space(model, here.q, rows)
+    for there in neighbours(model, here, N, Z, independent):
+        beside, _ = rows_and_lengths(model, there.q, there.at)
         rank = _rank(beside)
         if rank > most:
             found, most = (there, beside), rank
@@ -136,33 +142,49 @@ def independence(model: Model, q: ArrayLike, rank: int) -> Array:
 
 
 def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:
-    """J L⁻ᵀ (rows, nv) at one configuration, every row of unit length; zero where it moves nothing here."""
-    return _scaled(model, q, constraints(model, q, loop_q=loop_q).jacobian)[0]
+    """Return J L⁻ᵀ (rows, nv) at one configuration, the longest of a loop's rows of one kind of unit length.
+
+    A loop's rows that hold positions are of one kind, those that hold rotations of another, as in the engine: a row
+    that moves a 1e-8th of what its neighbours move is redundant, and does not become a row by being divided by 1e-8.
+    """
+    return rows_and_lengths(model, q, constraints(model, q, loop_q=loop_q))[0]
 
 
-def _scaled(model: Model, q: Array, J: Array) -> tuple[Array, Array]:
-    """`scaled_rows`, and what they were divided by (rows, 1): the lengths of those around for rows that are zero."""
+def rows_and_lengths(model: Model, q: Array, at: Constraints) -> tuple[Array, Array]:
+    """`scaled_rows`, and their divisors (rows, 1): of a kind that has vanished here, the lengths around."""
     L = np.linalg.cholesky(crba(model, q))
-    A = np.linalg.solve(L, J.T).T
+    A = np.linalg.solve(L, at.jacobian.T).T
     rng = np.random.default_rng(0)
     aside = np.array([model.integrate(q, _BESIDE * rng.uniform(-1, 1, model.nv)) for _ in range(3)])
     beside = np.nan_to_num(constraints(model, aside).jacobian) @ np.linalg.inv(L).T
-    length = np.linalg.norm(A, axis=1, keepdims=True)
-    most = np.maximum(length, np.linalg.norm(beside, axis=2).max(axis=0, initial=0.0)[:, None])
+    length = np.linalg.norm(A, axis=1)
+    most = np.maximum(length, np.linalg.norm(beside, axis=2).max(axis=0, initial=0.0))
+    for kind in _kinds(model, at):
+        length[kind], most[kind] = length[kind].max(), most[kind].max()
     moves = (length > _VANISHED * most) & (length > _NOTHING * most.max(initial=0.0))
-    divisor = np.where(moves, length, np.where(most > 0, most, 1.0))
-    return np.where(length >= divisor, A / divisor, 0.0), divisor
+    divisor = np.where(moves, length, np.where(most > 0, most, 1.0))[:, None]
+    return np.where(moves[:, None], A / divisor, 0.0), divisor
+
+
+def _kinds(model: Model, at: Constraints) -> list[NDArray[np.intp]]:
+    """Rows of each loop that hold positions, and those that hold rotations; of couplings one by one."""
+    holds_position = np.linalg.norm(at.wrenches[:, :3], axis=1) > 0.5**0.5
+    kinds = []
+    for first, count in zip(loop_begins(model), model.loop_rows, strict=True):
+        rows = np.arange(first, first + count)
+        kinds += [rows[holds_position[rows]], rows[~holds_position[rows]]]
+    return [kind for kind in kinds if len(kind)]
 
 
 def allowed_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Array:
     """Return independent motions N (nv, n) with J N = 0 at one configuration, the largest entry 1 [m or rad]."""
     if not model.rows:
         return np.eye(model.nv)
-    N = _null_space(model, q, scaled_rows(model, q, loop_q))
+    N = null_space(model, q, scaled_rows(model, q, loop_q))
     return np.asarray(N / np.abs(N).max(axis=0))
 
 
-def _null_space(model: Model, q: Array, rows: Array) -> Array:
+def null_space(model: Model, q: Array, rows: Array) -> Array:
     """Motions (nv, n) that rows J L⁻ᵀ allow, of unit length in the norm of M and at right angles."""
     _, s, Vt = np.linalg.svd(rows)
     free = Vt[(s > SMALLEST_ANGLE).sum() :]

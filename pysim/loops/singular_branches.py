@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.closure_solver import ClosureIterate, descend
+from pysim.loops.closure_solver import ClosureIterate, Independence, descend
 from pysim.loops.constraints import constraints
 
 if TYPE_CHECKING:
@@ -36,10 +36,13 @@ _RISES = 1e-2  # a singular value of B y, of the largest entry of B
 _ALIKE = 0.99  # cosine between directions
 _LASTS = 1e-6  # of fastest² [m or rad]²: a smaller B says that rows depend on each other all along
 _RANDOM = 4  # motions of those allowed, and as many others
+_OPENED = 4.0  # angles of redundant rows times the motion
 _EXACT = 1e-14  # [m, rad] left: so near that a row which has vanished is told from one that holds
 
 
-def neighbours(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Iterator[ClosureIterate]:
+def neighbours(
+    model: Model, at: ClosureIterate, N: Array, Z: Array, independent: Independence
+) -> Iterator[ClosureIterate]:
     """Yield closed configurations around a closed one, as many as are reached.
 
     Args:
@@ -47,6 +50,7 @@ def neighbours(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Iterator
         at: where it stands.
         N: motions that the rows allow (nv, n), of unit length in the norm of M and at right angles.
         Z: self-stresses of the rows (rows, k), Zᵀ J = 0.
+        independent: what counts as a row of its own.
     """
     rng = np.random.default_rng(0)
     n = N.shape[1]
@@ -54,14 +58,14 @@ def neighbours(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Iterator
     for motion in (*allowed, *rng.normal(size=(_RANDOM, model.nv))):
         for length in _LENGTHS:
             step = length * motion / np.abs(motion).max()
-            there = _closed(model, at, step)
+            there = _closed(model, at, step, independent)
             moved = np.abs(model.difference(at.q, there.q)).max()
-            if there.closed and _SHARE * length < moved < length / _SHARE:
+            if _is_closed(there, length, independent) and _SHARE * length < moved < length / _SHARE:
                 yield there
                 break
 
 
-def followed(model: Model, at: ClosureIterate, N: Array) -> int:
+def followed(model: Model, at: ClosureIterate, N: Array, independent: Independence) -> int:
     """Return how many of the motions N (nv, n), as of `neighbours`, lead on from where the mechanism stands.
 
     A motion that is not followed falls back to what its neighbours follow, so the rank of what came of all is taken.
@@ -71,20 +75,31 @@ def followed(model: Model, at: ClosureIterate, N: Array) -> int:
     for k, motion in enumerate(N.T):
         for length in (sign * x for x in _LENGTHS[:2] for sign in (1, -1)):
             s = length / np.abs(motion).max()
-            there = _closed(model, at, s * motion)
+            there = _closed(model, at, s * motion, independent)
             came = model.difference(at.q, there.q) / s
             along = N.T @ M @ came
             aside = came - N @ along
-            if there.closed and aside @ M @ aside < 1 and np.linalg.norm(along) < 1 / _SHARE:
+            closed = _is_closed(there, abs(length), independent)
+            if closed and aside @ M @ aside < 1 and np.linalg.norm(along) < 1 / _SHARE:
                 reached[k] = max(reached[k], along, key=np.linalg.norm)
             if np.linalg.norm(reached[k]) > 1 - _SHARE:
                 break
     return int((np.linalg.svd(reached, compute_uv=False) > _SHARE).sum())
 
 
-def _closed(model: Model, at: ClosureIterate, step: Array) -> ClosureIterate:
+def _closed(
+    model: Model, at: ClosureIterate, step: Array, independent: Independence
+) -> ClosureIterate:
     q = model.integrate(at.q, step)
-    return descend(model, q, at.at.loop_q, np.arange(model.nv), _EXACT)
+    return descend(model, q, at.at.loop_q, np.arange(model.nv), _EXACT, independent)
+
+
+def _is_closed(there: ClosureIterate, length: float, independent: Independence) -> bool:
+    """Whether no more is left than rows open that are redundant but for a small angle."""
+    opened = (
+        _OPENED * independent.aside * length * float(np.abs(there.at.jacobian).max(initial=0.0))
+    )
+    return bool((np.abs(there.at.residual) <= there.allowed + opened).all())
 
 
 def _branches(

@@ -9,6 +9,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SimulationError
+from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import fastest, plugin_fault
 from pysim.simulation.segment import EventOccurrence, Segment
@@ -109,11 +110,16 @@ def _too_short(scene: Scene, q: Array, v: Array, flight: Array, worst: str) -> S
     fault = plugin_fault(scene.model, q, v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
+    opening = redundant_opening(scene.model, q) if scene.model.rows else None
+    remedy = (
+        f"{opening}"
+        if opening is not None
+        else "look there for a stop or friction too sharp to follow, a singular configuration or a force without bound,"
+        " or raise simulation.rtol and atol"
+    )
     problem = (
         f"at t = {time:.9g} s the step shrank to {step:.2g} s; the error of {worst!r} is the largest,"
-        f" {fastest(scene.model, v)}: look there for a stop or friction too"
-        " sharp to follow, a singular configuration or a force without bound, or raise simulation.rtol"
-        " and atol"
+        f" {fastest(scene.model, v)}: {remedy}"
     )
     return SimulationError(str(scene.spec.path), problem)
 

@@ -19,6 +19,7 @@ from pysim.algorithms import aba
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator, make
 from pysim.loops import constraints, mobility
+from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import ASTRAY, plugin_fault
@@ -215,9 +216,13 @@ def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationE
         ahead = model.integrate(q, np.nan_to_num(step * v))
         residual = np.abs(constraints(model, ahead, loop_q=state.loop_q).residual)
     name = model.row_names[int(np.nan_to_num(residual, nan=np.inf).argmax())]
+    remedy = (
+        redundant_opening(model, q, state.loop_q)
+        or f"reduce simulation.step, now {scene.settings.step:g} [s]"
+    )
     problem = (
         f"{name!r} cannot be kept closed at t = {last + step:g} s; the last good state, at {last:g} s, has"
         f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, state.loop_q)};"
-        f" reduce simulation.step, now {scene.settings.step:g} [s]"
+        f" {remedy}"
     )
     return SimulationError(str(scene.spec.path), problem)

@@ -9,6 +9,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
+from pysim.loops.redundant_rows import redundant_opening
 from pysim.simulation.diagnosis import fastest
 
 if TYPE_CHECKING:
@@ -56,11 +57,16 @@ def unsolved(scene: Scene, state: State, worst: int, last: float, step: float) -
     """Say that a step found no solution after the last good state, at `last` [s], and where to look."""
     model = scene.model
     shortest = step / LEAST_PARTS
+    opening = redundant_opening(model, state.q, state.loop_q) if model.rows else None
+    remedy = (
+        f"{opening}"
+        if opening is not None
+        else "look there for a stop or friction too sharp to follow, a singular configuration or a force without bound,"
+        f" or reduce simulation.step, now {scene.settings.step:g} [s]"
+    )
     problem = (
         f"at t = {last:.9g} s the equations of {scene.settings.integrator!r} have no solution that Newton's"
         f" method finds, even in steps of {shortest:.2g} s; {model.velocity_names[worst]!r} converges worst,"
-        f" {fastest(model, state.v)}: look there for a stop or friction too sharp to"
-        " follow, a singular configuration or a force without bound, or reduce simulation.step, now"
-        f" {scene.settings.step:g} [s]"
+        f" {fastest(model, state.v)}: {remedy}"
     )
     return SimulationError(str(scene.spec.path), problem)

@@ -1,0 +1,75 @@
+"""Redundant rows in dimensions of few digits: what they leave open when the mechanism moves, and the remedy.
+
+Rows that repeat others in exact dimensions stay closed to rounding at every configuration. Where axes or lengths are
+written with eight digits, the same rows open by about 1e-8 of the motion, and no configuration closes them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.loops.closure_solver import REQUIRED, ClosureIterate, Independence, descend
+from pysim.loops.constraints import constraints, kind_of_constraint
+from pysim.loops.mobility import SMALLEST_ANGLE, null_space, rows_and_lengths
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.mechanism.model import Model
+
+    Array = NDArray[np.float64]
+
+OPENING_MOTION = 0.5  # [m or rad]
+_TRIES = 3
+_EXACT = 5e-12  # [m or rad]: left by rounding
+_CUT = (
+    1e-5  # [m or rad]: dimensions cut to five digits or more; a singular configuration leaves more
+)
+MORE_DIGITS = (
+    "write them with more digits, or close a loop by what holds less, as ball instead of revolute"
+)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A loop or coupling that redundant rows leave open."""
+
+    kind: str  # loop or coupling
+    name: str
+    left: float  # [m, rad] when the mechanism moves by OPENING_MOTION
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} {self.name!r} has rows that repeat others, and opens by {self.left:.2g} [m, rad] where the"
+            f" mechanism moves by {OPENING_MOTION:g} [m or rad]: its dimensions agree to few digits, and a run ends"
+            f" where more than {REQUIRED:g} is left; {MORE_DIGITS}"
+        )
+
+
+def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Opening | None:
+    """Return what opens most of the redundant rows when the mechanism moves from q (nq,).
+
+    None where no row is redundant, where all close, or where what opens belongs to a singular configuration.
+    """
+    at = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
+    if not np.isfinite(at.at.jacobian).all():
+        return None
+    rows, scale = rows_and_lengths(model, at.q, at.at)
+    sines = np.linalg.svd(rows, compute_uv=False)
+    if (sines > SMALLEST_ANGLE).sum() in (len(rows), model.nv):
+        return None
+    independent = Independence(scale, SMALLEST_ANGLE)
+    N = null_space(model, at.q, rows)
+    rng = np.random.default_rng(3)
+    opened, name = 0.0, ""
+    for motion in (N @ y for y in rng.normal(size=(_TRIES, N.shape[1]))):
+        step = OPENING_MOTION * motion / np.abs(motion).max()
+        moved = model.integrate(at.q, step)
+        there = descend(model, moved, at.at.loop_q, np.arange(model.nv), independent=independent)
+        excess = np.abs(there.at.residual) - np.maximum(_EXACT, there.allowed - REQUIRED)
+        if excess.max() > 0 and opened < there.largest <= _CUT:
+            opened, name = there.largest, model.row_names[int(excess.argmax())]
+    return Opening(kind_of_constraint(model, name), name, opened) if name else None

@@ -1,0 +1,98 @@
+"""Rows that are redundant but for the digits of their dimensions. The oracle is the mechanism in exact dimensions.
+
+Two legs closed by ball joints (legs.py) have 24 coordinates and 12 rows; 10 rows are independent while the crank's
+axis is parallel to the others; an axis turned aside by 1e-8 is the same mechanism in a file of eight digits.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimWarning, SimulationError
+from pysim.loops import constrained_aba, mobility
+from tests.loops.legs import two_legs
+
+TILTS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7)
+KICKED = {"joint.left_toe.start.v": 3.0, "joint.right_toe.start.v": -3.0}
+
+
+def load(tmp_path, tilt, overrides=None, integrator="rk4"):
+    path = tmp_path / "legs.toml"
+    path.write_text(two_legs(tilt, integrator=integrator), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        return pysim.load_scene(path, overrides=overrides or {})
+
+
+@pytest.mark.parametrize("tilt", TILTS)
+def test_rows_that_agree_to_the_files_digits_are_redundant(tmp_path, tilt):
+    scene = load(tmp_path, tilt)
+    found = mobility(scene.model, scene.state.q)
+    assert (found.degrees, found.rank, found.rows, found.stuck) == (14, 10, 12, 0)
+    assert found.redundant == {"left_sole": 1, "right_sole": 1}
+
+
+@pytest.mark.parametrize("tilt", TILTS)
+def test_start_velocities_are_those_of_exact_dimensions(tmp_path, tilt):
+    exact, scene = load(tmp_path, 0.0, KICKED), load(tmp_path, tilt, KICKED)
+    assert np.abs(exact.state.v).max() > 1
+    np.testing.assert_allclose(scene.state.v, exact.state.v, atol=1e-5)
+
+
+@pytest.mark.parametrize("tilt", TILTS)
+def test_count_and_dynamics_agree(tmp_path, tilt):
+    """As many freedoms are counted as accelerations answer to forces: the rank of dv̇/dτ, relative to 1e-6."""
+    scene = load(tmp_path, tilt)
+    model, state = scene.model, scene.state
+    rest = np.zeros(model.nv)
+    free = constrained_aba(model, state.q, rest, rest)
+    answers = [constrained_aba(model, state.q, rest, unit) - free for unit in np.eye(model.nv)]
+    values = np.linalg.svd(np.array(answers), compute_uv=False)
+    degrees = mobility(model, state.q).degrees
+    assert (values > 1e-6 * values[degrees - 1]).sum() == degrees
+
+
+@pytest.mark.parametrize("tilt", [1e-9, 1e-8, 1e-7])
+def test_a_load_warns_of_rows_that_agree_to_few_digits(tmp_path, tilt):
+    path = tmp_path / "legs.toml"
+    path.write_text(two_legs(tilt), "utf-8")
+    with pytest.warns(PysimWarning) as caught:
+        pysim.load_scene(path)
+    (text,) = [str(w.message) for w in caught if "repeat" in str(w.message)]
+    assert "loop '" in text
+    assert text.endswith(
+        "m or rad]: its dimensions agree to few digits, and a run ends where more than 1e-10 is left; write them"
+        " with more digits, or close a loop by what holds less, as ball instead of revolute"
+    )
+
+
+@pytest.mark.parametrize("scene", ["bricard", "four_bars", "stewart_platform"])
+def test_exact_dimensions_are_not_warned_of(scene):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PysimWarning)
+        pysim.load_scene(f"scenes/{scene}.toml")
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit", "generalized_alpha"])
+def test_a_run_that_opens_names_the_digits_and_not_the_step(tmp_path, integrator):
+    scene = load(tmp_path, 1e-8, KICKED, integrator)
+    with pytest.raises(SimulationError) as caught:
+        pysim.simulate(scene)
+    assert "its dimensions agree to few digits" in str(caught.value)
+    assert "reduce simulation.step" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:.*hinge6.*redundant:pysim.errors.PysimWarning")
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "variational", "implicit_midpoint"])
+def test_bricards_linkage_with_a_rod_too_long_by_1e_10_names_the_digits(integrator):
+    overrides = {"joint.hinge2.at.xyz": [1 + 1e-10, 0, 0], "simulation.integrator": integrator}
+    if integrator == "dopri5":
+        overrides["simulation.rtol"] = 1e-8
+    scene = pysim.load_scene("scenes/bricard.toml", overrides=overrides)
+    with pytest.raises(SimulationError) as caught:
+        pysim.simulate(scene)
+    assert "its dimensions agree to few digits" in str(caught.value)
