@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.errors import PysimError
 from pysim.inertia.pseudo import matrix_of, theta_of
 from pysim.inertia.solid import require_solid
 from pysim.spatial.arrays import checked_double
@@ -36,7 +37,7 @@ def from_log_cholesky(phi: ArrayLike) -> Array:
         PysimError: phi is not ten finite numbers (…, 10).
     """
     U = _factor(checked_double(phi, "phi", (10,)))
-    return theta_of(U @ np.swapaxes(U, -1, -2))
+    return theta_of(in_range(U @ np.swapaxes(U, -1, -2), "phi"))
 
 
 def log_cholesky(theta: ArrayLike) -> Array:
@@ -97,11 +98,20 @@ def log_cholesky_factor(phi: ArrayLike) -> tuple[Array, Array]:
 
 
 def _factor(phi: Array) -> Array:
-    """U (…, 4, 4) of φ (…, 10)."""
+    """U (…, 4, 4) of φ (…, 10); PysimError where an exponential overflows, on which LAPACK would not return."""
     U = np.zeros((*phi.shape[:-1], 4, 4))
-    for k in range(3):
-        U[..., k, k] = np.exp(phi[..., 1 + k])
-    U[..., _ROW, _COLUMN] = phi[..., 4:]
-    U[..., 3, 3] = 1
-    scaled: Array = np.exp(phi[..., 0, None, None]) * U
-    return scaled
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(3):
+            U[..., k, k] = np.exp(phi[..., 1 + k])
+        U[..., _ROW, _COLUMN] = phi[..., 4:]
+        U[..., 3, 3] = 1
+        scaled: Array = np.exp(phi[..., 0, None, None]) * U
+    return in_range(scaled, "phi")
+
+
+def in_range(x: Array, name: str) -> Array:
+    """Return x; PysimError if the parameters of this name let it overflow."""
+    if np.isfinite(x).all():
+        return x
+    problem = "describes a body whose numbers overflow; take parameters nearer to 0"
+    raise PysimError(name, problem)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia.log_cholesky import log_cholesky_factor
+from pysim.inertia.log_cholesky import in_range, log_cholesky_factor
 from pysim.inertia.pseudo import matrix_of, theta_of
 from pysim.inertia.solid import require_solid
 from pysim.spatial.arrays import checked_double, leading
@@ -36,7 +36,7 @@ def from_matrix_logarithm(gamma: ArrayLike) -> Array:
     Raises:
         PysimError: gamma is not ten finite numbers (…, 10).
     """
-    values, V = np.linalg.eigh(_symmetric(gamma))
+    values, V = _eigen(gamma)
     return theta_of(_rotated(V, np.exp(values)))
 
 
@@ -59,7 +59,7 @@ def matrix_logarithm_jacobian(gamma: ArrayLike) -> Array:
     Raises:
         PysimError: gamma is not ten finite numbers (…, 10).
     """
-    values, V = np.linalg.eigh(_symmetric(gamma))
+    values, V = _eigen(gamma)
     F = _exponential_differences(values)
     dJ = _through(V, F, _UNIT_GAMMA)
     return np.swapaxes(theta_of(dJ), -1, -2)
@@ -103,7 +103,7 @@ def log_cholesky_difference(phi: ArrayLike, reference: ArrayLike) -> tuple[Array
     U, dU = log_cholesky_factor(phi)
     A = _whitening(reference)
     leading(U, 2, "phi", A, 2, "reference")
-    B = A @ U
+    B = in_range(A @ U, "phi")
     V, roots, _ = np.linalg.svd(B)
     logarithms = 2 * np.log(roots)
     r = _WEIGHT * _rotated(V, logarithms)[..., _ROW, _COLUMN]
@@ -118,7 +118,9 @@ def _relative(theta: ArrayLike, reference: ArrayLike) -> tuple[Array, Array]:
     J = matrix_of(require_solid(theta))
     A = _whitening(reference)
     leading(J, 2, "theta", A, 2, "reference")
-    values, V = np.linalg.eigh(A @ J @ np.swapaxes(A, -1, -2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        relative = A @ J @ np.swapaxes(A, -1, -2)
+    values, V = np.linalg.eigh(in_range(relative, "theta"))
     return values, V
 
 
@@ -127,6 +129,14 @@ def _whitening(reference: ArrayLike) -> Array:
     J0 = matrix_of(require_solid(reference, "reference"))
     A: Array = np.linalg.inv(np.linalg.cholesky(J0))
     return A
+
+
+def _eigen(gamma: ArrayLike) -> tuple[Array, Array]:
+    """Eigenvalues and vectors of log J of γ; PysimError where J overflows."""
+    values, V = np.linalg.eigh(_symmetric(gamma))
+    with np.errstate(over="ignore"):
+        in_range(np.exp(values), "gamma")
+    return values, V
 
 
 def _symmetric(gamma: ArrayLike) -> Array:

@@ -6,6 +6,8 @@ the definitions. The printed formulas that are wrong (FORMULAS.md, A5) are shown
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -232,6 +234,33 @@ def test_the_difference_in_log_cholesky_holds_for_bodies_thinner_than_rounding(
     r, dr = inertia.log_cholesky_difference(thin, solid)
     assert np.linalg.norm(r) == pytest.approx(60, rel=0.01)  # one eigenvalue e⁻⁶⁰
     assert np.isfinite(dr).all()
+
+
+@pytest.mark.parametrize("k", [0, 1, 3])
+@pytest.mark.parametrize(
+    "into",
+    [
+        inertia.from_log_cholesky,
+        inertia.log_cholesky_jacobian,
+        lambda phi: inertia.log_cholesky_difference(
+            phi, inertia.theta_from_com(1, [0, 0, 0], np.eye(3))
+        ),
+    ],
+)
+def test_parameters_whose_body_overflows_are_rejected(
+    into: Callable[[Array], Array], k: int
+) -> None:
+    """LAPACK does not return from a matrix with an infinite entry."""
+    expected = "phi: describes a body whose numbers overflow; take parameters nearer to 0"
+    with pytest.raises(PysimError, match=f"^{expected}$"):
+        into(1e3 * np.eye(10)[k])
+
+
+@pytest.mark.parametrize("into", [inertia.from_matrix_logarithm, inertia.matrix_logarithm_jacobian])
+def test_logarithms_whose_body_overflows_are_rejected(into: Callable[[Array], Array]) -> None:
+    expected = "gamma: describes a body whose numbers overflow; take parameters nearer to 0"
+    with pytest.raises(PysimError, match=f"^{expected}$"):
+        into(1e3 * np.eye(10)[0])
 
 
 # Refusals ----------------------------------------------------------------------------------------
