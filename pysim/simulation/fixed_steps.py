@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     Advanced = tuple[Array, Array, Array, int, int]
     Advance = Callable[[Array, Array, "IntervalPlan"], Advanced]
 
+MOST_STEPS = 2**53  # a double counts no further
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
 CALL_TIME = 0.05  # [s] of wall time that a call may last if it has a choice
 
@@ -63,6 +64,12 @@ def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iter
     Raises:
         SimulationError: the run left the finite numbers or its loops, or a step found no solution.
     """
+    settings = scene.settings
+    if settings.duration / settings.step > MOST_STEPS:
+        problem = (
+            f"step {settings.step:g} [s] makes more than 2**53 steps of {settings.duration:g} [s]"
+        )
+        raise SimulationError(str(scene.spec.path), f"{problem}; take a longer step")
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
     advance_intervals, pace = _advance_function(scene, loop_q, memory), _pace(scene)
     for intervals, ends, is_output in _calls(times, scene.settings.step, pace):

@@ -88,7 +88,7 @@ def rollout(
     _check_scheme(worlds, integrator)
     q0, v0 = _numbers(q0, "q0"), _numbers(v0, "v0")
     controls = None if controls is None else _numbers(controls, "controls")
-    steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps"))
+    steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps", 2**53))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
     step = checked_number(step, "step", "s")
     given: object = spectral_radius

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pysim.scene import read_scene
 BODY = '[[body]]\nname = "b"\n'
 FREE = '[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n'
 JOINT = '[[body]]\nname = "b"\nmass = 1\n[[joint]]\nname = "j"\nchild = "b"\n'
+SLIDER = JOINT + 'type = "prismatic"\n'
 
 CASES = [
     (
@@ -605,3 +607,47 @@ def test_no_value_anywhere_makes_a_scene_fail_without_a_message() -> None:
                 read_scene("s.toml", {path: value})
             except PysimError as error:
                 assert str(error).startswith(("--set ", "s.toml:"))  # noqa: PT017, many are fine
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            "[simulation]\nstep = 1e-22\nduration = 10.0",
+            "s.toml:9:8: simulation.step: 1e-22 [s] makes 1e+23 steps of the duration 10 [s], 2**53 is the most; take 1.2e-15 or more",
+        ),
+        (
+            '[simulation]\nintegrator = "dopri5"\nduration = 1.0\n[output]\nevery = 1e-19',
+            "s.toml:12:9: output.every: 1e-19 [s] makes 1e+19 outputs of the duration 1 [s], 2**53 is the most; take 1.2e-16 or more",
+        ),
+    ],
+)
+def test_counts_that_no_double_holds_are_rejected(lines: str, expected: str) -> None:
+    Path("s.toml").write_text(f"{SLIDER}{lines}\n", "utf-8")
+    with pytest.raises(SceneError, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml")
+
+
+@pytest.mark.parametrize(
+    ("step", "count", "long"),
+    [("1e-12", "1e+13", "1.2e+02 days"), ("2e-15", "5e+15", "1.6e+02 years")],
+)
+def test_runs_of_days_and_years_are_announced(step: str, count: str, long: str) -> None:
+    Path("s.toml").write_text(f"{SLIDER}[simulation]\nstep = {step}\nduration = 10.0\n", "utf-8")
+    expected = f"s.toml:9:8: simulation.step: {step} [s] makes {count} steps of the duration 10 [s], about {long} at a microsecond each; take longer ones"
+    with pytest.warns(PysimWarning, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml")
+
+
+def test_thousands_of_bad_numbers_and_names_are_reported_in_linear_time() -> None:
+    numbers = "x = [" + ", ".join(["1e300"] * 16000) + "]\n"
+    names = "".join(
+        f'[[body]]\nname = "b{k}"\nmass = 1\n[[joint]]\nname = "j{k}"\ntype = "prismatic"\nchild = "c{k}"\n'
+        for k in range(2000)
+    )
+    for text in (numbers, names):
+        Path("s.toml").write_text(text, "utf-8")
+        began = time.process_time()
+        with pytest.raises(SceneError, match="more like these"):
+            read_scene("s.toml")
+        assert time.process_time() - began < 2.0

@@ -161,7 +161,7 @@ class ConstraintReader:
         for role, name in (("a", table.a), ("b", table.b)):
             if name != WORLD and name not in self.bodies and name not in self.frames:
                 known = sorted({WORLD, *self.bodies, *self.frames})
-                problem = f"unknown body or frame {name!r}{did_you_mean(name, known)}"
+                problem = f"unknown body or frame {name!r}{self.problems.hint(name, known)}"
                 self.problems.add((*path, role), problem)
         if self._body(table.a) == self._body(table.b):
             body = self._body(table.a)

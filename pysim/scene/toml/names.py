@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pysim.errors import did_you_mean
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def check_names(
             problems.add(path, "the world cannot be moved; swap parent and child")
         elif name not in known:
             noun = "joint" if what == "leader" else "body"
-            problems.add(path, f"unknown {noun} {name!r}{did_you_mean(name, sorted(known))}")
+            problems.add(path, f"unknown {noun} {name!r}{problems.hint(name, known)}")
     if all(joint.child in bodies for joint in scene.joint):
         _check_children(scene, problems, joints)
 

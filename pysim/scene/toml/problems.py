@@ -38,14 +38,19 @@ class Problems:
 
     source: Source
     found: list[tuple[tuple[int, int], str, str]] = field(default_factory=list)
+    _places: set[str] = field(default_factory=set)
 
     def add(self, path: Iterable[Step], problem: str, *, of_key: bool = False) -> None:
         """Note what is wrong with a value, or with a key; of several things the first is told."""
         steps = tuple(path)
-        position = self.source.position(steps, of_key=of_key)
         where = self.source.where(steps, of_key=of_key)
-        if all(where != told for _, told, _ in self.found):
-            self.found.append((position, where, problem))
+        if where not in self._places:
+            self._places.add(where)
+            self.found.append((self.source.position(steps, of_key=of_key), where, problem))
+
+    def hint(self, word: str, known: Iterable[str]) -> str:
+        """Return `did_you_mean` as long as it would be shown: among thousands of names a suggestion is slow."""
+        return did_you_mean(word, known) if len(self.found) < _MOST_TOLD else ""
 
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Note what the tables refuse."""

@@ -282,7 +282,11 @@ def _actuator(table: Actuator, path: Steps, model: ModelSpec, problems: Problems
 
 def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
     table = scene.render
-    known = [frame.name for frame in model.frames] + [body.name for body in model.bodies]
+    named_frames, bodies = (
+        (frame.name for frame in model.frames),
+        (body.name for body in model.bodies),
+    )
+    known = dict.fromkeys([*named_frames, *bodies])
     named: list[tuple[Steps, str]] = [
         (("render", key, k), name)
         for key in ("trails", "frames")
@@ -292,7 +296,7 @@ def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
         named.append((("render", "tool"), table.tool))
     for path, name in named:
         if name not in known:
-            problems.add(path, f"unknown frame or body {name!r}{did_you_mean(name, known)}")
+            problems.add(path, f"unknown frame or body {name!r}{problems.hint(name, known)}")
     values: dict[str, Any] = table.model_dump(exclude_none=True)
     for key, value in values.items():
         values[key] = tuple(value) if isinstance(value, list) else value

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import PysimError, did_you_mean
+from pysim.errors import PysimError, PysimWarning, did_you_mean
 from pysim.integrators import BUILTIN, check_wheels, find_integrator, make
 from pysim.plugins.fields import fields_of
 from pysim.scene.spec import Settings
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from pysim.scene.toml.tables import Scene, Simulation
 
 STEP = 1e-3  # [s]
+MOST = 2**53  # steps or outputs: a double counts no further
+STEP_TIME = 1e-6  # [s] of wall time that a step of a small mechanism takes
+DAY = 86400.0  # [s]
 RTOL = 1e-8
 ATOL = 1e-10  # [m, rad and per second]
 OUTPUTS = 1000
@@ -31,6 +35,7 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
     table = scene.simulation
     kind = _integrator(scene, model, problems)
     step = table.step or (math.inf if kind.adaptive else STEP)
+    _check_count(table.duration, step, ("simulation", "step"), "steps", problems)
     if table.step is not None and step > table.duration:
         problem = (
             f"{step:g} [s] is longer than the duration {table.duration:g} [s]; take a smaller step"
@@ -100,10 +105,34 @@ def _plugin_parameters(
     return {name: getattr(scheme, name) for name in fields_of(plugin)}
 
 
+def _check_count(duration: float, step: float, path: Steps, what: str, problems: Problems) -> None:
+    """Refuse numbers of steps or outputs that no double counts; warn of those that take days."""
+    count = duration / step
+    if count > MOST:
+        least = duration / MOST
+        problem = f"{step:g} [s] makes {count:.2g} {what} of the duration {duration:g} [s], 2**53 is the most"
+        problems.add(path, f"{problem}; take {_rounded_up(least):g} or more")
+    elif count * STEP_TIME > DAY:
+        days = count * STEP_TIME / DAY
+        long = f"{days / 365.25:.2g} years" if days > 365.25 else f"{days:.2g} days"
+        place = problems.source.where(path)
+        text = f"{step:g} [s] makes {count:.2g} {what} of the duration {duration:g} [s], about {long} at a"
+        warnings.warn(
+            f"{place}: {text} microsecond each; take longer ones", PysimWarning, stacklevel=2
+        )
+
+
+def _rounded_up(number: float) -> float:
+    """Return the next larger number of two digits."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return math.ceil(number / unit) * unit
+
+
 def _every(scene: Scene, step: float, problems: Problems) -> float:
     duration, every = scene.simulation.duration, scene.output.every
     if every is None:
         return max(step, duration / OUTPUTS)
+    _check_count(duration, every, ("output", "every"), "outputs", problems)
     if every < step:
         problem = (
             f"{every:g} [s] is shorter than simulation.step {step:g} [s]; "
