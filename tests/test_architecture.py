@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -67,7 +67,7 @@ HEAVY = (
     "scipy",
     "tomlkit",
 )
-OBJECTS = sorted((ROOT / "build").glob("**/isa_*.cpp.o"))
+OBJECTS = sorted((ROOT / "build").glob("**/kernels_*.dir/**/*.cpp.o"))
 
 
 def python_imports(file: Path) -> set[str]:
@@ -151,12 +151,14 @@ def test_kernel_headers_do_not_reach_the_owning_model() -> None:
 
 @pytest.mark.skipif(not OBJECTS or not shutil.which("nm"), reason="needs a build tree and nm")
 def test_no_weak_symbol_is_shared_between_instruction_sets() -> None:
-    builds = defaultdict(list)
+    builds: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in OBJECTS:
-        builds[path.relative_to(ROOT / "build").parts[0]].append(path)
-    for objects in builds.values():
-        shared = Counter(name for path in objects for name in weak_symbols(path))
-        assert {name for name, count in shared.items() if count > 1} == set()
+        build = path.relative_to(ROOT / "build").parts[0]
+        isa = next(part for part in path.parts if part.startswith("kernels_"))
+        for name in weak_symbols(path):
+            builds[build][name].add(isa)
+    for symbols in builds.values():
+        assert {name for name, isas in symbols.items() if len(isas) > 1} == set()
 
 
 def weak_symbols(path: Path) -> set[str]:

@@ -150,7 +150,7 @@ class Rows {
 
   void check_finite() const {
     const Real* x = data();
-    if (engine::dynamics_kernels<Real>().all_finite(x, size_)) return;
+    if (engine::precision<Real>().all_finite(x, size_)) return;
     py::ssize_t i = 0;
     while (std::isfinite(x[i])) ++i;
     const auto& a = record(array_);

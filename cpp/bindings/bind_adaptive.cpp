@@ -88,8 +88,7 @@ py::tuple advance_adaptive(const Model& model,
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
   {
     const ReleasedGil nogil;
-    const auto& table = engine::kernels();
-    engine::run_batch<double>(table.advance_adaptive, table.float64.width, model, batch, threads);
+    engine::run_batch<double>(&engine::StateKernels<double>::advance_adaptive, model, batch, threads);
   }
   return py::make_tuple(q_t, v_t, q1, v1, flown, record, q_event, v_event);
 }

@@ -28,7 +28,7 @@ py::array constrained_aba(const Model& model,
   call.set_loop_q(loop_q);
   call.batch().passive = passive;
   const Shape row = {n(model.nv() + model.rows())};
-  return call.run(&engine::DynamicsKernels<Real>::constrained_aba, row, threads);
+  return call.run(&StateKernels<Real>::constrained_aba, row, threads);
 }
 
 /// Three matrices, of accelerations or of row forces, and how far a singular position opens.
@@ -60,7 +60,7 @@ py::tuple constrained_aba_derivatives(const Model& model,
     result[i] = call.output(place, {n(forces ? model.rows() : model.nv()), n(model.nv())}, names[i]);
     call.batch().derivative[i] = numbers<Real>(result[i]);
   }
-  const auto opening = call.run(&engine::DynamicsKernels<Real>::constrained_aba_derivatives, {}, threads);
+  const auto opening = call.run(&StateKernels<Real>::constrained_aba_derivatives, {}, threads);
   return py::make_tuple(result[0], result[1], result[2], opening);
 }
 
@@ -74,7 +74,7 @@ py::array constraint_rows(const Model& model, py::handle q, py::handle v, py::ha
   }
   call.set_loop_q(loop_q);
   const Shape row = {n(model.rows() * (model.nv() + 8) + model.loop_nq())};
-  return call.run(&engine::DynamicsKernels<Real>::constraint_rows, row, threads);
+  return call.run(&StateKernels<Real>::constraint_rows, row, threads);
 }
 
 template <class Real>
@@ -83,7 +83,7 @@ py::array project(const Model& model, py::handle q, py::handle v, py::handle loo
   call.set_v(v);
   call.set_loop_q(loop_q);
   const Shape row = {n(model.nq() + model.nv() + model.loop_nq() + 2)};
-  return call.run(&engine::DynamicsKernels<Real>::project, row, threads);
+  return call.run(&StateKernels<Real>::project, row, threads);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ py::object matrices(Call<Real>& call, KernelPair kernel, const Arguments& given,
     results[static_cast<std::size_t>(i)] = result;
   }
   call.batch().passive = given.passive;
-  call.execute(dynamics_kernels<Real>().*kernel.of<Real>(), given.threads);
+  call.execute(kernel.of<Real>(), given.threads);
   return results;
 }
 

@@ -25,7 +25,7 @@ py::object matrices(const Arguments& given) {
   py::array torques = call.output(place_of(given, 3, 4), {model.nv(), width}, "out[3]");
   call.batch().out = numbers<Real>(torques);
   results[3] = torques;
-  call.execute(dynamics_kernels<Real>().differential_dynamics, given.threads);
+  call.execute(&StateKernels<Real>::differential_dynamics, given.threads);
   return results;
 }
 

@@ -5,10 +5,6 @@
 namespace pysim::bindings {
 namespace {
 
-py::ssize_t nv(const Arguments& given) {
-  return given.model->nv();
-}
-
 // ------------------------------------------------------------------------------------------ inverse dynamics
 
 template <class Real>

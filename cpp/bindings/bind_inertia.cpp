@@ -4,12 +4,6 @@
 namespace pysim::bindings {
 namespace {
 
-constexpr const char* documented_in_python = "See the function of this name in pysim.";
-
-py::ssize_t nv(const Arguments& given) {
-  return given.model->nv();
-}
-
 constexpr Signature minverse = {"minverse", {"q"}, 1, documented_in_python};
 
 py::object minverse_of(const Arguments& given) {

@@ -57,7 +57,7 @@ void bind_pairs(py::module_& m) {
   m.def(
       "map_pairs",
       [](const std::string& name, const Rows2<float>& a, const Rows2<float>& b, Rows2<float> y) {
-        map_pairs(find_pair(engine::kernels().pairs_float, name), a, b, y);
+        map_pairs(find_pair(engine::kernels().float32.pairs, name), a, b, y);
       },
       "name"_a,
       py::arg("a").noconvert(),
@@ -67,7 +67,7 @@ void bind_pairs(py::module_& m) {
   m.def(
       "map_pairs",
       [](const std::string& name, const Rows2<double>& a, const Rows2<double>& b, Rows2<double> y) {
-        map_pairs(find_pair(engine::kernels().pairs, name), a, b, y);
+        map_pairs(find_pair(engine::kernels().float64.pairs, name), a, b, y);
       },
       "name"_a,
       py::arg("a").noconvert(),
@@ -78,7 +78,7 @@ void bind_pairs(py::module_& m) {
       "pair_maps",
       [] {
         py::dict columns;
-        for (const auto& map : engine::kernels().pairs.maps) {
+        for (const auto& map : engine::kernels().float64.pairs.maps) {
           columns[map.name] = py::make_tuple(map.first, map.second, map.out);
         }
         return columns;

@@ -4,8 +4,6 @@
 namespace pysim::bindings {
 namespace {
 
-constexpr const char* documented_in_python = "See the function of this name in pysim.";
-
 /// Ten parameters a body.
 py::ssize_t width(const Arguments& given) {
   return py::ssize_t{10} * given.model->nbodies();

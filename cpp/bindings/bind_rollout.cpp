@@ -78,7 +78,7 @@ void run_in_pieces(Call<Real>& call, const Models& models, engine::RolloutCall<R
     rollout.end = std::min(rollout.rows, rollout.begin + piece);
     const auto start = Clock::now();
     if (is_one(models)) {
-      call.execute(dynamics_kernels<Real>().rollout, threads);
+      call.execute(&StateKernels<Real>::rollout, threads);
     } else {
       call.execute_worlds(models, threads);
     }

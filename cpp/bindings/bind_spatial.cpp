@@ -60,7 +60,7 @@ void bind_spatial(py::module_& m) {
          const py::array_t<float, py::array::c_style>& x,
          int threads,
          const py::object& out) {
-        return map_rows(find_map(engine::kernels().spatial_float, name), x, threads, out);
+        return map_rows(find_map(engine::kernels().float32.spatial, name), x, threads, out);
       },
       "name"_a,
       py::arg("x").noconvert(),
@@ -73,7 +73,7 @@ void bind_spatial(py::module_& m) {
          const py::array_t<double, py::array::c_style>& x,
          int threads,
          const py::object& out) {
-        return map_rows(find_map(engine::kernels().spatial, name), x, threads, out);
+        return map_rows(find_map(engine::kernels().float64.spatial, name), x, threads, out);
       },
       "name"_a,
       "x"_a,
@@ -84,7 +84,7 @@ void bind_spatial(py::module_& m) {
       "row_maps",
       [] {
         py::list names;
-        for (const auto& map : engine::kernels().spatial.maps) names.append(map.name);
+        for (const auto& map : engine::kernels().float64.spatial.maps) names.append(map.name);
         return names;
       },
       "Names of the functions map_rows knows.");

@@ -66,8 +66,7 @@ class Journey {
     batch.step = leg.step;
     batch.steps = leg.steps;
     batch.done = done;
-    const auto& table = engine::kernels();
-    engine::run_batch<double>(table.advance, table.float64.width, model_, batch, threads);
+    engine::run_batch<double>(&engine::StateKernels<double>::advance, model_, batch, threads);
     batch.q = q;
     batch.v = v;
   }

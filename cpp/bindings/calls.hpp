@@ -12,7 +12,7 @@ namespace pysim::bindings {
 
 using tree::Model;
 
-using engine::dynamics_kernels;
+using engine::StateKernels;
 
 inline void check_threads(long threads) {
   constexpr long most = 1 << 20;
@@ -91,27 +91,26 @@ class Call {
   }
 
   /// Runs the kernel on the arguments and results that were set.
-  void execute(engine::Kernel<Real> kernel, int threads) {
+  void execute(engine::Kernel<Real> StateKernels<Real>::* kernel, int threads) {
     check_threads(threads);
     if (model_.callback_numbers() > 0) compute_callbacks();
-    const int width = dynamics_kernels<Real>().width;
     constexpr int long_call = 64;  // coordinates from which giving the GIL back costs less than keeping it
     if (leading_.states == 1 && batch_.rollout == nullptr && model_.nv() < long_call) {
-      engine::run_batch<Real>(kernel, width, model_, batch_, 1);
+      engine::run_batch<Real>(kernel, model_, batch_, 1);
     } else {
       const ReleasedGil nogil;
-      engine::run_batch<Real>(kernel, width, model_, batch_, threads);
+      engine::run_batch<Real>(kernel, model_, batch_, threads);
     }
   }
 
   /// Runs the kernel into rows: those of `out`, or of a new array.
-  py::array run(engine::Kernel<Real> engine::DynamicsKernels<Real>::* kernel,
+  py::array run(engine::Kernel<Real> StateKernels<Real>::* kernel,
                 const Shape& row,
                 int threads,
                 py::handle out = {}) {
     py::array result = output(out, row);
     batch_.out = numbers<Real>(result);
-    execute(dynamics_kernels<Real>().*kernel, threads);
+    execute(kernel, threads);
     return result;
   }
 

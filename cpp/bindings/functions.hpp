@@ -41,10 +41,17 @@ struct Arguments {
   bool passive = false;
 };
 
+/// Docstring of a function that Python wraps.
+constexpr const char* documented_in_python = "See the function of this name in pysim.";
+
+inline py::ssize_t nv(const Arguments& given) {
+  return given.model->nv();
+}
+
 /// A kernel in both precisions.
 struct KernelPair {
-  engine::Kernel<double> engine::DynamicsKernels<double>::* float64;
-  engine::Kernel<float> engine::DynamicsKernels<float>::* float32;
+  engine::Kernel<double> engine::StateKernels<double>::* float64;
+  engine::Kernel<float> engine::StateKernels<float>::* float32;
 
   template <class Real>
   auto of() const {
@@ -56,9 +63,9 @@ struct KernelPair {
   }
 };
 
-#define PYSIM_KERNELS(name)                                                       \
-  ::pysim::bindings::KernelPair {                                                 \
-    &engine::DynamicsKernels<double>::name, &engine::DynamicsKernels<float>::name \
+#define PYSIM_KERNELS(name)                                                 \
+  ::pysim::bindings::KernelPair {                                           \
+    &engine::StateKernels<double>::name, &engine::StateKernels<float>::name \
   }
 
 /// Calls body<Real>(given) in the precision of the first array.

@@ -3,9 +3,9 @@
 
 #include "dynamics/frame.hpp"
 #include "simd/load_rows.hpp"
-#include "stepping/error.hpp"
-#include "stepping/events.hpp"
 #include "stepping/memory.hpp"
+#include "stepping/run_description.hpp"
+#include "tree/coordinates.hpp"
 
 namespace pysim::engine {
 

@@ -1,7 +1,10 @@
 // What a mechanism's loops and couplings ask and do, as operations on states.
 #pragma once
 
-#include "engine/batch.hpp"
+#include "constraints/constrained_derivatives.hpp"
+#include "constraints/opening.hpp"
+#include "engine/saved_matrices.hpp"
+#include "stepping/system.hpp"
 
 namespace pysim::engine {
 
@@ -28,6 +31,26 @@ struct ConstrainedAba {
     constraints::ConstrainedMechanism<S> mechanism(model, at.w);
     mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
     at.save(out, at.batch.out, numbers);
+  }
+};
+
+/// ∂v̇ (nv, nv) or ∂λ (rows, nv) by q, v and τ; and how far a singular position opens.
+struct ConstrainedAbaDerivatives {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& model = at.model;
+    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
+    S* const loop_q = at.loop_q();
+    const Force<S>* f_ext = at.f_ext();
+    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
+    const auto D = constraints::kkt_slopes(mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, at.w);
+    const auto inverse = constraints::kkt_inverse(mechanism, q, at.batch.forces, at.w);
+    const int first = at.batch.forces ? model.own_nv : 0;
+    const int count = at.batch.forces ? model.rows : model.own_nv;
+    const auto out = constraints::take_matrices(count, model.own_nv, at.w);
+    constraints::solve_slopes(inverse, D, first, count, out);
+    save_matrices(at, count, out);
+    at.save_number(constraints::opening(mechanism, inverse, q, loop_q, at.w));
   }
 };
 

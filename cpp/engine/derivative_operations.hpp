@@ -2,9 +2,8 @@
 #pragma once
 
 #include "constraints/acceleration_derivatives.hpp"
-#include "constraints/opening.hpp"
 #include "dynamics/design_derivatives.hpp"
-#include "engine/batch.hpp"
+#include "engine/saved_matrices.hpp"
 
 namespace pysim::engine {
 
@@ -23,14 +22,6 @@ struct StoredRows {
     }
   }
 };
-
-/// `rows` rows of the three matrices.
-template <class S>
-void save_matrices(const States<S>& at, int rows, const constraints::DerivativeMatrices<S>& D) {
-  at.save(D.q, at.batch.derivative[0], rows * D.n);
-  at.save(D.v, at.batch.derivative[1], rows * D.n);
-  at.save(D.a, at.batch.derivative[2], rows * D.n);
-}
 
 struct RneaDerivatives {
   template <class S>
@@ -58,26 +49,6 @@ struct AbaDerivatives {
     const Force<S>* f_ext = at.f_ext();
     const auto D = constraints::acceleration_derivatives(at.model, q, v, tau, f_ext, at.batch.passive, at.w);
     save_matrices(at, D.n, D);
-  }
-};
-
-/// ∂v̇ (nv, nv) or ∂λ (rows, nv) by q, v and τ; and how far a singular position opens.
-struct ConstrainedAbaDerivatives {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
-    S* const loop_q = at.loop_q();
-    const Force<S>* f_ext = at.f_ext();
-    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
-    const auto D = constraints::kkt_slopes(mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, at.w);
-    const auto inverse = constraints::kkt_inverse(mechanism, q, at.batch.forces, at.w);
-    const int first = at.batch.forces ? model.own_nv : 0;
-    const int count = at.batch.forces ? model.rows : model.own_nv;
-    const auto out = constraints::take_matrices(count, model.own_nv, at.w);
-    constraints::solve_slopes(inverse, D, first, count, out);
-    save_matrices(at, count, out);
-    at.save_number(constraints::opening(mechanism, inverse, q, loop_q, at.w));
   }
 };
 

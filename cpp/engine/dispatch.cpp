@@ -7,42 +7,55 @@
 #include <new>
 #include <stdexcept>
 
+#include "engine/isa_tables.hpp"
 #include "engine/threads.hpp"
 
 namespace pysim::engine {
 
-// Defined in isa_<name>.cpp; CMake says which are built (PYSIM_ISAS).
-#if defined(PYSIM_ISA_BASELINE)
-extern const Kernels baseline_kernels;
-#endif
-#if defined(PYSIM_ISA_AVX2)
-extern const Kernels avx2_kernels;
-#endif
-#if defined(PYSIM_ISA_AVX512)
-extern const Kernels avx512_kernels;
-#endif
-
 namespace {
 
 struct Candidate {
-  const Kernels& kernels;
-  bool (*supported)();
+  Kernels kernels;
+  bool supported;
 };
+
+/// The tables of an instruction set, of which W doubles fill a register.
+#define PYSIM_KERNELS_OF(isa, W)                                                                    \
+  Kernels {                                                                                         \
+    #isa,                                                                                           \
+        {W,                                                                                         \
+         isa::maps.all_finite,                                                                      \
+         {isa::algorithms.pack, isa::derivatives.pack, isa::pack_motions, isa::pack_steps},         \
+         {isa::algorithms.single, isa::derivatives.single, isa::single_motions, isa::single_steps}, \
+         isa::rollout_twice,                                                                        \
+         isa::worlds,                                                                               \
+         isa::worlds_twice,                                                                         \
+         isa::maps.spatial,                                                                         \
+         isa::maps.pairs},                                                                          \
+        {2 * W,                                                                                     \
+         isa::maps.all_finite_floats,                                                               \
+         {isa::float_algorithms.pack, isa::float_derivatives.pack, isa::float_motions.pack},        \
+         {isa::float_algorithms.single, isa::float_derivatives.single, isa::float_motions.single},  \
+         nullptr,                                                                                   \
+         isa::float_worlds,                                                                         \
+         nullptr,                                                                                   \
+         isa::maps.float_spatial,                                                                   \
+         isa::maps.float_pairs},                                                                    \
+        isa::maps.meshes                                                                            \
+  }
 
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = {
 #if defined(PYSIM_ISA_BASELINE)
-      {baseline_kernels, [] { return true; }},
+      {PYSIM_KERNELS_OF(baseline, 2), true},
 #endif
 #if defined(PYSIM_ISA_AVX2)
-      {avx2_kernels, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }},
+      {PYSIM_KERNELS_OF(avx2, 4), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
 #endif
 #if defined(PYSIM_ISA_AVX512)
-      {avx512_kernels,
-       [] {
-         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-       }},
+      {PYSIM_KERNELS_OF(avx512, 8),
+       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")},
 #endif
   };
   return all;
@@ -51,7 +64,7 @@ const std::vector<Candidate>& candidates() {
 const Kernels& kernels_for(std::string_view isa) {
   const Kernels* chosen = nullptr;
   for (const auto& c : candidates()) {
-    if (c.supported() && (isa == "auto" || isa == c.kernels.isa)) chosen = &c.kernels;
+    if (c.supported && (isa == "auto" || isa == c.kernels.isa)) chosen = &c.kernels;
   }
   if (chosen == nullptr) {
     std::string known = "auto";
@@ -134,7 +147,7 @@ void split(const Batch<Real>& batch, int width, int widest, int threads, const P
 std::vector<std::string> available_isas() {
   std::vector<std::string> names;
   for (const auto& c : candidates()) {
-    if (c.supported()) names.emplace_back(c.kernels.isa);
+    if (c.supported) names.emplace_back(c.kernels.isa);
   }
   return names;
 }
@@ -147,16 +160,47 @@ void use_isa(std::string_view isa) {
   current().store(&kernels_for(isa));
 }
 
+/// Whether rollouts of a model take packs of two registers; what a world does is the same. Motion in a plane
+/// is a little arithmetic between divisions and short loops, and a plugin's program is read instruction by
+/// instruction: both are bound by latency. Trees and loops in space fill the registers.
 template <class Real>
-void run_batch(
-    Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads) {
+bool takes_two(const tree::ModelView<Real>& model) {
+  if (precision<Real>().rollout_twice == nullptr) return false;
+  return model.flat || (model.rows == 0 && (model.planar || model.programs > 0));
+}
+
+/// Runs the kernel on whole packs of [begin, end), then on the remaining states one at a time.
+template <class Real>
+void run_states(Kernel<Real> StateKernels<Real>::* kernel,
+                const tree::ModelView<Real>& model,
+                const Batch<Real>& batch,
+                std::ptrdiff_t begin,
+                std::ptrdiff_t end,
+                void* scratch) {
+  const auto& table = precision<Real>();
+  const auto run = [&](Kernel<Real> part, int width) {
+    const std::ptrdiff_t whole = end - (end - begin) % width;
+    if (begin < whole) part(model, batch, begin, whole, scratch);
+    begin = whole;
+  };
+  if (batch.rollout != nullptr && takes_two(model)) run(table.rollout_twice, 2 * table.width);
+  run(table.pack.*kernel, table.width);
+  run(table.single.*kernel, 1);
+}
+
+template <class Real>
+void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
+               const tree::Model& model,
+               const Batch<Real>& batch,
+               int threads) {
   const auto view = model.view<Real>();
+  const int width = precision<Real>().width;
   const int widest = batch.rollout != nullptr && takes_two(view) ? 2 * width : width;
   const auto lanes = static_cast<std::size_t>(widest);
   const std::size_t bytes =
       model.scratch_bytes(lanes, sizeof(Real)) + batch.extra_scratch * lanes * sizeof(Real);
   split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    kernel(view, batch, begin, end, scratch(bytes));
+    run_states(kernel, view, batch, begin, end, scratch(bytes));
   });
 }
 
@@ -168,7 +212,7 @@ bool go_together(const tree::ModelView<Real>& one, const tree::ModelView<Real>& 
 
 template <class Real>
 void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads) {
-  const auto& table = dynamics_kernels<Real>();
+  const auto& table = precision<Real>();
   std::vector<tree::ModelView<Real>> views;
   for (const auto* model : models) views.push_back(model->view<Real>());
   std::vector<const tree::ModelView<Real>*> places;
@@ -181,22 +225,29 @@ void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>
   const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) +
                             (models[0]->number_packs() + batch.extra_scratch) * lanes * sizeof(Real);
   split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    for (std::ptrdiff_t k = begin, next; k < end; k = next) {
-      // worlds take the same way, in planes or in space; the bits of a world hang on it
-      next = k + 1;
+    for (std::ptrdiff_t k = begin, next; k < end;) {
+      next = k + 1;  // worlds of one pack are all planar or none: the bits of a world depend on it
       while (next < end && go_together(views[k], views[next])) ++next;
-      if (next - k >= width) {
-        next -= (next - k) % width;
-        table.rollout_of_worlds(places.data(), batch, k, next, scratch(bytes));
-        continue;
-      }
-      for (std::ptrdiff_t i = k; i < next; ++i) table.rollout(views[i], batch, i, i + 1, scratch(bytes));
+      const auto run = [&](WorldsKernel<Real> part, int lanes) {
+        const std::ptrdiff_t whole = next - (next - k) % lanes;
+        if (k < whole) part(places.data(), batch, k, whole, scratch(bytes));
+        k = whole;
+      };
+      if (takes_two(views[k])) run(table.worlds_twice, 2 * width);
+      run(table.worlds, width);
+      for (; k < next; ++k) table.single.rollout(views[k], batch, k, k + 1, scratch(bytes));
     }
   });
 }
 
-template void run_batch<double>(Kernel<double>, int, const tree::Model&, const Batch<double>&, int);
-template void run_batch<float>(Kernel<float>, int, const tree::Model&, const Batch<float>&, int);
+template void run_batch<double>(Kernel<double> StateKernels<double>::*,
+                                const tree::Model&,
+                                const Batch<double>&,
+                                int);
+template void run_batch<float>(Kernel<float> StateKernels<float>::*,
+                               const tree::Model&,
+                               const Batch<float>&,
+                               int);
 template void run_worlds<double>(const std::vector<const tree::Model*>&, const Batch<double>&, int);
 template void run_worlds<float>(const std::vector<const tree::Model*>&, const Batch<float>&, int);
 

@@ -18,7 +18,7 @@ const Kernels& kernels();
 
 /// Its part of one precision.
 template <class Real>
-const DynamicsKernels<Real>& dynamics_kernels() {
+const Precision<Real>& precision() {
   if constexpr (sizeof(Real) == 8) {
     return kernels().float64;
   } else {
@@ -31,8 +31,10 @@ void use_isa(std::string_view isa);
 
 /// Runs one kernel over a batch on `threads` threads (0: one a processor). Any split gives the same bits.
 template <class Real>
-void run_batch(
-    Kernel<Real> kernel, int width, const tree::Model& model, const Batch<Real>& batch, int threads);
+void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
+               const tree::Model& model,
+               const Batch<Real>& batch,
+               int threads);
 
 /// Rollouts of worlds of which state k has the model models[k]; the models are alike, see
 /// Model::structure_difference.

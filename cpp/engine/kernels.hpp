@@ -1,22 +1,17 @@
-// The table of kernels an instruction set provides. A new algorithm is one line in the struct and one below.
+// Tables of kernels: what each translation unit of an instruction set provides, entry by name.
+//
+// A kernel is an operation (engine/*_operations.hpp) compiled for one number type: packs of W states, single
+// states, or packs of two registers. A unit (engine/units) fills one of these tables; the lists below name
+// each kernel once, with its operation.
 #pragma once
 
-#include "engine/derivative_operations.hpp"
-#include "engine/differential_operation.hpp"
-#include "engine/frame_operations.hpp"
-#include "engine/inertia_operations.hpp"
-#include "engine/mesh_kernels.hpp"
-#include "engine/operations.hpp"
-#include "engine/pair_kernels.hpp"
-#include "engine/regressor_operations.hpp"
-#include "engine/rollouts.hpp"
-#include "engine/run.hpp"
-#include "engine/spatial_kernels.hpp"
-#include "simd/finite.hpp"
+#include "engine/batch.hpp"
+#include "engine/map_tables.hpp"
 
 namespace pysim::engine {
 
-/// Runs states [begin, end) of a batch; `scratch` is aligned to 64 bytes and large enough for the model.
+/// Runs states [begin, end) of a batch, a whole number of packs; `scratch` is aligned to 64 bytes and large
+/// enough for the model.
 template <class Real>
 using Kernel = void (*)(const tree::ModelView<Real>& model,
                         const Batch<Real>& batch,
@@ -24,7 +19,8 @@ using Kernel = void (*)(const tree::ModelView<Real>& model,
                         std::ptrdiff_t end,
                         void* scratch);
 
-/// Runs whole registers of states [begin, end), state k by the model models[k]; all stay in planes, or none.
+/// Runs states [begin, end), a whole number of packs, state k by the model models[k]; the models are alike
+/// but for their numbers, and all of them are planar or none.
 template <class Real>
 using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
                               const Batch<Real>& batch,
@@ -32,103 +28,93 @@ using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
                               std::ptrdiff_t end,
                               void* scratch);
 
+/// Algorithms of one state, without loops.
+#define PYSIM_ALGORITHMS(kernel)                                                                             \
+  kernel(forward_kinematics, ForwardKinematics) kernel(frame_placement, FramePlacement) kernel(              \
+      rnea, Rnea) kernel(aba, Aba) kernel(crba, Crba) kernel(passive_forces, PassiveForces)                  \
+      kernel(kinetic_energy, KineticEnergy) kernel(potential_energy, PotentialEnergy) kernel(                \
+          elastic_energy, ElasticEnergy) kernel(center_of_mass, CenterOfMass) kernel(integrate, Integrate)   \
+          kernel(difference, Difference) kernel(joint_torque_regressor, JointTorqueRegressor)                \
+              kernel(kinetic_energy_regressor, KineticEnergyRegressor)                                       \
+                  kernel(potential_energy_regressor, PotentialEnergyRegressor)                               \
+                      kernel(momentum_regressor, MomentumRegressor) kernel(jacobian, Jacobian)               \
+                          kernel(jacobian_rate, JacobianRate) kernel(frame_velocity, FrameVelocity)          \
+                              kernel(frame_acceleration, FrameAcceleration)                                  \
+                                  kernel(influence_coefficients, InfluenceCoefficients)                      \
+                                      kernel(second_influence_coefficients, SecondInfluenceCoefficients)     \
+                                          kernel(minverse, Minverse) kernel(coriolis_matrix, CoriolisMatrix) \
+                                              kernel(frame_mobility, FrameMobility)                          \
+                                                  kernel(centroidal_momentum, CentroidalMomentum) kernel(    \
+                                                      centroidal_momentum_rate, CentroidalMomentumRate)      \
+                                                      kernel(centroidal_map, CentroidalMap)                  \
+                                                          kernel(centroidal_map_rate, CentroidalMapRate)     \
+                                                              kernel(joint_reactions, JointReactions)
+
+/// Derivatives of the dynamics, without loops.
+#define PYSIM_DERIVATIVES(kernel)                                                   \
+  kernel(rnea_derivatives, RneaDerivatives) kernel(aba_derivatives, AbaDerivatives) \
+      kernel(passive_force_derivatives, PassiveForceDerivatives)                    \
+          kernel(twist_derivatives, DesignDerivatives<true>)                        \
+              kernel(placement_derivatives, DesignDerivatives<false>)               \
+                  kernel(differential_dynamics, DifferentialDynamics)
+
+/// Mechanisms with their loops closed, and their steps.
+#define PYSIM_MOTIONS(kernel)                                                                            \
+  kernel(constrained_aba, ConstrainedAba) kernel(constrained_aba_derivatives, ConstrainedAbaDerivatives) \
+      kernel(constraint_rows, ConstraintRows) kernel(project, Project) kernel(rollout, Rollout)
+
+/// Steps from call to call, in double precision alone.
+#define PYSIM_STEPS(kernel) kernel(advance, Advance) kernel(advance_adaptive, AdvanceAdaptive)
+
+#define PYSIM_ENTRY(name, Operation) Kernel<Real> name;
+
 template <class Real>
-struct DynamicsKernels {
-  int width;  ///< states of a register
-  bool (*all_finite)(const Real* x, std::ptrdiff_t count);
-  Kernel<Real> forward_kinematics, frame_placement;
-  Kernel<Real> rnea, aba, crba, passive_forces;
-  Kernel<Real> kinetic_energy, potential_energy, elastic_energy, center_of_mass;
-  Kernel<Real> integrate, difference, rollout;
-  WorldsKernel<Real> rollout_of_worlds;
-  Kernel<Real> joint_torque_regressor, kinetic_energy_regressor, potential_energy_regressor;
-  Kernel<Real> momentum_regressor;
-  Kernel<Real> jacobian, jacobian_rate, frame_velocity, frame_acceleration, influence_coefficients;
-  Kernel<Real> second_influence_coefficients;
-  Kernel<Real> minverse, coriolis_matrix, frame_mobility;
-  Kernel<Real> centroidal_momentum, centroidal_momentum_rate, centroidal_map, centroidal_map_rate;
-  Kernel<Real> joint_reactions;
-  Kernel<Real> constrained_aba, constrained_aba_derivatives, constraint_rows, project;
-  Kernel<Real> rnea_derivatives, aba_derivatives, passive_force_derivatives;
-  Kernel<Real> twist_derivatives, placement_derivatives;
-  Kernel<Real> differential_dynamics;
+struct Algorithms {
+  PYSIM_ALGORITHMS(PYSIM_ENTRY)
 };
 
+template <class Real>
+struct Derivatives {
+  PYSIM_DERIVATIVES(PYSIM_ENTRY)
+};
+
+template <class Real>
+struct Motions {
+  PYSIM_MOTIONS(PYSIM_ENTRY)
+};
+
+template <class Real>
+struct Steps {
+  PYSIM_STEPS(PYSIM_ENTRY)
+};
+
+#undef PYSIM_ENTRY
+
+/// Every kernel of states for one number type.
+template <class Real>
+struct StateKernels : Algorithms<Real>, Derivatives<Real>, Motions<Real> {};
+
+template <>
+struct StateKernels<double> : Algorithms<double>, Derivatives<double>, Motions<double>, Steps<double> {};
+
+/// Kernels of one precision.
+template <class Real>
+struct Precision {
+  int width;  ///< states of a pack that fills a register
+  bool (*all_finite)(const Real* x, std::ptrdiff_t count);
+  StateKernels<Real> pack, single;
+  Kernel<Real> rollout_twice;  ///< packs of two registers; null where there are none
+  WorldsKernel<Real> worlds, worlds_twice;
+  SpatialKernels<Real> spatial;
+  PairKernels<Real> pairs;
+};
+
+/// What an instruction set provides.
 struct Kernels {
   const char* isa;
-  DynamicsKernels<double> float64;
-  DynamicsKernels<float> float32;
-  Kernel<double> advance, advance_adaptive;
-  SpatialKernels<double> spatial;
-  SpatialKernels<float> spatial_float;
-  PairKernels<double> pairs;
-  PairKernels<float> pairs_float;
+  Precision<double> float64;
+  Precision<float> float32;
   MeshKernels meshes;
 };
-
-template <class Isa, class Real, int W>
-constexpr DynamicsKernels<Real> make_dynamics_kernels() noexcept {
-  using S = simd::Pack<Real, W, Isa>;
-  using Tail = simd::Pack<Real, 1, Isa>;
-  return {W,
-          &simd::all_finite<S>,
-          &run<ForwardKinematics, S, Tail>,
-          &run<FramePlacement, S, Tail>,
-          &run<Rnea, S, Tail>,
-          &run<Aba, S, Tail>,
-          &run<Crba, S, Tail>,
-          &run<PassiveForces, S, Tail>,
-          &run<KineticEnergy, S, Tail>,
-          &run<PotentialEnergy, S, Tail>,
-          &run<ElasticEnergy, S, Tail>,
-          &run<CenterOfMass, S, Tail>,
-          &run<Integrate, S, Tail>,
-          &run<Difference, S, Tail>,
-          &rollout<Isa, Real, W>,
-          &rollout_of_worlds<Isa, Real, W>,
-          &run<JointTorqueRegressor, S, Tail>,
-          &run<KineticEnergyRegressor, S, Tail>,
-          &run<PotentialEnergyRegressor, S, Tail>,
-          &run<MomentumRegressor, S, Tail>,
-          &run<Jacobian, S, Tail>,
-          &run<JacobianRate, S, Tail>,
-          &run<FrameVelocity, S, Tail>,
-          &run<FrameAcceleration, S, Tail>,
-          &run<InfluenceCoefficients, S, Tail>,
-          &run<SecondInfluenceCoefficients, S, Tail>,
-          &run<Minverse, S, Tail>,
-          &run<CoriolisMatrix, S, Tail>,
-          &run<FrameMobility, S, Tail>,
-          &run<CentroidalMomentum, S, Tail>,
-          &run<CentroidalMomentumRate, S, Tail>,
-          &run<CentroidalMap, S, Tail>,
-          &run<CentroidalMapRate, S, Tail>,
-          &run<JointReactions, S, Tail>,
-          &run<ConstrainedAba, S, Tail>,
-          &run<ConstrainedAbaDerivatives, S, Tail>,
-          &run<ConstraintRows, S, Tail>,
-          &run<Project, S, Tail>,
-          &run<RneaDerivatives, S, Tail>,
-          &run<AbaDerivatives, S, Tail>,
-          &run<PassiveForceDerivatives, S, Tail>,
-          &run<DesignDerivatives<true>, S, Tail>,
-          &run<DesignDerivatives<false>, S, Tail>,
-          &run<DifferentialDynamics, S, Tail>};
-}
-
-/// W doubles or 2 W floats to a register.
-template <class Isa, int W>
-constexpr Kernels make_kernels(const char* isa) noexcept {
-  return {isa,
-          make_dynamics_kernels<Isa, double, W>(),
-          make_dynamics_kernels<Isa, float, 2 * W>(),
-          &run<Advance, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
-          &run<AdvanceAdaptive, simd::Pack<double, W, Isa>, simd::Pack<double, 1, Isa>>,
-          make_spatial_kernels<Isa, double, W>(),
-          make_spatial_kernels<Isa, float, 2 * W>(),
-          make_pair_kernels<Isa, double, W>(),
-          make_pair_kernels<Isa, float, 2 * W>(),
-          make_mesh_kernels<Isa, W>()};
-}
 
 }  // namespace pysim::engine

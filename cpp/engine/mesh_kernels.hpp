@@ -4,18 +4,11 @@
 // bits on AVX2 and AVX-512. What is left over is filled up with triangles without extent, which add nothing.
 #pragma once
 
+#include "engine/map_tables.hpp"
 #include "simd/sum.hpp"
 #include "spatial/sheet.hpp"
 
 namespace pysim::engine {
-
-/// Vertices (n, 3) [m]; faces (count, 3), indices of vertices; `origin` (3) is what vertices are seen from.
-struct MeshView {
-  const double* vertices;
-  const std::ptrdiff_t* faces;
-  std::ptrdiff_t count;
-  const double* origin;
-};
 
 constexpr int mesh_block = 8;
 
@@ -207,18 +200,8 @@ void sheet_derivatives(const MeshView& mesh, double area_density, double* rows) 
   }
 }
 
-struct MeshKernels {
-  void (*solid)(const MeshView& mesh, double* sums);
-  void (*sheet)(const MeshView& mesh, double* sums);
-  void (*derivatives)(const MeshView& mesh, double density, double* rows);
-  void (*sheet_derivatives)(const MeshView& mesh, double area_density, double* rows);
-  void (*gradient)(const MeshView& mesh, const double* weights, double* rows);
-};
-
-template <class Isa, int W>
+template <class S, class One>
 constexpr MeshKernels make_mesh_kernels() noexcept {
-  using S = simd::Pack<double, W, Isa>;
-  using One = simd::Pack<double, 1, Isa>;
   return {&mesh_moments<spatial::SolidFace, S, One>,
           &mesh_moments<spatial::SheetFace, S, One>,
           &mesh_derivatives<S>,

@@ -6,22 +6,11 @@
 // over an argument. A new map is one struct and one line of the table.
 #pragma once
 
+#include "engine/map_tables.hpp"
 #include "spatial/factor.hpp"
 #include "spatial/inertia.hpp"
 
 namespace pysim::engine {
-
-template <class Real>
-struct PairMap {
-  const char* name;
-  int first, second, out;
-  void (*run)(const Real* a,
-              std::ptrdiff_t a_stride,
-              const Real* b,
-              std::ptrdiff_t b_stride,
-              Real* y,
-              std::ptrdiff_t rows);
-};
 
 template <int numbers_a, int numbers_b, int numbers_out>
 struct PairColumns {
@@ -196,21 +185,13 @@ void map_pairs(const typename S::Real* a,
   }
 }
 
-template <class Real>
-struct PairKernels {
-  static constexpr int count = 11;
-  PairMap<Real> maps[count];
-};
-
 template <class Map, class S, class Tail>
 constexpr PairMap<typename S::Real> pair_map(const char* name) noexcept {
   return {name, Map::first, Map::second, Map::out, &map_pairs<Map, S, Tail>};
 }
 
-template <class Isa, class Real, int W>
-constexpr PairKernels<Real> make_pair_kernels() noexcept {
-  using S = simd::Pack<Real, W, Isa>;
-  using Tail = simd::Pack<Real, 1, Isa>;
+template <class S, class Tail>
+constexpr PairKernels<typename S::Real> make_pair_kernels() noexcept {
   return {{
       pair_map<ActOnTwist, S, Tail>("act_on_twist"),
       pair_map<ActOnWrench, S, Tail>("act_on_wrench"),

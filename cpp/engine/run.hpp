@@ -1,23 +1,19 @@
-// An operation on every state of a batch.
+// Runs an operation on every state of a batch, W states at a time.
 #pragma once
 
 #include "engine/batch.hpp"
 
 namespace pysim::engine {
 
-/// Whole packs first, then the remaining states one at a time through the same code.
-template <class Operation, class S, class Tail>
+/// States [begin, end), a whole number of packs.
+template <class Operation, class S>
 void run(const ModelOf<S>& model,
          const Batch<typename S::Real>& batch,
          std::ptrdiff_t begin,
          std::ptrdiff_t end,
          void* scratch) {
-  std::ptrdiff_t k = begin;
-  for (; k + S::width <= end; k += S::width) {
+  for (std::ptrdiff_t k = begin; k < end; k += S::width) {
     Operation::at(States<S>{model, batch, k, {static_cast<S*>(scratch)}});
-  }
-  for (; k < end; ++k) {
-    Operation::at(States<Tail>{model, batch, k, {static_cast<Tail*>(scratch)}});
   }
 }
 

@@ -5,16 +5,10 @@
 #pragma once
 
 #include "engine/body_regressor_map.hpp"
+#include "engine/map_tables.hpp"
 #include "spatial/se3.hpp"
 
 namespace pysim::engine {
-
-template <class Real>
-struct RowMap {
-  const char* name;
-  int in, out;
-  void (*run)(const Real* x, Real* y, std::ptrdiff_t rows);
-};
 
 template <int numbers_in, int numbers_out>
 struct Columns {
@@ -282,21 +276,13 @@ void map_rows(const typename S::Real* x, typename S::Real* y, std::ptrdiff_t row
   for (; k < rows; ++k) map_pack<Map, Tail>(x + k * Map::in, y + k * Map::out);
 }
 
-template <class Real>
-struct SpatialKernels {
-  static constexpr int count = 26;
-  RowMap<Real> maps[count];
-};
-
 template <class Map, class S, class Tail>
 constexpr RowMap<typename S::Real> row_map(const char* name) noexcept {
   return {name, Map::in, Map::out, &map_rows<Map, S, Tail>};
 }
 
-template <class Isa, class Real, int W>
-constexpr SpatialKernels<Real> make_spatial_kernels() noexcept {
-  using S = simd::Pack<Real, W, Isa>;
-  using Tail = simd::Pack<Real, 1, Isa>;
+template <class S, class Tail>
+constexpr SpatialKernels<typename S::Real> make_spatial_kernels() noexcept {
   return {{
       row_map<So3Exp, S, Tail>("so3_exp"),
       row_map<So3Log, S, Tail>("so3_log"),

@@ -8,6 +8,7 @@
 #endif
 
 #define PYSIM_INLINE inline __attribute__((always_inline))
+#define PYSIM_NOINLINE __attribute__((noinline))
 
 namespace pysim::simd {
 

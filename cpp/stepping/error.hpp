@@ -10,13 +10,6 @@
 
 namespace pysim::stepping {
 
-/// One number a coordinate of v each.
-struct Tolerances {
-  const double* relative;
-  const double* position;  ///< [m] or [rad]
-  const double* velocity;  ///< [m/s] or [rad/s]
-};
-
 /// Sizes of the coordinates of q, one a coordinate of v.
 template <class S>
 void configuration_size(const ModelOf<S>& model, const S* q, S* size) {

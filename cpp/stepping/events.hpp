@@ -10,23 +10,6 @@
 
 namespace pysim::stepping {
 
-enum class EventKind : int { coordinate, plane, program };
-
-struct Event {
-  EventKind kind;
-  int direction;     ///< 1 rising, −1 falling, 0 both
-  int index;         ///< coordinate of the user's q; body, −1 the world; or program
-  double point[3];   ///< plane: in the engine's frame of the body [m]
-  double normal[3];  ///< plane: in the world
-  double offset;     ///< [m] or [rad]
-};
-
-struct Events {
-  int count;
-  const Event* event;
-  const tree::ProgramView<double>* program;  ///< inputs: the user's q, then v; one output
-};
-
 template <class S>
 S plane_distance(const System<S>& system, const Event& event, const S* own_q) {
   const auto& model = system.model;

@@ -8,6 +8,7 @@ namespace pysim::stepping {
 
 using simd::all;
 using simd::select;
+using tree::take;
 
 /// Counts stay whatever becomes of a step; what follows them is put back where a step is made again.
 constexpr int memory_counts = 4;

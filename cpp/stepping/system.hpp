@@ -3,6 +3,7 @@
 
 #include "constraints/both_sides.hpp"
 #include "constraints/projection.hpp"
+#include "stepping/run_description.hpp"
 
 namespace pysim::stepping {
 
@@ -14,15 +15,6 @@ using simd::fnma;
 using tree::ModelOf;
 using tree::take;
 using tree::Workspace;
-
-/// Prescribed generalised forces  τ(t) = offset + amplitude sin(frequency t + phase), on the user's
-/// coordinates. Each array has nv numbers [N or N·m], [rad/s], [rad].
-struct Actuation {
-  const double* offset;
-  const double* amplitude;
-  const double* frequency;
-  const double* phase;
-};
 
 template <class S>
 struct System {

@@ -70,9 +70,13 @@ Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* store
   return {{{n[0], n[1], n[2]}, {n[3], n[4], n[5]}, {n[6], n[7], n[8]}}, {n[9], n[10], n[11]}};
 }
 
-/// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
+/// X_PB of the shapes that are neither revolute, prismatic nor fixed. Out of line: inlined into every
+/// recursion, its switch and five sincos were a tenth of the engine's code.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* tree_q, Motion<S>* stored_columns) {
+PYSIM_NOINLINE Pose<S> evaluate_other(const ModelOf<S>& model,
+                                      int b,
+                                      const S* tree_q,
+                                      Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
   const auto& constants = model.constants[b];
   const Pose<S> X = placement<S>(constants);
@@ -80,13 +84,6 @@ PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* tree_q, M
   const S o = all<S>(0), e = all<S>(1);
   S s, c;
   switch (joint.shape) {
-    case Shape::revolute: {
-      simd::sincos(q[0], s, c);
-      return {turn_about_z(X.R, s, c), X.p};
-    }
-    case Shape::prismatic: {
-      return {X.R, fma(q[0], X.R.z, X.p)};
-    }
     case Shape::helical: {
       simd::sincos(q[0], s, c);
       const S pitch = all<S>(constants.pitch);
@@ -122,17 +119,46 @@ PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* tree_q, M
       return {X.R * spatial::rotation(spatial::Quaternion<S>{q[3], q[4], q[5], q[6]}),
               X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
     }
-    case Shape::fixed: {
-      return X;
-    }
     case Shape::program: {
       return X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
     }
     case Shape::callback: {
       return X * evaluate_callback(joint, tree_q + model.nq + joint.callback, stored_columns);
     }
+    case Shape::revolute:
+    case Shape::prismatic:
+    case Shape::fixed:
+      break;
   }
   __builtin_unreachable();
+}
+
+/// X_PB of a joint that is not revolute.
+template <class S>
+PYSIM_INLINE Pose<S> evaluate_not_revolute(const ModelOf<S>& model,
+                                           int b,
+                                           const S* tree_q,
+                                           Motion<S>* stored_columns) {
+  const Joint& joint = model.joint[b];
+  if (joint.shape == Shape::prismatic || joint.shape == Shape::fixed) {
+    const Pose<S> X = placement<S>(model.constants[b]);
+    if (joint.shape == Shape::fixed) return X;
+    return {X.R, fma(tree_q[joint.q], X.R.z, X.p)};
+  }
+  return evaluate_other(model, b, tree_q, stored_columns);
+}
+
+/// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
+template <class S>
+PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* tree_q, Motion<S>* stored_columns) {
+  const Joint& joint = model.joint[b];
+  if (joint.shape == Shape::revolute) {
+    const Pose<S> X = placement<S>(model.constants[b]);
+    S s, c;
+    simd::sincos(tree_q[joint.q], s, c);
+    return {turn_about_z(X.R, s, c), X.p};
+  }
+  return evaluate_not_revolute(model, b, tree_q, stored_columns);
 }
 
 /// The same, where the sines and cosines of hinges are known.
@@ -144,12 +170,15 @@ PYSIM_INLINE Pose<S> evaluate(
     const Pose<S> X = placement<S>(model.constants[b]);
     return {turn_about_z(X.R, turns.sin[joint.q], turns.cos[joint.q]), X.p};
   }
-  return evaluate(model, b, tree_q, stored_columns);
+  return evaluate_not_revolute(model, b, tree_q, stored_columns);
 }
 
-/// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.
+/// c = Ṡ v of a joint whose columns move in the body frame.
 template <class S>
-PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* tree_v) {
+PYSIM_NOINLINE Motion<S> bias_of_moving_columns(const ModelOf<S>& model,
+                                                int b,
+                                                Motion<S>* stored_columns,
+                                                const S* tree_v) {
   const Joint& joint = model.joint[b];
   const S o = all<S>(0);
   const S* v = tree_v + joint.v;
@@ -178,6 +207,14 @@ PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_co
     default:
       return spatial::zero_motion<S>();
   }
+}
+
+/// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.
+template <class S>
+PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* tree_v) {
+  const Joint& joint = model.joint[b];
+  if (joint.first_stored < 0 || joint.shape == Shape::helical) return spatial::zero_motion<S>();
+  return bias_of_moving_columns(model, b, stored_columns, tree_v);
 }
 
 }  // namespace pysim::tree

@@ -1,8 +1,7 @@
-// Every algorithm as an operation on states: read a pack of them, run, write. One struct an algorithm.
+// Steps as operations on states: many steps of one scheme, adaptive runs, rollouts under controls.
 #pragma once
 
-#include "dynamics/energy.hpp"
-#include "engine/constraint_operations.hpp"
+#include "engine/batch.hpp"
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
@@ -10,153 +9,12 @@
 #include "stepping/halving.hpp"
 #include "stepping/implicit_midpoint.hpp"
 #include "stepping/rattle.hpp"
+#include "stepping/rollout.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/semi_implicit.hpp"
 #include "stepping/variational.hpp"
 
 namespace pysim::engine {
-
-struct ForwardKinematics {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& model = at.model;
-    const S* q = at.tree_q();
-    Pose<S>* const X_WB = take<Pose<S>>(at.w, model.bodies);
-    dynamics::forward_kinematics(model, q, X_WB, at.w);
-    constexpr int together = 4;  // poses that leave as one run of numbers, see store_rows
-    S* const entry = take<S>(at.w, 16 * together);
-    for (int b = 0; b < model.bodies; ++b) {
-      Pose<S> X = X_WB[b];
-      const auto& turn = model.constants[b].turn;
-      if (turn[8] < 1) X.R = X.R * transpose(spatial::all33<S>(turn));  // else the two frames are one
-      const int place = b % together;
-      put_matrix(X, entry + 16 * place);
-      if (place + 1 < together && b + 1 < model.bodies) continue;
-      at.save_part(entry, 16 * (b - place), 16 * (place + 1), std::ptrdiff_t{16} * model.bodies);
-    }
-  }
-};
-
-struct FramePlacement {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& model = at.model;
-    const S* q = at.tree_q();
-    auto* const columns = take<spatial::Motion<S>>(at.w, model.stored_columns);
-    Pose<S> X = {spatial::all33<S>(at.batch.placement), spatial::all3<S>(at.batch.placement + 9)};
-    for (int b = at.batch.body; b >= 0; b = model.joint[b].parent) {
-      X = tree::evaluate(model, b, q, columns) * X;
-    }
-    S entry[16];
-    put_matrix(X, entry);
-    at.save(entry, at.batch.out, 16);
-  }
-};
-
-struct Rnea {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& model = at.model;
-    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
-    const Force<S>* f_ext = at.f_ext();
-    S* const tau = take<S>(at.w, model.nv);
-    dynamics::rnea(model, q, v, a, f_ext, tau, at.w);
-    if (at.batch.passive && has_passive(model)) {
-      S* const passive = take<S>(at.w, model.nv);
-      dynamics::passive_forces(model, q, v, passive, at.w);
-      for (int i = 0; i < model.nv; ++i) tau[i] -= passive[i];
-    }
-    at.save_forces(tau);
-  }
-};
-
-struct Aba {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
-    const Force<S>* f_ext = at.f_ext();
-    S* const a = take<S>(at.w, model.own_nv);
-    constraints::acceleration(model, q, v, tau, f_ext, at.batch.passive, a, at.w);
-    at.save(a, at.batch.out, model.own_nv);
-  }
-};
-
-struct Crba {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& model = at.model;
-    const S* q = at.tree_q();
-    S* const M = take<S>(at.w, std::ptrdiff_t{1} * model.nv * model.nv);
-    dynamics::crba(model, q, M, at.w);
-    const S* own = tree::own_inertia(model, M, at.w);
-    at.save(own, at.batch.out, model.own_nv * model.own_nv);
-  }
-};
-
-struct PassiveForces {
-  template <class S>
-  static void at(States<S> at) {
-    const S *q = at.tree_q(), *v = at.tree_v();
-    S* const tau = take<S>(at.w, at.model.nv);
-    dynamics::passive_forces(at.model, q, v, tau, at.w);
-    at.save_forces(tau);
-  }
-};
-
-struct KineticEnergy {
-  template <class S>
-  static void at(States<S> at) {
-    const S *q = at.tree_q(), *v = at.tree_v();
-    at.save_number(dynamics::kinetic_energy(at.model, q, v, at.w));
-  }
-};
-
-struct PotentialEnergy {
-  template <class S>
-  static void at(States<S> at) {
-    const S* q = at.tree_q();
-    at.save_number(dynamics::potential_energy(at.model, q, at.w));
-  }
-};
-
-struct ElasticEnergy {
-  template <class S>
-  static void at(States<S> at) {
-    const S* q = at.tree_q();
-    at.save_number(dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w));
-  }
-};
-
-struct CenterOfMass {
-  template <class S>
-  static void at(States<S> at) {
-    const S* q = at.tree_q();
-    const auto sum = dynamics::first_moment(at.model, q, at.w);
-    const S com[3] = {sum.mc.x / sum.m, sum.mc.y / sum.m, sum.mc.z / sum.m};
-    at.save(com, at.batch.out, 3);
-  }
-};
-
-struct Integrate {
-  template <class S>
-  static void at(States<S> at) {
-    S* const q = at.copy_q();
-    const S* dq = at.own_x();
-    dynamics::retract(at.model, q, dq, q);
-    at.save(q, at.batch.out, at.model.own_nq);
-  }
-};
-
-struct Difference {
-  template <class S>
-  static void at(States<S> at) {
-    const S *q0 = at.own_q(), *q1 = at.read(at.batch.x, at.model.own_nq);
-    S* const dq = take<S>(at.w, at.model.own_nv);
-    dynamics::difference(at.model, q0, q1, dq);
-    at.save(dq, at.batch.out, at.model.own_nv);
-  }
-};
 
 /// Calls f(scheme) with the scheme of fixed step that is asked for.
 template <class F>
@@ -254,6 +112,79 @@ struct AdvanceAdaptive {
         call.record[6 * (at.first + k) + i] = static_cast<std::ptrdiff_t>(simd::lane(counts[i], k));
       }
     }
+  }
+};
+
+struct Rollout {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    const auto& call = *batch.rollout;
+    const int nq = at.model.own_nq, nv = at.model.own_nv;
+    const stepping::Riders<S> riders = start(at);
+    S *const seen_q = take<S>(at.w, nq), *const seen_v = take<S>(at.w, nv);
+
+    const std::ptrdiff_t steps = call.rows * call.every;
+    const auto controls = [&](std::ptrdiff_t n, S* to) {
+      if (call.controls == nullptr) return false;
+      const auto* numbers = call.controls + (at.first * steps + n) * nv;
+      simd::load_rows(numbers, nv, steps * nv, to);
+      return true;
+    };
+    const auto row = [&](std::ptrdiff_t k, const stepping::Riders<S>& now) {
+      const S nan = all<S>(0) / all<S>(0);
+      const auto good = now.alive == all<S>(1);
+      for (int i = 0; i < nq; ++i) seen_q[i] = select(good, now.q[i], nan);
+      for (int i = 0; i < nv; ++i) seen_v[i] = select(good, now.v[i], nan);
+      save_row(at, seen_q, call.q, k, nq);
+      save_row(at, seen_v, call.v, k, nv);
+    };
+    S* const loop_q = at.loop_q();
+    S* const memory = at.memory();
+    const stepping::System<S> system = {
+        at.model, *batch.actuation, at.w, loop_q, nullptr, memory, batch.spectral_radius};
+    const S h = all<S>(static_cast<typename S::Real>(batch.step));
+    with_scheme(batch.integrator, [&](auto scheme) {
+      stepping::rollout<decltype(scheme)>(system, h, call.every, call.begin, call.end, riders, controls, row);
+    });
+    at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
+    at.save_memory(memory);
+  }
+
+ private:
+  /// Row `begin`, which an earlier run made or which is the start. A world that is out waits at its start.
+  template <class S>
+  static stepping::Riders<S> start(States<S>& at) {
+    const auto& call = *at.batch.rollout;
+    S *const q = at.copy_q(), *const v = at.copy_v();
+    const S one = all<S>(1);
+    if (call.begin == 0) {
+      save_row(at, q, call.q, 0, at.model.own_nq);
+      save_row(at, v, call.v, 0, at.model.own_nv);
+      return {q, v, one};
+    }
+    const S* last_q = load_row(at, call.q, at.model.own_nq);
+    const S* last_v = load_row(at, call.v, at.model.own_nv);
+    const auto good = stepping::finite(at.model, last_q, last_v);
+    for (int i = 0; i < at.model.own_nq; ++i) q[i] = select(good, last_q[i], q[i]);
+    for (int i = 0; i < at.model.own_nv; ++i) v[i] = select(good, last_v[i], v[i]);
+    return {q, v, select(good, one, all<S>(0))};
+  }
+
+  template <class S>
+  static const S* load_row(States<S>& at, const typename S::Real* rows, int count) {
+    const auto& call = *at.batch.rollout;
+    const std::ptrdiff_t world = (1 + call.rows) * count;
+    S* const packs = take<S>(at.w, count);
+    simd::load_rows(rows + at.first * world + call.begin * count, count, world, packs);
+    return packs;
+  }
+
+  template <class S>
+  static void save_row(
+      const States<S>& at, const S* packs, typename S::Real* rows, std::ptrdiff_t k, int count) {
+    const std::ptrdiff_t world = (1 + at.batch.rollout->rows) * count;
+    simd::store_rows(packs, count, rows + at.first * world + k * count, world);
   }
 };
 

@@ -1,0 +1,49 @@
+// Tables that the units of one instruction set define (engine/units), declared in its namespace.
+#pragma once
+
+#include "engine/kernels.hpp"
+
+namespace pysim::engine {
+
+template <class Table>
+struct PackAndSingle {
+  Table pack, single;
+};
+
+/// Maps of rows and meshes, and the check for NaN and infinite values.
+struct Maps {
+  SpatialKernels<double> spatial;
+  SpatialKernels<float> float_spatial;
+  PairKernels<double> pairs;
+  PairKernels<float> float_pairs;
+  MeshKernels meshes;
+  bool (*all_finite)(const double* x, std::ptrdiff_t count);
+  bool (*all_finite_floats)(const float* x, std::ptrdiff_t count);
+};
+
+}  // namespace pysim::engine
+
+#define PYSIM_DECLARE_TABLES(isa)                                   \
+  namespace pysim::engine::isa {                                    \
+  extern const PackAndSingle<Algorithms<double>> algorithms;        \
+  extern const PackAndSingle<Algorithms<float>> float_algorithms;   \
+  extern const PackAndSingle<Derivatives<double>> derivatives;      \
+  extern const PackAndSingle<Derivatives<float>> float_derivatives; \
+  extern const Motions<double> pack_motions, single_motions;        \
+  extern const Steps<double> pack_steps, single_steps;              \
+  extern const PackAndSingle<Motions<float>> float_motions;         \
+  extern const Kernel<double> rollout_twice;                        \
+  extern const WorldsKernel<double> worlds, worlds_twice;           \
+  extern const WorldsKernel<float> float_worlds;                    \
+  extern const Maps maps;                                           \
+  }
+
+#if defined(PYSIM_ISA_BASELINE)
+PYSIM_DECLARE_TABLES(baseline)
+#endif
+#if defined(PYSIM_ISA_AVX2)
+PYSIM_DECLARE_TABLES(avx2)
+#endif
+#if defined(PYSIM_ISA_AVX512)
+PYSIM_DECLARE_TABLES(avx512)
+#endif

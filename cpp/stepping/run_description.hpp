@@ -1,0 +1,41 @@
+// Description of a run: prescribed forces, tolerances and events, the same for every pack of worlds.
+#pragma once
+
+#include "tree/model_view.hpp"
+
+namespace pysim::stepping {
+
+/// Prescribed generalised forces  τ(t) = offset + amplitude sin(frequency t + phase), on the user's
+/// coordinates. Each array has nv numbers [N or N·m], [rad/s], [rad].
+struct Actuation {
+  const double* offset;
+  const double* amplitude;
+  const double* frequency;
+  const double* phase;
+};
+
+/// Error tolerances of adaptive steps. One number a coordinate of v each.
+struct Tolerances {
+  const double* relative;
+  const double* position;  ///< [m] or [rad]
+  const double* velocity;  ///< [m/s] or [rad/s]
+};
+
+enum class EventKind : int { coordinate, plane, program };
+
+struct Event {
+  EventKind kind;
+  int direction;     ///< 1 rising, −1 falling, 0 both
+  int index;         ///< coordinate of the user's q; body, −1 the world; or program
+  double point[3];   ///< plane: in the engine's frame of the body [m]
+  double normal[3];  ///< plane: in the world
+  double offset;     ///< [m] or [rad]
+};
+
+struct Events {
+  int count;
+  const Event* event;
+  const tree::ProgramView<double>* program;  ///< inputs: the user's q, then v; one output
+};
+
+}  // namespace pysim::stepping
