@@ -22,10 +22,10 @@ release = version = pysim.__version__
 extensions = [
     "docstring_markup",
     "joint_reference",
-    "mathml",
     "myst_parser",
     "scene_reference",
     "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
@@ -37,7 +37,6 @@ autodoc_typehints = "none"  # shapes and units are in the text
 autodoc_preserve_defaults = True
 napoleon_use_rtype = False
 
-html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "pysim"
 html_static_path = ["_static"]
@@ -51,5 +50,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
+    "show_prev_next": True,
 }
-html_sidebars = {"index": []}
+html_sidebars: dict[str, list[str]] = {name: [] for name in ("index", "tutorial", "scenes")}
+smartquotes = False
