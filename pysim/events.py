@@ -26,7 +26,7 @@ import numpy as np
 
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.plugins.fields import build
-from pysim.plugins.names import PluginNames
+from pysim.plugins.registry import PluginKind, require_method
 from pysim.tracing.author_code import call, definition_place, method_place
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
@@ -87,8 +87,19 @@ class Event:
         )
 
 
+def _check_event(plugin: type[Event], where: str) -> None:
+    """Require a `value`, and fields that are not keys of every event."""
+    require_method(plugin, Event, "value", where, "`def value(self, q, v)`")
+    for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
+        if field.name in OWN_KEYS:
+            problem = f"the field {field.name!r} is a key that every event has"
+            raise PysimError(where, f"{problem}; choose another name")
+
+
 Plugin = TypeVar("Plugin", bound=type[Event])
-_plugins = PluginNames("event", Event, called="type of event")
+EVENTS: PluginKind[type[Event]] = PluginKind(
+    "event", noun="event type", base=Event, check=_check_event
+)
 
 
 def event(name: str) -> Callable[[Plugin], Plugin]:
@@ -97,18 +108,7 @@ def event(name: str) -> Callable[[Plugin], Plugin]:
     Raises:
         PysimError: the name is taken, a field is a key of every event, or the class is no Event or has no `value`.
     """
-    _plugins.check_name(name)
-
-    def register(plugin: Plugin) -> Plugin:
-        where = _plugins.check_class(plugin, "value", "`def value(self, q, v)`")
-        for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
-            if field.name in OWN_KEYS:
-                problem = f"the field {field.name!r} is a key that every event has"
-                raise PysimError(where, f"{problem}; choose another name")
-        _plugins.add(name, plugin, where)
-        return plugin
-
-    return register
+    return EVENTS.named(name)
 
 
 def find_event(name: str) -> type[Event]:
@@ -117,7 +117,7 @@ def find_event(name: str) -> type[Event]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    return _plugins.find(name, event)
+    return EVENTS.find(name)
 
 
 def make_event(name: str, keys: Mapping[str, Any], where: str) -> Event:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
 from pysim.errors import JointError, PysimError
 from pysim.plugins.fields import build
-from pysim.plugins.names import PluginNames
+from pysim.plugins.registry import PluginKind, require_method
 from pysim.tracing.author_code import definition_place
 
 if TYPE_CHECKING:
@@ -115,8 +115,17 @@ BUILTIN = {
         ),
     )
 }
+
+
+def _check_integrator(plugin: type[Integrator], where: str) -> None:
+    usage = "`def step(self, system, t, h, q, v)`, which returns (q, v)"
+    require_method(plugin, Integrator, "step", where, usage)
+
+
 Plugin = TypeVar("Plugin", bound=type[Integrator])
-_plugins = PluginNames("integrator", Integrator, BUILTIN)
+INTEGRATORS: PluginKind[type[Integrator]] = PluginKind(
+    "integrator", base=Integrator, builtin=BUILTIN, check=_check_integrator
+)
 
 
 def integrator(name: str) -> Callable[[Plugin], Plugin]:
@@ -125,14 +134,7 @@ def integrator(name: str) -> Callable[[Plugin], Plugin]:
     Raises:
         PysimError: the name is taken, or the class is no Integrator or has no `step`.
     """
-    _plugins.check_name(name)
-
-    def register(plugin: Plugin) -> Plugin:
-        written = "`def step(self, system, t, h, q, v)`, which returns (q, v)"
-        _plugins.add(name, plugin, _plugins.check_class(plugin, "step", written))
-        return plugin
-
-    return register
+    return INTEGRATORS.named(name)
 
 
 def find_integrator(name: str) -> IntegratorType:
@@ -143,7 +145,7 @@ def find_integrator(name: str) -> IntegratorType:
     """
     if name in BUILTIN:
         return BUILTIN[name]
-    plugin = _plugins.find(name, integrator)
+    plugin = INTEGRATORS.find(name)
     return IntegratorType(name, (plugin.__doc__ or "").strip(), plugin=plugin)
 
 

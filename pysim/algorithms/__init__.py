@@ -106,7 +106,7 @@ from pysim.algorithms.inertia_matrices import (
     operational_space_inertia,
     operational_space_mobility,
 )
-from pysim.algorithms.mass_mesh import MassMesh, mass_mesh
+from pysim.algorithms.link_mesh import MassMesh, mass_mesh
 from pysim.algorithms.reactions import (
     JointReactions,
     joint_reactions,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms.mass_mesh import MassMesh, mass_mesh
+from pysim.algorithms.link_mesh import MassMesh, mass_mesh
 from pysim.algorithms.regressors import joint_torque_regressor
 from pysim.errors import ModelError
 from pysim.spatial.arrays import checked, checked_out

@@ -8,19 +8,21 @@ def lift(angle):
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pysim.errors import JointError, PysimError, did_you_mean
-from pysim.tracing.author_code import author_error, defined_at, definition_place, is_same
+from pysim.errors import JointError, PysimError
+from pysim.plugins.registry import PluginKind
+from pysim.tracing.author_code import author_error, defined_at
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,8 +30,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-Function = TypeVar("Function", bound="Callable[..., Any]")
-_functions: dict[str, Callable[..., Any]] = {}
+Function = TypeVar("Function", bound=Callable[..., Any])
+RELATIONS: PluginKind[Callable[..., Any]] = PluginKind(
+    "relation",
+    error=JointError,
+    first="; write one in a file of the scene's plugins, under @pysim.joints.relation(…)",
+)
 
 
 def relation(name: str) -> Callable[[Function], Function]:
@@ -38,31 +44,16 @@ def relation(name: str) -> Callable[[Function], Function]:
     Raises:
         JointError: the name is taken.
     """
-
-    def register(function: Function) -> Function:
-        taken = _functions.get(name, function)
-        if not is_same(taken, function):
-            problem = f"relation {name!r} is already taken by {definition_place(taken)}"
-            raise JointError(definition_place(function), f"{problem}; choose another name")
-        _functions[name] = function
-        return function
-
-    return register
+    return RELATIONS.named(name)
 
 
 def find_relation(name: str) -> Callable[..., Any]:
-    """Return a registered function.
+    """Return a registered function, importing its package if need be.
 
     Raises:
         JointError: there is none; the text suggests one.
     """
-    if name not in _functions:
-        remedy = did_you_mean(name, _functions)
-        if not _functions:
-            remedy = "; write one in a file of the scene's plugins, under @pysim.joints.relation(…)"
-        problem = f"unknown relation {name!r}{remedy}"
-        raise JointError(f"relation {name!r}", problem)
-    return _functions[name]
+    return RELATIONS.find(name)
 
 
 def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.plugin_files import check_run_here, plugin_files
 from pysim.mechanism.joint_description import moves_in_pieces, runs_as
 from pysim.plugins.fields import build
+from pysim.plugins.files import check_run_here, plugin_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -345,9 +345,10 @@ class Model(_engine.Model):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by parts; plugins are found again by name where the model is unpickled, their code does not travel."""
-        functions = (coupling.function for coupling in self.spec.couplings)
-        kinds = [*(joint.type for joint in self.joints), *(loop.type for loop in self.spec.loops)]
-        files = plugin_files(kinds, filter(None, functions))
+        types = {joint.type for joint in self.joints} | {loop.type for loop in self.spec.loops}
+        functions = {c.function for c in self.spec.couplings if c.function is not None}
+        used = [("joint type", name) for name in types]
+        files = plugin_files([*used, *(("relation", name) for name in functions)])
         parts = (files, self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
         return _restored, (*parts, self.world_geometries, self.frames, self.connections)
 

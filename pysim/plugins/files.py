@@ -12,15 +12,16 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
-from pysim.errors import PysimError, SceneError
-from pysim.plugins.names import decorator_of, is_named
-from pysim.tracing.author_code import RUN_TEXT, definition_place
+from pysim.errors import JointError, PysimError, SceneError
+from pysim.plugins.registry import kind_called, kind_of
+from pysim.tracing.author_code import RUN_TEXT, definition_place, source_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from types import ModuleType
 
+Files = dict[tuple[str, str], str]  # by noun of the kind and name of the plugin
 _one_at_a_time = threading.RLock()
 _in_force: dict[tuple[str, bytes], Path] = {}  # where the file of a name and text was last run
 
@@ -81,8 +82,31 @@ def _import(path: Path, text: bytes, where: str) -> None:
 def _check_named(module: ModuleType) -> None:
     """Refuse a file whose plugins no decorator names: no scene could use them."""
     own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
-    kinds = {plugin: noun for plugin in own if (noun := decorator_of(plugin)) is not None}
-    if kinds and not any(map(is_named, kinds)):
-        plugin, noun = next(iter(kinds.items()))
-        problem = f'has no name for scenes; write @{noun}("name") above the class'
+    kinds = [(plugin, kind) for plugin in own if (kind := kind_of(plugin)) is not None]
+    if kinds and not any(kind.is_registered(plugin) for plugin, kind in kinds):
+        plugin, kind = kinds[0]
+        problem = f'has no name for scenes; write @{kind.decorator}("name") above the class'
         raise SceneError(definition_place(plugin), problem)
+
+
+def plugin_files(plugins: Iterable[tuple[str, str]]) -> Files:
+    """Return the files that define plugins, each given by the noun of its kind and its name; others are left out."""
+    given = ((noun, name, kind_called(noun).registered.get(name)) for noun, name in plugins)
+    return {(noun, name): str(source_file(p)) for noun, name, p in given if p is not None}
+
+
+def check_run_here(files: Mapping[tuple[str, str], str], where: str) -> None:
+    """Require that this process has run the files that define plugins, as those of a pickled model.
+
+    Raises:
+        JointError: it has not; the text names the file.
+    """
+    for (noun, name), file in files.items():
+        try:
+            kind_called(noun).find(name)
+        except PysimError as error:
+            problem = (
+                f"{noun} {name!r} is defined in {file!r}, which this process has not run; load the scene that names "
+                "that file here first, with allow_code=True, as in the initializer of a pool of processes"
+            )
+            raise JointError(where, problem) from error

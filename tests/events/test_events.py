@@ -423,7 +423,7 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
             'body = "ball"\nplane = { normal = [0, 0, 0] }',
             "plane.normal: is zero; give it a direction",
         ),
-        ('type = "test_heigt"', "unknown type of event 'test_heigt'; did you mean 'test_height'?"),
+        ('type = "test_heigt"', "unknown event type 'test_heigt'; did you mean 'test_height'?"),
         ('type = "test_height"\nlevel = "x"', "must be float, got 'x'"),
         (
             'joint = "drop"\nat = 0.0\nparameters = { level = 1.0 }',

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from pysim.cli import main
-from pysim.joints import registry
 from pysim.joints.loop_joints import LOOP_ONLY_TYPES
+from pysim.joints.registry import JOINTS
 from pysim.render.sweep import Sweep, draw_sweep
 
 ROOT = str(Path(__file__).parents[2])
@@ -72,7 +72,7 @@ class Free(Joint):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A folder with a plugin, as the working directory; what it registers is forgotten."""
-    monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
+    monkeypatch.setattr(JOINTS, "registered", dict(JOINTS.registered))
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(PLUGIN, "utf-8")
     return tmp_path

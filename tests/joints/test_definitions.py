@@ -163,13 +163,16 @@ INCOMPLETE = [
     (
         "from pysim.joints import *\n@joint\nclass Mine(Joint):\n    coordinates = real('a')",
         (
-            "mine.py:2: a joint type needs a name, got <class 'authored.Mine'>; "
+            "mine.py:2: @joint: needs a name, got <class 'authored.Mine'>; "
             'write @joint("name") above the class'
         ),
     ),
     (
         "from pysim.joints import *\n@joint('test_none')\nclass Mine: ...",
-        "mine.py:2: joint type 'test_none': <class 'authored.Mine'> is no subclass of pysim.joints.Joint",
+        (
+            "mine.py:2: @joint: <class 'authored.Mine'> is no subclass of pysim.joints.Joint; "
+            "derive it from that class"
+        ),
     ),
 ]
 

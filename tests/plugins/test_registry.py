@@ -11,7 +11,8 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.joints import Joint, Pose, find_joint, joint_types, real, registry
+from pysim.joints import Joint, Pose, find_joint, joint, joint_types, real
+from pysim.joints.registry import JOINTS
 from tests.joints.one_joint import scene_of
 
 MODULE = """
@@ -40,8 +41,8 @@ def offer(monkeypatch, tmp_path, *offers):
         )
         entry = EntryPoint(name, value, "pysim.joints")
         entries.append(entry._for(PathDistribution(folder)))
-    monkeypatch.setattr(registry, "entry_points", lambda **_: entries)
-    monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
+    monkeypatch.setattr("pysim.plugins.registry.entry_points", lambda **_: entries)
+    monkeypatch.setattr(JOINTS, "registered", dict(JOINTS.registered))
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
@@ -69,13 +70,13 @@ def test_a_joint_of_an_installed_package_is_found_by_name(monkeypatch, tmp_path,
 BROKEN = [
     (
         "nowhere_at_all:Hinge",
-        "cannot be loaded, ModuleNotFoundError: No module named 'nowhere_at_all'; mend or uninstall it",
+        "cannot be loaded, ModuleNotFoundError: No module named 'nowhere_at_all'; fix or uninstall it",
     ),
     (
         "hinges_of_a_package:Henge",
         (
             "cannot be loaded, AttributeError: module 'hinges_of_a_package' has no attribute 'Henge'; "
-            "mend or uninstall it"
+            "fix or uninstall it"
         ),
     ),
     (
@@ -135,7 +136,7 @@ class Screw(Joint):
 @pytest.fixture
 def scene(tmp_path, monkeypatch):
     """A scene that names a plugin, as the working directory's only file of its kind."""
-    monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
+    monkeypatch.setattr(JOINTS, "registered", dict(JOINTS.registered))
     monkeypatch.chdir(tmp_path)
     Path("screw.py").write_text(PLUGIN, "utf-8")
     text = scene_of("registry_screw", "screw.py")
@@ -151,7 +152,7 @@ def test_code_that_a_scene_names_is_refused_and_named(scene, capsys):
     )
     assert main(["s.toml"]) == 2
     assert "would run the Python code of screw.py" in capsys.readouterr().err
-    assert "registry_screw" not in registry._plugins
+    assert "registry_screw" not in JOINTS.registered
 
 
 def test_code_that_is_allowed_runs_and_check_says_what_became_of_it(scene, capsys):
@@ -268,11 +269,11 @@ def test_a_decorator_without_a_name_or_on_another_class_says_so(scene, capsys, k
     for code, told in (
         (
             f"@{kind}\nclass Mine:\n    pass\n",
-            f'{kind}: needs a name, got .*; write @{kind}\\("name"\\) above',
+            f'@{kind}: needs a name, got .*; write @{kind}\\("name"\\) above',
         ),
         (
             f'@{kind}("mine")\nclass Mine:\n    pass\n',
-            f"{kind}: .* is no subclass of pysim.{kind}s.{kind.title()}",
+            f"@{kind}: .* is no subclass of pysim.{kind}s.{kind.title()}",
         ),
     ):
         Path("screw.py").write_text(head + code, "utf-8")
@@ -322,12 +323,14 @@ def test_a_test_may_import_a_plugin_file_of_any_kind(tmp_path, monkeypatch, kind
     for run in runs if order == "import first" else reversed(runs):
         run()
     scene.write_text(scene_of("revolute", f"{stem}_copy.py"), "utf-8")
-    with pytest.raises(pysim.PysimError, match=rf"{kind} '{stem}' is already taken by .*{stem}"):
+    with pytest.raises(
+        pysim.PysimError, match=rf"{kind}( type)? '{stem}' is already taken by .*{stem}"
+    ):
         pysim.load_scene(scene, allow_code=True)
 
 
 def test_a_class_defined_by_hand_can_be_registered(monkeypatch):
-    monkeypatch.setattr(registry, "_plugins", dict(registry._plugins))
+    monkeypatch.setattr(JOINTS, "registered", dict(JOINTS.registered))
 
     class ByHand(Joint):
         """By hand."""
@@ -337,5 +340,5 @@ def test_a_class_defined_by_hand_can_be_registered(monkeypatch):
         def placement(self, q):
             return Pose.rotate_x(q.angle)
 
-    registry.joint("by_hand")(ByHand)
+    joint("by_hand")(ByHand)
     assert find_joint("by_hand").plugin is ByHand
