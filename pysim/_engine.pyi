@@ -70,6 +70,8 @@ class _Record:
     """Frozen values under names, which are the constructor's arguments."""
 
     fields: ClassVar[tuple[str, ...]]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, other: object) -> bool: ...
     def replaced(self, **changes: object) -> Self: ...
 
 class Program(_Record):

@@ -55,6 +55,7 @@ def test_a_description_is_pickled_by_its_fields(record):
     again = pickle.loads(pickle.dumps(record))
     assert type(again) is type(record)
     assert repr(again) == repr(record)
+    assert again == record
     assert len(record.fields) > 2
 
 
@@ -77,6 +78,18 @@ def test_a_copy_with_other_fields_leaves_the_first_as_it_was():
     assert (joint.ratio, joint.armature) == (3.0, [2.0])
     with pytest.raises(AttributeError):
         joint.ratio = 2.0
+
+
+def test_descriptions_are_equal_if_all_fields_are():
+    joint = RECORDS[5]
+    assert joint == joint.replaced()
+    for changed in (
+        {"offset": 4.5},
+        {"placement": np.eye(4)},
+        {"motion": MOTION.replaced(pitch=1)},
+    ):
+        assert joint != joint.replaced(**changed)
+    assert joint != MOTION
 
 
 def test_passive_forces_are_none_by_default_and_refuse_unknown_names():

@@ -1,9 +1,10 @@
 // Records at the boundary: frozen values made of named fields.
 //
-// A record's fields are the arguments of its constructor, under the same names, so a copy with changes, a
-// pickle and a text of it follow from their list.
+// A record's fields are the arguments of its constructor, under the same names, so a copy with changes,
+// equality, a pickle and a text of it follow from their list.
 #pragma once
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <string>
@@ -29,8 +30,22 @@ inline std::string text_of(const py::object& record) {
   return text + ")";
 }
 
-/// Adds `fields`, `replaced`, `__reduce__` and `__repr__` to a class whose constructor takes these fields in
-/// this order.
+/// Whether two values of a field are the same; arrays bit by bit.
+inline bool is_same_value(const py::handle& a, const py::handle& b) {
+  if (!py::isinstance<py::array>(a) || !py::isinstance<py::array>(b)) return a.equal(b);
+  return a.attr("tobytes")().equal(b.attr("tobytes")());
+}
+
+inline bool is_same_record(const py::object& a, const py::object& b) {
+  if (!py::type::of(a).is(py::type::of(b))) return false;
+  for (const auto& name : py::type::of(a).attr("fields")) {
+    if (!is_same_value(a.attr(py::str(name)), b.attr(py::str(name)))) return false;
+  }
+  return true;
+}
+
+/// Adds `fields`, `replaced`, `__reduce__`, `__eq__` and `__repr__` to a class whose constructor takes these
+/// fields in this order.
 template <class Class, class... Names>
 void define_record(Class& record, Names... names) {
   record.attr("fields") = py::make_tuple(names...);
@@ -45,6 +60,7 @@ void define_record(Class& record, Names... names) {
   record.def("__reduce__", [](const py::object& self) {
     return py::make_tuple(py::type::of(self), py::tuple(fields_of(self).attr("values")()));
   });
+  record.def("__eq__", &is_same_record);
   record.def("__repr__", &text_of);
 }
 
