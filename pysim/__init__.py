@@ -42,53 +42,7 @@ if TYPE_CHECKING:
     from pysim import scene as scene
     from pysim import spatial as spatial
     from pysim import trajectory as trajectory
-    from pysim.algorithms import (
-        DifferentialDynamics,
-        JointReactions,
-        MassMesh,
-        aba,
-        aba_derivatives,
-        body_regressor,
-        center_of_mass,
-        centroidal_map,
-        centroidal_map_time_derivative,
-        centroidal_momentum,
-        centroidal_momentum_rate,
-        coriolis_matrix,
-        crba,
-        differential_dynamics,
-        elastic_energy,
-        forward_kinematics,
-        frame_acceleration,
-        frame_placement,
-        frame_velocity,
-        generalized_gravity,
-        influence_coefficients,
-        jacobian,
-        jacobian_time_derivative,
-        joint_reactions,
-        joint_torque_regressor,
-        kinetic_energy,
-        kinetic_energy_regressor,
-        link_length_derivatives,
-        mass_mesh,
-        minverse,
-        momentum_regressor,
-        nonlinear_effects,
-        operational_space_inertia,
-        operational_space_mobility,
-        passive_force_derivatives,
-        passive_forces,
-        placement_derivatives,
-        potential_energy,
-        potential_energy_regressor,
-        rnea,
-        rnea_derivatives,
-        second_influence_coefficients,
-        torque_vertex_derivatives,
-        torque_vertex_gradient,
-        twist_derivatives,
-    )
+    from pysim.algorithms import *
     from pysim.mechanism.model import Model, State
     from pysim.simulation import load_scene, load_scenes, simulate
     from pysim.simulation.loading import Scene, load_model
@@ -98,11 +52,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "DifferentialDynamics",
     "IdentificationError",
     "JointError",
-    "JointReactions",
-    "MassMesh",
     "Model",
     "ModelError",
     "PysimError",
@@ -113,107 +64,19 @@ __all__ = [
     "State",
     "Trajectory",
     "TrajectoryError",
-    "aba",
-    "aba_derivatives",
     "available_isas",
-    "body_regressor",
-    "center_of_mass",
-    "centroidal_map",
-    "centroidal_map_time_derivative",
-    "centroidal_momentum",
-    "centroidal_momentum_rate",
-    "coriolis_matrix",
-    "crba",
-    "differential_dynamics",
-    "elastic_energy",
-    "forward_kinematics",
-    "frame_acceleration",
-    "frame_placement",
-    "frame_velocity",
-    "generalized_gravity",
-    "influence_coefficients",
-    "jacobian",
-    "jacobian_time_derivative",
-    "joint_reactions",
-    "joint_torque_regressor",
-    "kinetic_energy",
-    "kinetic_energy_regressor",
-    "link_length_derivatives",
     "load_model",
     "load_scene",
     "load_scenes",
     "load_trajectory",
-    "mass_mesh",
-    "minverse",
-    "momentum_regressor",
-    "nonlinear_effects",
-    "operational_space_inertia",
-    "operational_space_mobility",
-    "passive_force_derivatives",
-    "passive_forces",
-    "placement_derivatives",
-    "potential_energy",
-    "potential_energy_regressor",
-    "rnea",
-    "rnea_derivatives",
     "rollout",
-    "second_influence_coefficients",
     "simulate",
-    "torque_vertex_derivatives",
-    "torque_vertex_gradient",
-    "twist_derivatives",
     "use_isa",
 ]
+if TYPE_CHECKING:
+    __all__ += algorithms.__all__
 
-_ALGORITHMS = (
-    "DifferentialDynamics",
-    "JointReactions",
-    "MassMesh",
-    "aba",
-    "body_regressor",
-    "aba_derivatives",
-    "center_of_mass",
-    "centroidal_map",
-    "centroidal_map_time_derivative",
-    "centroidal_momentum",
-    "centroidal_momentum_rate",
-    "coriolis_matrix",
-    "crba",
-    "differential_dynamics",
-    "elastic_energy",
-    "forward_kinematics",
-    "frame_acceleration",
-    "frame_placement",
-    "frame_velocity",
-    "generalized_gravity",
-    "influence_coefficients",
-    "jacobian",
-    "jacobian_time_derivative",
-    "joint_reactions",
-    "joint_torque_regressor",
-    "kinetic_energy",
-    "kinetic_energy_regressor",
-    "link_length_derivatives",
-    "minverse",
-    "momentum_regressor",
-    "nonlinear_effects",
-    "operational_space_inertia",
-    "operational_space_mobility",
-    "passive_force_derivatives",
-    "passive_forces",
-    "placement_derivatives",
-    "potential_energy",
-    "potential_energy_regressor",
-    "rnea",
-    "rnea_derivatives",
-    "second_influence_coefficients",
-    "torque_vertex_derivatives",
-    "torque_vertex_gradient",
-    "twist_derivatives",
-    "mass_mesh",
-)
 _HOME = {
-    **dict.fromkeys(_ALGORITHMS, "pysim.algorithms"),
     "Model": "pysim.mechanism.model",
     "State": "pysim.mechanism.model",
     "Scene": "pysim.simulation.loading",
@@ -242,6 +105,8 @@ _MODULES = (
 
 
 if not TYPE_CHECKING:  # a checker knows the names above, and that there are no others
+    _OWN = __all__
+    del __all__  # it is made when it is asked for, with the names of the algorithms
 
     def __getattr__(name: str) -> object:
         """Import a public name's module when the name is first used."""
@@ -251,11 +116,18 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
             value = import_module(f"pysim.{name}")
         elif name in _RENAMED:  # not kept, so that every use is warned of
             return renamed(f"pysim.{name}", "pysim", _RENAMED[name])
+        elif name == "__all__":
+            value = sorted({*_OWN, *_algorithms()})
+        elif not name.startswith("_") and name in _algorithms():
+            value = getattr(import_module("pysim.algorithms"), name)
         else:
             raise AttributeError(f"module 'pysim' has no attribute {name!r}")
         globals()[name] = value
         return value
 
+    def _algorithms() -> list[str]:
+        """Names of the algorithms; none while they are being imported."""
+        return list(getattr(import_module("pysim.algorithms"), "__all__", ()))
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_OWN, *_algorithms(), *_MODULES})

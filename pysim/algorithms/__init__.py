@@ -61,115 +61,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pysim.algorithms.centroidal import (
-    centroidal_map,
-    centroidal_map_time_derivative,
-    centroidal_momentum,
-    centroidal_momentum_rate,
+from pysim.algorithms import (
+    centroidal,
+    derivatives,
+    design,
+    differential,
+    dynamics,
+    frames,
+    inertia_matrices,
+    link_mesh,
+    reactions,
+    regressors,
+    vertex_derivatives,
 )
-from pysim.algorithms.derivatives import (
-    aba_derivatives,
-    passive_force_derivatives,
-    placement_derivatives,
-    rnea_derivatives,
-    twist_derivatives,
-)
-from pysim.algorithms.design import link_length_derivatives
-from pysim.algorithms.differential import DifferentialDynamics, differential_dynamics
-from pysim.algorithms.dynamics import (
-    aba,
-    available_isas,
-    center_of_mass,
-    crba,
-    elastic_energy,
-    forward_kinematics,
-    generalized_gravity,
-    kinetic_energy,
-    nonlinear_effects,
-    passive_forces,
-    potential_energy,
-    rnea,
-    use_isa,
-)
-from pysim.algorithms.frames import (
-    frame_acceleration,
-    frame_placement,
-    frame_velocity,
-    influence_coefficients,
-    jacobian,
-    jacobian_time_derivative,
-    second_influence_coefficients,
-)
-from pysim.algorithms.inertia_matrices import (
-    coriolis_matrix,
-    minverse,
-    operational_space_inertia,
-    operational_space_mobility,
-)
-from pysim.algorithms.link_mesh import MassMesh, mass_mesh
-from pysim.algorithms.reactions import (
-    JointReactions,
-    joint_reactions,
-)
-from pysim.algorithms.regressors import (
-    body_regressor,
-    joint_torque_regressor,
-    kinetic_energy_regressor,
-    momentum_regressor,
-    potential_energy_regressor,
-)
-from pysim.algorithms.vertex_derivatives import torque_vertex_derivatives, torque_vertex_gradient
+from pysim.algorithms.centroidal import *
+from pysim.algorithms.derivatives import *
+from pysim.algorithms.design import *
+from pysim.algorithms.differential import *
+from pysim.algorithms.dynamics import *
+from pysim.algorithms.frames import *
+from pysim.algorithms.inertia_matrices import *
+from pysim.algorithms.link_mesh import *
+from pysim.algorithms.reactions import *
+from pysim.algorithms.regressors import *
+from pysim.algorithms.vertex_derivatives import *
 from pysim.deprecation import renamed
 
-__all__ = [
-    "DifferentialDynamics",
-    "JointReactions",
-    "MassMesh",
-    "aba",
-    "aba_derivatives",
-    "available_isas",
-    "body_regressor",
-    "center_of_mass",
-    "centroidal_map",
-    "centroidal_map_time_derivative",
-    "centroidal_momentum",
-    "centroidal_momentum_rate",
-    "coriolis_matrix",
-    "crba",
-    "differential_dynamics",
-    "elastic_energy",
-    "forward_kinematics",
-    "frame_acceleration",
-    "frame_placement",
-    "frame_velocity",
-    "generalized_gravity",
-    "influence_coefficients",
-    "jacobian",
-    "jacobian_time_derivative",
-    "joint_reactions",
-    "joint_torque_regressor",
-    "kinetic_energy",
-    "kinetic_energy_regressor",
-    "link_length_derivatives",
-    "mass_mesh",
-    "minverse",
-    "momentum_regressor",
-    "nonlinear_effects",
-    "operational_space_inertia",
-    "operational_space_mobility",
-    "passive_force_derivatives",
-    "passive_forces",
-    "placement_derivatives",
-    "potential_energy",
-    "potential_energy_regressor",
-    "rnea",
-    "rnea_derivatives",
-    "second_influence_coefficients",
-    "torque_vertex_derivatives",
-    "torque_vertex_gradient",
-    "twist_derivatives",
-    "use_isa",
-]
+__all__: list[str] = []
+__all__ += centroidal.__all__
+__all__ += derivatives.__all__
+__all__ += design.__all__
+__all__ += differential.__all__
+__all__ += dynamics.__all__
+__all__ += frames.__all__
+__all__ += inertia_matrices.__all__
+__all__ += link_mesh.__all__
+__all__ += reactions.__all__
+__all__ += regressors.__all__
+__all__ += vertex_derivatives.__all__
 
 _RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 

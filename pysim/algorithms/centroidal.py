@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "centroidal_map",
+    "centroidal_map_time_derivative",
+    "centroidal_momentum",
+    "centroidal_momentum_rate",
+]
+
 
 def centroidal_momentum(
     model: Model, q: ArrayLike, v: ArrayLike, *, threads: int = 1, out: Array | None = None

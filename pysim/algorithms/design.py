@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "link_length_derivatives",
+]
+
 
 def link_length_derivatives(
     model: Model,

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "DifferentialDynamics",
+    "differential_dynamics",
+]
+
 
 class DifferentialDynamics(NamedTuple):
     """Derivatives with respect to λ = (η, q, v, dv/dt), 6·nbodies + 3·nv columns in this order.

@@ -1,22 +1,35 @@
-"""Poses, dynamics and energies."""
+"""Poses, dynamics and energies: the engine's functions as they are, for a call that costs as little as it can."""
 
 from __future__ import annotations
 
-from pysim import _engine
+from pysim._engine import (
+    aba,
+    available_isas,
+    center_of_mass,
+    crba,
+    elastic_energy,
+    forward_kinematics,
+    generalized_gravity,
+    kinetic_energy,
+    nonlinear_effects,
+    passive_forces,
+    potential_energy,
+    rnea,
+    use_isa,
+)
 
-available_isas = _engine.available_isas
-use_isa = _engine.use_isa
-
-
-# Control loops feel every layer of a call: these are the engine's functions as they are.
-aba = _engine.aba
-center_of_mass = _engine.center_of_mass
-crba = _engine.crba
-elastic_energy = _engine.elastic_energy
-forward_kinematics = _engine.forward_kinematics
-generalized_gravity = _engine.generalized_gravity
-kinetic_energy = _engine.kinetic_energy
-nonlinear_effects = _engine.nonlinear_effects
-passive_forces = _engine.passive_forces
-potential_energy = _engine.potential_energy
-rnea = _engine.rnea
+__all__ = [
+    "aba",
+    "available_isas",
+    "center_of_mass",
+    "crba",
+    "elastic_energy",
+    "forward_kinematics",
+    "generalized_gravity",
+    "kinetic_energy",
+    "nonlinear_effects",
+    "passive_forces",
+    "potential_energy",
+    "rnea",
+    "use_isa",
+]

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "frame_acceleration",
+    "frame_placement",
+    "frame_velocity",
+    "influence_coefficients",
+    "jacobian",
+    "jacobian_time_derivative",
+    "second_influence_coefficients",
+]
+
 Expressed: TypeAlias = Literal["local", "world", "aligned"]
 
 

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "coriolis_matrix",
+    "minverse",
+    "operational_space_inertia",
+    "operational_space_mobility",
+]
+
 
 def minverse(model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None) -> Array:
     """Return M(q)⁻¹ (…, nv, nv) [1/kg, 1/(kg·m), 1/(kg·m²)], armature included, symmetric to the bit.

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "MassMesh",
+    "mass_mesh",
+]
+
 
 @dataclass(frozen=True)
 class MassMesh:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "JointReactions",
+    "joint_reactions",
+]
+
 
 class JointReactions(NamedTuple):
     """Wrenches [N, N·m] on every body by the joint that moves it, in the body's frame, about its origin."""

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "body_regressor",
+    "joint_torque_regressor",
+    "kinetic_energy_regressor",
+    "momentum_regressor",
+    "potential_energy_regressor",
+]
+
 
 def joint_torque_regressor(
     model: Model,

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+__all__ = [
+    "torque_vertex_derivatives",
+    "torque_vertex_gradient",
+]
+
 
 def torque_vertex_derivatives(
     model: Model,
