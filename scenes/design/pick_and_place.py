@@ -1,23 +1,24 @@
-"""A lighter pick-and-place: ten gradient steps on the mesh of a link and the axes of the joints.
+"""Design optimisation of a pick-and-place arm: ten gradient steps on the mesh of a link and on the axes of the joints.
 
     python scenes/design/pick_and_place.py [FOLDER]     prints the steps; FOLDER gets the new scene and two pictures
 
 The arm of pick_and_place.toml carries its load from a pick over a lift to a place, at rest in each, along quintic
-curves of the joints. What is to fall is the peak torque as a smooth maximum,
+curves of the joints. The objective is a smooth maximum of the torques,
 
-    P = (mean over joints j and instants k of |τ_jk|^p)^(1/p),  p = 40, below the greatest |τ| [N·m]
+    P = (mean over joints j and instants k of |τ_jk|^p)^(1/p),  p = 40, less than the greatest |τ| [N·m]
 
-Free are the vertices of the upper arm, along their normals, and the directions of the three axes. Held are
+The variables are the vertices of the upper arm, along their normals, and the directions of the three axes. The
+constraints are
 
-    the material: the mesh keeps its volume, so its mass; no vertex moves more than 12 mm, those near the joints not
-    at all;
-    the task: for tilted axes the joints' waypoints are found anew, so that the tool meets the same three places; and no
-    axis tilts by more than 3°.
+    the material: the mesh keeps its volume and therefore its mass; no vertex moves more than 12 mm, and those near the
+    joints do not move;
+    the task: for tilted axes the joint angles of the waypoints are solved for again, so that the tool reaches the same
+    three places; and no axis tilts by more than 3°.
 
-The chain of the gradient, every factor a function of pysim:
+The gradient by the chain rule, every factor a function of pysim:
 
     ∂P/∂vertices = Σ λ_k ∂τ_k/∂vertices                    λ_k = ∂P/∂τ_k       torque_vertex_gradient
-    ∂P/∂ω = Σ λ_k ∂τ_k/∂ω − Σ_w (∂P/∂q_w) J_w⁻¹ ∂p_w/∂ω     ω tilts an axis     twist_derivatives, rnea_derivatives
+    ∂P/∂ω = Σ λ_k ∂τ_k/∂ω − Σ_w (∂P/∂q_w) J_w⁻¹ ∂p_w/∂ω     ω rotates an axis    twist_derivatives, rnea_derivatives
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ STRIDE, TURN = 0.003, np.deg2rad(0.5)  # [m], [rad] the most of one step
 
 @dataclass(frozen=True)
 class Design:
-    """What is free: vertices of the upper arm (n, 3) [m], unit axes of the joints (3, 3)."""
+    """Variables of the design: vertices of the upper arm (n, 3) [m], unit axes of the joints (3, 3)."""
 
     vertices: np.ndarray
     axes: np.ndarray
@@ -57,7 +58,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Gradient:
-    """∂P/∂vertices (n, 3) [N], and ∂P/∂ω (3, 3) [N·m/rad] of the axes, turned by ω in their joints' frames."""
+    """∂P/∂vertices (n, 3) [N], and ∂P/∂ω (3, 3) [N·m/rad] of the axes, rotated by ω in their joints' frames."""
 
     vertices: np.ndarray
     axes: np.ndarray
@@ -162,7 +163,7 @@ def gradient(model, mesh):
 
 
 def tool_moves(model, q):
-    """Return ∂p/∂ω (3, 9) of the tool in the world: an axis turned by ω turns what it carries by (R_WJ − R_WB) ω."""
+    """Return ∂p/∂ω (3, 9) of the tool in the world: ω of an axis rotates what it carries by (R_WJ − R_WB) ω."""
     p = pysim.frame_placement(model, q, TOOL)[:3, 3]
     columns = []
     for X, angle, joint in zip(pysim.forward_kinematics(model, q), q, model.joints, strict=True):
@@ -177,7 +178,7 @@ def tool_moves(model, q):
 
 
 class Shape:
-    """The upper arm's surface: vertices move along normals, the volume stays."""
+    """Surface of the upper arm: vertices move along normals at constant volume."""
 
     def __init__(self, vertices, faces):
         self.vertices, self.faces = vertices, faces
@@ -203,7 +204,7 @@ class Shape:
         return pysim.inertia.mesh_inertia(vertices, self.faces, 1.0)[0]
 
     def faired(self, field):
-        """Return a field (n,) averaged with its neighbours a few times: edges of single triangles go."""
+        """Return a field (n,) averaged with its neighbours a few times, which removes edges of single triangles."""
         for _ in range(4):
             total, count = np.zeros_like(field), np.zeros_like(field)
             for corner in range(3):
@@ -213,7 +214,7 @@ class Shape:
         return field
 
     def step(self, now, slopes, length):
-        """Return vertices moved down the slopes (n, 3) by at most `length` [m], of the volume that they had."""
+        """Return the vertices after a descent step (n, 3) of at most `length` [m] at constant volume."""
         down = -self.faired(np.einsum("ij,ij->i", slopes, self.normals) / self.area)
         down -= down[self.free].mean()
         down /= np.abs(down[self.free]).max()
@@ -232,10 +233,10 @@ class Shape:
 
 
 def turned(axes, given, slopes, angle):
-    """Return axes turned down the slopes (3, 3) by at most `angle` [rad], within TILT of those given."""
+    """Return the axes after a descent step (3, 3) of at most `angle` [rad], within TILT of those given."""
     across = (
         slopes - np.einsum("ij,ij->i", slopes, axes)[:, None] * axes
-    )  # ω along an axis does nothing
+    )  # ω along an axis has no effect
     omega = -angle * across / np.linalg.norm(across, axis=1).max()
     new = np.einsum("nij,nj->ni", exp(omega), axes)
     for k, (axis, old) in enumerate(zip(new, given, strict=True)):
@@ -247,7 +248,7 @@ def turned(axes, given, slopes, angle):
 
 
 def improve(steps=10):
-    """Yield the step, design, P and the greatest torque [N·m], of the start and of each step down."""
+    """Yield the step, design, P and the greatest torque [N·m], at the start and after each step."""
     given = now = start()
     model, mesh = mechanism(now)
     shape = Shape(given.vertices, mesh.faces)

@@ -1,11 +1,11 @@
-"""A hinge and a ball joint as a user writes them; pysim recognises the built-in shapes behind both."""
+"""A hinge and a ball joint written as plugins; pysim recognises both as built-in joints."""
 
 from pysim.joints import Joint, Pose, joint, real, rotation
 
 
 @joint("my_hinge")
 class MyHinge(Joint):
-    """Turns about x."""
+    """Rotates about x."""
 
     coordinates = real("angle")
 
@@ -15,9 +15,9 @@ class MyHinge(Joint):
 
 @joint("my_ball")
 class MyBall(Joint):
-    """Turns every way."""
+    """Rotates about a point."""
 
-    coordinates = rotation("turn")
+    coordinates = rotation("attitude")
 
     def placement(self, q):
-        return Pose.rotate_quaternion(q.turn)
+        return Pose.rotate_quaternion(q.attitude)

@@ -7,7 +7,7 @@ from pysim.joints import Joint, Pose, joint, real
 
 @joint("cam_follower")
 class CamFollower(Joint):
-    """Slides along z on an eccentric disc that turns about y; `mimic` ties its coordinate to the disc's joint."""
+    """Slides along z on an eccentric disc that rotates about y; `mimic` couples its coordinate to the disc's joint."""
 
     eccentricity: float  # [m] from the axis to the disc's centre
     reach: float  # [m] sum of the radii of disc and roller

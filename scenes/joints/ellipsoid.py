@@ -1,6 +1,6 @@
-"""A shoulder blade on the chest: a body that turns every way while its origin stays on an ellipsoid.
+"""Shoulder-blade joint: a body that rotates freely while its origin stays on an ellipsoid.
 
-Source: Seth, Sherman, Eastman, Delp 2010, "Minimal formulation of joint motion for biomechanisms", Nonlinear Dyn. 62.
+Source: [Seth, Sherman, Eastman and Delp 2010].
 """
 
 from pysim.joints import Joint, Pose, joint, real
@@ -8,7 +8,7 @@ from pysim.joints import Joint, Pose, joint, real
 
 @joint("ellipsoid")
 class Ellipsoid(Joint):
-    """Turns about x, the turned y and the turned z; the direction of z says where on the ellipsoid."""
+    """Rotates about x, then about the new y and z; the direction of z determines the point of the ellipsoid."""
 
     a: float  # [m] semi-axis along x
     b: float  # [m] semi-axis along y

@@ -1,8 +1,8 @@
-"""The human knee with one coordinate: splines of the flexion slide and turn the shin on the thigh.
+"""Human knee joint with one coordinate: splines of the flexion translate and rotate the shin on the thigh.
 
-Joint frame: x to the left, y up, z forward, for a right leg. As OpenSim's CustomJoint, the child is moved first, then
-turned about x, z and y in turn [Seth, Sherman, Eastman, Delp 2010, "Minimal formulation of joint motion for
-biomechanisms", Nonlinear Dynamics 62]. The splines here are natural; those of OpenSim have end conditions of their own.
+Joint frame: x to the left, y up, z forward, for a right leg. As in OpenSim's CustomJoint, the child is translated, then
+rotated about x, z and y [Seth, Sherman, Eastman and Delp 2010]. The splines here are natural; those of OpenSim have
+other end conditions.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ HIP_Y = [-0.4226, -0.4082, -0.399, -0.3976, -0.3966, -0.395264, -0.396]  # [m]
 
 @joint("knee")
 class Knee(Joint):
-    """From knee to shin: flexes about x, and so turns about z and y and slides; ligaments hold it at both ends."""
+    """Knee to shin: flexion about x, coupled with rotations about z and y and a translation, between ligaments."""
 
     coordinates = real("flexion")
 
@@ -43,7 +43,7 @@ class Knee(Joint):
         return Pose.translate(0, y, z) @ Pose.rotate_x(q.flexion) @ adduct @ twist
 
     def limits(self):
-        return {"flexion": (-0.35, 2.65)}  # [rad], further than the ligaments let it go
+        return {"flexion": (-0.35, 2.65)}  # [rad], wider than the range that the ligaments allow
 
     def force(self, q, v):
         # the moment of the ligaments [N·m], F. C. Anderson, thesis, Austin 1999, eq. 4.4 and table G.2
@@ -53,7 +53,7 @@ class Knee(Joint):
 
 @joint("planar_knee")
 class PlanarKnee(Knee):
-    """From hip to shin: flexes about x and slides in a plane, between the same ligaments."""
+    """Hip to shin: flexion about x and a translation in a plane, with the same ligaments."""
 
     def placement(self, q):
         y, z = spline(-q.flexion, ANGLE_Y, HIP_Y), spline(-q.flexion, ANGLE_Z, HIP_Z)

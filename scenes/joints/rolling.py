@@ -1,11 +1,11 @@
-"""Two cylinders that roll on each other without slipping, as in some finger and knee prostheses."""
+"""Rolling joint: two cylinders that roll on each other without slipping, as in some finger and knee prostheses."""
 
 from pysim.joints import Joint, Pose, joint, real
 
 
 @joint("rolling")
 class Rolling(Joint):
-    """A cylinder rolls round a fixed one, both along y; the coordinate is the angle of the line of centres from z."""
+    """Rolls a cylinder around a fixed one, both along y; the coordinate is the angle of the line of centres from z."""
 
     fixed: float  # [m] radius of the parent's cylinder
     moving: float  # [m] radius of the child's cylinder

@@ -1,13 +1,13 @@
-"""The last axis of a SCARA robot: one shaft with a thread and with grooves, held by a nut for each."""
+"""Ball-screw spline, the last axis of a SCARA robot: a shaft with a thread and grooves, and a nut for each."""
 
 from pysim.joints import Joint, Pose, joint, real
 
 
 @joint("screw_spline")
 class ScrewSpline(Joint):
-    """The groove nut turns the shaft; the thread nut moves it along z by what it turns more than the groove nut.
+    """Rotates the shaft with the groove nut, and moves it along z by the difference of the nuts' angles.
 
-    The nuts' own inertias are the `armature` of the two coordinates.
+    The inertias of the nuts are the `armature` of the two coordinates.
     """
 
     pitch: float  # [m/rad] travel of the shaft along z
