@@ -22,7 +22,7 @@ FEW = {"avx512": 7, "avx2": 3, "baseline": 1}  # states, fewer than a pack's lan
 
 
 def batch_rows(name: str, batch: int, peak: float) -> None:
-    """ABA and RNEA of a batch, ns a state, with the share of the peak; results go into arrays that exist."""
+    """ABA and RNEA of a batch, ns a state, with the share of the peak; results go into existing arrays."""
     pair = Pair(name, batch)
     counts = operations.counts(pair.model, pair.q[0], pair.v[0], pair.x[0])
     for what, mine, single, peer, how in _batch_work(pair, batch):
@@ -33,7 +33,7 @@ def batch_rows(name: str, batch: int, peak: float) -> None:
 
 
 def _batch_work(pair: Pair, batch: int) -> list[tuple[str, Work, Work, Work, str]]:
-    """Name, work in double, in single precision, the peer's work and what it is."""
+    """Return name, work in double and single precision, the peer's work and its name."""
     m, arrays = pair.model, (pair.q, pair.v, pair.x)
     singles = tuple(a.astype(np.float32) for a in arrays)
     out, out32 = np.empty((batch, m.nv)), np.empty((batch, m.nv), np.float32)
@@ -54,7 +54,7 @@ def _batch_work(pair: Pair, batch: int) -> list[tuple[str, Work, Work, Work, str
 
 
 def single_rows(name: str) -> None:
-    """What a control loop pays: one state from Python, µs a call, into an array that exists."""
+    """One state from Python, as a control loop computes it, µs a call into an existing array."""
     pair = Pair(name, 1)
     m, q, v, x = pair.model, pair.q[0], pair.v[0], pair.x[0]
     p, d = pair.pin, pair.data

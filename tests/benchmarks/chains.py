@@ -1,4 +1,4 @@
-"""Chains of revolute joints, the same text for every program."""
+"""Chains of revolute joints as URDF, the same text for every program."""
 
 from __future__ import annotations
 

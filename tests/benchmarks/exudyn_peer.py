@@ -1,4 +1,4 @@
-"""A sprung block and a cam in Exudyn, whose user functions are the nearest thing to a plugin that a peer has."""
+"""Sprung block and cam in Exudyn: user functions are the closest equivalent of a plugin among the peers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _settings(steps: int, step: float) -> Any:
 def _cam(eccentricity: float, reach: float) -> tuple[Any, int]:
     """Two coordinates, angle and height, and one constraint between them."""
     import exudyn
-    from exudyn import utilities as items  # Exudyn's own way to its items
+    from exudyn import utilities as items  # as Exudyn's documentation imports its items
 
     constraint, jacobian = _contact(eccentricity, reach)
     system = exudyn.SystemContainer().AddSystem()
@@ -104,7 +104,7 @@ def _cam(eccentricity: float, reach: float) -> tuple[Any, int]:
 
 
 def _contact(eccentricity: float, reach: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The constraint of angle and height, and its Jacobian, with the arguments Exudyn gives."""
+    """The constraint of angle and height, and its Jacobian, with the arguments that Exudyn passes."""
 
     def lift(angle: float) -> tuple[float, float]:
         """Height of the roller [m] and its slope [m/rad]."""
@@ -137,9 +137,9 @@ def _run(kind: str, steps: int, step: float) -> Run:
 
 
 def _block(kind: str) -> tuple[Any, int]:
-    """A mass of 1 kg that starts 0.5 m from where its spring rests."""
+    """A mass of 1 kg that starts 0.5 m from the rest position of its spring."""
     import exudyn
-    from exudyn import utilities as items  # Exudyn's own way to its items
+    from exudyn import utilities as items  # as Exudyn's documentation imports its items
 
     system = exudyn.SystemContainer().AddSystem()
     node = system.AddNode(items.Node1D(referenceCoordinates=[0.0], initialCoordinates=[0.5]))
@@ -150,7 +150,7 @@ def _block(kind: str) -> tuple[Any, int]:
         for n in (ground, node)
     ]
 
-    def pull(mbs, t, item, u, v, k, d, offset):  # the arguments Exudyn gives
+    def pull(mbs, t, item, u, v, k, d, offset):  # the arguments that Exudyn passes
         tanh = exudyn.symbolic.tanh if kind == "symbolic" else math.tanh
         return 40 * tanh(u) + 0.1 * v
 

@@ -1,4 +1,4 @@
-"""Closed loops and implicit steps beside Exudyn's, and a batch of loops beside the same ones one by one.
+"""Closed loops and implicit steps beside Exudyn's, and a batch of loops beside single runs of them.
 
 Exudyn's bodies have six coordinates each and its joints are constraints; the peer for a four-bar is its Lie-group
 node of rotation vectors with generalised α, for a chain its KinematicTree of minimal coordinates with RK44. Both
@@ -25,7 +25,7 @@ from pysim.scene import read_scene
 from pysim.simulation.loading import compile_scene
 from tests.benchmarks.chains import chain_urdf
 from tests.benchmarks.peers import no_forces
-from tests.benchmarks.report import row, say
+from tests.benchmarks.report import print_line, row
 from tests.benchmarks.timing import take_turns
 from tests.oracles.variations import Variation
 
@@ -50,7 +50,7 @@ def loop_rows() -> None:
         _chain_row("chain10 in a plane", planar=True)
         _chain_row("chain10", planar=False, states=1024)
     else:
-        say("Exudyn is not installed; no peer.")
+        print_line("Exudyn is not installed; no peer.")
     for scheme, step in (("rk4", 1e-5), ("generalized_alpha", 1e-5)):
         _batch_rows(scheme, step)
         _worlds_rows(scheme, step)
@@ -122,7 +122,7 @@ def _chain_row(name: str, *, planar: bool, states: int = 1) -> None:
 
 
 def _free_chain(n: int, *, planar: bool) -> pysim.Model:
-    """The chain of chains.py without its limits, which Exudyn's KinematicTree does not know."""
+    """The chain of chains.py without its limits, which Exudyn's KinematicTree does not have."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "chain.urdf"
         path.write_text(chain_urdf(n, planar=planar).replace("revolute", "continuous"), "utf-8")
@@ -149,7 +149,7 @@ def _batch_rows(scheme: str, step: float) -> None:
 
 
 def _worlds_rows(scheme: str, step: float) -> None:
-    """1024 of Andrews' mechanisms, each with its own masses, lengths and spring, as above: closed, under one torque."""
+    """1024 of Andrews' mechanisms, as above, each with different masses, lengths and spring, under one torque."""
     rng, worlds, steps = np.random.default_rng(0), 1024, 200
     spec = read_scene(SCENES / "andrews.toml")
     specs = [replace(spec, model=Variation(rng).model(spec.model)) for _ in range(worlds)]
@@ -176,7 +176,7 @@ def _compare(
     one_by_one: Callable[[], Any],
     steps: int,
 ) -> None:
-    """Print a batch, on one thread and on all, beside the same worlds one by one, whose bits it has.
+    """Print a batch, on one thread and on all, beside the same worlds one by one, with bit-identical results.
 
     `steps` are those of all worlds.
     """
@@ -218,9 +218,9 @@ def _inertia(theta: Any) -> Any:
 
 
 def _exudyn_four_bar(scene: Scene) -> tuple[Any, Any]:
-    """Three bodies on hinges; the hinge that closes the loop holds the plane's two directions alone.
+    """Three bodies on hinges; the hinge that closes the loop constrains the two directions of the plane only.
 
-    Its other rows depend on those of the tree's hinges, which Exudyn's solver does not bear.
+    Its other rows depend on those of the tree's hinges, which Exudyn's solver does not accept.
     """
     import exudyn
 

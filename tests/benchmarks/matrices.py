@@ -1,8 +1,8 @@
-"""Algorithms that write much, in batches whose results stay in the second-level cache, beside Pinocchio.
+"""Algorithms with large results, in batches whose results stay in the second-level cache, beside Pinocchio.
 
-A large batch of them measures the memory: what a copy of the results alone takes, timed in the same run, stands in the
-last column as a share of the time. Pinocchio offers no batch of them, so the peer is a loop of calls, whose cost of
-some 0.2 µs a call a reader may take off.
+A large batch of them measures the memory: the time of merely copying the results, measured in the same run, is the last
+column, as a share of the time. Pinocchio has no batches of them, so the peer is a loop of calls, each with an overhead of
+about 0.2 µs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CACHE = 1 << 20  # bytes of results of one call
 
 
 def _derivatives(function: Callable[..., object]) -> Mine:
-    """Three matrices a state, of which `out` is a stack."""
+    """Three matrices for each state; `out` is their stack."""
     return lambda p, out: function(p.model, p.q, p.v, p.x, out=None if out is None else tuple(out))
 
 
@@ -116,5 +116,5 @@ def _loop(pair: Pair, what: str, function: Peer) -> Callable[[], object]:
 
 
 def result_of(pair: Pair, mine: Mine) -> Result:
-    """A result in memory of its own."""
+    """A result in separate memory."""
     return np.array(mine(pair, None))

@@ -1,4 +1,4 @@
-"""How near the kernels come to what the processor can do.
+"""Share of the processor's peak rate that the kernels reach.
 
 Operations are counted once per algorithm, by the engine's own kernels over a number that counts; the peak is that of
 fused multiply-adds in registers, measured in the same run. Both are in operations.cpp, which is compiled here.

@@ -17,7 +17,7 @@ from tests.benchmarks.chains import chain_urdf
 from tests.robots import load_robot, robot_path
 
 Array = np.ndarray[Any, Any]
-CHAINS = ("chain", "plane")  # how names of chains begin
+CHAINS = ("chain", "plane")  # prefixes of the names of chains
 
 
 def urdf(name: str) -> str:
@@ -29,7 +29,7 @@ def urdf(name: str) -> str:
 
 
 def load(name: str) -> pysim.Model:
-    """The robot in pysim; every joint a coordinate of its own."""
+    """The robot in pysim; every joint with its own coordinate."""
     if name[:5] not in CHAINS:
         return load_robot(name)
     with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +63,7 @@ class Pair:
             raise SystemExit(f"{self.name}: the two models differ in coordinates")
 
     def _order(self) -> tuple[Array, Array]:
-        """Where each of Pinocchio's numbers stands among pysim's."""
+        """Index among pysim's numbers of each of Pinocchio's."""
         q, v = np.empty(self.pin.nq, int), np.empty(self.pin.nv, int)
         for k, joint in enumerate(self.model.joint_names):
             j = self.pin.joints[self.pin.getJointId(joint)]
@@ -72,7 +72,7 @@ class Pair:
         return q, v
 
     def _check_states(self, v: Array) -> None:
-        """A race between programs that compute different things says nothing."""
+        """Assert that both programs compute the same; otherwise a comparison of speed is meaningless."""
         mine = pysim.aba(self.model, self.q[0], self.v[0], self.x[0])[v]
         theirs = pinocchio.aba(
             self.pin, self.data, self.pin_q[:, 0], self.pin_v[:, 0], self.pin_x[:, 0]
@@ -113,7 +113,7 @@ def _floating(text: str) -> str:
 
 
 def check_same_acceleration(pair: Pair, mj: mujoco.MjModel, data: mujoco.MjData) -> None:
-    """Hold that both programs simulate the same mechanism: accelerations of the hinges and slides.
+    """Assert that both programs simulate the same mechanism, by the accelerations of hinges and slides.
 
     A free base is at rest: with its velocity zero, no convention for it matters.
     """

@@ -101,7 +101,7 @@ class CallbackKnee(CallbackJoint):
 
 @joint("benchmark_block")
 class SprungBlock(Joint):
-    """A slide along x with a spring of its own."""
+    """A slide along x with a spring that is part of the joint."""
 
     coordinates = real("x", unit="m")
 
@@ -112,19 +112,19 @@ class SprungBlock(Joint):
         return -40 * np.tanh(q.x) - 0.1 * v.x
 
 
-def main(say: Say) -> None:
+def main(print_line: Say) -> None:
     """Print the rows."""
     pysim.load_scene(SCENES / "knee.toml", allow_code=True)  # these register their joints
     pysim.load_scene(SCENES / "by_hand.toml", allow_code=True)
     pysim.load_scene(SCENES / "cam.toml", allow_code=True)
-    arms(say)
-    sprung_block(say)
-    cam(say)
-    say(exudyn_peer.NOTE)
+    arms(print_line)
+    sprung_block(print_line)
+    cam(print_line)
+    print_line(exudyn_peer.NOTE)
 
 
-def arms(say: Say) -> None:
-    """Seven joints, of which all or one are plugins, beside seven built-in hinges."""
+def arms(print_line: Say) -> None:
+    """Seven joints, one or all of them plugins, beside seven built-in hinges."""
     hinges = ["revolute"] * 7
     one_in_seven = {kind: [*hinges[:3], kind, *hinges[4:]] for kind in ("knee", "callback_knee")}
     models = {
@@ -136,17 +136,17 @@ def arms(say: Say) -> None:
     rng = np.random.default_rng(1)
     q, v, x = rng.uniform(0.1, 2.0, (3, BATCH, 7))
     check_same(models, q)
-    say(f"\narm of seven, batch of {BATCH}, ns a state; in brackets of the built-in hinges")
+    print_line(f"\narm of seven, batch of {BATCH}, ns a state; in brackets of the built-in hinges")
     for what, run in (("ABA", pysim.aba), ("RNEA", pysim.rnea)):
         times = take_turns({name: partial(run, m, q, v, x) for name, m in models.items()})
         built_in = times["built-in"]
         for name, t in times.items():
-            say(f"{what:6} {name:18} {1e9 * t / BATCH:9.1f}  ({t / built_in:.2f} ×)")
-    say(operations())
+            print_line(f"{what:6} {name:18} {1e9 * t / BATCH:9.1f}  ({t / built_in:.2f} ×)")
+    print_line(operations())
 
 
 def arm(kinds: list[str]) -> pysim.Model:
-    """A chain of boxes; the plugins turn about x, as the built-in hinges here do."""
+    """A chain of boxes; the plugins rotate about x, as the built-in hinges do here."""
     text = 'name = "arm"\n'
     for k, kind in enumerate(kinds):
         axis = "axis = [1, 0, 0]" if kind == "revolute" else ""
@@ -156,26 +156,28 @@ def arm(kinds: list[str]) -> pysim.Model:
 
 
 def check_same(models: dict[str, pysim.Model], q: Array) -> None:
-    """A race between programs that compute different things says nothing."""
+    """Assert that both programs compute the same; otherwise a comparison of speed is meaningless."""
     for one, other in (("built-in", "7 traced hinges"), ("1 knee in 7", "1 callback in 7")):
         expected = pysim.forward_kinematics(models[one], q)
         np.testing.assert_allclose(pysim.forward_kinematics(models[other], q), expected, atol=1e-9)
 
 
 def operations() -> str:
-    """What the knee costs: the operations of its program."""
+    """Cost of the knee: the operations of its program."""
     from pysim.mechanism.joint_description import describe_motion
     from pysim.tracing.program import OPS
 
     joint_spec = next(j for j in arm(["knee"]).joints if j.type == "knee")
-    code = describe_motion(joint_spec).description.program.code
+    program = describe_motion(joint_spec).description.program
+    assert program is not None
+    code = program.code
     count = {name: sum(OPS[line[0]] == name for line in code) for name in OPS}
     each = ", ".join(f"{n} {name}" for name, n in sorted(count.items(), key=lambda i: -i[1]) if n)
     return f"the knee's program for pose, S and c: {len(code)} operations: {each}"
 
 
-def sprung_block(say: Say) -> None:
-    """A block on a spring that the user wrote, one simulation with RK4."""
+def sprung_block(print_line: Say) -> None:
+    """A block on a spring written by the user, one simulation with RK4."""
     model = load(BLOCK)
     forces, rest = _engine.Actuation(*np.zeros((4, 1))), np.zeros(1)
 
@@ -187,12 +189,12 @@ def sprung_block(say: Say) -> None:
         if "Hooke" not in name:
             np.testing.assert_allclose(run(), mine(), rtol=1e-9)
         candidates[name] = run
-    say("\na block on a spring that a user wrote, RK4, µs a step of four evaluations")
+    print_line("\na block on a spring that a user wrote, RK4, µs a step of four evaluations")
     for name, t in take_turns(candidates, rounds=9).items():
-        say(f"{name:40} {1e6 * t / STEPS:7.2f}")
+        print_line(f"{name:40} {1e6 * t / STEPS:7.2f}")
 
 
-def cam(say: Say) -> None:
+def cam(print_line: Say) -> None:
     """A roller on an eccentric disc: a joint in pysim, a constraint in Exudyn."""
     model, steps, step = load(CAM), 1000, 1e-3
     forces, (q, v) = _engine.Actuation(*np.zeros((4, 1))), (np.zeros(1), np.full(1, 10.0))
@@ -204,9 +206,9 @@ def cam(say: Say) -> None:
     for name, run in exudyn_peer.cam(steps, step, eccentricity=0.05, reach=0.16).items():
         np.testing.assert_allclose(run(), mine(), rtol=1e-3)  # of second order
         candidates[name] = run
-    say("\na cam and its follower, µs a step")
+    print_line("\na cam and its follower, µs a step")
     for name, t in take_turns(candidates, rounds=9).items():
-        say(f"{name:40} {1e6 * t / steps:7.2f}")
+        print_line(f"{name:40} {1e6 * t / steps:7.2f}")
 
 
 def load(text: str) -> pysim.Model:

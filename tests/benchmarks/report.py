@@ -1,4 +1,4 @@
-"""How the table is printed."""
+"""Printing of the benchmark table."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ ROW = "{:16} {:16} {:>10} {:>10} {:>8} {:>6}  {}"
 
 def heading(title: str, unit: str) -> None:
     """Begin a part of the table."""
-    say(f"\n{title}, {unit}")
-    say(ROW.format("robot", "what", "pysim", "peer", "ratio", "peak", "peer is"))
+    print_line(f"\n{title}, {unit}")
+    print_line(ROW.format("robot", "what", "pysim", "peer", "ratio", "peak", "peer is"))
 
 
 def row(
@@ -21,10 +21,10 @@ def row(
     """One comparison; `share` of the processor's peak."""
     against = ("", "") if peer is None else (f"{peer:.2f}", f"{peer / mine:.1f}x")
     of_peak = "" if share is None else f"{share:.0%}"
-    say(ROW.format(robot, what, f"{mine:.2f}", *against, of_peak, how))
+    print_line(ROW.format(robot, what, f"{mine:.2f}", *against, of_peak, how))
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print at once, so that a long run shows where it is."""
     sys.stdout.write(text.rstrip() + "\n")
     sys.stdout.flush()

@@ -18,12 +18,12 @@ from tests.benchmarks.timing import take_turns
 
 Array = np.ndarray[Any, Any]
 FEET = ("LF_FOOT", "RH_FOOT")
-BENT = {"HAA": 0.1, "HFE": 0.7, "KFE": -1.4}  # [rad] a leg's joints, far from where it locks
+BENT = {"HAA": 0.1, "HFE": 0.7, "KFE": -1.4}  # [rad] a leg's joints, far from a straight leg
 APART = 0.6  # of the random angles that are added: legs in parallel planes are a linkage
 
 
 class Standing:
-    """n states that the feet allow, in both programs."""
+    """n states on the constraints of the feet, in both programs."""
 
     def __init__(self, n: int) -> None:
         pair, rng = Pair("anymal", 1), np.random.default_rng(3)
@@ -62,7 +62,7 @@ class Standing:
 
 
 def posture(model: pysim.Model, q: Array) -> Array:
-    """q with every leg bent, each in its way."""
+    """Return q with every leg bent differently."""
     bent = q.copy()
     for name, at in zip(model.joint_names, model.q_offsets, strict=True):
         if name[-3:] in BENT:

@@ -76,7 +76,7 @@ def rollout_rows(name: str, worlds: int, steps: int) -> None:
 
 
 def scene_row(path: Path) -> None:
-    """The README's scene, with the integrator it asks for, beside mj_step with the same scheme."""
+    """The scene robot_arm.toml with its integrator, beside mj_step with the same scheme."""
     scene = pysim.load_scene(path)
     scheme, step = scene.settings.integrator, scene.settings.step
     mj, data = mujoco_robot("panda", step)

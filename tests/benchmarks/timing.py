@@ -38,7 +38,7 @@ def take_turns(
     budget: float = 0.02,
     clock: Callable[[], float] = time.process_time,
 ) -> dict[str, float]:
-    """Median time of one call of each candidate [s], over rounds in which all take turns."""
+    """Median time of one call of each candidate [s], over rounds in which the candidates alternate."""
     calls = {name: calls_for(work, budget) for name, work in candidates.items()}
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds):

@@ -1,1 +1,1 @@
-"""Slow programs in plain NumPy that are obviously right."""
+"""Reference implementations in plain NumPy, slow and close to the definitions."""

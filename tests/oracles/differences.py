@@ -12,7 +12,7 @@ STENCIL = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 
 
 def along(function, n):
-    """Columns d function(x e_k)/dx at 0."""
+    """Return the columns d function(x e_k)/dx at 0."""
     columns = []
     for e in np.eye(n):
         column = 0
@@ -24,13 +24,13 @@ def along(function, n):
 
 
 def time_derivative(model, q, v, function, h=1e-3):
-    """d/dt of a function of q that moves with velocity v."""
+    """Return d/dt of a function of q for motion with velocity v."""
     at = {s: function(model.integrate(q, s * h * v)) for k, _ in STENCIL for s in (-k, k)}
     return sum(weight * (at[k] - at[-k]) for k, weight in STENCIL) / h
 
 
 def derivatives(function, integrate, q, v, x):
-    """(∂/∂q, ∂/∂v, ∂/∂x) of function(q, v, x)."""
+    """Return (∂/∂q, ∂/∂v, ∂/∂x) of function(q, v, x)."""
     n = len(v)
     return (
         along(lambda d: function(integrate(q, d), v, x), n),

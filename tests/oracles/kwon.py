@@ -1,4 +1,4 @@
-"""Kwon's differential dynamics as dense matrices, in his order: twists [ω; v], wrenches [m; f].
+"""Kwon's differential dynamics as dense matrices, in the note's order: twists [ω; v], wrenches [m; f].
 
 Trees of joints with one coordinate, T_i = M_i e^{[A_i] θ_i}, any M_i, a wrench on every body; FORMULAS.md, A4.
 Link 0 is the base; link i is moved by joint i, its parent comes before it.
@@ -80,7 +80,7 @@ class Tree:
         return T, V, Vd, F
 
     def local(self, i, T):
-        """Ad_i: of joint i alone; as printed, of all joints before it."""
+        """Return Ad_i of joint i alone, or, as printed, of all joints up to it."""
         A, th = self.A, self.state[0]
         if "cumulative Ad" not in self.misprints:
             return adjoint(exp(A[i] * th[i]))

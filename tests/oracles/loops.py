@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def frame_to_axis(axis: Sequence[float]) -> Array:
-    """Some right-handed axes (3, 3) whose z is `axis`."""
+    """Return right-handed axes (3, 3) whose z is `axis`."""
     z = np.asarray(axis, float) / np.linalg.norm(axis)
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
     x /= np.linalg.norm(x)

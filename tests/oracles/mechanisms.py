@@ -57,7 +57,7 @@ def random_pose(rng: np.random.Generator):
 
 
 def random_theta(rng: np.random.Generator):
-    """A physical body: ten point masses."""
+    """A physically consistent body: ten point masses."""
     points, masses = rng.normal(size=(10, 3)), rng.uniform(0.1, 0.3, size=10)
     com = masses @ points / masses.sum()
     arms = points - com
@@ -75,7 +75,7 @@ def random_tree(
     mimic: bool = False,
     chain: bool = False,
 ) -> ModelSpec:
-    """One body a kind, hung at a random earlier body; passive forces and a follower on demand."""
+    """Return a random tree with one joint of each kind; passive forces and a mimic joint if requested."""
     names = ["world", *(f"body{k}" for k in range(len(kinds)))]
     joints = []
     for k, kind in enumerate(kinds):
@@ -133,7 +133,7 @@ def _random_passive(rng: np.random.Generator, kind: str) -> dict[str, object]:
 
 
 def one_body(kind: str, theta, *, gravity=GRAVITY, **changes) -> ModelSpec:
-    """A single body on the world."""
+    """A single body on a joint to the world."""
     joint = make_joint("joint", kind, "world", "body", **changes)
     return ModelSpec("one body", np.asarray(gravity, float), (BodySpec("body", theta),), (joint,))
 

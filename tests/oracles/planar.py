@@ -1,4 +1,4 @@
-"""Random mechanisms whose bodies stay in planes."""
+"""Random planar mechanisms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def turned_to(rng: np.random.Generator, z: Array) -> Array:
 
 
 def body_frame(rng: np.random.Generator, kind: str, n: Array) -> tuple[Array, Array]:
-    """Where a joint is in the world at q = 0, and its axis in its own frame: along ±n, or across n for a slide."""
+    """Return a joint's pose in the world at q = 0 and its axis in the joint frame: ±n, or across n for a slide."""
     sense = rng.choice([-1.0, 1.0])
     if kind == "planar":
         return turned_to(rng, sense * n), np.array([0.0, 0.0, 1.0])
@@ -49,7 +49,7 @@ def planar_tree(
     tilt: float = 0.0,
     armature: bool = True,
 ) -> ModelSpec:
-    """Bodies anywhere before and behind the plane of their tree, in frames turned anyhow.
+    """Bodies on both sides of the plane of their tree, in frames of random orientation.
 
     `roots` trees, each in a plane of its own, or all across `normal`; the last joint's axis `tilt` rad out of it.
     `parents` [kinds] says on which body each hangs, −1 for the world; else one before it is drawn.
@@ -67,7 +67,7 @@ def planar_tree(
             axis = rotation(np.cross(axis, [0.6, -0.48, 0.64]), tilt) @ axis
         at = X if parent < 0 else inverse(frames[parent]) @ X
         size = 3 if kind == "planar" else 1
-        # rotors on some joints: the engine knows joints without as hinges
+        # rotors on some joints: the engine treats joints without a rotor as plain hinges
         rotors: dict[str, Any] = (
             {"armature": rng.uniform(0.1, 0.5, size)} if armature and k % 3 else {}
         )
@@ -88,7 +88,7 @@ def _normal(rng: np.random.Generator, normal: Array | None) -> Array:
 def hinge_loop(
     rng: np.random.Generator, spec: ModelSpec, q: Array, a: str, b: str, normal: Array
 ) -> LoopSpec:
-    """A hinge about ± the normal, anywhere, that is closed at q."""
+    """A loop with a hinge about ± the normal, at a random place, that is closed at q."""
     tree = Tree(spec)
     names = [link.joint.child for link in tree.links]
     X = dict(zip(names, tree.poses(q), strict=True)) | {"world": np.eye(4)}

@@ -1,4 +1,4 @@
-"""Energy of springs and stops from its definition, and their pull as the slope of it by a complex step.
+"""Energy of springs and stops from its definition, and their forces as its derivative by a complex step.
 
 E = Σ ½ k (q − q_rest)² + ½ k_stop (depth beyond a limit)²        real coordinates
 E = ½ φᵀ k φ,  φ = log(R_restᵀ R)                                  rotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def rotation_vector(q: Array) -> Array:
-    """The log of a unit quaternion (x, y, z, w), the shorter way round."""
+    """Return the logarithm of a unit quaternion (x, y, z, w), of angle at most π."""
     x, w = q[:3], q[3]
     if w.real < 0:
         x, w = -x, -w
@@ -34,7 +34,7 @@ def rotation_vector(q: Array) -> Array:
 
 
 def away_from_rest(joint: JointSpec, q: Array) -> Array:
-    """One number a velocity coordinate [m or rad]: what a spring of each stretches by."""
+    """Return the elongation of a spring on each velocity coordinate [m or rad]."""
     if SIZES[joint.type][0] == SIZES[joint.type][1]:
         return np.asarray(q - joint.rest)
     rest = np.array([-1.0, -1, -1, 1]) * joint.rest[-4:]
@@ -43,7 +43,7 @@ def away_from_rest(joint: JointSpec, q: Array) -> Array:
 
 
 def elastic_energy(tree: Tree, q: Array) -> Any:
-    """Energy of every spring and stop of the file [J]."""
+    """Return the energy of all springs and stops of the file [J]."""
     energy = 0.0 * q[0]
     for link in tree.links:
         joint, own = link.joint, tree.joint_q(link, q)

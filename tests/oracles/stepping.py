@@ -1,4 +1,4 @@
-"""The two schemes on a dense tree, written from their definitions.
+"""Two explicit schemes on a dense tree, written from their definitions.
 
 Runge-Kutta-Munthe-Kaas: with q(t) = q₀ ⊕ ξ(t), the classical scheme of order 4 on (ξ, v), where
 v = J_r(ξ) ξ̇ and J_r(ξ) = Σ (−ad ξ)ⁿ / (n + 1)! joint by joint.
@@ -33,7 +33,7 @@ def right_jacobian(ad: Array) -> Array:
 
 
 def rates(tree: Tree, xi: Array, v: Array) -> Array:
-    """ξ̇ of every joint, given v."""
+    """Return ξ̇ of every joint for the velocity v."""
     rate = np.array(v)
     for link in tree.links:
         if link.own_v is not None and link.joint.type in ("ball", "free"):

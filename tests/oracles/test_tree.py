@@ -1,4 +1,4 @@
-"""The oracle itself is judged by numbers from elsewhere: Pinocchio 4.1, cross-checked with MuJoCo 4.0."""
+"""Tests of the dense oracle itself, against numbers of Pinocchio 4.1, cross-checked with MuJoCo 4.0."""
 
 from __future__ import annotations
 

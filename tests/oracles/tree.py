@@ -1,4 +1,4 @@
-"""A mechanism from its definition: dense 6×6 matrices, one Jacobian a body, no recursion over forces.
+"""Dense oracle of a mechanism: 6×6 matrices, one Jacobian for each body, no recursion over forces.
 
     V_b = J_b(q) v                         J from the joints' subspaces
     a_b = d/dt (J_b v)                     complex step of V_b along q̇, so no bias formula enters
@@ -48,7 +48,7 @@ SIZES = {
 
 
 def joint_pose(joint: JointSpec, q):
-    """X of the joint alone, from the definitions of the scene format."""
+    """Return X of a joint, from the definitions of the scene format."""
     axis, o = np.asarray(joint.axis), np.zeros(3)
     match joint.type:
         case "fixed":
@@ -103,7 +103,7 @@ def subspace(joint: JointSpec, q):
 
 
 def retract(joint: JointSpec, q, d):
-    """One joint's q ⊕ d."""
+    """Return q ⊕ d of one joint."""
     if joint.type == "ball":
         return quaternion_product(q, quaternion_exp(d))
     if joint.type == "free":
@@ -168,7 +168,7 @@ class Tree:
                 self._add(joint.child, len(self.links) - 1, carried)
 
     def _own(self, joint: JointSpec, nq: int, nv: int) -> tuple[slice | None, slice | None]:
-        """Where the user's q and v hold the joint; nowhere if it follows another."""
+        """Return the joint's slices of q and v, which are empty for a mimic joint."""
         if joint.mimic is not None:
             return None, None
         own_q = slice(self.own_nq, self.own_nq + nq)
@@ -177,7 +177,7 @@ class Tree:
         return own_q, own_v
 
     def _head(self, link: Link):
-        """(leader, ratio, offset) at the end of a chain of followers."""
+        """Return (leader, ratio, offset) at the end of a chain of mimic joints."""
         ratio, offset = 1.0, 0.0
         while (mimic := link.joint.mimic) is not None:
             ratio, offset = ratio * mimic.ratio, ratio * mimic.offset + offset
@@ -185,12 +185,12 @@ class Tree:
         return link, ratio, offset
 
     def joint_q(self, link: Link, q):
-        """A joint's own numbers of the user's q; a follower's from its leader's."""
+        """Return a joint's coordinates from q; those of a mimic joint follow from its leader."""
         leader, ratio, offset = self._head(link)
         return q[leader.own_q] if leader is link else ratio * q[leader.own_q] + offset
 
     def poses(self, q):
-        """X_WB of every link of the file, welded ones too."""
+        """Return X_WB of every link of the file, welded links included."""
         X: list = []
         for link in self.links:
             parent = np.eye(4) if link.parent < 0 else X[link.parent]
@@ -198,7 +198,7 @@ class Tree:
         return X
 
     def jacobians(self, q):
-        """J_b (6, own nv) of every link, in its frame."""
+        """Return J_b (6, own nv) of every link, in its frame."""
         J: list = []
         for link in self.links:
             own = self.joint_q(link, q)

@@ -1,4 +1,4 @@
-"""The discrete Lagrangian of a dense tree and its momenta, by complex steps through both of its ends.
+"""Discrete Lagrangian of a dense tree, and its momenta by complex steps of both ends.
 
 L_d(q₀, q₁) = Σ (m |Δc|² + φᵀ I_c φ) / 2h over the moving bodies, φ = log(R₀ᵀ R₁); welded links are one body.
 """
@@ -22,7 +22,7 @@ STEP = 1e-30
 
 
 def log_rotation(R: Array) -> Array:
-    """φ of a turn of less than π/2."""
+    """Return φ of a rotation by less than π/2."""
     u = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
     sine = np.sqrt(u @ u)
     return u * (np.arcsin(sine) / sine) if abs(sine) > 1e-12 else u
@@ -57,7 +57,7 @@ class DiscreteTree:
         return total
 
     def momenta(self, q0: Array, q1: Array, rate: Array, h: float) -> tuple[Array, Array]:
-        """−∂L_d/∂q₀ and ∂L_d/∂q₁, with rotors (armature) turning at `rate`."""
+        """−∂L_d/∂q₀ and ∂L_d/∂q₁, with rotors (armature) that rotate at `rate`."""
         rotors = self.tree.armature() @ rate
         start, end = np.zeros(len(rate)), np.zeros(len(rate))
         for i, e in enumerate(np.eye(len(rate))):

@@ -1,4 +1,4 @@
-"""Mechanisms of one structure and other numbers: what a batch of models holds."""
+"""Variations of a mechanism: models of one structure with different numbers, for batches of models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PASSIVE = [
 
 
 class Variation:
-    """Draws every number of a mechanism within `size` of itself; what is 0 stays 0, so planes stay planes."""
+    """Random changes of every number of a mechanism by a factor within `size`; zeros remain zero, so planes stay."""
 
     def __init__(self, rng: np.random.Generator, size: float = 0.02) -> None:
         self.rng, self.size = rng, size

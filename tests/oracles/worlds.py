@@ -1,4 +1,4 @@
-"""Rollouts of worlds one by one: what a batch of them has to give, to the bit."""
+"""Rollouts of single worlds, the oracle of batches to the last bit."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def rolled_alone(
     *args: Any,
     **options: Any,
 ) -> list[Any]:
-    """Each world in a call of its own; `controls` may be None."""
+    """Return the rollout of each world from a separate call; `controls` may be None."""
     own_controls = [None] * len(models) if controls is None else controls
     worlds = zip(models, q0, v0, own_controls, strict=True)
     return [pysim.rollout(model, q, v, u, *args, **options) for model, q, v, u in worlds]
 
 
 def assert_same(together: Any, alone: Any) -> None:
-    """q and v of all worlds in one call are those of every world alone."""
+    """Assert that q and v of one call for all worlds are those of separate calls."""
     for whole, parts in zip(together, zip(*alone, strict=True), strict=True):
         np.testing.assert_array_equal(whole, parts)

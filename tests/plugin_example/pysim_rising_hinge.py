@@ -1,4 +1,4 @@
-"""A rising hinge: the leaf climbs a wavy ramp as it opens, so that its own weight closes the door."""
+"""Rising hinge: the leaf climbs a ramp as it opens, so that its weight closes the door."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __version__ = "1.0.0"
 
 
 class RisingHinge(Joint):
-    """Turns about z and rises as it opens to either side, highest half a turn away."""
+    """Rotates about z and rises as it opens to either side, to the top at half a turn."""
 
     rise: float  # [m] height of the ramp
     coordinates = real("angle")

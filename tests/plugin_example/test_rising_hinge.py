@@ -1,6 +1,6 @@
-"""The joint is found by its entry point and keeps its laws.
+"""Tests of the rising hinge: it is found by its entry point and is consistent.
 
-Oracle: the pendulum that the door is, for height = rise · (1 − cos angle) / 2.
+Oracle: the equivalent pendulum, height = rise · (1 − cos angle) / 2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def test_pysim_finds_the_joint_by_its_entry_point():
     assert find_joint("rising_hinge").plugin.__module__ == "pysim_rising_hinge"
 
 
-def test_the_joint_keeps_the_laws():
+def test_the_joint_is_consistent():
     check(RisingHinge(rise=0.05))
 
 
