@@ -53,4 +53,5 @@ html_theme_options = {
     "show_prev_next": True,
 }
 html_sidebars: dict[str, list[str]] = {name: [] for name in ("index", "tutorial", "scenes")}
-smartquotes = False
+smartquotes_action = "D"
+toc_object_entries = False

@@ -107,6 +107,13 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert broken == []
 
 
+def test_the_scene_reference_has_every_table() -> None:
+    page = (ROOT / "docs" / "scene-reference.md").read_text("utf-8")
+    shown = set(re.findall(r"\{scene-table\} (\w+)", page))
+    in_words = {"Box", "Configuration", "Ellipsoid", "Round", "Sphere", "Visual"}
+    assert shown | in_words == {"Scene", *scene_schema()["$defs"]}
+
+
 def test_every_public_name_is_in_the_python_reference() -> None:
     reference = "".join(path.read_text("utf-8") for path in (ROOT / "docs" / "api").glob("*.md"))
     modules = ("spatial", "inertia", "joints", "loops", "identify", "render")

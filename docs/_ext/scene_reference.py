@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SHORT = {"number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 SCENE = "Scene"
+CODE = re.compile(r"""("[^"]*"|\{[^}]*\}|--\w[\w-]*|\[[-\d][^]]*\]|\w+_\w+|package://\S+)""")
 
 
 def tables() -> dict[str, dict[str, Any]]:
@@ -98,14 +100,20 @@ def build_table(columns: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> n
     group = nodes.tgroup(cols=len(columns))
     group += [nodes.colspec(colwidth=1) for _ in columns]
     body = nodes.tbody()
-    body += [row([nodes.literal("", line[0]), *map(nodes.Text, line[1:])]) for line in lines]
-    group += [nodes.thead("", row([nodes.Text(column) for column in columns])), body]
+    body += [row([[nodes.literal("", line[0])], *map(marked, line[1:])]) for line in lines]
+    group += [nodes.thead("", row([[nodes.Text(column)] for column in columns])), body]
     return nodes.table("", group, classes=["reference-table"])
 
 
-def row(cells: list[nodes.Node]) -> nodes.row:
+def marked(text: str) -> list[nodes.Node]:
+    """Return a text in which quoted values, tables in braces, dotted names and options are code."""
+    pieces = CODE.split(text)
+    return [nodes.literal("", p) if i % 2 else nodes.Text(p) for i, p in enumerate(pieces) if p]
+
+
+def row(cells: list[list[nodes.Node]]) -> nodes.row:
     """Return one row of a table."""
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

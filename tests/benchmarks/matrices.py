@@ -1,7 +1,7 @@
 """Algorithms with large results, in batches whose results stay in the second-level cache, beside Pinocchio.
 
 A large batch of them measures the memory: the time of merely copying the results, measured in the same run, is the last
-column, as a share of the time. Pinocchio has no batches of them, so the peer is a loop of calls, each with an overhead of
+column, as a share of the time. Pinocchio has no batches of them: the peer is a loop of calls, each with an overhead of
 about 0.2 µs.
 """
 
