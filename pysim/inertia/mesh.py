@@ -151,7 +151,7 @@ def _differentiable(
     _check_ways(surface.where, repair=repair, convex=convex, shell=shell)
     if repair:
         problem = (
-            "cannot be repaired and differentiated at once, for its vertices change; mend it first"
+            "cannot be repaired and differentiated at once, for its vertices change; fix it first"
         )
         raise surface.fail(problem)
     if convex:

@@ -165,9 +165,7 @@ def _wound(where: str, faces: Faces) -> Faces:
     for k, (a, b) in enumerate(edges(faces).tolist()):
         neighbours[min(a, b), max(a, b)].append((k // 3, a < b))
     if any(len(sides) != 2 for sides in neighbours.values()):
-        problem = (
-            "has edges with more than two triangles that face different ways; mend its normals"
-        )
+        problem = "has edges with more than two triangles that face different ways; fix its normals"
         raise PysimError(where, problem)
     links = defaultdict(list)
     for (one, up), (other, other_up) in neighbours.values():
@@ -195,7 +193,7 @@ def _spread(where: str, count: int, links: dict[int, list[tuple[int, bool]]]) ->
                     reached[other], flipped[other] = True, turn
                     piece.append(other)
                 elif flipped[other] != turn:
-                    raise PysimError(where, "has no inside: its surface is one-sided; mend it")
+                    raise PysimError(where, "has no inside: its surface is one-sided; fix it")
         if 2 * flipped[piece].sum() > len(piece):
             flipped[piece] ^= True
     return flipped

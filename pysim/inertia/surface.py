@@ -68,7 +68,7 @@ def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
     low, high, bad = _engine.vertex_bounds(points)
     if bad >= 0:
         x, y, z = points[bad]
-        raise PysimError(where, f"vertex {bad} is ({x:g}, {y:g}, {z:g}), not finite; mend it")
+        raise PysimError(where, f"vertex {bad} is ({x:g}, {y:g}, {z:g}), not finite; fix it")
     surface = Surface(points, triangles, low, high, where)
     outside = (triangles < 0) | (triangles >= len(points))
     if outside.any():

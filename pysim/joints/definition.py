@@ -130,7 +130,7 @@ def _dataclass_problem(text: str) -> str:
     if "non-default argument" in text:
         name = text.split("'")[1]
         return f"the field {name!r} has no default but follows one that has; put it first"
-    return f"{text}; mend the fields"
+    return f"{text}; fix the fields"
 
 
 def _check_defaults(cls: type[Any], where: str) -> None:

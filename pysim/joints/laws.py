@@ -159,7 +159,7 @@ def _finite(found: Probe) -> Fault | None:
     problem = (
         f"its {what} is not finite at {found.describe_state(k)} ({_line(numbers, found.q[k])})"
     )
-    return Fault("finite", problem, "give limits within which it is, or mend the formula")
+    return Fault("finite", problem, "give limits within which it is, or fix the formula")
 
 
 def _line(numbers: MotionNumbers, q: Array) -> str:
@@ -201,9 +201,7 @@ def _subspace(found: Probe) -> Fault | None:
     """S is the derivative of the pose."""
     at = found.at_finite
     other = found.numbers.other_subspace(found.q[at])
-    remedy = (
-        "mend `subspace`, or leave it out" if _is_authors(found, "subspace") else FAULT_OF_PYSIM
-    )
+    remedy = "fix `subspace`, or leave it out" if _is_authors(found, "subspace") else FAULT_OF_PYSIM
     return _compared(
         found, "subspace", "S", "the derivative of the pose", (found.S[at], other), remedy
     )
@@ -213,7 +211,7 @@ def _bias(found: Probe) -> Fault | None:
     """Bias: c is the derivative of S along v, times v."""
     at = found.at_finite
     other = found.numbers.other_bias(found.q[at], found.v[at])
-    remedy = "mend `bias`, or leave it out" if _is_authors(found, "bias") else FAULT_OF_PYSIM
+    remedy = "fix `bias`, or leave it out" if _is_authors(found, "bias") else FAULT_OF_PYSIM
     return _compared(found, "bias", "c", "the rate of S, times v,", (found.c[at], other), remedy)
 
 
@@ -277,7 +275,7 @@ def _force(found: Probe) -> Fault | None:
     q, v = coordinates.named(list(found.q[k])), coordinates.named_velocities(list(found.v[k]))
     line = breaking_line(joint, "force", q, v)
     problem = f"its force is not finite at {found.describe_state(k)} ({line})"
-    return Fault("force", problem, "give limits within which it is, or mend the formula")
+    return Fault("force", problem, "give limits within which it is, or fix the formula")
 
 
 def _alone(found: Probe) -> Fault | None:

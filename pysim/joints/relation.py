@@ -138,8 +138,6 @@ def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
     except Exception as error:
         raise author_error(error, function, function.__qualname__) from error
     if not isinstance(given, (Scalar, int, float)):
-        problem = (
-            f"must return one number, got {type(given).__name__}; mend {function.__qualname__}"
-        )
+        problem = f"must return one number, got {type(given).__name__}; fix {function.__qualname__}"
         raise JointError(defined_at(function), problem)
     return tape, given.index if isinstance(given, Scalar) else tape.const(float(given))

@@ -222,7 +222,7 @@ def _refuse_no_number(model: Model, at: Constraints) -> None:
         name = model.row_names[int(lost.argmax())]
         problem = (
             f"what {name!r} asks of the start is no finite number; start where its function and the slope of that are "
-            "finite, or mend the plugin"
+            "finite, or fix the plugin"
         )
         raise ModelError(_where(model, name), problem)
 

@@ -104,6 +104,6 @@ def _refuse(loop: LoopSpec, residual: Array) -> None:
     """Refuse a loop that is open where nothing can close it."""
     problem = (
         f"loop {loop.name!r} is open by {np.abs(residual[:, 0]).max():.3g} [m, rad] in a direction in which its bodies "
-        "cannot move; mend its frames at_a and at_b, or the joints on its way"
+        "cannot move; fix its frames at_a and at_b, or the joints on its way"
     )
     raise ModelError(loop.where, problem)

@@ -212,7 +212,7 @@ def _diverged(
         f" reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     if own_fault is not None and max(np.abs(q).max(), np.abs(v).max()) < ASTRAY:
-        problem += f", or mend {own_fault}"
+        problem += f", or fix {own_fault}"
     return SimulationError(str(scene.spec.path), problem)
 
 

@@ -104,7 +104,7 @@ def author_error(error: Exception, function: Callable[..., Any], owner: str) -> 
     """Return an error of the author's code in pysim's words."""
     where, text = place_of(error, function)
     problem = f"{type(error).__name__}: {error}{text and f', in {text}'}"
-    return JointError(where, f"{problem}; mend {owner}")
+    return JointError(where, f"{problem}; fix {owner}")
 
 
 def place_of(error: BaseException, method: Callable[..., Any]) -> tuple[str, str]:

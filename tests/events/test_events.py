@@ -579,7 +579,7 @@ def test_numbers_that_have_names_are_not_counted_through(line, message):
     joints = {"ball": (find_joint("ball"), 0, 0), "left/ball": (find_joint("translation"), 4, 3)}
     with pytest.raises(PysimError) as caught:
         trace_event(Counting(), joints, 7, 6)
-    assert f"TypeError: {message}, in `exec(line)`; mend " in str(caught.value)
+    assert f"TypeError: {message}, in `exec(line)`; fix " in str(caught.value)
 
 
 def test_events_of_a_closed_mechanism_stand_on_its_loops(tmp_path):

@@ -188,7 +188,7 @@ def test_a_gradient_needs_ten_weights() -> None:
 
 
 def test_a_mesh_is_not_repaired_and_differentiated_at_once() -> None:
-    text = "^mesh: cannot be repaired and differentiated at once, for its vertices change; mend it first$"
+    text = "^mesh: cannot be repaired and differentiated at once, for its vertices change; fix it first$"
     with pytest.raises(PysimError, match=text):
         inertia.mesh_inertia_derivatives(CUBE, FACES, 1.0, repair=True)
 
@@ -327,7 +327,7 @@ def with_face(face: list[int], at: int = 5) -> Array:
 
 
 REFUSALS = {
-    "part.stl: vertex 3 is (0, nan, 1), not finite; mend it": (with_nan(), FACES),
+    "part.stl: vertex 3 is (0, nan, 1), not finite; fix it": (with_nan(), FACES),
     "part.stl: 1 face is wrong, the first is face 5: it names vertex 8, but there are 8; count from 0": (
         CUBE,
         with_face([0, 8, 1]),

@@ -192,13 +192,13 @@ def test_a_scheme_that_leaves_the_numbers_is_not_blamed_on_a_loop() -> None:
     with pytest.raises(SimulationError, match=r"is no longer finite at t = 0\.021 s") as caught:
         pysim.simulate(faulty)
     assert "kept closed" not in str(caught.value)
-    line = r"or mend NoNumbers\.step, \S+test_registration\.py:\d+"
+    line = r"or fix NoNumbers\.step, \S+test_registration\.py:\d+"
     assert re.search(line, str(caught.value))
 
 
 def test_a_scheme_that_leaves_the_numbers_is_named_with_its_line(tmp_path: Path) -> None:
     path = faulty(tmp_path, "test_log", "return q * np.log(-1.0), v", PENDULUM)
-    told = r"reduce simulation\.step, now 0\.\d+ \[s\], or mend Faulty\.step, \S+:\d+, `.*np\.log.*`, invalid value"
+    told = r"reduce simulation\.step, now 0\.\d+ \[s\], or fix Faulty\.step, \S+:\d+, `.*np\.log.*`, invalid value"
     with pytest.raises(SimulationError, match=told):
         pysim.simulate(pysim.load_scene(path, allow_code=True))
 
@@ -268,9 +268,9 @@ def test_a_step_may_change_the_state_that_it_is_given(tmp_path: Path) -> None:
 
 
 FAULTS = {
-    "raise ValueError('my own')": "ValueError: my own, in `raise ValueError('my own')`; mend Faulty.step",
+    "raise ValueError('my own')": "ValueError: my own, in `raise ValueError('my own')`; fix Faulty.step",
     "np.linalg.solve(np.zeros((1, 1)), v)": "LinAlgError: Singular matrix, in `np.linalg.solve",
-    "{}['k']": "KeyError: 'k', in `{}['k']`; mend Faulty.step",
+    "{}['k']": "KeyError: 'k', in `{}['k']`; fix Faulty.step",
     "return 1": "Faulty.step: must return (q, v) of shapes (1,) and (1,), got int",
     "return q, v[:0]": "got arrays of shapes (1,) and (0,)",
 }

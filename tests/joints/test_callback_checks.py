@@ -80,7 +80,7 @@ def test_a_callback_that_raises_names_the_line_and_the_state():
     text = refusal(changed(refuse))
     assert re.fullmatch(
         rf"{re.escape(HERE)}:{line_of('too far')}: ValueError: too far, "
-        r'in `raise ValueError\("too far"\)  # too far`; mend \S*Changed\.poses; '
+        r'in `raise ValueError\("too far"\)  # too far`; fix \S*Changed\.poses; '
         r"it fails at angle = 3\.14159 rad \(joint 'j' of scene\.toml:7:1: joint\[0\]\)",
         text,
     )
@@ -101,10 +101,10 @@ def test_an_authors_own_subspace_and_bias_are_compared_with_the_poses():
 
     text = refusal(WrongSubspace)
     assert re.search(r"its S differs from the derivative of the pose by 0\.5 at angle = ", text)
-    assert text.endswith("; mend `subspace`, or leave it out")
+    assert text.endswith("; fix `subspace`, or leave it out")
     text = refusal(WrongBias)
     assert re.search(r"its c differs from the rate of S, times v, by 0\.\d+ at angle = ", text)
-    assert text.endswith("; mend `bias`, or leave it out")
+    assert text.endswith("; fix `bias`, or leave it out")
 
 
 def test_what_a_callback_does_to_its_arguments_harms_nobody():

@@ -214,7 +214,7 @@ def test_group_laws_fail_where_the_coordinates_do(monkeypatch):
 
 
 def test_errors_of_the_author_and_of_tracing_come_through():
-    with pytest.raises(pysim.JointError, match=r"KeyError: 'ratio', in `.*`; mend Raising"):
+    with pytest.raises(pysim.JointError, match=r"KeyError: 'ratio', in `.*`; fix Raising"):
         check(Raising())
     with pytest.raises(pysim.JointError) as caught:
         check(plugins.Knee)

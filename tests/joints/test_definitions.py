@@ -276,7 +276,7 @@ def test_an_error_of_an_authors_post_init_shows_its_line(tmp_path):
     line = 1 + text.splitlines().index("        raise ValueError(f'lift {self.lift} is low')")
     assert str(caught.value) == (
         f"{tmp_path}/mine.py:{line}: ValueError: lift 1.0 is low, "
-        "in `raise ValueError(f'lift {self.lift} is low')`; mend Mine"
+        "in `raise ValueError(f'lift {self.lift} is low')`; fix Mine"
     )
 
 
@@ -345,7 +345,7 @@ def test_a_scene_tells_of_limits_and_start_alike(tmp_path, method, value, proble
 def test_an_error_in_limits_or_start_shows_the_authors_line(tmp_path, method):
     text = HEAD + MOTION + f'\n    def {method}(self):\n        return {{}}["angle"]\n'
     assert refusal_of_scene(tmp_path, text) == (
-        f"{tmp_path}/mine.py:15: KeyError: 'angle', in `return {{}}[\"angle\"]`; mend Mine.{method}"
+        f"{tmp_path}/mine.py:15: KeyError: 'angle', in `return {{}}[\"angle\"]`; fix Mine.{method}"
     )
 
 

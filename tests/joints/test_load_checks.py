@@ -64,7 +64,7 @@ def test_numbers_that_are_not_finite_within_the_limits_name_the_state_and_the_au
     expected = (
         r"its pose is not finite at angle = 1\.1781 rad \(\S+test_load_checks\.py:LINE, "
         r"`return Pose\.rotate_z.*# root`, invalid value encountered in sqrt\); "
-        r"give limits within which it is, or mend the formula"
+        r"give limits within which it is, or fix the formula"
     ).replace("LINE", str(line_of("root")))
     assert re.fullmatch(PLACE + expected, text)
 
@@ -224,7 +224,7 @@ def test_an_error_in_the_authors_code_shows_the_authors_line():
     text = refusal(Raising)
     expected = (
         rf"{re.escape(HERE)}:{line_of('raises')}: KeyError: 'ratio', "
-        r'in `return Pose\.rotate_z\(angle \* \{\}\["ratio"\]\)  # raises`; mend Raising\.placement '
+        r'in `return Pose\.rotate_z\(angle \* \{\}\["ratio"\]\)  # raises`; fix Raising\.placement '
         r"\(joint 'j' of scene\.toml:7:1: joint\[0\]\)"
     )
     assert re.fullmatch(expected, text)
@@ -273,7 +273,7 @@ class Text(Joint):
             Misnamed,
             (
                 r"\S+:LINE: AttributeError: no coordinate 'angel'; there are angle, in "
-                r"`return Pose\.rotate_z\(q\.angel\)  # angel`; mend Misnamed\.placement .*"
+                r"`return Pose\.rotate_z\(q\.angel\)  # angel`; fix Misnamed\.placement .*"
             ),
         ),
         (NoArgument, r"\S+:LINE: TypeError: .* takes 1 positional argument but 2 were given; .*"),

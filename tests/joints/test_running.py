@@ -107,7 +107,7 @@ def scene(folder: Path, kind: str, scheme: str = "rk4") -> Path:
 STATE = r"angle = 0\.(5|4[56])\d* rad"  # differences look ahead
 NOT_FINITE = (
     r"at t = 0\.\d+ s joint 'j' of type 'failing_KIND_\d+': its WHAT is not finite at STATE \(WHERE\); "
-    r"give limits within which it is, or mend the formula"
+    r"give limits within which it is, or fix the formula"
 ).replace("STATE", STATE)
 ENDS = {
     "traced": NOT_FINITE.replace("WHAT", "pose").replace(
@@ -118,7 +118,7 @@ ENDS = {
         "WHERE", r"\S+forced\.py:14, `return -0\.1 \* np\.log.*`, invalid value encountered in log"
     ),
     "nan": NOT_FINITE.replace("WHAT", "(pose|bias c)").replace("WHERE", r"\S+nan\.py:10"),
-    "raise": r"AssertionError: too far, in `assert not far\.any.*`; mend Mine\.poses.* \(joint 'j'\)",
+    "raise": r"AssertionError: too far, in `assert not far\.any.*`; fix Mine\.poses.* \(joint 'j'\)",
     "shape": r"Mine\.poses: must return shape \(\d+, 4, 4\), got \(\d+, 3, 4\) \(joint 'j'\)",
 }
 
@@ -151,7 +151,7 @@ def test_the_command_says_it_in_one_line(tmp_path, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert re.fullmatch(
-        r"error: \S+raise\.py:14: AssertionError: too far, in `assert .*`; mend Mine\.poses; "
+        r"error: \S+raise\.py:14: AssertionError: too far, in `assert .*`; fix Mine\.poses; "
         r"it fails at angle = 0\.5\d* rad \(joint 'j'\)\n",
         err,
     )
@@ -298,7 +298,7 @@ def test_a_callback_that_raises_for_one_state_of_a_batch_names_that_state(rng):
     )
     assert str(caught.value) == (
         f"{Path(__file__).resolve()}:{line}: ArithmeticError: far beyond, "
-        'in `raise ArithmeticError("far beyond")  # far beyond`; mend SometimesCalled.poses; '
+        'in `raise ArithmeticError("far beyond")  # far beyond`; fix SometimesCalled.poses; '
         "it fails at angle = 6 rad (joint 'j')"
     )
 

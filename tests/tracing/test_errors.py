@@ -242,7 +242,7 @@ def test_other_mistakes_are_told_by_the_authors_line(formula, what):
         trace(joint_of(formula))
     text_ = str(caught.value)
     assert text_.startswith(f"{where}: {what}")
-    assert text_.endswith(f", in `{line}`; mend {type(joint_of(formula)).__qualname__}.placement")
+    assert text_.endswith(f", in `{line}`; fix {type(joint_of(formula)).__qualname__}.placement")
 
 
 @pytest.mark.parametrize(

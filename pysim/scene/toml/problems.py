@@ -76,7 +76,7 @@ class Problems:
         lines = [problem, *(f"{w}: {p}" for _, w, p in others[: _MOST_TOLD - 1])]
         left = len(self.found) - _MOST_TOLD
         if left > 0:
-            lines.append(f"{self.source.name}: {left} more like these; mend these first")
+            lines.append(f"{self.source.name}: {left} more like these; fix these first")
         raise SceneError(where, "\n".join(lines))
 
 

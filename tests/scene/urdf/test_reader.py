@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Write = Callable[..., Path]
 
-MALFORMED = Path(__file__).parents[1] / "data" / "malformed"
+MALFORMED = Path(__file__).parents[2] / "data" / "malformed"
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
 BODY = f'<inertial><mass value="2"/>{INERTIA}</inertial>'
 TWO_LINKS = f'<link name="base"/><link name="arm">{BODY}</link>'

@@ -322,9 +322,9 @@ def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        ("raise ValueError('boo')", "ValueError: boo, in `raise ValueError('boo')`; mend "),
-        ("{}['k']", "KeyError: 'k', in `{}['k']`; mend "),
-        ("pass", "must return one number, got NoneType; mend "),
+        ("raise ValueError('boo')", "ValueError: boo, in `raise ValueError('boo')`; fix "),
+        ("{}['k']", "KeyError: 'k', in `{}['k']`; fix "),
+        ("pass", "must return one number, got NoneType; fix "),
     ],
 )
 def test_a_fault_in_a_coupling_is_told_by_its_authors_line(

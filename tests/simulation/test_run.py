@@ -21,7 +21,7 @@ import pysim
 from pysim import _engine
 from pysim.simulation import Update, output_times, steps_between, summarize
 
-SCENES = Path(__file__).parent.parent / "scenes"
+SCENES = Path(__file__).parents[2] / "scenes"
 
 FALL = """
 name = "fall"

@@ -21,7 +21,7 @@ from pysim.joints import Joint, Pose, joint, real
 from pysim.scene import read_scene, scene_schema
 from pysim.scene.toml.tables import Scene
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCENES = sorted((ROOT / "scenes").rglob("*.toml"))
 # the example of the design document, section 7
 DESIGN = """\

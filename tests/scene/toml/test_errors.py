@@ -432,7 +432,7 @@ def test_angles_beyond_a_turn_are_warned_of_with_what_they_are_in_radians() -> N
 def test_a_long_list_of_problems_is_cut() -> None:
     lines = message("".join(f"x{k} = 1\n" for k in range(30))).split("\n")
     assert len(lines) == 21
-    assert lines[-1] == "s.toml: 10 more like these; mend these first"
+    assert lines[-1] == "s.toml: 10 more like these; fix these first"
 
 
 def test_columns_count_characters() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import pysim
 
-SCENES = Path(__file__).parents[1] / "scenes"
+SCENES = Path(__file__).parents[2] / "scenes"
 
 
 @pytest.mark.parametrize("again", [lambda m: m, lambda m: pickle.loads(pickle.dumps(m))])
