@@ -1,6 +1,6 @@
-"""Errors that say where, what and what to do.
+"""Exceptions and warnings of pysim.
 
-Text form: `where: what is wrong, with the value and unit; what to do`, one line, lower case, no full stop.
+Their text is `where: problem, with the value and unit; remedy`, one line, lower case, without a full stop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PysimError(ValueError):
-    """Something the user can mend. `where` names the place, `problem` says what is wrong with it."""
+    """Base class of errors that a user can fix: `where` names the place, `problem` the fault and its remedy."""
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(f"{where}: {problem}")
@@ -21,20 +21,20 @@ class PysimError(ValueError):
         self.problem = problem
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle and copy by place and problem; a worker process may hand the error, with its notes, to another."""
+        """Pickle by place and problem, so that a worker process can pass the error and its notes to another."""
         return type(self), (self.where, self.problem), self.__dict__
 
 
 class SceneError(PysimError):
-    """A scene, robot or mesh file says something that cannot be read or built."""
+    """A scene, robot or mesh file cannot be read, or describes something that cannot be built."""
 
 
 class ModelError(PysimError):
-    """A mechanism, or a question about one, makes no sense."""
+    """A mechanism, or an argument that refers to one, is invalid."""
 
 
 class JointError(PysimError):
-    """A joint type is unknown or wrong."""
+    """A joint type is unknown or invalid."""
 
 
 class SimulationError(PysimError):
@@ -46,15 +46,15 @@ class TrajectoryError(PysimError):
 
 
 class IdentificationError(PysimError):
-    """A recording cannot tell what is asked of it."""
+    """A recording does not determine the requested parameters."""
 
 
 class PysimWarning(UserWarning):
-    """Something suspicious that pysim accepts; the text has the form of the errors."""
+    """A suspicious but accepted input; the text has the form of an error."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'x'?" for the closest known word, else the list of them."""
+    """Return "; did you mean 'x'?" for the closest known word, or else the list of known words."""
     names = sorted(known) if isinstance(known, (set, frozenset)) else list(dict.fromkeys(known))
     close = closest(word, names)
     if close is not None:
@@ -65,5 +65,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the known word that is most alike, None where none has this share of its letters."""
+    """Return the most similar known word, None if none reaches this similarity ratio."""
     return next(iter(difflib.get_close_matches(word, list(known), 1, likeness)), None)

@@ -1,19 +1,19 @@
-"""Events: functions of the state, written by an author, whose passing through 0 a run looks for.
+"""Event plugins: functions of the state whose zero crossings a run locates.
 
     from pysim.events import Event, event
 
     @event("fold")
     class Fold(Event):
-        \"\"\"Two joints stand at one angle.\"\"\"
+        \"\"\"Two joints have the same angle.\"\"\"
 
         margin: float = 0.0  # [rad], a key of the [[event]] table
 
         def value(self, q, v):
             return q.shoulder - q.elbow - self.margin
 
-`q` and `v` hold the joints by name (`q["left/knee"]` where a name is no identifier): a number for a joint of one
-coordinate, else its coordinates by name, as `q.slider.x`. `value` is traced once, as a joint's `force` is, and runs in
-the engine.
+`q` and `v` hold the joints by name (`q["left/knee"]` if a name is not an identifier): a number for a joint of one
+coordinate, otherwise its coordinates by name, as in `q.slider.x`. `value` is traced once, like a joint's `force`, and
+runs in the engine.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ OWN_KEYS = frozenset(
 
 
 class ByJoint:
-    """Numbers of a state by the names of its joints."""
+    """Numbers of a state by joint name."""
 
     def __init__(self, values: Mapping[str, Any], what: str, place: str, owner: str) -> None:
-        """Hold what `place` is, in an author's code, which is the state's or a joint's own."""
+        """Hold the numbers that the author writes as `place`: those of the state, or of one joint."""
         self._values = values
         self._what = what
         self._place, self._owner = place, owner
@@ -67,7 +67,7 @@ class ByJoint:
 
 
 def _at(place: str, name: str) -> str:
-    """How an author writes the number of a name."""
+    """Return the expression with which an author refers to a name."""
     is_plain = name.isidentifier() and not keyword.iskeyword(name)
     return f"{place}.{name}" if is_plain else f'{place}["{name}"]'
 
@@ -81,7 +81,7 @@ class Event:
         dataclasses.dataclass(cls)
 
     def value(self, q: ByJoint, v: ByJoint) -> Any:  # noqa: ANN401, ARG002, for those who write one
-        """Return what passes through 0 at the event; q [m or rad] and v [m/s or rad/s] by joint."""
+        """Return the value that is 0 at the event; q [m or rad] and v [m/s or rad/s] by joint."""
         raise JointError(
             definition_place(type(self)), "has no value; write `def value(self, q, v)`"
         )
@@ -137,12 +137,12 @@ def trace_event(
 
     Args:
         plugin: the event.
-        joints: type of every joint by name, where its numbers begin in q and in v.
-        nq: numbers in q.
-        nv: numbers in v.
+        joints: type of every joint by name, with the offsets of its numbers in q and in v.
+        nq: length of q.
+        nv: length of v.
 
     Raises:
-        JointError: it cannot be recorded; the text names the author's line.
+        JointError: it cannot be recorded; the error names the author's line.
     """
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(nq)]
@@ -159,7 +159,7 @@ def trace_event(
 
 
 def _named(kind: JointType, numbers: list[Scalar], joint: str, symbol: str) -> Any:  # noqa: ANN401
-    """A joint's own numbers of q or v: the one it has, or all by name."""
+    """Return a joint's numbers of q or v: a single one, or all by name."""
     rate = symbol == "v"
     if kind.plugin is not None:
         own = kind.plugin.coordinates

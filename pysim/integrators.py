@@ -1,4 +1,4 @@
-"""Integrators by name: the engine's, those a decorator registered, those an installed package offers.
+"""Integrators: the engine's schemes, and the base class of integrator plugins.
 
     from pysim.integrators import Integrator, integrator
 
@@ -11,8 +11,8 @@
             end = system.integrate(q, h * v + h**2 / 2 * a)
             return end, v + h / 2 * (a + system.acceleration(t + h, end, v + h * a))
 
-A plugin's annotated fields are keys of a scene's [simulation] table. Its steps run in Python, one call a step: to
-try a scheme, not to race it.
+A plugin's annotated fields are keys of a scene's [simulation] table. Its steps run in Python, one call for each, which
+suits experiments with schemes rather than fast runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class System(Protocol):
-    """What a scheme asks of a mechanism."""
+    """Functions of a mechanism that a scheme calls."""
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         """Return v̇ (nv,) at time t [s], under actuators, passive forces, gravity and constraints."""
@@ -45,7 +45,7 @@ class System(Protocol):
         """Return q ⊕ dq (nq,), dq (nv,) in the tangent at q."""
 
     def lift(self, xi: Array, v: Array) -> Array:
-        """Return ξ̇ = J_r⁻¹(ξ) v (nv,), the rate of ξ where q ⊕ ξ(t) moves with velocity v."""
+        """Return ξ̇ = J_r⁻¹(ξ) v (nv,), the rate of ξ while q ⊕ ξ(t) moves with velocity v."""
 
 
 @dataclass_transform()
@@ -73,14 +73,14 @@ class Integrator:
 
 @dataclass(frozen=True)
 class IntegratorType:
-    """What is known of a scheme before it runs."""
+    """Properties of a scheme."""
 
     name: str
     doc: str
     adaptive: bool = False  # chooses its steps by tolerances
-    implicit: bool = False  # solves equations, and remembers something from step to step
-    keys: tuple[str, ...] = ()  # of the [simulation] table that are its own
-    by_position: bool = False  # its constraint forces keep positions, and would let a wheel slip
+    implicit: bool = False  # solves equations, with a state kept between steps
+    keys: tuple[str, ...] = ()  # keys of the [simulation] table for this scheme
+    by_position: bool = False  # enforces positions of constraints, so that wheels would slip
     plugin: type[Integrator] | None = None
 
 
@@ -101,12 +101,12 @@ BUILTIN = {
         ),
         IntegratorType(
             "implicit_midpoint",
-            "symmetric, for stiff motion that is to last, order 2",
+            "symmetric, for stiff motion without numerical damping, order 2",
             implicit=True,
         ),
         IntegratorType(
             "generalized_alpha",
-            "Brüls-Cardona, for stiff motion, damps what is too fast by spectral_radius, order 2",
+            "Brüls-Cardona, for stiff motion, high frequencies damped by spectral_radius, order 2",
             implicit=True,
             keys=("spectral_radius",),
         ),
@@ -150,10 +150,10 @@ def find_integrator(name: str) -> IntegratorType:
 
 
 def check_wheels(kind: IntegratorType, wheels: Sequence[str]) -> None:
-    """Refuse a scheme that would let wheels slip, given their names.
+    """Reject a scheme that would let wheels slip, given the names of a model's wheels.
 
     Raises:
-        PysimError: it would.
+        PysimError: there are wheels, and the scheme enforces positions only.
     """
     if kind.by_position and wheels:
         able = ", ".join(k.name for k in BUILTIN.values() if not k.by_position)
@@ -164,10 +164,10 @@ def check_wheels(kind: IntegratorType, wheels: Sequence[str]) -> None:
 def make(
     plugin: type[Integrator], keys: Mapping[str, Any], where: str = "integrator"
 ) -> Integrator:
-    """Make a plugin's scheme from the scene keys that are its fields.
+    """Return an instance of a plugin, made from the scene keys that are its fields.
 
     Raises:
-        PysimError: a key is missing, unknown or of the wrong type; `where` and the key's name begin the text.
+        PysimError: a key is missing, unknown or of the wrong type; the error begins with `where` and the key.
     """
     try:
         return build(plugin, keys, where)

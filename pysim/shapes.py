@@ -1,4 +1,4 @@
-"""Shapes: what bodies look like, and the mass properties of a shape of uniform density.
+"""Shapes of bodies, for pictures and for mass properties of uniform density.
 
 Sizes [m]: box (x, y, z) full lengths; sphere (radius); cylinder, cone (radius, length); capsule (radius, length
 without the caps); ellipsoid (three semi-axes); a mesh has none. Every primitive is centred at its origin, except that
@@ -44,10 +44,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class MassSource:
-    """How a shape gives its body mass: by its own density [kg/m³], or a share by volume of the body's mass.
+    """Contribution of a shape to its body's mass: by a density [kg/m³], or by its share of the volume.
 
-    Of a mesh, the solid inside it, with small holes closed (`repair`), its convex hull (`convex`), or its triangles as
-    a sheet of a thickness [m] (`shell`).
+    A mesh stands for the solid inside it, with small holes closed (`repair`), for its convex hull (`convex`), or for a
+    sheet of a thickness [m] (`shell`).
     """
 
     density: float | None = None
@@ -60,7 +60,7 @@ class MassSource:
 class Geometry:
     """A shape on a body: `pose` (4, 4) in the body frame, colour (r, g, b, a), role "visual" or "collision".
 
-    `weighing` says how the body's mass comes from it; None where it does not.
+    `mass_source` describes its contribution to the body's mass; None if it has none.
     """
 
     shape: Shape
@@ -70,7 +70,7 @@ class Geometry:
     mass_source: MassSource | None = None
 
     def moved(self, pose: Array) -> Geometry:
-        """Return the same geometry on a body in which the old body frame sits at `pose` (4, 4)."""
+        """Return the geometry in another body frame, in which the present one has the pose `pose` (4, 4)."""
         return replace(self, pose=pose @ self.pose)
 
 

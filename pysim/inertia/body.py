@@ -1,7 +1,7 @@
 """`Inertia`: spatial inertias as objects, one or an array of them, in float64 or float32.
 
-A record is the engine's, [m, mcx, mcy, mcz, Ixx, Iyy, Izz, Ixy, Iyz, Izx], with I about the *reference point*, the
-origin of the frame, not about the centre of mass. Translations then compose, and a body without mass needs no case:
+The engine's record is [m, mcx, mcy, mcz, Ixx, Iyy, Izz, Ixy, Iyz, Izx], with I about the *reference point*, the origin
+of the frame, not about the centre of mass. Translations then compose, and a massless body is no special case:
 
     rotate      mc' = R mc          I' = R I Rᵀ
     translate   mc' = mc + m p      I' = I − (p× mc× + mc× p× + m p× p×)
@@ -45,7 +45,7 @@ class Inertia(Construction):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves its operators to this class
+    __array_ufunc__ = None  # NumPy's binary operators defer to this class
 
     def __len__(self) -> int:
         return len(self.record) if self.record.ndim > 1 else 1
@@ -114,15 +114,15 @@ class Inertia(Construction):
         return M
 
     def rotated(self, R: ArrayLike) -> Self:
-        """Return the same bodies on other axes: R_AB (…, 3, 3) maps from those they are on now."""
+        """Return the same bodies expressed on other axes; R_AB (…, 3, 3) maps from the present axes B to A."""
         return self._made("inertia_rotate", _columns(R))
 
     def translated(self, p: ArrayLike) -> Self:
-        """Return the same bodies about a point from which their reference point lies at p (…, 3) [m]."""
+        """Return the same bodies about another reference point; p (…, 3) [m] leads from it to the present one."""
         return self._made("inertia_translate", checked(p, "p", (3,), unit="m"))
 
     def transformed(self, X: ArrayLike) -> Self:
-        """Return the same bodies in A, given X_AB (…, 4, 4), or as a record (…, 12), and themselves in B."""
+        """Return the same bodies in A, given X_AB (…, 4, 4), or its record (…, 12), where B is the present frame."""
         return self._made("inertia_transform", checked_record(X))
 
     def rotate(self, R: ArrayLike) -> None:
@@ -138,7 +138,7 @@ class Inertia(Construction):
         self._change("inertia_transform", checked_record(X), "X")
 
     def __add__(self, other: object) -> Self:
-        """Return the inertia of the bodies welded together; both are about the same point, on the same axes."""
+        """Return the inertia of the bodies welded together; both must have the same reference point and axes."""
         if not isinstance(other, Inertia):
             return NotImplemented
         leading(self.record, 1, "the left inertia", other.record, 1, "the right inertia")
@@ -151,7 +151,7 @@ class Inertia(Construction):
 
         Args:
             child: inertia in its own frame j.
-            X: X_ij (…, 4, 4) or (…, 12), from j to the frame of these; the same frame if left out.
+            X: X_ij (…, 4, 4) or (…, 12), from j to the frame i of these; by default the frames coincide.
         """
         placed = child if X is None else child.transformed(X)
         merged = self + placed
@@ -174,16 +174,16 @@ class Inertia(Construction):
     def power(self, V: ArrayLike, A: ArrayLike) -> Array:
         """Return V·M A (…) [W], the rate of the kinetic energy at twist V (…, 6) and acceleration A = V̇ (…, 6).
 
-        What V ×* M V adds to M A does no work.
+        The term V ×* (M V) of the wrench does no work.
         """
         return power(V, self._applied("inertia_times_twist", A, "A"))
 
     def factor(self, tolerance: float | None = None) -> Factor:
-        """Return F with M = F Fᵀ, its rank and pivots: see `Factor`.
+        """Return F with M = F Fᵀ, its rank and pivots (see `Factor`).
 
         Args:
-            tolerance: what is less than this part of the trace about the centre of mass counts as zero; 64 roundings
-                by default.
+            tolerance: moments below this fraction of the trace about the centre of mass count as zero; 64 rounding
+                errors by default.
 
         Raises:
             PysimError: M is not positive semidefinite.

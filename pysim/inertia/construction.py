@@ -1,4 +1,4 @@
-"""From what an `Inertia` is built: numbers in any order, matrices, primitive solids, meshes."""
+"""Constructors of `Inertia`: from numbers in any order, matrices, primitive solids and meshes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 
 
 class Construction:
-    """Holds the record, and the ways to make one. A `dtype` is float64 or float32; by default what the numbers are."""
+    """Record of an `Inertia` and its constructors. A `dtype` is float64 or float32, by default that of the numbers."""
 
     __slots__ = ("record",)
 
     def __init__(self, record: ArrayLike, dtype: DTypeLike | None = None) -> None:
-        """Take the engine's record (…, 10), I about the reference point."""
+        """Build from the engine's record (…, 10), I about the reference point."""
         numbers = checked(record, "record", (10,))
         try:
             kind = np.dtype(numbers.dtype if dtype is None else dtype)
@@ -38,7 +38,7 @@ class Construction:
 
     @classmethod
     def zeros(cls, shape: int | tuple[int, ...] = (), dtype: DTypeLike = np.float64) -> Self:
-        """Return bodies without mass."""
+        """Return massless bodies."""
         leading = (shape,) if isinstance(shape, int) else shape
         return cls(np.zeros((*leading, 10)), dtype)
 
@@ -75,7 +75,7 @@ class Construction:
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, dtype: DTypeLike | None = None) -> Self:
-        """Build from M (…, 6, 6) = [[m 1, −mc×], [mc×, I]]; PysimError if it has another form."""
+        """Build from M (…, 6, 6) = [[m 1, −mc×], [mc×, I]]; PysimError if M does not have this form."""
         M = checked(matrix, "matrix", (6, 6))
         h = np.stack([M[..., 5, 1], M[..., 3, 2], M[..., 4, 0]], axis=-1)
         made = cls(_record(M[..., 0, 0], h, M[..., 3:, 3:]), dtype)
@@ -99,42 +99,42 @@ class Construction:
 
     @classmethod
     def box(cls, x: ArrayLike, y: ArrayLike, z: ArrayLike, **matter: ArrayLike) -> Self:
-        """Box of full lengths [m]; matter is density= [kg/m³] or mass= [kg], and thickness= [m] of a hollow one."""
+        """Build a box of full lengths [m] with density= [kg/m³] or mass= [kg]; hollow if thickness= [m] is given."""
         return cls.from_theta(primitives.box(x, y, z, **matter))
 
     @classmethod
     def sphere(cls, radius: ArrayLike, **matter: ArrayLike) -> Self:
-        """Ball, or hollow sphere, of outer radius [m]; matter as `box`."""
+        """Build a ball, or a hollow sphere, of outer radius [m]; keywords as in `box`."""
         return cls.from_theta(primitives.sphere(radius, **matter))
 
     @classmethod
     def cylinder(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
-        """Cylinder along z [m], hollow with closed ends; matter as `box`."""
+        """Build a cylinder along z [m], if hollow with closed ends; keywords as in `box`."""
         return cls.from_theta(primitives.cylinder(radius, length, **matter))
 
     @classmethod
     def tube(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
-        """Open tube along z of outer radius [m]; matter as `box`, thickness= is required."""
+        """Build an open tube along z of outer radius [m]; keywords as in `box`, thickness= is required."""
         return cls.from_theta(primitives.tube(radius, length, **matter))
 
     @classmethod
     def capsule(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
-        """Cylinder along z with half balls at its ends [m], length without them; matter as `box`."""
+        """Build a cylinder along z with hemispherical ends [m], length without them; keywords as in `box`."""
         return cls.from_theta(primitives.capsule(radius, length, **matter))
 
     @classmethod
     def ellipsoid(cls, a: ArrayLike, b: ArrayLike, c: ArrayLike, **matter: ArrayLike) -> Self:
-        """Ellipsoid of these semi-axes [m]; matter as `box`."""
+        """Build an ellipsoid of these semi-axes [m]; keywords as in `box`."""
         return cls.from_theta(primitives.ellipsoid(a, b, c, **matter))
 
     @classmethod
     def cone(cls, radius: ArrayLike, length: ArrayLike, **matter: ArrayLike) -> Self:
-        """Cone along z, base at −length/2, tip at +length/2 [m]; matter as `box`."""
+        """Build a cone along z, base at −length/2, tip at +length/2 [m]; keywords as in `box`."""
         return cls.from_theta(primitives.cone(radius, length, **matter))
 
 
 def _record(mass: Array, first_moment: Array, inertia: ArrayLike) -> Array:
-    """The ten numbers in the engine's order of a symmetric tensor (…, 3, 3)."""
+    """Return the engine's record (…, 10) of a mass, a first moment and a symmetric tensor (…, 3, 3)."""
     I = checked_symmetric(inertia, "inertia", "I", 3, "kg·m²")  # noqa: E741, the symbol of the formula
     try:
         batch = np.broadcast_shapes(mass.shape, first_moment.shape[:-1], I.shape[:-2])

@@ -2,9 +2,9 @@
 
     ψ = [m, mc (3), β (3), L (3)]      R = exp(β×)      Σ_C = R diag(L) Rᵀ      I_C = tr(Σ_C) 1 − Σ_C
 
-Traversaro, Brossette, Escande and Nori 2016, eqs. 10 to 12, with R and L taken about the centre of mass: taken about
-the frame's origin, as the equations are often printed, L > 0 does not make a body. Physical exactly where m > 0 and
-L > 0 [kg·m²]. The map is neither one to one nor regular: where two of L coincide ∂θ/∂ψ is singular.
+Traversaro, Brossette, Escande and Nori 2016, eqs. 10 to 12, with R and L about the centre of mass: about the frame's
+origin, as the equations are often printed, L > 0 does not imply physical consistency. Here θ is physically consistent
+exactly if m > 0 and L > 0 [kg·m²]. The map is neither injective nor regular: ∂θ/∂ψ is singular if two of L coincide.
 """
 
 from __future__ import annotations

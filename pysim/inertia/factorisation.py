@@ -1,4 +1,4 @@
-"""Square roots of spatial inertias, of any rank."""
+"""Square roots of spatial inertias of any rank."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Factor:
 
     Attributes:
         root_mass: √m (…) [kg^½].
-        com: centre of mass (…, 3) [m]; the reference point where there is no mass.
+        com: centre of mass (…, 3) [m]; the reference point of a massless body.
         lower: L (…, 3, 3), lower triangular [kg^½·m]: Ic[p, p] = L Lᵀ with p the pivots, Ic about the centre of mass.
         pivots: (…, 3), the axes in the order in which they were eliminated, the largest moment left first.
-        rank: of Ic (…): 3 for a body, 2 for a thin rod, 0 for a point; 1 only where no body has these numbers.
+        rank: of Ic (…): 3 for a body, 2 for a thin rod, 0 for a point; 1 only for physically inconsistent numbers.
     """
 
     root_mass: Array
@@ -54,11 +54,12 @@ class Factor:
 def factor(packed: Array, tolerance: float | None = None) -> Factor:
     """Return the square root of inertias in the engine's order (…, 10).
 
-    Cholesky with diagonal pivoting of the inertia about the centre of mass; a moment that is left counts as zero below
-    `tolerance` times the trace (64 roundings by default), or below what rounding the moments about the origin leaves.
+    Cholesky factorisation with diagonal pivoting of the inertia about the centre of mass. A remaining moment counts as
+    zero below `tolerance` times the trace (64 rounding errors by default), or below the rounding error of the moments
+    about the origin.
 
     Raises:
-        PysimError: M is not positive semidefinite, so that it has no square root.
+        PysimError: M is not positive semidefinite.
     """
     if tolerance is None:
         tolerance = 64 * float(np.finfo(packed.dtype).eps)
@@ -77,7 +78,7 @@ def factor(packed: Array, tolerance: float | None = None) -> Factor:
 
 
 def _check_square(packed: Array, root: Factor, tolerance: float) -> None:
-    """Refuse what is left over if it is more than rounding: then a moment is negative."""
+    """Reject a remainder larger than rounding, which means that a moment is negative."""
     F = root.matrix
     square = (F @ np.swapaxes(F, -1, -2))[..., 3:, 3:]
     i, j = [0, 1, 2, 0, 1, 2], [0, 1, 2, 1, 2, 0]

@@ -1,4 +1,4 @@
-"""Log-Cholesky parameters of a body's inertia: any ten numbers are a body, and every solid body is ten numbers.
+"""Log-Cholesky parameters of a body's inertia: a bijection from ℝ¹⁰ to the solid bodies.
 
     φ = [α, d1, d2, d3, s12, s23, s13, t1, t2, t3]        J = U Uᵀ
 
@@ -44,8 +44,8 @@ def log_cholesky(theta: ArrayLike) -> Array:
     """Return the log-Cholesky parameters φ (…, 10) of θ (…, 10).
 
     Raises:
-        PysimError: theta is not ten finite numbers (…, 10), or the pseudo-inertia is not positive definite: no body,
-            or a rod, plate or point.
+        PysimError: theta is not ten finite numbers (…, 10), or the pseudo-inertia is not positive definite: physically
+            inconsistent, or a rod, plate or point.
     """
     values = require_solid(theta)
     J = matrix_of(values)

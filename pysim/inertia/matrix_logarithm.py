@@ -1,4 +1,4 @@
-"""Matrix-logarithm parameters of a body's inertia, γ = vech(log J), and the affine-invariant distance of two bodies.
+"""Matrix-logarithm parameters of a body's inertia, γ = vech(log J), and the affine-invariant distance between bodies.
 
     J = V e^Λ Vᵀ      log J = V Λ Vᵀ      d exp(T)[E] = V (F ∘ VᵀEV) Vᵀ,  F_ij = (e^λi − e^λj) / (λi − λj)
 
@@ -44,8 +44,8 @@ def matrix_logarithm(theta: ArrayLike) -> Array:
     """Return γ (…, 10) of θ (…, 10).
 
     Raises:
-        PysimError: theta is not ten finite numbers (…, 10), or the pseudo-inertia is not positive definite: no body,
-            or a rod, plate or point.
+        PysimError: theta is not ten finite numbers (…, 10), or the pseudo-inertia is not positive definite: physically
+            inconsistent, or a rod, plate or point.
     """
     J = matrix_of(require_solid(theta))
     values, V = np.linalg.eigh(J)
@@ -66,14 +66,14 @@ def matrix_logarithm_jacobian(gamma: ArrayLike) -> Array:
 
 
 def riemannian_distance(theta: ArrayLike, reference: ArrayLike) -> Array:
-    """Return d = ‖log(J₀^-½ J J₀^-½)‖_F (…), the affine-invariant distance of two bodies θ, θ₀ (…, 10).
+    """Return d = ‖log(J₀^-½ J J₀^-½)‖_F (…), the affine-invariant distance between two bodies θ, θ₀ (…, 10).
 
-    It is the same in every unit, frame and for either order; it grows without bound towards what no body has
-    [Lee and Park 2018, eq. 20; without their factor ½].
+    It does not depend on units, on the frame or on the order of the two, and grows without bound towards the boundary
+    of physical consistency [Lee and Park 2018, eq. 20; without their factor ½].
 
     Raises:
         PysimError: an argument is not ten finite numbers (…, 10), their leading axes do not fit, or a pseudo-inertia is
-            not positive definite: no body, or a rod, plate or point.
+            not positive definite: physically inconsistent, or a rod, plate or point.
     """
     difference = riemannian_difference(theta, reference)
     return np.asarray(np.linalg.norm(difference, axis=-1))
@@ -84,7 +84,7 @@ def riemannian_difference(theta: ArrayLike, reference: ArrayLike) -> Array:
 
     Raises:
         PysimError: an argument is not ten finite numbers (…, 10), their leading axes do not fit, or a pseudo-inertia is
-            not positive definite: no body, or a rod, plate or point.
+            not positive definite: physically inconsistent, or a rod, plate or point.
     """
     values, V = _relative(theta, reference)
     r: Array = _WEIGHT * _rotated(V, np.log(values))[..., _ROW, _COLUMN]
@@ -94,7 +94,7 @@ def riemannian_difference(theta: ArrayLike, reference: ArrayLike) -> Array:
 def log_cholesky_difference(phi: ArrayLike, reference: ArrayLike) -> tuple[Array, Array]:
     """Return r (…, 10) of `riemannian_difference` for the body of φ (…, 10), and ∂r/∂φ (…, 10, 10).
 
-    A J Aᵀ = (A U)(A U)ᵀ: the singular values of A U are positive however thin the body is.
+    A J Aᵀ = (A U)(A U)ᵀ, and the singular values of A U are positive even for very thin bodies.
 
     Raises:
         PysimError: an argument is not ten finite numbers (…, 10), their leading axes do not fit, or the pseudo-inertia

@@ -1,7 +1,7 @@
 """Inertia of the solid inside a closed surface of triangles, and its derivatives [Kwon, (15)-(34)].
 
-The integrals are exact for the given vertices, summed with compensation and seen from the middle of the mesh
-(cpp/spatial/solid.hpp); float32 vertices are taken as the float64 numbers they are.
+The integrals are exact for the given vertices, taken about the middle of the mesh with compensated summation
+(cpp/spatial/solid.hpp); float32 vertices are converted to float64 first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pysim.spatial.arrays import Array
 
-AFFORDABLE = 100_000  # faces whose crossings are sought unasked
+AFFORDABLE = 100_000  # number of faces up to which crossings are searched by default
 
 
 def mesh_inertia(
@@ -52,19 +52,19 @@ def mesh_inertia(
         vertices: (n, 3) [m].
         faces: (m, 3) indices from 0, counter-clockwise from outside.
         density: uniform [kg/m³].
-        check: refuse what encloses no solid; without it the integrals are taken over whatever is there.
-        crossings: warn of faces that pass through each other (not of faces in one plane that overlap); by default in
-            meshes of at most 100 000 faces, for it costs seven times as much as all the rest.
-        repair: join, turn, drop and add triangles until there is a solid, and warn of what was done.
+        check: reject a mesh that encloses no solid; if False, the integrals are taken over any triangles.
+        crossings: warn of intersecting faces (coplanar overlaps are not found); by default in meshes of at most 100 000
+            faces, because this costs seven times as much as everything else.
+        repair: join, flip, drop and add triangles to obtain a solid, and warn of each change.
         convex: take the convex hull instead.
-        shell: take the triangles themselves instead, as a thin sheet of this thickness [m] about them; they may be
-            open and wound anyhow.
-        name: what errors call the mesh.
+        shell: take the triangles themselves instead, as a thin sheet of this thickness [m]; they may be open and wound
+            in any direction.
+        name: name of the mesh in errors.
 
     Raises:
-        PysimError: a vertex is not finite, a face names none, there are fewer than four faces, the surface is open,
-            wound inconsistently or inside out, as a whole or in a shell that is no cavity, has a face twice, encloses
-            nothing; the density is negative.
+        PysimError: a vertex is not finite, a face refers to a missing vertex, there are fewer than four faces, the
+            surface is open, wound inconsistently or inside out (as a whole, or a shell that is not a cavity), contains
+            a face twice or encloses no volume, or the density is negative.
     """
     mu, surface = check_density(density), read_surface(vertices, faces, name)
     _check_ways(name, repair=repair, convex=convex, shell=shell)
@@ -95,12 +95,12 @@ def mesh_inertia_derivatives(
 ) -> Array:
     """Return ∂θ/∂vertices (10, n, 3) [kg/m, kg, kg·m] of `mesh_inertia`, with its arguments and errors.
 
-    Each face adds its normal times three weights, one to the slot of each of its corners. The axis of θ is the last in
-    memory. With `convex` the derivatives of vertices inside the hull are zero; a vertex in the middle of a facet or an
-    edge of the hull has only one-sided ones, and gets those of the triangles that the hull has now.
+    Each face adds its normal times a weight to each of its corners. The axis of θ is the last one in memory. With
+    `convex`, derivatives of vertices inside the hull are zero; a vertex in the interior of a facet or an edge of the
+    hull has one-sided derivatives only, and those of the present triangulation are returned.
 
     Raises:
-        PysimError: as `mesh_inertia`, and for `repair`, which changes the vertices.
+        PysimError: as in `mesh_inertia`, or `repair` is requested, which changes the vertices.
     """
     mu, surface = check_density(density), read_surface(vertices, faces, name)
     surface = _differentiable(surface, check=check, repair=repair, convex=convex, shell=shell)
@@ -121,10 +121,10 @@ def mesh_inertia_gradient(
 ) -> Array:
     """Return ∂(weights · θ)/∂vertices (n, 3) of `mesh_inertia`: the transpose of its derivatives, for weights (10,).
 
-    The (10, n, 3) numbers of `mesh_inertia_derivatives` are not formed, but for a sheet.
+    The array (10, n, 3) of `mesh_inertia_derivatives` is not formed, except for a sheet.
 
     Raises:
-        PysimError: as `mesh_inertia_derivatives`; weights that are not ten finite numbers.
+        PysimError: as in `mesh_inertia_derivatives`, or weights is not ten finite numbers.
     """
     w = checked_double(weights, "weights", (10,), alone=True)
     mu, surface = check_density(density), read_surface(vertices, faces, name)
@@ -135,7 +135,7 @@ def mesh_inertia_gradient(
 
 
 def _derivative_rows(surface: Surface, density: float, shell: float | None) -> Array:
-    """∂θ/∂vertices (n, 3, 10) of the solid, or of a sheet of this thickness."""
+    """Return ∂θ/∂vertices (n, 3, 10) of the solid, or of a sheet of this thickness."""
     if shell is not None:
         density *= check_thickness(shell)
     sheet = shell is not None
@@ -147,7 +147,7 @@ def _derivative_rows(surface: Surface, density: float, shell: float | None) -> A
 def _differentiable(
     surface: Surface, *, check: bool, repair: bool, convex: bool, shell: float | None
 ) -> Surface:
-    """The triangles whose integrals are differentiated."""
+    """Return the triangles whose integrals are differentiated."""
     _check_ways(surface.where, repair=repair, convex=convex, shell=shell)
     if repair:
         problem = (
@@ -162,7 +162,7 @@ def _differentiable(
 
 
 def _checked_theta(surface: Surface) -> NDArray[np.float64]:
-    """θ (10,) of unit density of a surface that is closed and outside out."""
+    """Return θ (10,) of unit density of a closed surface whose normals point outwards."""
     faces = check_closed(surface)
     theta = solid_theta(surface)
     check_volume(surface, float(theta[0]))
@@ -184,14 +184,14 @@ def mesh_inertia_density_derivative(
     shell: float | None = None,
     name: str = "mesh",
 ) -> Array:
-    """Return ∂θ/∂density (10,) [m³, m⁴, m⁵]: θ of unit density, for θ is proportional to it."""
+    """Return ∂θ/∂density (10,) [m³, m⁴, m⁵], which is θ of unit density."""
     return mesh_inertia(vertices, faces, 1.0, check=check, convex=convex, shell=shell, name=name)
 
 
 def moved_derivative(theta: ArrayLike) -> Array:
-    """Return ∂θ/∂η (…, 10, 6) of a body moved by exp([η]) X, at η = 0 and with θ (…, 10) where it is now.
+    """Return ∂θ/∂η (…, 10, 6) of a body moved by exp([η]) X, at η = 0, given its present θ (…, 10).
 
-    η = [v; ω], in the frame that θ is in, linear part first [Kwon, (29)-(34)]:
+    η = [v; ω], in the frame of θ, linear part first [Kwon, (29)-(34)]:
 
         dm = 0    dmc = m v − mc× ω    dI = ω× I − I ω× − v× mc× − mc× v×
 

@@ -1,7 +1,7 @@
-"""From triangles to a solid: joined where they meet, each there once, wound one way, outside out, holes closed.
+"""Repair of meshes: vertices joined, duplicate triangles dropped, winding made consistent and outward, holes closed.
 
-What can be told without guessing is mended, with a warning that says what and how many; the rest is refused. Holes are
-closed only where that is asked for.
+Unambiguous faults are repaired, with a warning that reports each kind and its number; other faults are errors. Holes
+are closed only if requested.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
     from pysim.inertia.surface import Faces, Vertices
 
-WELD = 1e-6  # of the mesh's size: nearer vertices are one, if exact equality leaves gaps
+WELD = 1e-6  # fraction of the mesh's size within which vertices are joined if exact equality leaves gaps
 
 
 def repaired(
     vertices: Vertices, faces: Faces, where: str, *, fill: bool = False
 ) -> tuple[Vertices, Faces]:
-    """Return vertices (n, 3) and faces (m, 3) of the solid that these are almost.
+    """Return vertices (n, 3) and faces (m, 3) of the solid that is obtained by repairing these.
 
     Args:
         vertices: (n, 3).
         faces: (m, 3), of vertices that exist.
-        where: what warnings and errors call the mesh.
+        where: name of the mesh in warnings and errors.
         fill: close holes of up to four edges.
 
     Raises:
-        PysimError: the mesh is flat, or open, or has no inside.
+        PysimError: the mesh is flat, open or one-sided.
     """
     _refuse_flat(where, vertices)
     vertices, faces = _welded(where, vertices, faces, fill=fill)
@@ -68,7 +68,7 @@ def _refuse_flat(where: str, vertices: Vertices) -> None:
 
 
 def _welded(where: str, vertices: Vertices, faces: Faces, *, fill: bool) -> tuple[Vertices, Faces]:
-    """Join vertices at one place; near ones, and triangles over holes, only where the mesh has gaps otherwise."""
+    """Join coincident vertices; only if gaps remain, join near ones and fill holes."""
     exact = _joined(where, vertices, faces, vertices)
     if not _open_edges(exact[1]):
         return exact
@@ -116,7 +116,7 @@ def _filled(where: str, vertices: Vertices, faces: Faces) -> tuple[Vertices, Fac
 
 
 def _rim(beside: dict[int, list[int]]) -> list[int]:
-    """Take one connected run of open edges away; return it if it is a plain loop, else nothing."""
+    """Remove one connected set of open edges, and return it if it is a simple loop."""
     start = next(iter(beside))
     run, plain = [start], True
     for vertex in run:  # grows while it is walked
@@ -130,7 +130,7 @@ def _rim(beside: dict[int, list[int]]) -> list[int]:
 def _joined(
     where: str, vertices: Vertices, faces: Faces, places: Vertices
 ) -> tuple[Vertices, Faces]:
-    """Make vertices of equal `places` one; drop triangles that vanish or are there twice."""
+    """Merge vertices of equal `places`; drop degenerate and duplicate triangles."""
     _, first, index = np.unique(places + 0.0, axis=0, return_index=True, return_inverse=True)
     kept = index.reshape(-1)[faces]
     kept = kept[(kept != np.roll(kept, 1, axis=1)).all(axis=1)]
@@ -151,14 +151,14 @@ def _open_edges(faces: Faces) -> int:
 
 
 def _is_wound(faces: Faces) -> bool:
-    """True if every edge is walked as often forth as back."""
+    """Return whether every edge occurs equally often in both directions."""
     forth = edges(faces)
     back = forth[:, ::-1]
     return bool((forth[np.lexsort(forth.T)] == back[np.lexsort(back.T)]).all())
 
 
 def _wound(where: str, faces: Faces) -> Faces:
-    """Return the triangles wound one way: neighbours walk their edge against each other."""
+    """Return the triangles wound consistently: neighbours traverse their common edge in opposite directions."""
     if _is_wound(faces):
         return faces
     neighbours = defaultdict(list)
@@ -178,7 +178,7 @@ def _wound(where: str, faces: Faces) -> Faces:
 
 
 def _spread(where: str, count: int, links: dict[int, list[tuple[int, bool]]]) -> NDArray[np.bool_]:
-    """Say which triangles must turn, the fewer of each connected piece."""
+    """Return which triangles to flip, the minority in each connected piece."""
     flipped = np.zeros(count, bool)
     reached = np.zeros(count, bool)
     for seed in range(count):
@@ -200,10 +200,10 @@ def _spread(where: str, count: int, links: dict[int, list[tuple[int, bool]]]) ->
 
 
 def _outside_out(where: str, vertices: Vertices, faces: Faces) -> Faces:
-    """Turn the whole if it is inside out, then shells that are and that are no cavities."""
+    """Flip the mesh if it is inside out, then shells that are inside out and not cavities."""
     surface = read_surface(vertices, faces, where)
     shells = shells_of(surface, faces)
-    if (shells.volume[shells.around == 0] < 0).all():  # what lies in nothing
+    if (shells.volume[shells.around == 0] < 0).all():  # outermost shells
         _warn(where, "every triangle faces inwards, turned for the volume")
         surface = read_surface(vertices, faces[:, ::-1], where)
         shells = shells_of(surface, surface.faces)

@@ -1,11 +1,11 @@
-"""Orders of the ten numbers, of spatial vectors, and points of reference, of every document pysim follows.
+"""Conventions of the ten inertial numbers and of spatial vectors in pysim's sources: order and reference point.
 
 | name | order of the ten numbers | inertia about |
 |---|---|---|
 | theta | m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz: pysim, Pinocchio's dynamic parameters, mujoco-sysid | origin |
 | packed | m, mcx, mcy, mcz, Ixx, Iyy, Izz, Ixy, Iyz, Izx: the engine, KSL after a translation | origin |
 | kwon | m, hx, hy, hz, Ixx, Iyy, Izz, Ixy, Ixz, Iyz: Kwon | origin |
-| centroidal | as packed: what KSL documents its constructor to store | centre of mass |
+| centroidal | as packed, documented for KSL's constructor | centre of mass |
 
 Off-diagonal numbers are tensor entries everywhere, minus the products of inertia. Leading axes are batches; float32
 stays float32.
@@ -86,9 +86,9 @@ def kwon_to_packed(kwon: ArrayLike) -> Array:
 
 
 def packed_to_centroidal(packed: ArrayLike) -> Array:
-    """Return the record (…, 10) with the inertia about the centre of mass, that of the engine's about the origin.
+    """Return the record (…, 10) about the centre of mass of the engine's record, which is about the origin.
 
-    Without mass the two points are one.
+    For a massless body the two points coincide.
 
     Raises:
         PysimError: packed is not ten finite numbers (…, 10).
@@ -115,7 +115,7 @@ def swap_halves(vector: ArrayLike) -> Array:
 
 
 def swap_blocks(matrix: ArrayLike) -> Array:
-    """Return a matrix (…, 6, 6) between spatial vectors for the other order of their halves: Π M Π.
+    """Return Π M Π, a matrix (…, 6, 6) between spatial vectors with their halves in the other order.
 
     Raises:
         PysimError: matrix is not finite numbers (…, 6, 6).
@@ -124,7 +124,7 @@ def swap_blocks(matrix: ArrayLike) -> Array:
 
 
 def shifted(packed: Array, sign: int) -> Array:
-    """Add sign · m (c·c 1 − c cᵀ), with mc c = m c c, to records (…, 10); they are not looked at."""
+    """Add sign · m (c·c 1 − c cᵀ), with mc c = m c c, to records (…, 10), without checks."""
     moved = packed.copy()
     h, m = packed[..., 1:4], packed[..., :1]
     c = np.divide(h, m, out=np.zeros_like(h), where=m != 0)

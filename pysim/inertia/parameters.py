@@ -1,4 +1,4 @@
-"""The parameters θ of bodies: from mass, centre and inertia, and back, and in another frame."""
+"""Conversions of bodies' parameters θ: from and to mass, centre of mass and inertia, and between frames."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def theta_from_com(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
         inertia: rotational inertia about the centre of mass, body axes (3, 3) [kg·m²].
 
     Raises:
-        PysimError: an argument has another shape or holds what is no finite number; the inertia is not symmetric.
+        PysimError: an argument has a wrong shape or NaN or infinite entries, or the inertia is not symmetric.
     """
     m, c = checked_number(mass, "mass", "kg"), _vector(com, "com", "m")
     about_origin = _tensor(inertia) + m * (c @ c * np.eye(3) - np.outer(c, c))
@@ -43,7 +43,7 @@ def theta_from_origin(mass: float, first_moment: ArrayLike, inertia: ArrayLike) 
     """Return θ (10,) from the first moment mc (3,) [kg·m] and the inertia about the origin (3, 3) [kg·m²].
 
     Raises:
-        PysimError: an argument has another shape or holds what is no finite number; the inertia is not symmetric.
+        PysimError: an argument has a wrong shape or NaN or infinite entries, or the inertia is not symmetric.
     """
     h = _vector(first_moment, "first_moment", "kg·m")
     return joined(checked_number(mass, "mass", "kg"), h, _tensor(inertia))
@@ -82,7 +82,7 @@ def central_inertia(theta: ArrayLike) -> Array:
 
 
 def move_theta(theta: ArrayLike, pose: ArrayLike) -> Array:
-    """Return θ (…, 10) of the same bodies seen from frame A, given X_AB (…, 4, 4) and their θ in B.
+    """Return θ (…, 10) of the same bodies in frame A, given X_AB (…, 4, 4) and their θ in B.
 
     X_AB may be a record (…, 12) instead.
 
@@ -104,7 +104,7 @@ def moving_matrix(pose: ArrayLike) -> Array:
     return np.swapaxes(columns, -1, -2)
 
 
-# The same of arguments that are known to be right -------------------------------------------------
+# The same without checks of the arguments -------------------------------------------------
 
 
 def joined(mass: float, first_moment: Array, inertia: Array) -> Array:
@@ -129,7 +129,7 @@ def tensors(theta: Array) -> Array:
 
 
 def moved(theta: Array, record: Array) -> Array:
-    """θ (…, 10) seen from another frame, by records (…, 12) of displacements."""
+    """Return θ (…, 10) in another frame, given records (…, 12) of displacements."""
     return map_pairs("inertia_transform", theta[..., TO_PACKED], record)[..., FROM_PACKED]
 
 

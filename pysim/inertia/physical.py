@@ -1,8 +1,9 @@
-"""Whether some body has given parameters θ, why not, and which body comes closest.
+"""Physical consistency of parameters θ: tests, reasons, and the nearest consistent parameters.
 
-About the centre of mass a body's second moments Σ_C = ½ tr(I_C) 1 − I_C are those of a density, so they are positive
-semidefinite; this and m > 0 is all there is to it [Wensing, Kim, Slotine 2018]. In words: no principal moment exceeds
-the sum of the other two. Rods, plates and points lie on the boundary, and files round, hence a tolerance.
+About the centre of mass, the second moments Σ_C = ½ tr(I_C) 1 − I_C of a body are those of a density and hence positive
+semidefinite; together with m > 0 this is necessary and sufficient [Wensing, Kim, Slotine 2018]. Equivalently, no
+principal moment exceeds the sum of the other two. Rods, plates and points lie on the boundary, and numbers in files are
+rounded, hence a tolerance.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_POINT = 1e-8  # [m] what is smaller is a point, whatever the signs of the dust its moments are
+_POINT = 1e-8  # [m] smaller bodies count as points; the signs of their moments are rounding
 _AXES = "xyz"
 
 
 def physical_margin(theta: ArrayLike) -> Array:
-    """Return how far θ (…, 10) is from what no body has (…): 1 a ball, 0 a plate, negative no body.
+    """Return how far θ (…, 10) is from inconsistency (…): 1 for a ball, 0 for a plate, negative if inconsistent.
 
-    The smallest eigenvalue of Σ_C over the largest in size; −inf without a positive mass, 0 for a point.
+    The margin is the smallest eigenvalue of Σ_C over the largest in magnitude; −inf without a positive mass, 0 for a
+    point.
 
     Raises:
         PysimError: theta is not ten finite numbers (…, 10).
@@ -40,16 +42,16 @@ def physical_margin(theta: ArrayLike) -> Array:
 
 
 def is_physical(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
-    """Return whether some body has the parameters θ (…, 10); nothing at all, ten zeros, counts as one.
+    """Return whether the parameters θ (…, 10) are physically consistent; ten zeros, no body at all, are.
 
-    Numbers that are not finite are no body's. `unphysical_reason` says why not, `physical_margin` by how much.
+    NaN and infinite values are inconsistent. `unphysical_reason` gives the reason, `physical_margin` the margin.
 
     Args:
         theta: parameters about the frame's origin.
-        tolerance: what the largest principal moment may exceed the sum of the others by, relative to it.
+        tolerance: by which the largest principal moment may exceed the sum of the others, relative to that sum.
 
     Raises:
-        PysimError: theta is not ten numbers (…, 10), or tolerance no finite number.
+        PysimError: theta is not ten numbers (…, 10), or tolerance is not a finite number.
     """
     values = shaped(theta, "theta", (10,)).astype(np.float64, copy=False)
     return _some_body_has(values, checked_number(tolerance, "tolerance"))
@@ -58,10 +60,10 @@ def is_physical(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
 def has_positive_energy(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np.bool_]:
     """Return whether no twist gives θ (…, 10) a negative kinetic energy: m ≥ 0 and no principal moment negative.
 
-    Every body has it, and so have some parameters that no body has: what breaks the triangle inequality alone.
+    This is weaker than `is_physical`: parameters that only violate the triangle inequality pass.
 
     Raises:
-        PysimError: theta is not ten finite numbers (…, 10), or tolerance no finite number.
+        PysimError: theta is not ten finite numbers (…, 10), or tolerance is not a finite number.
     """
     values = checked_double(theta, "theta", (10,))
     sigma, _ = _central_moments(values)
@@ -69,15 +71,15 @@ def has_positive_energy(theta: ArrayLike, tolerance: float = 1e-6) -> NDArray[np
 
 
 def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
-    """Say why no body has the parameters θ (10,), or return None.
+    """Return the reason why the parameters θ (10,) are physically inconsistent, None if they are consistent.
 
     Args:
         theta: parameters about the frame's origin.
-        tolerance: what the largest principal moment may exceed the sum of the others by, relative to it: thin
-            plates and rods reach it, files round it.
+        tolerance: by which the largest principal moment may exceed the sum of the others, relative to that sum: thin
+            plates and rods reach the bound, and files round.
 
     Raises:
-        PysimError: theta is not ten numbers (10,), or tolerance no finite number.
+        PysimError: theta is not ten numbers (10,), or tolerance is not a finite number.
     """
     values = shaped(theta, "theta", (10,), alone=True).astype(np.float64, copy=False)
     tolerance = checked_number(tolerance, "tolerance")
@@ -108,19 +110,19 @@ def unphysical_reason(theta: ArrayLike, tolerance: float = 1e-6) -> str | None:
 
 
 def nearest_physical(theta: ArrayLike, margin: float = 0.0) -> Array:
-    """Return the body closest to θ (…, 10): its mass and centre of mass kept, its second moments made possible.
+    """Return the nearest physically consistent parameters to θ (…, 10), of the same mass and centre of mass.
 
-    Closest in the Frobenius norm of the difference of the pseudo-inertias about θ's centre of mass. There
-    J = diag(Σ_C, m), so the projection on the positive semidefinite matrices is that of Σ_C alone, in closed form:
-    negative eigenvalues become zero [Higham 1988, theorem 2.1]. What a body has already is returned as it is.
+    Nearest in the Frobenius norm of the difference of the pseudo-inertias about θ's centre of mass. There
+    J = diag(Σ_C, m), so the projection onto the positive semidefinite matrices is that of Σ_C alone, in closed form:
+    negative eigenvalues become zero [Higham 1988, theorem 2.1]. Consistent parameters are returned unchanged.
 
     Args:
         theta: parameters about the frame's origin; ten zeros stay zeros.
         margin: smallest second moment allowed, relative to the largest; 0 allows plates, 1e-6 makes a solid.
 
     Raises:
-        PysimError: theta is not ten finite numbers (…, 10), or margin no finite number; a mass is not positive: nothing
-            says where such a body would be.
+        PysimError: theta is not ten finite numbers (…, 10), margin is not a finite number, or a mass is not positive,
+            so that the centre of mass is undefined.
     """
     values, least = checked_double(theta, "theta", (10,)), checked_number(margin, "margin")
     massless = np.asarray(~values.any(axis=-1))
@@ -161,10 +163,10 @@ def _central_moments(theta: Array) -> tuple[Array, Array]:
 
 
 def _slack(theta: Array, sigma: Array, tolerance: float) -> Array:
-    """What the triangle inequality may be violated by [kg·m²]."""
+    """Return the tolerance on the triangle inequality [kg·m²]."""
     moments = sigma.sum(axis=-1, keepdims=True) - sigma
     rounding = (
         32 * np.finfo(float).eps * np.abs(theta[..., 4:]).max(axis=-1)
-    )  # that a point far off leaves
+    )  # rounding error of a point far from the origin
     slack: Array = tolerance * np.abs(moments).max(axis=-1) + rounding + theta[..., 0] * _POINT**2
     return slack

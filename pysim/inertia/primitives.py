@@ -1,13 +1,13 @@
-"""Mass properties of primitive solids, massive or hollow, of uniform density: closed forms.
+"""Mass properties of primitives of uniform density, solid or hollow, in closed form.
 
-Sizes [m] are numbers or arrays that broadcast; the result is θ (…, 10) about the primitive's origin, its middle (a
-cone's is the middle of its axis), axes along z. Matter is one of
+Sizes [m] are numbers or arrays that broadcast; the result is θ (…, 10) about the primitive's origin, its centre (for a
+cone the middle of its axis), with axes along z. One of these is given:
 
     density    [kg/m³]
     mass       [kg]
 
-and thickness [m] if the solid is hollow: it is closed, its wall grows inwards. A cavity is the primitive of the same
-kind whose faces lie `thickness` further in (an ellipsoid's has semi-axes less by that much).
+and thickness [m] for a hollow primitive, which is closed and whose wall grows inwards. The cavity is the primitive of
+the same kind whose faces lie `thickness` further in (for an ellipsoid, with semi-axes shorter by that much).
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def cone(
     (r, h), t = _sizes(thickness, radius=radius, length=length)
     if t is None:
         return _made(_cone(r, h), None, density, mass)
-    # the ball that touches base and side has this radius; the cavity is the cone shrunk about its centre
+    # radius of the inscribed ball; the cavity is the cone scaled about the centre of that ball
     ball = r * h / (r + np.sqrt(r * r + h * h))
     scale = 1 - t / ball
     lift = (1 - scale) * (ball - h / 2)
@@ -179,7 +179,7 @@ def _sizes(thickness: ArrayLike | None, **sizes: ArrayLike) -> tuple[Sizes, Arra
 
 
 def _inside(cavity: Array, outer: Sizes, taken: Array) -> Array:
-    """The cavity; PysimError if the walls meet: each of `outer` must be more than what is taken."""
+    """Return the sizes of the cavity; PysimError if the wall is too thick for one."""
     if any((taken >= size).any() for size in outer):
         room = min(float(np.min(size / taken)) for size in outer)
         problem = f"leaves no cavity: it is {1 / room:.3g} of what fits; leave it out for a solid"

@@ -2,9 +2,9 @@
 
     J = ∫ x xᵀ dm, x = (position, 1)      Σ = ½ tr(I) 1 − I      I = tr(Σ) 1 − Σ
 
-Some body has the parameters θ exactly where J is positive definite [Wensing, Kim, Slotine 2018, theorem 4]; rods,
-plates and points lie on the boundary, where J is singular. The map θ → J is linear, so the same functions serve
-differences and derivatives.
+θ is physically consistent exactly if J is positive definite [Wensing, Kim, Slotine 2018, theorem 4]; rods, plates and
+points lie on the boundary, where J is singular. The map θ → J is linear, so the same functions serve differences and
+derivatives.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def from_pseudo_inertia(J: ArrayLike) -> Array:
     """Return θ (…, 10) of the symmetric matrix J (…, 4, 4).
 
     Raises:
-        PysimError: J is not finite numbers (…, 4, 4), or not symmetric to a millionth of its largest.
+        PysimError: J is not finite numbers (…, 4, 4), or asymmetric by more than a millionth of its largest entry.
     """
     return theta_of(checked_symmetric(J, "J", "J", 4).astype(np.float64, copy=False))
 
 
-# The same of arguments that are known to be right -------------------------------------------------
+# The same without checks of the arguments -------------------------------------------------
 
 
 def matrix_of(theta: Array) -> Array:

@@ -1,7 +1,8 @@
-"""Shells of a closed surface: pieces that hang together. What lies inside what decides whether they are right.
+"""Shells of a closed surface: its connected pieces, and whether each one's orientation fits its nesting in the others.
 
-A shell faces out where the others wind round it 0 times, and in, as the wall of a cavity, where they do once; the
-winding number of a point is Σ Ω/4π over the solid angles of the faces [Van Oosterom and Strackee 1983].
+A shell must face outwards if the others wind around it 0 times, and inwards, as the wall of a cavity, if they wind
+around it once; the winding number of a point is Σ Ω/4π over the solid angles of the faces [Van Oosterom and Strackee
+1983].
 """
 
 from __future__ import annotations
@@ -21,34 +22,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shells:
-    """The shell of every face (m,), from 0 in the order of their first faces; what each encloses and lies in (k,)."""
+    """Shell of every face (m,), numbered by first faces; volume and winding number of each shell (k,)."""
 
     of_face: Faces
     first: Faces  # face of each
     volume: Vertices  # [m³], negative where the shell faces in
-    around: Faces  # how often the other shells wind round it
+    around: Faces  # winding number of the other shells around it
 
     def __len__(self) -> int:
         return len(self.first)
 
     @property
     def inside_out(self) -> NDArray[np.bool_]:
-        """Shells that face in and are no cavity (k,)."""
+        """Shells that face inwards and are not cavities (k,)."""
         return np.asarray((self.volume < 0) & (self.around != 1))
 
     @property
     def twice(self) -> NDArray[np.bool_]:
-        """Shells that face out inside a solid, so that what they enclose is weighed twice (k,)."""
+        """Shells that face outwards inside a solid, so that their volume is counted twice (k,)."""
         return np.asarray((self.volume > 0) & (self.around > 0))
 
 
 def is_one_shell(surface: Surface, faces: Faces) -> bool:
-    """True if the faces hang together; `faces` have one vertex at each place."""
+    """Return whether the faces are connected; vertices of `faces` are unique."""
     return bool(_engine.label_shells(faces, len(surface.vertices))[0] == 1)
 
 
 def shells_of(surface: Surface, faces: Faces) -> Shells:
-    """Return the shells of a closed surface; `faces` are its own, with one vertex at each place."""
+    """Return the shells of a closed surface with unique vertices in `faces`."""
     count, of_face = _engine.label_shells(faces, len(surface.vertices))
     corners = surface.vertices[faces] - surface.middle
     a, b, c = (corners[:, k] for k in range(3))
@@ -61,7 +62,7 @@ def shells_of(surface: Surface, faces: Faces) -> Shells:
 
 
 def _windings(corners: Vertices, of_face: Faces, points: Vertices) -> Faces:
-    """How often the other shells wind round a point of each (k,); only those whose extent holds all of it count."""
+    """Return the winding number (k,) of the other shells around each; only those whose bounding box holds it count."""
     order = np.argsort(of_face, kind="stable")
     starts = np.r_[0, np.cumsum(np.bincount(of_face, minlength=len(points)))]
     low = np.minimum.reduceat(corners[order].min(axis=1), starts[:-1])
@@ -77,7 +78,7 @@ def _windings(corners: Vertices, of_face: Faces, points: Vertices) -> Faces:
 
 
 def _winding(corners: Vertices) -> float:
-    """Σ Ω/4π of faces (m, 3, 3) seen from the origin."""
+    """Return Σ Ω/4π of faces (m, 3, 3) about the origin."""
     a, b, c = (corners[:, k] for k in range(3))
     x, y, z = (np.linalg.norm(p, axis=1) for p in (a, b, c))
     below = x * y * z

@@ -1,4 +1,4 @@
-"""What the parametrisations ask of θ: a positive mass, or a body with extent in every direction."""
+"""Requirements of the parametrisations on θ: a positive mass, or a positive definite pseudo-inertia."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_ROUNDING = 16 * np.finfo(float).eps  # smaller eigenvalues have no digit that is right
+_ROUNDING = 16 * np.finfo(float).eps  # smaller eigenvalues have no correct digit
 
 
 def require_positive_mass(numbers: ArrayLike, name: str = "theta") -> Array:
     """Return ten finite numbers (…, 10) whose first is a positive mass.
 
     Raises:
-        PysimError: they are not; names the row whose mass is not positive.
+        PysimError: they are not; the error names the row whose mass is not positive.
     """
     values = checked_double(numbers, name, (10,))
     wrong = ~(values[..., 0] > 0)
@@ -36,7 +36,7 @@ def require_solid(theta: ArrayLike, name: str = "theta") -> Array:
     """Return θ (…, 10) if every pseudo-inertia is positive definite.
 
     Raises:
-        PysimError: as `require_positive_mass`; names the row whose pseudo-inertia is not.
+        PysimError: as in `require_positive_mass`, or a pseudo-inertia is not; the error names the row.
     """
     values = require_positive_mass(theta, name)
     eigenvalues = np.linalg.eigvalsh(matrix_of(values))

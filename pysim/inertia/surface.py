@@ -1,7 +1,7 @@
-"""What vertices and faces have to be before they are integrated; what is wrong is said by name, count and first face.
+"""Checks of vertices and faces before integration; errors report the kind of fault, its count and the first face.
 
-Edges are compared in the engine by the sum of hashes of their ends, so that a mesh of a million faces costs
-milliseconds; only one that fails is looked at again, to say why.
+Edges are compared in the engine by the sum of hashes of their ends, so a mesh of a million faces takes milliseconds;
+only a mesh that fails is examined again to find the reason.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     Vertices = NDArray[np.float64]
     Faces = NDArray[np.int64]
 
-FLAT = 1e-9  # of the mesh's size: what is thinner has no volume
+FLAT = 1e-9  # fraction of the mesh's size: a thinner mesh has no volume
 _CLOSE = "repair=True fills small holes, convex=True takes the hull, shell=thickness [m] a sheet"
 
 
 @dataclass(frozen=True)
 class Surface:
-    """Triangles: vertices (n, 3) [m], faces (m, 3) that name them, and the extent (3,), (3,) of the vertices."""
+    """Triangles: vertices (n, 3) [m], faces (m, 3) of indices, and the bounding box (3,), (3,) of the vertices."""
 
     vertices: Vertices
     faces: Faces
@@ -39,16 +39,16 @@ class Surface:
 
     @property
     def middle(self) -> Vertices:
-        """The middle of the extent (3,) [m]: seen from there, the digits of the vertices do not cancel."""
+        """Middle of the bounding box (3,) [m]; integrals about it do not suffer cancellation."""
         return self.low + 0.5 * (self.high - self.low)
 
     @property
     def size(self) -> float:
-        """The longest side of the extent [m]."""
+        """Longest side of the bounding box [m]."""
         return float((self.high - self.low).max())
 
     def fail(self, problem: str) -> PysimError:
-        """Return the error that says it of this mesh."""
+        """Return the error that reports a problem of this mesh."""
         return PysimError(self.where, problem)
 
     def warn(self, text: str) -> None:
@@ -57,10 +57,10 @@ class Surface:
 
 
 def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
-    """Return what can be integrated at all: finite vertices, and faces that name them.
+    """Return finite vertices and faces with valid indices.
 
     Raises:
-        PysimError: naming the vertex or the face.
+        PysimError: a vertex is not finite, or a face has a wrong index; the error names it.
     """
     points, triangles = _numbers(vertices, where), _indices(faces, where)
     if len(points) == 0:
@@ -98,14 +98,14 @@ def check_thickness(thickness: float, where: str = "shell") -> float:
 
 
 def check_closed(surface: Surface) -> Faces:
-    """Return the faces with one vertex at each place; PysimError unless they enclose a solid.
+    """Return the faces with unique vertices; PysimError unless they enclose a solid.
 
-    Warns of faces that have no area.
+    Warns of faces without area.
     """
     count = len(surface.faces)
     if count < 4:
         raise surface.fail(
-            f"has {counted(count, 'face', tell=False)}; a closed surface has at least 4"
+            f"has {counted(count, 'face', verb=False)}; a closed surface has at least 4"
         )
     faces = surface.faces
     faults = _engine.surface_faults(faces, len(surface.vertices))
@@ -127,11 +127,11 @@ def check_closed(surface: Surface) -> Faces:
 
 
 def check_shells(surface: Surface, faces: Faces) -> None:
-    """Raise PysimError if a shell faces inwards and is no cavity; warn of one that lies in the solid of another.
+    """Raise PysimError if a shell faces inwards and is not a cavity; warn of one inside the solid of another.
 
     `faces` are those that `check_closed` returned.
     """
-    if is_one_shell(surface, faces):  # `check_volume` has looked at it
+    if is_one_shell(surface, faces):  # checked by `check_volume`
         return
     shells = shells_of(surface, faces)
     wrong = np.flatnonzero(shells.inside_out)
@@ -149,11 +149,11 @@ def check_shells(surface: Surface, faces: Faces) -> None:
 
 
 def check_crossings(surface: Surface) -> None:
-    """Warn of faces that pass through each other: what lies inside twice is weighed twice."""
+    """Warn of intersecting faces: volume that is enclosed twice is counted twice."""
     count, first, second = _engine.find_crossings(surface.vertices, surface.faces)
     if count:
         surface.warn(
-            f"{counted(count, 'pair', tell=False)} of faces cross, the first are faces {first} and {second}; space "
+            f"{counted(count, 'pair', verb=False)} of faces cross, the first are faces {first} and {second}; space "
             "inside twice is weighed twice"
         )
 
@@ -172,7 +172,7 @@ def check_volume(surface: Surface, volume: float) -> None:
 
 
 def welded(surface: Surface) -> Faces:
-    """Return faces that name the first of the vertices at one place: STL files repeat them in every triangle."""
+    """Return faces whose coincident vertices have one index: STL files repeat vertices in every triangle."""
     # NumPy sorts a row of three as one item only as bytes; + 0.0 makes −0 and 0 the same bytes
     rows = np.ascontiguousarray(surface.vertices + 0.0).view(np.dtype((np.void, 24))).ravel()
     _, first, index = np.unique(rows, return_index=True, return_inverse=True)
@@ -184,15 +184,15 @@ def edges(faces: Faces) -> Faces:
     return faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
 
 
-def counted(number: int, one: str, many: str | None = None, *, tell: bool = True) -> str:
-    """Return "1 face is" or "3 faces are"; without the verb if it is not to tell."""
+def counted(number: int, one: str, many: str | None = None, *, verb: bool = True) -> str:
+    """Return "1 face is" or "3 faces are", or without the verb "1 face" or "3 faces"."""
     if number == 1:
-        return f"1 {one}{' is' if tell else ''}"
-    return f"{number} {many or one + 's'}{' are' if tell else ''}"
+        return f"1 {one}{' is' if verb else ''}"
+    return f"{number} {many or one + 's'}{' are' if verb else ''}"
 
 
 def _why_open(surface: Surface) -> str:
-    """Say which edges are not walked once each way; the surface is known not to be closed."""
+    """Describe the edges of an open surface that do not occur once in each direction."""
     walked = edges(welded(surface))
     walked = np.where((walked[:, :1] == walked[:, 1:]), -1, walked)  # of faces without area
     forth = walked[:, 0] < walked[:, 1]
@@ -217,7 +217,7 @@ def _why_open(surface: Surface) -> str:
 
 
 def _number(x: float) -> float:
-    """A number, or NaN, which no bound holds, where x is none."""
+    """Return x as a number, or NaN, which fails every bound, if it is not a number."""
     try:
         return checked_number(x, "")
     except PysimError:
@@ -246,7 +246,7 @@ def _indices(faces: ArrayLike, where: str) -> Faces:
 
 
 def _array(x: ArrayLike, problem: str, where: str) -> NDArray[Any]:
-    """An array of x; PysimError if its rows differ in length."""
+    """Return x as an array; PysimError if its rows differ in length."""
     try:
         return np.asarray(x)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Joint types, and what an author of one needs.
+"""Joint types, and the interface for authors of joint plugins.
 
 from pysim.joints import Joint, Pose, joint, real
 """

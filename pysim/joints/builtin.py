@@ -1,4 +1,4 @@
-"""The built-in joints: their coordinates, keys and words. Their motion is the engine's (cpp/tree/joint.hpp)."""
+"""Built-in joint types: coordinates, keys and descriptions. Their motion is computed in cpp/tree/joint.hpp."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Key:
 
 @dataclass(frozen=True)
 class JointType:
-    """What a joint type's coordinates are called and measured in, and what a scene may say of it."""
+    """Description of a joint type: names and units of its coordinates, and its scene keys."""
 
     name: str
     doc: str
@@ -32,8 +32,8 @@ class JointType:
     v_names: tuple[str, ...] = ()
     v_units: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
-    plugin: type[Joint] | None = None  # the class that is traced; none of a built-in shape
-    has_force: bool = False  # a plugin may give a passive force of its own
+    plugin: type[Joint] | None = None  # class that is traced; None for a built-in shape
+    has_force: bool = False  # whether a plugin defines a passive force
 
     @property
     def nq(self) -> int:
@@ -47,12 +47,12 @@ class JointType:
 
     @property
     def is_real(self) -> bool:
-        """True if v is dq/dt: no quaternion among the coordinates."""
+        """Whether v is dq/dt: no coordinate is a quaternion."""
         return self.nq == self.nv
 
     @property
     def quaternions(self) -> tuple[int, ...]:
-        """Where quaternions (x, y, z, w) begin among the numbers of q."""
+        """Offsets of quaternions (x, y, z, w) in q."""
         if self.plugin is not None:
             parts = self.plugin.coordinates.offsets()
             return tuple(at + part.nq - 4 for part, at, _ in parts if part.group != "real")
@@ -60,7 +60,7 @@ class JointType:
 
     @property
     def real_coordinates(self) -> tuple[list[int], list[int]]:
-        """Where its plain numbers, which may have limits, stand in q and in v."""
+        """Offsets in q and in v of the real coordinates, which may have limits."""
         if self.plugin is not None:
             parts = self.plugin.coordinates.offsets()
             at = [(at_q, at_v) for part, at_q, at_v in parts if part.group == "real"]
@@ -70,7 +70,7 @@ class JointType:
 
     @property
     def turning(self) -> tuple[tuple[int, int], ...]:
-        """(first, count) among the numbers of v of each rotation (3) and displacement (6)."""
+        """(Offset, count) in v of each rotation (3) and displacement (6)."""
         if self.plugin is not None:
             parts = self.plugin.coordinates.offsets()
             return tuple((at, part.nv) for part, _, at in parts if part.group != "real")
@@ -78,13 +78,13 @@ class JointType:
 
     @property
     def neutral(self) -> tuple[float, ...]:
-        """Zeros and identity rotations (nq,)."""
+        """Return zeros and identity rotations (nq,)."""
         ones = {at + 3 for at in self.quaternions}
         return tuple(float(i in ones) for i in range(self.nq))
 
     @property
     def has_axis(self) -> bool:
-        """True if a scene names the joint's axis."""
+        """Whether the joint has a key `axis`."""
         return any(key.name == "axis" for key in self.keys)
 
 

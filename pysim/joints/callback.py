@@ -1,8 +1,7 @@
-"""Joints that cannot be traced: vectorised NumPy, called for every batch. Correct, and slow.
+"""Callback joints: joints that cannot be traced, written in vectorised NumPy and called for every batch. They are slow.
 
-The placement is all an author gives here too. The motion subspace and the bias are differentiated numerically, by
-central differences of sixth order (errors of about 1e-12 and 1e-10); `subspace`, `subspace_rate` and `bias` may give
-them exactly.
+An author must write the placement only. The motion subspace and the bias are then computed by central differences of
+sixth order (errors of about 1e-12 and 1e-10), unless `subspace`, `subspace_rate` and `bias` give them exactly.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ STENCIL = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 
 
 class CallbackJoint(Joint):
-    """Base of joints whose placement is ordinary NumPy code; subclass it like `Joint`.
+    """Base class of joints whose placement is ordinary NumPy code; derive from it as from `Joint`.
 
-    It runs in Python for every evaluation of every algorithm: expect some 10 µs a call and more, however fast the
-    engine is. The summary of a run says how much of the time it took.
+    The code runs in Python for every evaluation of every algorithm, which takes some 10 µs and more for each call. The
+    summary of a run reports the share of its time.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -44,37 +43,37 @@ class CallbackJoint(Joint):
                 raise JointError(f"{author_line()}: {cls.__qualname__}", problem + remedy)
 
     def poses(self, q: Array) -> Array:  # noqa: ARG002, the author's argument
-        """X_PC (n, 4, 4) of n configurations q (n, nq): the one method an author must give."""
+        """Return X_PC (n, 4, 4) of n configurations q (n, nq), the only required method."""
         raise JointError(
             definition_place(type(self)),
             "has no poses; write `def poses(self, q)` from (n, nq) to (n, 4, 4)",
         )
 
     def subspace(self, q: Array) -> Array:
-        """S (n, 6, nv), the body twist of each unit velocity; by differences of the pose."""
+        """Return S (n, 6, nv), the body twist of each unit velocity; by default from differences of the pose."""
         n, nv = len(q), self.coordinates.nv
         X = self._asked_poses(q)
-        units = np.repeat(np.eye(nv), n, axis=0)  # every direction in one call
+        units = np.repeat(np.eye(nv), n, axis=0)  # all directions in one call
         rates = self._along(np.tile(q, (nv, 1)), units, self._asked_poses)
         twists = _body_twist(np.tile(X, (nv, 1, 1)), rates)
         return np.moveaxis(twists.reshape(nv, n, 6), 0, -1)
 
     def subspace_rate(self, q: Array, v: Array) -> Array:
-        """Return Ṡ (n, 6, nv) along the velocities v (n, nv), by differences of the subspace."""
+        """Return Ṡ (n, 6, nv) along the velocities v (n, nv); by default from differences of the subspace."""
         return self._along(q, v, self.subspace)
 
     def bias(self, q: Array, v: Array) -> Array:
-        """Return c = Ṡ v (n, 6), from the subspace's rate."""
+        """Return c = Ṡ v (n, 6); by default from the rate of the subspace."""
         c: Array = np.einsum("nij,nj->ni", self.subspace_rate(q, v), v)
         return c
 
     def numbers(self, q: Array, v: Array | None) -> Array:
-        """What the engine reads of n states (n, 18 + 12 nv): pose, columns of S, bias c = Ṡ v, columns of Ṡ.
+        """Return the engine's input for n states (n, 18 + 12 nv): pose, columns of S, bias c = Ṡ v, columns of Ṡ.
 
-        A state at which the author's code gives NaN is NaN here, and harms no other.
+        A state at which the author's code gives NaN becomes NaN and does not affect other states.
 
         Raises:
-            JointError: the author's code raises, or returns another shape or kind of numbers.
+            JointError: the author's code raises, or returns a wrong shape or type.
         """
         n, nv = len(q), self.coordinates.nv
         X = self._asked_poses(q)
@@ -90,7 +89,7 @@ class CallbackJoint(Joint):
         return np.concatenate([rotation, X[:, :3, 3], columns, c, rates], axis=1)
 
     def asked(self, method: str, shape: tuple[int, ...], *states: Array) -> Array:
-        """What a method of the author returns for states (n, …), its shape and kind checked."""
+        """Return the result of an author's method for states (n, …), after checks of its shape and type."""
         try:
             given = np.asarray(call(self, method, *(x.copy() for x in states)))
         except JointError as error:
@@ -107,7 +106,7 @@ class CallbackJoint(Joint):
         return given.astype(float, copy=False)
 
     def _failing(self, method: str, states: tuple[Array, ...]) -> str:
-        """The first state that fails alone."""
+        """Describe the first state that fails on its own."""
         for k in range(len(states[0])):
             try:
                 call(self, method, *(x[k : k + 1].copy() for x in states))
@@ -119,7 +118,7 @@ class CallbackJoint(Joint):
         return self.asked("poses", (len(q), 4, 4), q)
 
     def _along(self, q: Array, v: Array, of: Callable[[Array], Array]) -> Array:
-        """d/dt of a function of q that moves with velocity v (n, nv)."""
+        """Return d/dt of a function of q while q moves with velocity v (n, nv)."""
         shifts = [sign * k for k, _ in STENCIL for sign in (1, -1)]
         values = of(np.concatenate([self.moved(q, k * STEP * v) for k in shifts]))
         split = values.reshape(len(shifts), len(q), *values.shape[1:])
@@ -144,7 +143,7 @@ class CallbackJoint(Joint):
 
 
 def _turned(quaternion: Array, w: Array) -> Array:
-    """Quaternions (x, y, z, w) turned by rotation vectors in the body frame."""
+    """Return quaternions (x, y, z, w) rotated by rotation vectors in the body frame."""
     half = np.linalg.norm(w, axis=1, keepdims=True) / 2
     vector = 0.5 * np.sinc(half / np.pi) * w
     b = np.concatenate([vector, np.cos(half)], axis=1)

@@ -1,8 +1,8 @@
-"""The twist of chained displacements, factor by factor: far fewer operations than Rᵀ Ṙ of their product.
+"""Twist of a product of displacements, computed factor by factor with far fewer operations than Rᵀ Ṙ of the product.
 
     X = X_1 … X_n      V_k = Ad(X_k⁻¹) V_{k−1} + (X_k⁻¹ Ẋ_k)∨,  V_0 = 0      [Lynch, Park 2017, ch. 5.1.2]
 
-With X_k = (R, p):  v' = Rᵀ (v + ω × p + ṗ),  ω' = Rᵀ ω + (Rᵀ Ṙ)∨,  where (Rᵀ Ṙ)∨ = a φ̇ for a turn by φ about a
+With X_k = (R, p):  v' = Rᵀ (v + ω × p + ṗ),  ω' = Rᵀ ω + (Rᵀ Ṙ)∨,  where (Rᵀ Ṙ)∨ = a φ̇ for a rotation by φ about a
 fixed axis a.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def chain_twist(factors: Sequence[Factor], derivative: Derivative) -> list[Any]:
-    """The body twist [v; ω] (6) of the product of factors whose numbers have these derivatives."""
+    """Return the body twist [v; ω] (6) of a product of factors, given the derivatives of their numbers."""
 
     def rate(x: Any) -> Any:
         return Scalar(x.tape, derivative.of(x.index)) if isinstance(x, Scalar) else 0.0

@@ -1,4 +1,4 @@
-"""Coordinates of a joint: products of real numbers, rotations and displacements."""
+"""Coordinates of joints: products of real numbers, rotations and displacements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNITS = ("rad", "m")
-SIZES = {"real": (1, 1), "rotation": (4, 3), "pose": (7, 6)}  # numbers in q and v
+SIZES = {"real": (1, 1), "rotation": (4, 3), "pose": (7, 6)}  # lengths in q and v
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The coordinates of a joint, in order; `*` makes products."""
+    """Coordinates of a joint, in order; `*` forms products."""
 
     parts: tuple[Coordinate, ...]
 
@@ -71,7 +71,7 @@ class Coordinates:
         return sum(part.nv for part in self.parts)
 
     def offsets(self) -> list[tuple[Coordinate, int, int]]:
-        """Each coordinate with where its numbers begin in q and in v."""
+        """Return each coordinate with the offsets of its numbers in q and in v."""
         found, at_q, at_v = [], 0, 0
         for part in self.parts:
             found.append((part, at_q, at_v))
@@ -79,7 +79,7 @@ class Coordinates:
         return found
 
     def blocks(self) -> list[Block]:
-        """Consecutive coordinates of one group each; neighbouring real ones are one block."""
+        """Return blocks of consecutive coordinates; neighbouring real coordinates form one block."""
         blocks: list[Block] = []
         for part, at_q, at_v in self.offsets():
             group = Group[part.group]
@@ -90,7 +90,7 @@ class Coordinates:
         return blocks
 
     def neutral(self) -> list[float]:
-        """Zeros and identity rotations."""
+        """Return zeros and identity rotations."""
         q: list[float] = []
         for part in self.parts:
             q += [0.0] * part.nq
@@ -99,7 +99,7 @@ class Coordinates:
         return q
 
     def named(self, numbers: Sequence[Any]) -> NamedNumbers:
-        """Numbers of q by name: a real, a quaternion (x, y, z, w), a Pose."""
+        """Return the numbers of q by name: a real number, a quaternion (x, y, z, w) or a Pose."""
         values: dict[str, Any] = {}
         for part, at, _ in self.offsets():
             own = list(numbers[at : at + part.nq])
@@ -112,7 +112,7 @@ class Coordinates:
         return NamedNumbers(values)
 
     def named_velocities(self, numbers: Sequence[Any]) -> NamedNumbers:
-        """Numbers of v by name: a real rate, an angular velocity (3), a twist (6)."""
+        """Return the numbers of v by name: a rate, an angular velocity (3) or a twist (6)."""
         values: dict[str, Any] = {}
         for part, _, at in self.offsets():
             own = tuple(numbers[at : at + part.nv])
@@ -131,15 +131,15 @@ class NamedNumbers:
 
 
 def real(*names: str, unit: str = "rad") -> Coordinates:
-    """Plain numbers; v is their rate. `unit` of each, [rad] or [m]."""
+    """Declare real coordinates, whose velocities are their rates. `unit` is that of each, "rad" or "m"."""
     return Coordinates(tuple(Coordinate(name, "real", unit) for name in names))
 
 
 def rotation(name: str) -> Coordinates:
-    """A rotation: quaternion (x, y, z, w) in q, angular velocity in the turned frame [rad/s] in v."""
+    """Declare a rotation: quaternion (x, y, z, w) in q, angular velocity in the child frame [rad/s] in v."""
     return Coordinates((Coordinate(name, "rotation"),))
 
 
 def pose(name: str) -> Coordinates:
-    """A displacement: position [m] and quaternion in q, twist in the moved frame in v."""
+    """Declare a displacement: position [m] and quaternion in q, twist in the child frame in v."""
     return Coordinates((Coordinate(name, "pose"),))

@@ -1,4 +1,4 @@
-"""What a plugin's class must say, judged when it is defined: fields that are scene keys, coordinates, methods."""
+"""Checks of a joint plugin's class when it is defined: fields, coordinates and methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pysim.tracing.author_code import author_line, defined_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIKE_A_METHOD = 0.85  # of its letters: `forces`, not `enforce`
+LIKE_A_METHOD = 0.85  # similarity of names: `forces` is like `force`, `enforce` is not
 SCENE_KEYS = frozenset(
     {
         "name",
@@ -36,14 +36,14 @@ SCENE_KEYS = frozenset(
         "effort_limit",
         "velocity_limit",
     }
-)  # of every joint, whatever its type (pysim/scene/toml/tables.py)
+)  # keys of every joint type (pysim/scene/toml/tables.py)
 
 
 def define(cls: type[Any]) -> None:
-    """Make a dataclass of a plugin's class.
+    """Make a plugin's class a dataclass.
 
     Raises:
-        JointError: what its author must mend, at the author's line.
+        JointError: the class is invalid; the error names the author's line.
     """
     where = f"{author_line()}: {cls.__qualname__}"
     own = inspect.get_annotations(cls)
@@ -82,7 +82,7 @@ def _check_name(cls: type[Any], name: str, where: str) -> None:
 
 
 def _check_methods(cls: type[Any]) -> None:
-    """Refuse a method whose name and arguments are nearly those of one of pysim's that is not overridden."""
+    """Reject a method whose name is nearly that of an overridable method with the same number of arguments."""
     methods = dict(inspect.getmembers(cls, inspect.isfunction))
     known = [name for name, method in methods.items() if method.__module__.startswith("pysim.")]
     own = [name for name, value in vars(cls).items() if inspect.isfunction(value)]
@@ -116,7 +116,7 @@ def _is_class_variable(annotation: Any) -> bool:
 
 
 def _is_forgotten(name: str, value: Any) -> bool:
-    """Whether a class attribute looks like a field whose annotation was forgotten."""
+    """Return whether a class attribute looks like a field without its annotation."""
     if name.startswith("_") or name.isupper() or name == "coordinates":
         return False
     return not (callable(value) or hasattr(value, "__get__"))
@@ -139,7 +139,7 @@ def _check_defaults(cls: type[Any], where: str) -> None:
             try:
                 wanted = field_type(cls, field)
             except JointError:
-                continue  # told when the joint is registered; its module may not be complete yet
+                continue  # reported when the joint is registered, when its module is complete
             try:
                 checked(field.default, wanted, "")
             except JointError as error:
@@ -147,10 +147,10 @@ def _check_defaults(cls: type[Any], where: str) -> None:
 
 
 def check_complete(plugin: type[Any], motion: str, base: type[Any]) -> None:
-    """Refuse a class that cannot be a joint yet: no coordinates, no motion, an unknown type of a field.
+    """Reject an incomplete class: without coordinates or motion, or with a field of unknown type.
 
     Raises:
-        JointError: what is missing, at the author's line.
+        JointError: the class is incomplete; the error names the author's line.
     """
     where = f"{author_line()}: {plugin.__qualname__}"
     if not hasattr(plugin, "coordinates"):

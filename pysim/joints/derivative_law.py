@@ -1,7 +1,7 @@
-"""The law of derivatives: what derivatives of the dynamics ask of a traced joint is finite and right.
+"""Check of a traced joint's derivatives: ∂S/∂q, ∂c/∂q, ∂f/∂q and ∂f/∂v are finite and correct.
 
-∂S/∂q, ∂c/∂q, ∂f/∂q and ∂f/∂v are programs made by rules of differentiation (slopes.py); complex steps of S, c and f
-find them again without a rule. A simulation needs none of them, so that a load does not ask.
+They are programs from differentiation rules (motion_derivatives.py), compared here with complex steps of S, c and f.
+Simulations do not use them, so they are not checked when a model is loaded.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TOLERANCE = 1e-9  # of numbers of about 1
+TOLERANCE = 1e-9  # for numbers of magnitude 1
 
 
 def derivative_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
-    """The first state at which one of the derivatives is not finite, or not the rate of what it is of."""
+    """Yield the first state at which a derivative is not finite or incorrect."""
     at = found.at_finite
     if not len(at):
-        return  # told by `finite`
+        return  # reported by the check `finite`
     q, v = found.q[at], found.v[at]
     for name, given, other in _pairs(traced, q, v):
         error = np.abs(given - other).max(axis=0) / np.maximum(1.0, np.abs(other).max(axis=0))
@@ -53,7 +53,7 @@ def derivative_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
 
 
 def _pairs(traced: Traced, q: Array, v: Array) -> Iterator[tuple[str, Array, Array]]:
-    """Each derivative by its rule and by complex steps (numbers, n)."""
+    """Yield each derivative by its rule and by complex steps (numbers, n)."""
     nv, inputs = traced.coordinates.nv, np.concatenate([q, v], axis=1).T
     along_q, along_v = _directions(traced, q)
     slopes = motion_derivatives(traced)
@@ -70,11 +70,11 @@ def _pairs(traced: Traced, q: Array, v: Array) -> Iterator[tuple[str, Array, Arr
         ("∂f/∂v", given[nv * nv :], along_v),
     ):
         other = _stepped(traced, inputs, along, traced.force).reshape(nv, nv, -1)
-        yield name, part, other.swapaxes(0, 1).reshape(nv * nv, -1)  # i by i, k by k
+        yield name, part, other.swapaxes(0, 1).reshape(nv * nv, -1)  # index i outer, index k inner
 
 
 def _directions(traced: Traced, q: Array) -> tuple[list[Array], list[Array]]:
-    """Rates of the inputs along every coordinate of q, and along every number of v."""
+    """Return the rates of the inputs along every tangent direction of q, and along every number of v."""
     coordinates, none = traced.coordinates, np.zeros((len(q), traced.coordinates.nv))
     along_q, along_v = [], []
     for unit in np.eye(coordinates.nv):

@@ -1,9 +1,9 @@
-"""Directional derivatives of a traced joint's motion, of any order: forward differentiation of its program, nested.
+"""Directional derivatives of a traced joint's motion of any order, by nested forward differentiation of its tape.
 
     D[u₁, …, u_k] f (q) = ∂ᵏ f(q ⊕ s₁ u₁ ⊕ … ⊕ s_k u_k) / ∂s₁ … ∂s_k   at s = 0        f: the pose X, or S
 
-The first direction moves first and is differentiated last. Along a rotation the order counts: directions are fixed in
-the child frame, D[u, w] − D[w, u] = D[u × w].
+The first direction is applied first and differentiated last. For rotations the order matters: directions are fixed in
+the child frame, and D[u, w] − D[w, u] = D[u × w].
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class DirectionalDerivatives(NamedTuple):
-    """Of the pose X_PC and the motion subspace S, along the same directions."""
+    """Derivatives of the pose X_PC and of the motion subspace S along the same directions."""
 
     pose: Array
     """(…, 4, 4); the last row is zero."""
@@ -47,11 +47,11 @@ def directional_derivatives(
     Args:
         joint: a joint plugin with its fields set, as `MyJoint(lift=0.1)`.
         q: configurations (…, nq).
-        directions: u₁, …, u_k, each (…, nv) with the leading axes of q; one gives the first derivative, two the second.
+        directions: u₁, …, u_k, each (…, nv) with the leading axes of q; k is the order of the derivative.
 
     Raises:
         JointError: the joint cannot be traced, or is a CallbackJoint.
-        PysimError: a wrong shape, a NaN or infinity, named; no direction.
+        PysimError: an argument has a wrong shape or NaN or infinite entries, or there is no direction.
     """
     if isinstance(joint, CallbackJoint):
         problem = "is a CallbackJoint, which has no program to differentiate; derive it from Joint"
@@ -87,7 +87,7 @@ def _checked_directions(
 
 
 def _differentiated(traced: Traced, order: int) -> tuple[Tape, list[int]]:
-    """Nodes of the derivative of pose and S; their inputs are q and then the directions, where v would stand."""
+    """Return the nodes of the derivatives of pose and S; their inputs are q, then the directions in place of v."""
     coordinates = traced.coordinates
     tape, nodes = traced.tape.copy(), [*traced.pose, *traced.subspace]
     for k in reversed(range(order)):

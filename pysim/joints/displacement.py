@@ -1,4 +1,4 @@
-"""Displacements of symbolic or plain numbers, as an author of a joint writes them."""
+"""`Pose`: rigid displacements of symbolic or plain numbers, in which authors write placements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _is_plain(x: Any, value: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A displacement that was not chained of others: R, p, and the axis and angle [rad] where it is a turn."""
+    """Displacement that is not a product of others: R, p, and for a rotation its axis and angle [rad]."""
 
     rotation: tuple[tuple[Any, ...], ...]
     p: tuple[Any, ...]
@@ -41,10 +41,10 @@ class Factor:
 
 
 class Pose:
-    """X_AB: maps B coordinates to A, p_A = R p_B + p. `@` chains displacements, left to right.
+    """Displacement X_AB, which maps B coordinates to A: p_A = R p_B + p. `@` multiplies, so X_AC = X_AB @ X_BC.
 
-    `Pose.rotate_z(q.angle) @ Pose.translate(0, 0, h)` turns first, then moves along the turned axes.
-    Angles are in [rad], lengths in [m]. A pose is not changed once it is made.
+    `Pose.rotate_z(q.angle) @ Pose.translate(0, 0, h)` rotates first, then translates along the rotated axes.
+    Angles are in [rad], lengths in [m]. Poses are immutable.
     """
 
     __slots__ = ("_factors", "_p", "_rotation")
@@ -63,12 +63,12 @@ class Pose:
 
     @property
     def p(self) -> tuple[Any, ...]:
-        """Where the origin of B is in A [m]."""
+        """Position of the origin of B in A [m]."""
         return self._p
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """What was chained to make this displacement, left to right."""
+        """Factors of this displacement, left to right."""
         return self._factors
 
     @classmethod
@@ -84,7 +84,7 @@ class Pose:
 
     @classmethod
     def translate(cls, x: Number, y: Number, z: Number) -> Pose:
-        """Move by (x, y, z) [m]."""
+        """Return a translation by (x, y, z) [m]."""
         return cls(np.eye(3).tolist(), [x, y, z])
 
     @classmethod
@@ -107,7 +107,7 @@ class Pose:
 
     @classmethod
     def rotate(cls, axis: Sequence[Number], angle: Number) -> Pose:
-        """Turn about an axis of unit length [rad] (Rodrigues)."""
+        """Return a rotation about a unit axis by an angle [rad] (Rodrigues' formula)."""
         s, c = record("sin", angle), record("cos", angle)
         x, y, z = axis
         K = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
@@ -121,7 +121,7 @@ class Pose:
 
     @classmethod
     def rotate_quaternion(cls, quaternion: Sequence[Number]) -> Pose:
-        """Turn by a unit quaternion (x, y, z, w), as `rotation` coordinates are."""
+        """Return the rotation of a unit quaternion (x, y, z, w), the form of `rotation` coordinates."""
         x, y, z, w = quaternion
         R = [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -132,7 +132,7 @@ class Pose:
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Pose:
-        """From a 4×4 array of numbers."""
+        """Return the displacement of a 4×4 array of numbers."""
         rows = np.asarray(matrix).tolist()
         return cls([row[:3] for row in rows[:3]], [row[3] for row in rows[:3]])
 
@@ -144,10 +144,10 @@ class Pose:
         return made
 
     def act(self, point: Sequence[Number]) -> list[Any]:
-        """R point + p: where a point of B lies in A."""
+        """Return R point + p, the position in A of a point given in B."""
         return [_dot(row, point) + p for row, p in zip(self.rotation, self.p, strict=True)]
 
     def inverse(self) -> Pose:
-        """The displacement that undoes this one."""
+        """Return the inverse displacement X_BA."""
         transposed = [list(column) for column in zip(*self.rotation, strict=True)]
         return Pose(transposed, [-_dot(row, self.p) for row in transposed])

@@ -1,4 +1,4 @@
-"""What an author says of a plugin's fields in the comment behind each, as `lift: float  # [m] how far it rises`."""
+"""Documentation of a plugin's fields from the comments behind them, as in `lift: float  # [m] rise per turn`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMMENT = re.compile(r"#\s*(?:\[(?P<unit>[^\]]*)\])?\s*(?P<doc>.*)$")
 
 
 def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:
-    """The keys, unit and meaning taken from comments where the fields' metadata has none."""
+    """Return the keys, with units and meanings from comments if the fields' metadata has none."""
     comments = _comments(plugin)
     found = []
     for key in keys:
@@ -27,14 +27,14 @@ def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:
 
 
 def _comments(plugin: type[Joint]) -> dict[str, tuple[str, str]]:
-    """(unit, meaning) of fields, from the comments behind them."""
+    """Return (unit, meaning) of fields, from the comments behind them."""
     found: dict[str, tuple[str, str]] = {}
     for owner in reversed(plugin.__mro__):
         if owner.__module__ in ("builtins", "pysim.joints.plugin", "pysim.joints.callback"):
             continue
         try:
             text = textwrap.dedent(inspect.getsource(owner))
-        except (OSError, TypeError):  # made without a file
+        except (OSError, TypeError):  # defined without a file
             continue
         lines = text.splitlines()
         for node in ast.parse(text).body[0].body:  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""One joint alone in the engine, with a unit inertia behind it: what the engine makes of a traced joint.
+"""Evaluation of a single joint in the engine, with a unit inertia as its child, for comparison with its trace.
 
 M = Sᵀ I S        h = Sᵀ (I c + V ×* I V),  V = S v        I = 1
 """
@@ -28,14 +28,14 @@ UNIT = np.array([1.0, 0, 0, 0, 1.0, 0, 1.0, 0, 0, 1.0])  # θ of mass 1 kg and i
 
 
 class _Still(_engine.Model):
-    """A joint whose numbers are zeros, where only its coordinates matter."""
+    """Callback joint with a constant pose, of which only the coordinates are used."""
 
     def callback_rows(self, q: Array, v: Array | None) -> Array:  # noqa: ARG002, the engine asks so
         return np.zeros((len(q), self.callback_numbers))
 
 
 def as_program(traced: Traced) -> _engine.Model:
-    """The joint as the program that was traced."""
+    """Return a model of the joint that runs as its traced program."""
     motion = MotionDescription(
         Shape.program,
         blocks=traced.coordinates.blocks(),
@@ -50,7 +50,7 @@ def as_program(traced: Traced) -> _engine.Model:
 
 
 def as_shape(traced: Traced, lowered: Lowered) -> _engine.Model:
-    """The joint as the built-in shape that it is in disguise."""
+    """Return a model of the joint that runs as the equivalent built-in shape."""
     pitch = lowered.parameters.get("pitch", 0.0)
     motion = MotionDescription(
         Shape[lowered.shape],
@@ -63,12 +63,12 @@ def as_shape(traced: Traced, lowered: Lowered) -> _engine.Model:
 
 
 def of_shape(coordinates: Coordinates, shape: str, axis: Array, pitch: float) -> _engine.Model:
-    """A built-in shape [pitch in m/rad]."""
+    """Return a model of a built-in shape [pitch in m/rad]."""
     return _model(coordinates, MotionDescription(Shape[shape], axis, pitch), np.eye(4))
 
 
 def of_coordinates(coordinates: Coordinates) -> _engine.Model:
-    """Only the coordinates: for ⊕ and ⊖."""
+    """Return a model with these coordinates, for ⊕ and ⊖ only."""
     motion = MotionDescription(
         Shape.callback,
         blocks=coordinates.blocks(),
@@ -89,7 +89,7 @@ def _model(
 
 
 def numbers(model: _engine.Model, q: Array, v: Array) -> dict[str, Array]:
-    """What the engine makes of states q (n, nq), v (n, nv)."""
+    """Return the engine's results for states q (n, nq), v (n, nv)."""
     return {
         "pose": np.asarray(_engine.forward_kinematics(model, q))[:, 0],
         "mass matrix": np.asarray(_engine.crba(model, q)),
@@ -99,7 +99,7 @@ def numbers(model: _engine.Model, q: Array, v: Array) -> dict[str, Array]:
 
 
 def expected(X: Array, S: Array, c: Array, v: Array, tau: Array | None) -> dict[str, Array]:
-    """The same of poses (n, 4, 4), subspaces (n, 6, nv), biases (n, 6) and the author's forces (n, nv)."""
+    """Return the same results from poses (n, 4, 4), subspaces (n, 6, nv), biases (n, 6) and forces (n, nv)."""
     V = np.einsum("nij,nj->ni", S, v)
     gyroscopic = np.einsum("nij,nj->ni", ad_star(V), V)
     return {

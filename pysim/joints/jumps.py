@@ -1,4 +1,4 @@
-"""Jumps of a pose: intervals over which it changes are halved until a continuous change would have vanished."""
+"""Detection of jumps of a joint's pose, by bisection until any continuous change would have vanished."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 POINTS = 257  # along each coordinate
-STEEPEST = 4  # intervals of each coordinate that are halved
+STEEPEST = 4  # number of intervals of each coordinate that are bisected
 HALVINGS = 44  # until 257 points of π are 1e-15 apart
-JUMP = 1e-6  # of the pose's largest number or 1: what is left of a continuous change is far below
+JUMP = 1e-6  # relative to the pose's largest number or 1; the rest of a continuous change is far smaller
 
 
 def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str, float] | None:
-    """The state, in words, and the size of the largest jump along any real coordinate; None without one."""
+    """Return a description of the state and the size of the largest jump along real coordinates, None without one."""
     coordinates = numbers.joint.coordinates
     low, high = [], []
     for part, at, at_v in coordinates.offsets():
@@ -47,7 +47,7 @@ def largest_jump(numbers: MotionNumbers, ends: Array, start: Array) -> tuple[str
 
 
 def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array, Array]:
-    """The half over which the pose changes more, again and again: where it begins, the poses at its ends."""
+    """Bisect towards the half with the larger change; return its beginning and the poses at its ends."""
     X_a, X_b = numbers.poses(a), numbers.poses(b)
     for _ in range(HALVINGS):
         middle = (a + b) / 2
@@ -59,5 +59,5 @@ def _halved(numbers: MotionNumbers, a: Array, b: Array) -> tuple[Array, Array, A
 
 
 def _distance(X: Array, Y: Array) -> Array:
-    """Largest difference of two poses' numbers (n,); 0 where one is not finite."""
+    """Return the largest difference of the numbers of two poses (n,); 0 if one is not finite."""
     return np.asarray(np.nan_to_num(np.abs(X - Y).max(axis=(1, 2)), nan=0.0, posinf=0.0))

@@ -1,8 +1,8 @@
-"""The laws that every joint keeps, at probed states: what a load and an author's test check.
+"""Invariants of joints, checked at probed states when a model is loaded and in authors' tests.
 
 finite   pose, S, c and force are finite             rigid   RᵀR = 1, det R = 1
 subspace S = (X⁻¹ ∂X/∂v)∨                            bias    c = Ṡ v
-rank     S has full rank at the start                alone   a state gives alone what it gives among others
+rank     S has full rank at the start                alone   a state's result does not depend on the batch
 jumps    the pose has none
 """
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RIGID = 1e-8  # |RᵀR − 1| of a rotation written with nine digits or more
-FULL_RANK = 1e-7  # least singular value of S, its columns of unit length
+FULL_RANK = 1e-7  # smallest singular value of S with columns of unit length
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A law that a joint breaks, and what to do."""
+    """Violation of an invariant, and its remedy."""
 
     law: str
     problem: str
@@ -46,7 +46,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Probe:
-    """A joint's numbers at some states q (n, nq), v (n, nv); the first is its start."""
+    """Numbers of a joint at states q (n, nq), v (n, nv), the first of which is its start."""
 
     numbers: MotionNumbers
     q: Array
@@ -67,7 +67,7 @@ class Probe:
 
 
 def numbers_of(joint: Joint, traced: Traced | None) -> MotionNumbers:
-    """The numbers of a joint; a callback joint has no trace."""
+    """Return the evaluation of a joint; a callback joint has no trace."""
     if isinstance(joint, CallbackJoint):
         return CallbackNumbers(joint)
     assert traced is not None
@@ -81,7 +81,7 @@ def probe(
     anywhere: int = ANYWHERE,
     seed: int = 0,
 ) -> Probe:
-    """Ask a joint for its numbers over the range of its limits."""
+    """Evaluate a joint over the range of its limits."""
     rng = np.random.default_rng(seed)
     coordinates = numbers.joint.coordinates
     q = probes(coordinates, bounds(coordinates, limits), start, rng, anywhere)
@@ -94,16 +94,16 @@ def _asked(numbers: MotionNumbers, q: Array, v: Array) -> Probe:
 
 
 def not_finite(numbers: MotionNumbers, q: Array, v: Array) -> Fault | None:
-    """The first of the states q (n, nq), v (n, nv) at which a joint's numbers are not finite."""
+    """Return the first of the states q (n, nq), v (n, nv) at which a joint has NaN or infinite values, None if none."""
     found = _asked(numbers, q, v)
     return _finite(found) or _force(found)
 
 
 def faults(found: Probe) -> list[Fault]:
-    """Every law that a joint breaks."""
+    """Return every invariant that a joint violates."""
     with np.errstate(all="ignore"):
         broken = [fault for law in LAWS.values() if (fault := law(found)) is not None]
-    if any(fault.law == "rigid" for fault in broken):  # then S and c are those of no motion
+    if any(fault.law == "rigid" for fault in broken):  # S and c have no meaning then
         return [fault for fault in broken if fault.remedy != FAULT_OF_PYSIM]
     return broken
 
@@ -111,7 +111,7 @@ def faults(found: Probe) -> list[Fault]:
 def jumps(
     numbers: MotionNumbers, limits: Mapping[str, tuple[float, float]], start: Array
 ) -> list[Fault]:
-    """The largest jump of the pose within the limits, if it has one."""
+    """Return the largest jump of the pose within the limits, if there is one."""
     jump = largest_jump(numbers, bounds(numbers.joint.coordinates, limits), start)
     if jump is None:
         return []
@@ -129,12 +129,12 @@ def check_at_load(
     *,
     follows: bool = False,
 ) -> None:
-    """Refuse a joint of a model that breaks a law.
+    """Reject a joint of a model that violates an invariant.
 
-    A joint that follows another may start where it stands still, as a roller on the top of its cam.
+    A joint that follows another may start at a configuration of zero velocity, as a roller on the top of its cam.
 
     Raises:
-        JointError: the first law broken, at which state and by how much.
+        JointError: an invariant is violated; the error gives the first one, the state and the size of the violation.
     """
     numbers = numbers_of(joint, traced)
     broken = faults(probe(numbers, limits, start))
@@ -146,7 +146,7 @@ def check_at_load(
 
 
 def _finite(found: Probe) -> Fault | None:
-    """Pose, S and c are finite wherever the limits let the joint go."""
+    """Check that pose, S and c are finite within the limits."""
     bad = np.setdiff1d(np.arange(len(found.q)), found.at_finite)
     if not len(bad):
         return None
@@ -163,13 +163,13 @@ def _finite(found: Probe) -> Fault | None:
 
 
 def _line(numbers: MotionNumbers, q: Array) -> str:
-    """The author's line where plain arithmetic leaves the finite numbers, as far as it tells."""
+    """Return the author's line that computes NaN or infinite values, if it can be found."""
     argument = q[None] if numbers.method == "poses" else numbers.joint.coordinates.named(list(q))
     return breaking_line(numbers.joint, numbers.method, argument)
 
 
 def _rigid(found: Probe) -> Fault | None:
-    """RᵀR = 1, det R = 1, and the last row is (0, 0, 0, 1)."""
+    """Check that RᵀR = 1, det R = 1, and the last row is (0, 0, 0, 1)."""
     X = found.X[found.at_finite]
     if not len(X):
         return None
@@ -198,7 +198,7 @@ def _rigid(found: Probe) -> Fault | None:
 
 
 def _subspace(found: Probe) -> Fault | None:
-    """S is the derivative of the pose."""
+    """Check that S is the derivative of the pose."""
     at = found.at_finite
     other = found.numbers.other_subspace(found.q[at])
     remedy = "fix `subspace`, or leave it out" if _is_authors(found, "subspace") else FAULT_OF_PYSIM
@@ -208,7 +208,7 @@ def _subspace(found: Probe) -> Fault | None:
 
 
 def _bias(found: Probe) -> Fault | None:
-    """Bias: c is the derivative of S along v, times v."""
+    """Check that c is the derivative of S along v, times v."""
     at = found.at_finite
     other = found.numbers.other_bias(found.q[at], found.v[at])
     remedy = "fix `bias`, or leave it out" if _is_authors(found, "bias") else FAULT_OF_PYSIM
@@ -229,7 +229,7 @@ def _compared(
     found: Probe, law: str, symbol: str, what: str, pair: tuple[Array, Array], remedy: str
 ) -> Fault | None:
     if not pair[0].size:
-        return None  # no finite state, told by `finite`
+        return None  # no finite state, reported by `finite`
     given, other = (x.reshape(len(x), -1) for x in pair)
     error = np.abs(given - other).max(axis=1) / np.maximum(1.0, np.abs(other).max(axis=1))
     worst = int(np.argmax(np.nan_to_num(error, nan=np.inf)))
@@ -241,10 +241,10 @@ def _compared(
 
 
 def _rank(found: Probe) -> Fault | None:
-    """Every velocity moves the child at the start, and no two move it alike."""
+    """Check that S has full rank at the start."""
     coordinates, S = found.numbers.joint.coordinates, found.S[0]
     if not np.isfinite(S).all():
-        return None  # told by `finite`
+        return None  # reported by `finite`
     size = np.linalg.norm(S, axis=0)
     idle = size < FULL_RANK
     directions = np.where(idle, 0, S / np.where(idle, 1, size))
@@ -265,7 +265,7 @@ def _rank(found: Probe) -> Fault | None:
 
 
 def _force(found: Probe) -> Fault | None:
-    """The passive force is finite."""
+    """Check that the passive force is finite."""
     tau = found.numbers.force(found.q, found.v)
     if tau is None or np.isfinite(tau).all():
         return None
@@ -279,7 +279,7 @@ def _force(found: Probe) -> Fault | None:
 
 
 def _alone(found: Probe) -> Fault | None:
-    """A callback's row depends on its own state only."""
+    """Check that a callback's result for a state does not depend on the other states of the batch."""
     if not isinstance(found.numbers.joint, CallbackJoint):
         return None
     for k in (0, len(found.q) - 1):

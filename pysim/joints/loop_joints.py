@@ -1,4 +1,4 @@
-"""What closes a loop: every joint type, a weld, points held in a plane, on a line or at a distance, a rolling wheel."""
+"""Types of loops: every joint type, a weld, points in a plane, on a line or at a distance, and a rolling wheel."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ POINT_CONSTRAINTS: dict[str, JointType] = {
     )
 }
 _WELD = JointType("weld", "Keeps B on A.", "X = 1")
-LOOP_ONLY_TYPES = {_WELD.name: _WELD, **POINT_CONSTRAINTS}  # no joint of a tree
+LOOP_ONLY_TYPES = {_WELD.name: _WELD, **POINT_CONSTRAINTS}  # not available as joints of a tree
 
-# What loops of these types hold; those of other types hold a joint's motion.
+# Constraints of loops of these types; other types constrain to a joint's motion.
 ENGINE_KIND = {
     "point_on_plane": LoopKind.plane,
     "point_on_line": LoopKind.line,
@@ -53,7 +53,7 @@ ENGINE_KIND = {
 
 
 def find_loop_type(name: str) -> JointType:
-    """Return the type of a loop: a joint type, "weld", or one of `HELD`.
+    """Return the type of a loop: a joint type, "weld", or one of `POINT_CONSTRAINTS`.
 
     Raises:
         JointError: there is no such type.
@@ -62,11 +62,11 @@ def find_loop_type(name: str) -> JointType:
 
 
 def joint_of_loop_type(kind: JointType) -> str:
-    """The joint type whose motion a loop of this type has; "fixed" where it is no joint's."""
+    """Return the joint type whose motion a loop of this type allows; "fixed" if it is not a joint's."""
     return "fixed" if kind.name in LOOP_ONLY_TYPES else kind.name
 
 
 def loop_types() -> list[str]:
-    """Every name a loop's `type` may have."""
+    """Return every valid value of a loop's `type`."""
     names = [*LOOP_ONLY_TYPES, *(t for t in joint_types() if t not in {"fixed", "free"})]
     return sorted(names, key=lambda name: (name not in BUILTIN, name))

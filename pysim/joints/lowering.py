@@ -1,4 +1,4 @@
-"""A traced joint whose motion subspace is constant is a built-in shape in disguise; here it is recognised."""
+"""Recognition of traced joints that are equivalent to built-in shapes: those with a constant motion subspace."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TOLERANCE = 1e-14  # of numbers of about 1; what should be 0 is 0, as folding leaves it
+TOLERANCE = 1e-14  # for numbers of magnitude 1; folding leaves exact zeros
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A built-in shape behind a fixed displacement `at` (4, 4)."""
+    """Built-in shape that follows a fixed displacement `at` (4, 4)."""
 
     shape: str
     at: Array
@@ -30,9 +30,10 @@ class Lowered:
 
 
 def lower(traced: Traced) -> Lowered | None:
-    """The built-in shape that moves exactly as a traced joint does, or None.
+    """Return the built-in shape that moves exactly as a traced joint does, None if there is none.
 
-    With S constant and no jumps, X(q) = X(0) exp([S] q): pose and subspace agree everywhere if they agree at rest.
+    If S is constant and the pose has no jumps, X(q) = X(0) exp([S] q), so pose and subspace agree everywhere if they
+    agree at q = 0.
     """
     S = traced.constant_subspace()
     if S is None or traced.may_jump:
@@ -56,7 +57,7 @@ def lower(traced: Traced) -> Lowered | None:
 
 
 def _single(s: Array, at: Array) -> Lowered | None:
-    """A revolute, prismatic or helical joint through the child's origin."""
+    """Return a revolute, prismatic or helical joint through the child's origin, None if S is none of them."""
     v, w = s[:3], s[3:]
     if not w.any() and _unit(v):
         return Lowered("prismatic", at, tuple(v.tolist()))

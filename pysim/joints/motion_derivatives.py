@@ -1,9 +1,9 @@
-"""What derivatives of the dynamics need of a traced joint: how its columns, its bias and its force change.
+"""Derivatives of a traced joint's subspace, bias and force, which derivatives of the dynamics need.
 
     ∂S_i/∂q_k      ∂c/∂q_k      ∂f_i/∂q_k, ∂f_i/∂v_k
 
-∂/∂q_k is along the k-th velocity, as in `trace`. They have programs of their own, so that what needs no derivatives
-pays nothing for them.
+∂/∂q_k is along the k-th velocity, as in `trace`. They are programs of their own, so that algorithms without derivatives
+do not evaluate them.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DerivativeNodes:
-    """Derivatives as nodes of a tape that has the joint's own nodes too."""
+    """Derivatives as nodes of a copy of the joint's tape."""
 
     tape: Tape
     nodes: list[int]
 
     def program(self, traced: Traced) -> Program:
-        """The program for the engine."""
+        """Return the program for the engine."""
         return emit(self.tape, self.nodes, [], traced.coordinates.nq + traced.coordinates.nv)
 
 
 def motion_derivatives(traced: Traced) -> DerivativeNodes:
-    """∂S_i/∂q_k (k by k, i by i, six numbers), then ∂c/∂q_k (k by k)."""
+    """Return ∂S_i/∂q_k (k outer, i inner, six numbers each), then ∂c/∂q_k."""
     tape = traced.tape.copy()
     along = _along_configuration(tape, traced)
     return DerivativeNodes(tape, _each(along, traced.subspace) + _each(along, traced.bias))
 
 
 def force_derivative_nodes(traced: Traced) -> DerivativeNodes | None:
-    """∂f_i/∂q_k, then ∂f_i/∂v_k (i by i, k by k); None without a force."""
+    """Return ∂f_i/∂q_k, then ∂f_i/∂v_k (i outer, k inner); None without a force."""
     if traced.force is None:
         return None
     tape, coordinates = traced.tape.copy(), traced.coordinates
@@ -53,7 +53,7 @@ def force_derivative_nodes(traced: Traced) -> DerivativeNodes | None:
 
 
 def force_derivative(traced: Traced) -> Program | None:
-    """The program of these, None without a force."""
+    """Return the program of the force's derivatives, None without a force."""
     slopes = force_derivative_nodes(traced)
     return None if slopes is None else slopes.program(traced)
 

@@ -1,7 +1,7 @@
-"""Pose, subspace, bias and force of a joint for many states, and the same derivatives found another way.
+"""Evaluation of a joint's pose, subspace, bias and force for many states, and independent derivatives for checks.
 
-Checks compare the two: a traced joint's S comes from differentiating its program, the other from complex steps of the
-pose; a callback joint's S may be its author's, the other comes from differences of the poses.
+Checks compare two results: a traced joint's S comes from differentiation of its tape and from complex steps of the
+pose; a callback joint's S comes from its author and from differences of the poses.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class MotionNumbers(Protocol):
-    """What the laws of a joint (laws.py) speak about; q (n, nq), v (n, nv)."""
+    """Quantities that the invariants of a joint (laws.py) refer to, at states q (n, nq), v (n, nv)."""
 
-    method: str  # where the author says the motion
-    tolerance: float  # of derivatives, for numbers of about 1
+    method: str  # name of the author's method
+    tolerance: float  # of derivatives, for numbers of magnitude 1
 
     @property
     def joint(self) -> Joint:
@@ -45,7 +45,7 @@ class MotionNumbers(Protocol):
         """Return c = Ṡ v (n, 6)."""
 
     def force(self, q: Array, v: Array) -> Array | None:
-        """Passive force (n, nv), None without one."""
+        """Return the passive force (n, nv), None without one."""
 
     def other_subspace(self, q: Array) -> Array:
         """S from the poses."""
@@ -55,7 +55,7 @@ class MotionNumbers(Protocol):
 
 
 class TracedNumbers:
-    """Of a joint that was traced, from its tape."""
+    """Quantities of a traced joint, from its tape."""
 
     method = "placement"
     tolerance = 1e-9
@@ -107,13 +107,13 @@ class TracedNumbers:
         return np.asarray(np.einsum("kin,nk->ni", numbers.reshape(self.nv, 6, len(q)), v))
 
     def _inputs(self, q: Array, v: Array | None = None) -> Array:
-        """Columns of q and v, as a tape reads them."""
+        """Return q and v as the inputs of a tape."""
         v = np.zeros((len(q), self.nv)) if v is None else v
         return np.concatenate([q, v], axis=1).T
 
 
 class CallbackNumbers:
-    """Of a callback joint, from its author's NumPy code."""
+    """Quantities of a callback joint, from its author's NumPy code."""
 
     method = "poses"
     tolerance = 1e-6
@@ -145,7 +145,7 @@ class CallbackNumbers:
 
 
 def rates(coordinates: Coordinates, q: Array, v: Array) -> Array:
-    """q̇ (n, nq) of states that move with v (n, nv): ẋ = ½ x ⊗ (ω, 0), ṗ = R v."""
+    """Return q̇ (n, nq) of states that move with v (n, nv): ẋ = ½ x ⊗ (ω, 0), ṗ = R v."""
     found = np.zeros_like(q)
     for part, at, at_v in coordinates.offsets():
         own = v[:, at_v : at_v + part.nv]
@@ -164,5 +164,5 @@ def rates(coordinates: Coordinates, q: Array, v: Array) -> Array:
 
 
 def place(numbers: MotionNumbers) -> str:
-    """Where the author says the motion."""
+    """Return the place of the author's method that defines the motion."""
     return method_place(numbers.joint, numbers.method)

@@ -1,4 +1,4 @@
-"""The class an author writes: its fields are scene keys, its `placement` is the motion."""
+"""`Joint`, the base class of joint plugins: its fields are scene keys, its `placement` is the motion."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass_transform()
 class Joint:
-    """Base of joint plugins.
+    """Base class of joint plugins.
 
-    Annotated fields become scene keys, checked by type; a field with a default may be left out. `placement` is called
-    once, with symbolic numbers; the engine derives velocities and accelerations from what it did.
+    Annotated fields become scene keys, checked by type; a field with a default is optional. `placement` is called once
+    with symbolic numbers, and velocities and accelerations are derived from the recorded operations.
     """
 
     coordinates: ClassVar[Coordinates]
@@ -35,33 +35,33 @@ class Joint:
         define(cls)
 
     def placement(self, q: NamedNumbers) -> Pose:  # noqa: ARG002, the author's argument
-        """X_PC(q): maps the child joint frame to the parent joint frame; q by name."""
+        """Return X_PC(q), which maps the child joint frame to the parent joint frame; q by name."""
         raise JointError(
             definition_place(type(self)),
             "has no placement; write `def placement(self, q)` that returns a Pose",
         )
 
     def force(self, q: NamedNumbers, v: NamedNumbers) -> Sequence[Any] | Any:  # noqa: ARG002
-        """Passive generalised force [N or N·m], one number a velocity: a ligament, a cam contact.
+        """Return the passive generalised force [N or N·m], one number for each velocity, as of a ligament.
 
-        Traced as `placement` is; q and v by name. A class without this method has none.
+        It is traced like `placement`; q and v by name. A class without this method has no force.
         """
         return None
 
     def limits(self) -> Mapping[str, tuple[float, float]]:
-        """Lower and upper limit of real coordinates by name [rad or m]; none by default."""
+        """Return (lower, upper) limits of real coordinates by name [rad or m]; none by default."""
         return {}
 
     def start(self) -> Mapping[str, Any]:
-        """Start values of coordinates by name; neutral by default."""
+        """Return start values of coordinates by name; neutral by default."""
         return {}
 
     def neutral(self) -> NDArray[np.float64]:
-        """Where the joint starts (nq,): `start`, else zeros (clipped to the limits) and identity rotations."""
+        """Return the start (nq,): that of `start`, else zeros (clipped to the limits) and identity rotations."""
         return start_of(self)
 
     def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw a configuration (nq,) within the limits, ±1 where there are none."""
+        """Draw a configuration (nq,) within the limits, or within ±1 without limits."""
         q = np.array(self.coordinates.neutral())
         limits = limits_of(self)
         for part, at, _ in self.coordinates.offsets():

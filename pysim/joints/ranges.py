@@ -1,4 +1,4 @@
-"""Where a joint may be: the limits and the start that its author gives, checked, and states that probe them."""
+"""Limits and start of a joint plugin, checked, and the states at which its invariants are probed."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-REACH = {"rad": np.pi, "m": 1.0}  # [rad or m] either side of zero, where there is no limit
+REACH = {"rad": np.pi, "m": 1.0}  # [rad or m] either side of zero, without limits
 ALONG = 17  # states along each coordinate
 ANYWHERE = 24  # random states
-UNIT = 1e-6  # a quaternion's length may be off by
+UNIT = 1e-6  # tolerance on the norm of a quaternion
 
 
 def limits_of(joint: Joint) -> dict[str, tuple[float, float]]:
-    """The limits [rad or m] that a joint's author gives, by coordinate.
+    """Return the limits [rad or m] from a joint's `limits`, by coordinate.
 
     Raises:
-        JointError: an unknown coordinate, no pair of numbers, lower not below upper.
+        JointError: a coordinate is unknown, a limit is not a pair of numbers, or lower is not below upper.
     """
     given = _table(joint, "limits")
     limits: dict[str, tuple[float, float]] = {}
@@ -58,10 +58,11 @@ def _pair(joint: Joint, part: Coordinate, given: Any) -> tuple[float, float]:
 
 
 def start_of(joint: Joint) -> Array:
-    """Where a joint starts (nq,): its author's `start`, else zeros clipped to the limits, identity rotations.
+    """Return the start of a joint (nq,): its `start`, else zeros clipped to the limits and identity rotations.
 
     Raises:
-        JointError: an unknown coordinate, another count of numbers, no finite number, a quaternion that is not unit.
+        JointError: a coordinate is unknown, its numbers are of a wrong count, NaN or infinite, or not a unit
+            quaternion.
     """
     q = np.array(joint.coordinates.neutral())
     start, limits = _table(joint, "start"), limits_of(joint)
@@ -92,7 +93,7 @@ def _start_numbers(joint: Joint, part: Coordinate, given: Any) -> Array:
 
 
 def _table(joint: Joint, method: str) -> Mapping[str, Any]:
-    """What `limits` or `start` returns, its names known."""
+    """Return the result of `limits` or `start`, whose names must be coordinates."""
     given = call(joint, method)
     where = method_place(joint, method)
     if not isinstance(given, dict):
@@ -106,7 +107,7 @@ def _table(joint: Joint, method: str) -> Mapping[str, Any]:
 
 
 def bounds(coordinates: Coordinates, limits: Mapping[str, tuple[float, float]]) -> Array:
-    """Lower and upper end (2, nv) [rad or m] of what is probed of every coordinate."""
+    """Return the lower and upper bounds (2, nv) [rad or m] of the probed range of every coordinate."""
     ends = np.tile([[-1.0], [1.0]], coordinates.nv)
     for part, _, at in coordinates.offsets():
         if part.group == "real":
@@ -126,7 +127,7 @@ def _interval(part: Coordinate, lower: float, upper: float) -> tuple[float, floa
 def probes(
     coordinates: Coordinates, ends: Array, start: Array, rng: np.random.Generator, anywhere: int
 ) -> Array:
-    """States (n, nq): the start, a walk from end to end along each coordinate, every corner, random ones."""
+    """Return states (n, nq): the start, points along each coordinate, every corner of the limits, random states."""
     real = [(at, at_v) for part, at, at_v in coordinates.offsets() if part.group == "real"]
     states = [start]
     for at, at_v in real:
@@ -144,7 +145,7 @@ def probes(
 
 
 def random_state(coordinates: Coordinates, ends: Array, rng: np.random.Generator) -> Array:
-    """One state (nq,): real coordinates uniform between the ends, rotations anywhere."""
+    """Return a random state (nq,): real coordinates uniform between the bounds, rotations uniform."""
     q = np.empty(coordinates.nq)
     for part, at, at_v in coordinates.offsets():
         if part.group == "real":
@@ -157,7 +158,7 @@ def random_state(coordinates: Coordinates, ends: Array, rng: np.random.Generator
 
 
 def describe_state(coordinates: Coordinates, q: Array) -> str:
-    """A state in words: `flexion = 0.3 rad, slide = 0.1 m`."""
+    """Return a state as text: `flexion = 0.3 rad, slide = 0.1 m`."""
     words = []
     for part, at, _ in coordinates.offsets():
         own = q[at : at + part.nq]

@@ -1,4 +1,4 @@
-"""Joint types by name: the built-in ones, those a decorator registered, those an installed package offers."""
+"""Joint types by name: built-in ones, and plugins from decorators and installed packages."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def joint_types() -> dict[str, JointType]:
 
 
 def joint_type(kind: str, plugin: type[Joint]) -> JointType:
-    """Describe a plugin as the built-in types are described."""
+    """Return the description of a plugin, in the form of the built-in types."""
     q_names: list[str] = []
     v_names: list[str] = []
     q_units: list[str] = []

@@ -1,4 +1,4 @@
-"""Functions of coordinates that a coupling follows, q = f(x): written in Python, traced once.
+"""Relations of couplings: functions q = f(x) of coordinates, written in Python and traced once.
 
 @relation("cam")
 def lift(angle):
@@ -57,12 +57,12 @@ def find_relation(name: str) -> Callable[..., Any]:
 
 
 def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's arguments, one coordinate each."""
+    """Return the names of a function's arguments, one for each coordinate."""
     return tuple(inspect.signature(function).parameters)
 
 
 def trace_relation(function: Callable[..., Any]) -> Program:
-    """Record f: from x and ẋ (n each) to f, ∂f/∂x (n) and ẋᵀ f″ ẋ.
+    """Return the program from x and ẋ (n each) to f, ∂f/∂x (n) and ẋᵀ f″ ẋ.
 
     Raises:
         JointError: the function does not return one number that can be recorded.
@@ -74,10 +74,10 @@ def trace_relation(function: Callable[..., Any]) -> Program:
 
 
 def trace_relation_derivative(function: Callable[..., Any]) -> Program:
-    """Record how f moves: from x, ẋ and ẍ (n each) to f″ (n²), and ∂κ/∂x (n), ∂κ/∂ẋ (n) of κ = f′ ẍ + ẋᵀ f″ ẋ.
+    """Return the program from x, ẋ and ẍ (n each) to f″ (n²), ∂κ/∂x (n) and ∂κ/∂ẋ (n) of κ = f′ ẍ + ẋᵀ f″ ẋ.
 
     Raises:
-        JointError: as of `trace_relation`.
+        JointError: as in `trace_relation`.
     """
     n = len(arguments_of(function))
     tape, f = _recorded(function)
@@ -95,7 +95,7 @@ def relation_derivatives(
     """Return f′ (n,), f″ (n, n) and f‴ (n, n, n) at x (n,), exact to rounding.
 
     Raises:
-        JointError: as of `trace_relation`.
+        JointError: as in `trace_relation`.
     """
     tape, f = _recorded(function)
     n = len(x)
@@ -113,12 +113,12 @@ def relation_derivatives(
 
 
 def _slopes(tape: Tape, node: int, inputs: range) -> list[int]:
-    """The derivatives of a node by inputs."""
+    """Return the derivatives of a node with respect to inputs."""
     return [Derivative(tape, {i: tape.const(1)}).of(node) for i in inputs]
 
 
 def _curve(tape: Tape, slopes: Sequence[int]) -> int:
-    """ẋᵀ f″ ẋ of a function's slopes f′ (n), with ẋ behind x."""
+    """Return ẋᵀ f″ ẋ from a function's derivatives f′ (n); the inputs are x, then ẋ."""
     n = len(slopes)
     along = Derivative(tape, {i: tape.input(n + i) for i in range(n)})
     curve = tape.const(0)
@@ -128,12 +128,12 @@ def _curve(tape: Tape, slopes: Sequence[int]) -> int:
 
 
 def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
-    """A tape whose first inputs are the arguments, and the node that is f."""
+    """Return a tape whose first inputs are the arguments, and the node of f."""
     tape = Tape()
     symbols = [Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function)))]
     try:
         given = function(*symbols)
-    except PysimError:  # knows its place
+    except PysimError:  # has its own place
         raise
     except Exception as error:
         raise author_error(error, function, function.__qualname__) from error

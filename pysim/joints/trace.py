@@ -1,4 +1,4 @@
-"""Tracing: a joint's `placement` is called once with symbolic numbers, and its motion is derived from what it did.
+"""Tracing of joints: `placement` is called once with symbolic numbers, and the motion is derived from its tape.
 
     S_k = (X⁻¹ ∂X/∂v_k)∨        c = Σ_k (dS_k/dt) v_k
 
@@ -39,7 +39,7 @@ FAR = 8  # samples far from 0 and close to it, of coordinates without limits
 
 @dataclass(frozen=True)
 class Traced:
-    """What the tracer knows of a joint: nodes of its pose (12), subspace (6 nv) and bias (6)."""
+    """Trace of a joint: nodes of its pose (12), subspace (6 nv) and bias (6)."""
 
     coordinates: Coordinates
     tape: Tape
@@ -51,25 +51,25 @@ class Traced:
     recorded: list[int]  # nodes of pose and subspace before they were folded
 
     def force_program(self) -> Program | None:
-        """The program of the joint's passive force, if it has one."""
+        """Return the program of the joint's passive force, None without one."""
         if self.force is None:
             return None
         return emit(self.tape, self.force, [], self.coordinates.nq + self.coordinates.nv)
 
     def program(self) -> Program:
-        """The program for the engine."""
+        """Return the program for the engine."""
         inputs = self.coordinates.nq + self.coordinates.nv
         return emit(self.tape, [*self.pose, *self.subspace], self.bias, inputs)
 
     def constant_subspace(self) -> NDArray[np.float64] | None:
-        """S (6, nv) if it does not depend on q, else None."""
+        """Return S (6, nv) if it does not depend on q, else None."""
         nodes = [self.tape.nodes[k] for k in self.subspace]
         if any(node.op != "const" for node in nodes):
             return None
         return np.array([node.value for node in nodes]).reshape(self.coordinates.nv, 6).T
 
     def evaluate(self, q: Sequence[float], v: Sequence[float]) -> tuple[Any, Any, Any]:
-        """Pose (4, 4), S (6, nv) and c (6,) by plain Python: slow, for checks."""
+        """Return pose (4, 4), S (6, nv) and c (6,), in plain Python: slow, for checks."""
         values = np.array(self.tape.values([*q, *v]))
         X = np.eye(4)
         numbers = values[self.pose]
@@ -79,10 +79,10 @@ class Traced:
 
 
 def trace(joint: Joint) -> Traced:
-    """Record a joint's motion.
+    """Return the trace of a joint's motion.
 
     Raises:
-        JointError: the placement cannot be recorded, or is no Pose; the text names the author's line.
+        JointError: the placement cannot be recorded, or is not a Pose; the error names the author's line.
     """
     coordinates = joint.coordinates
     tape = Tape()
@@ -115,7 +115,7 @@ def _jumps(tape: Tape, fold: Folding, index: int) -> bool:
 
 
 def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
-    """Nodes of the joint's passive force (nv), if its class gives one."""
+    """Return the nodes of the joint's passive force (nv), if its class defines one."""
     if type(joint).force is Joint.force:
         return None
     coordinates = joint.coordinates
@@ -133,7 +133,7 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
 
 
 def _given(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> list[int]:
-    """Nodes of the numbers that an author returns."""
+    """Return the nodes of the numbers that an author's method returns."""
     for x in numbers:
         if isinstance(x, Scalar) and x.tape is not tape:
             problem = "returns a symbolic number of another call; keep none between calls"
@@ -145,7 +145,7 @@ def _given(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> lis
 
 
 def _kind(x: object) -> str:
-    """What a thing is, for an error."""
+    """Return the kind of a value, for errors."""
     return "None; end it with `return`" if x is None else f"a {type(x).__name__}"
 
 
@@ -154,18 +154,18 @@ def _nodes(tape: Tape, numbers: Sequence[Any]) -> list[int]:
 
 
 def derivative_along(tape: Tape, coordinates: Coordinates, k: int) -> Derivative:
-    """d/dt when velocity k is one and the others are zero."""
+    """Return d/dt while velocity k is 1 and the others are 0."""
     unit = [tape.const(1.0 if i == k else 0.0) for i in range(coordinates.nv)]
     return derivative_towards(tape, coordinates, unit)
 
 
 def derivative_towards(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> Derivative:
-    """d/dt while q moves with the velocities v (nodes)."""
+    """Return d/dt while q moves with the velocities v (nodes)."""
     return Derivative(tape, _rates(tape, coordinates, v))
 
 
 def _rates(tape: Tape, coordinates: Coordinates, v: Sequence[int]) -> dict[int, int]:
-    """q̇ of every number of q, for the velocities v (nodes)."""
+    """Return q̇ for the velocities v (nodes)."""
     rates: dict[int, int] = {}
     for part, at_q, at_v in coordinates.offsets():
         if part.group == "real":
@@ -203,7 +203,7 @@ def _bias(tape: Tape, coordinates: Coordinates, subspace: Sequence[int]) -> list
 
 
 def _folding(tape: Tape, coordinates: Coordinates, joint: Joint) -> Folding:
-    """Folding at random states within the limits, some far from 0 and some close to it where there are none."""
+    """Return a folding at random states within the limits; without limits, some far from 0 and some close to it."""
     rng = np.random.default_rng(7)
     states = np.array([joint.sample(rng) for _ in range(SAMPLES + FAR)])
     limits = limits_of(joint)

@@ -1,6 +1,6 @@
-"""`pysim.joints.check`: every law of a joint at random states, for its author's own tests.
+"""`pysim.joints.check`: checks of a joint's invariants at random states, for its author's tests.
 
-Beside the laws that a load checks (laws.py):
+In addition to the invariants that are checked when a model is loaded (laws.py):
 
     jumps    the pose has none                       cover    a quaternion and its negative give one pose
     plain    the trace is `placement` in NumPy       repeats  tracing twice records the same
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ROUNDINGS = 64.0  # bounds of the rounding error
-EXACT = 1e-10  # of numbers of about 1, between two ways to the same
+EXACT = 1e-10  # for numbers of magnitude 1 that are computed in two ways
 MORE_LAWS = ("jumps", "cover", "group")
 TRACED_LAWS = ("plain", "folded", "repeats", "derivatives", "engine", "lowered")
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a joint that keeps the laws is."""
+    """Summary of a joint that satisfies the invariants."""
 
     joint: str
     states: int  # probed
@@ -68,15 +68,15 @@ class Report:
 
 
 def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
-    """Hold a joint to the laws at its start, along its limits, and at random states within them.
+    """Check a joint's invariants at its start, along its limits, and at random states within them.
 
     Args:
-        joint: with its fields set, as `MyJoint(lift=0.1)`.
-        seed: of the random states.
-        states: how many of them.
+        joint: joint with its fields set, as in `MyJoint(lift=0.1)`.
+        seed: seed of the random states.
+        states: number of random states.
 
     Raises:
-        JointError: it cannot be traced, or breaks laws: which, where and by how much.
+        JointError: the joint cannot be traced, or violates invariants; the error lists them with states and sizes.
     """
     given: object = joint
     if not isinstance(given, Joint):
@@ -91,7 +91,7 @@ def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
     lowered = None if traced is None else lower(traced)
     if traced is not None:
         broken += _traced_faults(found, traced)
-    if not broken:  # else what the engine makes of such a pose is no fault of its own
+    if not broken:  # the engine's results for an invalid pose have no meaning
         broken += _group(found, np.random.default_rng(seed))
         broken += [] if traced is None else _engine_faults(found, traced, lowered)
     if broken:
@@ -106,7 +106,7 @@ def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
 
 
 def _cover(found: Probe) -> Iterator[Fault]:
-    """A rotation is a quaternion or its negative; the pose may not tell them apart."""
+    """Check that a quaternion and its negative, which are one rotation, give the same pose."""
     for part, at, _ in found.numbers.joint.coordinates.offsets():
         if part.group == "real":
             continue
@@ -155,7 +155,7 @@ def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
 
 
 def _folded(found: Probe, traced: Traced) -> Iterator[Fault]:
-    """Folding changes no pose and no S by more than the rounding errors of their own terms."""
+    """Check that folding changes pose and S by no more than the rounding errors of their own terms."""
     inputs = np.concatenate([found.q, found.v], axis=1).T
     recorded, error = values_and_errors(traced.tape, inputs, traced.recorded)
     folded, more = values_and_errors(traced.tape, inputs, [*traced.pose, *traced.subspace])
@@ -171,7 +171,7 @@ def _folded(found: Probe, traced: Traced) -> Iterator[Fault]:
 
 
 def _engine_faults(found: Probe, traced: Traced, lowered: Lowered | None) -> Iterator[Fault]:
-    """The engine makes of the program, and of the shape in its place, the numbers that were probed."""
+    """Check that the engine's results for the program, and for an equivalent shape, agree with the probed numbers."""
     at = found.at_finite
     q, v = found.q[at], found.v[at]
     if not len(q):
@@ -195,7 +195,7 @@ def _differences(
 
 
 def _plain(found: Probe) -> Iterator[Fault]:
-    """The trace computes what `placement` computes of plain numbers."""
+    """Check that the trace agrees with `placement` of plain numbers."""
     numbers = found.numbers
     assert isinstance(numbers, TracedNumbers)
     for k in found.at_finite:

@@ -1,7 +1,7 @@
-"""Mesh files: read strictly, and weighed as solids of uniform density.
+"""Mesh files: strict readers, and mass properties of the solids that they enclose.
 
-STL, OBJ, PLY, Collada (.dae) and binary glTF (.glb). What is in a file is checked before it is used: a file from a
-stranger may be cut, lie about its length, or enclose nothing.
+STL, OBJ, PLY, Collada (.dae) and binary glTF (.glb). Contents are checked before use: a file from an unknown source may
+be truncated, declare a wrong length, or enclose no volume.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Mass properties of mesh files: the integrals of `pysim.inertia`, of what is in the file.
+"""Mass properties of mesh files, by the integrals of `pysim.inertia`.
 
-A mesh that encloses no volume is refused. What can be told from the triangles without guessing (a triangle there
-twice, one wound the wrong way, a shell inside out) is mended for the integral, with a warning that says so.
+A mesh that encloses no volume is rejected. Unambiguous faults (a duplicate triangle, one wound the wrong way, a shell
+inside out) are repaired for the integral, with a warning.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MeshSolid:
-    """What is weighed of a mesh: vertices (n, 3) [m], faces (m, 3) outside out, the hull or a sheet [m] of them."""
+    """Solid whose mass a mesh gives: vertices (n, 3) [m], outward faces (m, 3), or their hull, or a sheet of them."""
 
     vertices: Array
     faces: NDArray[np.int64]
@@ -41,13 +41,13 @@ class MeshSolid:
         """Return the same faces over other vertices (n, 3) [m].
 
         Raises:
-            PysimError: another number of vertices, or a NaN.
+            PysimError: the number of vertices differs, or a vertex is NaN.
         """
         return replace(self, vertices=checked(vertices, "vertices", self.vertices.shape, unit="m"))
 
     @property
     def _how(self) -> dict[str, Any]:
-        """What the integrals are told of the mesh."""
+        """Keyword arguments of the integrals."""
         return {"check": False, "convex": self.convex, "shell": self.shell, "name": self.where}
 
     def theta(self, density: float) -> Array:
@@ -62,8 +62,8 @@ class MeshSolid:
         """Return ∂(weights · θ)/∂vertices (n, 3) of unit density, for weights (10,)."""
         return mesh_inertia_gradient(self.vertices, self.faces, 1.0, weights, **self._how)
 
-    def report_repairs(self) -> None:
-        """Warn of shells inside each other and of crossing faces: what is inside twice is weighed twice."""
+    def warn_of_overlaps(self) -> None:
+        """Warn of nested shells and intersecting faces, whose common volume is counted twice."""
         if self.convex or self.shell is not None:
             return
         surface = read_surface(self.vertices, self.faces, self.where)
@@ -80,10 +80,10 @@ def read_solid(
     convex: bool = False,
     shell: float | None = None,
 ) -> MeshSolid:
-    """Return what `mesh_theta` weighs of a file, with vertices in metres.
+    """Return the solid of a mesh file, with vertices in metres.
 
     Raises:
-        SceneError: as `mesh_theta`.
+        SceneError: as in `mesh_theta`.
     """
     mesh = read_mesh(path)
     factors = np.broadcast_to(np.asarray(scale, float), (3,))
@@ -113,9 +113,9 @@ def mesh_theta(
         path: the file.
         scale: (3,) from the file's unit to metres; negative mirrors.
         density: uniform [kg/m³].
-        repair: close small holes too.
-        convex: weigh the convex hull instead.
-        shell: weigh the triangles themselves, as a sheet of this thickness [m].
+        repair: also close small holes.
+        convex: take the convex hull instead.
+        shell: take the triangles themselves, as a sheet of this thickness [m].
 
     Raises:
         SceneError: the file cannot be read, or its triangles enclose no volume.
@@ -123,7 +123,7 @@ def mesh_theta(
     solid = read_solid(path, scale, repair=repair, convex=convex, shell=shell)
     try:
         theta = solid.theta(density)
-        solid.report_repairs()
+        solid.warn_of_overlaps()
     except PysimError as error:
         raise SceneError(error.where, error.problem) from None
     size = np.ptp(solid.vertices, axis=0).max()

@@ -1,4 +1,4 @@
-"""Wavefront OBJ: lines `v x y z` and `f i j k …`, of which the rest of the format hangs off."""
+"""Reader of Wavefront OBJ: lines `v x y z` and `f i j k …`; all other lines are ignored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_obj(path: Path, data: bytes) -> tuple[Vertices, Faces]:
     """Return vertices (n, 3) and faces (m, 3); polygons are cut into triangles from their first corner.
 
     Raises:
-        SceneError: the file is no text, or a line is no vertex or face.
+        SceneError: the file is not text, or a vertex or face line is malformed.
     """
     if data.startswith(_UTF16):
         raise SceneError(str(path), "is UTF-16 text; save it as UTF-8")
@@ -48,7 +48,7 @@ def read_obj(path: Path, data: bytes) -> tuple[Vertices, Faces]:
 
 
 def _vertex(path: Path, number: int, words: list[str]) -> list[str]:
-    """Return the three coordinates; a weight or a colour may follow."""
+    """Return the three coordinates of a vertex line; a weight or a colour may follow."""
     xyz = words[:3]
     if len(xyz) < 3 or not all(map(_NUMBER.fullmatch, xyz)):
         got = " ".join(["v", *words])[:40]
@@ -57,7 +57,7 @@ def _vertex(path: Path, number: int, words: list[str]) -> list[str]:
 
 
 def _face(path: Path, number: int, words: list[str], known: int) -> list[int]:
-    """Return indices from 0; negative ones count back from the vertex before the line."""
+    """Return the indices of a face line, from 0; negative ones count back from the last vertex before the line."""
     matches = [_CORNER.fullmatch(word) for word in words]
     if len(words) < 3 or None in matches:
         got = " ".join(["f", *words])[:40]

@@ -1,4 +1,4 @@
-"""STL: triangles without connection, binary (80 bytes, count, 50 bytes a triangle) or text."""
+"""Reader of STL: unconnected triangles, binary (80 bytes, count, 50 bytes for each triangle) or text."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FACET = ("facet", "outer loop", "vertex", "vertex", "vertex", "endloop", "endfa
 
 
 def read_stl(path: Path, data: bytes) -> tuple[Vertices, Faces]:
-    """Return vertices (3 m, 3), three a triangle, and faces (m, 3).
+    """Return vertices (3 m, 3), three for each triangle, and faces (m, 3).
 
     Raises:
-        SceneError: the file is cut, or is no STL.
+        SceneError: the file is truncated or not STL.
     """
     corners = _read_binary(path, data)
     if corners is None:
@@ -35,9 +35,9 @@ def read_stl(path: Path, data: bytes) -> tuple[Vertices, Faces]:
 
 
 def _read_binary(path: Path, data: bytes) -> Vertices | None:
-    """Return corners (m, 3, 3) if the file's length is what its count says, None if it is text.
+    """Return corners (m, 3, 3) if the file's length fits its triangle count, None if the file is text.
 
-    The length decides, not the word "solid": binary files begin with it too.
+    The length decides, not the word "solid", because binary files may begin with it too.
     """
     count = int.from_bytes(data[80:HEADER], "little") if len(data) >= HEADER else 0
     needed = HEADER + RECORD * count
@@ -56,7 +56,7 @@ def _read_binary(path: Path, data: bytes) -> Vertices | None:
         text = f"{path}: {len(data) - needed} bytes after the last of {count} triangles are ignored"
         warnings.warn(text, PysimWarning, stacklevel=2)
     records = np.frombuffer(data, _RECORD, count, HEADER)
-    with np.errstate(invalid="ignore"):  # a signalling NaN is refused by name later
+    with np.errstate(invalid="ignore"):  # a signalling NaN is rejected later, with its vertex
         return records["corners"].astype(float)
 
 
@@ -66,7 +66,7 @@ def _looks_like_text(data: bytes) -> bool:
 
 
 def _read_text(path: Path, data: bytes) -> Vertices:
-    """Return corners (m, 3, 3) of the text form, in which every line is one of a few."""
+    """Return corners (m, 3, 3) of the text format."""
     corners: list[tuple[str, ...]] = []
     at, inside = 0, False
     for number, raw in enumerate(data.decode("utf-8", "replace").splitlines(), 1):

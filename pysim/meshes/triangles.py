@@ -1,4 +1,4 @@
-"""Triangles of a mesh file, whatever its format."""
+"""Triangles of mesh files of any supported format."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Triangles:
 
 
 def check_mesh(path: Path) -> None:
-    """Refuse a mesh file that cannot be drawn.
+    """Reject a mesh file that cannot be drawn.
 
     Raises:
-        SceneError: it cannot be read, is cut or has no triangles, a vertex is not finite, an index leads nowhere.
+        SceneError: it cannot be read, is truncated or has no triangles, a vertex is not finite, or an index is invalid.
     """
     read_mesh(path)
 
 
 def read_mesh(path: Path) -> Triangles:
-    """Return the triangles of a mesh file, as they are.
+    """Return the triangles of a mesh file, unchanged.
 
     Raises:
-        SceneError: as `check_mesh`.
+        SceneError: as in `check_mesh`.
     """
     try:
         stat = path.stat()
@@ -54,7 +54,7 @@ def read_mesh(path: Path) -> Triangles:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, changed: int, size: int) -> Triangles:  # noqa: ARG001, they make the cache see a change
-    """Read a file; a scene may name it several times."""
+    """Read a file; cached, because a scene may name it several times."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         problem = f"unknown kind of mesh {path.suffix!r}; pysim reads {', '.join(FORMATS)}"
@@ -69,7 +69,7 @@ def _read(path: Path, changed: int, size: int) -> Triangles:  # noqa: ARG001, th
 
 
 def _parse(path: Path, suffix: str, data: bytes) -> Triangles:
-    # every format's reader loads when a file needs it: trimesh costs 0.8 s
+    # readers are imported when a file needs them: trimesh takes 0.8 s
     if suffix == ".stl":
         from pysim.meshes.stl import read_stl  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
-"""Formats that trimesh reads: Collada, PLY, binary glTF. Transforms inside the file and Collada's unit are applied.
+"""Reader of Collada, PLY and binary glTF through trimesh, with the file's transforms and Collada's unit applied.
 
-The file is handed over as bytes, so that nothing it refers to is opened.
+The file is passed as bytes, so that files that it refers to are not opened.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def read_foreign(path: Path, suffix: str, data: bytes) -> tuple[Vertices, Faces]
         raise SceneError(str(path), "<!DOCTYPE> is refused: it can hold entities; remove it")
     if suffix == ".dae":
         data = without_materials(data)
-    logging.getLogger("trimesh").setLevel(logging.CRITICAL)  # what it says is said here
+    logging.getLogger("trimesh").setLevel(logging.CRITICAL)  # reported below
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # textures that are not there
+            warnings.simplefilter("ignore")  # missing textures
             scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:])
             pieces = [
                 _piece(scene.geometry[name], transform, suffix)

@@ -1,1 +1,1 @@
-"""Plugins: classes of users that are found by name, with fields that are keys of scene tables."""
+"""Plugins: users' classes that scenes find by name, and whose annotated fields are keys of scene tables."""

@@ -1,4 +1,4 @@
-"""The annotated fields of a plugin, which are keys of its scene table."""
+"""Annotated fields of a plugin, which are keys of its scene table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Plugin = TypeVar("Plugin")
 
 
 def fields_of(plugin: type[Any]) -> dict[str, dataclasses.Field[Any]]:
-    """The scene keys of a plugin."""
+    """Return the scene keys of a plugin."""
     return {field.name: field for field in dataclasses.fields(plugin)}
 
 
@@ -56,17 +56,17 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
 
 
 def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:
-    """A field's annotation; `from __future__ import annotations` leaves it as text.
+    """Return a field's annotation, evaluated if `from __future__ import annotations` left it as text.
 
     Raises:
-        JointError: the annotation cannot be understood.
+        JointError: the annotation cannot be evaluated.
     """
     if not isinstance(field.type, str):
         return field.type
     owner = next(c for c in plugin.__mro__ if field.name in inspect.get_annotations(c))
     module = sys.modules.get(owner.__module__)
     try:
-        return eval(field.type, vars(module) if module else {})  # the author's own words
+        return eval(field.type, vars(module) if module else {})  # text of the author's own file
     except Exception as error:
         problem = f"the type {field.type!r} of the field {field.name!r} cannot be understood"
         where = f"{owner.__module__}.{owner.__qualname__}"
@@ -76,10 +76,10 @@ def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:
 
 
 def checked(value: Any, wanted: Any, where: str) -> Any:
-    """A value as a field of that type takes it: whole numbers become floats, lists tuples.
+    """Return a value converted to a field's type: integers become floats, lists become tuples.
 
     Raises:
-        JointError: it is of another type.
+        JointError: the value has another type.
     """
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in (typing.Union, types.UnionType):
@@ -118,7 +118,7 @@ def _checked_elements(value: Any, wanted: Any, inner: tuple[Any, ...], where: st
 
 
 def spelled(wanted: Any) -> str:
-    """A type as its author writes it."""
+    """Return a type as its author writes it."""
     if typing.get_origin(wanted) is None and isinstance(wanted, type):
         return wanted.__name__
     return str(wanted).replace("typing.", "")

@@ -1,6 +1,6 @@
-"""Python files that a scene names as its plugins.
+"""Files of plugins: the Python files that a scene names, run with the caller's consent.
 
-Code runs only where the caller allows it: a scene from a stranger is data.
+Code runs only if the caller allows it; a scene from an unknown source is data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _in_force: dict[tuple[str, bytes], Path] = {}  # where the file of a name and te
 
 
 def check_consent(names: Sequence[str], where: str, *, allow_code: bool) -> None:
-    """Refuse to run a scene's files of plugins where the caller has not allowed it.
+    """Reject a scene's plugin files unless the caller allows code.
 
     Raises:
         SceneError: code is not allowed.
@@ -41,9 +41,10 @@ def check_consent(names: Sequence[str], where: str, *, allow_code: bool) -> None
 
 
 def run_plugin(file: Path, where: str) -> None:
-    """Import a file under a name of its own; one that is already imported and unchanged is left.
+    """Import a plugin file as a module of its own, unless it is already imported and unchanged.
 
-    Of a file and its copies in other folders the last that was run is in force; another is run again.
+    Among copies of one file in several folders, the plugins of the copy that ran last are registered; another copy is
+    run again.
     """
     path = file.resolve()
     with _one_at_a_time:
@@ -57,7 +58,7 @@ def run_plugin(file: Path, where: str) -> None:
 
 
 def _import(path: Path, text: bytes, where: str) -> None:
-    """Run a plugin's file as a module; nothing of it stays where it does not run to its end."""
+    """Run a plugin file as a module, which is removed again if it raises."""
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     name = f"pysim_plugin_{path.stem}_{place}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -80,7 +81,7 @@ def _import(path: Path, text: bytes, where: str) -> None:
 
 
 def _check_named(module: ModuleType) -> None:
-    """Refuse a file whose plugins no decorator names: no scene could use them."""
+    """Reject a file none of whose plugins has a name, so that no scene could use it."""
     own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
     kinds = [(plugin, kind) for plugin in own if (kind := kind_of(plugin)) is not None]
     if kinds and not any(kind.is_registered(plugin) for plugin, kind in kinds):
@@ -90,7 +91,7 @@ def _check_named(module: ModuleType) -> None:
 
 
 def plugin_files(plugins: Iterable[tuple[str, str]]) -> Files:
-    """Return the files that define plugins, each given by the noun of its kind and its name; others are left out."""
+    """Return the files that define plugins, given by the noun of their kind and their name; built-ins have none."""
     given = ((noun, name, kind_called(noun).registered.get(name)) for noun, name in plugins)
     return {(noun, name): str(source_file(p)) for noun, name, p in given if p is not None}
 
@@ -99,7 +100,7 @@ def check_run_here(files: Mapping[tuple[str, str], str], where: str) -> None:
     """Require that this process has run the files that define plugins, as those of a pickled model.
 
     Raises:
-        JointError: it has not; the text names the file.
+        JointError: the process has not; the error names the file.
     """
     for (noun, name), file in files.items():
         try:

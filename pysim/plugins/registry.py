@@ -1,7 +1,7 @@
-"""Registry of plugins: one `PluginKind` for each kind, as joints, couplings' relations, events and integrators.
+"""Registry of plugins, with one `PluginKind` each for joints, relations of couplings, events and integrators.
 
-A plugin has a name from its kind's decorator, in a module of the user or in a file that a scene names, or from an
-entry point of an installed package, in the group `pysim.<decorator>s`.
+A plugin is registered by its kind's decorator, in a user's module or in a file that a scene names, or by an entry point
+of an installed package in the group `pysim.<decorator>s`.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ def kind_of(plugin: object) -> PluginKind[Any] | None:
 
 
 def kind_called(noun: str) -> PluginKind[Any]:
-    """Return the kind that messages call by a noun, as "joint type"."""
+    """Return the kind with this noun, for example "joint type"."""
     return next(kind for kind in _kinds.values() if kind.noun == noun)
 
 
 class PluginKind(Generic[Plugin]):
-    """Plugins of one kind by name: subclasses of `base`, or functions where there is none.
+    """Plugins of one kind by name: subclasses of `base`, or functions if there is no base.
 
     Args:
         decorator: name of the decorator, and of the group of entry points `pysim.<decorator>s`.
         noun: noun for the kind in messages.
         base: class that plugins derive from.
         public: the path under which users import `base`; by default its module's.
-        builtin: names that plugins cannot take.
-        check: raises an error for a class or function that is no complete plugin of this kind; called with the plugin
-            and `file:line: Name` of its author.
+        builtin: names of built-ins, which plugins cannot take.
+        check: function that raises an error for an incomplete plugin; called with the plugin and `file:line: Name` of
+            its definition.
         error: class of the errors.
-        first: remedy where a name is unknown and there is no plugin at all.
+        first: remedy if a name is unknown and there is no plugin at all.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class PluginKind(Generic[Plugin]):
         """Return the decorator that registers a plugin under a name; a plugin may be defined again.
 
         Raises:
-            PysimError: no name (forgotten parentheses give the class itself), no class of this kind, or a name that
-                another plugin or a built-in has.
+            PysimError: the name is missing (without parentheses the decorator receives the class itself) or taken, or
+                the class is not of this kind.
         """
         given: object = name
         if not isinstance(given, str) or not given:
@@ -110,14 +110,14 @@ class PluginKind(Generic[Plugin]):
         raise self._error(definition_place(plugin), f"{problem}; choose another name")
 
     def is_registered(self, plugin: object) -> bool:
-        """Whether a plugin has a name."""
+        """Return whether a plugin has a name."""
         return any(plugin is known for known in self.registered.values())
 
     def find(self, name: str) -> Plugin:
         """Return the plugin of a name, from an installed package if none is registered.
 
         Raises:
-            PysimError: there is none; the text suggests a name.
+            PysimError: there is none; the error suggests a name.
         """
         if name not in self.registered:
             installed = self._installed()
@@ -135,7 +135,7 @@ class PluginKind(Generic[Plugin]):
                 self._load(entry)
 
     def _installed(self) -> dict[str, EntryPoint]:
-        """Return the entry points of installed packages by name; two packages may not offer one name."""
+        """Return the entry points of installed packages by name; it is an error if two packages offer one name."""
         group = f"pysim.{self.decorator}s"
         found: dict[str, EntryPoint] = {}
         for entry in entry_points(group=group):
@@ -166,12 +166,12 @@ def require_method(plugin: type[Any], base: type[Any], method: str, where: str, 
     """Require that a plugin's class overrides a method of its base.
 
     Raises:
-        PysimError: it does not; the text shows how to write it.
+        PysimError: it does not; the error shows the method's signature.
     """
     if getattr(plugin, method) is getattr(base, method):
         raise PysimError(where, f"has no {method}; write {usage}")
 
 
 def _distribution(entry: EntryPoint) -> str:
-    """The installed package that offers an entry point."""
+    """Return the name of the installed package that offers an entry point."""
     return entry.dist.name if entry.dist is not None else "an unnamed package"

@@ -5,9 +5,9 @@
 | rotation vector, rotation | (…, 3) [rad], (…, 3, 3) |
 | twist [v; ω], displacement X_AB from B coordinates to A | (…, 6) [m, rad], (…, 4, 4) |
 
-`exp`, `log`, `compose`, `inverse`, the Jacobians, `Ad`, `Ad_star`, `ad` and `ad_star` serve both groups and tell them
-by the last axes; leading axes are batches. float64, or float32 where every argument is float32. Wrong arguments
-raise PysimError, which is a ValueError, naming the argument.
+`exp`, `log`, `compose`, `inverse`, the Jacobians, `Ad`, `Ad_star`, `ad` and `ad_star` serve both groups; the shape of
+the last axes selects the group, and leading axes are batches. float64, or float32 where every argument is float32.
+Wrong arguments raise PysimError, which is a ValueError, naming the argument.
 """
 
 from __future__ import annotations

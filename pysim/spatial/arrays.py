@@ -1,6 +1,6 @@
-"""Arguments of `pysim.spatial`: arrays with leading batch axes, refused by name where they are not what they should be.
+"""Checks of array arguments: shape, dtype, finite values, rotations and displacements. Errors name the argument.
 
-Everything is computed in float64, or in float32 where every argument is float32.
+Results are float64, or float32 if every argument is float32.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 def checked(
     x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
 ) -> Array:
-    """Return x as finite floats whose last axes are one of `rows`, or its only ones if it stands `alone`.
+    """Return x as finite floats whose last axes are one of `rows`; without leading axes if it is `alone`.
 
     Raises:
-        PysimError: naming the argument, for a wrong shape, numbers that are not real, a NaN or an infinity.
+        PysimError: x has a wrong shape, complex or non-numeric entries, NaN or infinite values.
     """
     a = shaped(x, name, *rows, unit=unit, alone=alone)
     finite = np.isfinite(a)
@@ -41,7 +41,7 @@ def checked(
 def shaped(
     x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
 ) -> Array:
-    """`checked`, where a number that is not finite has a meaning."""
+    """As `checked`, but NaN and infinite values are allowed."""
     refuse_mask(x, name)
     try:
         a = np.asarray(x)
@@ -61,10 +61,10 @@ def shaped(
 
 
 def refuse_mask(x: object, name: str) -> None:
-    """Refuse a masked array that hides numbers: they would be computed with.
+    """Reject a masked array with masked entries, which would otherwise enter the computation.
 
     Raises:
-        PysimError: naming the argument.
+        PysimError: an entry is masked.
     """
     mask = getattr(x, "mask", None)
     if isinstance(mask, np.ndarray) and mask.any():
@@ -75,7 +75,7 @@ def refuse_mask(x: object, name: str) -> None:
 def checked_double(
     x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
 ) -> Array:
-    """`checked`, in float64 whatever it was."""
+    """As `checked`, but always in float64."""
     return checked(x, name, *rows, unit=unit, alone=alone).astype(np.float64, copy=False)
 
 
@@ -102,7 +102,7 @@ def checked_symmetric(
 
 
 def tolerance(a: Array) -> float:
-    """What unit lengths and orthogonality may be off by."""
+    """Return the tolerance on unit lengths and orthogonality."""
     return 1e-4 if a.dtype == np.float32 else 1e-6
 
 
@@ -141,7 +141,7 @@ def checked_record(X: ArrayLike, name: str = "X") -> Array:
 
 
 def checked_unit(a: Array, name: str, what: str = "") -> Array:
-    """Return a (…, n); PysimError if its length is not 1."""
+    """Return a (…, n); PysimError if its norm is not 1."""
     with np.errstate(over="ignore"):
         length = np.sqrt((a * a).sum(-1))
     worst = _worst(abs(length - 1), a)
@@ -151,7 +151,7 @@ def checked_unit(a: Array, name: str, what: str = "") -> Array:
 
 
 def check_last_row(X: Array, name: str, row: tuple[int, int, int, int] = (0, 0, 0, 1)) -> None:
-    """Raise PysimError if the last row of X (…, 4, 4) is another."""
+    """Raise PysimError unless the last row of X (…, 4, 4) is (0, 0, 0, 1)."""
     bottom = X[..., 3, :]
     if X.ndim == 2 and tuple(bottom.tolist()) == row:  # exactly so, as most are
         return
@@ -162,7 +162,7 @@ def check_last_row(X: Array, name: str, row: tuple[int, int, int, int] = (0, 0, 
 
 
 def leading(A: Array, a_rank: int, a_name: str, B: Array, b_rank: int, b_name: str) -> None:
-    """Check that the leading axes of A and B broadcast; the ranks are those of one element."""
+    """Check that the leading axes of A and B broadcast, given the ranks of one element of each."""
     first, second = A.shape[: A.ndim - a_rank], B.shape[: B.ndim - b_rank]
     if first == second:
         return
@@ -176,7 +176,7 @@ def checked_out(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any])
     """Return the caller's array for a result, or a new one.
 
     Raises:
-        PysimError: it is no array, or its shape, dtype or place in memory cannot take the result.
+        PysimError: the caller's array has another type, shape, dtype or memory layout than the result.
     """
     if out is None:
         return np.empty(shape, dtype)
@@ -193,7 +193,7 @@ def checked_out(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any])
 
 
 def placed(result: Array, out: Array | None) -> Array:
-    """Return a result, in the caller's array where there is one; PysimError as of `checked_out`."""
+    """Return a result, written to the caller's array if one is given; PysimError as in `checked_out`."""
     if out is None:
         return result
     place = checked_out(out, result.shape, result.dtype)
@@ -243,7 +243,7 @@ def map_pairs(function: str, a: Array, b: Array, out: Array | None = None) -> Ar
 
 
 def _rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Return x as rows, one for each element of the batch or one that stands for all."""
+    """Return x as rows: one for each element of the batch, or a single one that all elements share."""
     n = x.shape[-1]
     alone = x.size == n
     rows = x.reshape(1, n) if alone else np.broadcast_to(x, (*batch, n)).reshape(-1, n)
@@ -264,13 +264,13 @@ def _check_orthonormal(R: Array, name: str) -> None:
 
 
 def _worst(off: Array, a: Array) -> tuple[int, ...] | None:
-    """Index of the first element that is off by more than the tolerance."""
+    """Return the index of the first element whose error exceeds the tolerance."""
     right = off <= tolerance(a)
     return None if _all(right) else _first(~right)
 
 
 def _all(flags: NDArray[np.bool_]) -> bool:
-    """`flags.all()`, but faster where there are few."""
+    """Return `flags.all()`, faster for small arrays."""
     return int(np.count_nonzero(flags)) == flags.size
 
 

@@ -1,7 +1,7 @@
-"""The groups SO(3) and SE(3), their exponentials, and what they do to twists, wrenches and points.
+"""The groups SO(3) and SE(3): exponentials, Jacobians, and their actions on twists, wrenches and points.
 
-The last axes tell the group: rotations are (…, 3, 3) with vectors (…, 3) [rad]; displacements X_AB, mapping B
-coordinates to A, are (…, 4, 4) with twists (…, 6) = [v; ω] [m, rad]. Leading axes are batches and broadcast.
+The shape of the last axes selects the group: rotations are (…, 3, 3) with vectors (…, 3) [rad]; displacements X_AB,
+mapping B coordinates to A, are (…, 4, 4) with twists (…, 6) = [v; ω] [m, rad]. Leading axes are batches and broadcast.
 
     d exp(x) = exp(x) [J_r(x) dx] = [J_l(x) dx] exp(x)
 """
@@ -71,7 +71,7 @@ def exp(x: ArrayLike) -> Array:
 
 
 def log(X: ArrayLike) -> Array:
-    """Return x with exp(x) = X, the shortest: its angle is at most π."""
+    """Return the shortest x with exp(x) = X; its angle is at most π."""
     a = checked_element(X)
     return map_rows("so3_log", a, 2, (3,)) if a.shape[-1] == 3 else map_rows("se3_log", a, 2, (6,))
 
@@ -87,7 +87,7 @@ def right_jacobian(x: ArrayLike) -> Array:
 
 
 def left_jacobian_inverse(x: ArrayLike) -> Array:
-    """Return J_l⁻¹(x); for angles of whole turns (but zero) it does not exist."""
+    """Return J_l⁻¹(x), which does not exist at angles that are nonzero multiples of 2π."""
     return _jacobian("left_jacobian_inverse", _algebra(x))
 
 
@@ -127,24 +127,24 @@ def ad_star(x: ArrayLike) -> Array:
 def act_on_twist(X: ArrayLike, V: ArrayLike) -> Array:
     """Return V_A = Ad(X_AB) V_B = [R v + p × R ω; R ω]  [m/s, rad/s].
 
-    X (…, 4, 4), or the engine's record (…, 12): rotation column-major, then position. 24 multiplications and 18
-    additions a twist, as in the three functions below or fewer.
+    X is (…, 4, 4), or the engine's record (…, 12): rotation column-major, then position. One twist takes 24
+    multiplications and 18 additions.
     """
     return _acted("act_on_twist", checked_record(X), checked(V, "V", (6,)), "X", "V")
 
 
 def act_on_wrench(X: ArrayLike, F: ArrayLike) -> Array:
-    """Return F_A = Ad*(X_AB) F_B = [R f; R τ + p × R f]  [N, N·m]; X as `act_on_twist` takes it."""
+    """Return F_A = Ad*(X_AB) F_B = [R f; R τ + p × R f]  [N, N·m]; X as in `act_on_twist`."""
     return _acted("act_on_wrench", checked_record(X), checked(F, "F", (6,)), "X", "F")
 
 
 def cross_twist(V: ArrayLike, A: ArrayLike) -> Array:
-    """Return ad(V) A = [ω × a + v × α; ω × α] of two twists (…, 6): how A changes when V carries it along."""
+    """Return ad(V) A = [ω × a + v × α; ω × α] of two twists (…, 6): Ȧ if A is fixed in a frame moving with V."""
     return _acted("twist_cross_twist", checked(V, "V", (6,)), checked(A, "A", (6,)), "V", "A")
 
 
 def cross_wrench(V: ArrayLike, F: ArrayLike) -> Array:
-    """Return ad*(V) F = [ω × f; ω × τ + v × f] of a twist and a wrench (…, 6): how F changes when V carries it."""
+    """Return ad*(V) F = [ω × f; ω × τ + v × f] of a twist and a wrench (…, 6): Ḟ, F fixed in a frame moving with V."""
     return _acted("twist_cross_wrench", checked(V, "V", (6,)), checked(F, "F", (6,)), "V", "F")
 
 
@@ -182,7 +182,7 @@ def hat(x: ArrayLike) -> Array:
 
 
 def vee(A: ArrayLike) -> Array:
-    """Return x (…, 3) or (…, 6) with hat(x) = A; PysimError if A is no element of the algebra."""
+    """Return x (…, 3) or (…, 6) with hat(x) = A; PysimError if A is not an element of the algebra."""
     a = checked(A, "A", (3, 3), (4, 4))
     W = a[..., :3, :3]
     off = abs(W + np.swapaxes(W, -1, -2)).max((-1, -2), initial=0)
@@ -204,7 +204,7 @@ def _jacobian(function: str, x: Array) -> Array:
 
 
 def _blocks(diagonal: Array, upper: Array | None = None, lower: Array | None = None) -> Array:
-    """A 6×6 matrix with the same block twice on its diagonal and one beside it."""
+    """Return a 6×6 matrix with one block twice on its diagonal and another above or below it."""
     M = np.zeros((*diagonal.shape[:-2], 6, 6), diagonal.dtype)
     M[..., :3, :3] = M[..., 3:, 3:] = diagonal
     if upper is not None:

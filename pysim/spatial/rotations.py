@@ -1,7 +1,7 @@
 """Rotations (…, 3, 3) from and to quaternions, roll-pitch-yaw, axis and angle; poses from and to the engine's record.
 
-A quaternion's order is always named: "xyzw", as in q, or "wxyz". Roll, pitch and yaw turn about the fixed axes
-x, y, z in this order, as in URDF: R = Rz(yaw) Ry(pitch) Rx(roll).
+The order of a quaternion's components is always named: "xyzw", as in q, or "wxyz". Roll, pitch and yaw are rotations
+about the fixed axes x, y, z in this order, as in URDF: R = Rz(yaw) Ry(pitch) Rx(roll).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pysim.spatial.arrays import Array
 
-ORDERS = {"xyzw": [0, 1, 2, 3], "wxyz": [1, 2, 3, 0]}  # where x, y, z, w stand
+ORDERS = {"xyzw": [0, 1, 2, 3], "wxyz": [1, 2, 3, 0]}  # indices of x, y, z, w
 
 
 def rotation_from_quaternion(quaternion: ArrayLike, order: str = "xyzw") -> Array:
@@ -42,7 +42,7 @@ def quaternion_from_rotation(R: ArrayLike, order: str = "xyzw") -> Array:
 
 
 def reordered_quaternion(quaternion: ArrayLike, order: str, wanted: str) -> Array:
-    """Return a unit quaternion (…, 4) of one order in another, sign and all."""
+    """Return a unit quaternion (…, 4) with its components in another order; the sign is kept."""
     places = _places(wanted, "wanted")
     return _ordered(_xyzw(quaternion, "quaternion", order), places)
 
@@ -73,7 +73,7 @@ def rotation_from_rpy(rpy: ArrayLike) -> Array:
 def rpy_from_rotation(R: ArrayLike) -> Array:
     """Return (roll, pitch, yaw) (…, 3) [rad] of a rotation, |pitch| ≤ π/2.
 
-    Where the pitch is ±π/2 only roll ∓ yaw has a meaning; the angles returned still give R.
+    At a pitch of ±π/2 only roll ∓ yaw is determined; the returned angles still give R.
     """
     m = checked_rotation(R)
     yaw = np.arctan2(m[..., 1, 0], m[..., 0, 0])
@@ -94,7 +94,7 @@ def rotation_from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
 
 
 def axis_angle_from_rotation(R: ArrayLike) -> tuple[Array, Array]:
-    """Return the unit axis (…, 3) and the angle (…) [rad] in [0, π]; the axis z where nothing turns."""
+    """Return the unit axis (…, 3) and the angle (…) [rad] in [0, π]; the axis is z if the angle is 0."""
     phi = map_rows("so3_log", checked_rotation(R), 2, (3,))
     angle = np.sqrt((phi * phi).sum(-1))
     turns = (angle > 0)[..., None]
@@ -130,7 +130,7 @@ def _xyzw(quaternion: ArrayLike, name: str, order: str) -> Array:
 
 
 def _ordered(q: Array, places: list[int]) -> Array:
-    """Return (x, y, z, w) with each at its place."""
+    """Return (x, y, z, w) in the named order."""
     ordered = np.empty_like(q)
     ordered[..., places] = q
     return ordered

@@ -1,4 +1,4 @@
-"""The author's code, called so that what it raises is told by the author's file, line and text."""
+"""Calls of plugin authors' code, and the file, line and text that errors in it report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PACKAGE = str(Path(__file__).resolve().parents[1])
-RUN_TEXT = "__pysim_text__"  # of the module of a scene's plugin: the text that was run
+RUN_TEXT = "__pysim_text__"  # attribute of a plugin file's module: the text that was run
 NOT_THE_AUTHORS = (
     PACKAGE,
     str(Path(np.__file__).resolve().parent),
@@ -28,18 +28,18 @@ NOT_THE_AUTHORS = (
 
 
 def author_line() -> str:
-    """`file:line` of the innermost line that is neither pysim's nor NumPy's: the author's."""
+    """Return `file:line` of the innermost line of author code, which is neither pysim's nor NumPy's."""
     file, line = _innermost()
     return f"{file}:{line}"
 
 
 def author_text() -> str:
-    """Return that line itself, in backquotes, "" where there is no source."""
+    """Return the text of that line in backquotes, or "" if there is no source."""
     return quoted(*_innermost())
 
 
 def quoted(file: str, line: int) -> str:
-    """A line of source in backquotes, "" where there is none."""
+    """Return a line of source in backquotes, or "" if there is none."""
     text = linecache.getline(file, line).strip()
     return f"`{text}`" if text else ""
 
@@ -48,11 +48,11 @@ def call(joint: object, method: str, *arguments: Any) -> Any:
     """Call a method that an author wrote.
 
     Raises:
-        JointError: whatever it raises, with the author's line.
+        JointError: the method raises; the error names the author's line.
     """
     try:
         return getattr(joint, method)(*arguments)
-    except PysimError:  # knows its place
+    except PysimError:  # has its own place
         raise
     except Exception as error:
         owner = f"{type(joint).__qualname__}.{method}"
@@ -60,14 +60,15 @@ def call(joint: object, method: str, *arguments: Any) -> Any:
 
 
 def owner(plugin: type[Any] | Callable[..., Any]) -> str:
-    """Where a plugin comes from: its module and name."""
+    """Return the module and name of a plugin."""
     return f"{plugin.__module__}.{plugin.__qualname__}"
 
 
 def is_same(plugin: type[Any] | Callable[..., Any], other: type[Any] | Callable[..., Any]) -> bool:
-    """Whether two plugins are one: of one name, in one file, which a test may import too, or in a file and its copy.
+    """Return whether two plugins are the same: of one name, defined in one file or in a file and its copy.
 
-    A copy is a file of the same name and text in another folder, as where a scene's folder is copied.
+    One file may have two module names, as if a test imports a scene's plugin. A copy is a file of the same name and
+    text in another folder, as when a scene's folder is copied.
     """
     if plugin.__qualname__ != other.__qualname__:
         return False
@@ -79,20 +80,20 @@ def is_same(plugin: type[Any] | Callable[..., Any], other: type[Any] | Callable[
 
 
 def source_file(plugin: type[Any] | Callable[..., Any]) -> Path:
-    """The file that defines a plugin; its module's name where there is none."""
+    """Return the file that defines a plugin, or its module's name if there is none."""
     file = getattr(sys.modules.get(plugin.__module__), "__file__", None) or plugin.__module__
     return Path(file).resolve()
 
 
 def _text(plugin: type[Any] | Callable[..., Any]) -> bytes | None:
-    """What a plugin's file says: what was run of a scene's, and what stands there of another; None of no file."""
+    """Return the text of a plugin's file: as it was run for a scene, else as it is on disk; None without a file."""
     file = source_file(plugin)
     run: bytes | None = getattr(sys.modules.get(plugin.__module__), RUN_TEXT, None)
     return file.read_bytes() if run is None and file.is_file() else run
 
 
 def definition_place(plugin: type[Any] | Callable[..., Any]) -> str:
-    """`file:line: Name` of a plugin; its module and name where there is no source."""
+    """Return `file:line: Name` of a plugin, or its module and name if there is no source."""
     try:
         file, line = inspect.getsourcefile(plugin), inspect.getsourcelines(plugin)[1]
     except (OSError, TypeError):
@@ -101,14 +102,14 @@ def definition_place(plugin: type[Any] | Callable[..., Any]) -> str:
 
 
 def author_error(error: Exception, function: Callable[..., Any], owner: str) -> JointError:
-    """Return an error of the author's code in pysim's words."""
+    """Return the JointError that reports an exception of the author's code."""
     where, text = place_of(error, function)
     problem = f"{type(error).__name__}: {error}{text and f', in {text}'}"
     return JointError(where, f"{problem}; fix {owner}")
 
 
 def place_of(error: BaseException, method: Callable[..., Any]) -> tuple[str, str]:
-    """`file:line` and text of the author's line that an error came through, else of the method."""
+    """Return `file:line` and text of the innermost author's line of a traceback, or those of the method."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -121,21 +122,21 @@ def place_of(error: BaseException, method: Callable[..., Any]) -> tuple[str, str
 
 
 def defined_at(method: Callable[..., Any]) -> str:
-    """`file:line` where a method begins."""
+    """Return `file:line` of the beginning of a method."""
     function = getattr(method, "__func__", method)
     code = getattr(function, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(function)
 
 
 def method_place(joint: object, method: str) -> str:
-    """`file:line: Class.method`, where a fault of what a method returns is told."""
+    """Return `file:line: Class.method`, the place of a fault in a method's result."""
     return f"{defined_at(getattr(joint, method))}: {type(joint).__qualname__}.{method}"
 
 
 def breaking_line(joint: object, method: str, *arguments: Any) -> str:
-    """Return "file:line, `text`, complaint" where plain arithmetic first leaves the finite numbers.
+    """Return "file:line, `text`, reason" of the first line that computes NaN or infinite values.
 
-    The method's own place where it does not complain.
+    The method's own place is returned if no line does.
     """
     function = getattr(joint, method)
     try:

@@ -1,4 +1,4 @@
-"""Forward differentiation of a tape: the derivative of a node is more nodes."""
+"""Forward differentiation of a tape: derivatives are appended to the tape as further nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Derivative:
-    """d/ds of every node along one direction, in which input i moves at the rate `rates[i]` (a node)."""
+    """Derivatives d/ds of nodes along one direction, in which input i changes at the rate `rates[i]` (a node)."""
 
     def __init__(self, tape: Tape, rates: Mapping[int, int]) -> None:
         self.tape = tape
@@ -20,7 +20,7 @@ class Derivative:
         self._known: dict[int, int] = {}
 
     def of(self, index: int) -> int:
-        """The node that is the derivative of a node."""
+        """Return the index of a node's derivative."""
         pending = [index]
         while pending:  # operands first, without recursion: tapes may be long
             top = pending[-1]
@@ -34,7 +34,7 @@ class Derivative:
         return self._known[index]
 
     def _rule(self, index: int) -> int:
-        """The chain rule of one operation."""
+        """Apply the chain rule to one operation."""
         tape, node = self.tape, self.tape.nodes[index]
         n = tape.node
         if node.op == "input":

@@ -1,7 +1,8 @@
-"""A tape on arrays: every node for many states at once, in real or complex numbers.
+"""Evaluation of a tape on arrays: nodes for many states at once, in real or complex arithmetic.
 
-Complex numbers give derivatives without a rule of differentiation, as checks want them: with a step of 1e-30 i along
-v, the imaginary part over 1e-30 is the rate to the last digit [Squire and Trapp 1998]. Branches follow the real part.
+Complex steps give derivatives that do not depend on differentiation rules, as checks require: with a step of 1e-30 i
+along v, the imaginary part divided by 1e-30 is the rate to rounding [Squire and Trapp 1998]. Branches follow the real
+part.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ STEP = 1e-30
 
 
 def evaluate(tape: Tape, inputs: Columns, targets: Sequence[int]) -> Columns:
-    """Values (targets, n) of some nodes for the inputs (inputs, n)."""
+    """Return the values (targets, n) of nodes for the inputs (inputs, n)."""
     count = inputs.shape[1]
     values: dict[int, Columns] = {}
     with np.errstate(all="ignore"):
@@ -35,7 +36,7 @@ def evaluate(tape: Tape, inputs: Columns, targets: Sequence[int]) -> Columns:
 
 
 def rate(tape: Tape, inputs: Columns, rates: Columns, targets: Sequence[int]) -> Columns:
-    """Rates (targets, n) of some nodes while the inputs move at `rates` (inputs, n)."""
+    """Return the rates (targets, n) of nodes while the inputs change at `rates` (inputs, n)."""
     stepped = evaluate(tape, inputs + 1j * STEP * rates, targets)
     return np.asarray(stepped.imag / STEP)
 
@@ -43,7 +44,7 @@ def rate(tape: Tape, inputs: Columns, rates: Columns, targets: Sequence[int]) ->
 def node_value(
     tape: Tape, node: Node, values: Mapping[int, Columns] | Sequence[Columns], inputs: Columns
 ) -> Columns:
-    """Values (n,) of one node, given those of the nodes it depends on."""
+    """Return the values (n,) of one node, given those of its operands."""
     match node.op:
         case "const":
             return np.asarray(node.value, inputs.dtype)
@@ -61,7 +62,7 @@ def node_value(
 
 
 def _atan2(y: Columns, x: Columns) -> Columns:
-    """The angle from the real parts, its rate from arctan(y / x) or −arctan(x / y)."""
+    """Return atan2(y, x): the angle from the real parts, its rate from arctan(y / x) or −arctan(x / y)."""
     angle = np.arctan2(y.real, x.real)
     if not (np.iscomplexobj(y) or np.iscomplexobj(x)):
         return np.asarray(angle)
@@ -72,7 +73,7 @@ def _atan2(y: Columns, x: Columns) -> Columns:
 
 
 def _power(x: Columns, y: Columns) -> Columns:
-    """x^y; the complex power of a negative number would lose a small imaginary part in π."""
+    """Return x^y with its rate; NumPy's complex power of a negative number would lose a small imaginary part in π."""
     value = np.power(x.real, y.real)
     if not (np.iscomplexobj(x) or np.iscomplexobj(y)):
         return np.asarray(value)

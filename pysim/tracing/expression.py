@@ -25,7 +25,7 @@ def _refuse(what: str, remedy: str) -> JointError:
 
 
 class Scalar:
-    """A number that is not known yet. Operators and NumPy functions record what is done with it."""
+    """A symbolic number: operators and NumPy functions of it are recorded as nodes of its tape."""
 
     __slots__ = ("index", "tape")
     __hash__ = None  # type: ignore[assignment]
@@ -192,7 +192,7 @@ def _is_array(x: object) -> bool:
 
 
 def _broadcast(ufunc: np.ufunc, *inputs: Any) -> Any:
-    """A function of arrays with symbolic numbers in them, element by element."""
+    """Apply a function to arrays with symbolic entries, element by element."""
     arrays = np.broadcast_arrays(*(x if _is_array(x) else _boxed(x) for x in inputs))
     out = np.empty(arrays[0].shape, object)
     for index in np.ndindex(out.shape):
@@ -207,7 +207,7 @@ def _boxed(x: object) -> np.ndarray[Any, Any]:
 
 
 def symbolic(*numbers: Number) -> Scalar | None:
-    """The first symbolic one of some numbers, which knows the tape."""
+    """Return the first symbolic number among `numbers`, which carries the tape."""
     return next((x for x in numbers if isinstance(x, Scalar)), None)
 
 
@@ -221,7 +221,7 @@ def record(op: str, *numbers: Number) -> Any:
 
 
 def power(x: Number, y: Number) -> Any:
-    """x^y; small whole exponents become products, ½ a root."""
+    """Return x^y; small whole exponents become products, the exponent ½ a square root."""
     if isinstance(x, Scalar) and isinstance(y, (int, float, np.integer, np.floating)):
         if float(y).is_integer() and abs(y) <= 16:
             product = _whole_power(x, abs(int(y)))
@@ -241,17 +241,17 @@ def _whole_power(x: Scalar, n: int) -> Any:
 
 
 def where(condition: Number, a: Number, b: Number) -> Any:
-    """A where the condition holds, else b; both are computed."""
+    """Return a where the condition holds, else b; both are computed."""
     return record("select", condition, a, b)
 
 
 def minimum(a: Number, b: Number) -> Any:
-    """The smaller of two numbers."""
+    """Return the smaller of two numbers."""
     return record("min", a, b)
 
 
 def maximum(a: Number, b: Number) -> Any:
-    """The larger of two numbers."""
+    """Return the larger of two numbers."""
     return record("max", a, b)
 
 

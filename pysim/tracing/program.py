@@ -1,7 +1,7 @@
-"""From a tape to the program that the engine runs on packs (cpp/tree/program.hpp).
+"""Compilation of a tape into the program that the engine runs on packs (cpp/tree/program.hpp).
 
 The program computes the 12 numbers of the pose (rotation column-major, position), the columns of the motion subspace
-and, from v as well, the bias; what they share is computed once.
+and, from v as well, the bias; common subexpressions are computed once.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CODE = {name: code for code, name in enumerate(OPS)}
 
 
 def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> Program:
-    """Write the program of some nodes.
+    """Return the program that computes some nodes.
 
     Args:
         tape: the nodes.
@@ -187,7 +187,7 @@ class _Writer:
         return self.registers - 1
 
     def _take_pair(self, node: int, op: str) -> int:
-        """Two neighbouring registers, for sine and cosine."""
+        """Return two neighbouring registers, for sine and cosine."""
         out = self.registers
         self.registers += 2
         partner = self._partner.get(node)
@@ -197,7 +197,7 @@ class _Writer:
         return out
 
     def _release(self, node: int) -> None:
-        """Free the registers of operands that this node used last."""
+        """Free the registers of operands whose last use is this node."""
         operands = set(self.tape.nodes[node].args)
         if node in self._fused:
             product = self._fused[node][1]

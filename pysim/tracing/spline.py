@@ -1,4 +1,4 @@
-"""Cubic splines of symbolic numbers."""
+"""Natural cubic splines of symbolic numbers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ ENDS = ("linear", "cubic", "constant")
 
 
 def spline(x: Any, knots: Sequence[float], values: Sequence[float], *, ends: str = "linear") -> Any:
-    """Natural cubic spline through (knots, values), twice continuously differentiable.
+    """Return the natural cubic spline through (knots, values), twice continuously differentiable, at x.
 
     Args:
-        x: where, a symbolic or plain number.
+        x: symbolic or plain number.
         knots: at least two, strictly increasing.
-        values: one a knot.
-        ends: beyond the first and last knot, "linear" goes on straight (still C², for a natural spline ends
-            without curvature), "cubic" goes on with the end pieces, "constant" holds the end values (C⁰).
+        values: one for each knot.
+        ends: extrapolation beyond the first and last knot. "linear" continues straight (still C², because a natural
+            spline ends without curvature), "cubic" continues the end pieces, "constant" holds the end values (C⁰).
 
     Raises:
-        JointError: knots that do not increase, another count of values, an unknown `ends`.
+        JointError: the knots do not increase, the number of values differs, or `ends` is unknown.
     """
     k, y = np.asarray(knots, float), np.asarray(values, float)
     _check(k, y, ends)
@@ -65,7 +65,7 @@ def _check(k: np.ndarray, y: np.ndarray, ends: str) -> None:
 
 
 def _natural_pieces(k: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Coefficients (n − 1, 4), highest power first, of each piece in x − knot."""
+    """Return the coefficients (n − 1, 4), highest power first, of each piece in x − knot."""
     n, h = len(k), np.diff(k)
     slope = np.diff(y) / h
     A, b = np.eye(n), np.zeros(n)
@@ -79,7 +79,7 @@ def _natural_pieces(k: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _with_straight_ends(k: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same with a straight piece before and after; only inner knots are ever compared with."""
+    """Add a straight piece before and after; x is compared with inner knots only."""
     h = k[-1] - k[-2]
     a, b, c, d = pieces[-1]
     first = [0, 0, pieces[0][2], pieces[0][3]]
@@ -89,5 +89,5 @@ def _with_straight_ends(k: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _origin(k: np.ndarray, i: int, ends: str) -> float:
-    """Where piece i is counted from; the straight piece before the first knot from that knot."""
+    """Return the knot that piece i is relative to; for the straight piece before the first knot, that knot."""
     return float(k[1] if ends == "linear" and i == 0 else k[i])

@@ -1,7 +1,7 @@
-"""The straight-line program that a trace records.
+"""Tape of a trace: the straight-line program that operations on symbolic numbers record.
 
-A `Tape` holds nodes (operation, operands); equal nodes are one node, so common subexpressions are shared as they
-arise, and operations on constants are carried out at once.
+A `Tape` holds nodes (operation, operands). Equal nodes are stored once, so common subexpressions are shared, and
+operations on constants are evaluated immediately.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ PIECEWISE = frozenset(
 )
 JUMPING = frozenset(
     {"less", "less_equal", "equal", "select", "sign", "div", "tan", "atan2", "pow"}
-)  # at poles and switches, a quotient where its divisor varies; splines' segments and look-ups have none
+)  # at poles and switches; a quotient if its divisor varies. Segments and look-ups of splines are continuous
 
 
 class Tape:
-    """Every node of one traced joint, in the order of their making."""
+    """Nodes in the order of recording, operands before their users."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -76,14 +76,14 @@ class Tape:
         self._known: dict[Node, int] = {}
 
     def copy(self) -> Tape:
-        """A tape with the same nodes, to go on with apart."""
+        """Return an independent tape with the same nodes."""
         other = Tape()
         other.nodes, other.tables = list(self.nodes), self.tables
         other._known = dict(self._known)
         return other
 
     def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
-        """Index of a node, found or made; constants are folded and neutral elements fall away."""
+        """Return the index of a node, added if it is new; constants are folded and neutral elements removed."""
         simple = self._simplified(op, args)
         if simple is not None:
             return simple
@@ -95,15 +95,15 @@ class Tape:
         return self._keep(Node(op, args, value, data))
 
     def const(self, value: float) -> int:
-        """Index of a constant; −0 is 0."""
+        """Return the index of a constant; −0 is stored as 0."""
         return self._keep(Node("const", (), float(value) + 0.0))
 
     def input(self, index: int) -> int:
-        """Index of the input number `index`: q, then v."""
+        """Return the index of the node of input number `index`: q, then v."""
         return self._keep(Node("input", (), 0.0, (index,)))
 
     def table(self, numbers: Sequence[float]) -> int:
-        """Where these numbers stand in `tables`: equal ones once, so that what is read of them is shared."""
+        """Return the offset of these numbers in `tables`; equal tables are stored once, so that look-ups are shared."""
         if tuple(numbers) not in self._table_starts:
             self._table_starts[tuple(numbers)] = len(self.tables)
             self.tables += numbers
@@ -116,12 +116,12 @@ class Tape:
         return self._known[node]
 
     def is_value(self, index: int, value: float) -> bool:
-        """True if the node is this constant."""
+        """Return whether the node is this constant."""
         node = self.nodes[index]
         return node.op == "const" and node.value == value
 
     def _simplified(self, op: str, args: tuple[int, ...]) -> int | None:
-        """The node that an identity of algebra makes of this one, if any."""
+        """Return the node to which an algebraic identity reduces this one, None if none applies."""
         is_value = self.is_value
         match op, args:
             case "add", (a, b) if is_value(a, 0):
@@ -161,7 +161,7 @@ class Tape:
         return None
 
     def needed(self, targets: Iterable[int]) -> list[int]:
-        """Nodes that the targets depend on, and these, operands first."""
+        """Return the targets and the nodes that they depend on, operands first."""
         wanted: set[int] = set()
         pending = list(targets)
         while pending:
@@ -172,7 +172,7 @@ class Tape:
         return sorted(wanted)
 
     def values(self, inputs: Sequence[float]) -> list[float]:
-        """Every node's value for these inputs, by plain Python: slow, for folding and checks."""
+        """Return the value of every node for these inputs, in plain Python: slow, for folding and checks."""
         values: list[float] = []
         with np.errstate(all="ignore"):
             for node in self.nodes:
@@ -180,7 +180,7 @@ class Tape:
         return values
 
     def value(self, node: Node, values: list[float], inputs: Sequence[float]) -> float:
-        """One node's value, given those of the nodes before it."""
+        """Return the value of one node, given those of the nodes before it."""
         match node.op:
             case "const":
                 return node.value
