@@ -1,19 +1,19 @@
-"""Algorithms as functions of a model and arrays.
+"""Algorithms: kinematics, dynamics and their derivatives, as functions of a model and arrays.
 
-An array holds one state, (nq,) or (nv,), or a batch of them, (batch, nq) or (batch, nv); the result has the same
-leading shape. float64 runs the double kernels; float32 arrays run the single-precision ones. `threads=0` uses every
-processor. `out=` takes an array for the result, C-contiguous, of its shape and dtype, that shares no memory with the
+An array holds one state, (nq,) or (nv,), or a batch of states, (batch, nq) or (batch, nv); the result has the same
+leading shape. float64 arrays run the double-precision kernels, float32 arrays the single-precision ones. `threads=0`
+uses every processor. `out=` takes a C-contiguous array of the result's shape and dtype that shares no memory with the
 arguments; it is filled and returned. Derivatives and accelerations are components in the bodies' own frames, linear
 part first.
 
-Every function raises ValueError, naming the argument, for a wrong shape or dtype, a NaN or infinity, and a quaternion
-that is not of unit length; so does an `out` that cannot take the result. A state at which a joint plugin is not finite
-is NaN in its own rows of the result and leaves every other row as it is; a callback joint whose code raises ends the
-call, with a JointError.
+Every function raises ValueError for an argument of a wrong shape or dtype, a NaN or infinity, a quaternion that is not
+of unit length, or an `out` that does not fit the result; the error names the argument. A state at which a joint plugin
+is not finite gives NaN in its own rows of the result and does not affect other rows; a callback joint whose code raises
+ends the call with a JointError.
 
-In single precision, with the rounding of the arguments to it, no error over 64 random states of Panda, ANYmal, a
-humanoid and a tree of every joint shape was above this share of the largest entry; what goes through M⁻¹ twice, as the
-derivatives of `aba` do, loses digits where light links hang on heavy ones (Panda's fingers):
+In single precision, including the rounding of the arguments, no error over 64 random states of Panda, ANYmal, a
+humanoid and a tree of every joint shape exceeded these fractions of the largest entry. The derivatives of `aba`, which
+apply M⁻¹ twice, lose digits if light links are attached to heavy ones (Panda's fingers):
 
     aba                             6e-7
     aba_derivatives                 2e-5

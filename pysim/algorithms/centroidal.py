@@ -1,6 +1,6 @@
-"""Momentum of the whole mechanism about its centre of mass, in world axes: linear part, then moment.
+"""Centroidal momentum: momentum of the mechanism about its centre of mass, in world axes, linear part first.
 
-h = A(q) v = [Σ m ċ; Σ of the moments about the centre of mass]. Rotor inertias (armature) are no part of it. Orin,
+h = A(q) v = [Σ m ċ; Σ of the moments about the centre of mass]. Rotor inertias (armature) are not included. Orin,
 Goswami and Lee 2013, “Centroidal dynamics of a humanoid robot”; `center_of_mass` gives the point.
 """
 
@@ -43,7 +43,7 @@ def centroidal_momentum_rate(
     threads: int = 1,
     out: Array | None = None,
 ) -> Array:
-    """Return ḣ = A v̇ + Ȧ v (…, 6) [N, N·m]: all forces on the mechanism, gravity and the ground's among them."""
+    """Return ḣ = A v̇ + Ȧ v (…, 6) [N, N·m], the sum of all forces on the mechanism, including gravity."""
     return _engine.centroidal_momentum_rate(model, q, v, a, threads=threads, out=out)
 
 

@@ -1,6 +1,6 @@
-"""Analytical derivatives: of forces and accelerations by the state, and of forces by where the joints are.
+"""Analytical derivatives of forces and accelerations with respect to the state, and of forces to joint placements.
 
-Like the algorithms, these are the engine's functions as they are.
+These are the engine's functions without a wrapper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The inverse inertia, the Coriolis matrix, and what a frame feels of the inertia."""
+"""Inverse joint-space inertia, Coriolis matrix, and operational-space inertia of a frame."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def operational_space_inertia(
     threads: int = 1,
     out: Array | None = None,
 ) -> Array:
-    """Return Λ = (J M⁻¹ Jᵀ)⁻¹ (…, 6, 6), the inertia that a wrench on a frame feels [kg, kg·m, kg·m²].
+    """Return Λ = (J M⁻¹ Jᵀ)⁻¹ (…, 6, 6), the operational-space inertia of a frame [kg, kg·m, kg·m²].
 
     Khatib 1987, “A unified approach for motion and force control of robot manipulators”, equation 20.
 

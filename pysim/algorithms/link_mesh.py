@@ -122,7 +122,9 @@ def mass_mesh(
     geometries = _geometries(model, link)
     body, at = model.frames[link]
     if body < 0:
-        raise ModelError(f"link {link!r}", "is welded to the world; no joint feels its mass")
+        raise ModelError(
+            f"link {link!r}", "is welded to the world; its mass has no effect on any joint"
+        )
     chosen = _chosen(geometries, link, index, density)
     way = chosen.mass_source if density is None and chosen.mass_source else MassSource(density)
     if chosen.shape.mesh is None:

@@ -1,4 +1,4 @@
-"""What the joints transmit: the wrench on every body by its joint, and the part of it that does work."""
+"""Joint reactions: the wrench that every joint transmits to its body, and the part that does work."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def constraints(
     """Return residual, Jacobian and bias of every row at q (…, nq) and v (…, nv), zero by default.
 
     Raises:
-        ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
+        ValueError: an argument has a wrong shape or dtype, NaN or infinite entries, or a quaternion that is not unit.
     """
     _engine.check_model(model)
     packed = _engine.constraint_rows(model, q, v, loop_q, threads=threads)
@@ -67,7 +67,7 @@ def constraints(
 
 
 def loop_begins(model: Model) -> NDArray[np.intp]:
-    """Return the first row of every loop (loops,); one without rows begins where the next one does."""
+    """Return the first row of every loop (loops,); for a loop without rows, that of the next loop."""
     return np.cumsum([0, *model.loop_rows], dtype=np.intp)[:-1]
 
 
@@ -107,13 +107,13 @@ def constrained_aba(
         v: velocity (…, nv), on the constraints.
         tau: generalised forces (…, nv) [N or N·m].
         f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
-        loop_q: where the loops' joints are sought first (…, loop_nq).
+        loop_q: initial guess of the coordinates of the loops' joints (…, loop_nq).
         threads: threads that share a batch; 0 uses every processor.
-        passive: add the joints' own forces (damping, springs, friction, stops).
+        passive: add the passive joint forces (damping, springs, friction, stops).
         out: an array for the result.
 
     Raises:
-        ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
+        ValueError: an argument has a wrong shape or dtype, NaN or infinite entries, or a quaternion that is not unit.
     """
     return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[0], out)
 
@@ -132,8 +132,7 @@ def constraint_forces(
 ) -> Array:
     """Return λ (…, rows) [N, N·m], the force along every row; Jᵀλ acts on the coordinates.
 
-    Where rows are redundant the split among them is not determined: the dependent ones carry nothing. Arguments as
-    of `constrained_aba`.
+    The forces of redundant rows are not unique; dependent rows are given zero. Arguments as in `constrained_aba`.
     """
     return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[1], out)
 
@@ -152,7 +151,7 @@ def loop_wrenches(
 ) -> Array:
     """Return the wrench (…, loops, 6) [N, N·m] of every loop on body b, in frame B about its origin.
 
-    Body a feels the opposite. Arguments as of `constrained_aba`.
+    The wrench on body a is the opposite. Arguments as in `constrained_aba`.
     """
     motion = constrained_motion(
         model, q, v, tau, f_ext, loop_q=loop_q, threads=threads, passive=passive
@@ -162,11 +161,13 @@ def loop_wrenches(
 
 @dataclass(frozen=True)
 class ConstrainedMotion:
-    """Accelerations under constraints, and what these do."""
+    """Accelerations under constraints, and the constraint forces."""
 
     a: Array  # (…, nv)
     loop_wrenches: Array  # (…, loops, 6) [N, N·m], as of `loop_wrenches`
-    coupling_forces: Array  # λ (…, couplings) [N or N·m]; a coordinate feels λ times its factor
+    coupling_forces: (
+        Array  # λ (…, couplings) [N or N·m]; the force on a coordinate is λ times its factor
+    )
 
 
 def constrained_motion(
@@ -180,7 +181,7 @@ def constrained_motion(
     threads: int = 1,
     passive: bool = False,
 ) -> ConstrainedMotion:
-    """Return accelerations, wrenches of the loops and forces of the couplings. Arguments as of `constrained_aba`."""
+    """Return accelerations, wrenches of the loops and forces of the couplings. Arguments as in `constrained_aba`."""
     a, forces = _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)
     unit = constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
     rows = sum(model.loop_rows)
@@ -189,7 +190,7 @@ def constrained_motion(
 
 
 def _sum_by_loop(model: Model, wrenches: Array) -> Array:
-    """Sums (…, loops, 6) of the rows' wrenches (…, rows, 6); 0 for a loop whose rows are all idle."""
+    """Return the sums (…, loops, 6) of the rows' wrenches (…, rows, 6); 0 for a loop without rows."""
     total = np.zeros((*wrenches.shape[:-2], len(model.loop_rows), 6), wrenches.dtype)
     held = np.array(model.loop_rows, int) > 0
     if held.any():
@@ -208,7 +209,7 @@ def _solve(
     *,
     passive: bool,
 ) -> tuple[Array, Array]:
-    """Accelerations (…, nv) and row forces (…, rows)."""
+    """Return accelerations (…, nv) and row forces (…, rows)."""
     _engine.check_model(model)
     packed = _engine.constrained_aba(
         model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive
@@ -218,19 +219,19 @@ def _solve(
 
 @dataclass(frozen=True)
 class Projected:
-    """A state moved onto the constraints."""
+    """State projected onto the constraints."""
 
     q: Array
     v: Array
     loop_q: Array
-    residual: Array  # largest |g| that is left (…) [m, rad]; inf where it leads to no numbers
+    residual: Array  # largest remaining |g| (…) [m, rad]; inf if it is NaN or infinite
     rank: Array  # independent rows of J (…)
 
 
 def project(
     model: Model, q: ArrayLike, v: ArrayLike, *, loop_q: ArrayLike | None = None, threads: int = 1
 ) -> Projected:
-    """Return the nearest state on the constraints, in the norm of M; meant for states that are nearly there.
+    """Return the nearest state on the constraints, in the norm of M; intended for states close to them.
 
     q ← q ⊕ −M⁻¹Jᵀ Λ⁺ g until g = 0, then v ← v − M⁻¹Jᵀ Λ⁺ J v, Λ = J M⁻¹ Jᵀ [Eich 1993; Blajer 2011].
     """

@@ -1,13 +1,13 @@
-"""How many ways a closed mechanism can move, and which of its rows say nothing new.
+"""Mobility of closed mechanisms: degrees of freedom, rank of the constraints, and redundant rows.
 
     mobility = nv − rank J − stuck        redundant = rows − rank J
 
-The rank is that of J L⁻ᵀ with M = L Lᵀ and rows of unit length, so it hangs neither on units nor on masses of very
-different size. Ways are counted by velocities: a rolling disk has three, though it can come to more places. Where a
-small motion raises the rank, the configuration is singular: for an instant the mechanism can move in more ways than it
-can go. Motions that no configuration around lets go on, as of an arch of two bars in one line, are stuck. Where rows
-depend on each other both are told by configurations around this one that are reached with the loops closed; rows
-that do not, or a mechanism that cannot move even for an instant, need no look around.
+The rank is that of J L⁻ᵀ with M = L Lᵀ and rows of unit length, so it depends neither on units nor on mass ratios.
+Degrees of freedom are counted for velocities: a rolling disk has three, although it can reach more configurations. A
+configuration is singular if a small motion raises the rank: infinitesimally, the mechanism has more freedoms than it
+has finite motions. Infinitesimal motions without a finite continuation, as in an arch of two collinear bars, are stuck.
+If rows are dependent, both counts are taken at configurations around this one that are reached with the loops closed;
+independent rows, or a mechanism without any infinitesimal motion, need no such search.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SMALLEST_ANGLE = 1e-6  # [rad] between a row and those before it; as the engine's rank, sin² = 1e-12
-_NOTHING = 1e-11  # a row this much shorter than the longest moves nothing
-_VANISHED = 1e-5  # one this much shorter than beside, too: it is about 1e-7 rad from vanishing
+SMALLEST_ANGLE = 1e-6  # [rad] between a row and the span of those before it; like the engine's rank, sin² = 1e-12
+_NOTHING = 1e-11  # relative length below which a row counts as zero
+_VANISHED = 1e-5  # relative to its length nearby: such a row is about 1e-7 rad from vanishing
 _BESIDE = 0.02  # [m or rad]
 
 
 @dataclass(frozen=True)
 class Mobility:
-    """Freedoms and redundant rows at a configuration; where it is singular, those around it, of the highest rank."""
+    """Freedoms and redundant rows at a configuration; at a singular one, those nearby of the highest rank."""
 
-    degrees: int  # nv − rank − stuck, at configurations around this one
-    rows: int  # that loops and couplings ask for
-    rank: int  # at configurations around this one
+    degrees: int  # nv − rank − stuck, at nearby configurations
+    rows: int  # of loops and couplings
+    rank: int  # at nearby configurations
     rank_here: int
     redundant: Mapping[str, int] = field(default_factory=dict)  # rows by loop or coupling
-    stuck: int = 0  # motions that the rows allow for an instant, and nothing follows
+    stuck: int = 0  # infinitesimal motions without a finite continuation
 
     @property
     def singular(self) -> bool:
-        """True where the mechanism can move in more ways for an instant than it can go."""
+        """Whether there are more infinitesimal than finite motions."""
         return self.rank_here < self.rank or self.stuck > 0
 
     def __str__(self) -> str:
@@ -74,12 +74,12 @@ class Mobility:
 def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mobility:
     """Return freedoms, rank and redundant rows at one assembled configuration q (nq,).
 
-    Where ways on from a singular position differ in rank, one of the highest that is found is told.
+    If the branches through a singular configuration differ in rank, the highest rank that is found is returned.
 
     Args:
-        model: a mechanism, with loops and couplings or without.
-        q: a configuration at which they are closed (nq,).
-        loop_q: where the loops' joints are sought first (loop_nq,).
+        model: mechanism with or without loops and couplings.
+        q: configuration with closed loops (nq,).
+        loop_q: initial guess of the coordinates of the loops' joints (loop_nq,).
     """
     q = np.asarray(q, float)
     here = ClosureIterate(q, constraints(model, q, loop_q=loop_q))
@@ -106,7 +106,7 @@ def mobility(model: Model, q: ArrayLike, loop_q: ArrayLike | None = None) -> Mob
 def _around(
     model: Model, here: ClosureIterate, rows: Array, independent: Independence
 ) -> tuple[ClosureIterate, Array]:
-    """A configuration around this one, closed and of the highest rank that is found, and its scaled rows.
+    """Return a nearby closed configuration of the highest rank that is found, and its scaled rows.
 
     `rows` are this one's.
     """
@@ -125,9 +125,9 @@ def _around(
 
 
 def independence(model: Model, q: ArrayLike, rank: int) -> Array:
-    """Return how independent the rows of J are at n configurations q (n, nq): 0 where one is singular.
+    """Return a measure (n,) of the independence of the rows of J at n configurations q (n, nq), 0 if singular.
 
-    The `rank`-th singular value of J L⁻ᵀ over its largest value among all configurations; 1 where `rank` is 0.
+    It is the `rank`-th singular value of J L⁻ᵀ over its largest value among all configurations; 1 if `rank` is 0.
     """
     q = np.asarray(q, float)
     if rank == 0:
@@ -185,7 +185,7 @@ def allowed_motions(model: Model, q: Array, loop_q: ArrayLike | None = None) -> 
 
 
 def null_space(model: Model, q: Array, rows: Array) -> Array:
-    """Motions (nv, n) that rows J L⁻ᵀ allow, of unit length in the norm of M and at right angles."""
+    """Return the motions (nv, n) that rows J L⁻ᵀ allow, orthonormal in the norm of M."""
     _, s, Vt = np.linalg.svd(rows)
     free = Vt[(s > SMALLEST_ANGLE).sum() :]
     return np.asarray(np.linalg.solve(np.linalg.cholesky(crba(model, q)).T, free.T))
@@ -198,7 +198,7 @@ def _rank(rows: Array) -> int:
 
 
 def _redundant(model: Model, rows: Array, idle: Mapping[str, int]) -> dict[str, int]:
-    """How many rows of each loop the loops before it and its own other rows already say, or nothing can break."""
+    """Return the number of rows of each loop that depend on earlier loops and on its other rows, or are zero."""
     names = model.row_names
     found: dict[str, int] = {}
     done, rank = 0, 0

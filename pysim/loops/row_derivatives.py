@@ -1,11 +1,12 @@
-"""How the rows of closed loops and couplings change with the motion of their bodies, as what holds them turns along.
+"""Derivatives of the rows of closed loops and couplings with respect to the motion of their bodies.
 
     X_AB ← X_AB e^[ξ]     Wᵀ ξ = 0     Wᵀ (dV_AB − dV_J) = 0     Wᵀ (dA_AB − dA_J) = 0
 
-V_AB is the twist of B against A, in B; V_J = S φ̇ and A_J = S φ̈ + c are those of the joint that closes the loop, whose
-φ follows X_AB. How they change with φ is differential dynamics of that joint alone, so any joint closes a loop here, a
-traced plugin too; points held in a plane, on a line or at a distance have their rows differentiated by hand. A change
-is of every direction at once, one column each. It is exact where loops are closed and move as they must.
+V_AB is the twist of B relative to A, in B; V_J = S φ̇ and A_J = S φ̈ + c are those of the joint that closes the loop,
+whose φ follows X_AB. Their derivatives by φ come from differential dynamics of that joint alone, so a loop may be
+closed by any joint, including a traced plugin; rows of points in a plane, on a line or at a distance are differentiated
+analytically. All directions are differentiated at once, one column each. The derivatives are exact if the loops are
+closed and their velocities and accelerations satisfy the constraints.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Motion(NamedTuple):
-    """Of every body in its own frame, and of the world behind them: poses, twists, rates of their components."""
+    """Poses, twists and rates of their components, of every body in its own frame, and of the world as last row."""
 
     X: Array  # (bodies + 1, 4, 4)
     V: Array  # (bodies + 1, 6)
@@ -39,7 +40,7 @@ class Motion(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Of a motion along some directions: X ← X e^[ξ], dV, dA (bodies + 1, 6, directions)."""
+    """Change of a motion along some directions: X ← X e^[ξ], dV, dA (bodies + 1, 6, directions)."""
 
     xi: Array
     V: Array
@@ -47,7 +48,7 @@ class Change(NamedTuple):
 
 
 class Relative(NamedTuple):
-    """X_AB, V_AB and A_AB of one loop, or how they change: ξ, dV_AB, dA_AB (6, directions)."""
+    """X_AB, V_AB and A_AB of one loop, or their changes ξ, dV_AB, dA_AB (6, directions)."""
 
     X: Array
     V: Array
@@ -56,19 +57,19 @@ class Relative(NamedTuple):
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of a model: its bodies, the frames A and B on them, and its rows."""
+    """Loop of a model: its bodies, the frames A and B on them, and its rows."""
 
     a: int
     b: int
     at_a: Array  # (4, 4)
     at_b: Array
-    W: Array  # wrenches of its rows, in B (rows, 6)
+    W: Array  # unit wrenches of its rows, in B (rows, 6)
     phi: Array  # coordinates of the joint that closes it
-    joint: _engine.Model | None  # that joint alone, on the world; None where points are held
+    joint: _engine.Model | None  # model of that joint alone; None for point constraints
     distance: bool
 
     def rows(self, motion: Motion, change: Change) -> tuple[Array, Array, Array]:
-        """Return how g, ġ and g̈ change (rows, directions), three of them."""
+        """Return the changes of g, ġ and g̈, each (rows, directions)."""
         at, moved = self._relative(motion, change)
         held = self._points(at, moved) if self.joint is None else self._joint(self.joint, at, moved)
         return self.W @ moved.X, *held
@@ -129,7 +130,7 @@ def _slopes(joint: _engine.Model, phi: Array, rate: Array, rates: Array) -> tupl
 
 
 def _alone(motion: MotionDescription) -> _engine.Model:
-    """A massless joint on the world that moves so."""
+    """Return a model of one massless joint with this motion."""
     return _engine.Model([JointDescription("joint", motion)], np.zeros((1, 10)), np.zeros(3))
 
 
@@ -150,14 +151,14 @@ def loops_of(model: Model, at: Constraints) -> list[Loop]:
 
 @dataclass(frozen=True)
 class Coupling:
-    """One coupling: g = Σ c q − offset − f(x), with f's second and third derivatives at a configuration."""
+    """Coupling g = Σ c q − offset − f(x), with the second and third derivatives of f at a configuration."""
 
     inputs: NDArray[np.intp]  # of v
     second: Array  # f″ (inputs, inputs)
     third: Array  # f‴ (inputs, inputs, inputs)
 
     def rows(self, v: Array, a: Array, dq: Array, dv: Array) -> tuple[Array, Array, Array]:
-        """Return how g, ġ and g̈ change (directions,) with dq and dv (nv, directions), J dq, J dv and J dv̇ left out."""
+        """Return the changes of g, ġ and g̈ (directions,) with dq and dv (nv, directions), without J dq, J dv, J dv̇."""
         v, a, dq, dv = (x[self.inputs] for x in (v, a, dq, dv))
         once = v @ self.second
         by_q = a @ self.second + v @ (v @ self.third)

@@ -1,11 +1,11 @@
-"""Which motions that the rows of closed loops allow lead on to other configurations, and to which.
+"""Branches of motion through singular configurations of closed mechanisms, found by following infinitesimal motions.
 
     J t = 0        Zᵀ J̇(t) t = 0 for every Z with Zᵀ J = 0        q' = close(q ⊕ s t)
 
-The rows allow t for an instant. Where it leads on it also solves the second-order equations, one for each self-stress Z
-of the rows [Connelly & Whiteley 1996, second-order rigidity]; at a bifurcation these pick the branches out of all that
-the rows allow, and in a structure that shakes but cannot move they have no solution. They only say where to look: a
-motion counts if a configuration is reached along it that is closed, and as far away as it was to be.
+The rows allow the infinitesimal motion t. If t extends to a finite motion, it also solves the second-order equations,
+one for each self-stress Z of the rows [Connelly & Whiteley 1996, second-order rigidity]. At a bifurcation these select
+the branches among the allowed motions; for an infinitesimally flexible but rigid structure they have no solution. They
+only guide the search: a motion counts if a closed configuration is reached along it, at the intended distance.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _LENGTHS = (0.02, 0.004, 0.1)  # [m or rad] of the fastest coordinate
-_SHARE = 0.3  # of the length, that a neighbour is at least away; at most one over this
-_SEEDS = 100  # from which the second-order equations are solved
+_SHARE = (
+    0.3  # least distance of a neighbour relative to the intended one; the largest is its inverse
+)
+_SEEDS = 100  # number of starts of Newton's method for the second-order equations
 _ITERATIONS = 20
-_BRANCHES = 6  # of their solutions, that are tried
-_RISES = 1e-2  # a singular value of B y, of the largest entry of B
+_BRANCHES = 6  # number of their solutions that are followed
+_RISES = 1e-2  # of a singular value of B y, relative to the largest entry of B
 _ALIKE = 0.99  # cosine between directions
-_LASTS = 1e-6  # of fastest² [m or rad]²: a smaller B says that rows depend on each other all along
-_RANDOM = 4  # motions of those allowed, and as many others
+_LASTS = 1e-6  # of fastest² [m or rad]²: below it, rows are dependent along whole branches
+_RANDOM = 4  # number of allowed motions that are followed, and of random combinations
 _OPENED = 4.0  # angles of redundant rows times the motion
-_EXACT = 1e-14  # [m, rad] left: so near that a row which has vanished is told from one that holds
+_EXACT = (
+    1e-14  # [m, rad] residual at which a vanished row is distinguished from one that constrains
+)
 
 
 def neighbours(
@@ -47,8 +51,8 @@ def neighbours(
 
     Args:
         model: the mechanism.
-        at: where it stands.
-        N: motions that the rows allow (nv, n), of unit length in the norm of M and at right angles.
+        at: closed configuration.
+        N: motions that the rows allow (nv, n), orthonormal in the norm of M.
         Z: self-stresses of the rows (rows, k), Zᵀ J = 0.
         independent: what counts as a row of its own.
     """
@@ -68,7 +72,7 @@ def neighbours(
 def followed(model: Model, at: ClosureIterate, N: Array, independent: Independence) -> int:
     """Return how many of the motions N (nv, n), as of `neighbours`, lead on from where the mechanism stands.
 
-    A motion that is not followed falls back to what its neighbours follow, so the rank of what came of all is taken.
+    A motion without a continuation falls back onto others, so the rank of all reached displacements is returned.
     """
     M = crba(model, at.q)
     reached = np.zeros((N.shape[1], N.shape[1]))
@@ -105,9 +109,9 @@ def _is_closed(there: ClosureIterate, length: float, independent: Independence) 
 def _branches(
     model: Model, at: ClosureIterate, N: Array, Z: Array, rng: np.random.Generator
 ) -> Array:
-    """Directions y (m, n) in which N y solves B(y, y) = 0, B bilinear, by Newton on the sphere.
+    """Return directions y (m, n) for which B(y, y) = 0, B bilinear, by Newton's method on the sphere.
 
-    Beside the configuration in direction y the rank is higher by that of B y: where that is highest come first.
+    Near the configuration in direction y, the rank is higher by that of B y; directions of highest rank come first.
     """
     B = _second_order(model, at, N, Z)
     y = rng.normal(size=(_SEEDS, N.shape[1]))
@@ -129,7 +133,7 @@ def _branches(
 
 
 def _second_order(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Array:
-    """B (k, n, n) with B(y, y) = Zᵀ J̇(t) t, t = N y, of unit size: from its values at sums of two columns of N."""
+    """Return B (k, n, n) with B(y, y) = Zᵀ J̇(t) t, t = N y, scaled to 1, from values at sums of two columns of N."""
     n = N.shape[1]
     i, j = np.triu_indices(n)
     motions = (N[:, i] + N[:, j]).T

@@ -1,16 +1,16 @@
-"""Derivatives of the torque of motors on a closed mechanism by its state and by where its joints lie.
+"""Derivatives of the actuated torque of a closed mechanism with respect to its state and its joint axes.
 
-    τ̂ = Eᵀ τ(q, v, v̇)        v = E v_a        J v̇ + J̇ v = 0        all that is passive follows
+    τ̂ = Eᵀ τ(q, v, v̇)        v = E v_a        J v̇ + J̇ v = 0        passive coordinates follow
     dτ̂ = Eᵀ (∂τ/∂λ dλ) + dEᵀ τ            λ = (η, q, v, v̇)
 
-Every direction is carried through the closure three times, J_p the passive columns of J:
+Every direction is propagated through the closure at three orders, with J_p the passive columns of J:
 
     dq_p = −J_p⁺ Wᵀ ξ        dv_p = −J_p⁺ dġ        dv̇_p = −J_p⁺ dg̈
 
-where ξ, dġ and dg̈ are what the loops see of the changes made so far, by differential dynamics of the bodies; and
-J dE = −(dJ) E is dġ where the mechanism moves with the columns of E. Nothing is differenced. After J. Kwon,
-Differential Dynamics and Mesh-Based Inertia, equation 14, as corrected and closed under the loop: there η and θ move
-alone, one five-bar; here the loops and couplings stay closed, any of them.
+where ξ, dġ and dg̈ are the effects on the loops of the changes of lower order, by differential dynamics of the bodies;
+and J dE = −(dJ) E is dġ for velocities equal to the columns of E. No finite differences are used. After J. Kwon,
+Differential Dynamics and Mesh-Based Inertia, equation 14, as corrected and extended: there only η and θ of one five-bar
+change; here any loops and couplings stay closed.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_OPEN = 1e-8  # of rows that have opened, what may stay so
+_OPEN = 1e-8  # residual of rows that may remain open
 
 
 @dataclass(frozen=True)
 class TorqueDerivatives:
-    """Of τ̂ (active,) [N or N·m], with all that is passive following the active coordinates and the loops closed.
+    """Derivatives of τ̂ (active,) [N or N·m]; passive coordinates follow the active ones with the loops closed.
 
-    A column by η is NaN where moving that axis would lock the mechanism, as tilting a hinge of a planar linkage does.
+    A column by η is NaN if moving that axis would lock the mechanism, as tilting a hinge of a planar linkage does.
     """
 
     torque: Array  # τ̂ (active,)
     q: Array  # (active, active), along q ⊕ dq
     v: Array  # (active, active)
     a: Array  # (active, active), Eᵀ M E
-    eta: Array  # (active, 6·nbodies), columns as of `twist_derivatives`; active coordinates stay
+    eta: Array  # (active, 6·nbodies), columns as in `twist_derivatives`, at constant active coordinates
     E_q: Array  # ∂E/∂q_a (nv, active, active)
     E_eta: Array  # ∂E/∂η (nv, active, 6·nbodies)
     q_eta: Array  # ∂q/∂η (nv, 6·nbodies)
 
 
 class _Closure:
-    """What the loops and couplings of a mechanism make of a change, in all directions at once."""
+    """Response of the loops and couplings of a mechanism to a change, in all directions at once."""
 
     def __init__(self, at: ActuationMap, d_eta: Array) -> None:
         self.at = at
@@ -73,7 +73,7 @@ class _Closure:
         self.by_eta = _displacements(at.model, self.X)
 
     def _motion(self, v: Array, a: Array) -> tuple[Motion, Array, Array]:
-        """Return how the bodies move, and P and Q (bodies + 1, 6, columns); c of A = S v̇ + c is quadratic in v."""
+        """Return the motion of the bodies, and P and Q (bodies + 1, 6, columns); c in A = S v̇ + c is quadratic in v."""
         model = self.at.model
         P, Q = differential_dynamics(self.floating, self.at.q, v, a)[:2]
         P, Q = (np.concatenate([x, np.zeros((1, *x.shape[1:]))]) for x in (P, Q))
@@ -83,7 +83,7 @@ class _Closure:
     def follow(self, v: Array, a: Array, lead: Array, orders: Sequence[int] = (0, 1, 2)) -> Array:
         """Return (dq, dv, dv̇) (3, nv, directions) from `lead`, which keeps J dq, J dv and J dv̇ zero.
 
-        A direction along which the loops cannot stay closed and moving is NaN.
+        A direction along which the loops cannot stay closed is NaN.
         """
         motion, P, Q = self._motion(v, a)
         total, stuck = lead.copy(), np.zeros(lead.shape[-1], bool)
@@ -100,7 +100,7 @@ class _Closure:
         return total
 
     def _change(self, P: Array, Q: Array, total: Array) -> Change:
-        """ξ, dV and dA of the bodies by what is known of the change."""
+        """Return ξ, dV and dA of the bodies for the parts of the change that are known so far."""
         size = 6 * self.at.model.nbodies
         by_q = P[..., size + self.at.model.nv : size + 2 * self.at.model.nv]
         along = np.concatenate([self.d_eta, *total])
@@ -108,10 +108,11 @@ class _Closure:
 
 
 def torque_derivatives(at: ActuationMap, v_a: ArrayLike, a_a: ArrayLike) -> TorqueDerivatives:
-    """Return the derivatives of `equivalent_torque` where the active coordinates move with v_a and a_a (active,).
+    """Return the derivatives of `equivalent_torque` at active velocities v_a and accelerations a_a (active,).
 
     Raises:
-        PysimError: v_a or a_a is not (active,) finite numbers; a wheel rolls, whose place is no function of theirs.
+        PysimError: v_a or a_a is not (active,) finite numbers, or there is a rolling wheel, whose position is not a
+            function of the active coordinates.
     """
     model, n = at.model, len(at.active)
     for wheel in model.spec.wheels:
@@ -138,10 +139,10 @@ def torque_derivatives(at: ActuationMap, v_a: ArrayLike, a_a: ArrayLike) -> Torq
 
 
 def one_row(x: ArrayLike, name: str, n: int, each: str = "active coordinate") -> Array:
-    """One row of n finite numbers, one for each coordinate.
+    """Return n finite numbers, one for each coordinate.
 
     Raises:
-        PysimError: another shape, a NaN or infinity, named.
+        PysimError: the argument has a wrong shape or NaN or infinite entries.
     """
     row = np.asarray(x, float)
     if row.shape != (n,):
@@ -152,7 +153,7 @@ def one_row(x: ArrayLike, name: str, n: int, each: str = "active coordinate") ->
 
 
 def _with_every_row(model: Model) -> Model:
-    """The model with the rows back that no motion of its joints can break: a moved axis may."""
+    """Return the model with its trivial rows restored, because moved axes may violate them."""
     loops = [
         description.replaced(kept=range(rows_of(loop)))
         for description, loop in zip(model.connections.loops, model.spec.loops, strict=True)
@@ -161,7 +162,7 @@ def _with_every_row(model: Model) -> Model:
 
 
 def _displacements(model: Model, X: Array) -> Array:
-    """∂ξ/∂η (bodies + 1, 6, 6·nbodies): the joint's frame turned before it, and back behind it."""
+    """Return ∂ξ/∂η (bodies + 1, 6, 6·nbodies): joint frames displaced before the joint, and back after it."""
     moved = np.zeros((model.nbodies + 1, 6, 6 * model.nbodies))
     for b, parent in enumerate(model.parents):
         up = inverse(X[b])

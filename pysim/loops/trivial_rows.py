@@ -1,8 +1,8 @@
-"""Rows of loops that no motion of the tree can break, left out before anything is solved.
+"""Removal of trivial rows of loops: rows whose Jacobian is zero at every configuration of the tree.
 
-A hinge that closes a planar linkage asks for five rows, and the tree can break two of them: the others have J = 0 at
-every configuration. They are found at configurations drawn at random, loops open; the motion of joints is analytic, so
-a row that is zero there is zero everywhere. Loops keep every row where a plugin on their way is made of pieces.
+A hinge that closes a planar linkage has five rows, of which the tree can violate two; the others have J = 0 everywhere.
+They are found at random configurations with open loops: joints are analytic functions, so a row that is zero there is
+zero everywhere. Loops with a piecewise plugin on a support path keep all rows.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 SAMPLES = 5
-_NOTHING = 1e-12  # of what a row can feel at all
+_NOTHING = 1e-12  # relative to the largest possible effect of a coordinate on a row
 _CLOSED = 1e-9  # [m, rad]
 
 
 def without_trivial_rows(model: Model) -> Model:
-    """Return the model whose loops have only rows that some motion can break.
+    """Return the model without the trivial rows of its loops.
 
     Raises:
-        ModelError: a loop stays open in a direction in which nothing moves.
+        ModelError: a loop is open in a direction in which its bodies cannot move.
     """
     if not model.loop_names:
         return model
@@ -64,7 +64,7 @@ def without_trivial_rows(model: Model) -> Model:
 
 
 def _meets_pieces(model: Model, loop: LoopSpec, description: LoopDescription) -> bool:
-    """Whether what closes the loop, or moves one of its ends against the other, is made of pieces."""
+    """Return whether the loop's joint, or a joint that moves its ends relative to each other, is piecewise."""
     bodies = [-1 if body == "world" else model.frames[body][0] for body in (loop.a, loop.b)]
     to_a, to_b = (set(_way(model, body)) for body in bodies)
     in_pieces = model.joints_in_pieces
@@ -72,7 +72,7 @@ def _meets_pieces(model: Model, loop: LoopSpec, description: LoopDescription) ->
 
 
 def _way(model: Model, body: int) -> Iterator[int]:
-    """A body and those above it."""
+    """Return a body and its ancestors."""
     while body >= 0:
         yield body
         body = model.parents[body]
@@ -83,13 +83,13 @@ def _rows_of(model: Model) -> list[Rows]:
 
 
 def _kinds(at: Constraints, rows: Rows) -> tuple[Rows, Rows]:
-    """Which of a loop's rows hold positions, and which hold turns, as the engine tells them apart."""
+    """Return which rows of a loop constrain positions and which constrain rotations."""
     holds_position = np.linalg.norm(at.wrenches[0, rows, :3], axis=-1) > 0.5**0.5
     return np.flatnonzero(holds_position), np.flatnonzero(~holds_position)
 
 
 def _feels(model: Model, at: Constraints, q: Array) -> Array:
-    """What rows can feel of coordinates (samples, rows, nv), were nothing at right angles [m or 1]."""
+    """Return upper bounds (samples, rows, nv) of the effect of coordinates on rows [m or 1]."""
     places = forward_kinematics(model, q)[..., :3, 3]
     ends = [X[:3, 3] for loop in model.spec.loops for X in (loop.at_a, loop.at_b)]
     reach = max(np.linalg.norm(x, axis=-1).max(initial=0.0) for x in (places, np.array(ends)))
@@ -101,9 +101,9 @@ def _feels(model: Model, at: Constraints, q: Array) -> Array:
 
 
 def _refuse(loop: LoopSpec, residual: Array) -> None:
-    """Refuse a loop that is open where nothing can close it."""
+    """Reject a loop that is open in a direction in which it cannot be closed."""
     problem = (
         f"loop {loop.name!r} is open by {np.abs(residual[:, 0]).max():.3g} [m, rad] in a direction in which its bodies "
-        "cannot move; fix its frames at_a and at_b, or the joints on its way"
+        "cannot move; fix its frames at_a and at_b, or the joints of its support path"
     )
     raise ModelError(loop.where, problem)

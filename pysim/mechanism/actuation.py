@@ -1,4 +1,4 @@
-"""What the actuators of a scene push with: τ(t) = offset + amplitude · sin(frequency t + phase)."""
+"""Generalised forces of a scene's actuators: τ(t) = offset + amplitude · sin(frequency t + phase)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def actuator_forces(actuation: _engine.Actuation, t: ArrayLike) -> NDArray[np.fl
 
 
 def compile_actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:
-    """Return the prescribed forces of a scene's actuators in the engine's form.
+    """Return the actuators of a scene as the engine's record.
 
     Raises:
-        ModelError: an actuator on a joint that follows another, or two on one coordinate.
+        ModelError: an actuator drives a joint that follows another, or two drive one coordinate.
     """
     arrays = np.zeros((4, model.nv))
     index = {joint.name: k for k, joint in enumerate(model.joints)}

@@ -1,4 +1,4 @@
-"""The tree of a specification as the engine takes it: what is fixed is welded, joints stand depth first."""
+"""Construction of a model's tree from a specification: fixed joints welded, moving joints in depth-first order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class CompositeBody:
-    """A moving body, or the world (index -1), with everything welded to it."""
+    """Moving body, or the world (index -1), with everything that is welded to it."""
 
     index: int
     name: str
@@ -35,7 +35,7 @@ class CompositeBody:
 
 
 class Builder:
-    """Walks the joints depth first and collects what the engine needs."""
+    """Depth-first traversal of the joints that collects the engine's records."""
 
     def __init__(self, spec: ModelSpec, cache: TraceCache | None = None) -> None:
         self.spec = spec
@@ -55,7 +55,7 @@ class Builder:
         }
 
     def add_children(self, name: str, carrier: CompositeBody, pose: NDArray[np.float64]) -> None:
-        """Add every joint below the body `name`, which sits at `pose` in its carrier."""
+        """Add every joint below the body `name`, whose pose in its composite body is `pose`."""
         pending = [(joint, carrier, pose) for joint in reversed(self._children[name])]
         while pending:
             joint, carrier, pose = pending.pop()
@@ -124,19 +124,19 @@ class Builder:
         )
 
     def _connections(self) -> Connections:
-        """Loops, couplings and springs; joints that Python computes cannot be projected onto them."""
+        """Return loops, couplings and springs; callback joints are rejected with loops and couplings."""
         spec = self.spec
         for joint in self.joints:
             if joint.name in self.callbacks and (spec.loops or spec.couplings):
                 problem = (
-                    f"joint {joint.name!r} is computed by Python, which loops and couplings cannot wait for; "
+                    f"joint {joint.name!r} is computed by Python, which loops and couplings do not support; "
                     "write it so that it can be traced"
                 )
                 raise ModelError(joint.where, problem)
         return compile_connections(spec, self._placed, self.joints, self.cache)
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
-        """Index of the joint at the head of a chain of followers, and the ratio and offset to it."""
+        """Return the index of the joint that leads a chain of followers, with the ratio and offset to it."""
         index = {other.name: k for k, other in enumerate(self.joints)}
         try:
             mimic = leading(joint, {other.name: other for other in self.joints})
@@ -150,7 +150,7 @@ class Builder:
 
 
 def _passive(joint: JointSpec) -> list[Passive]:
-    """Passive forces of every coordinate of v; a specification has an array of each of their numbers."""
+    """Return the passive forces of every coordinate of v from the arrays of a specification."""
     columns = {name: getattr(joint, name) for name in Passive.fields}
     rows = zip(*columns.values(), strict=True)
     return [Passive(**dict(zip(columns, row, strict=True))) for row in rows]

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
-    """Freeze a mechanism with every row of its loops; what is `known` of its plugins is not found out again.
+    """Compile a mechanism, with every row of its loops; plugins in the `cache` are not traced and checked again.
 
-    Bodies joined by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
+    Bodies connected by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
     order, depth first, a parent before its children.
 
     Raises:
-        ModelError: the joints make no tree, or some joint moves no inertia.
+        ModelError: the joints do not form a tree, or a joint moves no inertia.
     """
     check_tree(spec)
     builder = Builder(spec, cache)
@@ -47,7 +47,7 @@ def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
 
 
 def start_state(model: Model) -> State:
-    """Return the state the joints' `start` keys name; its loops may be open."""
+    """Return the state of the joints' `start` keys, in which loops may be open."""
     q, v = model.neutral(), np.zeros(model.nv)
     for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
         if at_q >= 0:
@@ -57,7 +57,7 @@ def start_state(model: Model) -> State:
 
 
 def _check_energy(spec: ModelSpec, builder: Builder) -> None:
-    """Refuse a moving body that some twist gives a negative kinetic energy, by the link that brings it about."""
+    """Reject a moving body that can have a negative kinetic energy; the error names the link that causes it."""
     theta = np.array([carrier.theta for carrier in builder.carriers]).reshape(-1, 10)
     at_fault = np.flatnonzero(~has_positive_energy(theta))
     if not len(at_fault):
@@ -75,7 +75,7 @@ def _check_energy(spec: ModelSpec, builder: Builder) -> None:
 
 
 def _check_inertia(model: Model) -> None:
-    """Refuse a tree that some velocity moves without inertia: M would be singular."""
+    """Reject a tree with a velocity that moves no inertia, because M would be singular."""
     if model.nv == 0:
         return
     M = np.asarray(_engine.crba(model, model.random_configuration(np.random.default_rng(0))))
@@ -83,7 +83,7 @@ def _check_inertia(model: Model) -> None:
     most = np.sqrt(np.maximum(_at_most(model), 0.0))
     share = np.divide(size, most, out=np.sign(size), where=most > 0)
     idle = int(np.argmin(share))
-    if share[idle] > 1e-7:  # else that coordinate alone moves nothing
+    if share[idle] > 1e-7:  # otherwise this coordinate alone moves nothing
         scaled = M / np.outer(size, size)
         if _is_definite(scaled - 1e-12 * np.eye(model.nv)):
             return
@@ -102,7 +102,7 @@ def _check_inertia(model: Model) -> None:
 
 
 def _is_definite(M: NDArray[np.float64]) -> bool:
-    """Whether a symmetric matrix is positive definite, in a small part of the time that its eigenvalues take."""
+    """Return whether a symmetric matrix is positive definite, much faster than by eigenvalues."""
     try:
         np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
@@ -111,7 +111,7 @@ def _is_definite(M: NDArray[np.float64]) -> bool:
 
 
 def _at_most(model: Model) -> NDArray[np.float64]:
-    """What each velocity (nv,) could move, were nothing on its axis [kg or kg·m²]; 0 for one that is led."""
+    """Return an upper bound (nv,) on the inertia that each velocity moves [kg or kg·m²]; 0 for followers."""
     theta = composite_inertias(model.spec.joints, model.spec.bodies)
     sizes = np.zeros(model.nv)
     for joint, at, nv in zip(model.joints, model.v_offsets, model.joint_nv, strict=True):

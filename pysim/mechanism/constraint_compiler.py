@@ -1,4 +1,4 @@
-"""Loops, couplings and springs of a specification, as the engine takes them."""
+"""Compilation of a specification's loops, couplings and springs into the engine's records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CompositeBody(Protocol):
-    """A moving body, or the world (index -1)."""
+    """Moving body, or the world (index -1)."""
 
     @property
     def index(self) -> int: ...
@@ -37,10 +37,10 @@ def compile_connections(
     joints: Sequence[JointSpec],
     cache: TraceCache,
 ) -> Connections:
-    """What ties the tree of `joints` together.
+    """Return the loops, couplings and springs between bodies and coordinates of the tree of `joints`.
 
     Raises:
-        ModelError: a loop within one rigid body, or a coupling of coordinates that are not there.
+        ModelError: a loop connects parts of one rigid body, or a coupling names an unknown coordinate.
     """
     coordinates = _Coordinates(joints)
     return Connections(
@@ -53,7 +53,7 @@ def compile_connections(
 def _loop(
     loop: LoopSpec, placed: Mapping[str, tuple[CompositeBody, Array]], cache: TraceCache
 ) -> LoopDescription:
-    """The joint that closes a loop, and its frames on the moving bodies."""
+    """Return the record of a loop: the joint that closes it, and its frames on the moving bodies."""
     (a, pose_a), (b, pose_b) = placed[loop.a], placed[loop.b]
     if a is b:
         problem = (
@@ -84,7 +84,7 @@ def _loop(
 
 
 def rows_of(loop: LoopSpec) -> int:
-    """How many rows a loop asks for."""
+    """Return the number of rows of a loop."""
     if loop.type in ENGINE_KIND:
         return {"point_on_line": 2, "wheel_on_plane": 3}.get(loop.type, 1)
     return 6 - find_joint(joint_of_loop_type(find_loop_type(loop.type))).nv
@@ -104,7 +104,7 @@ def _spring(spring: SpringSpec, placed: Mapping[str, tuple[CompositeBody, Array]
 
 
 class _Coordinates:
-    """Where the user's real coordinates stand in q and v, by name."""
+    """Offsets of real coordinates in q and v, by the user's names."""
 
     def __init__(self, joints: Sequence[JointSpec]) -> None:
         self.places: dict[str, tuple[int, int]] = {}

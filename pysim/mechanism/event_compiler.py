@@ -1,4 +1,4 @@
-"""Events of a scene as the engine takes them: coordinates, planes and traced programs."""
+"""Compilation of a scene's events into the engine's records: coordinates, planes and traced programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def compile_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | None:
-    """Return what the engine looks for, None where a scene has no events.
+    """Return the events that the engine detects, None if the scene has none.
 
     Raises:
         JointError: the value of a plugin cannot be recorded.

@@ -1,4 +1,4 @@
-"""How a joint of a specification moves, as the engine takes it: a built-in shape or a traced program."""
+"""Description of a joint's motion for the engine: a built-in shape, or a plugin's traced program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PIECES = {CODE[name] for name in PIECEWISE}  # instructions
 
 @dataclass(frozen=True)
 class Motion:
-    """How a joint moves, behind a fixed displacement `at` (4, 4), and the plugin if Python computes it."""
+    """Motion of a joint after a fixed displacement `at` (4, 4), and the plugin if Python computes the motion."""
 
     description: MotionDescription
     at: NDArray[np.float64]
@@ -49,20 +49,20 @@ Key = tuple[type, bytes]  # a plugin's class and its fields
 
 @dataclass(frozen=True)
 class TraceCache:
-    """What is known of the plugins of one file: those of one class and equal fields are traced and checked once."""
+    """Cache of a file's plugins: those of one class and equal fields are traced and checked once."""
 
     traced: dict[Key, Traced] = field(default_factory=dict)
     motions: dict[Key, Motion] = field(default_factory=dict)
     lawful: set[tuple[Key, bytes]] = field(
         default_factory=set
-    )  # with limits, start, and whether it follows
+    )  # checked cases: with limits, start, and whether the joint follows another
 
 
 def describe_motion(joint: JointSpec, cache: TraceCache | None = None) -> Motion:
-    """What the engine needs to know of a joint's motion.
+    """Return the engine's description of a joint's motion.
 
     Raises:
-        JointError: a plugin's keys or placement are wrong, or its motion breaks a law of joints.
+        JointError: a plugin's keys or placement are invalid, or its motion violates an invariant of joints.
     """
     kind = find_joint(joint.type).plugin
     if kind is None:
@@ -75,10 +75,10 @@ def describe_motion(joint: JointSpec, cache: TraceCache | None = None) -> Motion
 
 
 def describe_loop_motion(loop: LoopSpec, cache: TraceCache | None = None) -> Motion:
-    """What the engine needs to know of the joint that closes a loop.
+    """Return the engine's description of the joint that closes a loop.
 
     Raises:
-        JointError: as of `describe_motion`.
+        JointError: as in `describe_motion`.
     """
     name = joint_of_loop_type(find_loop_type(loop.type))
     kind = find_joint(name).plugin
@@ -91,14 +91,14 @@ def describe_loop_motion(loop: LoopSpec, cache: TraceCache | None = None) -> Mot
 
 
 def shape_motion(shape: str, joint: JointSpec | LoopSpec) -> Motion:
-    """The motion of a built-in shape."""
+    """Return the motion of a built-in shape."""
     pitch = float(joint.parameters.get("pitch", 0.0))
     return Motion(MotionDescription(Shape[shape], joint.axis, pitch), np.eye(4))
 
 
 @dataclass(frozen=True)
 class _Given:
-    """A joint or loop of a plugin's type, and where it may be."""
+    """Joint or loop of a plugin's type, with its limits and start."""
 
     spec: JointSpec | LoopSpec
     what: str
@@ -112,7 +112,7 @@ class _Given:
 
 
 def _checked(plugin: Joint, given: _Given, cache: TraceCache) -> Motion:
-    """A plugin's motion, once it keeps the laws of joints at its start."""
+    """Return a plugin's motion after checks of the invariants of joints."""
     try:
         return _lawful(plugin, given, cache)
     except JointError as error:
@@ -141,13 +141,13 @@ def _lawful(plugin: Joint, given: _Given, cache: TraceCache) -> Motion:
 
 
 def _limits(joint: JointSpec, plugin: Joint) -> dict[str, tuple[float, float]]:
-    """The limits of a joint in its scene, by coordinate."""
+    """Return the limits of a joint in its scene, by coordinate."""
     parts = plugin.coordinates.offsets()
     return {part.name: (joint.lower[at], joint.upper[at]) for part, _, at in parts}
 
 
 def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
-    """A plugin's motion: the built-in shape it is in disguise, else its program."""
+    """Return a plugin's motion: the equivalent built-in shape if there is one, else its program."""
     if isinstance(joint, CallbackJoint):
         return _callback(joint)
     traced = trace(joint) if traced is None else traced
@@ -173,7 +173,7 @@ def traced_motion(joint: Joint, traced: Traced | None = None) -> Motion:
 
 
 def runs_as(motion: MotionDescription) -> str:
-    """How the engine runs a joint that moves so, in words."""
+    """Return a text that says how the engine runs a motion."""
     if motion.shape is Shape.callback:
         return "runs in Python for every evaluation"
     own = "" if motion.force is None else f", and a force of {len(motion.force)} instructions"
@@ -185,7 +185,7 @@ def runs_as(motion: MotionDescription) -> str:
 
 
 def moves_in_pieces(motion: MotionDescription) -> bool:
-    """Whether a joint's formulas may change over somewhere: what holds here need not hold there."""
+    """Return whether a joint's motion is piecewise, so that its properties may differ between pieces."""
     if motion.shape is Shape.callback:
         return True
     code = () if motion.program is None else motion.program.code
@@ -203,7 +203,7 @@ def _callback(joint: CallbackJoint) -> Motion:
 
 
 def _column(traced: Traced, k: int) -> Column:
-    """The unit twist that column k of S is, or `stored`."""
+    """Return the unit twist that column k of S is, or `stored`."""
     nodes = traced.subspace[6 * k : 6 * k + 6]
     for axis, column in enumerate(UNIT_TWISTS):
         if all(traced.tape.is_value(n, float(i == axis)) for i, n in enumerate(nodes)):

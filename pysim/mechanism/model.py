@@ -1,4 +1,4 @@
-"""The frozen mechanism that every algorithm takes as its first argument."""
+"""`Model`, the immutable mechanism that is the first argument of every algorithm."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Body:
-    """A moving body: its parameters θ (10,) about its frame's origin, and what it looks like."""
+    """Moving body: its parameters θ (10,) about its frame's origin, and its geometries."""
 
     name: str
     theta: Array
@@ -45,7 +45,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Connections:
-    """What ties a tree together: loops, couplings, springs between bodies."""
+    """Loops, couplings and springs between bodies, beside the joints of the tree."""
 
     loops: Sequence[LoopDescription] = ()
     couplings: Sequence[CouplingDescription] = ()
@@ -62,9 +62,10 @@ class State:
 
 
 class Model(_engine.Model):
-    """A mechanism, frozen. Body k moves with joint k; a parent comes before its children.
+    """Immutable mechanism. Body k moves with joint k; a parent comes before its children.
 
-    Build one with `pysim.load_model` or `pysim.simulation.compile_model`. The `with_` methods return changed copies.
+    Models are made by `pysim.load_model` and `pysim.simulation.compile_model`; the `with_` methods return changed
+    copies.
     """
 
     def __init__(
@@ -116,56 +117,56 @@ class Model(_engine.Model):
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """Moving joints, in the order of bodies."""
+        """Names of the moving joints, in the order of bodies."""
         return tuple(joint.name for joint in self.joints)
 
     @cached_property
     def joint_motions(self) -> tuple[str, ...]:
-        """How the engine runs each joint, in words: a built-in shape, a program of so many instructions."""
+        """Description of how the engine runs each joint: a built-in shape, or a program of so many instructions."""
         return tuple(runs_as(description.motion) for description in self._descriptions)
 
     @cached_property
     def joints_in_pieces(self) -> tuple[bool, ...]:
-        """Whether the formulas of each joint's motion may change over somewhere."""
+        """Whether the motion of each joint is piecewise."""
         return tuple(moves_in_pieces(description.motion) for description in self._descriptions)
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
-        """Moving bodies; what is welded to them is found among the frames."""
+        """Names of the moving bodies; bodies that are welded to them are frames."""
         return tuple(body.name for body in self.bodies)
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Every body of the file, welded ones too, and every named frame."""
+        """Names of every body of the file, including welded ones, and of every frame."""
         return tuple(self.frames)
 
     @cached_property
     def joint_nq(self) -> tuple[int, ...]:
-        """Numbers of each joint in q; 0 where it follows another."""
+        """Length of each joint's coordinates in q; 0 if it follows another joint."""
         return tuple(
             t.nq if at >= 0 else 0 for t, at in zip(self._types, self.q_offsets, strict=True)
         )
 
     @cached_property
     def joint_nv(self) -> tuple[int, ...]:
-        """Numbers of each joint in v; 0 where it follows another."""
+        """Length of each joint's velocities in v; 0 if it follows another joint."""
         return tuple(
             t.nv if at >= 0 else 0 for t, at in zip(self._types, self.v_offsets, strict=True)
         )
 
     @cached_property
     def loop_names(self) -> tuple[str, ...]:
-        """The loops, in the order of their rows."""
+        """Names of the loops, in the order of their rows."""
         return tuple(loop.name for loop in self.spec.loops)
 
     @cached_property
     def coupling_names(self) -> tuple[str, ...]:
-        """The couplings; each has one row, behind those of the loops."""
+        """Names of the couplings, each of which has one row after those of the loops."""
         return tuple(coupling.name for coupling in self.spec.couplings)
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """The loop or coupling that every row of the constraints belongs to (rows)."""
+        """Name of the loop or coupling of every row of the constraints (rows)."""
         of_loops = (
             (name,) * rows for name, rows in zip(self.loop_names, self.loop_rows, strict=True)
         )
@@ -173,12 +174,12 @@ class Model(_engine.Model):
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        """A name for every number of q (nq)."""
+        """Name of every number of q (nq)."""
         return self._names("q_names", self.joint_nq)
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        """A name for every number of v (nv)."""
+        """Name of every number of v (nv)."""
         return self._names("v_names", self.joint_nv)
 
     @cached_property
@@ -203,9 +204,9 @@ class Model(_engine.Model):
 
     @property
     def placements(self) -> Array:
-        """Joint frames in their parent bodies (nbodies, 4, 4) [m], where derivatives by design express η and ε.
+        """Joint frames in their parent bodies (nbodies, 4, 4) [m], in which design derivatives express η and ε.
 
-        A plugin that runs as a built-in shape has that shape's frame.
+        For a plugin that runs as a built-in shape this is the shape's frame.
         """
         return np.array([d.placement for d in self._descriptions]).reshape(-1, 4, 4)
 
@@ -233,10 +234,10 @@ class Model(_engine.Model):
         )
 
     def random_configuration(self, rng: np.random.Generator | int) -> Array:
-        """Draw a configuration (nq,) from a generator, or from the seed of one.
+        """Draw a configuration (nq,) with a random generator, or with a generator of this seed.
 
-        Rotations are uniform on SO(3); a coordinate is uniform between its limits, or on ±π rad or ±1 m where it
-        has none. One with a single limit that would lie beyond it lies up to 2π rad or 2 m within.
+        Rotations are uniform on SO(3). A coordinate is uniform between its limits, or on ±π rad or ±1 m without limits;
+        with a single limit outside that range, it lies up to 2π rad or 2 m within the limit.
         """
         rng = np.random.default_rng(rng)
         q = self.neutral()
@@ -246,10 +247,10 @@ class Model(_engine.Model):
         return q
 
     def callback_rows(self, q: Array, v: Array | None) -> Array:
-        """Numbers of the callback joints for n states (n, callback_numbers); the engine asks.
+        """Return the numbers of the callback joints for n states (n, callback_numbers); called by the engine.
 
         Raises:
-            JointError: the author's code raises or returns another shape; the text names the line and the joint.
+            JointError: the author's code raises or returns a wrong shape; the error names the line and the joint.
         """
         start = perf_counter()
         rows = []
@@ -271,17 +272,17 @@ class Model(_engine.Model):
     ) -> Array:
         """Return q ⊕ dv (…, nq): q moved along the tangent vector dv (…, nv) of the child frames.
 
-        Real coordinates are added to; a ball is R exp(dv×), a free joint X exp([dv]).
+        Real coordinates are added; a ball joint becomes R exp(dv×), a free joint X exp([dv]).
 
         Raises:
-            ValueError: a wrong shape or dtype, a NaN, a quaternion that is not unit, named.
+            ValueError: an argument has a wrong shape or dtype, a NaN, or a quaternion that is not unit.
         """
         return _engine.integrate(self, q, dv, threads=threads, out=out)
 
     def difference(
         self, q0: ArrayLike, q1: ArrayLike, threads: int = 1, *, out: Array | None = None
     ) -> Array:
-        """Return dv (…, nv) with q0 ⊕ dv = q1, the shorter way round; the inverse of `integrate`."""
+        """Return the shortest dv (…, nv) with q0 ⊕ dv = q1, the inverse of `integrate`."""
         return _engine.difference(self, q0, q1, threads=threads, out=out)
 
     def with_parameters(self, theta: ArrayLike) -> Model:
@@ -298,7 +299,7 @@ class Model(_engine.Model):
         return self._changed(gravity=_finite(g, "gravity", (3,)))
 
     def with_armature(self, a: ArrayLike) -> Model:
-        """Return a copy with the rotor inertias a (nv,) [kg or kg·m²]; joints that follow others keep theirs."""
+        """Return a copy with the rotor inertias a (nv,) [kg or kg·m²]; those of followers are unchanged."""
         values = _finite(a, "armature", (self.nv,))
         if (values < 0).any():
             raise ModelError("armature", f"must not be negative [kg or kg·m²], got {values.min()}")
@@ -344,7 +345,7 @@ class Model(_engine.Model):
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by parts; plugins are found again by name where the model is unpickled, their code does not travel."""
+        """Pickle by parts; plugins are looked up by name when the model is unpickled, without their code."""
         types = {joint.type for joint in self.joints} | {loop.type for loop in self.spec.loops}
         functions = {c.function for c in self.spec.couplings if c.function is not None}
         used = [("joint type", name) for name in types]
@@ -393,7 +394,7 @@ def _restored(
 
 
 def _plugin_of(joint: JointSpec) -> CallbackJoint:
-    """A joint's plugin, made from its keys."""
+    """Return a joint's plugin, made from its keys."""
     kind = find_joint(joint.type).plugin
     assert kind is not None
     plugin = build(kind, joint.parameters, joint.where)
@@ -419,7 +420,7 @@ def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.
 
 
 def _make_read_only(values: Iterable[object]) -> None:
-    """Lock the arrays among these: they are what the engine holds, and the `with_` methods change copies."""
+    """Make the arrays among these read-only, because the engine holds their values."""
     for value in values:
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
