@@ -150,7 +150,8 @@ def trace_event(
     by_q = {name: _named(kind, q[at:], name, "q") for name, (kind, at, _) in joints.items()}
     by_v = {name: _named(kind, v[at:], name, "v") for name, (kind, _, at) in joints.items()}
     states = (ByJoint(by_q, "joint", "q", "q"), ByJoint(by_v, "joint", "v", "v"))
-    value: object = call(plugin, "value", *states)
+    with tape.recording(lambda: method_place(plugin, "value")):
+        value: object = call(plugin, "value", *states)
     if not isinstance(value, Scalar) or value.tape is not tape:
         got = type(value).__name__
         problem = f"must return a number that depends on q or v, got {got}"

@@ -15,6 +15,7 @@ from pysim.joints.plugin import Joint
 from pysim.joints.ranges import describe_state
 from pysim.spatial import exp, rotation_from_quaternion
 from pysim.tracing.author_code import author_line, call, definition_place, method_place
+from pysim.tracing.recursion import once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +76,13 @@ class CallbackJoint(Joint):
         Raises:
             JointError: the author's code raises, or returns a wrong shape or type.
         """
+        problem = (
+            "is called again while it runs; compute nothing there with a model that has this joint"
+        )
+        with once(("callback", id(self)), lambda: JointError(method_place(self, "poses"), problem)):
+            return self._numbers(q, v)
+
+    def _numbers(self, q: Array, v: Array | None) -> Array:
         n, nv = len(q), self.coordinates.nv
         X = self._asked_poses(q)
         S = self.asked("subspace", (n, 6, nv), q)

@@ -132,7 +132,8 @@ def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
     tape = Tape()
     symbols = [Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function)))]
     try:
-        given = function(*symbols)
+        with tape.recording(lambda: f"{defined_at(function)}: {function.__qualname__}"):
+            given = function(*symbols)
     except PysimError:  # has its own place
         raise
     except Exception as error:

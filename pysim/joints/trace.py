@@ -87,7 +87,8 @@ def trace(joint: Joint) -> Traced:
     coordinates = joint.coordinates
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(coordinates.nq)]
-    placed: object = call(joint, "placement", coordinates.named(q))
+    with tape.recording(lambda: method_place(joint, "placement")):
+        placed: object = call(joint, "placement", coordinates.named(q))
     if not isinstance(placed, Pose):
         problem = f"must return a Pose, got {_kind(placed)}"
         raise JointError(method_place(joint, "placement"), problem)
@@ -120,7 +121,8 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
         return None
     coordinates = joint.coordinates
     v = [Scalar(tape, tape.input(coordinates.nq + i)) for i in range(coordinates.nv)]
-    given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
+    with tape.recording(lambda: method_place(joint, "force")):
+        given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
     if given is None:
         wanted = "a number" if coordinates.nv == 1 else f"{coordinates.nv} numbers"
         problem = f"must return {wanted}, got {_kind(given)}, of 0 where there is no force"

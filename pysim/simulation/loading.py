@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysim import _engine
+from pysim.errors import SceneError
 from pysim.loops.assembly import assemble
 from pysim.loops.trivial_rows import without_trivial_rows
 from pysim.mechanism.actuation import compile_actuation
@@ -13,9 +15,11 @@ from pysim.mechanism.compile import compile_tree, start_state
 from pysim.mechanism.event_compiler import compile_events
 from pysim.mechanism.model import Model, State
 from pysim.simulation.scene_warnings import warn_of_start
+from pysim.tracing.recursion import once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
     from os import PathLike
 
     import numpy as np
@@ -115,16 +119,17 @@ def load_model(
     """
     from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
 
-    return compile_model(
-        read_model(
-            path,
-            free_base=free_base,
-            mimic=mimic,
-            package_dirs=package_dirs,
-            inertia=inertia,
-            allow_code=allow_code,
+    with not_within_itself(path):
+        return compile_model(
+            read_model(
+                path,
+                free_base=free_base,
+                mimic=mimic,
+                package_dirs=package_dirs,
+                inertia=inertia,
+                allow_code=allow_code,
+            )
         )
-    )
 
 
 def load_scene(
@@ -139,6 +144,13 @@ def load_scene(
     """
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 
-    scene = compile_scene(read_scene(path, overrides, allow_code))
-    warn_of_start(scene)
+    with not_within_itself(path):
+        scene = compile_scene(read_scene(path, overrides, allow_code))
+        warn_of_start(scene)
     return scene
+
+
+def not_within_itself(path: str | PathLike[str]) -> AbstractContextManager[None]:
+    """Return a context in which a file is loaded; SceneError if its own plugin loads it again meanwhile."""
+    problem = "a plugin loads the file that is being loaded for it; load another one, or load it elsewhere"
+    return once(("file", os.path.realpath(path)), lambda: SceneError(str(path), problem))

@@ -16,7 +16,7 @@ import numpy as np
 from pysim.errors import PysimError, SceneError
 from pysim.mechanism.joint_description import TraceCache
 from pysim.scene.toml.overrides import checked_overrides
-from pysim.simulation.loading import compile_scene
+from pysim.simulation.loading import compile_scene, not_within_itself
 from pysim.simulation.scene_warnings import warn_of_start, warn_of_worlds
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ def load_scenes(
     scenes: list[Scene] = []
     cache = TraceCache()
     try:
-        specs = read_scenes(path, worlds, allow_code=allow_code)
-        scenes.extend(compile_scene(spec, cache) for spec in specs)
+        with not_within_itself(path):
+            specs = read_scenes(path, worlds, allow_code=allow_code)
+            scenes.extend(compile_scene(spec, cache) for spec in specs)
     except PysimError as error:
         raise type(error)(f"world {len(scenes)}: {error.where}", error.problem) from error
     warn_of_worlds(scenes, warn_of_start)

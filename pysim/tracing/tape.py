@@ -7,13 +7,19 @@ operations on constants are evaluated immediately.
 from __future__ import annotations
 
 import math
+import sys
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.errors import JointError, PysimWarning
+from pysim.tracing.author_code import author_line
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,11 @@ JUMPING = frozenset(
 )  # at poles and switches; a quotient if its divisor varies. Segments and look-ups of splines are continuous
 
 
+MOST_RECORDED = 500_000  # operations of one author's code
+LONG = 10_000
+SECONDS_A_NODE = 1e-3  # to differentiate, fold and check one
+
+
 class Tape:
     """Nodes in the order of recording, operands before their users."""
 
@@ -74,6 +85,27 @@ class Tape:
         self.tables: list[float] = []
         self._table_starts: dict[tuple[float, ...], int] = {}
         self._known: dict[Node, int] = {}
+        self._most = sys.maxsize
+
+    @contextmanager
+    def recording(self, place: Callable[[], str]) -> Iterator[None]:
+        """Record an author's code in the block; warn of a long one, for the engine runs all of it in every step.
+
+        Raises:
+            JointError: the code records without an end.
+        """
+        before = len(self.nodes)
+        self._most = before + MOST_RECORDED
+        try:
+            yield
+        finally:
+            self._most = sys.maxsize
+        count = len(self.nodes) - before
+        if count > LONG:
+            seconds = f"{count * SECONDS_A_NODE:.0f} s"
+            text = f"records {count} operations; preparing them takes about {seconds}, and every step runs all"
+            remedy = "take fewer, a spline through a table of values, or a CallbackJoint"
+            warnings.warn(f"{place()}: {text}; {remedy}", PysimWarning, stacklevel=4)
 
     def copy(self) -> Tape:
         """Return an independent tape with the same nodes."""
@@ -111,6 +143,9 @@ class Tape:
 
     def _keep(self, node: Node) -> int:
         if node not in self._known:
+            if len(self.nodes) >= self._most:
+                problem = f"records more than {MOST_RECORDED} operations; end the loop, or take a CallbackJoint"
+                raise JointError(author_line(), problem)
             self._known[node] = len(self.nodes)
             self.nodes.append(node)
         return self._known[node]
