@@ -38,41 +38,40 @@ void accelerate_from_both_sides(ConstrainedMechanism<S>& mechanism,
                                 const S* own_v,
                                 const S* tau,
                                 const S* phi,
-                                typename S::Mask begins,
+                                simd::Mask<S> begins,
                                 S* a,
                                 Dependence<S>& dependence,
                                 Workspace<S> w) {
   using Sides = BothSides<typename S::Real>;
   const ModelOf<S>& model = mechanism.factor.model;
-  const S o = all<S>(0), one = all<S>(1), rank = mechanism.inertia.Lambda.rank;
+  const S o = all<S>(0), rank = mechanism.inertia.Lambda.rank;
   const S speed = speed_of_rows(model, own_v);
   const S known = select(dependence.most > o, dependence.most, mechanism.inertia.row_count());
   const auto fallen = begins & (rank < known) & (speed > all<S>(Sides::slow));
   dependence.most = select(begins, max(dependence.most, rank), dependence.most);
-  if (!simd::any<S>(fallen) || model.callback_numbers > 0) return;
+  if (none(fallen) || model.callback_numbers > 0) return;
 
   const int nv = model.own_nv, phis = model.loop_nq();
   S *const step = take<S>(w, nv), *const q = take<S>(w, model.own_nq), *const side = take<S>(w, nv),
            *const mean = take<S>(w, nv);
   S *const phi_there = take<S>(w, phis), *const lambda = take<S>(w, model.rows);
   Dependence<S> there = take_dependence<S>(model.rows, w);
-  S holds = select(fallen, one, o);
+  auto holds = fallen;
   for (int i = 0; i < nv; ++i) mean[i] = o;
   for (int sign = -1; sign <= 1; sign += 2) {
     for (int i = 0; i < nv; ++i) step[i] = all<S>(sign * Sides::away) / speed * own_v[i];
     for (int i = 0; i < phis; ++i) phi_there[i] = phi[i];
     dynamics::retract(model, own_q, static_cast<const S*>(step), q);
-    there.forget(one);
+    there.forget(simd::everywhere<S>());
     mechanism.accelerate(q, own_v, tau, nullptr, true, phi_there, side, lambda, w, &there);
     const auto& Lambda = mechanism.inertia.Lambda;
     const S g = largest(static_cast<const S*>(mechanism.rows.g), model.rows);
-    holds = select((Lambda.rank > rank) & (Lambda.smallest > all<S>(Sides::opened) * g * g), holds, o);
+    holds &= (Lambda.rank > rank) & (Lambda.smallest > all<S>(Sides::opened) * g * g);
     for (int i = 0; i < nv; ++i) mean[i] = fma(all<S>(0.5), side[i], mean[i]);
   }
-  const auto taken = holds == one;
-  dependence.most = select(taken, max(dependence.most, mechanism.inertia.Lambda.rank), dependence.most);
-  for (int i = 0; i < nv; ++i) a[i] = select(taken, mean[i], a[i]);
-  for (int i = 0; i < model.rows; ++i) dependence.row[i] = select(taken, there.row[i], dependence.row[i]);
+  dependence.most = select(holds, max(dependence.most, mechanism.inertia.Lambda.rank), dependence.most);
+  for (int i = 0; i < nv; ++i) a[i] = select(holds, mean[i], a[i]);
+  for (int i = 0; i < model.rows; ++i) dependence.row[i] = select(holds, there.row[i], dependence.row[i]);
 }
 
 }  // namespace pysim::constraints

@@ -98,7 +98,7 @@ struct ConstrainedMechanism {
   /// given in full.
   void hold(const S* a, S* lambda, Workspace<S> w) const {
     const auto slight = inertia.Lambda.is_slight();
-    if (!simd::any<S>(slight)) return inertia.Lambda.solve(lambda);
+    if (none(slight)) return inertia.Lambda.solve(lambda);
     const ModelOf<S>& model = factor.model;
     S *const apart = take<S>(w, model.rows), *const bias = take<S>(w, model.rows);
     for (int i = 0; i < model.rows; ++i) {

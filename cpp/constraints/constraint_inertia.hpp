@@ -13,22 +13,22 @@ namespace pysim::constraints {
 /// them a little, and rows that depend on each other seem not to: they would hold what is free to move.
 template <class S>
 struct Dependence {
-  S* row;   ///< [rows] 1 where it does
-  S known;  ///< 1 in the worlds where this step has found it
-  S most;   ///< rows that were independent at once so far; 0 before anything is known
-  S apart;  ///< 1 where no row depends on others, nor nearly
+  simd::Mask<S>* row;   ///< [rows]
+  simd::Mask<S> known;  ///< in these worlds this step has found it
+  S most;               ///< rows that were independent at once so far; 0 before anything is known
+  simd::Mask<S> apart;  ///< no row depends on others, nor nearly
 
-  void forget(S worlds) { known = select(worlds == all<S>(1), all<S>(0), known); }
+  void forget(simd::Mask<S> worlds) { known &= !worlds; }
 
   Dependence copy(int rows, Workspace<S>& w) const {
     Dependence copied = *this;
-    copied.row = take<S>(w, rows);
+    copied.row = take<simd::Mask<S>>(w, rows);
     for (int i = 0; i < rows; ++i) copied.row[i] = row[i];
     return copied;
   }
 
   /// Takes over what `other` holds in some worlds.
-  void keep(typename S::Mask worlds, const Dependence& other, int rows) {
+  void keep(simd::Mask<S> worlds, const Dependence& other, int rows) {
     for (int i = 0; i < rows; ++i) row[i] = select(worlds, other.row[i], row[i]);
     known = select(worlds, other.known, known);
     most = select(worlds, other.most, most);
@@ -38,8 +38,10 @@ struct Dependence {
 
 template <class S>
 Dependence<S> take_dependence(int rows, Workspace<S>& w) {
-  const S o = all<S>(0);
-  return {take<S>(w, rows), o, o, o};
+  auto* const row = take<simd::Mask<S>>(w, rows);
+  const auto no = simd::nowhere<S>();
+  for (int i = 0; i < rows; ++i) row[i] = no;
+  return {row, no, all<S>(0), no};
 }
 
 /// Λ = J M⁻¹ Jᵀ, factored, and the rows of Y = L⁻¹ Jᵀ.
@@ -72,23 +74,22 @@ struct ConstraintInertia {
       multiply(model, model.meeting[n]);
     }
     scale(factor, r);
-    const S o = all<S>(0), found = dependence == nullptr ? o : dependence->known;
-    const bool some = simd::any<S>(found > o);
+    const auto found = dependence == nullptr ? simd::nowhere<S>() : dependence->known;
+    const bool some = any(found);
     Lambda.factorise(largest(static_cast<const S*>(r.g), rows), found, some ? dependence->row : nullptr);
     if (dependence != nullptr) remember(*dependence);
   }
 
   /// In the worlds where it is not known yet.
   void remember(Dependence<S>& dependence) const {
-    const S o = all<S>(0), one = all<S>(1);
-    const auto fresh = dependence.known == o;
-    if (!simd::any<S>(fresh)) return;
+    const auto fresh = !dependence.known;
+    if (none(fresh)) return;
     for (int i = 0; i < rows; ++i) {
-      dependence.row[i] = select(fresh, select(Lambda.is_taken(i), o, one), dependence.row[i]);
+      dependence.row[i] = select(fresh, !Lambda.is_taken(i), dependence.row[i]);
     }
-    const S all_hold = select(Lambda.is_slight(), o, select(Lambda.rank == row_count(), one, o));
+    const auto all_hold = (!Lambda.is_slight()) & (Lambda.rank == row_count());
     dependence.apart = select(fresh, all_hold, dependence.apart);
-    dependence.known = one;
+    dependence.known = simd::everywhere<S>();
   }
 
   S row_count() const { return all<S>(static_cast<typename S::Real>(rows)); }
@@ -165,19 +166,19 @@ struct ConstraintInertia {
         const auto position = holds_position(r.W[i]);
         of_positions = max(of_positions, select(position, size, o));
         of_turns = max(of_turns, select(position, o, size));
-        positions += select(position, one, o);
+        positions += number(position);
       }
       const S turns = all<S>(static_cast<typename S::Real>(loop.rows)) - positions;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
         const auto position = holds_position(r.W[i]);
         const S kin = select(position, positions, turns);
-        if (!simd::any<S>(kin == one)) continue;
+        if (none(kin == one)) continue;
         const S could = select(kin == one, felt(factor, r, i), o);
         of_positions = max(of_positions, select(position, could, o));
         of_turns = max(of_turns, select(position, o, could));
       }
       const S position = one / sqrt(of_positions);
-      const S turn = simd::any<S>(of_turns > o) ? one / sqrt(of_turns) : o;
+      const S turn = any(of_turns > o) ? one / sqrt(of_turns) : o;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
         Lambda.scale[i] = select(holds_position(r.W[i]), position, turn);
       }

@@ -120,7 +120,7 @@ void fit_coordinates(
     f.split.coordinates(step);
     for (int i = 0; i < joint.nv; ++i) largest = max(largest, abs(step[i]));
     const auto moves = largest > tolerance;
-    if (!simd::any<S>(moves)) break;
+    if (none(moves)) break;
     S moved[7];
     dynamics::retract(
         joint.block, joint.blocks, static_cast<const S*>(phi + joint.q), static_cast<const S*>(step), moved);

@@ -46,7 +46,7 @@ S opening(ConstrainedMechanism<S>& mechanism,
   const S o = all<S>(0);
   const S rank = mechanism.inertia.Lambda.rank;
   const auto depends = (rank < all<S>(static_cast<Real>(rows))) & (rank < all<S>(static_cast<Real>(n)));
-  if (!simd::any<S>(depends)) return o;
+  if (none(depends)) return o;
 
   S *const t = take<S>(w, n), *const a = take<S>(w, n);
   allowed_motion(inverse, t);

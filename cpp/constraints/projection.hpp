@@ -55,20 +55,18 @@ class Projection {
     found_ = residual();
   }
 
-  /// q, in the worlds where `active` is one.
-  void settle_position(S active) {
-    const S one = all<S>(1), none = all<S>(0);
+  /// q of the `active` worlds.
+  void settle_position(simd::Mask<S> active) {
     S last = all<S>(__builtin_inf());
     for (int n = 0; n < Tolerance::tries; ++n) {
       const S size = residual();
-      const S gains = select(size > all<S>(Tolerance::enough), one, select(size + size < last, one, none));
-      active = select(size > all<S>(Tolerance::residual), active * gains, none);
+      const auto gains = (size > all<S>(Tolerance::enough)) | (size + size < last);
+      active &= gains & (size > all<S>(Tolerance::residual));
       last = size;
-      const auto off = active == one;
-      if (!simd::any<S>(off)) break;
+      if (none(active)) break;
       correct(rows_.g);
       dynamics::retract(model_, static_cast<const S*>(q_), static_cast<const S*>(step_), moved_);
-      simd::copy_where<S>(off, moved_, model_.own_nq, q_);
+      simd::copy_where<S>(active, moved_, model_.own_nq, q_);
       evaluate(false);
     }
   }
@@ -76,17 +74,16 @@ class Projection {
   /// q once more from `found_q`, where it does not settle while rows are left out that depended on others
   /// when the step began, or are faded out: it began at a singular position, and they hold again.
   void settle_with_all_rows(const S* found_q) {
-    const S one = all<S>(1), none = all<S>(0);
     if (dependence_ == nullptr) return;
     const auto stuck = residual() > all<S>(Tolerance::required);
-    if (!simd::any<S>(stuck)) return;
-    for (int i = 0; i < model_.rows; ++i) dependence_->row[i] = select(stuck, none, dependence_->row[i]);
+    if (none(stuck)) return;
+    for (int i = 0; i < model_.rows; ++i) dependence_->row[i] &= !stuck;
     for (int i = 0; i < model_.own_nq; ++i) moved_[i] = q_[i], q_[i] = found_q[i];
     factorise();
     for (int i = 0; i < model_.own_nq; ++i) q_[i] = select(stuck, q_[i], moved_[i]);
     evaluate(false);
     sharp_ = true;
-    settle_position(select(stuck, one, none));
+    settle_position(stuck);
     sharp_ = false;
   }
 
@@ -95,7 +92,7 @@ class Projection {
     auto aside = leaves_rate();
     correct(rows_.gd);
     for (int i = 0; i < model_.own_nv; ++i) v_[i] += step_[i];
-    for (int n = 0; n < Tolerance::tries && simd::any<S>(aside); ++n) {
+    for (int n = 0; n < Tolerance::tries && any(aside); ++n) {
       evaluate(false);
       const auto still = aside & leaves_rate();
       correct(rows_.gd);
@@ -136,7 +133,7 @@ class Projection {
     inertia_.give_way(factor_, lambda_, step_, sharp_);
   }
 
-  typename S::Mask leaves_rate() const {
+  simd::Mask<S> leaves_rate() const {
     return found_ * largest(static_cast<const S*>(rows_.gd), model_.rows) > all<S>(Tolerance::aside);
   }
 
@@ -164,7 +161,7 @@ Projected<S> project(const ModelOf<S>& model,
   S* const found_q = take<S>(w, model.own_nq);
   for (int i = 0; i < model.own_nq; ++i) found_q[i] = own_q[i];
   Projection<S> projection(model, own_q, own_v, phi, dependence, w);
-  projection.settle_position(all<S>(1));
+  projection.settle_position(simd::everywhere<S>());
   projection.settle_with_all_rows(found_q);
   projection.settle_velocity();
   projection.follow();

@@ -38,7 +38,7 @@ Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>
 
 /// Whether a row holds a position, rather than a turn.
 template <class S>
-PYSIM_INLINE typename S::Mask holds_position(const Force<S>& W) {
+PYSIM_INLINE simd::Mask<S> holds_position(const Force<S>& W) {
   return dot(W.f, W.f) > all<S>(typename S::Real(0.5));
 }
 

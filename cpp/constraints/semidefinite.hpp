@@ -59,20 +59,20 @@ struct Semidefinite {
   S smallest;  ///< pivot of an independent row
   int passes;
 
-  /// `residual` is how far the state is off the constraints. Where `known` is 1, `dependent` [n] says which
-  /// rows depend on others; it may be null where that is nowhere.
-  void factorise(S residual, S known, const S* dependent) {
+  /// `residual` is how far the state is off the constraints. In the worlds where that is `known`, `dependent`
+  /// [n] says which rows depend on others; it may be null where it is known nowhere.
+  void factorise(S residual, simd::Mask<S> known, const simd::Mask<S>* dependent) {
     using Tolerance = RankTolerance<typename S::Real>;
     const S o = all<S>(0);
     scale_to_unit_diagonal();
     find_last();
     for (int k = 0; k < n; ++k) {
-      pass[k] = dependent == nullptr ? never() : select(dependent[k] * known > o, left_out(), never());
+      pass[k] = dependent == nullptr ? never() : select(dependent[k] & known, left_out(), never());
       inv_D[k] = faded[k] = o;
     }
     rank = o;
     least_width_ = min(all<S>(Tolerance::opened) * residual * residual, all<S>(Tolerance::most));
-    least_width_ = select(known > o, o, least_width_);
+    least_width_ = select(known, o, least_width_);
     smallest = all<S>(1);
     waits_ = true;
     S least = all<S>(1);
@@ -99,10 +99,10 @@ struct Semidefinite {
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
-  typename S::Mask is_taken(int i) const { return pass[i] < left_out(); }
+  simd::Mask<S> is_taken(int i) const { return pass[i] < left_out(); }
 
   /// Where some pivot may be faded out.
-  typename S::Mask is_slight() const { return smallest < all<S>(RankTolerance<typename S::Real>::slight); }
+  simd::Mask<S> is_slight() const { return smallest < all<S>(RankTolerance<typename S::Real>::slight); }
 
   /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all.
   void solve_columns(S* X, int columns, int stride) const {
@@ -160,7 +160,7 @@ struct Semidefinite {
     const S now = number(p), o = all<S>(0);
     const auto later = i > k ? pass[i] >= now : pass[i] > now;
     const S L = select((pass[k] == now) & later, entry(i, k), o);
-    if (!simd::any<S>(abs(L) > o)) return;
+    if (none(abs(L) > o)) return;
     const S* const from = X + (transposed ? i : k) * stride;
     S* const to = X + (transposed ? k : i) * stride;
     for (int c = 0; c < columns; ++c) to[c] = fnma(L, from[c], to[c]);
@@ -197,10 +197,10 @@ struct Semidefinite {
     const S D = A[k * n + k], o = all<S>(0);
     const auto left = pass[k] == never();
     const auto taken = left & (D > least);
-    waits_ |= simd::any<S>(left & (D > all<S>(Tolerance::pivot)) & (D <= least));
-    if (!simd::any<S>(taken)) return;
+    waits_ |= any(left & (D > all<S>(Tolerance::pivot)) & (D <= least));
+    if (none(taken)) return;
     const S inverse = select(taken, all<S>(1) / D, o);
-    if (simd::any<S>(taken & (D < all<S>(Tolerance::slight)))) {
+    if (any(taken & (D < all<S>(Tolerance::slight)))) {
       const S blurred = max(least_width_, all<S>(Tolerance::blur));
       faded[k] += select(taken, faded_out(inverse, D, blurred), o);
       inv_D[k] += select(taken, faded_out(inverse, D, least_width_), o);
@@ -209,13 +209,13 @@ struct Semidefinite {
       inv_D[k] += inverse;
     }
     smallest = select(taken, min(smallest, D), smallest);
-    rank += select(taken, all<S>(1), o);
+    rank += simd::number(taken);
     pass[k] = select(taken, number(passes), pass[k]);
     eliminate(k, inverse, taken);
   }
 
   /// A_ij −= A_ik D⁻¹ A_jk,  L_ik = A_ik D⁻¹   for all rows that are left.
-  void eliminate(int k, S inverse, typename S::Mask taken) {
+  void eliminate(int k, S inverse, simd::Mask<S> taken) {
     const int begin = gather_column(k);
     for (int i = begin; i <= last[k]; ++i) {
       if (!meets(i, k)) continue;

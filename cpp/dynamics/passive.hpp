@@ -86,7 +86,7 @@ PYSIM_INLINE bool is_there(Real x) {
 template <class Real, int W, class Isa>
 PYSIM_INLINE bool is_there(const simd::Pack<Real, W, Isa>& x) {
   using S = simd::Pack<Real, W, Isa>;
-  return simd::any<S>(abs(x) > all<S>(0));
+  return simd::any(abs(x) > all<S>(0));
 }
 
 /// Dry friction of one coordinate, added to τ.

@@ -139,7 +139,7 @@ PassiveDerivatives<S> passive_derivatives(
     d = d - all<S>(p[i].damping);
     const S friction = all<S>(p[i].friction), width = all<S>(p[i].friction_width);
     const auto rubs = friction > all<S>(0);
-    if (!simd::any<S>(rubs)) continue;
+    if (!simd::any(rubs)) continue;
     const S t = simd::tanh(v[i] / width);
     d = select(rubs, fnma(friction / width, fnma(t, t, all<S>(1)), d), d);
   }

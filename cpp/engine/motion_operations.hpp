@@ -133,9 +133,8 @@ struct Rollout {
     };
     const auto row = [&](std::ptrdiff_t k, const stepping::Riders<S>& now) {
       const S nan = all<S>(0) / all<S>(0);
-      const auto good = now.alive == all<S>(1);
-      for (int i = 0; i < nq; ++i) seen_q[i] = select(good, now.q[i], nan);
-      for (int i = 0; i < nv; ++i) seen_v[i] = select(good, now.v[i], nan);
+      for (int i = 0; i < nq; ++i) seen_q[i] = select(now.alive, now.q[i], nan);
+      for (int i = 0; i < nv; ++i) seen_v[i] = select(now.alive, now.v[i], nan);
       save_row(at, seen_q, call.q, k, nq);
       save_row(at, seen_v, call.v, k, nv);
     };
@@ -157,18 +156,17 @@ struct Rollout {
   static stepping::Riders<S> start(States<S>& at) {
     const auto& call = *at.batch.rollout;
     S *const q = at.copy_q(), *const v = at.copy_v();
-    const S one = all<S>(1);
     if (call.begin == 0) {
       save_row(at, q, call.q, 0, at.model.own_nq);
       save_row(at, v, call.v, 0, at.model.own_nv);
-      return {q, v, one};
+      return {q, v, simd::everywhere<S>()};
     }
     const S* last_q = load_row(at, call.q, at.model.own_nq);
     const S* last_v = load_row(at, call.v, at.model.own_nv);
     const auto good = stepping::finite(at.model, last_q, last_v);
     for (int i = 0; i < at.model.own_nq; ++i) q[i] = select(good, last_q[i], q[i]);
     for (int i = 0; i < at.model.own_nv; ++i) v[i] = select(good, last_v[i], v[i]);
-    return {q, v, select(good, one, all<S>(0))};
+    return {q, v, good};
   }
 
   template <class S>

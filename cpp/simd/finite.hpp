@@ -22,7 +22,7 @@ bool all_finite(const typename S::Real* x, std::ptrdiff_t count) {
     zero[0] += a - a;
   }
   const S sum = (zero[0] + zero[1]) + (zero[2] + zero[3]);
-  return !any<S>(!(sum == all<S>(0)));
+  return all(sum == all<S>(0));
 }
 
 }  // namespace pysim::simd

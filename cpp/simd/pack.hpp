@@ -5,7 +5,7 @@
 // Clang have no operator: fma, sqrt, gather.
 #pragma once
 
-#include "simd/twin.hpp"
+#include "simd/mask.hpp"
 
 namespace pysim::simd {
 
@@ -57,9 +57,6 @@ struct Pack {
   using Integer = typename IntegerOf<sizeof(Real)>::type;
   using Bits = typename LanesOf<Integer, W, Isa>::type;
 
-  /// One truth value a lane: bool for a single world, an integer vector for a pack.
-  using Mask = decltype(Lanes{} < Lanes{});
-
   Lanes lanes;
 
   PYSIM_INLINE friend Pack operator-(Pack a) { return {-a.lanes}; }
@@ -67,11 +64,11 @@ struct Pack {
   PYSIM_INLINE friend Pack operator-(Pack a, Pack b) { return {a.lanes - b.lanes}; }
   PYSIM_INLINE friend Pack operator*(Pack a, Pack b) { return {a.lanes * b.lanes}; }
   PYSIM_INLINE friend Pack operator/(Pack a, Pack b) { return {a.lanes / b.lanes}; }
-  PYSIM_INLINE friend Mask operator<(Pack a, Pack b) { return a.lanes < b.lanes; }
-  PYSIM_INLINE friend Mask operator>(Pack a, Pack b) { return a.lanes > b.lanes; }
-  PYSIM_INLINE friend Mask operator<=(Pack a, Pack b) { return a.lanes <= b.lanes; }
-  PYSIM_INLINE friend Mask operator>=(Pack a, Pack b) { return a.lanes >= b.lanes; }
-  PYSIM_INLINE friend Mask operator==(Pack a, Pack b) { return a.lanes == b.lanes; }
+  PYSIM_INLINE friend Mask<Pack> operator<(Pack a, Pack b) { return {a.lanes < b.lanes}; }
+  PYSIM_INLINE friend Mask<Pack> operator>(Pack a, Pack b) { return {a.lanes > b.lanes}; }
+  PYSIM_INLINE friend Mask<Pack> operator<=(Pack a, Pack b) { return {a.lanes <= b.lanes}; }
+  PYSIM_INLINE friend Mask<Pack> operator>=(Pack a, Pack b) { return {a.lanes >= b.lanes}; }
+  PYSIM_INLINE friend Mask<Pack> operator==(Pack a, Pack b) { return {a.lanes == b.lanes}; }
   PYSIM_INLINE Pack& operator+=(Pack b) { return *this = *this + b; }
   PYSIM_INLINE Pack& operator-=(Pack b) { return *this = *this - b; }
   PYSIM_INLINE Pack& operator*=(Pack b) { return *this = *this * b; }
@@ -115,42 +112,38 @@ PYSIM_INLINE S all(S x) {
   return x;
 }
 
+template <class S>
+PYSIM_INLINE Mask<HalfOf<S>> low(Mask<S> a) {
+  return {a.lanes.low};
+}
+
+template <class S>
+PYSIM_INLINE Mask<HalfOf<S>> high(Mask<S> a) {
+  return {a.lanes.high};
+}
+
 /// a where the mask holds, b elsewhere; both are evaluated.
 template <class Real, int W, class Isa>
-PYSIM_INLINE Pack<Real, W, Isa> select(typename Pack<Real, W, Isa>::Mask mask,
+PYSIM_INLINE Pack<Real, W, Isa> select(Mask<Pack<Real, W, Isa>> mask,
                                        Pack<Real, W, Isa> a,
                                        Pack<Real, W, Isa> b) {
   if constexpr (in_two<Pack<Real, W, Isa>>) {
-    return join(select(mask.low, low(a), low(b)), select(mask.high, high(a), high(b)));
+    return join(select(low(mask), low(a), low(b)), select(high(mask), high(a), high(b)));
   } else {
-    return {mask ? a.lanes : b.lanes};
+    return {mask.lanes ? a.lanes : b.lanes};
   }
 }
 
-/// True if the mask holds in any lane.
+/// Likewise of masks.
 template <class S>
-PYSIM_INLINE bool any(typename S::Mask mask) {
-  if constexpr (S::width == 1) {
-    return mask;
-  } else if constexpr (in_two<S>) {
-    return any<HalfOf<S>>(mask.low | mask.high);
-  } else {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(mask) == 64) {
-      const auto bits = __builtin_bit_cast(__m512i, mask);
-      return _mm512_test_epi64_mask(bits, bits) != 0;
-    }
-#endif
-#if defined(__AVX__)
-    if constexpr (sizeof(mask) == 32) {
-      const auto bits = __builtin_bit_cast(__m256i, mask);
-      return _mm256_testz_si256(bits, bits) == 0;
-    }
-#endif
-    auto found = mask[0];
-    for (int k = 1; k < S::width; ++k) found |= mask[k];
-    return found != 0;
-  }
+PYSIM_INLINE Mask<S> select(Mask<S> mask, Mask<S> a, Mask<S> b) {
+  return (mask & a) | ((!mask) & b);
+}
+
+/// 1 where the mask holds, 0 elsewhere.
+template <class S>
+PYSIM_INLINE S number(Mask<S> mask) {
+  return select(mask, all<S>(1), all<S>(0));
 }
 
 template <class S>

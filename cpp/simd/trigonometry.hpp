@@ -102,7 +102,7 @@ PYSIM_INLINE void sincos(S x, S& s, S& c) {
   const S cos_r = w + (((one - w) - hz) + fms(z * z, polynomial(z, cosine), r * low));
 
   constexpr int top = 8 * sizeof(Real) - 1;
-  const auto even = (x0.quadrant & Integer(1)) == Integer(0);
+  const auto even = mask_of_bits<S>((x0.quadrant & Integer(1)) == Integer(0));
   const auto second = (x0.quadrant & Integer(2)) << (top - 1);
   const auto rotated = ((x0.quadrant + Integer(1)) & Integer(2)) << (top - 1);
   const S sin_x = from_bits<S>(bits(select(even, sin_r, cos_r)) ^ second);
@@ -110,7 +110,7 @@ PYSIM_INLINE void sincos(S x, S& s, S& c) {
   s = select(x == all<S>(0), x, sin_x);  // the sign of zero survives
 
   const S limit = all<S>(Real(1e6));
-  if (__builtin_expect(any<S>(magnitude(x) > limit), false)) sincos_beyond(x, limit, s, c);
+  if (__builtin_expect(any(magnitude(x) > limit), false)) sincos_beyond(x, limit, s, c);
 }
 
 template <class S>
@@ -182,7 +182,7 @@ PYSIM_INLINE S atan(S x) {
 /// s = √((1 − |x|)/2) = first + second and half the angle is s + s·ratio.
 template <class S>
 struct HalfAngle {
-  typename S::Mask far;
+  Mask<S> far;
   S s, first, second, ratio;
 };
 

@@ -88,9 +88,9 @@ PYSIM_INLINE void add_each(const S* a, const S* b, int n, S* sum) {
 
 /// to = from where the mask holds, n numbers.
 template <class S>
-PYSIM_INLINE void copy_where(typename S::Mask mask, const S* from, int n, S* to) {
+PYSIM_INLINE void copy_where(Mask<S> mask, const S* from, int n, S* to) {
   if constexpr (S::width == 1) {
-    if (mask) copy_each(from, n, to);
+    if (any(mask)) copy_each(from, n, to);
   } else {
     for (int i = 0; i < n; ++i) to[i] = select(mask, from[i], to[i]);
   }

@@ -25,7 +25,7 @@ struct Factor {
 
 /// Exchanges a and b where the mask holds.
 template <class S>
-PYSIM_INLINE void exchange(typename S::Mask mask, S& a, S& b) {
+PYSIM_INLINE void exchange(simd::Mask<S> mask, S& a, S& b) {
   const S kept = a;
   a = select(mask, b, a);
   b = select(mask, kept, b);
@@ -47,7 +47,7 @@ template <class S>
 PYSIM_INLINE Factor<S> factor(const Inertia<S>& M, S tolerance) {
   using Real = typename S::Real;
   const S o = all<S>(0), e = all<S>(1), two = all<S>(2);
-  const typename S::Mask massive = M.m > o;
+  const simd::Mask<S> massive = M.m > o;
   const S inv_m = select(massive, e / select(massive, M.m, e), o);
   const Vec3<S> c = inv_m * M.mc;
   Sym3<S> A = central(M, c);
@@ -56,11 +56,11 @@ PYSIM_INLINE Factor<S> factor(const Inertia<S>& M, S tolerance) {
   S first = o, second = e, third = two, rank = o;
 
   // The largest of the three comes first.
-  typename S::Mask swap = A.yy > A.xx;
+  simd::Mask<S> swap = A.yy > A.xx;
   exchange(swap, A.xx, A.yy), exchange(swap, A.zx, A.yz), exchange(swap, first, second);
   swap = A.zz > A.xx;
   exchange(swap, A.xx, A.zz), exchange(swap, A.xy, A.yz), exchange(swap, first, third);
-  typename S::Mask kept = A.xx > least;
+  simd::Mask<S> kept = A.xx > least;
   const S l11 = select(kept, sqrt(max(A.xx, o)), o);
   const S inv_1 = select(kept, e / select(kept, l11, e), o);
   rank += select(kept, e, o);

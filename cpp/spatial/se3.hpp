@@ -70,7 +70,7 @@ PYSIM_INLINE Motion<S> right_jacobian_inverse_times(const Motion<S>& xi, const M
   const S square = dot(xi.w, xi.w), half = all<S>(Real(0.5));
   S a = simd::polynomial(square, a_series), b = simd::polynomial(square, b_series);
   const auto turned = square >= all<S>(Real(0.1));
-  if (simd::any<S>(turned)) {
+  if (simd::any(turned)) {
     const S x = half * sqrt(square);
     S sin, cos;
     simd::sincos(x, sin, cos);

@@ -88,7 +88,7 @@ PYSIM_INLINE HalfTurn<S> half_turn(S square) {
   using Real = typename S::Real;
   const HalfTurn<S> near = {simd::polynomial(square, k_series), simd::polynomial(square, c_series)};
   const auto turned = square >= all<S>(Real(1e-2));
-  if (!simd::any<S>(turned)) return near;
+  if (!simd::any(turned)) return near;
   const S angle = sqrt(square);
   S s, c;
   simd::sincos(all<S>(Real(0.5)) * angle, s, c);
@@ -118,7 +118,7 @@ PYSIM_INLINE Vec3<S> log_quaternion(const Quaternion<S>& q) {
   const S square = dot(u, u), one_over_w = all<S>(1) / w, two = all<S>(2);
   const S near = two * one_over_w * simd::polynomial(square * one_over_w * one_over_w, series);
   const auto turned = square >= all<S>(Real(1e-3)) * w * w;
-  if (!simd::any<S>(turned)) return near * u;
+  if (!simd::any(turned)) return near * u;
   const S n = sqrt(square);
   const S far = two * simd::atan2(n, w) / n;
   return select(turned, far, near) * u;
@@ -135,7 +135,7 @@ PYSIM_INLINE Vec3<S> log(const Mat3<S>& R) {
   const S square = dot(u, u);
   const Vec3<S> near = simd::polynomial(square, series) * u;
   const auto turned = (square >= all<S>(Real(1e-3))) | (trace <= all<S>(0));
-  if (!simd::any<S>(turned)) return near;
+  if (!simd::any(turned)) return near;
   const Vec3<S> far = log_quaternion(quaternion_of(R));
   return {select(turned, far.x, near.x), select(turned, far.y, near.y), select(turned, far.z, near.z)};
 }
@@ -154,7 +154,7 @@ PYSIM_INLINE JacobianCoefficients<S> jacobian_coefficients(S square) {
   const S two_k = all<S>(2) * h.k, sinc = two_k * h.c;
   const S near = simd::polynomial(square, series);
   const auto turned = square >= all<S>(Real(0.1));
-  if (!simd::any<S>(turned)) return {two_k * h.k, near, sinc};
+  if (!simd::any(turned)) return {two_k * h.k, near, sinc};
   return {two_k * h.k, select(turned, (all<S>(1) - sinc) / square, near), sinc};
 }
 
@@ -166,7 +166,7 @@ PYSIM_INLINE S inverse_jacobian_kappa(S square) {
   using Real = typename S::Real;
   const S near = simd::polynomial(square, series);
   const auto turned = square >= all<S>(Real(0.1));
-  if (!simd::any<S>(turned)) return near;
+  if (!simd::any(turned)) return near;
   const S x = all<S>(Real(0.5)) * sqrt(square);
   S s, c;
   simd::sincos(x, s, c);

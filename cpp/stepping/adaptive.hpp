@@ -35,6 +35,12 @@ struct Record {
   S event;   ///< which event ended the call, at flight.watch.seen; −1 for none
 };
 
+/// Worlds that have not come to the end of the call.
+template <class S>
+PYSIM_INLINE simd::Mask<S> is_running(const Record<S>& record) {
+  return record.status == all<S>(static_cast<int>(Status::running));
+}
+
 template <class S>
 PYSIM_INLINE S power(S x, double exponent) {
   return simd::exp(all<S>(exponent) * simd::log(x));
@@ -86,7 +92,7 @@ void hand_out(const System<S>& system,
               const Stages<S>& stages,
               const double* times,
               std::ptrdiff_t count,
-              S good,
+              simd::Mask<S> good,
               S stop,
               Record<S>* record,
               const Sink& sink) {
@@ -98,16 +104,16 @@ void hand_out(const System<S>& system,
     S next = all<S>(__builtin_inf());
     for (int k = 0; k < S::width; ++k) {
       const auto index = static_cast<std::ptrdiff_t>(simd::lane(record->reached, k));
-      if (simd::lane(good, k) == 1 && index < count) simd::set_lane(next, k, times[index]);
+      if (lane(good, k) && index < count) simd::set_lane(next, k, times[index]);
     }
-    const S due = select(next <= stop, all<S>(1), all<S>(0));
-    if (!simd::any<S>(due == all<S>(1))) return;
-    const S theta = select(due == all<S>(1), (next - flight.time) / flight.h, all<S>(0));
+    const auto due = next <= stop;
+    if (none(due)) return;
+    const S theta = select(due, (next - flight.time) / flight.h, all<S>(0));
     state_within(inner, flight.h, theta, flight.q, flight.v, stages, q, v);
     for (int k = 0; k < S::width; ++k) {
-      if (simd::lane(due, k) == 1) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v);
+      if (lane(due, k)) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v);
     }
-    record->reached += due;
+    record->reached += number(due);
     const auto last = record->reached == all<S>(static_cast<double>(count));
     record->status = select(last, all<S>(static_cast<int>(Status::reached)), record->status);
   }
@@ -120,7 +126,7 @@ S look_for_events(const System<S>& system,
                   const Events& events,
                   const Flight<S>& flight,
                   const Stages<S>& stages,
-                  S good,
+                  simd::Mask<S> good,
                   Passing<S>& first) {
   const S end = flight.time + flight.h;
   if (events.count == 0) return end;
@@ -143,24 +149,23 @@ S outputs_until(const Passing<S>& first, S stop, S h) {
 /// that keep the step.
 template <class S, class Sink>
 void hand_out_event(int count,
-                    S good,
+                    simd::Mask<S> good,
                     S stop,
                     const Passing<S>& first,
                     Flight<S>& flight,
                     Record<S>* record,
                     const Sink& sink) {
   if (count == 0) return;
-  const S one = all<S>(1), none = all<S>(0);
-  const S running = select(record->status == none, good, none);
-  const S met = select(first.index < none, none, running);
+  const S o = all<S>(0);
+  const auto running = good & is_running(*record), met = running & !(first.index < o);
   for (int k = 0; k < count; ++k) {
-    flight.watch.sign[k] = select(running == one, first.sign[k], flight.watch.sign[k]);
+    flight.watch.sign[k] = select(running, first.sign[k], flight.watch.sign[k]);
   }
-  flight.watch.seen = select(running == one, max(stop, flight.watch.seen), flight.watch.seen);
-  record->event = select(met == one, first.index, record->event);
-  record->status = select(met == one, all<S>(static_cast<int>(Status::event)), record->status);
+  flight.watch.seen = select(running, max(stop, flight.watch.seen), flight.watch.seen);
+  record->event = select(met, first.index, record->event);
+  record->status = select(met, all<S>(static_cast<int>(Status::event)), record->status);
   for (int k = 0; k < S::width; ++k) {
-    if (simd::lane(met, k) == 1) sink.event(k, first.q, first.v);
+    if (lane(met, k)) sink.event(k, first.q, first.v);
   }
 }
 
@@ -170,16 +175,15 @@ template <class S>
 void refuse_blurred(const ModelOf<S>& model,
                     const Allowance<S>& allowed,
                     const Flight<S>& flight,
-                    S lost,
+                    simd::Mask<S> lost,
                     Record<S>* record,
                     Workspace<S> w) {
-  const S one = all<S>(1), none = all<S>(0);
-  if (!simd::any<S>(lost == one)) return;
+  if (none(lost)) return;
   const auto* const q = static_cast<const S*>(flight.q);
   const auto* const v = static_cast<const S*>(flight.v);
-  S worst = none;
+  S worst = all<S>(0);
   const S rounding = rounding_norm(model, allowed, q, v, &worst, w);
-  const auto blurred = select(rounding > one, lost, none) == one;
+  const auto blurred = lost & (rounding > all<S>(1));
   record->worst = select(blurred, worst, record->worst);
   record->status = select(blurred, all<S>(static_cast<int>(Status::blurred)), record->status);
 }
@@ -207,23 +211,23 @@ Record<S> advance_adaptive(const System<S>& system,
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   auto before = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
-  const S one = all<S>(1), none = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
+  const S one = all<S>(1), o = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
 
   inner.acceleration(flight.time, flight.q, flight.v, stages.a);
   for (int i = 0; i < nv; ++i) stages.k[i] = flight.v[i];
-  flight.h = select(flight.h > none, flight.h, first_step(inner, tolerances, flight, stages.a));
+  flight.h = select(flight.h > o, flight.h, first_step(inner, tolerances, flight, stages.a));
   flight.h = min(flight.h, all<S>(longest));
   begin_watch(inner, events, static_cast<const S*>(flight.q), static_cast<const S*>(flight.v), flight.watch);
 
   const Status begun = count > 0 ? Status::running : Status::reached;
-  Record<S> record = {none, none, none, none, all<S>(static_cast<int>(begun)), all<S>(-1)};
+  Record<S> record = {o, o, o, o, all<S>(static_cast<int>(begun)), all<S>(-1)};
   for (std::ptrdiff_t n = 0; n < attempts; ++n) {
-    S alive = select(record.status == none, one, none);
+    auto alive = is_running(record);
     const S shortest = all<S>(1e-15) * max(abs(flight.time), abs(end));
-    const S stuck = select(flight.h > shortest, none, alive);
-    record.status = select(stuck == one, all<S>(static_cast<int>(Status::underflow)), record.status);
-    alive = alive - stuck;
-    if (!simd::any<S>(alive == one)) break;
+    const auto stuck = alive & !(flight.h > shortest);
+    record.status = select(stuck, all<S>(static_cast<int>(Status::underflow)), record.status);
+    alive &= !stuck;
+    if (none(alive)) break;
 
     for (int i = 0; i < system.model.loop_nq(); ++i) inner.loop_q[i] = system.loop_q[i];
     evaluate_stages<Tableau>(inner, flight.time, flight.h, flight.q, flight.v, 1, stages, xi, q1, v1);
@@ -232,38 +236,36 @@ Record<S> advance_adaptive(const System<S>& system,
     Workspace<S> w = inner.workspace;
     const auto allowed = allowance(inner, tolerances, flight.q, flight.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);
-    refuse_blurred(system.model, allowed, flight, select(error > one, alive, none), &record, w);
-    const S closed = select(inner.project(q1, v1), one, none);
-    error = select(closed == one, error, all<S>(1e10));
-    error = select(error * none == none, min(error, all<S>(1e10)), all<S>(1e10));  // no number: far too long
-    before.keep(one == one, dependence, system.model.rows);
+    refuse_blurred(system.model, allowed, flight, alive & (error > one), &record, w);
+    error = select(inner.project(q1, v1), error, all<S>(1e10));
+    error = select(error * o == o, min(error, all<S>(1e10)), all<S>(1e10));  // NaN or infinite: far too long
+    before.keep(simd::everywhere<S>(), dependence, system.model.rows);
     inner.begin_step();
     if (system.model.rows > 0) inner.acceleration(flight.time + flight.h, q1, v1, stages.a + 6 * nv);
-    const S good = select(error <= one, alive, none);
-    record.accepted += good;
-    record.rejected += alive - good;
+    const auto good = alive & (error <= one), lost = alive & !good;
+    record.accepted += number(good);
+    record.rejected += number(lost);
 
     const S stop = look_for_events(inner, events, flight, stages, good, first);
     const S until = outputs_until(first, stop, flight.h);
     hand_out(inner, flight, stages, times, count, good, until, &record, sink);
     hand_out_event(events.count, good, stop, first, flight, &record, sink);
-    const S kept = select(record.status == none, good, none);
-    const S lost = alive - good;
+    const auto kept = good & is_running(record);
     const S floor = max(error, all<S>(1e-10));
     const S wish = all<S>(0.9) * power(floor, 0.75 * 0.04 - 0.2);
     const S longer = min(clamp(wish * power(flight.last_error, 0.04), 0.2, 10), flight.growth);
-    const S factor = select(kept == one, longer, select(lost == one, clamp(wish, 0.1, 1), one));
+    const S factor = select(kept, longer, select(lost, clamp(wish, 0.1, 1), one));
     for (int i = 0; i < nv; ++i) {
-      flight.v[i] = select(kept == one, v1[i], flight.v[i]);
+      flight.v[i] = select(kept, v1[i], flight.v[i]);
       stages.k[i] = flight.v[i];
-      stages.a[i] = select(kept == one, stages.a[6 * nv + i], stages.a[i]);
+      stages.a[i] = select(kept, stages.a[6 * nv + i], stages.a[i]);
     }
-    for (int i = 0; i < nq; ++i) flight.q[i] = select(kept == one, q1[i], flight.q[i]);
-    system.keep_loop_q(kept == one, inner.loop_q);
-    dependence.keep(kept < one, before, system.model.rows);
-    flight.time = select(kept == one, flight.time + flight.h, flight.time);
-    flight.last_error = select(kept == one, max(error, all<S>(1e-4)), flight.last_error);
-    flight.growth = select(kept == one, all<S>(10), select(lost == one, one, flight.growth));
+    for (int i = 0; i < nq; ++i) flight.q[i] = select(kept, q1[i], flight.q[i]);
+    system.keep_loop_q(kept, inner.loop_q);
+    dependence.keep(!kept, before, system.model.rows);
+    flight.time = select(kept, flight.time + flight.h, flight.time);
+    flight.last_error = select(kept, max(error, all<S>(1e-4)), flight.last_error);
+    flight.growth = select(kept, all<S>(10), select(lost, one, flight.growth));
     flight.h = min(flight.h * factor, all<S>(longest));
   }
   return record;

@@ -7,13 +7,13 @@
 
 namespace pysim::stepping {
 
-/// 1 in every lane whose q and v are finite, 0 elsewhere.
+/// Worlds whose q and v are finite.
 template <class S>
-typename S::Mask finite(const ModelOf<S>& model, const S* q, const S* v) {
+simd::Mask<S> finite(const ModelOf<S>& model, const S* q, const S* v) {
   const int nq = model.own_nq, nv = model.own_nv;
   if constexpr (S::width == 1) {
     using Wide = simd::Wide<S>;
-    return simd::all_finite<Wide>(&q->lanes, nq) && simd::all_finite<Wide>(&v->lanes, nv);
+    return {simd::all_finite<Wide>(&q->lanes, nq) && simd::all_finite<Wide>(&v->lanes, nv)};
   } else {
     S zero = all<S>(0);  // stays 0 while every number is finite: inf·0 and nan·0 are nan
     for (int i = 0; i < nq; ++i) zero = fma(q[i], all<S>(0), zero);
@@ -31,10 +31,7 @@ S* copy_memory(const System<S>& system, Workspace<S>& w) {
 
 /// Takes over what `trial` counted in the worlds that tried a step, and kept where it was good.
 template <class S>
-void keep_memory(const System<S>& system,
-                 const System<S>& trial,
-                 typename S::Mask tried,
-                 typename S::Mask good) {
+void keep_memory(const System<S>& system, const System<S>& trial, simd::Mask<S> tried, simd::Mask<S> good) {
   if (system.memory == nullptr) return;
   const int nv = system.model.own_nv;
   Memory<S>{system.memory, nv}.keep({trial.memory, nv}, tried, good);
@@ -52,24 +49,22 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   inner.memory = copy_memory(system, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
-  const S one = all<S>(1), none = all<S>(0);
-  S alive = one;
-  *done = none;
+  auto alive = simd::everywhere<S>();
+  *done = all<S>(0);
   for (std::ptrdiff_t n = 0; n < steps; ++n) {
     simd::copy_each<S>(q, nq, next_q);
     simd::copy_each<S>(v, nv, next_v);
     inner.begin_step();
     Scheme::step(inner, all<S>(time + static_cast<double>(n) * h), all<S>(h), next_q, next_v);
-    const auto tried = alive == one;
-    alive = select(inner.project(next_q, next_v), alive, none);
-    alive = select(finite(system.model, next_q, next_v), alive, none);
-    const auto good = alive == one;
-    keep_memory(system, inner, tried, good);
-    if (!simd::any<S>(good)) return;
-    simd::copy_where<S>(good, next_q, nq, q);
-    simd::copy_where<S>(good, next_v, nv, v);
-    system.keep_loop_q(good, inner.loop_q);
-    *done += select(good, one, none);
+    const auto tried = alive;
+    alive &= inner.project(next_q, next_v);
+    alive &= finite(system.model, next_q, next_v);
+    keep_memory(system, inner, tried, alive);
+    if (none(alive)) return;
+    simd::copy_where<S>(alive, next_q, nq, q);
+    simd::copy_where<S>(alive, next_v, nv, v);
+    system.keep_loop_q(alive, inner.loop_q);
+    *done += number(alive);
   }
 }
 

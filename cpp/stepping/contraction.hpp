@@ -20,25 +20,21 @@ struct Contraction {
 
   S blurred;
   S last = all<S>(Real(__builtin_inf())), least = last;
-  S waited = all<S>(0);  ///< corrections since the least
-  S active = all<S>(1);  ///< 1 while a world iterates
+  S waited = all<S>(0);                          ///< corrections since the least
+  simd::Mask<S> active = simd::everywhere<S>();  ///< worlds that iterate
 
   /// `lever` [m]: how far the furthest body is from the root.
   explicit Contraction(S lever)
       : blurred(min(all<S>(tolerance) * max(all<S>(1), lever * lever), all<S>(most))) {}
 
   bool go_on(S correction, S whole) {
-    const S one = all<S>(1), none = all<S>(0);
-    const S small = select(correction <= all<S>(tolerance) * whole, one, none);
-    const S stalled = select(correction > all<S>(0.5) * last, one, none);
-    waited = select(correction < least, none, waited + one);
+    const auto small = correction <= all<S>(tolerance) * whole, stalled = correction > all<S>(0.5) * last;
+    waited = select(correction < least, all<S>(0), waited + all<S>(1));
     least = min(least, correction);
-    const S rounding =
-        select(waited >= all<S>(patience), select(correction <= blurred * whole, one, none), none);
-    const S over = select(correction > all<S>(0), max(small * stalled, rounding), one);
+    const auto rounding = (waited >= all<S>(patience)) & (correction <= blurred * whole);
     last = correction;
-    active = select(over == one, none, active);
-    return simd::any<S>(active == one);
+    active &= (correction > all<S>(0)) & !(small & stalled) & !rounding;
+    return any(active);
   }
 };
 

@@ -28,9 +28,10 @@ struct GeneralizedAlpha {
     }
   };
 
-  /// 1 where the step succeeds.
+  /// A step of the `wanted` worlds; those where it succeeds.
   template <class S>
-  static S attempt(const System<S>& system, S wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
+  static simd::Mask<S> attempt(
+      const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
@@ -53,7 +54,7 @@ struct GeneralizedAlpha {
     }
     const double tolerance = NewtonTolerance<typename S::Real>::usual;
     const Stage<S> stage = {time + h, q, xi, v0, share * B, share * G, false, tolerance};
-    const S solved = solve(inner, stage, wanted, memory, w);
+    const auto solved = solve(inner, stage, wanted, memory, w);
     keep_apart(inner, wanted, memory);
 
     for (int i = 0; i < nv; ++i) {

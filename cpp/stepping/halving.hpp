@@ -16,14 +16,14 @@ struct Halving {
     const int nq = system.model.own_nq, nv = system.model.own_nv;
     S *const q1 = take<S>(outer.workspace, nq), *const v1 = take<S>(outer.workspace, nv);
     const Memory<S> memory = {system.memory, nv};
-    const S one = all<S>(1), nan = all<S>(__builtin_nan(""));
+    const S nan = all<S>(__builtin_nan(""));
     for (int i = 0; i < nq; ++i) q1[i] = nan;
     for (int i = 0; i < nv; ++i) v1[i] = nan;
-    S left = one - memory.lost();
-    for (int level = 0; level <= levels && simd::any<S>(left == one); ++level) {
-      left = left - walk(outer, left, time, h, 1 << level, q, v, q1, v1);
+    auto left = memory.lost() == all<S>(0);
+    for (int level = 0; level <= levels && any(left); ++level) {
+      left &= !walk(outer, left, time, h, 1 << level, q, v, q1, v1);
     }
-    memory.lost() = memory.lost() + left;
+    memory.lost() = select(left, all<S>(1), memory.lost());
     for (int i = 0; i < nq; ++i) q[i] = q1[i];
     for (int i = 0; i < nv; ++i) v[i] = v1[i];
   }
@@ -31,8 +31,15 @@ struct Halving {
  private:
   /// Tries h in `parts` steps; q1 and v1 take the end of those `wanted` worlds that arrive. Returns which do.
   template <class S>
-  static S walk(
-      const System<S>& system, S wanted, S time, S h, int parts, const S* q, const S* v, S* q1, S* v1) {
+  static simd::Mask<S> walk(const System<S>& system,
+                            simd::Mask<S> wanted,
+                            S time,
+                            S h,
+                            int parts,
+                            const S* q,
+                            const S* v,
+                            S* q1,
+                            S* v1) {
     using Real = typename S::Real;
     System<S> inner = system;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
@@ -43,22 +50,19 @@ struct Halving {
     inner.loop_q = system.copy_loop_q(inner.workspace);
     const auto found = system.copy_dependence(inner.workspace);
     const Memory<S> memory = {system.memory, nv}, trial = memory.copy(inner.workspace);
-    const S part = h / all<S>(Real(parts)), none = all<S>(0);
-    S good = wanted;
-    for (int k = 0; k < parts && simd::any<S>(good > none); ++k) {
-      if (k > 0) {
-        good = select(inner.project(next_q, next_v), good, none);
-      }
+    const S part = h / all<S>(Real(parts));
+    auto good = wanted;
+    for (int k = 0; k < parts && any(good); ++k) {
+      if (k > 0) good &= inner.project(next_q, next_v);
       if (parts > 1) inner.begin_step(good);
       good = Scheme::attempt(inner, good, time + all<S>(Real(k)) * part, part, next_q, next_v, trial);
     }
-    trial.rejected() += wanted - good;
-    const auto arrived = good > none;
-    memory.keep(trial, wanted > none, arrived);
-    system.keep_loop_q(arrived, inner.loop_q);
-    system.keep_dependence(wanted == none, found);
-    for (int i = 0; i < nq; ++i) q1[i] = select(arrived, next_q[i], q1[i]);
-    for (int i = 0; i < nv; ++i) v1[i] = select(arrived, next_v[i], v1[i]);
+    trial.rejected() += number(wanted & !good);
+    memory.keep(trial, wanted, good);
+    system.keep_loop_q(good, inner.loop_q);
+    system.keep_dependence(!wanted, found);
+    for (int i = 0; i < nq; ++i) q1[i] = select(good, next_q[i], q1[i]);
+    for (int i = 0; i < nv; ++i) v1[i] = select(good, next_v[i], v1[i]);
     return good;
   }
 };

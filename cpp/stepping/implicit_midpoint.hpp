@@ -20,10 +20,16 @@ struct ImplicitMidpoint {
     for (int i = 0; i < system.model.own_nv; ++i) push[i] = all<S>(0);
   }
 
-  /// 1 where the step succeeds; `again` from the acceleration found before.
+  /// A step of the `wanted` worlds, `again` from the acceleration found before; those where it succeeds.
   template <class S>
-  static S attempt(
-      const System<S>& system, S wanted, S time, S h, S* q, S* v, const Memory<S>& memory, bool again) {
+  static simd::Mask<S> attempt(const System<S>& system,
+                               simd::Mask<S> wanted,
+                               S time,
+                               S h,
+                               S* q,
+                               S* v,
+                               const Memory<S>& memory,
+                               bool again) {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const int nq = system.model.own_nq, nv = system.model.own_nv;
@@ -36,7 +42,7 @@ struct ImplicitMidpoint {
     for (int i = 0; i < nv; ++i) xi[i] = half * v[i];
     const double tolerance = NewtonTolerance<typename S::Real>::fine;
     const Stage<S> stage = {time + half, q, xi, v, half * half, half, true, tolerance};
-    const S solved = solve(inner, stage, wanted, memory, w);
+    const auto solved = solve(inner, stage, wanted, memory, w);
     keep_apart(inner, wanted, memory);
 
     for (int i = 0; i < nv; ++i) xi[i] = fma(half * half, w[i], xi[i]);

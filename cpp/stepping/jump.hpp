@@ -16,32 +16,29 @@ constexpr bool carries_acceleration = false;
 template <>
 inline constexpr bool carries_acceleration<Halving<GeneralizedAlpha>> = true;
 
-/// 1 in every world in which one of n forces is another than before.
+/// Worlds in which one of n forces is another than before.
 template <class S>
-S jumps(const S* forces, const S* before, int n) {
-  const S one = all<S>(1);
-  S found = all<S>(0);
-  for (int i = 0; i < n; ++i) found = select(forces[i] == before[i], found, one);
+simd::Mask<S> jumps(const S* forces, const S* before, int n) {
+  auto found = simd::nowhere<S>();
+  for (int i = 0; i < n; ++i) found |= !(forces[i] == before[i]);
   return found;
 }
 
-/// Takes the accelerations in the memory along where `jumped` is 1, at q₀ and v₀.
+/// Takes the accelerations in the memory along in the worlds that `jumped`, at q₀ and v₀.
 template <class S>
-void jump(const System<S>& system, S jumped, const S* q, const S* v) {
+void jump(const System<S>& system, simd::Mask<S> jumped, const S* q, const S* v) {
   const Memory<S> memory = {system.memory, system.model.own_nv};
-  const S none = all<S>(0);
-  jumped = select(memory.step() == none, none, jumped);  // a world that begins knows none
-  if (!simd::any<S>(jumped > none)) return;
+  jumped &= !(memory.step() == all<S>(0));  // a world that begins knows none
+  if (none(jumped)) return;
   System<S> inner = system;
   inner.dependence = nullptr;
   S* const a = take<S>(inner.workspace, memory.nv);
-  inner.acceleration(jumped, none, q, v, a);
-  const auto here = jumped > none;
+  inner.acceleration(jumped, all<S>(0), q, v, a);
   for (int i = 0; i < memory.nv; ++i) {
     const S change = a[i] - memory.last()[i];
     S* const known[] = {
         memory.last() + i, memory.before() + i, memory.earlier() + i, memory.algorithmic() + i};
-    for (S* const x : known) *x = select(here, *x + change, *x);
+    for (S* const x : known) *x = select(jumped, *x + change, *x);
   }
 }
 

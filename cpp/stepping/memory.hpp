@@ -27,12 +27,10 @@ struct Memory {
   S& lost() const { return numbers[3]; }        ///< 1 once no halving helped
   S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
   S& stiff() const { return numbers[5]; }       ///< 1 where iterations need the derivatives
-  S& apart() const {
-    return numbers[6];
-  }  ///< 1 where no row depended on others, nor nearly, in the last step
-  S* last() const { return numbers + 7; }            ///< acceleration that solved the last step
-  S* before() const { return last() + nv; }          ///< the one before
-  S* earlier() const { return before() + nv; }       ///< and the one before that
+  S& apart() const { return numbers[6]; }       ///< 1 where the last step met no rows that depend, nor nearly
+  S* last() const { return numbers + 7; }       ///< acceleration that solved the last step
+  S* before() const { return last() + nv; }     ///< the one before
+  S* earlier() const { return before() + nv; }  ///< and the one before that
   S* algorithmic() const { return earlier() + nv; }  ///< generalised α's own acceleration
   /// What a variational scheme carries in place of accelerations, see carried_momentum.hpp.
   S* momenta() const { return numbers == nullptr ? nullptr : last(); }
@@ -44,7 +42,7 @@ struct Memory {
   }
 
   /// Takes over the counts of `other` where it is `counted`, and all the rest where it is `good`.
-  void keep(const Memory& other, typename S::Mask counted, typename S::Mask good) const {
+  void keep(const Memory& other, simd::Mask<S> counted, simd::Mask<S> good) const {
     for (int i = 0; i < memory_counts; ++i) numbers[i] = select(counted, other.numbers[i], numbers[i]);
     for (int i = memory_counts; i < memory_numbers(nv); ++i) {
       numbers[i] = select(good, other.numbers[i], numbers[i]);

@@ -33,10 +33,10 @@ struct StepHistory {
   S* steps;           ///< (count, nv)
   S* inverse_square;  ///< [count] 1/|s|², or 0
 
-  void forget(typename S::Mask lanes) const {
+  void forget(simd::Mask<S> worlds) const {
     const S o = all<S>(0);
-    for (int i = 0; i < count * nv; ++i) steps[i] = select(lanes, o, steps[i]);
-    for (int k = 0; k < count; ++k) inverse_square[k] = select(lanes, o, inverse_square[k]);
+    for (int i = 0; i < count * nv; ++i) steps[i] = select(worlds, o, steps[i]);
+    for (int k = 0; k < count; ++k) inverse_square[k] = select(worlds, o, inverse_square[k]);
   }
 
   /// Corrects z and takes it into the history.
@@ -80,7 +80,7 @@ S largest(const S* x, int count, S* where) {
   return size;
 }
 
-/// The iterations of one pack; flags are 1 or 0 in each world.
+/// The iterations of one pack.
 template <class S>
 struct Newton {
   static constexpr int most = 80;    ///< iterations
@@ -95,10 +95,15 @@ struct Newton {
   Trial<S> trial;
   NewtonMatrix<S> matrix;
   StepHistory<S> history;
-  S active, solved, derived, due;  ///< due: A is to be formed; derived: A is in use
+  simd::Mask<S> active, solved, derived, due;  ///< due: A is to be formed; derived: A is in use
   S last, worst;
 
-  Newton(const System<S>& s, const Stage<S>& st, S wanted, S stiff, S* w_, Workspace<S>& scratch)
+  Newton(const System<S>& s,
+         const Stage<S>& st,
+         simd::Mask<S> wanted,
+         simd::Mask<S> stiff,
+         S* w_,
+         Workspace<S>& scratch)
       : system(s),
         stage(st),
         w(w_),
@@ -108,7 +113,7 @@ struct Newton {
         trial(take_trial(s.model, scratch)),
         matrix(take_newton_matrix(s.model, scratch)),
         active(wanted),
-        solved(all<S>(0)),
+        solved(simd::nowhere<S>()),
         derived(stiff),
         due(stiff),
         last(all<S>(__builtin_inf())),
@@ -119,18 +124,17 @@ struct Newton {
     for (int i = 0; i < nv; ++i) start[i] = w[i];
   }
 
-  bool go_on() const { return simd::any<S>(active > all<S>(0)); }
+  bool go_on() const { return any(active); }
 
   /// One iteration; `inner` is the system with scratch behind everything here.
   void iterate(const System<S>& inner, int n) {
-    const S one = all<S>(1), none = all<S>(0);
     evaluate_active(inner);
-    const auto forming = active * due == one;
-    if (simd::any<S>(forming)) {
+    const auto forming = active & due;
+    if (any(forming)) {
       form(inner, stage, trial, static_cast<const S*>(w), forming, matrix);
       history.forget(forming);
       last = select(forming, all<S>(__builtin_inf()), last);
-      due = select(forming, none, due);
+      due &= !forming;
     }
     direction(inner);
     judge(n);
@@ -147,8 +151,8 @@ struct Newton {
   void direction(const System<S>& inner) {
     const int nv = history.nv;
     for (int i = 0; i < nv; ++i) step[i] = -trial.rest[i];
-    const auto with_derivatives = active * derived == all<S>(1);
-    if (simd::any<S>(with_derivatives)) {
+    const auto with_derivatives = active & derived;
+    if (any(with_derivatives)) {
       Workspace<S> scratch = inner.workspace;
       S *const x = take<S>(scratch, nv), *const room = take<S>(scratch, nv);
       for (int i = 0; i < nv; ++i) x[i] = step[i];
@@ -158,67 +162,81 @@ struct Newton {
     history.correct(step);
   }
 
-  /// Takes the step where it leads on, and says which worlds are through and which need A.
+  /// Decides on the step by the first case that applies:
+  ///
+  ///     case      applies if                                     w             A       |s| kept   ends
+  ///     solved    what is to come is within the tolerance,       w + s         stays   yes        solved
+  ///               or nothing is gained within rounding
+  ///     lost      the first step by a new A is NaN or infinite   w             stays   yes        unsolved
+  ///     restart   without A: slow, or patience is over           start         form    yes
+  ///     halve     with A: |s| does not shrink                    w − made/2    stays   no
+  ///     renew     with A: slow                                   w             form    yes
+  ///     advance   else                                           w + s         stays   yes
   void judge(int n) {
     using Real = typename S::Real;
     using Tolerance = NewtonTolerance<Real>;
-    const S one = all<S>(1), none = all<S>(0), infinity = all<S>(Real(__builtin_inf()));
+    const S one = all<S>(1), infinity = all<S>(Real(__builtin_inf()));
     const int nv = history.nv;
     S where, at;
     const S size = stage.G * largest(static_cast<const S*>(step), nv, &where);
     const S whole = one + largest(static_cast<const S*>(trial.v), nv, &at);
-    const S first = select(last == infinity, one, none);
-    const S to_come = size * select(first == one, one, min(one, size / last));
-    const S number = select(size < infinity, one, none);  // NaN is none
-    const S near = select(to_come <= all<S>(Real(stage.tolerance)) * whole, one, none);
-    const S stalled = select(size > all<S>(Real(0.5)) * last, one, none) *
-                      select(size <= all<S>(Real(Tolerance::rounding)) * whole, one, none);
-    const S through = active * number * max(near, stalled);
-    const S pace = select(derived == one, all<S>(Real(0.5)), all<S>(Real(0.25)));
-    const S slow = active * (one - through) * (one - first * number) *
-                   max(one - number, select(size <= pace * last, none, one));
-    const S late = all<S>(Real(n + 1 >= patient ? 1 : 0));
-    const S restart = active * (one - through) * (one - derived) * max(slow, late);
-    const S shrinks = select(size <= all<S>(Real(0.95)) * last, one, none);
-    const S back = active * derived * (one - through) * (one - first) * (one - shrinks);
+    const auto first = last == infinity, finite = size < infinity;
+    const S to_come = size * select(first, one, min(one, size / last));
+    const auto near = to_come <= all<S>(Real(stage.tolerance)) * whole;
+    const auto stalled =
+        (size > all<S>(Real(0.5)) * last) & (size <= all<S>(Real(Tolerance::rounding)) * whole);
+    const auto slow = (!finite) | !(size <= select(derived, all<S>(Real(0.5)), all<S>(Real(0.25))) * last);
+    const auto shrinks = size <= all<S>(Real(0.95)) * last;
+    const auto late = n + 1 >= patient ? simd::everywhere<S>() : simd::nowhere<S>();
 
-    move(restart == one, back == one, active * number * (one - restart) * (one - derived * slow) == one);
-    worst = select(active == one, where, worst);
-    due = max(restart, derived * slow * (one - back));
-    derived = max(derived, restart);
-    last = select(active * (one - back) == one, size, last);
-    solved += through;
-    const S lost = derived * first * (one - number);
-    active = active * (one - through) * (one - lost * (one - restart));
+    auto left = active;
+    const auto takes = [&left](simd::Mask<S> applies) {
+      const auto taken = left & applies;
+      left &= !applies;
+      return taken;
+    };
+    const auto solves = takes(finite & (near | stalled));
+    const auto lost = takes(derived & first & !finite);
+    const auto restart = takes((!derived) & (slow | late));
+    const auto halve = takes(derived & !first & !shrinks);
+    const auto renew = takes(derived & slow);
+    move(restart, halve, solves | left);
+    worst = select(active, where, worst);
+    last = select(active & !halve, size, last);
+    due = restart | renew;
+    derived |= restart;
+    solved |= solves;
+    active &= !(solves | lost);
   }
 
-  /// Back to the start, half of the way back, or on.
-  void move(typename S::Mask restart, typename S::Mask back, typename S::Mask on) {
+  /// Back to the start, back by half of the step that led to w, or on.
+  void move(simd::Mask<S> restart, simd::Mask<S> halve, simd::Mask<S> on) {
     const S half = all<S>(typename S::Real(0.5));
-    if (simd::any<S>(back)) history.forget(back);
+    if (any(halve)) history.forget(halve);
     for (int i = 0; i < history.nv; ++i) {
       const S shorter = half * made[i];
-      w[i] = select(back, w[i] - shorter, select(on, w[i] + step[i], w[i]));
+      w[i] = select(halve, w[i] - shorter, select(on, w[i] + step[i], w[i]));
       w[i] = select(restart, start[i], w[i]);
-      made[i] = select(back, shorter, select(on, step[i], made[i]));
+      made[i] = select(halve, shorter, select(on, step[i], made[i]));
     }
   }
 };
 
-/// Solves for w, where it begins, in the `wanted` worlds; 1 where that succeeds.
+/// Solves for w, where it begins, in the `wanted` worlds; those where that succeeds.
 template <class S>
-S solve(const System<S>& system, const Stage<S>& stage, S wanted, const Memory<S>& memory, S* w) {
+simd::Mask<S> solve(
+    const System<S>& system, const Stage<S>& stage, simd::Mask<S> wanted, const Memory<S>& memory, S* w) {
   Workspace<S> scratch = system.workspace;
-  Newton<S> newton(system, stage, wanted, memory.stiff(), w, scratch);
+  const S one = all<S>(1);
+  Newton<S> newton(system, stage, wanted, memory.stiff() == one, w, scratch);
   System<S> inner = system;
   inner.workspace = scratch;
   for (int n = 0; n < Newton<S>::most && newton.go_on(); ++n) {
-    memory.iterations() += newton.active;
+    memory.iterations() += number(newton.active);
     newton.iterate(inner, n);
   }
-  const S one = all<S>(1);
-  memory.stiff() = select(newton.solved == one, newton.derived, memory.stiff());
-  memory.worst() = select(wanted == one, newton.worst, memory.worst());
+  memory.stiff() = select(newton.solved, number(newton.derived), memory.stiff());
+  memory.worst() = select(wanted, newton.worst, memory.worst());
   return newton.solved;
 }
 

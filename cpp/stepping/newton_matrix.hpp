@@ -84,7 +84,7 @@ void form(const System<S>& system,
           const Stage<S>& stage,
           const Trial<S>& at,
           const S* w,
-          typename S::Mask wanted,
+          simd::Mask<S> wanted,
           const NewtonMatrix<S>& matrix) {
   const int n = matrix.n;
   Workspace<S> scratch = system.workspace;

@@ -49,82 +49,86 @@ void begin_watch(const System<S>& system, const Events& events, const S* q, cons
   }
 }
 
-/// 1 where a sign went over to the other or to 0.
+/// Whether a sign went over to the other or to 0.
 template <class S>
-PYSIM_INLINE S changed(S before, S now) {
-  return select(before * now <= all<S>(0), abs(before), all<S>(0));
+PYSIM_INLINE simd::Mask<S> changed(S before, S now) {
+  return (before * now <= all<S>(0)) & (abs(before) == all<S>(1));
 }
 
-/// 1 where the change has the event's direction.
+/// Whether the change has the event's direction.
 template <class S>
-PYSIM_INLINE S passed(const Event& event, S before, S now) {
+PYSIM_INLINE simd::Mask<S> passed(const Event& event, S before, S now) {
   if (event.direction == 0) return changed(before, now);
-  return select(before == all<S>(-event.direction), changed(before, now), all<S>(0));
+  return changed(before, now) & (before == all<S>(-event.direction));
 }
 
 /// Where in (left, right] a sign that is `after` at `right` is first seen changed, for the `asked` worlds: to
 /// the other one where that is what it becomes, so that what follows begins beyond 0.
 template <class S>
-S bisect(
-    const Between<S>& step, const Event& event, S before, S after, S asked, S left, S right, S* q, S* v) {
-  const S one = all<S>(1), none = all<S>(0);
+S bisect(const Between<S>& step,
+         const Event& event,
+         S before,
+         S after,
+         simd::Mask<S> asked,
+         S left,
+         S right,
+         S* q,
+         S* v) {
+  const S o = all<S>(0);
   const auto over_at = [&](S theta) {
     const S now = step.sign(event, theta, q, v);
-    return select(after == none, changed(before, now), select(before * now < none, one, none));
+    return select(after == o, changed(before, now), before * now < o);
   };
-  right = select(over_at(left) == one, left, right);
+  right = select(over_at(left), left, right);
   for (;;) {
     const S middle = all<S>(0.5) * (left + right);
-    S open = select(right - left > all<S>(0x1p-53), asked, none);
-    open = select(middle > left, open, none);
-    open = select(middle < right, open, none);
-    if (!simd::any<S>(open == one)) return right;
-    const S over = over_at(middle);
-    right = select(open * over == one, middle, right);
-    left = select(open - over == one, middle, left);
+    const auto open = asked & (right - left > all<S>(0x1p-53)) & (middle > left) & (middle < right);
+    if (none(open)) return right;
+    const auto over = over_at(middle);
+    right = select(open & over, middle, right);
+    left = select(open & !over, middle, left);
   }
 }
 
 /// How far towards `end` to look at once: to where a sign has changed that is back at `end`.
 template <class S>
-S next_stop(const Between<S>& step, S end, S looking, const Passing<S>& first) {
+S next_stop(const Between<S>& step, S end, simd::Mask<S> looking, const Passing<S>& first) {
   const Events& events = step.events;
   step.points(end, first.to, first.q, first.v);
   S stop = end;
   for (int k = 0; k < events.count; ++k) {
     const S side = first.sign[k];
-    const S same = select(side * first.to[k].g > all<S>(0), looking, all<S>(0));
-    if (!simd::any<S>(same == all<S>(1))) continue;
+    const auto same = looking & (side * first.to[k].g > all<S>(0));
+    if (none(same)) continue;
     const S found =
         find_beyond(step, events.event[k], side, same, first.from[k], first.to[k], first.q, first.v);
-    stop = min(stop, select(same == all<S>(1), found, end));
+    stop = min(stop, select(same, found, end));
   }
   return stop;
 }
 
 /// Looks through (at, stop] for the `looking` worlds.
 template <class S>
-void look_until(const Between<S>& step, S at, S stop, S looking, Passing<S>& first) {
+void look_until(const Between<S>& step, S at, S stop, simd::Mask<S> looking, Passing<S>& first) {
   const Events& events = step.events;
-  const S one = all<S>(1), none = all<S>(0);
+  const S o = all<S>(0);
   step.signs(stop, first.now, first.q, first.v);
   for (int k = 0; k < events.count; ++k) {
     const Event& event = events.event[k];
-    const S hit = looking * passed(event, first.sign[k], first.now[k]);
-    if (!simd::any<S>(hit == one)) continue;
+    const auto hit = looking & passed(event, first.sign[k], first.now[k]);
+    if (none(hit)) continue;
     const S when = bisect(step, event, first.sign[k], first.now[k], hit, at, stop, first.q, first.v);
-    S earlier = select(first.index < none, hit, none);
-    earlier = select(when < first.theta, hit, earlier);
-    first.theta = select(earlier == one, when, first.theta);
-    first.index = select(earlier == one, all<S>(k), first.index);
+    const auto earlier = hit & ((first.index < o) | (when < first.theta));
+    first.theta = select(earlier, when, first.theta);
+    first.index = select(earlier, all<S>(k), first.index);
   }
-  const S quiet = select(first.index < none, looking, none);
+  const auto quiet = looking & (first.index < o);
   for (int k = 0; k < events.count; ++k) {
-    first.sign[k] = select(quiet == one, first.now[k], first.sign[k]);
-    const S met = select(first.index == all<S>(k), looking, none);
-    if (!simd::any<S>(met == one)) continue;
+    first.sign[k] = select(quiet, first.now[k], first.sign[k]);
+    const auto met = looking & (first.index == all<S>(k));
+    if (none(met)) continue;
     const S now = step.sign(events.event[k], first.theta, first.q, first.v);
-    first.sign[k] = select(met == one, now, first.sign[k]);
+    first.sign[k] = select(met, now, first.sign[k]);
   }
 }
 
@@ -140,34 +144,32 @@ S leaving(const Events& events, S at, const Passing<S>& first) {
 
 /// Looks for the first event of a step that begins at `time`, for the `good` worlds.
 template <class S>
-void find_passing(const Between<S>& step, S time, const Watch<S>& watch, S good, Passing<S>& first) {
+void find_passing(
+    const Between<S>& step, S time, const Watch<S>& watch, simd::Mask<S> good, Passing<S>& first) {
   const Events& events = step.events;
-  const S one = all<S>(1), none = all<S>(0), last = all<S>(last_theta);
-  first.theta = one;
+  const S o = all<S>(0), last = all<S>(last_theta);
+  first.theta = all<S>(1);
   first.index = all<S>(-1);
   for (int k = 0; k < events.count; ++k) first.sign[k] = watch.sign[k];
-  S at = min(max((watch.seen - time) / step.h, none), last);
+  S at = min(max((watch.seen - time) / step.h, o), last);
   const S leaves = leaving(events, at, first);
   step.points(at, first.from, first.q, first.v);
   for (int piece = 1; piece <= pieces; ++piece) {
     for (;;) {
       const S whole = piece == pieces ? last : all<S>(1.0 * piece / pieces);
       const S end = select(at < leaves, min(leaves, whole), whole);
-      S looking = select(first.index < none, good, none);
-      looking = select(at < end, looking, none);
-      if (!simd::any<S>(looking == one)) break;
-      const S stop = select(looking == one, next_stop(step, end, looking, first), at);
+      const auto looking = good & (first.index < o) & (at < end);
+      if (none(looking)) break;
+      const S stop = select(looking, next_stop(step, end, looking, first), at);
       look_until(step, at, stop, looking, first);
-      if (simd::any<S>(select(stop < end, looking, none) == one)) {
-        step.points(stop, first.to, first.q, first.v);
-      }
+      if (any(looking & (stop < end))) step.points(stop, first.to, first.q, first.v);
       for (int k = 0; k < events.count; ++k) {
-        first.from[k] = choose(looking == one, first.to[k], first.from[k]);
+        first.from[k] = choose(looking, first.to[k], first.from[k]);
       }
       at = stop;
     }
   }
-  if (!simd::any<S>(first.index >= none)) return;
+  if (none(first.index >= o)) return;
   state_within(step.system, step.h, first.theta, step.q, step.v, step.stages, first.q, first.v);
 }
 

@@ -11,17 +11,22 @@ namespace pysim::stepping {
 
 /// A world that begins takes the acceleration it starts with for all of those before.
 template <class S>
-void begin(const System<S>& system, S begins, S time, S h, const S* q, const S* v, const Memory<S>& memory) {
+void begin(const System<S>& system,
+           simd::Mask<S> begins,
+           S time,
+           S h,
+           const S* q,
+           const S* v,
+           const Memory<S>& memory) {
   System<S> inner = system;
   const int nv = system.model.own_nv;
   S* const a = take<S>(inner.workspace, nv);
   inner.acceleration(begins, time, q, v, a);
-  const auto here = begins == all<S>(1);
   S* const all_known[] = {memory.last(), memory.before(), memory.earlier(), memory.algorithmic()};
   for (S* const known : all_known) {
-    for (int i = 0; i < nv; ++i) known[i] = select(here, a[i], known[i]);
+    for (int i = 0; i < nv; ++i) known[i] = select(begins, a[i], known[i]);
   }
-  memory.step() = select(here, h, memory.step());
+  memory.step() = select(begins, h, memory.step());
 }
 
 /// Which rows depend on others at q and v, where a step begins: found there, where the step before met some
@@ -29,11 +34,10 @@ void begin(const System<S>& system, S begins, S time, S h, const S* q, const S* 
 /// where such rows seem to hold.
 template <class S>
 void find_dependence(
-    const System<S>& system, S wanted, S time, const S* q, const S* v, const Memory<S>& memory) {
+    const System<S>& system, simd::Mask<S> wanted, S time, const S* q, const S* v, const Memory<S>& memory) {
   if (system.dependence == nullptr) return;
-  const S one = all<S>(1);
-  const S unknown = wanted * (one - memory.apart()) * (one - system.dependence->known);
-  if (!simd::any<S>(unknown == one)) return;
+  const auto unknown = wanted & (memory.apart() == all<S>(0)) & !system.dependence->known;
+  if (none(unknown)) return;
   System<S> inner = system;
   S* const a = take<S>(inner.workspace, system.model.own_nv);
   inner.acceleration(unknown, time, q, v, a);
@@ -41,22 +45,27 @@ void find_dependence(
 
 /// What the next step needs to know of that.
 template <class S>
-void keep_apart(const System<S>& system, S wanted, const Memory<S>& memory) {
+void keep_apart(const System<S>& system, simd::Mask<S> wanted, const Memory<S>& memory) {
   if (system.dependence == nullptr) return;
-  memory.apart() = select(wanted == all<S>(1), system.dependence->apart, memory.apart());
+  memory.apart() = select(wanted, number(system.dependence->apart), memory.apart());
 }
 
 /// Shifts the memory's accelerations by a step and draws them on; of a stiff world the last stays as it is.
 template <class S>
-void predict(
-    const System<S>& system, S wanted, S time, S h, const S* q, const S* v, const Memory<S>& memory) {
+void predict(const System<S>& system,
+             simd::Mask<S> wanted,
+             S time,
+             S h,
+             const S* q,
+             const S* v,
+             const Memory<S>& memory) {
   using Real = typename S::Real;
-  const S none = all<S>(0), one = all<S>(1), two = all<S>(2);
-  const S begins = wanted * select(memory.step() == none, one, none);
-  if (simd::any<S>(begins == one)) begin(system, begins, time, h, q, v, memory);
+  const S o = all<S>(0), one = all<S>(1), two = all<S>(2);
+  const auto begins = wanted & (memory.step() == o);
+  if (any(begins)) begin(system, begins, time, h, q, v, memory);
   const S ratio = h / memory.step();
-  const S far = select(memory.stiff() == one, none, ratio);
-  const S curved = select(abs(ratio - one) < all<S>(Real(1e-6)), far, none);
+  const S far = select(memory.stiff() == one, o, ratio);
+  const S curved = select(abs(ratio - one) < all<S>(Real(1e-6)), far, o);
   for (int i = 0; i < system.model.own_nv; ++i) {
     S &last = memory.last()[i], &before = memory.before()[i], &earlier = memory.earlier()[i];
     const S now = last, bend = fnma(two, before, last) + earlier;

@@ -34,7 +34,7 @@ class Start {
     constraints::evaluate_relations<S>(model, q, v, nullptr, rows_, inner);
     inertia_.factorise(factor_, rows_);
     turning_ = inertia_.Lambda.smallest < all<S>(nearly_singular);
-    turns_ = simd::any<S>(turning_);
+    turns_ = any(turning_);
   }
 
   /// Largest |g(q)|.
@@ -74,29 +74,28 @@ class Start {
   constraints::Rows<S> rows_, away_rows_;
   constraints::ConstraintInertia<S> inertia_, away_inertia_;
   S* lambda_;
-  typename S::Mask turning_;  ///< where J changes much within a step
-  bool turns_;                ///< in some world
+  simd::Mask<S> turning_;  ///< where J changes much within a step
+  bool turns_;             ///< in some world
 };
 
 /// A step that is being found: where the nearest try so far ends, and what is known of it in each world.
 template <class S>
 struct Try {
-  S *q, *v;              ///< its end
-  S active, good, last;  ///< 1 while λ is corrected; 1 where the scheme succeeded; residual
+  S *q, *v;                    ///< its end
+  simd::Mask<S> active, good;  ///< where λ is corrected still; where the scheme succeeded
+  S last;                      ///< residual
 
   /// Takes an end at residual `off` where it is nearer, and says where; goes on while something is gained.
-  typename S::Mask take(int nq, int nv, const S* next_q, const S* next_v, S made, S off) {
+  simd::Mask<S> take(int nq, int nv, const S* next_q, const S* next_v, simd::Mask<S> made, S off) {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
-    const S one = all<S>(1), none = all<S>(0);
-    const S nearer = active * select(off < last, one, select(last < all<S>(__builtin_inf()), none, one));
-    const auto taken = nearer == one;
-    simd::copy_where<S>(taken, next_q, nq, q);
-    simd::copy_where<S>(taken, next_v, nv, v);
-    good = select(taken, made, good);
-    const S gains = select(off > all<S>(Tolerance::enough), one, select(off + off < last, one, none));
-    active = nearer * made * select(off > all<S>(Tolerance::residual), gains, none);
+    const auto nearer = active & ((off < last) | !(last < all<S>(__builtin_inf())));
+    simd::copy_where<S>(nearer, next_q, nq, q);
+    simd::copy_where<S>(nearer, next_v, nv, v);
+    good = select(nearer, made, good);
+    const auto gains = (off > all<S>(Tolerance::enough)) | (off + off < last);
+    active = nearer & made & gains & (off > all<S>(Tolerance::residual));
     last = off;
-    return taken;
+    return nearer;
   }
 };
 
@@ -106,16 +105,16 @@ struct Rattle {
 
   template <class S>
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
-    const S one = all<S>(1);
     const Memory<S> memory = {system.memory, system.model.own_nv};
-    const S good = attempt(system, one, time, h, q, v, memory);
-    const S failed = select(good == one, all<S>(0), all<S>(__builtin_nan("")));
+    const auto good = attempt(system, simd::everywhere<S>(), time, h, q, v, memory);
+    const S failed = select(good, all<S>(0), all<S>(__builtin_nan("")));
     for (int i = 0; i < system.model.own_nq; ++i) q[i] += failed;
   }
 
-  /// 1 where the step succeeds.
+  /// A step of the `wanted` worlds; those where it succeeds.
   template <class S>
-  static S attempt(const System<S>& system, S wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
+  static simd::Mask<S> attempt(
+      const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
     if (system.model.rows == 0) return Base::attempt(system, wanted, time, h, q, v, memory, false);
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
@@ -127,19 +126,18 @@ struct Rattle {
     Base::expect(inner, time, h, q, v, push);
     Start<S> start(inner, q, v, room);
 
-    for (int n = 0; n < most && simd::any<S>(found.active == all<S>(1)); ++n) {
+    for (int n = 0; n < most && any(found.active); ++n) {
       for (int i = 0; i < nq; ++i) next_q[i] = q[i];
       for (int i = 0; i < nv; ++i) next_v[i] = v[i] + push[i];
       simd::copy_each<S>(inner.loop_q, loop_nq, phi);
-      const auto tried = found.active == all<S>(1), idle = found.active == all<S>(0);
-      const S made = Base::attempt(inner, found.active, time, h, next_q, next_v, trial, n > 0);
+      const auto tried = found.active;
+      const auto made = Base::attempt(inner, found.active, time, h, next_q, next_v, trial, n > 0);
       const S off = start.residual(static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
-      inner.keep_loop_q(idle, phi);
+      inner.keep_loop_q(!tried, phi);
       const auto taken = found.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
       start.way_back(more, room);
-      const auto goes_on = found.active == all<S>(1);
-      for (int i = 0; i < nv; ++i) push[i] -= select(goes_on, more[i] / h, all<S>(0));
+      for (int i = 0; i < nv; ++i) push[i] -= select(found.active, more[i] / h, all<S>(0));
     }
     for (int i = 0; i < nq; ++i) q[i] = found.q[i];
     for (int i = 0; i < nv; ++i) v[i] = found.v[i];

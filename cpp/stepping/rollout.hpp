@@ -15,26 +15,24 @@ namespace pysim::stepping {
 template <class S>
 struct Riders {
   S *q, *v;
-  S alive;  ///< 1, or 0 once out
+  simd::Mask<S> alive;
 };
 
 /// One step; `next_q` and `next_v` are scratch, `trial` is `system` with a φ to try.
 template <class Scheme, class S>
 void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& riders, S* next_q, S* next_v) {
   const int nq = system.model.own_nq, nv = system.model.own_nv;
-  const S one = all<S>(1);
   simd::copy_each<S>(riders.q, nq, next_q);
   simd::copy_each<S>(riders.v, nv, next_v);
   trial.begin_step();
   Scheme::step(trial, all<S>(0), h, next_q, next_v);
-  const auto tried = riders.alive == one;
-  riders.alive = select(trial.project(next_q, next_v), riders.alive, all<S>(0));
-  riders.alive = select(finite(system.model, next_q, next_v), riders.alive, all<S>(0));
-  const auto good = riders.alive == one;
-  keep_memory(system, trial, tried, good);
-  simd::copy_where<S>(good, next_q, nq, riders.q);
-  simd::copy_where<S>(good, next_v, nv, riders.v);
-  system.keep_loop_q(good, trial.loop_q);
+  const auto tried = riders.alive;
+  riders.alive &= trial.project(next_q, next_v);
+  riders.alive &= finite(system.model, next_q, next_v);
+  keep_memory(system, trial, tried, riders.alive);
+  simd::copy_where<S>(riders.alive, next_q, nq, riders.q);
+  simd::copy_where<S>(riders.alive, next_v, nv, riders.v);
+  system.keep_loop_q(riders.alive, trial.loop_q);
 }
 
 /// The forces of a step and those of the step before it, in turn.
@@ -72,7 +70,7 @@ void rollout(const System<S>& system,
   if (carries_acceleration<Scheme> && begin > 0) controls(begin * every - 1, held.now);
   for (std::ptrdiff_t k = begin; k < end; ++k) {
     for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {
-      if (!simd::any<S>(riders.alive > all<S>(0))) break;
+      if (none(riders.alive)) break;
       held.turn();
       inner.control = controls(n, held.now) ? held.now : nullptr;
       if constexpr (carries_acceleration<Scheme>) {

@@ -67,48 +67,47 @@ struct System {
     Workspace<S> w = workspace;
     S* const tau = take<S>(w, model.own_nv);
     actuate(time, tau);
-    const spatial::Force<S>* none = nullptr;
+    const spatial::Force<S>* unloaded = nullptr;
     if (model.rows == 0) {
-      constraints::acceleration(model, q, v, tau, none, true, a, w);
+      constraints::acceleration(model, q, v, tau, unloaded, true, a, w);
       return;
     }
     S* const lambda = take<S>(w, model.rows);
     constraints::ConstrainedMechanism<S> mechanism(model, w);
-    const auto begins = (dependence == nullptr ? all<S>(1) : dependence->known) == all<S>(0);
-    mechanism.accelerate(q, v, tau, none, true, loop_q, a, lambda, w, dependence);
-    if (!simd::any<S>(begins)) return;
+    const auto begins = dependence == nullptr ? simd::nowhere<S>() : !dependence->known;
+    mechanism.accelerate(q, v, tau, unloaded, true, loop_q, a, lambda, w, dependence);
+    if (none(begins)) return;
     constraints::accelerate_from_both_sides<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
   }
 
-  /// What `evaluate` finds of a mechanism; the worlds where `active` is 0 keep φ and what is known of rows.
+  /// What `evaluate` finds of a mechanism; worlds that are not `active` keep φ and what is known of rows.
   template <class Evaluate>
-  void evaluate_active(S active, Evaluate evaluate) const {
+  void evaluate_active(simd::Mask<S> active, Evaluate evaluate) const {
     System<S> inner = *this;
     const S* phi = inner.copy_loop_q(inner.workspace);
     const auto found = inner.copy_dependence(inner.workspace);
     evaluate(inner);
-    const auto idle = active == all<S>(0);
-    inner.keep_loop_q(idle, phi);
-    inner.keep_dependence(idle, found);
+    inner.keep_loop_q(!active, phi);
+    inner.keep_dependence(!active, found);
   }
 
   /// v̇, as above.
-  void acceleration(S active, S time, const S* q, const S* v, S* a) const {
+  void acceleration(simd::Mask<S> active, S time, const S* q, const S* v, S* a) const {
     evaluate_active(active, [=](const System<S>& inner) { inner.acceleration(time, q, v, a); });
   }
 
-  /// A step begins here, in the worlds where `begins` is 1: its first acceleration finds which rows depend on
+  /// A step begins here, in the worlds where it `begins`: its first acceleration finds which rows depend on
   /// others.
-  void begin_step(S begins = all<S>(1)) const {
+  void begin_step(simd::Mask<S> begins = simd::everywhere<S>()) const {
     if (dependence != nullptr) dependence->forget(begins);
   }
 
   constraints::Dependence<S> copy_dependence(Workspace<S>& w) const {
-    if (dependence == nullptr) return {nullptr, all<S>(0), all<S>(0), all<S>(0)};
+    if (dependence == nullptr) return {nullptr, simd::nowhere<S>(), all<S>(0), simd::nowhere<S>()};
     return dependence->copy(model.rows, w);
   }
 
-  void keep_dependence(typename S::Mask worlds, const constraints::Dependence<S>& found) const {
+  void keep_dependence(simd::Mask<S> worlds, const constraints::Dependence<S>& found) const {
     if (dependence != nullptr) dependence->keep(worlds, found, model.rows);
   }
 
@@ -119,20 +118,20 @@ struct System {
     return copy;
   }
 
-  void keep_loop_q(typename S::Mask good, const S* tried) const {
+  void keep_loop_q(simd::Mask<S> good, const S* tried) const {
     simd::copy_where<S>(good, tried, model.loop_nq(), loop_q);
   }
 
   /// What a step found; null where it has found nothing, and what its end is like then is nothing to go by.
   constraints::Dependence<S>* known_dependence() const {
-    return dependence != nullptr && simd::any<S>(dependence->known > all<S>(0)) ? dependence : nullptr;
+    return dependence != nullptr && any(dependence->known) ? dependence : nullptr;
   }
 
   /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that
   /// succeeds.
-  typename S::Mask project(S* q, S* v) const {
+  simd::Mask<S> project(S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
-    if (model.rows == 0) return all<S>(0) == all<S>(0);
+    if (model.rows == 0) return simd::everywhere<S>();
     const auto projected = constraints::project(model, q, v, loop_q, workspace, known_dependence());
     return projected.residual <= all<S>(Tolerance::required);
   }

@@ -14,22 +14,19 @@
 
 namespace pysim::stepping {
 
-/// 1 where a least g is sure to be between.
+/// Whether a least g is sure to be between.
 template <class S>
-PYSIM_INLINE S is_valley(const Point<S>& left, const Point<S>& right) {
-  const S one = all<S>(1), none = all<S>(0);
-  const S falls = select(left.rise < none, one, none), rises = select(right.rise > none, one, none);
-  const S ends_higher = select(right.g >= left.g, one, none);
-  const S ends_lower = select(left.g >= right.g, one, none);
-  return max(falls * max(rises, ends_higher), rises * ends_lower);
+PYSIM_INLINE simd::Mask<S> is_valley(const Point<S>& left, const Point<S>& right) {
+  const auto falls = left.rise<all<S>(0), rises = right.rise> all<S>(0);
+  return (falls & (rises | (right.g >= left.g))) | (rises & (left.g >= right.g));
 }
 
-/// 1 where the slopes at the ends, twice over, reach 0.
+/// Whether the slopes at the ends, twice over, reach 0.
 template <class S>
-PYSIM_INLINE S may_be_deep(const Point<S>& left, const Point<S>& right) {
+PYSIM_INLINE simd::Mask<S> may_be_deep(const Point<S>& left, const Point<S>& right) {
   const S steepest = max(abs(left.rise), abs(right.rise));
   const S drop = all<S>(2) * steepest * (right.theta - left.theta);
-  return select(min(left.g, right.g) <= drop, all<S>(1), all<S>(0));
+  return min(left.g, right.g) <= drop;
 }
 
 template <class S>
@@ -38,32 +35,37 @@ PYSIM_INLINE Point<S> times(S side, const Point<S>& x) {
 }
 
 template <class S>
-PYSIM_INLINE Point<S> choose(typename S::Mask first, const Point<S>& x, const Point<S>& y) {
+PYSIM_INLINE Point<S> choose(simd::Mask<S> first, const Point<S>& x, const Point<S>& y) {
   return {select(first, x.theta, y.theta), select(first, x.g, y.g), select(first, x.rise, y.rise)};
 }
 
 /// An instant between `left` and `right`, of sign `side` both, at which the event is not on that side, for
 /// the `asked` worlds; `right` where none is found.
 template <class S>
-S find_beyond(
-    const Between<S>& step, const Event& event, S side, S asked, Point<S> left, Point<S> right, S* q, S* v) {
-  const S one = all<S>(1), none = all<S>(0), end = right.theta;
+S find_beyond(const Between<S>& step,
+              const Event& event,
+              S side,
+              simd::Mask<S> asked,
+              Point<S> left,
+              Point<S> right,
+              S* q,
+              S* v) {
+  const S o = all<S>(0), end = right.theta;
   left = times(side, left);
   right = times(side, right);
-  S found = end, open = asked * is_valley(left, right) * may_be_deep(left, right);
-  while (simd::any<S>(open == one)) {
+  S found = end;
+  auto open = asked & is_valley(left, right) & may_be_deep(left, right);
+  while (any(open)) {
     const S theta = all<S>(0.5) * (left.theta + right.theta);
     const Point<S> middle = times(side, step.point(event, theta, q, v));
-    const S beyond = select(middle.g <= none, open, none);
-    found = select(beyond == one, theta, found);
-    const auto before = is_valley(left, middle) == one;
+    const auto beyond = open & (middle.g <= o), before = is_valley(left, middle);
+    found = select(beyond, theta, found);
     left = choose(before, left, middle);
     right = choose(before, middle, right);
-    open = (open - beyond) * may_be_deep(left, right);
-    open = select(right.theta - left.theta > all<S>(step.apart), open, none);
+    open &= (!beyond) & may_be_deep(left, right) & (right.theta - left.theta > all<S>(step.apart));
   }
-  if (!simd::any<S>(found < end)) return end;
-  return select(abs(step.sign(event, found, q, v) - side) > none, found, end);
+  if (none(found < end)) return end;
+  return select(abs(step.sign(event, found, q, v) - side) > o, found, end);
 }
 
 }  // namespace pysim::stepping

@@ -78,12 +78,12 @@ struct Variational {
     for (int i = 0; i < nv; ++i) push[i] = all<S>(0.5) * h * (push[i] - free[i]);
   }
 
-  /// A step of the tree alone; 1 where it succeeds.
+  /// A step of the tree alone; the worlds where it succeeds.
   template <class S>
-  static S attempt(const System<S>& system, S, S time, S h, S* q, S* v, const Memory<S>& memory, bool) {
+  static simd::Mask<S> attempt(
+      const System<S>& system, simd::Mask<S>, S time, S h, S* q, S* v, const Memory<S>& memory, bool) {
     step(system, time, h, q, v, memory.momenta());
-    const S one = all<S>(1), none = all<S>(0);
-    return select(q[0] == q[0], one, none);  // a step that does not converge has no numbers
+    return q[0] == q[0];  // a step that does not converge has no numbers
   }
 
   template <class S>
@@ -96,7 +96,7 @@ struct Variational {
              *const q1 = take<S>(w, nq);
     S *const rate = take<S>(w, nv), *const force = take<S>(w, nv), *const rest = take<S>(w, nv),
              *const brake = take<S>(w, nv);
-    const S half = all<S>(0.5) * h, one = all<S>(1);
+    const S half = all<S>(0.5) * h;
 
     const auto start = dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q), w), w);
     momentum(inner, start, static_cast<const S*>(v), p, weight);
@@ -125,11 +125,11 @@ struct Variational {
       inner.generalized_force(time, q, rate, force);
       for (int i = 0; i < nv; ++i) rest[i] = fma(half, force[i] + weight[i], p[i]) - rest[i];
       constraints::solve(model, solver, static_cast<const S*>(rest), rest, scratch);
-      for (int i = 0; i < nv; ++i) rest[i] = select(contraction.active == one, h * rest[i], all<S>(0));
+      for (int i = 0; i < nv; ++i) rest[i] = select(contraction.active, h * rest[i], all<S>(0));
       for (int i = 0; i < nv; ++i) xi[i] += rest[i];
       if (!contraction.go_on(largest(rest, nv), largest(xi, nv) + abs(h))) break;
     }
-    const S failed = select(contraction.active == one, all<S>(__builtin_nan("")), all<S>(0));
+    const S failed = select(contraction.active, all<S>(__builtin_nan("")), all<S>(0));
 
     retract(model, static_cast<const S*>(q), xi, q1);
     for (int i = 0; i < nv; ++i) rate[i] = xi[i] / h;

@@ -48,16 +48,11 @@ enum class Op : int {
   fnma         ///< c − a b
 };
 
-template <class S>
-PYSIM_INLINE S truth(typename S::Mask mask) {
-  return select(mask, all<S>(1), all<S>(0));
-}
-
 /// How many inner knots are at or below x: the segment of a piecewise polynomial.
 template <class S>
 S spline_segment(S x, const typename S::Parameter* knots, int count) {
   S index = all<S>(0);
-  for (int i = 1; i < count - 1; ++i) index += truth<S>(x >= all<S>(knots[i]));
+  for (int i = 1; i < count - 1; ++i) index += number(x >= all<S>(knots[i]));
   return index;
 }
 
@@ -140,19 +135,19 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
         out = simd::hypot(a, r[in.b]);
         break;
       case Op::less:
-        out = truth<S>(a < r[in.b]);
+        out = number(a < r[in.b]);
         break;
       case Op::less_equal:
-        out = truth<S>(a <= r[in.b]);
+        out = number(a <= r[in.b]);
         break;
       case Op::equal:
-        out = truth<S>(a == r[in.b]);
+        out = number(a == r[in.b]);
         break;
       case Op::select:
         out = select(a == all<S>(0), r[in.c], r[in.b]);
         break;
       case Op::sign:
-        out = truth<S>(a > all<S>(0)) - truth<S>(a < all<S>(0));
+        out = number(a > all<S>(0)) - number(a < all<S>(0));
         break;
       case Op::segment:
         out = spline_segment(a, program.tables + in.b, in.c);
