@@ -53,12 +53,12 @@ void bind_model(py::module_& m) {
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
       .def_property_readonly(
           "planar",
-          &Model::planar,
+          &Model::planar_tree,
           "True if all joints keep their bodies in planes, each tree in its own: they turn about its normal "
           "or "
           "slide across it, and none follows another. Forward dynamics then stays in the plane.")
       .def_property_readonly("flat",
-                             &Model::flat,
+                             &Model::planar_loops,
                              "True if besides all trees share a plane, and hinges close loops there and "
                              "nothing else does: they are "
                              "held there, too.")
@@ -72,11 +72,11 @@ void bind_model(py::module_& m) {
           "Parent body of every body; -1 is the world.")
       .def_property_readonly(
           "q_offsets",
-          [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_q; }); },
+          [](const Model& model) { return per_joint(model, [](const auto& j) { return j.reduced_q; }); },
           "Where each joint's numbers begin in q; -1 where it follows another joint.")
       .def_property_readonly(
           "v_offsets",
-          [](const Model& model) { return per_joint(model, [](const auto& j) { return j.own_v; }); },
+          [](const Model& model) { return per_joint(model, [](const auto& j) { return j.reduced_v; }); },
           "Where each joint's numbers begin in v; -1 where it follows another joint.")
       .def("structure_difference",
            &Model::structure_difference,

@@ -121,7 +121,7 @@ py::tuple rollout(const Models& models,
   call.batch().step = plan.step;
   call.batch().spectral_radius = plan.spectral_radius;
   std::vector<Real> memory(static_cast<std::size_t>(
-      call.leading().states * engine::memory_numbers(plan.integrator, model.nv(), model.rows())));
+      call.leading().states * engine::solver_numbers(plan.integrator, model.nv(), model.rows())));
   call.batch().memory = memory.empty() ? nullptr : memory.data();
   LoopCoordinates<Real> phi(loop_q, is_one(models) ? call.loop_start() : loop_starts<Real>(models));
   call.batch().loop_q = call.batch().out_loop_q = phi.data();

@@ -44,7 +44,7 @@ class Journey {
         forces_(actuation.view(model)),
         integrator_(integrator_named(integrator)),
         memory_(memory,
-                call_.leading().states * engine::memory_numbers(integrator_, model.nv(), model.rows())) {
+                call_.leading().states * engine::solver_numbers(integrator_, model.nv(), model.rows())) {
     call_.set_v(v);
     engine::Batch<double>& batch = call_.batch();
     batch.loop_q = batch.out_loop_q = loop_q_.data();
@@ -211,7 +211,7 @@ void bind_stepping(py::module_& m) {
   m.def(
       "memory_numbers",
       [](const Model& model, const std::string& integrator) {
-        return engine::memory_numbers(integrator_named(integrator), model.nv(), model.rows());
+        return engine::solver_numbers(integrator_named(integrator), model.nv(), model.rows());
       },
       "model"_a,
       "integrator"_a,

@@ -22,20 +22,20 @@ using tree::Workspace;
 /// v̇ of the user's coordinates under the generalised forces `tau`; `passive` adds the joints' own forces.
 template <class S>
 void acceleration(const ModelOf<S>& model,
-                  const S* own_q,
-                  const S* own_v,
+                  const S* reduced_q,
+                  const S* reduced_v,
                   const S* tau,
                   const Force<S>* f_ext,
                   bool passive,
                   S* a,
                   Workspace<S> w) {
-  const S* q = tree::tree_q(model, own_q, w);
-  const S* v = tree::tree_v(model, own_v, w);
+  const S* q = tree::full_q(model, reduced_q, w);
+  const S* v = tree::full_v(model, reduced_v, w);
   S* const force = take<S>(w, model.nv);
   const bool passes = passive && has_passive(model);
   if (passes) dynamics::passive_forces(model, q, v, force, w);
 
-  if (!model.coupled) {
+  if (!model.mimic) {
     for (int i = 0; passes && i < model.nv; ++i) force[i] += tau[i];
     dynamics::aba(model, q, v, passes ? force : tau, f_ext, a, w);
     return;
@@ -44,12 +44,12 @@ void acceleration(const ModelOf<S>& model,
   S* const h = take<S>(w, model.nv);
   dynamics::rnea(model, q, v, static_cast<const S*>(nullptr), f_ext, h, w);
   for (int i = 0; i < model.nv; ++i) force[i] = passes ? force[i] - h[i] : -h[i];
-  const S* rest = tree::own_forces(model, static_cast<const S*>(force), w);
-  for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
+  const S* rest = tree::reduced_forces(model, static_cast<const S*>(force), w);
+  for (int i = 0; i < model.reduced_nv; ++i) a[i] = tau[i] + rest[i];
 
   S* const M = take<S>(w, std::ptrdiff_t{1} * model.nv * model.nv);
   dynamics::crba(model, q, M, w);
-  solve_symmetric(model.own_nv, tree::own_inertia(model, M, w), a);
+  solve_symmetric(model.reduced_nv, tree::reduced_inertia(model, M, w), a);
 }
 
 }  // namespace pysim::constraints

@@ -16,7 +16,7 @@ namespace pysim::constraints {
 /// Rows i … i + R of −A D in columns j … j + C, to out (row after row); A is symmetric.
 template <int R, int C, class S>
 void product_tile(const ModelOf<S>& model, const S* A, const S* D, int i, int j, S* out) {
-  const int n = model.own_nv;
+  const int n = model.reduced_nv;
   S sum[R][C];
   for (int r = 0; r < R; ++r) {
     for (int c = 0; c < C; ++c) sum[r][c] = all<S>(0);
@@ -33,7 +33,7 @@ void product_tile(const ModelOf<S>& model, const S* A, const S* D, int i, int j,
 /// Columns j … j + C of D ← −A D; `column` has room for C n numbers.
 template <int C, class S>
 void multiply_columns(const ModelOf<S>& model, const S* A, S* D, int j, S* column) {
-  const int n = model.own_nv;
+  const int n = model.reduced_nv;
   int i = 0;
   for (; i + 4 <= n; i += 4) product_tile<4, C>(model, A, D, i, j, column + i * C);
   for (; i < n; ++i) product_tile<1, C>(model, A, D, i, j, column + i * C);
@@ -45,9 +45,9 @@ void multiply_columns(const ModelOf<S>& model, const S* A, S* D, int j, S* colum
 /// D ← −A D for a D that is zero between branches.
 template <class S>
 void multiply_tree(const ModelOf<S>& model, const S* A, S* D, Workspace<S> w) {
-  S* const column = take<S>(w, std::ptrdiff_t{4} * model.own_nv);
-  const auto follows = [&model](int k) { return k < model.own_nv && model.above[k] == k - 1; };
-  for (int j = 0; j < model.own_nv;) {
+  S* const column = take<S>(w, std::ptrdiff_t{4} * model.reduced_nv);
+  const auto follows = [&model](int k) { return k < model.reduced_nv && model.above[k] == k - 1; };
+  for (int j = 0; j < model.reduced_nv;) {
     if (follows(j + 1) && follows(j + 2) && follows(j + 3)) {
       multiply_columns<4>(model, A, D, j, column);
       j += 4;
@@ -64,24 +64,24 @@ void multiply_tree(const ModelOf<S>& model, const S* A, S* D, Workspace<S> w) {
 /// ∂a/∂q, ∂a/∂v and, in the place of ∂τ/∂a, M⁻¹. Coordinates are the user's.
 template <class S>
 DerivativeMatrices<S> acceleration_derivatives(const ModelOf<S>& model,
-                                               const S* own_q,
-                                               const S* own_v,
+                                               const S* reduced_q,
+                                               const S* reduced_v,
                                                const S* tau,
                                                const Force<S>* f_ext,
                                                bool passive,
                                                Workspace<S>& w) {
-  const int n = model.own_nv;
+  const int n = model.reduced_nv;
   S* const a = take<S>(w, n);
-  acceleration(model, own_q, own_v, tau, f_ext, passive, a, w);
+  acceleration(model, reduced_q, reduced_v, tau, f_ext, passive, a, w);
 
   const DerivativeMatrices<S> D = take_matrices(n, w);
   Workspace<S> scratch = w;
-  const S* q = tree::tree_q(model, own_q, scratch);
-  const S* v = tree::tree_v(model, own_v, scratch);
-  const S* tree_a = tree::tree_v(model, static_cast<const S*>(a), scratch);
-  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, tree_a, f_ext, scratch);
-  own_torque_derivatives(model, d, q, v, passive, D, scratch);
-  if (model.coupled) {  // D.a is M
+  const S* q = tree::full_q(model, reduced_q, scratch);
+  const S* v = tree::full_v(model, reduced_v, scratch);
+  const S* full_a = tree::full_v(model, static_cast<const S*>(a), scratch);
+  const auto d = dynamics::prepare_rnea_derivatives(model, q, v, full_a, f_ext, scratch);
+  reduced_torque_derivatives(model, d, q, v, passive, D, scratch);
+  if (model.mimic) {  // D.a is M
     spatial::invert_symmetric(n, D.a);
   } else {
     dynamics::minverse(model, q, D.a, scratch);

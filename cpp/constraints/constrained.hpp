@@ -6,8 +6,8 @@
 // solved with its rank, so redundant rows are welcome.
 #pragma once
 
-#include "constraints/constraint_inertia.hpp"
-#include "constraints/relations.hpp"
+#include "constraints/couplings.hpp"
+#include "constraints/delassus.hpp"
 
 namespace pysim::constraints {
 
@@ -49,15 +49,15 @@ template <class S>
 struct ConstrainedMechanism {
   FactoredMechanism<S> factor;
   Rows<S> rows;
-  ConstraintInertia<S> inertia;
+  Delassus<S> delassus;
 
   ConstrainedMechanism(const ModelOf<S>& model, Workspace<S>& w)
-      : factor(model, w), rows(take_rows(model, true, w)), inertia(model, w) {}
+      : factor(model, w), rows(take_rows(model, true, w)), delassus(model, w) {}
 
   /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
   /// φ of the loops follows q, but for that of hinges.
-  void accelerate(const S* own_q,
-                  const S* own_v,
+  void accelerate(const S* reduced_q,
+                  const S* reduced_v,
                   const S* tau,
                   const Force<S>* f_ext,
                   bool passive,
@@ -67,46 +67,46 @@ struct ConstrainedMechanism {
                   Workspace<S> w,
                   Dependence<S>* dependence = nullptr) {
     const ModelOf<S>& model = factor.model;
-    const S* q = tree::tree_q(model, own_q, w);
-    const S* v = tree::tree_v(model, own_v, w);
+    const S* q = tree::full_q(model, reduced_q, w);
+    const S* v = tree::full_v(model, reduced_v, w);
     factor.move(q, v, w);
     S* force = nullptr;
     if (passive && model.joint_forces) {
       force = take<S>(w, model.nv);
       dynamics::passive_joint_forces(model, q, v, force, w);
     }
-    if (passive && model.coupled) {
+    if (passive && model.mimic) {
       f_ext = with_springs(factor, f_ext, w);
-    } else if (passive && model.flat) {
+    } else if (passive && model.planar_loops) {
       factor.flat.hang_springs();
     } else if (passive) {
       hang_springs(factor, [&](int b, const Force<S>& F) { factor.body[b].pA = factor.body[b].pA - F; });
     }
     factor.accelerate(q, v, tau, force, f_ext, a, w);
     evaluate_rows(model, factor, phi, rows, true, w);
-    evaluate_relations(model, own_q, own_v, static_cast<const S*>(a), rows, w);
-    inertia.factorise(factor, rows, dependence);
+    evaluate_couplings(model, reduced_q, reduced_v, static_cast<const S*>(a), rows, w);
+    delassus.factorise(factor, rows, dependence);
     for (int i = 0; i < model.rows; ++i) lambda[i] = -rows.gdd[i];
     hold(a, lambda, w);
-    S* const push = take<S>(w, model.own_nv);
-    inertia.push(factor, lambda, push);
-    for (int i = 0; i < model.own_nv; ++i) a[i] += push[i];
+    S* const push = take<S>(w, model.reduced_nv);
+    delassus.push(factor, lambda, push);
+    for (int i = 0; i < model.reduced_nv; ++i) a[i] += push[i];
   }
 
  private:
   /// λ ← Λ⁺ λ, of λ = −(J v̇₀ + bias). Near a singular position what the tree's own accelerations ask for is
   /// given in full.
   void hold(const S* a, S* lambda, Workspace<S> w) const {
-    const auto slight = inertia.Lambda.is_slight();
-    if (none(slight)) return inertia.Lambda.solve(lambda);
+    const auto slight = delassus.G.is_slight();
+    if (none(slight)) return delassus.G.solve(lambda);
     const ModelOf<S>& model = factor.model;
     S *const apart = take<S>(w, model.rows), *const bias = take<S>(w, model.rows);
     for (int i = 0; i < model.rows; ++i) {
       apart[i] = lambda[i];
       bias[i] = lambda[i] + row_times(model, rows, i, a);
     }
-    inertia.Lambda.solve(lambda);
-    inertia.Lambda.solve_apart(apart, bias);
+    delassus.G.solve(lambda);
+    delassus.G.solve_split(apart, bias);
     for (int i = 0; i < model.rows; ++i) lambda[i] = select(slight, apart[i], lambda[i]);
   }
 };

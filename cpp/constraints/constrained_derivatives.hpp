@@ -6,14 +6,14 @@
 //     Z = Λ⁺ J M⁻¹        N = M⁻¹ − M⁻¹ Jᵀ Z = ∂v̇/∂τ        ∂λ/∂τ = −Z
 //
 // D and G hold v̇ and λ; the loops' wrenches in D follow their frames, see loop_slopes.hpp. Rows that depend
-// on others are left out of Λ⁺, as in v̇ itself: right where that dependence lasts, see opening.hpp.
+// on others are left out of Λ⁺, as in v̇ itself: right where that dependence lasts, see singular.
 #pragma once
 
 #include "constraints/constrained.hpp"
+#include "constraints/coupling_derivatives.hpp"
 #include "constraints/dense_product.hpp"
 #include "constraints/inverse_inertia.hpp"
 #include "constraints/loop_slopes.hpp"
-#include "constraints/relation_derivatives.hpp"
 #include "constraints/torque_derivatives.hpp"
 
 namespace pysim::constraints {
@@ -31,25 +31,28 @@ struct KktInverse {
 
 /// Without `forces` its last columns, which ∂λ asks for, are left out.
 template <class S>
-KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism, const S* own_q, bool forces, Workspace<S>& w) {
+KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism,
+                          const S* reduced_q,
+                          bool forces,
+                          Workspace<S>& w) {
   const auto& model = mechanism.factor.model;
-  const int n = model.own_nv, rows = model.rows;
+  const int n = model.reduced_nv, rows = model.rows;
   const KktInverse<S> X = {n, rows, take<S>(w, std::ptrdiff_t{1} * (n + rows) * (n + rows))};
   Workspace<S> scratch = w;
-  const S* Minv = inverse_inertia(model, tree::tree_q(model, own_q, scratch), scratch);
+  const S* Minv = inverse_inertia(model, tree::full_q(model, reduced_q, scratch), scratch);
   S* const K = take<S>(scratch, std::ptrdiff_t{1} * rows * n);  // J M⁻¹
   for (int i = 0; i < rows * n; ++i) K[i] = all<S>(0);
   for (int i = 0; i < rows; ++i) {
-    const tree::Way& way = model.row_way[i];
-    for (int m = 0; m < way.nv; ++m) {
-      K[i * n + model.way[way.first_v + m]] = mechanism.inertia.Y[i * n + m];
+    const tree::SupportPath& path = model.row_path[i];
+    for (int m = 0; m < path.nv; ++m) {
+      K[i * n + model.path[path.first_v + m]] = mechanism.delassus.Y[i * n + m];
     }
     mechanism.factor.backward(K + i * n);
     for (int k = 0; k < n; ++k) X.at(n + i, k) = K[i * n + k];
     for (int k = 0; forces && k < rows; ++k) X.at(n + i, n + k) = all<S>(i == k ? 1 : 0);
   }
   const int columns = forces ? X.size() : n;
-  mechanism.inertia.Lambda.solve_columns(&X.at(n, 0), columns, X.size());  // Λ⁺ [K 1]
+  mechanism.delassus.G.solve_columns(&X.at(n, 0), columns, X.size());  // Λ⁺ [K 1]
 
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) X.at(i, j) = Minv[i * n + j];
@@ -68,11 +71,11 @@ struct KktSlopes {
   S *q, *v, *M;
 };
 
-/// Solves for v̇ and λ; φ of the loops follows q. `dependence` may be null, see ConstraintInertia::factorise.
+/// Solves for v̇ and λ; φ of the loops follows q. `dependence` may be null, see Delassus::factorise.
 template <class S>
 KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
-                        const S* own_q,
-                        const S* own_v,
+                        const S* reduced_q,
+                        const S* reduced_v,
                         const S* tau,
                         const Force<S>* f_ext,
                         bool passive,
@@ -80,27 +83,27 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
                         Workspace<S>& w,
                         Dependence<S>* dependence = nullptr) {
   const auto& model = mechanism.factor.model;
-  const int n = model.own_nv, rows = model.rows;
+  const int n = model.reduced_nv, rows = model.rows;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * (n + rows) * n;
   const KktSlopes<S> D = {take<S>(w, size), take<S>(w, size), take<S>(w, std::ptrdiff_t{1} * n * n)};
   Workspace<S> scratch = w;
   S *const a = take<S>(scratch, n), *const lambda = take<S>(scratch, rows);
-  mechanism.accelerate(own_q, own_v, tau, f_ext, passive, phi, a, lambda, scratch, dependence);
+  mechanism.accelerate(reduced_q, reduced_v, tau, f_ext, passive, phi, a, lambda, scratch, dependence);
 
-  const S* q = tree::tree_q(model, own_q, scratch);
-  const S* v = tree::tree_v(model, own_v, scratch);
-  const S* tree_a = tree::tree_v(model, static_cast<const S*>(a), scratch);
+  const S* q = tree::full_q(model, reduced_q, scratch);
+  const S* v = tree::full_v(model, reduced_v, scratch);
+  const S* full_a = tree::full_v(model, static_cast<const S*>(a), scratch);
   Force<S>* const wrench = take<Force<S>>(scratch, model.bodies);
   for (int b = 0; b < model.bodies; ++b) wrench[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
   const Pose<S>* const X_WB = mechanism.factor.poses(q, scratch);
   add_loop_wrenches<S>(model, X_WB, mechanism.rows.W, lambda, wrench);
-  const auto d = dynamics::prepare_rnea_derivatives<S>(model, q, v, tree_a, wrench, scratch);
-  own_torque_derivatives(model, d, q, v, passive, DerivativeMatrices<S>{n, D.q, D.v, D.M}, scratch);
+  const auto d = dynamics::prepare_rnea_derivatives<S>(model, q, v, full_a, wrench, scratch);
+  reduced_torque_derivatives(model, d, q, v, passive, DerivativeMatrices<S>{n, D.q, D.v, D.M}, scratch);
 
   const RowSlopes<S> G = {D.q + n * n, D.v + n * n};
   for (int i = 0; i < rows * n; ++i) G.q[i] = G.v[i] = all<S>(0);
   add_loop_slopes<S>(model, X_WB, mechanism.rows.W, lambda, phi, d, G, D.q, scratch);
-  add_relation_slopes<S>(model, own_q, own_v, a, lambda, G, D.q, scratch);
+  add_coupling_slopes<S>(model, reduced_q, reduced_v, a, lambda, G, D.q, scratch);
   return D;
 }
 

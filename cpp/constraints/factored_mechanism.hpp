@@ -9,8 +9,8 @@
 #pragma once
 
 #include "constraints/acceleration.hpp"
-#include "constraints/carry.hpp"
 #include "constraints/planar_mechanism.hpp"
+#include "constraints/root_sweep.hpp"
 
 namespace pysim::constraints {
 
@@ -31,17 +31,17 @@ struct FactoredMechanism {
   Pose<S>* X_WB;                          ///< [bodies]
   Motion<S>* columns = nullptr;           ///< of the tree's joints
   Elimination<S>* elimination = nullptr;
-  S* dense;               ///< L D below and on the diagonal (own_nv × own_nv); null without followers
-  S* inv_D;               ///< [own_nv]
+  S* dense;               ///< L D below and on the diagonal (reduced_nv × reduced_nv); null without followers
+  S* inv_D;               ///< [reduced_nv]
   Force<S>* p = nullptr;  ///< of the sweep to the root (bodies, 2 rows), at forks
   Motion<S>* acceleration = nullptr;  ///< of the sweep to the leaves [bodies], at forks
   PlanarMechanism<S> flat;            ///< of a flat model, in place of what is null then
 
   FactoredMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m), flat(m, w) {
-    dense = m.coupled ? take<S>(w, std::ptrdiff_t{1} * m.own_nv * m.own_nv) : nullptr;
-    inv_D = take<S>(w, m.own_nv);
+    dense = m.mimic ? take<S>(w, std::ptrdiff_t{1} * m.reduced_nv * m.reduced_nv) : nullptr;
+    inv_D = take<S>(w, m.reduced_nv);
     X_WB = take<Pose<S>>(w, m.bodies);
-    if (m.flat) return;
+    if (m.planar_loops) return;
     p = take<Force<S>>(w, 2 * m.bodies);
     acceleration = take<Motion<S>>(w, m.bodies);
     body = take<AbaBody<S>>(w, m.bodies);
@@ -52,20 +52,20 @@ struct FactoredMechanism {
 
   /// Places the bodies and gives them their velocities, and the forces that these ask.
   void move(const S* q, const S* v, Workspace<S> w) {
-    if (model.flat) return flat.move(q, v, w);
-    const tree::Turns<S> turns = tree::turns(model, q, w);
-    dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, turns, true);
+    if (model.planar_loops) return flat.move(q, v, w);
+    const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
+    dynamics::spread_velocity<S>(model, q, v, nullptr, body, columns, sincos, true);
     place_in_world();
   }
 
   /// Places the bodies and gives them their velocities, no more; keeps the factors.
   void place(const S* q, const S* v, Workspace<S> w) {
-    if (model.flat) return flat.move(q, v, w);
-    const tree::Turns<S> turns = tree::turns(model, q, w);
+    if (model.planar_loops) return flat.move(q, v, w);
+    const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
       AbaBody<S>& B = body[b];
-      B.X_PB = tree::evaluate(model, b, q, turns, columns);
+      B.X_PB = tree::evaluate(model, b, q, sincos, columns);
       const Motion<S> carried =
           joint.parent < 0 ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
       B.V = plus_joint_twist(carried, joint, columns, v);
@@ -77,13 +77,13 @@ struct FactoredMechanism {
   /// is on the user's coordinates, `force` (may be null) on the tree's.
   void accelerate(
       const S* q, const S* v, const S* tau, const S* force, const Force<S>* f_ext, S* a, Workspace<S> w) {
-    if (!model.coupled) {
+    if (!model.mimic) {
       if (force != nullptr) {
         S* const sum = take<S>(w, model.nv);
         for (int i = 0; i < model.nv; ++i) sum[i] = tau[i] + force[i];
         tau = sum;
       }
-      if (model.flat) {
+      if (model.planar_loops) {
         flat.accelerate(tau, f_ext, a);
         return keep_pivots();
       }
@@ -95,21 +95,21 @@ struct FactoredMechanism {
     S* const h = take<S>(w, model.nv);
     dynamics::rnea(model, q, v, static_cast<const S*>(nullptr), f_ext, h, w);
     for (int i = 0; i < model.nv; ++i) h[i] = force == nullptr ? -h[i] : force[i] - h[i];
-    const S* rest = tree::own_forces(model, static_cast<const S*>(h), w);
-    for (int i = 0; i < model.own_nv; ++i) a[i] = tau[i] + rest[i];
+    const S* rest = tree::reduced_forces(model, static_cast<const S*>(h), w);
+    for (int i = 0; i < model.reduced_nv; ++i) a[i] = tau[i] + rest[i];
     factorise_dense(q, w);
     forward_dense(a);
     backward(a);
-    spread_accelerations(tree::tree_v(model, static_cast<const S*>(a), w));
+    spread_accelerations(tree::full_v(model, static_cast<const S*>(a), w));
   }
 
   /// Factors M(q), and places the bodies.
   void factorise(const S* q, const S* v, Workspace<S> w) {
     move(q, v, w);
-    if (model.coupled) return factorise_dense(q, w);
+    if (model.mimic) return factorise_dense(q, w);
     S* const none = take<S>(w, model.nv);
     for (int i = 0; i < model.nv; ++i) none[i] = all<S>(0);
-    if (model.flat) {
+    if (model.planar_loops) {
       flat.factorise(none);
     } else {
       dynamics::reduce_to_root(model, static_cast<const S*>(none), body, fork, columns, elimination);
@@ -120,27 +120,27 @@ struct FactoredMechanism {
   /// The bodies' motion at v̇ = 0; keeps the factors.
   void kinematics(const S* q, const S* v, Workspace<S> w) {
     move(q, v, w);
-    if (model.flat) return flat.drift();
+    if (model.planar_loops) return flat.drift();
     spread_accelerations(nullptr);
   }
 
   /// y = L⁻¹ τ in place, for `rows` of τ that lie `stride` apart and are zero but for the coordinates of
   /// `way`, in their order.
-  void forward(const tree::Way& way, int rows, S* y, int stride) {
-    if (model.flat) return flat.forward(way, rows, y, stride);
-    if (model.coupled) {
+  void forward(const tree::SupportPath& path, int rows, S* y, int stride) {
+    if (model.planar_loops) return flat.forward(path, rows, y, stride);
+    if (model.mimic) {
       for (int r = 0; r < rows; ++r) forward_dense(y + r * stride);
       return;
     }
-    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(way, y, stride);
-    if (rows > 0) sweep<1>(way, y, stride);
+    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(path, y, stride);
+    if (rows > 0) sweep<1>(path, y, stride);
   }
 
   /// L⁻ᵀ D⁻¹ y in place.
   void backward(S* y) {
-    if (model.flat) return flat.backward(y);
-    if (model.coupled) {
-      const int n = model.own_nv;
+    if (model.planar_loops) return flat.backward(y);
+    if (model.mimic) {
+      const int n = model.reduced_nv;
       for (int i = n - 1; i >= 0; --i) {
         y[i] *= inv_D[i];
         for (int j = i + 1; j < n; ++j) y[i] = fnma(dense[j * n + i] * inv_D[i], y[j], y[i]);
@@ -167,13 +167,13 @@ struct FactoredMechanism {
 
   /// X_WB of every body at q, where they were placed.
   const Pose<S>* poses(const S* q, Workspace<S> w) {
-    if (model.flat) dynamics::forward_kinematics(model, q, X_WB, w);
+    if (model.planar_loops) dynamics::forward_kinematics(model, q, X_WB, w);
     return X_WB;
   }
 
  private:
   void forward_dense(S* y) const {
-    const int n = model.own_nv;
+    const int n = model.reduced_nv;
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < i; ++j) y[i] = fnma(dense[i * n + j] * inv_D[j], y[j], y[i]);
     }
@@ -181,8 +181,8 @@ struct FactoredMechanism {
 
   /// `forward` of R rows.
   template <int R>
-  void sweep(const tree::Way& way, S* y, int stride) {
-    carry_to_root<R>(model, way, spatial::zero_force<S>(), p, [&](int b, Force<S>(&push)[R]) {
+  void sweep(const tree::SupportPath& path, S* y, int stride) {
+    sweep_to_root<R>(model, path, spatial::zero_force<S>(), p, [&](int b, Force<S>(&push)[R]) {
       const Joint& joint = model.joint[b];
       for (int i = joint.nv - 1; i >= 0; --i, ++y) {
         const auto axis = tree::axis(joint, columns, i);
@@ -202,7 +202,7 @@ struct FactoredMechanism {
 
   void keep_pivots() {
     for (int i = 0; i < model.nv; ++i)
-      inv_D[i] = model.flat ? flat.elimination[i].inv_D : elimination[i].inv_D;
+      inv_D[i] = model.planar_loops ? flat.elimination[i].inv_D : elimination[i].inv_D;
   }
 
   void place_in_world() {
@@ -213,10 +213,10 @@ struct FactoredMechanism {
   }
 
   void factorise_dense(const S* q, Workspace<S> w) {
-    const int n = model.own_nv;
+    const int n = model.reduced_nv;
     S* const M = take<S>(w, std::ptrdiff_t{1} * model.nv * model.nv);
     dynamics::crba(model, q, M, w);
-    const S* own = tree::own_inertia(model, M, w);
+    const S* own = tree::reduced_inertia(model, M, w);
     for (int i = 0; i < n * n; ++i) dense[i] = own[i];
     for (int j = 0; j < n; ++j) {
       inv_D[j] = all<S>(1) / dense[j * n + j];

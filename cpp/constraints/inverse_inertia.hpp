@@ -19,17 +19,17 @@ using tree::ModelOf;
 using tree::take;
 using tree::Workspace;
 
-/// M⁻¹ (own_nv × own_nv), row-major; the result lies in the workspace.
+/// M⁻¹ (reduced_nv × reduced_nv), row-major; the result lies in the workspace.
 template <class S>
 const S* inverse_inertia(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   S* const matrix = take<S>(w, std::ptrdiff_t{1} * model.nv * model.nv);
-  if (!model.coupled) {
+  if (!model.mimic) {
     dynamics::minverse(model, q, matrix, w);
     return matrix;
   }
   dynamics::crba(model, q, matrix, w);
-  S* const own = tree::own_inertia(model, matrix, w);
-  spatial::invert_symmetric(model.own_nv, own);
+  S* const own = tree::reduced_inertia(model, matrix, w);
+  spatial::invert_symmetric(model.reduced_nv, own);
   return own;
 }
 
@@ -41,7 +41,7 @@ void frame_mobility(const ModelOf<S>& model,
                     dynamics::Expressed where,
                     S* mobility,
                     Workspace<S> w) {
-  const int n = model.own_nv;
+  const int n = model.reduced_nv;
   S* const J = take<S>(w, 6 * n);
   S* const row = take<S>(w, n);
   dynamics::jacobian(model, q, frame, where, J, w);

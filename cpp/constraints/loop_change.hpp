@@ -24,14 +24,14 @@ struct LoopChange {
 
 /// One loop at a state: its rows' wrenches in B and the wrench that its forces make.
 template <class S>
-struct HeldLoop {
+struct LoopAtState {
   int k, rows;
   const int* kept;
   const S* lambda;  ///< forces of the rows
   RelativeMotion<S> motion;
   Force<S> W[6], F;
 
-  HeldLoop(
+  LoopAtState(
       int loop_k, const Loop& loop, const RelativeMotion<S>& m, const Force<S>* all_W, const S* all_lambda)
       : k(loop_k), rows(loop.rows), kept(loop.kept), lambda(all_lambda + loop.row), motion(m) {
     F = spatial::zero_force<S>();
@@ -90,7 +90,7 @@ void turn_with_joint(const SubspaceDerivative<S>& D,
 ///     R = −S⁺ᵀ [c_k·W]_k        P = −S⁺ᵀ [w_k·W + u_k·R]_k
 template <class S>
 void joint_change(
-    const ModelOf<S>& closure, const HeldLoop<S>& loop, const S* phi, LoopChange<S>& out, Workspace<S> w) {
+    const ModelOf<S>& closure, const LoopAtState<S>& loop, const S* phi, LoopChange<S>& out, Workspace<S> w) {
   const Joint& joint = closure.joint[loop.k];
   out.turns = joint.first_slope >= 0;
   if (!out.turns) return;
@@ -131,7 +131,7 @@ void joint_change(
 
 /// A point held along n, which stays in A:  g̈ = n·p̈,  p̈ = v̇ + ω × v,  dn = n × θ.
 template <class S>
-void point_change(const HeldLoop<S>& loop, LoopChange<S>& out) {
+void point_change(const LoopAtState<S>& loop, LoopChange<S>& out) {
   const Motion<S>&V = loop.motion.V, &A = loop.motion.A;
   const Vec3<S> o = spatial::zero3<S>(), acceleration = A.v + cross(V.w, V.v);
   for (int i = 0; i < loop.rows; ++i) {
@@ -147,7 +147,7 @@ void point_change(const HeldLoop<S>& loop, LoopChange<S>& out) {
 
 /// n = p/|p| turns as B goes past A too, dn = (s − n n·s)/|p|, and g̈ = n·p̈ + (|ṗ|² − (n·ṗ)²)/|p|.
 template <class S>
-void distance_change(const HeldLoop<S>& loop, LoopChange<S>& out) {
+void distance_change(const LoopAtState<S>& loop, LoopChange<S>& out) {
   point_change(loop, out);
   const Vec3<S>&n = loop.W[0].f, &v = loop.motion.V.v, &p = loop.motion.X_AB.p;
   const S reach = sqrt(dot(p, p)), o = all<S>(0), two = all<S>(2);
@@ -164,7 +164,7 @@ void distance_change(const HeldLoop<S>& loop, LoopChange<S>& out) {
 
 /// A wheel:  g̈ = W·A + Ẇ·V,  dg̈ = W·dA + dW·A + Ẇ·dV + dẆ·V.
 template <class S>
-void wheel_change(const HeldLoop<S>& loop, S radius, LoopChange<S>& out) {
+void wheel_change(const LoopAtState<S>& loop, S radius, LoopChange<S>& out) {
   const Motion<S>&V = loop.motion.V, &A = loop.motion.A;
   const Vec3<S> o = spatial::zero3<S>();
   const Vec3<S> n = transpose_times(loop.motion.X_AB.R, unit3<S>(2));
@@ -191,7 +191,7 @@ void wheel_change(const HeldLoop<S>& loop, S radius, LoopChange<S>& out) {
 
 template <class S>
 void loop_change(
-    const ModelOf<S>& model, const HeldLoop<S>& loop, const S* phi, LoopChange<S>& out, Workspace<S> w) {
+    const ModelOf<S>& model, const LoopAtState<S>& loop, const S* phi, LoopChange<S>& out, Workspace<S> w) {
   out.turns = true;
   switch (model.loop[loop.k].kind) {
     case LoopKind::joint:

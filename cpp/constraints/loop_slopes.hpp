@@ -19,8 +19,8 @@ void subtract_to_root(const ModelOf<S>& model,
   for (int b = body; b >= 0; b = model.joint[b].parent) {
     const Joint& joint = model.joint[b];
     for (int i = joint.v; i < joint.v + joint.nv; ++i) {
-      const auto& row = model.coupling_v[i];
-      S& entry = matrix[row.own * model.own_nv + own];
+      const auto& row = model.mimic_v[i];
+      S& entry = matrix[row.own * model.reduced_nv + own];
       entry = fnma(all<S>(row.ratio), dot(coordinate[i].Sj, F), entry);
     }
   }
@@ -32,7 +32,7 @@ template <class S>
 void subtract_wrench_changes(const ModelOf<S>& model,
                              int body,
                              bool along_b,
-                             const HeldLoop<S>& held,
+                             const LoopAtState<S>& held,
                              const LoopChange<S>& change,
                              const LoopMotion<S>& m,
                              const RneaDerivatives<S>& d,
@@ -41,7 +41,7 @@ void subtract_wrench_changes(const ModelOf<S>& model,
   const Joint& joint = model.joint[body];
   const Pose<S>& X_RB = along_b ? m.X_RbB : m.X_RaB;
   for (int k = joint.v; k < joint.v + joint.nv; ++k) {
-    const auto& along = model.coupling_v[k];
+    const auto& along = model.mimic_v[k];
     const S ratio = all<S>(along_b ? along.ratio : -along.ratio);
     const Motion<S> xi = ratio * to_child(X_RB, d.coordinate[k].Sj);
     Force<S> on_a = -cross(xi, held.F);
@@ -69,7 +69,7 @@ void add_loop_slopes(const ModelOf<S>& model,
   for (int k = 0; k < model.loops; ++k) {
     const Loop& loop = model.loop[k];
     const LoopMotion<S> m(model, k, X_WB, d);
-    const HeldLoop<S> held(k, loop, m.relative, W, lambda);
+    const LoopAtState<S> held(k, loop, m.relative, W, lambda);
     LoopChange<S> change;
     loop_change(model, held, phi, change, w);
     put_row_slopes(model, held, change, m, d, out);

@@ -2,7 +2,7 @@
 // in space, in three numbers for six and on axes that do not turn.
 #pragma once
 
-#include "constraints/carry.hpp"
+#include "constraints/root_sweep.hpp"
 #include "dynamics/planar_aba.hpp"
 #include "dynamics/springs.hpp"
 
@@ -61,7 +61,7 @@ struct PlanarMechanism {
   S *sin = nullptr, *cos = nullptr;  ///< of the turns from the plane's axes
 
   PlanarMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
-    if (!m.flat) return;
+    if (!m.planar_loops) return;
     body = take<PlanarBody<S>>(w, m.bodies + 1) + 1;
     place = take<PlanarPlace<S>>(w, m.bodies + 1) + 1;
     fork = take<PlanarInertia<S>>(w, m.bodies);
@@ -81,7 +81,7 @@ struct PlanarMechanism {
   /// Places the bodies, gives them their velocities, and the forces that these ask. Factors that were found
   /// elsewhere are kept, and carried over the new ways between the bodies: they are near, not the same.
   void move(const S* q, const S* v, Workspace<S> w) {
-    tree::planar_turns(model, q, sin, cos, w);
+    tree::planar_sincos(model, q, sin, cos, w);
     dynamics::spread_planar_velocity<S>(model, q, v, nullptr, {sin, cos}, body, elimination);
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
@@ -117,9 +117,9 @@ struct PlanarMechanism {
 
   /// y = L⁻¹ τ in place, for `rows` of τ that lie `stride` apart and are zero but for the coordinates of
   /// `way`, in their order.
-  void forward(const tree::Way& way, int rows, S* y, int stride) {
-    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(way, y, stride);
-    if (rows > 0) sweep<1>(way, y, stride);
+  void forward(const tree::SupportPath& path, int rows, S* y, int stride) {
+    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(path, y, stride);
+    if (rows > 0) sweep<1>(path, y, stride);
   }
 
   /// L⁻ᵀ D⁻¹ y in place.
@@ -192,9 +192,9 @@ struct PlanarMechanism {
  private:
   /// `forward` of R rows.
   template <int R>
-  void sweep(const tree::Way& way, S* y, int stride) {
+  void sweep(const tree::SupportPath& path, S* y, int stride) {
     const PlanarForce<S> none = {spatial::zero2<S>(), all<S>(0)};
-    carry_to_root<R>(model, way, none, push, [&](int b, PlanarForce<S>(&F)[R]) {
+    sweep_to_root<R>(model, path, none, push, [&](int b, PlanarForce<S>(&F)[R]) {
       const Joint& joint = model.joint[b];
       const S sense = all<S>(model.plane[b].sense);
       const int slides = tree::slides(joint);

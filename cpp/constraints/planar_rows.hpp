@@ -18,7 +18,7 @@ template <class S>
 void planar_jacobian(
     const PlanarMechanism<S>& flat, const Loop& loop, const Vec2<S>& r, const Vec2<S>* e, S* J, S* reach) {
   const auto& model = flat.model;
-  S* const end = J + model.row_way[loop.row].nv;
+  S* const end = J + model.row_path[loop.row].nv;
   for (int a = loop.a, b = loop.b; a != b;) {
     const bool along_b = b > a;
     int& body = along_b ? b : a;
@@ -30,14 +30,14 @@ void planar_jacobian(
                                : all<S>(model.plane[body].sense) * quarter_turn(r - flat.place[body].r);
       for (int n = 0; n < loop.rows; ++n) {
         const S entry = dot(rate, e[n]);
-        J[n * model.own_nv] = along_b ? entry : -entry;
-        reach[n * model.own_nv] = dot(rate, rate);
+        J[n * model.reduced_nv] = along_b ? entry : -entry;
+        reach[n * model.reduced_nv] = dot(rate, rate);
       }
     }
     body = joint.parent;
   }
   for (; J != end; ++J, ++reach) {  // from where both ways to the world are one
-    for (int n = 0; n < loop.rows; ++n) J[n * model.own_nv] = reach[n * model.own_nv] = all<S>(0);
+    for (int n = 0; n < loop.rows; ++n) J[n * model.reduced_nv] = reach[n * model.reduced_nv] = all<S>(0);
   }
 }
 
@@ -74,7 +74,7 @@ void planar_rows(
     r.gd[at] = dot(e[n], u);
     if (accelerated) r.gdd[at] = dot(e[n], seen);
   }
-  const int first = loop.row * model.own_nv;
+  const int first = loop.row * model.reduced_nv;
   if (with_jacobian) planar_jacobian<S>(flat, loop, B.r, e, r.J + first, r.reach + first);
 }
 

@@ -38,18 +38,19 @@ class Projection {
   using Tolerance = ProjectionTolerance<typename S::Real>;
 
  public:
-  Projection(const ModelOf<S>& model, S* own_q, S* own_v, S* phi, Dependence<S>* dependence, Workspace<S>& w)
+  Projection(
+      const ModelOf<S>& model, S* reduced_q, S* reduced_v, S* phi, Dependence<S>* dependence, Workspace<S>& w)
       : model_(model),
-        q_(own_q),
-        v_(own_v),
+        q_(reduced_q),
+        v_(reduced_v),
         phi_(phi),
         dependence_(dependence),
-        step_(take<S>(w, model.own_nv)),
+        step_(take<S>(w, model.reduced_nv)),
         lambda_(take<S>(w, model.rows)),
-        moved_(take<S>(w, model.own_nq)),
+        moved_(take<S>(w, model.reduced_nq)),
         factor_(model, w),
         rows_(take_rows(model, false, w)),
-        inertia_(model, w),
+        delassus_(model, w),
         w_(w) {
     factorise();
     found_ = residual();
@@ -66,37 +67,37 @@ class Projection {
       if (none(active)) break;
       correct(rows_.g);
       dynamics::retract(model_, static_cast<const S*>(q_), static_cast<const S*>(step_), moved_);
-      simd::copy_where<S>(active, moved_, model_.own_nq, q_);
+      simd::copy_where<S>(active, moved_, model_.reduced_nq, q_);
       evaluate(false);
     }
   }
 
   /// q once more from `found_q`, where it does not settle while rows are left out that depended on others
-  /// when the step began, or are faded out: it began at a singular position, and they hold again.
+  /// when the step began, or are regularised out: it began at a singular position, and they hold again.
   void settle_with_all_rows(const S* found_q) {
     if (dependence_ == nullptr) return;
     const auto stuck = residual() > all<S>(Tolerance::required);
     if (none(stuck)) return;
     for (int i = 0; i < model_.rows; ++i) dependence_->row[i] &= !stuck;
-    for (int i = 0; i < model_.own_nq; ++i) moved_[i] = q_[i], q_[i] = found_q[i];
+    for (int i = 0; i < model_.reduced_nq; ++i) moved_[i] = q_[i], q_[i] = found_q[i];
     factorise();
-    for (int i = 0; i < model_.own_nq; ++i) q_[i] = select(stuck, q_[i], moved_[i]);
+    for (int i = 0; i < model_.reduced_nq; ++i) q_[i] = select(stuck, q_[i], moved_[i]);
     evaluate(false);
-    sharp_ = true;
+    unregularised_ = true;
     settle_position(stuck);
-    sharp_ = false;
+    unregularised_ = false;
   }
 
   /// Λ was taken where the state was found: what is left of ġ is about as large as both residuals' product.
   void settle_velocity() {
     auto aside = leaves_rate();
     correct(rows_.gd);
-    for (int i = 0; i < model_.own_nv; ++i) v_[i] += step_[i];
+    for (int i = 0; i < model_.reduced_nv; ++i) v_[i] += step_[i];
     for (int n = 0; n < Tolerance::tries && any(aside); ++n) {
       evaluate(false);
       const auto still = aside & leaves_rate();
       correct(rows_.gd);
-      for (int i = 0; i < model_.own_nv; ++i) v_[i] += select(aside, step_[i], all<S>(0));
+      for (int i = 0; i < model_.reduced_nv; ++i) v_[i] += select(aside, step_[i], all<S>(0));
       aside = still;
     }
   }
@@ -106,31 +107,31 @@ class Projection {
   /// Largest |g|.
   S residual() const { return largest(static_cast<const S*>(rows_.g), model_.rows); }
 
-  S rank() const { return inertia_.Lambda.rank; }
+  S rank() const { return delassus_.G.rank; }
 
  private:
   void factorise() {
     evaluate(true);
-    inertia_.factorise(factor_, rows_, dependence_);
+    delassus_.factorise(factor_, rows_, dependence_);
   }
 
   void evaluate(bool first) {
     Workspace<S> inner = w_;
-    const S* q = tree::tree_q(model_, static_cast<const S*>(q_), inner);
-    const S* v = tree::tree_v(model_, static_cast<const S*>(v_), inner);
+    const S* q = tree::full_q(model_, static_cast<const S*>(q_), inner);
+    const S* v = tree::full_v(model_, static_cast<const S*>(v_), inner);
     if (first) {
       factor_.factorise(q, v, inner);
     } else {
       factor_.place(q, v, inner);
     }
     evaluate_rows(model_, factor_, phi_, rows_, first, inner);
-    evaluate_relations<S>(model_, q_, v_, nullptr, rows_, inner);
+    evaluate_couplings<S>(model_, q_, v_, nullptr, rows_, inner);
   }
 
   /// −M⁻¹Jᵀ Λ⁺ off.
   void correct(const S* off) {
     for (int i = 0; i < model_.rows; ++i) lambda_[i] = -off[i];
-    inertia_.give_way(factor_, lambda_, step_, sharp_);
+    delassus_.correct(factor_, lambda_, step_, unregularised_);
   }
 
   simd::Mask<S> leaves_rate() const {
@@ -143,24 +144,24 @@ class Projection {
   S *step_, *lambda_, *moved_;
   FactoredMechanism<S> factor_;
   Rows<S> rows_;
-  ConstraintInertia<S> inertia_;
+  Delassus<S> delassus_;
   Workspace<S> w_;
-  S found_;             ///< residual where the state was found
-  bool sharp_ = false;  ///< whether rows that have nearly vanished are taken in full
+  S found_;                     ///< residual where the state was found
+  bool unregularised_ = false;  ///< whether rows that have nearly vanished are taken in full
 };
 
 /// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already
 /// keeps its q to the last bit.
 template <class S>
 Projected<S> project(const ModelOf<S>& model,
-                     S* own_q,
-                     S* own_v,
+                     S* reduced_q,
+                     S* reduced_v,
                      S* phi,
                      Workspace<S> w,
                      Dependence<S>* dependence = nullptr) {
-  S* const found_q = take<S>(w, model.own_nq);
-  for (int i = 0; i < model.own_nq; ++i) found_q[i] = own_q[i];
-  Projection<S> projection(model, own_q, own_v, phi, dependence, w);
+  S* const found_q = take<S>(w, model.reduced_nq);
+  for (int i = 0; i < model.reduced_nq; ++i) found_q[i] = reduced_q[i];
+  Projection<S> projection(model, reduced_q, reduced_v, phi, dependence, w);
   projection.settle_position(simd::everywhere<S>());
   projection.settle_with_all_rows(found_q);
   projection.settle_velocity();

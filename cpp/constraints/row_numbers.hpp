@@ -15,11 +15,12 @@ using tree::Workspace;
 
 template <class S>
 struct Rows {
-  S* g;      ///< [rows] [m, rad]
-  S* gd;     ///< [rows] ġ
-  S* gdd;    ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
-  S* J;      ///< (rows, own_nv): of each row the coordinates of its way, in their order
-  S* reach;  ///< (rows, own_nv) likewise: the square of what a row in any direction could feel at its place
+  S* g;         ///< [rows] [m, rad]
+  S* gd;        ///< [rows] ġ
+  S* gdd;       ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
+  S* J;         ///< (rows, reduced_nv): of each row the coordinates of its way, in their order
+  S* reach;     ///< (rows, reduced_nv) likewise: the square of what a row in any direction could feel at its
+                ///< place
   Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in the engine's frame B
 };
 
@@ -30,8 +31,8 @@ Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>
   r.g = take<S>(w, rows);
   r.gd = take<S>(w, rows);
   r.gdd = with_accelerations ? take<S>(w, rows) : nullptr;
-  r.J = take<S>(w, rows * model.own_nv);
-  r.reach = take<S>(w, rows * model.own_nv);
+  r.J = take<S>(w, rows * model.reduced_nv);
+  r.reach = take<S>(w, rows * model.reduced_nv);
   r.W = take<Force<S>>(w, rows);
   return r;
 }

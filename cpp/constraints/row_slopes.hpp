@@ -22,7 +22,7 @@ namespace pysim::constraints {
 
 using dynamics::CoordinateDerivatives;
 
-/// ∂g̈/∂q and ∂g̈/∂v (rows × own_nv), row-major.
+/// ∂g̈/∂q and ∂g̈/∂v (rows × reduced_nv), row-major.
 template <class S>
 struct RowSlopes {
   S *q, *v;
@@ -50,7 +50,7 @@ void add_to_row(const ModelOf<S>& model,
   const Joint& joint = model.joint[body];
   for (int k = joint.v; k < joint.v + joint.nv; ++k) {
     const CoordinateDerivatives<S>& C = coordinate[k];
-    const auto& along = model.coupling_v[k];
+    const auto& along = model.mimic_v[k];
     const S ratio = all<S>(along_b ? along.ratio : -along.ratio);
     by_q[along.own] = fma(ratio, dot(C.A, pull.W) + dot(C.Psi, pull.Y) + dot(C.Sj, pull.Z), by_q[along.own]);
     by_v[along.own] = fma(ratio, dot(C.A_v, pull.W) + dot(C.Sj, pull.Y), by_v[along.own]);
@@ -60,7 +60,7 @@ void add_to_row(const ModelOf<S>& model,
 /// The rows of a loop, along the ways of both bodies up to where they meet.
 template <class S>
 void put_row_slopes(const ModelOf<S>& model,
-                    const HeldLoop<S>& held,
+                    const LoopAtState<S>& held,
                     const LoopChange<S>& change,
                     const LoopMotion<S>& m,
                     const RneaDerivatives<S>& d,
@@ -77,7 +77,7 @@ void put_row_slopes(const ModelOf<S>& model,
     }
     pull.Z += cross(m.V_A, rest);
     const RowPull<S> on_a = pull.carried(m.X_RaB), on_b = pull.carried(m.X_RbB);
-    const int row = (loop.row + i) * model.own_nv;
+    const int row = (loop.row + i) * model.reduced_nv;
     for (int a = loop.a, b = loop.b; a != b;) {
       const bool along_b = b > a;
       int& at = along_b ? b : a;

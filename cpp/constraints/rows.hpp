@@ -59,11 +59,11 @@ void add_joint(const FactoredMechanism<S>& factor,
   const Pose<S> from_p = {factor.X_WB[b].R, factor.X_WB[b].p - p};
   for (int i = joint.nv - 1; i >= 0; --i, ++at) {
     const Motion<S> V = to_parent(from_p, tree::axis(joint, factor.columns, i));
-    const auto& own = model.coupling_v[joint.v + i];
+    const auto& own = model.mimic_v[joint.v + i];
     const S ratio = along_b ? all<S>(own.ratio) : -all<S>(own.ratio);
     const S moved = ratio * ratio * dot(V.v, V.v), turned = ratio * ratio * dot(V.w, V.w);
     for (int n = 0; n < loop.rows; ++n) {
-      const int entry = n * model.own_nv + (model.coupled ? own.own : at);
+      const int entry = n * model.reduced_nv + (model.mimic ? own.own : at);
       J[entry] = fma(ratio, dot(V, W_W[n]), J[entry]);
       reach[entry] += select(holds_position(W_W[n]), moved, turned);
     }
@@ -77,13 +77,13 @@ void loop_jacobian(const FactoredMechanism<S>& factor,
                    const Pose<S>& X_WF,
                    const Rows<S>& r) {
   const auto& model = factor.model;
-  S *const J = r.J + loop.row * model.own_nv, *const reach = r.reach + loop.row * model.own_nv;
+  S *const J = r.J + loop.row * model.reduced_nv, *const reach = r.reach + loop.row * model.reduced_nv;
   Force<S> W_W[6];
   for (int n = 0; n < loop.rows; ++n) {
     const Force<S>& W = r.W[loop.row + n];
     W_W[n] = {X_WF.R * W.f, X_WF.R * W.t};
-    for (int m = 0; m < model.row_way[loop.row].nv; ++m) {
-      J[n * model.own_nv + m] = reach[n * model.own_nv + m] = all<S>(0);
+    for (int m = 0; m < model.row_path[loop.row].nv; ++m) {
+      J[n * model.reduced_nv + m] = reach[n * model.reduced_nv + m] = all<S>(0);
     }
   }
   int at = 0;
@@ -99,20 +99,21 @@ void loop_jacobian(const FactoredMechanism<S>& factor,
 /// Row i of J times x.
 template <class S>
 PYSIM_INLINE S row_times(const ModelOf<S>& model, const Rows<S>& r, int i, const S* x) {
-  const tree::Way& way = model.row_way[i];
+  const tree::SupportPath& path = model.row_path[i];
   S sum = all<S>(0);
-  for (int m = 0; m < way.nv; ++m) sum = fma(r.J[i * model.own_nv + m], x[model.way[way.first_v + m]], sum);
+  for (int m = 0; m < path.nv; ++m)
+    sum = fma(r.J[i * model.reduced_nv + m], x[model.path[path.first_v + m]], sum);
   return sum;
 }
 
-/// J with all its zeros, (rows, own_nv).
+/// J with all its zeros, (rows, reduced_nv).
 template <class S>
 void spread_jacobian(const ModelOf<S>& model, const Rows<S>& r, S* J) {
-  for (int i = 0; i < model.rows * model.own_nv; ++i) J[i] = all<S>(0);
+  for (int i = 0; i < model.rows * model.reduced_nv; ++i) J[i] = all<S>(0);
   for (int i = 0; i < model.rows; ++i) {
-    const tree::Way& way = model.row_way[i];
-    const int* const k = model.way + way.first_v;
-    for (int m = 0; m < way.nv; ++m) J[i * model.own_nv + k[m]] = r.J[i * model.own_nv + m];
+    const tree::SupportPath& path = model.row_path[i];
+    const int* const k = model.path + path.first_v;
+    for (int m = 0; m < path.nv; ++m) J[i * model.reduced_nv + k[m]] = r.J[i * model.reduced_nv + m];
   }
 }
 
@@ -127,7 +128,7 @@ void evaluate_rows(const ModelOf<S>& model,
                    Workspace<S> w) {
   for (int k = 0; k < model.loops; ++k) {
     const Loop& loop = model.loop[k];
-    if (model.flat) {
+    if (model.planar_loops) {
       if (loop.rows > 0) planar_rows(model, k, factor.flat, r, with_jacobian);
       continue;
     }
@@ -154,8 +155,9 @@ void follow_hinges(const ModelOf<S>& model, const FactoredMechanism<S>& factor, 
         model.loop[k].kind == LoopKind::joint && model.closure->joint[k].shape == tree::Shape::revolute;
     Pose<S> X_WF;
     if (!hinge) continue;
-    const HingeFit<S> fit = model.flat ? planar_fit(model, k, factor.flat)
-                                       : HingeFit<S>(relative_motion(model, k, factor, false, X_WF).X_AB.R);
+    const HingeFit<S> fit = model.planar_loops
+                                ? planar_fit(model, k, factor.flat)
+                                : HingeFit<S>(relative_motion(model, k, factor, false, X_WF).X_AB.R);
     follow_hinge(*model.closure, k, fit, phi);
   }
 }
@@ -164,7 +166,7 @@ void follow_hinges(const ModelOf<S>& model, const FactoredMechanism<S>& factor, 
 template <class S>
 void name_wrenches(const ModelOf<S>& model, const Rows<S>& r) {
   for (int k = 0; k < model.loops; ++k) {
-    const auto turn = spatial::all33<S>(model.closure->constants[k].turn);
+    const auto turn = spatial::all33<S>(model.closure->constants[k].alignment);
     for (int i = model.loop[k].row; i < model.loop[k].row + model.loop[k].rows; ++i) {
       r.W[i] = {turn * r.W[i].f, turn * r.W[i].t};
     }

@@ -27,7 +27,7 @@ using simd::select;
 ///   `solve`         w = `blur`. Where a mechanism passes a singular position, what draws back along the
 ///                   direction that vanishes would be an error divided by its distance: no step may be drawn
 ///                   onto the other branch.
-///   `solve_apart`   w = 0 for the part that is no error;  `solve_sharp`  for all.
+///   `solve_split`   w = 0 for the part that is no error;  `solve_unregularised`  for all.
 ///
 /// A state that is off the constraints by g opens angles between rows that depend on each other by about g
 /// [m, rad]; w is no less than `opened` g², up to `most`, unless it is known which rows those are.
@@ -48,13 +48,13 @@ template <class S>
 struct Semidefinite {
   int n;
   S* A;
-  S* inv_D;    ///< [n] 1/D or 0
-  S* faded;    ///< [n] the same, faded out near `blur`
-  S* scale;    ///< [n] what makes the diagonal one, or at most one among its kin
-  S* pass;     ///< [n] the pass that took the row, or `never`
-  S* column;   ///< [n] scratch
-  int* first;  ///< [n] the first column of a row that is not zero
-  int* last;   ///< [n] scratch: the last row that may not be zero in a column
+  S* inv_D;        ///< [n] 1/D or 0
+  S* regularised;  ///< [n] the same, regularised out near `blur`
+  S* scale;        ///< [n] what makes the diagonal one, or at most one among its kin
+  S* pass;         ///< [n] the pass that took the row, or `never`
+  S* column;       ///< [n] scratch
+  int* first;      ///< [n] the first column of a row that is not zero
+  int* last;       ///< [n] scratch: the last row that may not be zero in a column
   S rank;
   S smallest;  ///< pivot of an independent row
   int passes;
@@ -68,7 +68,7 @@ struct Semidefinite {
     find_last();
     for (int k = 0; k < n; ++k) {
       pass[k] = dependent == nullptr ? never() : select(dependent[k] & known, left_out(), never());
-      inv_D[k] = faded[k] = o;
+      inv_D[k] = regularised[k] = o;
     }
     rank = o;
     least_width_ = min(all<S>(Tolerance::opened) * residual * residual, all<S>(Tolerance::most));
@@ -83,25 +83,25 @@ struct Semidefinite {
     }
   }
 
-  /// x ← A⁺ x for every x in the range of A, small pivots faded out.
-  void solve(S* x) const { substitute(x, faded); }
+  /// x ← A⁺ x for every x in the range of A, small pivots regularised out.
+  void solve(S* x) const { substitute(x, regularised); }
 
-  /// x ← A⁺ x, nothing faded out.
-  void solve_sharp(S* x) const { substitute(x, inv_D); }
+  /// x ← A⁺ x, nothing regularised out.
+  void solve_unregularised(S* x) const { substitute(x, inv_D); }
 
-  /// x ← A⁺ x, in which the part `fading` of x is faded out and the rest is not; `fading` is used up.
-  void solve_apart(S* x, S* fading) const {
+  /// x ← A⁺ x, in which the part `fading` of x is regularised out and the rest is not; `fading` is used up.
+  void solve_split(S* x, S* fading) const {
     for (int i = 0; i < n; ++i) x[i] = (x[i] - fading[i]) * scale[i], fading[i] *= scale[i];
     for (int p = 0; p < passes; ++p) forward(p, x);
     for (int p = 0; p < passes; ++p) forward(p, fading);
-    for (int i = 0; i < n; ++i) x[i] = fma(faded[i], fading[i], inv_D[i] * x[i]);
+    for (int i = 0; i < n; ++i) x[i] = fma(regularised[i], fading[i], inv_D[i] * x[i]);
     for (int p = passes - 1; p >= 0; --p) backward(p, x);
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
   simd::Mask<S> is_taken(int i) const { return pass[i] < left_out(); }
 
-  /// Where some pivot may be faded out.
+  /// Where some pivot may be regularised out.
   simd::Mask<S> is_slight() const { return smallest < all<S>(RankTolerance<typename S::Real>::slight); }
 
   /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all.
@@ -144,7 +144,7 @@ struct Semidefinite {
         for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride);
       }
     }
-    multiply_rows(faded, X, columns, stride);
+    multiply_rows(regularised, X, columns, stride);
     for (int p = passes - 1; p >= 0; --p) {
       for (int k = 0; passes > 1 && k < n; ++k) {
         for (int i = first[k]; i < k; ++i) subtract_row(p, k, i, X, columns, stride, true);
@@ -186,7 +186,7 @@ struct Semidefinite {
     }
   }
 
-  static S faded_out(S inverse, S D, S width) {
+  static S regularised_inverse(S inverse, S D, S width) {
     const S e = width * width / fma(D, D, width * width);
     return fnma(e * e * e, inverse, inverse);
   }
@@ -202,10 +202,10 @@ struct Semidefinite {
     const S inverse = select(taken, all<S>(1) / D, o);
     if (any(taken & (D < all<S>(Tolerance::slight)))) {
       const S blurred = max(least_width_, all<S>(Tolerance::blur));
-      faded[k] += select(taken, faded_out(inverse, D, blurred), o);
-      inv_D[k] += select(taken, faded_out(inverse, D, least_width_), o);
+      regularised[k] += select(taken, regularised_inverse(inverse, D, blurred), o);
+      inv_D[k] += select(taken, regularised_inverse(inverse, D, least_width_), o);
     } else {
-      faded[k] += inverse;
+      regularised[k] += inverse;
       inv_D[k] += inverse;
     }
     smallest = select(taken, min(smallest, D), smallest);

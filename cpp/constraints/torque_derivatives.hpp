@@ -54,10 +54,10 @@ struct OwnRows {
   }
 
   void add(int i, const TorqueRow<S>& row) const {
-    const auto& at = model.coupling_v[i];
+    const auto& at = model.mimic_v[i];
     const TorqueRow<S> sum = own.row(at.own);
     for (int k = 0; k < model.nv; ++k) {
-      const auto& along = model.coupling_v[k];
+      const auto& along = model.mimic_v[k];
       const S ratio = all<S>(at.ratio * along.ratio);
       sum.q[along.own] = fma(ratio, row.q[k], sum.q[along.own]);
       sum.v[along.own] = fma(ratio, row.v[k], sum.v[along.own]);
@@ -115,9 +115,9 @@ void add_passive_block(const ModelOf<S>& model,
                        const DerivativeMatrices<S>& own) {
   const tree::Joint& joint = model.joint[b];
   for (int i = 0; i < joint.nv; ++i) {
-    const auto& row = model.coupling_v[joint.v + i];
+    const auto& row = model.mimic_v[joint.v + i];
     for (int k = 0; k < joint.nv; ++k) {
-      const auto& column = model.coupling_v[joint.v + k];
+      const auto& column = model.mimic_v[joint.v + k];
       const S ratio = all<S>(row.ratio * column.ratio);
       const int at = row.own * own.n + column.own;
       own.q[at] = fma(ratio, D.q[i * joint.nv + k], own.q[at]);
@@ -128,14 +128,14 @@ void add_passive_block(const ModelOf<S>& model,
 
 /// The derivatives on the user's coordinates; q and v are the tree's.
 template <class S>
-void own_torque_derivatives(const ModelOf<S>& model,
-                            const dynamics::RneaDerivatives<S>& d,
-                            const S* q,
-                            const S* v,
-                            bool passive,
-                            const DerivativeMatrices<S>& own,
-                            Workspace<S> w) {
-  if (!model.coupled) {
+void reduced_torque_derivatives(const ModelOf<S>& model,
+                                const dynamics::RneaDerivatives<S>& d,
+                                const S* q,
+                                const S* v,
+                                bool passive,
+                                const DerivativeMatrices<S>& own,
+                                Workspace<S> w) {
+  if (!model.mimic) {
     torque_derivatives(model, d, q, v, passive, own, w);
   } else {
     for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = own.a[i] = all<S>(0);

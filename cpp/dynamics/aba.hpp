@@ -64,13 +64,13 @@ void spread_velocity(const ModelOf<S>& model,
                      const Force<S>* f_ext,
                      AbaBody<S>* body,
                      Motion<S>* columns,
-                     const tree::Turns<S>& turns,
+                     const tree::SincosTable<S>& sincos,
                      bool every = false) {
   Motion<S> V;
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     AbaBody<S>& B = body[b];
-    B.X_PB = tree::evaluate(model, b, q, turns, columns);
+    B.X_PB = tree::evaluate(model, b, q, sincos, columns);
 
     if (joint.parent < 0) {
       V = spatial::zero_motion<S>();
@@ -206,8 +206,8 @@ void spatial_aba(const ModelOf<S>& model,
   auto* const fork = take<ArticulatedInertia<S>>(w, model.bodies);
   Elimination<S>* const elimination = take<Elimination<S>>(w, model.nv);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(model, q, w);
-  spread_velocity(model, q, v, f_ext, body, columns, turns);
+  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
+  spread_velocity(model, q, v, f_ext, body, columns, sincos);
   reduce_to_root(model, tau, body, fork, columns, elimination);
   spread_acceleration(model, columns, elimination, body, a);
 }
@@ -221,7 +221,7 @@ void aba(const ModelOf<S>& model,
          const Force<S>* f_ext,
          S* a,
          Workspace<S> w) {
-  if (model.planar) return planar_aba(model, q, v, tau, f_ext, a, w);
+  if (model.planar_tree) return planar_aba(model, q, v, tau, f_ext, a, w);
   spatial_aba(model, q, v, tau, f_ext, a, w);
 }
 

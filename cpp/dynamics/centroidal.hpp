@@ -60,14 +60,14 @@ Momentum<S> centroidal_momentum(const ModelOf<S>& model, const S* q, const S* v,
   return sum;
 }
 
-/// A (6 × own_nv), row-major.
+/// A (6 × reduced_nv), row-major.
 template <class S>
 void centroidal_map(const ModelOf<S>& model, const S* q, S* A, Workspace<S> w) {
   Pose<S>* const X_PB = take<Pose<S>>(w, model.bodies);
   Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
   Inertia<S>* const composite = take<Inertia<S>>(w, model.bodies);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  for (int i = 0; i < 6 * model.own_nv; ++i) A[i] = all<S>(0);
+  for (int i = 0; i < 6 * model.reduced_nv; ++i) A[i] = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const int parent = model.joint[b].parent;
     X_PB[b] = tree::evaluate(model, b, q, columns);
@@ -87,7 +87,7 @@ void centroidal_map(const ModelOf<S>& model, const S* q, S* A, Workspace<S> w) {
   }
 }
 
-/// Ȧ (6 × own_nv), row-major.
+/// Ȧ (6 × reduced_nv), row-major.
 template <class S>
 void centroidal_map_rate(const ModelOf<S>& model, const S* q, const S* v, S* A_dot, Workspace<S> w) {
   auto* const body = take<CompositeBody<S>>(w, model.bodies);
@@ -95,7 +95,7 @@ void centroidal_map_rate(const ModelOf<S>& model, const S* q, const S* v, S* A_d
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   Motion<S>* const rate = take<Motion<S>>(w, model.nv);
   moving_bodies(model, q, v, body, columns, rate);
-  for (int i = 0; i < 6 * model.own_nv; ++i) A_dot[i] = all<S>(0);
+  for (int i = 0; i < 6 * model.reduced_nv; ++i) A_dot[i] = all<S>(0);
 
   S m = all<S>(0);
   Vec3<S> p = zero3<S>();  // Σ f of the trees, the linear momentum

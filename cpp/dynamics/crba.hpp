@@ -3,24 +3,24 @@
 //     M_P += M_B moved by p               leaves to root: the inertia of everything the joint carries
 //     F = M_B S,  then for every ancestor joint  τ ← τ + p × f,  M[ancestor, k] = S_ancestorᵀ F
 //
-// on the axes of turned.hpp.
+// on the axes of root_axes.hpp.
 #pragma once
 
-#include "dynamics/turned.hpp"
+#include "dynamics/root_axes.hpp"
 
 namespace pysim::dynamics {
 
 /// What the rows of M are made of: composite bodies and the joints' columns (tree nv).
 template <class S>
 struct CompositeTree {
-  TurnedBody<S>* body;
+  RootAxesBody<S>* body;
   Motion<S>* Sj;
 };
 
 template <class S>
 CompositeTree<S> composite_tree(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  const CompositeTree<S> tree = {take<TurnedBody<S>>(w, model.bodies), take<Motion<S>>(w, model.nv)};
-  turn_bodies(model, q, tree.body, tree.Sj, w);
+  const CompositeTree<S> tree = {take<RootAxesBody<S>>(w, model.bodies), take<Motion<S>>(w, model.nv)};
+  to_root_axes(model, q, tree.body, tree.Sj, w);
   for (int b = model.bodies - 1; b >= 0; --b) {
     const int parent = model.joint[b].parent;
     if (parent < 0) continue;
@@ -47,7 +47,7 @@ void inertia_rows(const ModelOf<S>& model, const CompositeTree<S>& tree, int fir
     const Joint& joint = model.joint[b];
     const int begin = joint.v - first, end = velocities_end(model, b) - first;
     if (begin >= count) continue;
-    const TurnedBody<S>& B = tree.body[b];
+    const RootAxesBody<S>& B = tree.body[b];
     for (int i = begin; i < begin + joint.nv; ++i) {
       const Motion<S> Sj = tree.Sj[first + i];
       if (i >= 0 && i < count) F[i] = B.M * Sj;
@@ -58,7 +58,7 @@ void inertia_rows(const ModelOf<S>& model, const CompositeTree<S>& tree, int fir
       S* const column = M + first * n + first + i;
       int r = i < 0 ? 0 : i;
       S* const mirror = M + (first + i) * n + first;
-      for (; r < moved; ++r) column[r * n] = mirror[r] = dot_turned(joint.column[i - begin], Sj, F[r]);
+      for (; r < moved; ++r) column[r * n] = mirror[r] = dot_in_root_axes(joint.column[i - begin], Sj, F[r]);
       for (; r < count; ++r) column[r * n] = mirror[r] = all<S>(0);
     }
     if (joint.parent < 0) continue;

@@ -57,7 +57,7 @@ JointBase<S> joint_base(
 /// The unit twist k of the user's axes, in the engine's body frame.
 template <class S>
 Motion<S> user_unit(const ModelOf<S>& model, int b, int k) {
-  const auto* turn = model.constants[b].turn;  // row k of the columns that hold the engine's axes
+  const auto* turn = model.constants[b].alignment;  // row k of the columns that hold the engine's axes
   const Vec3<S> e = {all<S>(turn[k % 3]), all<S>(turn[3 + k % 3]), all<S>(turn[6 + k % 3])};
   return k < 3 ? Motion<S>{e, zero3<S>()} : Motion<S>{zero3<S>(), e};
 }

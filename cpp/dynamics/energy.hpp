@@ -13,11 +13,11 @@ template <class S>
 S kinetic_energy(const ModelOf<S>& model, const S* q, const S* v, Workspace<S> w) {
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   Motion<S>* const velocity = take<Motion<S>>(w, model.bodies);
-  const tree::Turns<S> turns = tree::turns(model, q, w);
+  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
   S twice = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);
+    const Pose<S> X_PB = tree::evaluate(model, b, q, sincos, columns);
     Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(X_PB, velocity[joint.parent]);
     for (int i = 0; i < joint.nv; ++i) {
       const int k = joint.v + i;

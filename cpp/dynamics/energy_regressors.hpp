@@ -35,7 +35,7 @@ void kinetic_energy_regressor(const ModelOf<S>& model, const S* q, const S* v, S
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   spread_motion(model, q, v, static_cast<const S*>(nullptr), spatial::zero_motion<S>(), body, columns);
   for (int b = 0; b < model.bodies; ++b) {
-    kinetic_entries(model.turned ? rotate(turn<S>(model, b), body[b].V) : body[b].V, row + 10 * b);
+    kinetic_entries(model.aligned ? rotate(turn<S>(model, b), body[b].V) : body[b].V, row + 10 * b);
   }
 }
 
@@ -47,7 +47,7 @@ void potential_energy_regressor(const ModelOf<S>& model, const S* q, S* row, Wor
   const Vec3<S> minus_g = minus_gravity<S>(model).v;
   for (int b = 0; b < model.bodies; ++b, row += 10) {
     Vec3<S> mc = transpose_times(X_WB[b].R, minus_g);
-    if (model.turned) mc = turn<S>(model, b) * mc;
+    if (model.aligned) mc = turn<S>(model, b) * mc;
     row[0] = dot(minus_g, X_WB[b].p);
     row[1] = mc.x;
     row[2] = mc.y;
@@ -86,7 +86,7 @@ void momentum_regressor(const ModelOf<S>& model, const S* q, const S* v, S* Y, W
     X_WB[b] = parent < 0 ? body[b].X_PB : X_WB[parent] * body[b].X_PB;
     Pose<S> X = X_WB[b];
     Motion<S> V = body[b].V;
-    if (model.turned) {
+    if (model.aligned) {
       const auto T = turn<S>(model, b);
       X.R = X.R * transpose(T);
       V = rotate(T, V);

@@ -26,9 +26,9 @@ InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* ex
                                    take<Elimination<S>>(w, model.nv)};
   Workspace<S> scratch = w;
   auto* const articulated_inertia = take<ArticulatedInertia<S>>(scratch, model.bodies);
-  const tree::Turns<S> turns = tree::turns(model, q, scratch);
+  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, scratch);
   for (int b = 0; b < model.bodies; ++b) {
-    factor.X_PB[b] = tree::evaluate(model, b, q, turns, factor.columns);
+    factor.X_PB[b] = tree::evaluate(model, b, q, sincos, factor.columns);
     articulated_inertia[b] = articulated(body_inertia<S>(model, b));
   }
   for (int b = model.bodies - 1; b >= 0; --b) {

@@ -34,13 +34,13 @@ void influence_coefficients(const ModelOf<S>& model, const S* q, S* h, Workspace
 
 /// ∂h_i/∂q_k within joint b, in the world: what its S turns by; nothing where S is constant.
 template <class S>
-void add_own_slopes(const ModelOf<S>& model,
-                    int b,
-                    const Pose<S>& X_WB,
-                    const S* q,
-                    const Motion<S>* columns,
-                    Motion<S>* H,
-                    Workspace<S> w) {
+void add_reduced_slopes(const ModelOf<S>& model,
+                        int b,
+                        const Pose<S>& X_WB,
+                        const S* q,
+                        const Motion<S>* columns,
+                        Motion<S>* H,
+                        Workspace<S> w) {
   const Joint& joint = model.joint[b];
   if (joint.first_slope < 0) return;
   const tree::SubspaceDerivative<S> D = {joint.nv, take<Motion<S>>(w, model.slopes)};
@@ -74,7 +74,7 @@ void second_influence_coefficients(const ModelOf<S>& model, const S* q, Motion<S
         for (int k = above.v; k < above.v + above.nv; ++k) H[i * model.nv + k] = cross(h[k], h[i]);
       }
     }
-    add_own_slopes(model, b, X_WB[b], q, columns, H, w);
+    add_reduced_slopes(model, b, X_WB[b], q, columns, H, w);
   }
 }
 

@@ -12,25 +12,25 @@
 
 namespace pysim::dynamics {
 
-/// Adds a tree coordinate's column to the user's 6 × own_nv matrix, row-major: J_own = J E.
+/// Adds a tree coordinate's column to the user's 6 × reduced_nv matrix, row-major: J_own = J E.
 template <class S>
 PYSIM_INLINE void add_column(const ModelOf<S>& model, int k, const Motion<S>& column, S* J) {
-  const auto& coupling = model.coupling_v[k];
+  const auto& coupling = model.mimic_v[k];
   const S ratio = all<S>(coupling.ratio);
   const S entry[6] = {column.v.x, column.v.y, column.v.z, column.w.x, column.w.y, column.w.z};
   for (int r = 0; r < 6; ++r) {
-    S& number = J[r * model.own_nv + coupling.own];
+    S& number = J[r * model.reduced_nv + coupling.own];
     number = fma(ratio, entry[r], number);
   }
 }
 
-/// J (6 × own_nv), row-major.
+/// J (6 × reduced_nv), row-major.
 template <class S>
 void jacobian(
     const ModelOf<S>& model, const S* q, const BodyFrame<S>& frame, Expressed where, S* J, Workspace<S> w) {
   Pose<S>* const X_BF = take<Pose<S>>(w, model.bodies);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  for (int i = 0; i < 6 * model.own_nv; ++i) J[i] = all<S>(0);
+  for (int i = 0; i < 6 * model.reduced_nv; ++i) J[i] = all<S>(0);
   const Pose<S> X_WF = climb(model, q, frame, X_BF, columns);
   for (int b = frame.body; b >= 0; b = model.joint[b].parent) {
     const Joint& joint = model.joint[b];
@@ -52,7 +52,7 @@ Motion<S> frame_twist(
   return V_F;
 }
 
-/// dJ/dt (6 × own_nv), row-major, of the numbers `jacobian` gives.
+/// dJ/dt (6 × reduced_nv), row-major, of the numbers `jacobian` gives.
 template <class S>
 void jacobian_rate(const ModelOf<S>& model,
                    const S* q,
@@ -63,7 +63,7 @@ void jacobian_rate(const ModelOf<S>& model,
                    Workspace<S> w) {
   Pose<S>* const X_BF = take<Pose<S>>(w, model.bodies);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  for (int i = 0; i < 6 * model.own_nv; ++i) J_dot[i] = all<S>(0);
+  for (int i = 0; i < 6 * model.reduced_nv; ++i) J_dot[i] = all<S>(0);
   const Pose<S> X_WF = climb(model, q, frame, X_BF, columns);
   const Motion<S> V_F = frame_twist(model, v, frame.body, X_BF, columns);
   const Vec3<S> p_dot = X_WF.R * V_F.v;

@@ -33,10 +33,10 @@ PYSIM_INLINE int velocities_end(const tree::ModelView<Real>& model, int b) {
 template <class S>
 void forward_kinematics(const ModelOf<S>& model, const S* q, Pose<S>* X_WB, Workspace<S> w) {
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(model, q, w);
+  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);
+    const Pose<S> X_PB = tree::evaluate(model, b, q, sincos, columns);
     X_WB[b] = joint.parent < 0 ? X_PB : X_WB[joint.parent] * X_PB;
   }
 }

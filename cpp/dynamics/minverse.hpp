@@ -2,7 +2,7 @@
 //
 // Column j of M⁻¹ is the acceleration under the unit force j. By reciprocity it needs no way back to the
 // leaves: what a wrench F on body B does to coordinate k is −F·A, with A what the unit force k does to B. On
-// the axes of turned.hpp:
+// the axes of root_axes.hpp:
 //
 //   1. leaves to root    IA, U = IA S, D = SᵀU as in aba.hpp
 //   2. root to leaves    Ω_B = Ω_P moved by p, then of every column
@@ -16,7 +16,7 @@
 // mobility Ω that of Kreutz-Delgado, Jain & Rodriguez 1992.
 #pragma once
 
-#include "dynamics/turned.hpp"
+#include "dynamics/root_axes.hpp"
 #include "spatial/mobility.hpp"
 
 namespace pysim::dynamics {
@@ -25,7 +25,7 @@ using spatial::Mobility;
 
 template <class S>
 struct UnitForces {
-  TurnedBody<S>* body;        ///< [bodies]
+  RootAxesBody<S>* body;      ///< [bodies]
   Motion<S>* Sj;              ///< [nv]
   ArticulatedInertia<S>* IA;  ///< [bodies] of forks
   Mobility<S>* Omega;         ///< [bodies] of forks
@@ -75,7 +75,7 @@ void spread_mobility(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
       const Motion<S> g = Omega * at.DU[k];
       S& m = Minv[k * model.nv + k];
       m += dot(g, at.DU[k]);
-      at.A[k] = plus_turned(column, at.Sj[k], m, -g);
+      at.A[k] = plus_in_root_axes(column, at.Sj[k], m, -g);
       if (joint.leaf && k + 1 == joint.v + joint.nv) break;  // no one asks
       Omega = freed(Omega, at.Sj[k], column >= tree::wx && column != tree::stored, g, at.A[k]);
     }
@@ -99,7 +99,7 @@ void climb(const ModelOf<S>& model, int first, int count, UnitForces<S>& at, S* 
       if (joint.fork >= 0 && j >= below) at.F_fork[joint.fork + j - below] = f;
       for (int k = (j < below ? j : below) - 1; k >= joint.v; --k) {
         Minv[k * model.nv + j] = -dot(at.A[k], f);
-        const S u = dot_turned(joint.column[k - joint.v], at.Sj[k], f);
+        const S u = dot_in_root_axes(joint.column[k - joint.v], at.Sj[k], f);
         f = fma(-u, at.DU[k], f);
       }
       if (joint.parent >= 0) F[j - first] = {f.f, cross_add(at.body[b].p, f.f, f.t)};
@@ -125,7 +125,7 @@ void join_branches(const ModelOf<S>& model, int b, UnitForces<S>& at, S* Minv) {
 /// M⁻¹(q) of the tree, full and symmetric, row-major (nv × nv), armature included.
 template <class S>
 void minverse(const ModelOf<S>& model, const S* q, S* Minv, Workspace<S> w) {
-  UnitForces<S> at = {take<TurnedBody<S>>(w, model.bodies),
+  UnitForces<S> at = {take<RootAxesBody<S>>(w, model.bodies),
                       take<Motion<S>>(w, model.nv),
                       take<ArticulatedInertia<S>>(w, model.bodies),
                       take<Mobility<S>>(w, model.bodies),
@@ -133,7 +133,7 @@ void minverse(const ModelOf<S>& model, const S* q, S* Minv, Workspace<S> w) {
                       take<Motion<S>>(w, model.nv),
                       take<Force<S>>(w, model.fork_columns)};
   const int n = model.nv, group = climbing_group;
-  turn_bodies(model, q, at.body, at.Sj, w);
+  to_root_axes(model, q, at.body, at.Sj, w);
   eliminate_accelerations(model, at, Minv);
   spread_mobility(model, at, Minv);
   for (int j = 0; j < n; j += group) climb(model, j, j + group < n ? group : n - j, at, Minv);

@@ -19,7 +19,7 @@ struct MovingBody {
 /// T of body b: the axes of the engine's frame in the named one.
 template <class S>
 PYSIM_INLINE spatial::Mat3<S> turn(const ModelOf<S>& model, int b) {
-  return spatial::all33<S>(model.constants[b].turn);
+  return spatial::all33<S>(model.constants[b].alignment);
 }
 
 /// Engine's frames. `a` may be null (zero); the world accelerates with a₀.
@@ -58,7 +58,7 @@ void name_frames(const ModelOf<S>& model, const Motion<S>* columns, MovingBody<S
     for (int i = 0; i < joint.nv; ++i) {
       S_B[joint.v + i] = column(tree::axis(joint, columns, i));
     }
-    if (!model.turned) continue;
+    if (!model.aligned) continue;
     const auto T = turn<S>(model, b);
     MovingBody<S>& B = body[b];
     B.X_PB.R = B.X_PB.R * transpose(T);

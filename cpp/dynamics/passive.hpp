@@ -150,7 +150,7 @@ void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tre
 
 /// Energy stored in the joints' springs and stops [J].
 template <class S>
-S elastic_energy(const ModelOf<S>& model, const S* tree_q) {
+S elastic_energy(const ModelOf<S>& model, const S* full_q) {
   S twice = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
@@ -158,7 +158,7 @@ S elastic_energy(const ModelOf<S>& model, const S* tree_q) {
     for (int k = 0; k < joint.blocks; ++k) {
       const Block& block = joint.block[k];
       const Passive<typename S::Parameter>* p = model.passive + joint.v + block.v;
-      const S* q = tree_q + joint.q + block.q;
+      const S* q = full_q + joint.q + block.q;
       if (block.group == Group::real) {
         for (int i = 0; i < block.nv; ++i) {
           const S d = q[i] - all<S>(c.rest[block.q + i]);

@@ -127,10 +127,10 @@ void add_force_derivatives(const tree::ProgramView<typename S::Parameter>& progr
 /// ∂τ/∂q and ∂τ/∂v of joint b, q and v in tree coordinates; `w` is scratch.
 template <class S>
 PassiveDerivatives<S> passive_derivatives(
-    const ModelOf<S>& model, int b, const S* tree_q, const S* tree_v, tree::Workspace<S> w) {
+    const ModelOf<S>& model, int b, const S* full_q, const S* full_v, tree::Workspace<S> w) {
   const Joint& joint = model.joint[b];
   const Passive<typename S::Parameter>* p = model.passive + joint.v;
-  const S *q = tree_q + joint.q, *v = tree_v + joint.v;
+  const S *q = full_q + joint.q, *v = full_v + joint.v;
   PassiveDerivatives<S> D;
   for (int i = 0; i < joint.nv * joint.nv; ++i) D.q[i] = D.v[i] = all<S>(0);
   spring_derivatives(joint, model.constants[b], p, q, v, D);

@@ -68,7 +68,7 @@ void spread_planar_velocity(const ModelOf<S>& model,
                             const S* q,
                             const S* v,
                             const Force<S>* f_ext,
-                            const tree::Turns<S>& turns,
+                            const tree::SincosTable<S>& sincos,
                             PlanarBody<S>* body,
                             PlanarElimination<S>* elimination) {
   S w = all<S>(0);
@@ -82,7 +82,7 @@ void spread_planar_velocity(const ModelOf<S>& model,
       const Vec2<S> e = all2<S>(own.slide + 2 * i);
       d = fma(q[joint.q + i], e, d);
       Vec2<S>& slide = elimination[joint.v + i].slide;
-      slide = parent < 0 ? e : spatial::turn(turns.sin[parent], turns.cos[parent], e);
+      slide = parent < 0 ? e : spatial::turn(sincos.sin[parent], sincos.cos[parent], e);
       rate = fma(v[joint.v + i], slide, rate);
     }
     if (parent < 0) {
@@ -90,17 +90,17 @@ void spread_planar_velocity(const ModelOf<S>& model,
       B.c = spatial::zero2<S>();
     } else {
       if (parent < b - 1) w = body[parent].w;
-      d = spatial::turn(turns.sin[parent], turns.cos[parent], d);
+      d = spatial::turn(sincos.sin[parent], sincos.cos[parent], d);
       B.c = -(w * w) * d;
       if (slides > 0) B.c = fma(w + w, quarter_turn(rate), B.c);
     }
     B.d = d;
     if (tree::turns_in_plane(joint)) w = fma(all<S>(own.sense), v[joint.v + slides], w);
     B.w = w;
-    B.moment = spatial::turn(turns.sin[b], turns.cos[b], all2<S>(own.moment));
+    B.moment = spatial::turn(sincos.sin[b], sincos.cos[b], all2<S>(own.moment));
     B.pA = {-(w * w) * B.moment, all<S>(0)};
     if (f_ext != nullptr)
-      B.pA = fma(all<S>(-1), in_plane(model, b, turns.sin[b], turns.cos[b], f_ext[b]), B.pA);
+      B.pA = fma(all<S>(-1), in_plane(model, b, sincos.sin[b], sincos.cos[b], f_ext[b]), B.pA);
   }
 }
 
@@ -253,9 +253,9 @@ void planar_aba(const ModelOf<S>& model,
   auto* const fork = take<PlanarInertia<S>>(w, model.bodies);
   auto* const elimination = take<PlanarElimination<S>>(w, model.nv);
   S *const sin = take<S>(w, model.bodies), *const cos = take<S>(w, model.bodies);
-  tree::planar_turns(model, q, sin, cos, w);
-  const tree::Turns<S> turns = {sin, cos};
-  spread_planar_velocity(model, q, v, f_ext, turns, body, elimination);
+  tree::planar_sincos(model, q, sin, cos, w);
+  const tree::SincosTable<S> sincos = {sin, cos};
+  spread_planar_velocity(model, q, v, f_ext, sincos, body, elimination);
   reduce_planar(model, tau, body, fork, elimination);
   spread_planar_acceleration(model, elimination, body, a);
 }

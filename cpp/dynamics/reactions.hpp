@@ -57,7 +57,7 @@ void joint_reactions(const ModelOf<S>& model,
     const Joint& joint = model.joint[b];
     if (joint.parent >= 0) F[joint.parent] += to_parent(body[b].X_PB, F[b]);
     W[b] = working_part(joint, columns, F[b]);
-    if (!model.turned) continue;
+    if (!model.aligned) continue;
     const auto T = turn<S>(model, b);
     F[b] = {T * F[b].f, T * F[b].t};
     W[b] = {T * W[b].f, T * W[b].t};

@@ -27,13 +27,13 @@ void rnea(const ModelOf<S>& model,
   Body* const body = take<Body>(w, model.bodies);
   Moving* const moving = take<Moving>(w, model.bodies);  // of forks; others are used at once
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(model, q, w);
+  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
 
   Motion<S> V, acc;
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Body& B = body[b];
-    B.X_PB = tree::evaluate(model, b, q, turns, columns);
+    B.X_PB = tree::evaluate(model, b, q, sincos, columns);
 
     if (joint.parent < 0) {
       V = spatial::zero_motion<S>();

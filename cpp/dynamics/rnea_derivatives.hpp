@@ -128,12 +128,12 @@ void spread_derivatives(const ModelOf<S>& model,
                         const S* a,
                         const Force<S>* f_ext,
                         Motion<S>* columns,
-                        const tree::Turns<S>& turns,
+                        const tree::SincosTable<S>& sincos,
                         const RneaDerivatives<S>& d) {
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     DerivativeBody<S>& B = d.body[b];
-    const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);
+    const Pose<S> X_PB = tree::evaluate(model, b, q, sincos, columns);
     if (joint.parent < 0) {
       B.X_RB = spatial::identity_pose<S>();
       const Motion<S> a_P = to_child(X_PB, minus_gravity<S>(model));
@@ -180,7 +180,7 @@ RneaDerivatives<S> prepare_rnea_derivatives(
                                 take<CoordinateDerivatives<S>>(w, model.nv),
                                 take<Motion<S>>(w, model.slopes)};
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  spread_derivatives(model, q, v, a, f_ext, columns, tree::turns(model, q, w), d);
+  spread_derivatives(model, q, v, a, f_ext, columns, tree::sincos_table(model, q, w), d);
   gather_derivatives(model, d);
   return d;
 }

@@ -25,8 +25,8 @@ template <class S>
 Posture<S> posture(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   const Posture<S> at = {take<Pose<S>>(w, model.bodies), take<Motion<S>>(w, model.stored_columns)};
   Workspace<S> scratch = w;
-  const tree::Turns<S> turns = tree::turns(model, q, scratch);
-  for (int b = 0; b < model.bodies; ++b) at.X_PB[b] = tree::evaluate(model, b, q, turns, at.columns);
+  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, scratch);
+  for (int b = 0; b < model.bodies; ++b) at.X_PB[b] = tree::evaluate(model, b, q, sincos, at.columns);
   return at;
 }
 

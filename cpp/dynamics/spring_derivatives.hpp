@@ -29,15 +29,15 @@ struct SpringDerivatives {
   Motion<S>* slope;  ///< ∂S_i/∂q_k of joints whose S depends on q
   Lever<S>* lever;   ///< of one end
   Vec3<S>*D, *rate;  ///< of both: D, and ∂ḋ/∂q
-  S *by_q, *by_v;    ///< (own_nv, own_nv), row-major
+  S *by_q, *by_v;    ///< (reduced_nv, reduced_nv), row-major
   S sign;            ///< of what is added to them
 };
 
 /// Adds `x` to entry (i, k), in tree coordinates.
 template <class S>
 PYSIM_INLINE void add_entry(const ModelOf<S>& model, int i, int k, S x, S* matrix) {
-  const auto &row = model.coupling_v[i], &column = model.coupling_v[k];
-  S& entry = matrix[row.own * model.own_nv + column.own];
+  const auto &row = model.mimic_v[i], &column = model.mimic_v[k];
+  S& entry = matrix[row.own * model.reduced_nv + column.own];
   entry = fma(all<S>(row.ratio * column.ratio), x, entry);
 }
 
@@ -126,7 +126,7 @@ void add_spring(const ModelOf<S>& model,
   }
 }
 
-/// Adds `sign` ∂τ/∂q and ∂τ/∂v of all springs to matrices of the user's coordinates (own_nv, own_nv).
+/// Adds `sign` ∂τ/∂q and ∂τ/∂v of all springs to matrices of the user's coordinates (reduced_nv, reduced_nv).
 template <class S>
 void add_spring_derivatives(
     const ModelOf<S>& model, const S* q, const S* v, S sign, S* by_q, S* by_v, Workspace<S> w) {

@@ -14,14 +14,14 @@ struct ForwardKinematics {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     Pose<S>* const X_WB = take<Pose<S>>(at.w, model.bodies);
     dynamics::forward_kinematics(model, q, X_WB, at.w);
     constexpr int together = 4;  // poses that leave as one run of numbers, see store_rows
     S* const entry = take<S>(at.w, 16 * together);
     for (int b = 0; b < model.bodies; ++b) {
       Pose<S> X = X_WB[b];
-      const auto& turn = model.constants[b].turn;
+      const auto& turn = model.constants[b].alignment;
       if (turn[8] < 1) X.R = X.R * transpose(spatial::all33<S>(turn));  // else the two frames are one
       const int place = b % together;
       put_matrix(X, entry + 16 * place);
@@ -35,7 +35,7 @@ struct FramePlacement {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     auto* const columns = take<spatial::Motion<S>>(at.w, model.stored_columns);
     Pose<S> X = {spatial::all33<S>(at.batch.placement), spatial::all3<S>(at.batch.placement + 9)};
     for (int b = at.batch.body; b >= 0; b = model.joint[b].parent) {
@@ -51,7 +51,7 @@ struct Rnea {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const S *q = at.full_q(), *v = at.full_v(), *a = at.full_a();
     const Force<S>* f_ext = at.f_ext();
     S* const tau = take<S>(at.w, model.nv);
     dynamics::rnea(model, q, v, a, f_ext, tau, at.w);
@@ -68,11 +68,11 @@ struct Aba {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
+    const S *q = at.reduced_q(), *v = at.reduced_v(), *tau = at.reduced_x();
     const Force<S>* f_ext = at.f_ext();
-    S* const a = take<S>(at.w, model.own_nv);
+    S* const a = take<S>(at.w, model.reduced_nv);
     constraints::acceleration(model, q, v, tau, f_ext, at.batch.passive, a, at.w);
-    at.save(a, at.batch.out, model.own_nv);
+    at.save(a, at.batch.out, model.reduced_nv);
   }
 };
 
@@ -80,18 +80,18 @@ struct Crba {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     S* const M = take<S>(at.w, std::ptrdiff_t{1} * model.nv * model.nv);
     dynamics::crba(model, q, M, at.w);
-    const S* own = tree::own_inertia(model, M, at.w);
-    at.save(own, at.batch.out, model.own_nv * model.own_nv);
+    const S* own = tree::reduced_inertia(model, M, at.w);
+    at.save(own, at.batch.out, model.reduced_nv * model.reduced_nv);
   }
 };
 
 struct PassiveForces {
   template <class S>
   static void at(States<S> at) {
-    const S *q = at.tree_q(), *v = at.tree_v();
+    const S *q = at.full_q(), *v = at.full_v();
     S* const tau = take<S>(at.w, at.model.nv);
     dynamics::passive_forces(at.model, q, v, tau, at.w);
     at.save_forces(tau);
@@ -101,7 +101,7 @@ struct PassiveForces {
 struct KineticEnergy {
   template <class S>
   static void at(States<S> at) {
-    const S *q = at.tree_q(), *v = at.tree_v();
+    const S *q = at.full_q(), *v = at.full_v();
     at.save_number(dynamics::kinetic_energy(at.model, q, v, at.w));
   }
 };
@@ -109,7 +109,7 @@ struct KineticEnergy {
 struct PotentialEnergy {
   template <class S>
   static void at(States<S> at) {
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     at.save_number(dynamics::potential_energy(at.model, q, at.w));
   }
 };
@@ -117,7 +117,7 @@ struct PotentialEnergy {
 struct ElasticEnergy {
   template <class S>
   static void at(States<S> at) {
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     at.save_number(dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w));
   }
 };
@@ -125,7 +125,7 @@ struct ElasticEnergy {
 struct CenterOfMass {
   template <class S>
   static void at(States<S> at) {
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     const auto sum = dynamics::first_moment(at.model, q, at.w);
     const S com[3] = {sum.mc.x / sum.m, sum.mc.y / sum.m, sum.mc.z / sum.m};
     at.save(com, at.batch.out, 3);
@@ -136,19 +136,19 @@ struct Integrate {
   template <class S>
   static void at(States<S> at) {
     S* const q = at.copy_q();
-    const S* dq = at.own_x();
+    const S* dq = at.reduced_x();
     dynamics::retract(at.model, q, dq, q);
-    at.save(q, at.batch.out, at.model.own_nq);
+    at.save(q, at.batch.out, at.model.reduced_nq);
   }
 };
 
 struct Difference {
   template <class S>
   static void at(States<S> at) {
-    const S *q0 = at.own_q(), *q1 = at.read(at.batch.x, at.model.own_nq);
-    S* const dq = take<S>(at.w, at.model.own_nv);
+    const S *q0 = at.reduced_q(), *q1 = at.read(at.batch.x, at.model.reduced_nq);
+    S* const dq = take<S>(at.w, at.model.reduced_nv);
     dynamics::difference(at.model, q0, q1, dq);
-    at.save(dq, at.batch.out, at.model.own_nv);
+    at.save(dq, at.batch.out, at.model.reduced_nv);
   }
 };
 

@@ -3,8 +3,8 @@
 
 #include "dynamics/frame.hpp"
 #include "simd/load_rows.hpp"
-#include "stepping/memory.hpp"
 #include "stepping/run_description.hpp"
+#include "stepping/solver_state.hpp"
 #include "tree/coordinates.hpp"
 
 namespace pysim::engine {
@@ -34,9 +34,9 @@ constexpr const char* integrator_names[] = {
 
 /// Numbers a world that a scheme keeps from step to step. Variational ones carry no momenta through
 /// constraints, whose forces change them.
-constexpr int memory_numbers(Integrator integrator, int nv, int rows) {
+constexpr int solver_numbers(Integrator integrator, int nv, int rows) {
   const Integrator first = rows > 0 ? Integrator::implicit_midpoint : Integrator::variational;
-  return integrator < first ? 0 : stepping::memory_numbers(nv);
+  return integrator < first ? 0 : stepping::solver_numbers(nv);
 }
 
 /// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
@@ -91,7 +91,7 @@ struct Batch {
   const stepping::Actuation* actuation;
   Integrator integrator;
   double spectral_radius;
-  Real* memory;  ///< (states, memory_numbers), in and out; null where the scheme has none
+  Real* memory;  ///< (states, solver_numbers), in and out; null where the scheme has none
   double time, step;
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< advance: good steps of each state
@@ -150,10 +150,10 @@ struct States {
   }
 
   /// The user's q, and behind it what Python computed.
-  const S* own_q() { return model.callback_numbers > 0 ? copy_q() : read(batch.q, model.own_nq); }
+  const S* reduced_q() { return model.callback_numbers > 0 ? copy_q() : read(batch.q, model.reduced_nq); }
 
   S* copy_q() {
-    S* const q = load(batch.q, model.own_nq);
+    S* const q = load(batch.q, model.reduced_nq);
     if (model.callback_numbers > 0) load(batch.callback, model.callback_numbers);
     return q;
   }
@@ -163,23 +163,23 @@ struct States {
 
   /// What an implicit scheme remembers of the worlds; null where it has no memory.
   S* memory() {
-    return batch.memory == nullptr ? nullptr : load(batch.memory, stepping::memory_numbers(model.own_nv));
+    return batch.memory == nullptr ? nullptr : load(batch.memory, stepping::solver_numbers(model.reduced_nv));
   }
 
   void save_memory(const S* memory) const {
-    if (memory != nullptr) save(memory, batch.memory, stepping::memory_numbers(model.own_nv));
+    if (memory != nullptr) save(memory, batch.memory, stepping::solver_numbers(model.reduced_nv));
   }
 
-  const S* own_v() { return read(batch.v, model.own_nv); }
-  S* copy_v() { return load(batch.v, model.own_nv); }
-  const S* own_x() { return read(batch.x, model.own_nv); }
-  const S* tree_q() { return tree::tree_q(model, own_q(), w); }
-  const S* tree_v() { return tree::tree_v(model, own_v(), w); }
+  const S* reduced_v() { return read(batch.v, model.reduced_nv); }
+  S* copy_v() { return load(batch.v, model.reduced_nv); }
+  const S* reduced_x() { return read(batch.x, model.reduced_nv); }
+  const S* full_q() { return tree::full_q(model, reduced_q(), w); }
+  const S* full_v() { return tree::full_v(model, reduced_v(), w); }
 
   /// v̇ in tree coordinates; null where the caller gave none.
-  const S* tree_a() {
+  const S* full_a() {
     if (batch.x == nullptr) return nullptr;
-    return tree::tree_v(model, own_x(), w);
+    return tree::full_v(model, reduced_x(), w);
   }
 
   /// External wrenches in the engine's frames; null where the caller gave none.
@@ -191,15 +191,15 @@ struct States {
       const Real* numbers = batch.f_ext + first * row + 6 * b;
       const auto at = [&](int i) { return gather<S>(numbers + i, row); };
       wrench[b] = {{at(0), at(1), at(2)}, {at(3), at(4), at(5)}};
-      if (!model.turned) continue;
-      const auto turn = spatial::all33<S>(model.constants[b].turn);
+      if (!model.aligned) continue;
+      const auto turn = spatial::all33<S>(model.constants[b].alignment);
       wrench[b] = {transpose_times(turn, wrench[b].f), transpose_times(turn, wrench[b].t)};
     }
     return wrench;
   }
 
   /// Generalised forces of the tree, on the user's coordinates, to `out`.
-  void save_forces(const S* tau) { save(tree::own_forces(model, tau, w), batch.out, model.own_nv); }
+  void save_forces(const S* tau) { save(tree::reduced_forces(model, tau, w), batch.out, model.reduced_nv); }
 
   void save_twist(const spatial::Motion<S>& V) const {
     const S entry[6] = {V.v.x, V.v.y, V.v.z, V.w.x, V.w.y, V.w.z};

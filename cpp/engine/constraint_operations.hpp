@@ -2,7 +2,7 @@
 #pragma once
 
 #include "constraints/constrained_derivatives.hpp"
-#include "constraints/opening.hpp"
+#include "constraints/singular/infinitesimal_motion.hpp"
 #include "engine/saved_matrices.hpp"
 #include "stepping/system.hpp"
 
@@ -23,13 +23,13 @@ struct ConstrainedAba {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
+    const S *q = at.reduced_q(), *v = at.reduced_v(), *tau = at.reduced_x();
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
-    const int numbers = model.own_nv + model.rows;
+    const int numbers = model.reduced_nv + model.rows;
     S* const out = take<S>(at.w, numbers);
     constraints::ConstrainedMechanism<S> mechanism(model, at.w);
-    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.own_nv, at.w);
+    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.reduced_nv, at.w);
     at.save(out, at.batch.out, numbers);
   }
 };
@@ -39,18 +39,18 @@ struct ConstrainedAbaDerivatives {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
+    const S *q = at.reduced_q(), *v = at.reduced_v(), *tau = at.reduced_x();
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
     constraints::ConstrainedMechanism<S> mechanism(model, at.w);
     const auto D = constraints::kkt_slopes(mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, at.w);
     const auto inverse = constraints::kkt_inverse(mechanism, q, at.batch.forces, at.w);
-    const int first = at.batch.forces ? model.own_nv : 0;
-    const int count = at.batch.forces ? model.rows : model.own_nv;
-    const auto out = constraints::take_matrices(count, model.own_nv, at.w);
+    const int first = at.batch.forces ? model.reduced_nv : 0;
+    const int count = at.batch.forces ? model.rows : model.reduced_nv;
+    const auto out = constraints::take_matrices(count, model.reduced_nv, at.w);
     constraints::solve_slopes(inverse, D, first, count, out);
     save_matrices(at, count, out);
-    at.save_number(constraints::opening(mechanism, inverse, q, loop_q, at.w));
+    at.save_number(constraints::infinitesimal_motion(mechanism, inverse, q, loop_q, at.w));
   }
 };
 
@@ -59,14 +59,14 @@ struct ConstraintRows {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *own_q = at.own_q(), *own_v = at.own_v();
-    const S *q = tree::tree_q(model, own_q, at.w), *v = tree::tree_v(model, own_v, at.w);
+    const S *reduced_q = at.reduced_q(), *reduced_v = at.reduced_v();
+    const S *q = tree::full_q(model, reduced_q, at.w), *v = tree::full_v(model, reduced_v, at.w);
     S* const loop_q = at.loop_q();
     const auto r = constraints::take_rows(model, true, at.w);
     constraints::FactoredMechanism<S> factor(model, at.w);
     factor.kinematics(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
-    constraints::evaluate_relations<S>(model, own_q, own_v, nullptr, r, at.w);
+    constraints::evaluate_couplings<S>(model, reduced_q, reduced_v, nullptr, r, at.w);
     constraints::follow_hinges(model, factor, loop_q);
     constraints::name_wrenches(model, r);
     const int rows = model.rows;
@@ -74,7 +74,7 @@ struct ConstraintRows {
     out.add(r.g, rows);
     out.add(r.gdd, rows);
     constraints::spread_jacobian(model, r, out.next);
-    out.next += rows * model.own_nv;
+    out.next += rows * model.reduced_nv;
     out.add(&r.W->f.x, rows * 6);
     out.add(loop_q, model.loop_nq());
     at.save(at.w.next, at.batch.out, static_cast<int>(out.next - at.w.next));
@@ -90,8 +90,8 @@ struct Project {
     constraints::project(model, q, v, loop_q, at.w);  // from afar the velocity needs the factors of the end
     const auto projected = constraints::project(model, q, v, loop_q, at.w);
     Joined<S> out = {at.w.next};
-    out.add(q, model.own_nq);
-    out.add(v, model.own_nv);
+    out.add(q, model.reduced_nq);
+    out.add(v, model.reduced_nv);
     out.add(loop_q, model.loop_nq());
     out.add(&projected.residual, 1);
     out.add(&projected.rank, 1);

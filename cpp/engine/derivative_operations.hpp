@@ -27,17 +27,17 @@ struct RneaDerivatives {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const S *q = at.full_q(), *v = at.full_v(), *a = at.full_a();
     const Force<S>* f_ext = at.f_ext();
     const bool passive = at.batch.passive;
     const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, at.w);
-    if (!model.coupled && !(passive && model.springs > 0)) {
+    if (!model.mimic && !(passive && model.springs > 0)) {
       const StoredRows<S> rows = {at, constraints::take_matrices(dynamics::max_rows, model.nv, at.w)};
       constraints::torque_derivatives(model, d, q, v, passive, rows, at.w);
       return;
     }
-    const auto own = constraints::take_matrices(model.own_nv, at.w);
-    constraints::own_torque_derivatives(model, d, q, v, passive, own, at.w);
+    const auto own = constraints::take_matrices(model.reduced_nv, at.w);
+    constraints::reduced_torque_derivatives(model, d, q, v, passive, own, at.w);
     save_matrices(at, own.n, own);
   }
 };
@@ -45,7 +45,7 @@ struct RneaDerivatives {
 struct AbaDerivatives {
   template <class S>
   static void at(States<S> at) {
-    const S *q = at.own_q(), *v = at.own_v(), *tau = at.own_x();
+    const S *q = at.reduced_q(), *v = at.reduced_v(), *tau = at.reduced_x();
     const Force<S>* f_ext = at.f_ext();
     const auto D = constraints::acceleration_derivatives(at.model, q, v, tau, f_ext, at.batch.passive, at.w);
     save_matrices(at, D.n, D);
@@ -56,8 +56,8 @@ struct PassiveForceDerivatives {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.tree_q(), *v = at.tree_v();
-    const auto own = constraints::take_matrices(model.own_nv, at.w);
+    const S *q = at.full_q(), *v = at.full_v();
+    const auto own = constraints::take_matrices(model.reduced_nv, at.w);
     for (int i = 0; i < own.n * own.n; ++i) own.q[i] = own.v[i] = all<S>(0);
     for (int b = 0; b < model.bodies; ++b) {
       const auto D = dynamics::passive_derivatives(model, b, q, v, at.w);
@@ -69,13 +69,14 @@ struct PassiveForceDerivatives {
   }
 };
 
-/// Derivatives with respect to joint twists or, if not `twists`, to joint placements: (own_nv, 6 · bodies).
+/// Derivatives with respect to joint twists or, if not `twists`, to joint placements: (reduced_nv, 6 ·
+/// bodies).
 template <bool twists>
 struct DesignDerivatives {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const S *q = at.full_q(), *v = at.full_v(), *a = at.full_a();
     const Force<S>* f_ext = at.f_ext();
     const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, at.w);
     const int width = 6 * model.bodies;
@@ -83,17 +84,17 @@ struct DesignDerivatives {
     dynamics::design_columns(model, q, twists, d, column, at.w);
 
     S* const row = take<S>(at.w, width);
-    S* const own = take<S>(at.w, std::ptrdiff_t{1} * model.own_nv * width);
-    for (int i = 0; i < model.own_nv * width; ++i) own[i] = all<S>(0);
+    S* const own = take<S>(at.w, std::ptrdiff_t{1} * model.reduced_nv * width);
+    for (int i = 0; i < model.reduced_nv * width; ++i) own[i] = all<S>(0);
     for (int b = 0; b < model.bodies; ++b) {
       for (int i = model.joint[b].v; i < model.joint[b].v + model.joint[b].nv; ++i) {
         dynamics::design_row(model, d, column, b, i, row);
-        const auto& coupling = model.coupling_v[i];
+        const auto& coupling = model.mimic_v[i];
         S* const sum = own + coupling.own * width;
         for (int k = 0; k < width; ++k) sum[k] = simd::fma(all<S>(coupling.ratio), row[k], sum[k]);
       }
     }
-    at.save(own, at.batch.out, model.own_nv * width);
+    at.save(own, at.batch.out, model.reduced_nv * width);
   }
 };
 

@@ -7,7 +7,7 @@
 
 namespace pysim::engine {
 
-/// Where the columns of a pack of states go: P, Q and R (bodies, 6, width) and S (own_nv, width).
+/// Where the columns of a pack of states go: P, Q and R (bodies, 6, width) and S (reduced_nv, width).
 template <class S>
 struct DifferentialColumns {
   using Real = typename S::Real;
@@ -29,9 +29,9 @@ struct DifferentialColumns {
       dynamics::clear_seed(d, b);
     }
     Workspace<S> w = at.w;
-    const S* const own = tree::own_forces(model, tau, w);
-    const std::ptrdiff_t size = width * model.own_nv;
-    for (int i = 0; i < model.own_nv; ++i) {
+    const S* const own = tree::reduced_forces(model, tau, w);
+    const std::ptrdiff_t size = width * model.reduced_nv;
+    for (int i = 0; i < model.reduced_nv; ++i) {
       scatter(own[i], at.batch.out + at.first * size + i * width + column, size);
     }
   }
@@ -39,7 +39,7 @@ struct DifferentialColumns {
  private:
   /// Six numbers of body b, in the user's axes.
   void save(Real* rows, int b, std::ptrdiff_t column, const Vec3<S>& linear, const Vec3<S>& angular) const {
-    const auto turn = spatial::all33<S>(at.model.constants[b].turn);
+    const auto turn = spatial::all33<S>(at.model.constants[b].alignment);
     const Vec3<S> x = turn * linear, y = turn * angular;
     const S entry[6] = {x.x, x.y, x.z, y.x, y.y, y.z};
     const std::ptrdiff_t size = 6 * at.model.bodies * width;
@@ -53,10 +53,10 @@ struct DifferentialDynamics {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
-    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const S *q = at.full_q(), *v = at.full_v(), *a = at.full_a();
     const Force<S>* f_ext = at.f_ext();
     const auto d = dynamics::prepare_differential(model, q, v, a, f_ext, at.w);
-    const int n = model.own_nv, first = 6 * model.bodies;
+    const int n = model.reduced_nv, first = 6 * model.bodies;
     const DifferentialColumns<S> columns = {at, d, take<S>(at.w, model.nv), first + 3 * n};
 
     for (int b = 0; b < model.bodies; ++b) dynamics::clear_seed(d, b);
@@ -69,7 +69,7 @@ struct DifferentialDynamics {
       for (int of = 0; of < 3; ++of) {  // q, v, v̇
         for (int b = 0; b < model.bodies; ++b) {
           for (int k = 0; k < model.joint[b].nv; ++k) {
-            const auto& coupling = model.coupling_v[model.joint[b].v + k];
+            const auto& coupling = model.mimic_v[model.joint[b].v + k];
             if (coupling.own != own) continue;
             const S ratio = all<S>(coupling.ratio);
             if (of == 0) dynamics::seed_position(model, d, b, k, v, a, ratio);

@@ -166,7 +166,7 @@ void use_isa(std::string_view isa) {
 template <class Real>
 bool takes_two(const tree::ModelView<Real>& model) {
   if (precision<Real>().rollout_twice == nullptr) return false;
-  return model.flat || (model.rows == 0 && (model.planar || model.programs > 0));
+  return model.planar_loops || (model.rows == 0 && (model.planar_tree || model.programs > 0));
 }
 
 /// Runs the kernel on whole packs of [begin, end), then on the remaining states one at a time.
@@ -207,7 +207,7 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
 /// Whether two worlds can share a pack.
 template <class Real>
 bool go_together(const tree::ModelView<Real>& one, const tree::ModelView<Real>& other) {
-  return one.planar == other.planar && one.flat == other.flat;
+  return one.planar_tree == other.planar_tree && one.planar_loops == other.planar_loops;
 }
 
 template <class Real>

@@ -16,27 +16,27 @@ dynamics::BodyFrame<S> frame_of(const Batch<typename S::Real>& batch) {
 struct Jacobian {
   template <class S>
   static void at(States<S> at) {
-    const S* q = at.tree_q();
-    S* const J = take<S>(at.w, 6 * at.model.own_nv);
+    const S* q = at.full_q();
+    S* const J = take<S>(at.w, 6 * at.model.reduced_nv);
     dynamics::jacobian(at.model, q, frame_of<S>(at.batch), at.batch.expressed, J, at.w);
-    at.save(J, at.batch.out, 6 * at.model.own_nv);
+    at.save(J, at.batch.out, 6 * at.model.reduced_nv);
   }
 };
 
 struct JacobianRate {
   template <class S>
   static void at(States<S> at) {
-    const S *q = at.tree_q(), *v = at.tree_v();
-    S* const J = take<S>(at.w, 6 * at.model.own_nv);
+    const S *q = at.full_q(), *v = at.full_v();
+    S* const J = take<S>(at.w, 6 * at.model.reduced_nv);
     dynamics::jacobian_rate(at.model, q, v, frame_of<S>(at.batch), at.batch.expressed, J, at.w);
-    at.save(J, at.batch.out, 6 * at.model.own_nv);
+    at.save(J, at.batch.out, 6 * at.model.reduced_nv);
   }
 };
 
 struct FrameVelocity {
   template <class S>
   static void at(States<S> at) {
-    const S *q = at.tree_q(), *v = at.tree_v();
+    const S *q = at.full_q(), *v = at.full_v();
     const auto V = dynamics::frame_velocity(at.model, q, v, frame_of<S>(at.batch), at.batch.expressed, at.w);
     at.save_twist(V);
   }
@@ -45,7 +45,7 @@ struct FrameVelocity {
 struct FrameAcceleration {
   template <class S>
   static void at(States<S> at) {
-    const S *q = at.tree_q(), *v = at.tree_v(), *a = at.tree_a();
+    const S *q = at.full_q(), *v = at.full_v(), *a = at.full_a();
     const auto& batch = at.batch;
     at.save_twist(dynamics::frame_acceleration(
         at.model, q, v, a, frame_of<S>(batch), batch.expressed, batch.classical, at.w));
@@ -55,7 +55,7 @@ struct FrameAcceleration {
 struct InfluenceCoefficients {
   template <class S>
   static void at(States<S> at) {
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     S* const h = take<S>(at.w, 6 * at.model.nv);
     dynamics::influence_coefficients(at.model, q, h, at.w);
     at.save(h, at.batch.out, 6 * at.model.nv);
@@ -66,7 +66,7 @@ struct InfluenceCoefficients {
 struct SecondInfluenceCoefficients {
   template <class S>
   static void at(States<S> at) {
-    const S* q = at.tree_q();
+    const S* q = at.full_q();
     const std::ptrdiff_t size = std::ptrdiff_t{1} * at.model.nv * at.model.nv;
     auto* const H = take<spatial::Motion<S>>(at.w, size);
     dynamics::second_influence_coefficients(at.model, q, H, at.w);

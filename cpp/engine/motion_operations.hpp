@@ -49,8 +49,8 @@ struct Advance {
     with_scheme(batch.integrator, [&](auto scheme) {
       stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
     });
-    at.save(q, batch.out, at.model.own_nq);
-    at.save(v, batch.out_v, at.model.own_nv);
+    at.save(q, batch.out, at.model.reduced_nq);
+    at.save(v, batch.out_v, at.model.reduced_nv);
     at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
     at.save_memory(memory);
     for (int i = 0; i < S::width; ++i) {
@@ -66,14 +66,14 @@ struct RowsOfTime {
 
   void operator()(int k, std::ptrdiff_t index, const S* q, const S* v) const {
     const std::ptrdiff_t row = (at.first + k) * at.batch.adaptive->count + index;
-    const int nq = at.model.own_nq, nv = at.model.own_nv;
+    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
     for (int i = 0; i < nq; ++i) at.batch.out[row * nq + i] = simd::lane(q[i], k);
     for (int i = 0; i < nv; ++i) at.batch.out_v[row * nv + i] = simd::lane(v[i], k);
   }
 
   void event(int k, const S* q, const S* v) const {
     const auto& call = *at.batch.adaptive;
-    const int nq = at.model.own_nq, nv = at.model.own_nv;
+    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
     for (int i = 0; i < nq; ++i) call.event_q[(at.first + k) * nq + i] = simd::lane(q[i], k);
     for (int i = 0; i < nv; ++i) call.event_v[(at.first + k) * nv + i] = simd::lane(v[i], k);
   }
@@ -86,8 +86,8 @@ struct AdvanceAdaptive {
     const int numbers = call.flight_numbers();
     S* const carried = at.load(call.flight, numbers);
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
-    const stepping::Watch<S> watch = {call.events.count > 0 ? carried[4] : all<S>(0), carried + 5};
-    stepping::Flight<S> flight = {q, v, carried[0], carried[1], carried[2], carried[3], watch};
+    const stepping::EventWatch<S> watch = {call.events.count > 0 ? carried[4] : all<S>(0), carried + 5};
+    stepping::AdaptiveState<S> flight = {q, v, carried[0], carried[1], carried[2], carried[3], watch};
     const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
     const auto record = stepping::advance_adaptive(system,
                                                    call.tolerances,
@@ -98,8 +98,8 @@ struct AdvanceAdaptive {
                                                    call.attempts,
                                                    flight,
                                                    RowsOfTime<S>{at});
-    at.save(flight.q, call.q, at.model.own_nq);
-    at.save(flight.v, call.v, at.model.own_nv);
+    at.save(flight.q, call.q, at.model.reduced_nq);
+    at.save(flight.v, call.v, at.model.reduced_nv);
     at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
     const S first[] = {flight.time, flight.h, flight.last_error, flight.growth};
     for (int i = 0; i < 4; ++i) carried[i] = first[i];
@@ -120,8 +120,8 @@ struct Rollout {
   static void at(States<S> at) {
     const auto& batch = at.batch;
     const auto& call = *batch.rollout;
-    const int nq = at.model.own_nq, nv = at.model.own_nv;
-    const stepping::Riders<S> riders = start(at);
+    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
+    const stepping::WorldStates<S> worlds = start(at);
     S *const seen_q = take<S>(at.w, nq), *const seen_v = take<S>(at.w, nv);
 
     const std::ptrdiff_t steps = call.rows * call.every;
@@ -131,7 +131,7 @@ struct Rollout {
       simd::load_rows(numbers, nv, steps * nv, to);
       return true;
     };
-    const auto row = [&](std::ptrdiff_t k, const stepping::Riders<S>& now) {
+    const auto row = [&](std::ptrdiff_t k, const stepping::WorldStates<S>& now) {
       const S nan = all<S>(0) / all<S>(0);
       for (int i = 0; i < nq; ++i) seen_q[i] = select(now.alive, now.q[i], nan);
       for (int i = 0; i < nv; ++i) seen_v[i] = select(now.alive, now.v[i], nan);
@@ -144,7 +144,7 @@ struct Rollout {
         at.model, *batch.actuation, at.w, loop_q, nullptr, memory, batch.spectral_radius};
     const S h = all<S>(static_cast<typename S::Real>(batch.step));
     with_scheme(batch.integrator, [&](auto scheme) {
-      stepping::rollout<decltype(scheme)>(system, h, call.every, call.begin, call.end, riders, controls, row);
+      stepping::rollout<decltype(scheme)>(system, h, call.every, call.begin, call.end, worlds, controls, row);
     });
     at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
     at.save_memory(memory);
@@ -153,19 +153,19 @@ struct Rollout {
  private:
   /// Row `begin`, which an earlier run made or which is the start. A world that is out waits at its start.
   template <class S>
-  static stepping::Riders<S> start(States<S>& at) {
+  static stepping::WorldStates<S> start(States<S>& at) {
     const auto& call = *at.batch.rollout;
     S *const q = at.copy_q(), *const v = at.copy_v();
     if (call.begin == 0) {
-      save_row(at, q, call.q, 0, at.model.own_nq);
-      save_row(at, v, call.v, 0, at.model.own_nv);
+      save_row(at, q, call.q, 0, at.model.reduced_nq);
+      save_row(at, v, call.v, 0, at.model.reduced_nv);
       return {q, v, simd::everywhere<S>()};
     }
-    const S* last_q = load_row(at, call.q, at.model.own_nq);
-    const S* last_v = load_row(at, call.v, at.model.own_nv);
+    const S* last_q = load_row(at, call.q, at.model.reduced_nq);
+    const S* last_v = load_row(at, call.v, at.model.reduced_nv);
     const auto good = stepping::finite(at.model, last_q, last_v);
-    for (int i = 0; i < at.model.own_nq; ++i) q[i] = select(good, last_q[i], q[i]);
-    for (int i = 0; i < at.model.own_nv; ++i) v[i] = select(good, last_v[i], v[i]);
+    for (int i = 0; i < at.model.reduced_nq; ++i) q[i] = select(good, last_q[i], q[i]);
+    for (int i = 0; i < at.model.reduced_nv; ++i) v[i] = select(good, last_v[i], v[i]);
     return {q, v, good};
   }
 

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "simd/math.hpp"
+#include "stepping/crossing.hpp"
 #include "stepping/dopri5.hpp"
 #include "stepping/error.hpp"
-#include "stepping/passing.hpp"
 
 namespace pysim::stepping {
 
@@ -18,12 +18,12 @@ enum class Status : int { running, reached, underflow, event, blurred };
 
 /// What a world carries from call to call. `h` of 0 asks for a first step to be chosen.
 template <class S>
-struct Flight {
+struct AdaptiveState {
   S *q, *v;
   S time, h;
   S last_error;  ///< of the last accepted step, at least 1e-4
   S growth;      ///< how much longer the next step may be: 10, after a rejection 1
-  Watch<S> watch;
+  EventWatch<S> watch;
 };
 
 /// What happened during a call, in every world.
@@ -53,9 +53,12 @@ PYSIM_INLINE S clamp(S x, double low, double high) {
 
 /// A first step from the sizes of the state, its rate and the rate's change [II.4, algorithm 4.14].
 template <class S>
-S first_step(const System<S>& system, const Tolerances& tolerances, const Flight<S>& flight, const S* a) {
+S first_step(const System<S>& system,
+             const Tolerances& tolerances,
+             const AdaptiveState<S>& flight,
+             const S* a) {
   Workspace<S> w = system.workspace;
-  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
   const auto allowed = allowance(system, tolerances, flight.q, flight.v, flight.q, flight.v, w);
   S *const size = take<S>(w, nv), *const xi = take<S>(w, nv), *const q = take<S>(w, nq),
            *const v = take<S>(w, nv), *const a1 = take<S>(w, nv);
@@ -88,7 +91,7 @@ S first_step(const System<S>& system, const Tolerances& tolerances, const Flight
 /// Hands out the states at those times up to `stop` that lie in the step just accepted by the `good` worlds.
 template <class S, class Sink>
 void hand_out(const System<S>& system,
-              const Flight<S>& flight,
+              const AdaptiveState<S>& flight,
               const Stages<S>& stages,
               const double* times,
               std::ptrdiff_t count,
@@ -97,8 +100,8 @@ void hand_out(const System<S>& system,
               Record<S>* record,
               const Sink& sink) {
   Workspace<S> w = system.workspace;
-  S* const q = take<S>(w, system.model.own_nq);
-  S* const v = take<S>(w, system.model.own_nv);
+  S* const q = take<S>(w, system.model.reduced_nq);
+  S* const v = take<S>(w, system.model.reduced_nv);
   const System<S> inner = {system.model, system.actuation, w, system.loop_q};
   for (;;) {
     S next = all<S>(__builtin_inf());
@@ -124,14 +127,14 @@ void hand_out(const System<S>& system,
 template <class S>
 S look_for_events(const System<S>& system,
                   const Events& events,
-                  const Flight<S>& flight,
+                  const AdaptiveState<S>& flight,
                   const Stages<S>& stages,
                   simd::Mask<S> good,
-                  Passing<S>& first) {
+                  Crossing<S>& first) {
   const S end = flight.time + flight.h;
   if (events.count == 0) return end;
-  const Between<S> step = {system, events, flight.h, flight.q, flight.v, stages};
-  find_passing(step, flight.time, flight.watch, good, first);
+  const StepInterpolant<S> step = {system, events, flight.h, flight.q, flight.v, stages};
+  find_crossing(step, flight.time, flight.watch, good, first);
   S when = fma(first.theta, flight.h, flight.time);
   const auto short_of = (when - flight.time) / flight.h < first.theta;
   when = select(short_of, fma(all<S>(__DBL_EPSILON__), abs(when), when), when);
@@ -140,7 +143,7 @@ S look_for_events(const System<S>& system,
 
 /// Up to when outputs are handed out: those of an event's instant, told to rounding, come after it.
 template <class S>
-S outputs_until(const Passing<S>& first, S stop, S h) {
+S outputs_until(const Crossing<S>& first, S stop, S h) {
   const S rounding = all<S>(0x1p-45) * max(abs(stop), h);
   return select(first.index < all<S>(0), stop, stop - rounding);
 }
@@ -151,8 +154,8 @@ template <class S, class Sink>
 void hand_out_event(int count,
                     simd::Mask<S> good,
                     S stop,
-                    const Passing<S>& first,
-                    Flight<S>& flight,
+                    const Crossing<S>& first,
+                    AdaptiveState<S>& flight,
                     Record<S>* record,
                     const Sink& sink) {
   if (count == 0) return;
@@ -174,7 +177,7 @@ void hand_out_event(int count,
 template <class S>
 void refuse_blurred(const ModelOf<S>& model,
                     const Allowance<S>& allowed,
-                    const Flight<S>& flight,
+                    const AdaptiveState<S>& flight,
                     simd::Mask<S> lost,
                     Record<S>* record,
                     Workspace<S> w) {
@@ -198,16 +201,16 @@ Record<S> advance_adaptive(const System<S>& system,
                            std::ptrdiff_t count,
                            double longest,
                            std::ptrdiff_t attempts,
-                           Flight<S>& flight,
+                           AdaptiveState<S>& flight,
                            const Sink& sink) {
   using Tableau = DormandPrince<typename S::Isa>;
   System<S> inner = system;
-  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
   const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
   S *const xi = take<S>(inner.workspace, nv), *const q1 = take<S>(inner.workspace, nq),
            *const v1 = take<S>(inner.workspace, nv), *const e_v = take<S>(inner.workspace, nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
-  Passing<S> first = take_passing(inner, events, inner.workspace);
+  Crossing<S> first = take_crossing(inner, events, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   auto before = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "simd/finite.hpp"
-#include "stepping/memory.hpp"
+#include "stepping/solver_state.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
@@ -10,7 +10,7 @@ namespace pysim::stepping {
 /// Worlds whose q and v are finite.
 template <class S>
 simd::Mask<S> finite(const ModelOf<S>& model, const S* q, const S* v) {
-  const int nq = model.own_nq, nv = model.own_nv;
+  const int nq = model.reduced_nq, nv = model.reduced_nv;
   if constexpr (S::width == 1) {
     using Wide = simd::Wide<S>;
     return {simd::all_finite<Wide>(&q->lanes, nq) && simd::all_finite<Wide>(&v->lanes, nv)};
@@ -24,17 +24,20 @@ simd::Mask<S> finite(const ModelOf<S>& model, const S* q, const S* v) {
 
 /// What a scheme may change while it tries a step; null where it has no memory.
 template <class S>
-S* copy_memory(const System<S>& system, Workspace<S>& w) {
+S* copy_solver_state(const System<S>& system, Workspace<S>& w) {
   if (system.memory == nullptr) return nullptr;
-  return Memory<S>{system.memory, system.model.own_nv}.copy(w).numbers;
+  return SolverState<S>{system.memory, system.model.reduced_nv}.copy(w).numbers;
 }
 
 /// Takes over what `trial` counted in the worlds that tried a step, and kept where it was good.
 template <class S>
-void keep_memory(const System<S>& system, const System<S>& trial, simd::Mask<S> tried, simd::Mask<S> good) {
+void keep_solver_state(const System<S>& system,
+                       const System<S>& trial,
+                       simd::Mask<S> tried,
+                       simd::Mask<S> good) {
   if (system.memory == nullptr) return;
-  const int nv = system.model.own_nv;
-  Memory<S>{system.memory, nv}.keep({trial.memory, nv}, tried, good);
+  const int nv = system.model.reduced_nv;
+  SolverState<S>{system.memory, nv}.keep({trial.memory, nv}, tried, good);
 }
 
 /// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite, or
@@ -42,11 +45,11 @@ void keep_memory(const System<S>& system, const System<S>& trial, simd::Mask<S> 
 template <class Scheme, class S>
 void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
   System<S> inner = system;
-  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
   S* const next_q = take<S>(inner.workspace, nq);
   S* const next_v = take<S>(inner.workspace, nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
-  inner.memory = copy_memory(system, inner.workspace);
+  inner.memory = copy_solver_state(system, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
   auto alive = simd::everywhere<S>();
@@ -59,7 +62,7 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
     const auto tried = alive;
     alive &= inner.project(next_q, next_v);
     alive &= finite(system.model, next_q, next_v);
-    keep_memory(system, inner, tried, alive);
+    keep_solver_state(system, inner, tried, alive);
     if (none(alive)) return;
     simd::copy_where<S>(alive, next_q, nq, q);
     simd::copy_where<S>(alive, next_v, nv, v);

@@ -30,7 +30,8 @@ class CarriedMomenta {
  public:
   using Posture = dynamics::Posture<S>;
 
-  /// `kept` (own_nv) is what the step before left, and where this one leaves its own; null to carry nothing.
+  /// `kept` (reduced_nv) is what the step before left, and where this one leaves its own; null to carry
+  /// nothing.
   CarriedMomenta(const ModelOf<S>& model, S* kept, Workspace<S>& w)
       : model_(model),
         carried_(carries_any(model) ? kept : nullptr),
@@ -46,12 +47,12 @@ class CarriedMomenta {
       S now[tree::max_joint_nv], gap = all<S>(0), size = all<S>(0);
       const int nv = root.joint.nv;
       for (const Joint* joint = &root.joint; joint < model_.joint + root.joint.end; ++joint) {
-        for (int i = 0; joint->own_v >= 0 && i < joint->nv; ++i) {
-          size = fma(p[joint->own_v + i], p[joint->own_v + i], size);
+        for (int i = 0; joint->reduced_v >= 0 && i < joint->nv; ++i) {
+          size = fma(p[joint->reduced_v + i], p[joint->reduced_v + i], size);
         }
       }
       for (int i = 0; i < nv; ++i) now[i] = all<S>(0);
-      add(root, p + root.joint.own_v, now);
+      add(root, p + root.joint.reduced_v, now);
       for (int i = 0; i < nv; ++i) {
         const S off = root.carried[i] - now[i];
         gap = fma(off, off, gap);
@@ -64,9 +65,9 @@ class CarriedMomenta {
 
   bool any() const { return carried_ != nullptr; }
 
-  /// Impulses on the coordinates, (own_nv), where the step begins.
+  /// Impulses on the coordinates, (reduced_nv), where the step begins.
   void push(const Posture& at, const S* impulse) const {
-    each_root(at, [&](const Root& root) { add(root, impulse + root.joint.own_v, root.carried); });
+    each_root(at, [&](const Root& root) { add(root, impulse + root.joint.reduced_v, root.carried); });
   }
 
   /// The step ends, with impulses; what is carried takes the place of the momenta p there.
@@ -118,7 +119,7 @@ class CarriedMomenta {
         store(transpose_times(root.R, load3(root.carried + 3) + cross(root.c, first)), own + 3);
       }
       const auto carries = armature(root.joint) == all<S>(0);
-      S* const at_root = p + root.joint.own_v;
+      S* const at_root = p + root.joint.reduced_v;
       for (int i = 0; i < root.joint.nv; ++i) at_root[i] = select(carries, own[i], at_root[i]);
     });
   }
@@ -151,7 +152,7 @@ class CarriedMomenta {
       const Joint& joint = model_.joint[b];
       if (!carries(joint)) continue;
       const Mat3<S>& R = at.X_PB[b].R;
-      visit(Root{joint, R, (all<S>(1) / mass_[b]) * (R * moment_[b]), carried_ + joint.own_v});
+      visit(Root{joint, R, (all<S>(1) / mass_[b]) * (R * moment_[b]), carried_ + joint.reduced_v});
     }
   }
 

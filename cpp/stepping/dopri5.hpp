@@ -41,7 +41,7 @@ void interpolate(
     const System<S>& system, S h, S theta, const S* q, const S* v, const Stages<S>& stages, S* q_t, S* v_t) {
   using Tableau = DormandPrince<typename S::Isa>;
   Workspace<S> w = system.workspace;
-  const int nv = system.model.own_nv;
+  const int nv = system.model.reduced_nv;
   S* const xi = take<S>(w, nv);
   for (int i = 0; i < nv; ++i) xi[i] = v_t[i] = all<S>(0);
   for (int s = 0; s < Tableau::stages; ++s) {

@@ -16,10 +16,10 @@ void configuration_size(const ModelOf<S>& model, const S* q, S* size) {
   using tree::Group;
   for (int b = 0; b < model.bodies; ++b) {
     const tree::Joint& joint = model.joint[b];
-    for (int k = 0; joint.own_q >= 0 && k < joint.blocks; ++k) {
+    for (int k = 0; joint.reduced_q >= 0 && k < joint.blocks; ++k) {
       const tree::Block& block = joint.block[k];
-      const S* p = q + joint.own_q + block.q;
-      S* s = size + joint.own_v + block.v;
+      const S* p = q + joint.reduced_q + block.q;
+      S* s = size + joint.reduced_v + block.v;
       for (int i = 0; i < block.nv; ++i) s[i] = block.group == Group::real ? abs(p[i]) : all<S>(1);
       if (block.group != Group::pose) continue;
       s[0] = s[1] = s[2] = max(abs(p[0]), max(abs(p[1]), abs(p[2])));
@@ -41,7 +41,7 @@ Allowance<S> allowance(const System<S>& system,
                        const S* q1,
                        const S* v1,
                        Workspace<S>& w) {
-  const int nv = system.model.own_nv;
+  const int nv = system.model.reduced_nv;
   S *const xi = take<S>(w, nv), *const v = take<S>(w, nv), *const end = w.next;
   configuration_size(system.model, q0, xi);
   configuration_size(system.model, q1, end);
@@ -71,7 +71,7 @@ S error_norm(int nv, const Allowance<S>& allowed, const S* xi, const S* v, S* wo
 template <class S>
 S rounding_norm(
     const ModelOf<S>& model, const Allowance<S>& allowed, const S* q, const S* v, S* worst, Workspace<S> w) {
-  const int nv = model.own_nv;
+  const int nv = model.reduced_nv;
   const S epsilon = all<S>(__DBL_EPSILON__);
   S *const xi = take<S>(w, nv), *const rate = take<S>(w, nv);
   configuration_size(model, q, xi);

@@ -11,10 +11,10 @@
 namespace pysim::stepping {
 
 template <class S>
-S plane_distance(const System<S>& system, const Event& event, const S* own_q) {
+S plane_distance(const System<S>& system, const Event& event, const S* reduced_q) {
   const auto& model = system.model;
   Workspace<S> w = system.workspace;
-  const S* q = tree::tree_q(model, own_q, w);
+  const S* q = tree::full_q(model, reduced_q, w);
   auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
   spatial::Vec3<S> p = spatial::all3<S>(event.point);
   for (int b = event.index; b >= 0; b = model.joint[b].parent) {
@@ -25,7 +25,7 @@ S plane_distance(const System<S>& system, const Event& event, const S* own_q) {
 
 template <class S>
 S program_value(const System<S>& system, const tree::ProgramView<double>& program, const S* q, const S* v) {
-  const int nq = system.model.own_nq, nv = system.model.own_nv;
+  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
   Workspace<S> w = system.workspace;
   S* const r = take<S>(w, program.registers);
   for (int i = 0; i < nq; ++i) r[i] = q[i];

@@ -31,10 +31,10 @@ struct GeneralizedAlpha {
   /// A step of the `wanted` worlds; those where it succeeds.
   template <class S>
   static simd::Mask<S> attempt(
-      const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
+      const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const SolverState<S>& memory) {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
-    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     const Weights<S> weights(system.spectral_radius);
     const S one = all<S>(1), half = all<S>(typename S::Real(0.5));
     S *const xi = take<S>(room, nv), *const v0 = take<S>(room, nv);

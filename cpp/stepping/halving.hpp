@@ -1,7 +1,7 @@
 // A step of an implicit scheme; where its equation cannot be solved, the same way in 2, 4, … shorter steps.
 #pragma once
 
-#include "stepping/memory.hpp"
+#include "stepping/solver_state.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
@@ -13,9 +13,9 @@ struct Halving {
   template <class S>
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
     System<S> outer = system;
-    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     S *const q1 = take<S>(outer.workspace, nq), *const v1 = take<S>(outer.workspace, nv);
-    const Memory<S> memory = {system.memory, nv};
+    const SolverState<S> memory = {system.memory, nv};
     const S nan = all<S>(__builtin_nan(""));
     for (int i = 0; i < nq; ++i) q1[i] = nan;
     for (int i = 0; i < nv; ++i) v1[i] = nan;
@@ -42,14 +42,14 @@ struct Halving {
                             S* v1) {
     using Real = typename S::Real;
     System<S> inner = system;
-    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     S* const next_q = take<S>(inner.workspace, nq + system.model.callback_numbers);
     S* const next_v = take<S>(inner.workspace, nv);
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
     inner.loop_q = system.copy_loop_q(inner.workspace);
     const auto found = system.copy_dependence(inner.workspace);
-    const Memory<S> memory = {system.memory, nv}, trial = memory.copy(inner.workspace);
+    const SolverState<S> memory = {system.memory, nv}, trial = memory.copy(inner.workspace);
     const S part = h / all<S>(Real(parts));
     auto good = wanted;
     for (int k = 0; k < parts && any(good); ++k) {

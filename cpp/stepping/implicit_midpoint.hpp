@@ -17,7 +17,7 @@ struct ImplicitMidpoint {
   /// What constraints change of v at the start: nothing, the accelerations keep to them.
   template <class S>
   static void expect(const System<S>& system, S, S, const S*, const S*, S* push) {
-    for (int i = 0; i < system.model.own_nv; ++i) push[i] = all<S>(0);
+    for (int i = 0; i < system.model.reduced_nv; ++i) push[i] = all<S>(0);
   }
 
   /// A step of the `wanted` worlds, `again` from the acceleration found before; those where it succeeds.
@@ -28,11 +28,11 @@ struct ImplicitMidpoint {
                                S h,
                                S* q,
                                S* v,
-                               const Memory<S>& memory,
+                               const SolverState<S>& memory,
                                bool again) {
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
-    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     S *const xi = take<S>(room, nv), *const q1 = take<S>(room, nq);
     const S half = all<S>(typename S::Real(0.5)) * h;
     S* const w = memory.last();

@@ -27,7 +27,7 @@ simd::Mask<S> jumps(const S* forces, const S* before, int n) {
 /// Takes the accelerations in the memory along in the worlds that `jumped`, at q₀ and v₀.
 template <class S>
 void jump(const System<S>& system, simd::Mask<S> jumped, const S* q, const S* v) {
-  const Memory<S> memory = {system.memory, system.model.own_nv};
+  const SolverState<S> memory = {system.memory, system.model.reduced_nv};
   jumped &= !(memory.step() == all<S>(0));  // a world that begins knows none
   if (none(jumped)) return;
   System<S> inner = system;

@@ -92,7 +92,7 @@ struct Newton {
   S* start;  ///< w at the beginning
   S* step;
   S* made;  ///< the step that led to w
-  Trial<S> trial;
+  NewtonIterate<S> trial;
   NewtonMatrix<S> matrix;
   StepHistory<S> history;
   simd::Mask<S> active, solved, derived, due;  ///< due: A is to be formed; derived: A is in use
@@ -107,10 +107,10 @@ struct Newton {
       : system(s),
         stage(st),
         w(w_),
-        start(take<S>(scratch, s.model.own_nv)),
-        step(take<S>(scratch, s.model.own_nv)),
-        made(take<S>(scratch, s.model.own_nv)),
-        trial(take_trial(s.model, scratch)),
+        start(take<S>(scratch, s.model.reduced_nv)),
+        step(take<S>(scratch, s.model.reduced_nv)),
+        made(take<S>(scratch, s.model.reduced_nv)),
+        trial(take_iterate(s.model, scratch)),
         matrix(take_newton_matrix(s.model, scratch)),
         active(wanted),
         solved(simd::nowhere<S>()),
@@ -118,7 +118,7 @@ struct Newton {
         due(stiff),
         last(all<S>(__builtin_inf())),
         worst(all<S>(0)) {
-    const int nv = system.model.own_nv;
+    const int nv = system.model.reduced_nv;
     constexpr int kept = StepHistory<S>::most;
     history = {nv, 0, take<S>(scratch, std::ptrdiff_t{kept} * nv), take<S>(scratch, kept)};
     for (int i = 0; i < nv; ++i) start[i] = w[i];
@@ -224,8 +224,11 @@ struct Newton {
 
 /// Solves for w, where it begins, in the `wanted` worlds; those where that succeeds.
 template <class S>
-simd::Mask<S> solve(
-    const System<S>& system, const Stage<S>& stage, simd::Mask<S> wanted, const Memory<S>& memory, S* w) {
+simd::Mask<S> solve(const System<S>& system,
+                    const Stage<S>& stage,
+                    simd::Mask<S> wanted,
+                    const SolverState<S>& memory,
+                    S* w) {
   Workspace<S> scratch = system.workspace;
   const S one = all<S>(1);
   Newton<S> newton(system, stage, wanted, memory.stiff() == one, w, scratch);

@@ -23,8 +23,8 @@ struct NewtonMatrix {
 
 template <class S>
 NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
-  const int n = model.own_nv;
-  const bool tied = model.coupled || model.rows > 0 || model.springs > 0;
+  const int n = model.reduced_nv;
+  const bool tied = model.mimic || model.rows > 0 || model.springs > 0;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
   return {n, tied ? nullptr : model.above, take<S>(w, size), take<S>(w, size)};
 }
@@ -37,16 +37,19 @@ struct Formed {
 
 /// Of a tree, at the acceleration w.
 template <class S>
-Formed<S> form_of_tree(
-    const ModelOf<S>& model, const Stage<S>& stage, const Trial<S>& at, const S* w, Workspace<S>& room) {
-  const auto D = constraints::take_matrices<S>(model.own_nv, room);
+Formed<S> form_of_tree(const ModelOf<S>& model,
+                       const Stage<S>& stage,
+                       const NewtonIterate<S>& at,
+                       const S* w,
+                       Workspace<S>& room) {
+  const auto D = constraints::take_matrices<S>(model.reduced_nv, room);
   Workspace<S> scratch = room;
-  const S* q = tree::tree_q(model, static_cast<const S*>(at.q), scratch);
-  const S* v = tree::tree_v(model, static_cast<const S*>(at.v), scratch);
-  const S* a = tree::tree_v(model, w, scratch);
+  const S* q = tree::full_q(model, static_cast<const S*>(at.q), scratch);
+  const S* v = tree::full_v(model, static_cast<const S*>(at.v), scratch);
+  const S* a = tree::full_v(model, w, scratch);
   const spatial::Force<S>* none = nullptr;
   const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, none, scratch);
-  constraints::own_torque_derivatives(model, d, q, v, true, D, scratch);
+  constraints::reduced_torque_derivatives(model, d, q, v, true, D, scratch);
   for (int i = 0; i < D.n * D.n; ++i) D.q[i] = D.a[i] + fma(stage.G, D.v[i], stage.B * D.q[i]);
   return {D.q, D.a};
 }
@@ -55,9 +58,9 @@ Formed<S> form_of_tree(
 template <class S>
 Formed<S> form_of_constrained(const System<S>& system,
                               const Stage<S>& stage,
-                              const Trial<S>& at,
+                              const NewtonIterate<S>& at,
                               Workspace<S>& room) {
-  const int n = system.model.own_nv;
+  const int n = system.model.reduced_nv;
   const S *const q = at.q, *const v = at.v;
   const spatial::Force<S>* none = nullptr;
   S *const tau = take<S>(room, n), *const phi = system.copy_loop_q(room);
@@ -82,7 +85,7 @@ Formed<S> form_of_constrained(const System<S>& system,
 template <class S>
 void form(const System<S>& system,
           const Stage<S>& stage,
-          const Trial<S>& at,
+          const NewtonIterate<S>& at,
           const S* w,
           simd::Mask<S> wanted,
           const NewtonMatrix<S>& matrix) {

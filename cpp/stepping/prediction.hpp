@@ -4,7 +4,7 @@
 //     w = w_n + (h / h_n) (w_n − w_n₋₁)                         a step of another
 #pragma once
 
-#include "stepping/memory.hpp"
+#include "stepping/solver_state.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
@@ -17,9 +17,9 @@ void begin(const System<S>& system,
            S h,
            const S* q,
            const S* v,
-           const Memory<S>& memory) {
+           const SolverState<S>& memory) {
   System<S> inner = system;
-  const int nv = system.model.own_nv;
+  const int nv = system.model.reduced_nv;
   S* const a = take<S>(inner.workspace, nv);
   inner.acceleration(begins, time, q, v, a);
   S* const all_known[] = {memory.last(), memory.before(), memory.earlier(), memory.algorithmic()};
@@ -33,19 +33,23 @@ void begin(const System<S>& system,
 /// that did or nearly did. The first acceleration that its equation asks for stands off the constraints,
 /// where such rows seem to hold.
 template <class S>
-void find_dependence(
-    const System<S>& system, simd::Mask<S> wanted, S time, const S* q, const S* v, const Memory<S>& memory) {
+void find_dependence(const System<S>& system,
+                     simd::Mask<S> wanted,
+                     S time,
+                     const S* q,
+                     const S* v,
+                     const SolverState<S>& memory) {
   if (system.dependence == nullptr) return;
   const auto unknown = wanted & (memory.apart() == all<S>(0)) & !system.dependence->known;
   if (none(unknown)) return;
   System<S> inner = system;
-  S* const a = take<S>(inner.workspace, system.model.own_nv);
+  S* const a = take<S>(inner.workspace, system.model.reduced_nv);
   inner.acceleration(unknown, time, q, v, a);
 }
 
 /// What the next step needs to know of that.
 template <class S>
-void keep_apart(const System<S>& system, simd::Mask<S> wanted, const Memory<S>& memory) {
+void keep_apart(const System<S>& system, simd::Mask<S> wanted, const SolverState<S>& memory) {
   if (system.dependence == nullptr) return;
   memory.apart() = select(wanted, number(system.dependence->apart), memory.apart());
 }
@@ -58,7 +62,7 @@ void predict(const System<S>& system,
              S h,
              const S* q,
              const S* v,
-             const Memory<S>& memory) {
+             const SolverState<S>& memory) {
   using Real = typename S::Real;
   const S o = all<S>(0), one = all<S>(1), two = all<S>(2);
   const auto begins = wanted & (memory.step() == o);
@@ -66,7 +70,7 @@ void predict(const System<S>& system,
   const S ratio = h / memory.step();
   const S far = select(memory.stiff() == one, o, ratio);
   const S curved = select(abs(ratio - one) < all<S>(Real(1e-6)), far, o);
-  for (int i = 0; i < system.model.own_nv; ++i) {
+  for (int i = 0; i < system.model.reduced_nv; ++i) {
     S &last = memory.last()[i], &before = memory.before()[i], &earlier = memory.earlier()[i];
     const S now = last, bend = fnma(two, before, last) + earlier;
     last = fma(curved, bend, fma(far, last - before, last));

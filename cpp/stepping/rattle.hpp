@@ -9,60 +9,60 @@
 // constraints, λ is what a step's curvature leaves.
 #pragma once
 
-#include "stepping/memory.hpp"
+#include "stepping/solver_state.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
 
 /// The constraints at the start of a step, and how far any other q is off them.
 template <class S>
-class Start {
+class StartConstraints {
  public:
-  Start(const System<S>& system, const S* q, const S* v, Workspace<S>& w)
+  StartConstraints(const System<S>& system, const S* q, const S* v, Workspace<S>& w)
       : system_(system),
         factor_(system.model, w),
-        away_(system.model, w),
+        end_(system.model, w),
         rows_(constraints::take_rows(system.model, false, w)),
-        away_rows_(constraints::take_rows(system.model, false, w)),
-        inertia_(system.model, w),
-        away_inertia_(system.model, w),
+        end_rows_(constraints::take_rows(system.model, false, w)),
+        delassus_(system.model, w),
+        end_delassus_(system.model, w),
         lambda_(take<S>(w, system.model.rows)) {
     const auto& model = system.model;
     Workspace<S> inner = w;
-    factor_.factorise(tree::tree_q(model, q, inner), tree::tree_v(model, v, inner), inner);
+    factor_.factorise(tree::full_q(model, q, inner), tree::full_v(model, v, inner), inner);
     constraints::evaluate_rows(model, factor_, system.loop_q, rows_, true, inner);
-    constraints::evaluate_relations<S>(model, q, v, nullptr, rows_, inner);
-    inertia_.factorise(factor_, rows_);
-    turning_ = inertia_.Lambda.smallest < all<S>(nearly_singular);
+    constraints::evaluate_couplings<S>(model, q, v, nullptr, rows_, inner);
+    delassus_.factorise(factor_, rows_);
+    turning_ = delassus_.G.smallest < all<S>(nearly_singular);
     turns_ = any(turning_);
   }
 
   /// Largest |g(q)|.
   S residual(const S* q, const S* v, Workspace<S> w) {
     const auto& model = system_.model;
-    away_.place(tree::tree_q(model, q, w), tree::tree_v(model, v, w), w);
-    constraints::evaluate_rows(model, away_, system_.loop_q, away_rows_, turns_, w);
-    constraints::evaluate_relations<S>(model, q, v, nullptr, away_rows_, w);
-    return largest(static_cast<const S*>(away_rows_.g), model.rows);
+    end_.place(tree::full_q(model, q, w), tree::full_v(model, v, w), w);
+    constraints::evaluate_rows(model, end_, system_.loop_q, end_rows_, turns_, w);
+    constraints::evaluate_couplings<S>(model, q, v, nullptr, end_rows_, w);
+    return largest(static_cast<const S*>(end_rows_.g), model.rows);
   }
 
   /// x = M⁻¹ J₀ᵀ Λ₀⁺ g of the residual found last, which J₀ would leave as well as J₁ of the end does. Beside
   /// a singular position some row of J₀ is about to vanish and J₁ may have many times as much of it: there
   /// x = M⁻¹ J₀ᵀ Λ₀⁺ J₀ y, the part that J₀ᵀ can give of the way back from the end, y = M⁻¹ J₁ᵀ Λ₁⁺ g.
-  void way_back(S* x, Workspace<S> w) {
-    for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
-    inertia_.give_way(factor_, lambda_, x);
+  void correction(S* x, Workspace<S> w) {
+    for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = end_rows_.g[i];
+    delassus_.correct(factor_, lambda_, x);
     if (!turns_) return;
-    S* const y = take<S>(w, system_.model.own_nv);
-    away_inertia_.factorise(factor_, away_rows_);
-    for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = away_rows_.g[i];
-    away_inertia_.give_way(factor_, lambda_, y);
+    S* const y = take<S>(w, system_.model.reduced_nv);
+    end_delassus_.factorise(factor_, end_rows_);
+    for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = end_rows_.g[i];
+    end_delassus_.correct(factor_, lambda_, y);
     for (int i = 0; i < system_.model.rows; ++i) {
       lambda_[i] = constraints::row_times(system_.model, rows_, i, static_cast<const S*>(y));
     }
-    inertia_.Lambda.solve_sharp(lambda_);
-    inertia_.push(factor_, lambda_, y);
-    simd::copy_where<S>(turning_, y, system_.model.own_nv, x);
+    delassus_.G.solve_unregularised(lambda_);
+    delassus_.push(factor_, lambda_, y);
+    simd::copy_where<S>(turning_, y, system_.model.reduced_nv, x);
   }
 
  private:
@@ -70,9 +70,9 @@ class Start {
   static constexpr typename S::Real nearly_singular = typename S::Real(1e-3);
 
   const System<S>& system_;
-  constraints::FactoredMechanism<S> factor_, away_;
-  constraints::Rows<S> rows_, away_rows_;
-  constraints::ConstraintInertia<S> inertia_, away_inertia_;
+  constraints::FactoredMechanism<S> factor_, end_;
+  constraints::Rows<S> rows_, end_rows_;
+  constraints::Delassus<S> delassus_, end_delassus_;
   S* lambda_;
   simd::Mask<S> turning_;  ///< where J changes much within a step
   bool turns_;             ///< in some world
@@ -80,7 +80,7 @@ class Start {
 
 /// A step that is being found: where the nearest try so far ends, and what is known of it in each world.
 template <class S>
-struct Try {
+struct RattleIterate {
   S *q, *v;                    ///< its end
   simd::Mask<S> active, good;  ///< where λ is corrected still; where the scheme succeeded
   S last;                      ///< residual
@@ -105,26 +105,26 @@ struct Rattle {
 
   template <class S>
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
-    const Memory<S> memory = {system.memory, system.model.own_nv};
+    const SolverState<S> memory = {system.memory, system.model.reduced_nv};
     const auto good = attempt(system, simd::everywhere<S>(), time, h, q, v, memory);
     const S failed = select(good, all<S>(0), all<S>(__builtin_nan("")));
-    for (int i = 0; i < system.model.own_nq; ++i) q[i] += failed;
+    for (int i = 0; i < system.model.reduced_nq; ++i) q[i] += failed;
   }
 
   /// A step of the `wanted` worlds; those where it succeeds.
   template <class S>
   static simd::Mask<S> attempt(
-      const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const Memory<S>& memory) {
+      const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const SolverState<S>& memory) {
     if (system.model.rows == 0) return Base::attempt(system, wanted, time, h, q, v, memory, false);
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
-    const int nq = system.model.own_nq, nv = system.model.own_nv, loop_nq = system.model.loop_nq();
+    const int nq = system.model.reduced_nq, nv = system.model.reduced_nv, loop_nq = system.model.loop_nq();
     S *const push = take<S>(room, nv), *const more = take<S>(room, nv), *const phi = take<S>(room, loop_nq);
     S *const next_q = take<S>(room, nq + system.model.callback_numbers), *const next_v = take<S>(room, nv);
-    Try<S> found = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(__builtin_inf())};
-    const Memory<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
+    RattleIterate<S> found = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(__builtin_inf())};
+    const SolverState<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
     Base::expect(inner, time, h, q, v, push);
-    Start<S> start(inner, q, v, room);
+    StartConstraints<S> start(inner, q, v, room);
 
     for (int n = 0; n < most && any(found.active); ++n) {
       for (int i = 0; i < nq; ++i) next_q[i] = q[i];
@@ -136,7 +136,7 @@ struct Rattle {
       inner.keep_loop_q(!tried, phi);
       const auto taken = found.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
-      start.way_back(more, room);
+      start.correction(more, room);
       for (int i = 0; i < nv; ++i) push[i] -= select(found.active, more[i] / h, all<S>(0));
     }
     for (int i = 0; i < nq; ++i) q[i] = found.q[i];

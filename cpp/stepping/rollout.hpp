@@ -13,31 +13,32 @@ namespace pysim::stepping {
 
 /// One world a lane. A world that is out keeps its last good state, so that no kernel meets a NaN.
 template <class S>
-struct Riders {
+struct WorldStates {
   S *q, *v;
   simd::Mask<S> alive;
 };
 
 /// One step; `next_q` and `next_v` are scratch, `trial` is `system` with a φ to try.
 template <class Scheme, class S>
-void ride(const System<S>& system, const System<S>& trial, S h, Riders<S>& riders, S* next_q, S* next_v) {
-  const int nq = system.model.own_nq, nv = system.model.own_nv;
-  simd::copy_each<S>(riders.q, nq, next_q);
-  simd::copy_each<S>(riders.v, nv, next_v);
+void advance_lanes(
+    const System<S>& system, const System<S>& trial, S h, WorldStates<S>& worlds, S* next_q, S* next_v) {
+  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
+  simd::copy_each<S>(worlds.q, nq, next_q);
+  simd::copy_each<S>(worlds.v, nv, next_v);
   trial.begin_step();
   Scheme::step(trial, all<S>(0), h, next_q, next_v);
-  const auto tried = riders.alive;
-  riders.alive &= trial.project(next_q, next_v);
-  riders.alive &= finite(system.model, next_q, next_v);
-  keep_memory(system, trial, tried, riders.alive);
-  simd::copy_where<S>(riders.alive, next_q, nq, riders.q);
-  simd::copy_where<S>(riders.alive, next_v, nv, riders.v);
-  system.keep_loop_q(riders.alive, trial.loop_q);
+  const auto tried = worlds.alive;
+  worlds.alive &= trial.project(next_q, next_v);
+  worlds.alive &= finite(system.model, next_q, next_v);
+  keep_solver_state(system, trial, tried, worlds.alive);
+  simd::copy_where<S>(worlds.alive, next_q, nq, worlds.q);
+  simd::copy_where<S>(worlds.alive, next_v, nv, worlds.v);
+  system.keep_loop_q(worlds.alive, trial.loop_q);
 }
 
 /// The forces of a step and those of the step before it, in turn.
 template <class S>
-struct Held {
+struct ControlHistory {
   S *now, *before;
 
   void turn() {
@@ -48,38 +49,38 @@ struct Held {
 };
 
 /// Makes rows begin + 1 … end of `every` steps each. `controls(n, to)` loads the forces (nv) of step n, and
-/// says whether there are any; `row(k, riders)` receives row k.
+/// says whether there are any; `row(k, worlds)` receives row k.
 template <class Scheme, class S, class Controls, class Row>
 void rollout(const System<S>& system,
              S h,
              std::ptrdiff_t every,
              std::ptrdiff_t begin,
              std::ptrdiff_t end,
-             Riders<S> riders,
+             WorldStates<S> worlds,
              const Controls& controls,
              const Row& row) {
   System<S> inner = system;
-  S* const next_q = take<S>(inner.workspace, system.model.own_nq);
-  S* const next_v = take<S>(inner.workspace, system.model.own_nv);
+  S* const next_q = take<S>(inner.workspace, system.model.reduced_nq);
+  S* const next_v = take<S>(inner.workspace, system.model.reduced_nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
-  inner.memory = copy_memory(system, inner.workspace);
+  inner.memory = copy_solver_state(system, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
-  const int nv = system.model.own_nv;
-  Held<S> held = {take<S>(inner.workspace, nv), take<S>(inner.workspace, nv)};
-  if (carries_acceleration<Scheme> && begin > 0) controls(begin * every - 1, held.now);
+  const int nv = system.model.reduced_nv;
+  ControlHistory<S> controls_held = {take<S>(inner.workspace, nv), take<S>(inner.workspace, nv)};
+  if (carries_acceleration<Scheme> && begin > 0) controls(begin * every - 1, controls_held.now);
   for (std::ptrdiff_t k = begin; k < end; ++k) {
     for (std::ptrdiff_t n = k * every; n < (k + 1) * every; ++n) {
-      if (none(riders.alive)) break;
-      held.turn();
-      inner.control = controls(n, held.now) ? held.now : nullptr;
+      if (none(worlds.alive)) break;
+      controls_held.turn();
+      inner.control = controls(n, controls_held.now) ? controls_held.now : nullptr;
       if constexpr (carries_acceleration<Scheme>) {
         if (inner.control != nullptr && n > 0)
-          jump(inner, jumps(held.now, held.before, nv), riders.q, riders.v);
+          jump(inner, jumps(controls_held.now, controls_held.before, nv), worlds.q, worlds.v);
       }
-      ride<Scheme>(system, inner, h, riders, next_q, next_v);
+      advance_lanes<Scheme>(system, inner, h, worlds, next_q, next_v);
     }
-    row(k + 1, riders);
+    row(k + 1, worlds);
   }
 }
 

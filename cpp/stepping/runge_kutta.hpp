@@ -57,7 +57,7 @@ struct Stages {
 
 template <class Tableau, class S>
 Stages<S> take_stages(const System<S>& system, Workspace<S>& w) {
-  const int numbers = Tableau::stages * system.model.own_nv;
+  const int numbers = Tableau::stages * system.model.reduced_nv;
   return {take<S>(w, numbers), take<S>(w, numbers)};
 }
 
@@ -65,7 +65,7 @@ Stages<S> take_stages(const System<S>& system, Workspace<S>& w) {
 template <class Tableau, class S>
 PYSIM_INLINE void stage_state(
     const System<S>& system, S h, const S* v, int s, const Stages<S>& stages, S* xi, S* v_s) {
-  const int nv = system.model.own_nv;
+  const int nv = system.model.reduced_nv;
   combine<S>(Tableau::A[s], s, h, stages.k, nv, nullptr, xi);
   combine(Tableau::A[s], s, h, stages.a, nv, v, v_s);
 }
@@ -83,7 +83,7 @@ void evaluate_stages(const System<S>& system,
                      S* xi,
                      S* q_s,
                      S* v_s) {
-  const int nv = system.model.own_nv;
+  const int nv = system.model.reduced_nv;
 #pragma GCC unroll 8
   for (int s = 0; s < Tableau::stages; ++s) {
     if (s < first) continue;
@@ -101,7 +101,7 @@ struct RungeKutta {
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
     using Tableau = SchemeTableau<typename S::Isa>;
     System<S> inner = system;
-    const int nq = system.model.own_nq, nv = system.model.own_nv;
+    const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     const Stages<S> stages = take_stages<Tableau>(system, inner.workspace);
     S *const xi = take<S>(inner.workspace, nv), *const v_s = take<S>(inner.workspace, nv),
              *const q_s = take<S>(inner.workspace, nq);

@@ -11,7 +11,7 @@ struct SemiImplicit {
   template <class S>
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
     System<S> inner = system;
-    const int nv = system.model.own_nv;
+    const int nv = system.model.reduced_nv;
     S* const a = take<S>(inner.workspace, nv);
     S* const dq = take<S>(inner.workspace, nv);
 

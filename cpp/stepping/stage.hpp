@@ -6,7 +6,7 @@
 #pragma once
 
 #include "dynamics/cayley_step.hpp"
-#include "stepping/memory.hpp"
+#include "stepping/solver_state.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
@@ -23,21 +23,22 @@ struct Stage {
 
 /// Where w leads, and what is left of its equation.
 template <class S>
-struct Trial {
+struct NewtonIterate {
   S *q, *v, *rest;
 };
 
 template <class S>
-Trial<S> take_trial(const ModelOf<S>& model, Workspace<S>& w) {
-  return {
-      take<S>(w, model.own_nq + model.callback_numbers), take<S>(w, model.own_nv), take<S>(w, model.own_nv)};
+NewtonIterate<S> take_iterate(const ModelOf<S>& model, Workspace<S>& w) {
+  return {take<S>(w, model.reduced_nq + model.callback_numbers),
+          take<S>(w, model.reduced_nv),
+          take<S>(w, model.reduced_nv)};
 }
 
 /// q(w), v(w).
 template <class S>
-void place(const System<S>& system, const Stage<S>& stage, const S* w, const Trial<S>& trial) {
+void place(const System<S>& system, const Stage<S>& stage, const S* w, const NewtonIterate<S>& trial) {
   const auto& model = system.model;
-  for (int i = 0; i < model.own_nv; ++i) {
+  for (int i = 0; i < model.reduced_nv; ++i) {
     trial.rest[i] = fma(stage.B, w[i], stage.xi0[i]);
     trial.v[i] = fma(stage.G, w[i], stage.v0[i]);
   }
@@ -47,10 +48,10 @@ void place(const System<S>& system, const Stage<S>& stage, const S* w, const Tri
 
 /// rest = w − v̇(t, q(w), v(w)).
 template <class S>
-void evaluate(const System<S>& system, const Stage<S>& stage, const S* w, const Trial<S>& trial) {
+void evaluate(const System<S>& system, const Stage<S>& stage, const S* w, const NewtonIterate<S>& trial) {
   place(system, stage, w, trial);
   system.acceleration(stage.time, trial.q, trial.v, trial.rest);
-  for (int i = 0; i < system.model.own_nv; ++i) trial.rest[i] = w[i] - trial.rest[i];
+  for (int i = 0; i < system.model.reduced_nv; ++i) trial.rest[i] = w[i] - trial.rest[i];
 }
 
 }  // namespace pysim::stepping

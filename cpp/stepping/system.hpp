@@ -1,8 +1,8 @@
 // What a scheme asks of a mechanism: its acceleration at a time, and q ⊕ dq.
 #pragma once
 
-#include "constraints/both_sides.hpp"
 #include "constraints/projection.hpp"
+#include "constraints/singular/one_sided_limits.hpp"
 #include "stepping/run_description.hpp"
 
 namespace pysim::stepping {
@@ -23,14 +23,14 @@ struct System {
   Workspace<S> workspace;
   S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
   const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
-  S* memory = nullptr;         ///< of an implicit scheme, see memory.hpp; null for the others
+  S* memory = nullptr;         ///< of an implicit scheme, see solver_state.hpp; null for the others
   double spectral_radius = 1;  ///< of generalised α
   constraints::Dependence<S>* dependence =
       nullptr;  ///< of the rows, within a step; null for as they are found
 
   /// τ(t).
   void actuate(S time, S* tau) const {
-    for (int i = 0; i < model.own_nv; ++i) {
+    for (int i = 0; i < model.reduced_nv; ++i) {
       tau[i] = all<S>(actuation.offset[i]);
       if (control != nullptr) tau[i] += control[i];
       if (actuation.amplitude[i] == 0) continue;
@@ -41,23 +41,23 @@ struct System {
   }
 
   /// τ(t) and the joints' own forces.
-  void generalized_force(S time, const S* own_q, const S* own_v, S* force) const {
+  void generalized_force(S time, const S* reduced_q, const S* reduced_v, S* force) const {
     actuate(time, force);
     if (!has_passive(model)) return;
     Workspace<S> w = workspace;
-    const S* q = tree::tree_q(model, own_q, w);
-    const S* v = tree::tree_v(model, own_v, w);
+    const S* q = tree::full_q(model, reduced_q, w);
+    const S* v = tree::full_v(model, reduced_v, w);
     S* const passive = take<S>(w, model.nv);
     dynamics::passive_forces(model, q, v, passive, w);
-    const S* own = tree::own_forces(model, static_cast<const S*>(passive), w);
-    for (int i = 0; i < model.own_nv; ++i) force[i] += own[i];
+    const S* own = tree::reduced_forces(model, static_cast<const S*>(passive), w);
+    for (int i = 0; i < model.reduced_nv; ++i) force[i] += own[i];
   }
 
   /// Linear damping of each coordinate.
   void damping(S* d) const {
-    for (int i = 0; i < model.own_nv; ++i) d[i] = all<S>(0);
+    for (int i = 0; i < model.reduced_nv; ++i) d[i] = all<S>(0);
     for (int i = 0; i < model.nv; ++i) {
-      const auto& c = model.coupling_v[i];
+      const auto& c = model.mimic_v[i];
       d[c.own] += all<S>(c.ratio * c.ratio * model.passive[i].damping);
     }
   }
@@ -65,7 +65,7 @@ struct System {
   /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)), constraints included.
   void acceleration(S time, const S* q, const S* v, S* a) const {
     Workspace<S> w = workspace;
-    S* const tau = take<S>(w, model.own_nv);
+    S* const tau = take<S>(w, model.reduced_nv);
     actuate(time, tau);
     const spatial::Force<S>* unloaded = nullptr;
     if (model.rows == 0) {
@@ -77,7 +77,7 @@ struct System {
     const auto begins = dependence == nullptr ? simd::nowhere<S>() : !dependence->known;
     mechanism.accelerate(q, v, tau, unloaded, true, loop_q, a, lambda, w, dependence);
     if (none(begins)) return;
-    constraints::accelerate_from_both_sides<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
+    constraints::accelerate_by_one_sided_limits<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
   }
 
   /// What `evaluate` finds of a mechanism; worlds that are not `active` keep φ and what is known of rows.

@@ -14,7 +14,7 @@
 #include "dynamics/discrete.hpp"
 #include "stepping/carried_momentum.hpp"
 #include "stepping/contraction.hpp"
-#include "stepping/memory.hpp"
+#include "stepping/solver_state.hpp"
 
 namespace pysim::stepping {
 
@@ -22,20 +22,20 @@ namespace pysim::stepping {
 template <class S>
 void to_own(const ModelOf<S>& model, const S* tree_rate, S* tree_p, S* own, Workspace<S> w) {
   for (int i = 0; i < model.nv; ++i) tree_p[i] = fma(all<S>(model.armature[i]), tree_rate[i], tree_p[i]);
-  const S* sum = tree::own_forces(model, static_cast<const S*>(tree_p), w);
-  for (int i = 0; i < model.own_nv; ++i) own[i] = sum[i];
+  const S* sum = tree::reduced_forces(model, static_cast<const S*>(tree_p), w);
+  for (int i = 0; i < model.reduced_nv; ++i) own[i] = sum[i];
 }
 
 /// M(q) v and the pull of gravity.
 template <class S>
-void momentum(const System<S>& system, const dynamics::Posture<S>& at, const S* own_v, S* p, S* weight) {
+void momentum(const System<S>& system, const dynamics::Posture<S>& at, const S* reduced_v, S* p, S* weight) {
   const auto& model = system.model;
   Workspace<S> w = system.workspace;
-  const S* v = tree::tree_v(model, own_v, w);
+  const S* v = tree::full_v(model, reduced_v, w);
   S *const tree_p = take<S>(w, model.nv), *const tree_weight = take<S>(w, model.nv);
   dynamics::momentum_and_weight(model, at, v, tree_p, tree_weight, w);
-  const S* pull = tree::own_forces(model, static_cast<const S*>(tree_weight), w);
-  for (int i = 0; i < model.own_nv; ++i) weight[i] = pull[i];
+  const S* pull = tree::reduced_forces(model, static_cast<const S*>(tree_weight), w);
+  for (int i = 0; i < model.reduced_nv; ++i) weight[i] = pull[i];
   to_own(model, v, tree_p, p, w);
 }
 
@@ -45,12 +45,12 @@ void momentum_between(const System<S>& system,
                       const dynamics::Posture<S>& start,
                       const dynamics::Posture<S>& end,
                       bool at_start,
-                      const S* own_xi,
+                      const S* reduced_xi,
                       S h,
                       S* p) {
   const auto& model = system.model;
   Workspace<S> w = system.workspace;
-  const S* xi = tree::tree_v(model, own_xi, w);
+  const S* xi = tree::full_v(model, reduced_xi, w);
   auto* const step = take<dynamics::SmallPose<S>>(w, model.bodies);
   S* const tree_p = take<S>(w, model.nv);
   S* const rate = take<S>(w, model.nv);
@@ -67,7 +67,7 @@ struct Variational {
   template <class S>
   static void expect(const System<S>& system, S time, S h, const S* q, const S* v, S* push) {
     Workspace<S> w = system.workspace;
-    const int nv = system.model.own_nv;
+    const int nv = system.model.reduced_nv;
     S *const tau = take<S>(w, nv), *const free = take<S>(w, nv);
     const spatial::Force<S>* none = nullptr;
     system.actuate(time, tau);
@@ -81,7 +81,7 @@ struct Variational {
   /// A step of the tree alone; the worlds where it succeeds.
   template <class S>
   static simd::Mask<S> attempt(
-      const System<S>& system, simd::Mask<S>, S time, S h, S* q, S* v, const Memory<S>& memory, bool) {
+      const System<S>& system, simd::Mask<S>, S time, S h, S* q, S* v, const SolverState<S>& memory, bool) {
     step(system, time, h, q, v, memory.momenta());
     return q[0] == q[0];  // a step that does not converge has no numbers
   }
@@ -91,14 +91,14 @@ struct Variational {
     System<S> inner = system;
     Workspace<S>& w = inner.workspace;
     const auto& model = system.model;
-    const int nq = model.own_nq, nv = model.own_nv;
+    const int nq = model.reduced_nq, nv = model.reduced_nv;
     S *const p = take<S>(w, nv), *const weight = take<S>(w, nv), *const xi = take<S>(w, nv),
              *const q1 = take<S>(w, nq);
     S *const rate = take<S>(w, nv), *const force = take<S>(w, nv), *const rest = take<S>(w, nv),
              *const brake = take<S>(w, nv);
     const S half = all<S>(0.5) * h;
 
-    const auto start = dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q), w), w);
+    const auto start = dynamics::posture(model, tree::full_q(model, static_cast<const S*>(q), w), w);
     momentum(inner, start, static_cast<const S*>(v), p, weight);
     CarriedMomenta<S> carried(model, kept, w);
     carried.begin(start, p);
@@ -113,7 +113,7 @@ struct Variational {
       retract(model, static_cast<const S*>(q), xi, q1);
       Workspace<S> scratch = w;
       const auto end =
-          dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q1), scratch), scratch);
+          dynamics::posture(model, tree::full_q(model, static_cast<const S*>(q1), scratch), scratch);
       for (int i = 0; i < nv; ++i) rate[i] = xi[i] / h;
       momentum_between<S>({model, system.actuation, scratch, system.loop_q},
                           start,
@@ -139,7 +139,7 @@ struct Variational {
       carried.push(start, force);
     }
     for (int i = 0; i < nq; ++i) q[i] = q1[i] + failed;
-    const auto end = dynamics::posture(model, tree::tree_q(model, static_cast<const S*>(q1), w), w);
+    const auto end = dynamics::posture(model, tree::full_q(model, static_cast<const S*>(q1), w), w);
     momentum_between(inner, start, end, false, static_cast<const S*>(xi), h, p);
     momentum(inner, end, static_cast<const S*>(rate), rest, weight);
     inner.generalized_force(time + h, q1, rate, force);

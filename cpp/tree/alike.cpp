@@ -56,9 +56,10 @@ std::string Model::joint_difference(const Model& other) const {
     if (here.hinge != there.hinge) return its("has an armature in one of the two alone");
     if (here.parent != there.parent) return its("hangs on another body");
     const auto leader = [&](const Model& m) {
-      return here.nv == 0 ? -1 : m.double_.coupling_v[static_cast<std::size_t>(here.v)].own;
+      return here.nv == 0 ? -1 : m.double_.mimic_v[static_cast<std::size_t>(here.v)].own;
     };
-    if (here.own_v != there.own_v || leader(*this) != leader(other)) return its("follows another one");
+    if (here.reduced_v != there.reduced_v || leader(*this) != leader(other))
+      return its("follows another one");
   }
   return "";
 }
@@ -88,22 +89,22 @@ std::string Model::loop_difference(const Model& other) const {
   return closure.empty() ? "" : "of the joints that close its loops, " + closure;
 }
 
-std::string Model::relation_difference(const Model& other) const {
-  const auto &ours = double_.relations, &theirs = other.double_.relations;
+std::string Model::coupling_difference(const Model& other) const {
+  const auto &ours = double_.couplings, &theirs = other.double_.couplings;
   const std::string count = counted("couplings", ours.size(), theirs.size());
   if (!count.empty()) return count;
   const auto *terms = double_.terms.data(), *others = other.double_.terms.data();
   const auto same_run = [&](int first, int n) {
     return std::equal(terms + first, terms + first + n, others + first, is_same_term);
   };
-  const auto shape = [](const Relation<double>& r) {
+  const auto shape = [](const Coupling<double>& r) {
     return std::make_tuple(r.row, r.first_term, r.terms, r.program, r.derivative, r.first_input, r.inputs);
   };
   for (std::size_t k = 0; k < ours.size(); ++k) {
-    const Relation<double>& r = ours[k];
+    const Coupling<double>& r = ours[k];
     const bool same =
         shape(r) == shape(theirs[k]) && same_run(r.first_term, r.terms) && same_run(r.first_input, r.inputs);
-    if (!same) return "its coupling '" + relation_names_[k] + "' ties other coordinates";
+    if (!same) return "its coupling '" + coupling_names_[k] + "' ties other coordinates";
   }
   return "";
 }
@@ -123,7 +124,7 @@ std::string Model::spring_difference(const Model& other) const {
 std::string Model::structure_difference(const Model& other) const {
   for (const auto part : {&Model::joint_difference,
                           &Model::loop_difference,
-                          &Model::relation_difference,
+                          &Model::coupling_difference,
                           &Model::spring_difference,
                           &Model::program_difference}) {
     const std::string found = (this->*part)(other);
@@ -135,7 +136,7 @@ std::string Model::structure_difference(const Model& other) const {
 std::size_t Model::number_packs() const {
   // a record that begins with indices takes up to three packs for them
   std::size_t packs = 66 * joints_.size() + static_cast<std::size_t>(12 * nv_ + 3 * nq_) + 64;
-  packs += 37 * loops_.size() + 4 * double_.relations.size() + 2 * double_.terms.size() +
+  packs += 37 * loops_.size() + 4 * double_.couplings.size() + 2 * double_.terms.size() +
            15 * double_.springs.size();
   for (const auto& program : programs_) packs += program.constants.size() + program.tables.size() + 6;
   return packs + (closure_ ? closure_->model.number_packs() : 0);

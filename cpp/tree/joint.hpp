@@ -10,8 +10,8 @@
 #include "simd/math.hpp"
 #include "spatial/so3.hpp"
 #include "tree/program.hpp"
+#include "tree/sincos_table.hpp"
 #include "tree/subspace.hpp"
-#include "tree/turns.hpp"
 
 namespace pysim::tree {
 
@@ -75,12 +75,12 @@ Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* store
 template <class S>
 PYSIM_NOINLINE Pose<S> evaluate_other(const ModelOf<S>& model,
                                       int b,
-                                      const S* tree_q,
+                                      const S* full_q,
                                       Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
   const auto& constants = model.constants[b];
   const Pose<S> X = placement<S>(constants);
-  const S* q = tree_q + joint.q;
+  const S* q = full_q + joint.q;
   const S o = all<S>(0), e = all<S>(1);
   S s, c;
   switch (joint.shape) {
@@ -123,7 +123,7 @@ PYSIM_NOINLINE Pose<S> evaluate_other(const ModelOf<S>& model,
       return X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
     }
     case Shape::callback: {
-      return X * evaluate_callback(joint, tree_q + model.nq + joint.callback, stored_columns);
+      return X * evaluate_callback(joint, full_q + model.nq + joint.callback, stored_columns);
     }
     case Shape::revolute:
     case Shape::prismatic:
@@ -137,40 +137,43 @@ PYSIM_NOINLINE Pose<S> evaluate_other(const ModelOf<S>& model,
 template <class S>
 PYSIM_INLINE Pose<S> evaluate_not_revolute(const ModelOf<S>& model,
                                            int b,
-                                           const S* tree_q,
+                                           const S* full_q,
                                            Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
   if (joint.shape == Shape::prismatic || joint.shape == Shape::fixed) {
     const Pose<S> X = placement<S>(model.constants[b]);
     if (joint.shape == Shape::fixed) return X;
-    return {X.R, fma(tree_q[joint.q], X.R.z, X.p)};
+    return {X.R, fma(full_q[joint.q], X.R.z, X.p)};
   }
-  return evaluate_other(model, b, tree_q, stored_columns);
+  return evaluate_other(model, b, full_q, stored_columns);
 }
 
 /// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* tree_q, Motion<S>* stored_columns) {
+PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
   if (joint.shape == Shape::revolute) {
     const Pose<S> X = placement<S>(model.constants[b]);
     S s, c;
-    simd::sincos(tree_q[joint.q], s, c);
+    simd::sincos(full_q[joint.q], s, c);
     return {turn_about_z(X.R, s, c), X.p};
   }
-  return evaluate_not_revolute(model, b, tree_q, stored_columns);
+  return evaluate_not_revolute(model, b, full_q, stored_columns);
 }
 
 /// The same, where the sines and cosines of hinges are known.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(
-    const ModelOf<S>& model, int b, const S* tree_q, const Turns<S>& turns, Motion<S>* stored_columns) {
+PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
+                              int b,
+                              const S* full_q,
+                              const SincosTable<S>& sincos,
+                              Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
   if (joint.shape == Shape::revolute) {
     const Pose<S> X = placement<S>(model.constants[b]);
-    return {turn_about_z(X.R, turns.sin[joint.q], turns.cos[joint.q]), X.p};
+    return {turn_about_z(X.R, sincos.sin[joint.q], sincos.cos[joint.q]), X.p};
   }
-  return evaluate_not_revolute(model, b, tree_q, stored_columns);
+  return evaluate_not_revolute(model, b, full_q, stored_columns);
 }
 
 /// c = Ṡ v of a joint whose columns move in the body frame.
@@ -178,10 +181,10 @@ template <class S>
 PYSIM_NOINLINE Motion<S> bias_of_moving_columns(const ModelOf<S>& model,
                                                 int b,
                                                 Motion<S>* stored_columns,
-                                                const S* tree_v) {
+                                                const S* full_v) {
   const Joint& joint = model.joint[b];
   const S o = all<S>(0);
-  const S* v = tree_v + joint.v;
+  const S* v = full_v + joint.v;
   const Motion<S>* Sj = stored_columns + joint.first_stored;
   switch (joint.shape) {
     case Shape::universal: {
@@ -211,10 +214,10 @@ PYSIM_NOINLINE Motion<S> bias_of_moving_columns(const ModelOf<S>& model,
 
 /// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.
 template <class S>
-PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* tree_v) {
+PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* full_v) {
   const Joint& joint = model.joint[b];
   if (joint.first_stored < 0 || joint.shape == Shape::helical) return spatial::zero_motion<S>();
-  return bias_of_moving_columns(model, b, stored_columns, tree_v);
+  return bias_of_moving_columns(model, b, stored_columns, full_v);
 }
 
 }  // namespace pysim::tree

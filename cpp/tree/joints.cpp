@@ -3,8 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tree/axis_alignment.hpp"
 #include "tree/model.hpp"
-#include "tree/turning.hpp"
 
 namespace pysim::tree {
 namespace {
@@ -53,7 +53,7 @@ std::vector<T> filled(const std::vector<T>& given, std::size_t n, const T& none)
 }
 
 /// Tᵀ I T of the packed record.
-void turn_inertia(const double T[9], const PackedInertia& inertia, double out[10]) {
+void align_inertia(const double T[9], const PackedInertia& inertia, double out[10]) {
   const double* in = inertia.data();
   const double I[9] = {in[4], in[7], in[9], in[7], in[5], in[8], in[9], in[8], in[6]};
   double IT[9], J[9];
@@ -72,9 +72,9 @@ bool is_active(const Passive<double>& p) {
 
 }  // namespace
 
-void joint_turn(const MotionDescription& motion, double turn[9]) {
+void joint_alignment(const MotionDescription& motion, double turn[9]) {
   const double z[3] = {0, 0, 1};
-  turn_to(built_in(motion.shape).has_axis ? motion.axis : z, turn);
+  align_z(built_in(motion.shape).has_axis ? motion.axis : z, turn);
 }
 
 void Model::add_joint(const JointDescription& d, const PackedInertia& inertia) {
@@ -122,16 +122,16 @@ void Model::add_joint(const JointDescription& d, const PackedInertia& inertia) {
   }
 
   Constants<double> c = {};
-  joint_turn(motion, c.turn);
-  turned_ = turned_ || c.turn[8] < 1;
+  joint_alignment(motion, c.alignment);
+  aligned_ = aligned_ || c.alignment[8] < 1;
 
   // X_P'B' = Tᵀ_P X_PB T_B: both frames turned.
   double pose[12];
   std::copy(d.placement, d.placement + 12, pose);
   if (d.parent >= 0) to_engine_frame(d.parent, pose);
-  times(pose, c.turn, 3, c.placement);
+  times(pose, c.alignment, 3, c.placement);
   std::copy(pose + 9, pose + 12, c.placement + 9);
-  turn_inertia(c.turn, inertia, c.inertia);
+  align_inertia(c.alignment, inertia, c.inertia);
   c.pitch = motion.pitch;
   double_.constants.push_back(c);
   names_.push_back(d.name);
@@ -152,14 +152,14 @@ void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   nq_ += joint.nq;
   nv_ += joint.nv;
   const bool follows = d.follows >= 0;
-  coupled_ = coupled_ || follows;
-  joint.own_q = follows ? -1 : own_nq_;
-  joint.own_v = follows ? -1 : own_nv_;
-  for (int i = 0; i < joint.nq; ++i) double_.coupling_q.push_back({own_nq_ + i, 1, 0});
-  for (int i = 0; i < joint.nv; ++i) double_.coupling_v.push_back({own_nv_ + i, 1, 0});
+  mimic_ = mimic_ || follows;
+  joint.reduced_q = follows ? -1 : reduced_nq_;
+  joint.reduced_v = follows ? -1 : reduced_nv_;
+  for (int i = 0; i < joint.nq; ++i) double_.mimic_q.push_back({reduced_nq_ + i, 1, 0});
+  for (int i = 0; i < joint.nv; ++i) double_.mimic_v.push_back({reduced_nv_ + i, 1, 0});
   if (!follows) {
-    own_nq_ += joint.nq;
-    own_nv_ += joint.nv;
+    reduced_nq_ += joint.nq;
+    reduced_nv_ += joint.nv;
   }
   joint.hinge = joint.nv == 1 && joint.column[0] == wz && !joint.biased && armature[0] == 0;
   std::copy(rest.begin(), rest.end(), double_.constants.back().rest);

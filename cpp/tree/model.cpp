@@ -4,9 +4,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tree/axis_alignment.hpp"
 #include "tree/closure.hpp"
 #include "tree/rounding.hpp"
-#include "tree/turning.hpp"
 
 namespace pysim::tree {
 namespace {
@@ -29,13 +29,13 @@ Model::Model(const std::vector<JointDescription>& joints,
                                 " joints, got " + std::to_string(inertias.size()));
   }
   for (std::size_t k = 0; k < joints.size(); ++k) add_joint(joints[k], inertias[k]);
-  couple(joints);
+  set_mimics(joints);
   mark_children();
   number_forks();
   group_coordinates();
   close_loops(ties.loops);
-  relate(ties.couplings);
-  find_meetings();
+  add_couplings(ties.couplings);
+  find_row_blocks();
   hang_springs(ties.springs);
   mark_branches();
   find_planes();
@@ -53,17 +53,17 @@ Model::Model(const std::vector<JointDescription>& joints,
   float_.plane_loops = rounded(double_.plane_loops);
   float_.plane_springs = rounded(double_.plane_springs);
   float_.loop_constants = rounded(double_.loop_constants);
-  float_.relations = rounded(double_.relations);
+  float_.couplings = rounded(double_.couplings);
   float_.terms = rounded(double_.terms);
   float_.springs = rounded(double_.springs);
   float_.armature.assign(double_.armature.begin(), double_.armature.end());
   float_.passive = rounded(double_.passive);
-  float_.coupling_q = rounded(double_.coupling_q);
-  float_.coupling_v = rounded(double_.coupling_v);
+  float_.mimic_q = rounded(double_.mimic_q);
+  float_.mimic_v = rounded(double_.mimic_v);
 }
 
 /// A follower's coupling is its leader's, scaled; the leader may stand anywhere, but leads itself.
-void Model::couple(const std::vector<JointDescription>& joints) {
+void Model::set_mimics(const std::vector<JointDescription>& joints) {
   for (std::size_t k = 0; k < joints.size(); ++k) {
     const JointDescription& d = joints[k];
     if (d.follows < 0) continue;
@@ -74,8 +74,8 @@ void Model::couple(const std::vector<JointDescription>& joints) {
           "joint '" + d.name +
           "': both it and the joint it follows need one coordinate, and that one its own");
     }
-    double_.coupling_q[static_cast<std::size_t>(joints_[k].q)] = {joints_[leader].own_q, d.ratio, d.offset};
-    double_.coupling_v[static_cast<std::size_t>(joints_[k].v)] = {joints_[leader].own_v, d.ratio, 0};
+    double_.mimic_q[static_cast<std::size_t>(joints_[k].q)] = {joints_[leader].reduced_q, d.ratio, d.offset};
+    double_.mimic_v[static_cast<std::size_t>(joints_[k].v)] = {joints_[leader].reduced_v, d.ratio, 0};
   }
 }
 
@@ -98,14 +98,14 @@ void Model::view_programs(ModelNumbers<Real>& numbers) {
 void Model::group_coordinates() {
   for (int b = 0; b < nbodies(); ++b) {
     const Joint& joint = joints_[static_cast<std::size_t>(b)];
-    for (int k = 0; k < joint.blocks && joint.own_q >= 0; ++k) {
+    for (int k = 0; k < joint.blocks && joint.reduced_q >= 0; ++k) {
       const Block& block = joint.block[k];
       const int at = quaternion_offset(block);
-      if (at >= 0) quaternions_.push_back({joint.own_q + at, b});
+      if (at >= 0) quaternions_.push_back({joint.reduced_q + at, b});
       if (at < 0 && !runs_.empty() && runs_.back().group == Group::real) {
         runs_.back().nv += block.nv;
       } else {
-        runs_.push_back({block.group, joint.own_q + block.q, joint.own_v + block.v, block.nv});
+        runs_.push_back({block.group, joint.reduced_q + block.q, joint.reduced_v + block.v, block.nv});
       }
     }
   }
@@ -141,9 +141,9 @@ void Model::number_forks() {
 /// Which of the user's coordinates move which. Couplings and springs tie branches together: then all count as
 /// one.
 void Model::mark_branches() {
-  for (int k = 0; k < own_nv_; ++k) above_.push_back(k - 1);
-  below_end_.assign(static_cast<std::size_t>(own_nv_), own_nv_);
-  if (coupled_ || !double_.springs.empty()) return;
+  for (int k = 0; k < reduced_nv_; ++k) above_.push_back(k - 1);
+  below_end_.assign(static_cast<std::size_t>(reduced_nv_), reduced_nv_);
+  if (mimic_ || !double_.springs.empty()) return;
   for (const auto& joint : joints_) {
     if (joint.nv == 0) continue;  // a weld, which closes a loop
     const bool is_root = joint.parent < 0;
@@ -158,7 +158,7 @@ void Model::mark_branches() {
 
 void Model::to_engine_frame(int body, double pose[12]) const {
   if (body < 0) return;
-  const double* turn = double_.constants[static_cast<std::size_t>(body)].turn;
+  const double* turn = double_.constants[static_cast<std::size_t>(body)].alignment;
   double turned[12];
   transpose_times(turn, pose, 4, turned);
   std::copy(turned, turned + 12, pose);
@@ -178,16 +178,16 @@ ModelView<Real> Model::view() const {
   view.fork_columns = fork_columns_;
   view.nq = nq_;
   view.nv = nv_;
-  view.own_nq = own_nq_;
-  view.own_nv = own_nv_;
+  view.reduced_nq = reduced_nq_;
+  view.reduced_nv = reduced_nv_;
   view.stored_columns = stored_columns_;
   view.slopes = slopes_;
   view.callback_numbers = callback_numbers_;
-  view.coupled = coupled_;
-  view.turned = turned_;
+  view.mimic = mimic_;
+  view.aligned = aligned_;
   view.joint_forces = joint_forces_;
-  view.planar = planar_;
-  view.flat = flat_;
+  view.planar_tree = planar_tree_;
+  view.planar_loops = planar_loops_;
   copy_numbers(gravity_, 3, view.gravity);
   view.joint = joints_.data();
   view.constants = n.constants.data();
@@ -196,8 +196,8 @@ ModelView<Real> Model::view() const {
   view.plane_spring = n.plane_springs.data();
   view.armature = n.armature.data();
   view.passive = n.passive.data();
-  view.coupling_q = n.coupling_q.data();
-  view.coupling_v = n.coupling_v.data();
+  view.mimic_q = n.mimic_q.data();
+  view.mimic_v = n.mimic_v.data();
   view.run = runs_.data();
   view.runs = static_cast<int>(runs_.size());
   view.above = above_.data();
@@ -207,14 +207,14 @@ ModelView<Real> Model::view() const {
   view.loops = static_cast<int>(loops_.size());
   view.rows = rows_;
   view.loop = loops_.data();
-  view.row_way = row_ways_.data();
-  view.way = ways_.data();
-  view.meetings = static_cast<int>(meetings_.size());
-  view.meeting = meetings_.data();
+  view.row_path = row_paths_.data();
+  view.path = paths_.data();
+  view.row_blocks = static_cast<int>(row_blocks_.size());
+  view.row_block = row_blocks_.data();
   view.shared = shared_.data();
   view.loop_constants = n.loop_constants.data();
-  view.relations = static_cast<int>(n.relations.size());
-  view.relation = n.relations.data();
+  view.couplings = static_cast<int>(n.couplings.size());
+  view.coupling = n.couplings.data();
   view.terms = static_cast<int>(n.terms.size());
   view.term = n.terms.data();
   view.springs = static_cast<int>(n.springs.size());
@@ -242,7 +242,7 @@ std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
 }
 
 std::vector<double> Model::neutral() const {
-  std::vector<double> q(static_cast<std::size_t>(own_nq_), 0.0);
+  std::vector<double> q(static_cast<std::size_t>(reduced_nq_), 0.0);
   for (const auto& place : quaternions_) q[static_cast<std::size_t>(place.at + 3)] = 1;
   return q;
 }

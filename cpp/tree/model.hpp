@@ -56,7 +56,7 @@ struct JointDescription {
 using PackedInertia = std::array<double, 10>;
 
 /// Columns of the rotation that takes z to the joint's axis: the engine's axes in the user's frame.
-void joint_turn(const MotionDescription& motion, double turn[9]);
+void joint_alignment(const MotionDescription& motion, double turn[9]);
 
 /// A loop between frames A and B, in the frames the user named.
 struct LoopDescription {
@@ -70,7 +70,7 @@ struct LoopDescription {
   std::vector<double> start;  ///< the joint's coordinates where their fit begins [nq]
 };
 
-/// A coupling between coordinates, see Relation.
+/// A coupling between coordinates, see Coupling.
 struct CouplingDescription {
   std::string name;
   std::vector<Term<double>> terms, inputs;
@@ -97,9 +97,9 @@ struct ModelNumbers {
   std::vector<PlaneSpring<Real>> plane_springs;
   std::vector<Real> armature;
   std::vector<Passive<Real>> passive;
-  std::vector<Coupling<Real>> coupling_q, coupling_v;
+  std::vector<Mimic<Real>> mimic_q, mimic_v;
   std::vector<LoopConstants<Real>> loop_constants;
-  std::vector<Relation<Real>> relations;
+  std::vector<Coupling<Real>> couplings;
   std::vector<Term<Real>> terms;
   std::vector<Spring<Real>> springs;
 };
@@ -133,12 +133,12 @@ class Model {
   template <class Real>
   ModelView<Real> view() const;
 
-  int nq() const { return own_nq_; }
-  int nv() const { return own_nv_; }
+  int nq() const { return reduced_nq_; }
+  int nv() const { return reduced_nv_; }
   int callback_numbers() const { return callback_numbers_; }
   int rows() const { return rows_; }
-  bool planar() const { return planar_; }
-  bool flat() const { return flat_; }
+  bool planar_tree() const { return planar_tree_; }
+  bool planar_loops() const { return planar_loops_; }
   const std::vector<Loop>& loops() const { return loops_; }
   int loop_nq() const;
 
@@ -174,7 +174,7 @@ class Model {
   int keep_program(const std::optional<ProgramDescription>& program,
                    std::size_t outputs,
                    const std::string& owner);
-  void couple(const std::vector<JointDescription>& joints);
+  void set_mimics(const std::vector<JointDescription>& joints);
   void mark_children();
   void number_forks();
   void mark_branches();
@@ -182,25 +182,25 @@ class Model {
   std::vector<NeutralPose> neutral_poses() const;
   void find_planes();
   bool hinges_close_loops(const std::vector<NeutralPose>& poses, const double normal[3]) const;
-  void lay_flat(const std::vector<NeutralPose>& poses, const double axes[9]);
+  void project_loops(const std::vector<NeutralPose>& poses, const double axes[9]);
   PlaneBody<double> plane_body(std::size_t b,
                                const double axes[9],
                                const double pose[12],
                                const double* parent) const;
   void group_coordinates();
   void close_loops(const std::vector<LoopDescription>& loops);
-  Way way_to_world(int a, int b);
-  Way everything();
-  Way with_coordinates(int first);
-  void find_meetings();
-  void share(const Way& way, const Way& other);
-  void relate(const std::vector<CouplingDescription>& couplings);
+  SupportPath path_to_world(int a, int b);
+  SupportPath everything();
+  SupportPath with_coordinates(int first);
+  void find_row_blocks();
+  void share(const SupportPath& path, const SupportPath& other);
+  void add_couplings(const std::vector<CouplingDescription>& couplings);
   void hang_springs(const std::vector<Spring<double>>& springs);
   std::size_t constraint_packs() const;
   std::string joint_difference(const Model& other) const;
   std::string program_difference(const Model& other) const;
   std::string loop_difference(const Model& other) const;
-  std::string relation_difference(const Model& other) const;
+  std::string coupling_difference(const Model& other) const;
   std::string spring_difference(const Model& other) const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
@@ -209,24 +209,24 @@ class Model {
   std::vector<ProgramDescription> programs_;
   std::vector<Block> runs_;
   std::vector<int> above_, below_end_;
-  std::vector<std::string> names_, relation_names_;
+  std::vector<std::string> names_, coupling_names_;
   std::vector<QuaternionPlace> quaternions_;
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;
   double gravity_[3];
-  int nq_ = 0, nv_ = 0, own_nq_ = 0, own_nv_ = 0, stored_columns_ = 0, slopes_ = 0;
+  int nq_ = 0, nv_ = 0, reduced_nq_ = 0, reduced_nv_ = 0, stored_columns_ = 0, slopes_ = 0;
   int callback_numbers_ = 0;
   int fork_columns_ = 0;
   std::vector<Loop> loops_;
   int rows_ = 0;
   std::vector<double> loop_start_;
-  std::vector<Way> row_ways_;
-  std::vector<int> ways_;
-  std::vector<Meeting> meetings_;
-  std::vector<Shared> shared_;
+  std::vector<SupportPath> row_paths_;
+  std::vector<int> paths_;
+  std::vector<RowBlock> row_blocks_;
+  std::vector<SharedRun> shared_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
   int force_registers_ = 0;                 ///< of the longest force program
-  bool coupled_ = false, turned_ = false, joint_forces_ = false, planar_ = false, flat_ = false;
+  bool mimic_ = false, aligned_ = false, joint_forces_ = false, planar_tree_ = false, planar_loops_ = false;
 };
 
 }  // namespace pysim::tree

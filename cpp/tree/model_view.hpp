@@ -43,19 +43,19 @@ struct Block {
 /// Joint k moves body k.
 struct Joint {
   Shape shape;
-  int parent;        ///< body, or −1 for the world
-  int end;           ///< bodies k … end − 1 are those that move with joint k
-  int nq, nv;        ///< numbers in q and v
-  int q, v;          ///< where they begin, in tree coordinates
-  int own_q, own_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
-  int first_stored;  ///< where its stored columns begin; −1 if it has none
-  int stored_count;  ///< how many they are
-  int fork;          ///< of a body with two children or more: where the columns below it begin among those of
-                     ///< all forks; else −1
-  bool biased;       ///< c = Ṡ q̇ is not zero
-  bool hinge;        ///< turns freely about z: one column, no bias, no armature
-  bool leaf;         ///< no joint hangs on this body
-  bool last_child;   ///< no later joint has the same parent: going to the root, it comes first
+  int parent;                ///< body, or −1 for the world
+  int end;                   ///< bodies k … end − 1 are those that move with joint k
+  int nq, nv;                ///< numbers in q and v
+  int q, v;                  ///< where they begin, in tree coordinates
+  int reduced_q, reduced_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
+  int first_stored;          ///< where its stored columns begin; −1 if it has none
+  int stored_count;          ///< how many they are
+  int fork;         ///< of a body with two children or more: where the columns below it begin among those of
+                    ///< all forks; else −1
+  bool biased;      ///< c = Ṡ q̇ is not zero
+  bool hinge;       ///< turns freely about z: one column, no bias, no armature
+  bool leaf;        ///< no joint hangs on this body
+  bool last_child;  ///< no later joint has the same parent: going to the root, it comes first
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
@@ -94,7 +94,7 @@ template <class Real>
 struct Constants {
   Real placement[12];  ///< joint frame in the parent body: rotation column-major, position [m]
   Real inertia[10];    ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx about the body frame's origin
-  Real turn[9];        ///< axes of the engine's frame in the user's body frame, column-major
+  Real alignment[9];   ///< axes of the engine's frame in the user's body frame, column-major
   Real pitch;          ///< [m/rad]
   Real rest[12];       ///< where the joint's spring is at rest, in its nq coordinates
 };
@@ -137,7 +137,7 @@ struct Passive {
 
 /// Coordinate i of the tree is ratio · own + offset.
 template <class Real>
-struct Coupling {
+struct Mimic {
   int own;
   Real ratio, offset;
 };
@@ -154,19 +154,19 @@ enum class LoopKind : int {
 /// Bodies that the force of a row reaches, leaves first: a run of `way`; and their coordinates, a run as
 /// well: in the order in which a sweep to the root meets them, or all of the user's where joints follow
 /// others.
-struct Way {
+struct SupportPath {
   int first, count;
   int first_v, nv;
 };
 
 /// Coordinates that two ways share: where they begin on each of them.
-struct Shared {
+struct SharedRun {
   int own, other, count;
 };
 
 /// Rows [row, end), of one way, and rows [other, other_end) before them or the same, whose way shares some of
 /// its coordinates: `runs` of `shared`.
-struct Meeting {
+struct RowBlock {
   int row, end, other, other_end;
   int first, runs;
 };
@@ -187,16 +187,16 @@ struct LoopConstants {
 
 /// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
 template <class Real>
-struct Relation {
+struct Coupling {
   int row;
   int first_term, terms;  ///< Σ factor q
-  int program;            ///< f and its slopes, see relations.hpp; −1 for none
-  int derivative;         ///< how these change, see relation_derivatives.hpp; −1 for none
+  int program;            ///< f and its slopes, see couplings.hpp; −1 for none
+  int derivative;         ///< how these change, see coupling_derivatives.hpp; −1 for none
   int first_input, inputs;
   Real offset;
 };
 
-/// factor · q of a relation, or an input of its function.
+/// factor · q of a coupling, or an input of its function.
 template <class Real>
 struct Term {
   int q, v;  ///< of the user's coordinates
@@ -214,31 +214,31 @@ struct Spring {
 /// What is no number of a mechanism: its joints, what ties them, and how many of everything there are.
 struct Structure {
   int bodies;
-  int fork_columns;      ///< coordinates below forks, counted once a fork
-  int nq, nv;            ///< of the tree
-  int own_nq, own_nv;    ///< of the user
-  int stored_columns;    ///< twists to keep for all joints, registers of programs among them
-  int slopes;            ///< twists to keep for derivatives of columns and biases, registers among them
-  int callback_numbers;  ///< numbers a state that Python computes; they stand behind q
-  bool coupled;          ///< some joint follows another
-  bool turned;           ///< some body frame was turned
-  bool planar;           ///< all bodies move in planes
-  bool flat;             ///< all bodies move in one plane, and hinges close loops there, nothing else does
-  bool joint_forces;     ///< some joint has damping, a spring, friction, a limit or a force of its own
-  const Joint* joint;    ///< [bodies]
-  const Block* run;      ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
-                         ///< are one run, whatever their joints
+  int fork_columns;            ///< coordinates below forks, counted once a fork
+  int nq, nv;                  ///< of the tree
+  int reduced_nq, reduced_nv;  ///< of the user
+  int stored_columns;          ///< twists to keep for all joints, registers of programs among them
+  int slopes;                  ///< twists to keep for derivatives of columns and biases, registers among them
+  int callback_numbers;        ///< numbers a state that Python computes; they stand behind q
+  bool mimic;                  ///< some joint follows another
+  bool aligned;                ///< some body frame was turned
+  bool planar_tree;            ///< all bodies move in planes
+  bool planar_loops;   ///< all bodies move in one plane, and hinges close loops there, nothing else does
+  bool joint_forces;   ///< some joint has damping, a spring, friction, a limit or a force of its own
+  const Joint* joint;  ///< [bodies]
+  const Block* run;    ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
+                       ///< are one run, whatever their joints
   int runs;
-  const int* above;      ///< [own_nv], the coordinate above; −1 at a root; k − 1 if coupled
-  const int* below_end;  ///< [own_nv], where the coordinates that k moves end
+  const int* above;      ///< [reduced_nv], the coordinate above; −1 at a root; k − 1 if mimic
+  const int* below_end;  ///< [reduced_nv], where the coordinates that k moves end
   int programs;
-  int loops, rows, meetings;  ///< loops, the rows of all constraints, and which of them meet
+  int loops, rows, row_blocks;  ///< loops, the rows of all constraints, and which of them meet
   const Loop* loop;
-  const Way* row_way;      ///< [rows] the bodies that the force of a row reaches
-  const int* way;          ///< bodies and coordinates, way after way
-  const Meeting* meeting;  ///< row after row, and of each from the first that it meets to itself
-  const Shared* shared;
-  int relations, terms, springs;
+  const SupportPath* row_path;  ///< [rows] the bodies that the force of a row reaches
+  const int* path;              ///< bodies and coordinates, way after way
+  const RowBlock* row_block;    ///< row after row, and of each from the first that it meets to itself
+  const SharedRun* shared;
+  int couplings, terms, springs;
 };
 
 /// Whether anything but inertia, gravity and constraints acts.
@@ -251,15 +251,15 @@ struct ModelView : Structure {
   Real gravity[3];
   const Constants<Real>* constants;           ///< [bodies]
   const PlaneBody<Real>* plane;               ///< [bodies] where they move in planes
-  const PlaneLoop<Real>* plane_loop;          ///< [loops] of a flat model
-  const PlaneSpring<Real>* plane_spring;      ///< [springs] of a flat model
+  const PlaneLoop<Real>* plane_loop;          ///< [loops] of a planar_loops model
+  const PlaneSpring<Real>* plane_spring;      ///< [springs] of a planar_loops model
   const Real* armature;                       ///< [nv], of the tree
   const Passive<Real>* passive;               ///< [nv], of the tree
-  const Coupling<Real>* coupling_q;           ///< [nq] for real coordinates
-  const Coupling<Real>* coupling_v;           ///< [nv]
+  const Mimic<Real>* mimic_q;                 ///< [nq] for real coordinates
+  const Mimic<Real>* mimic_v;                 ///< [nv]
   const ProgramView<Real>* program;           ///< [programs] of joints and couplings
   const LoopConstants<Real>* loop_constants;  ///< [loops]
-  const Relation<Real>* relation;             ///< [relations]
+  const Coupling<Real>* coupling;             ///< [couplings]
   const Term<Real>* term;                     ///< [terms]
   const Spring<Real>* spring;                 ///< [springs]
   const ModelView<Real>* closure;             ///< the joints that close the loops, a forest of their own

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "spatial/planar.hpp"
-#include "tree/turns.hpp"
+#include "tree/sincos_table.hpp"
 
 namespace pysim::tree {
 
@@ -20,7 +20,7 @@ PYSIM_INLINE bool turns_in_plane(const Joint& joint) {
 
 /// Sines and cosines of the angles from the plane's axes to the bodies' [bodies].
 template <class S>
-PYSIM_INLINE void planar_turns(const ModelOf<S>& model, const S* q, S* sin, S* cos, Workspace<S> w) {
+PYSIM_INLINE void planar_sincos(const ModelOf<S>& model, const S* q, S* sin, S* cos, Workspace<S> w) {
   S* const angle = take<S>(w, model.bodies);
   S turned = simd::all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "tree/axis_alignment.hpp"
 #include "tree/closure.hpp"
-#include "tree/turning.hpp"
 
 namespace pysim::tree {
 namespace {
@@ -55,27 +55,27 @@ void Model::find_planes() {
   const auto axis = [&](auto joint) { return &poses[static_cast<std::size_t>(joint - joints_.begin())][6]; };
   const auto first = std::find_if(joints_.begin(), joints_.end(), turns);
   double_.plane.assign(joints_.size(), {});
-  planar_ = !coupled_ && first != joints_.end();
-  if (!planar_) return;
+  planar_tree_ = !mimic_ && first != joints_.end();
+  if (!planar_tree_) return;
   double common[9], axes[9];
-  turn_to(axis(first), common);
-  flat_ = hinges_close_loops(poses, common + 6);
+  align_z(axis(first), common);
+  planar_loops_ = hinges_close_loops(poses, common + 6);
   for (std::size_t b = 0; b < joints_.size(); ++b) {
     const int parent = joints_[b].parent;
     if (parent < 0) {
       const auto end = joints_.begin() + joints_[b].end;
       const auto own = std::find_if(joints_.begin() + static_cast<std::ptrdiff_t>(b), end, turns);
       const bool shared = own == end || across(common + 6, axis(own)) <= parallel;
-      flat_ = flat_ && shared;
+      planar_loops_ = planar_loops_ && shared;
       std::copy(common, common + 9, axes);
-      if (!shared) turn_to(axis(own), axes);
+      if (!shared) align_z(axis(own), axes);
     }
-    planar_ = planar_ && keeps_to(axes + 6, joints_[b], &poses[b][6]);
+    planar_tree_ = planar_tree_ && keeps_to(axes + 6, joints_[b], &poses[b][6]);
     const double* above = parent < 0 ? nullptr : poses[static_cast<std::size_t>(parent)].data();
     double_.plane[b] = plane_body(b, axes, poses[b].data(), above);
   }
-  flat_ = flat_ && planar_;
-  if (flat_) lay_flat(poses, common);
+  planar_loops_ = planar_loops_ && planar_tree_;
+  if (planar_loops_) project_loops(poses, common);
 }
 
 /// Whether there are loops, and every one is a hinge along the normal that holds positions across it alone.
@@ -93,7 +93,7 @@ bool Model::hinges_close_loops(const std::vector<NeutralPose>& poses, const doub
 }
 
 /// Ends of loops and springs on the plane's axes.
-void Model::lay_flat(const std::vector<NeutralPose>& poses, const double axes[9]) {
+void Model::project_loops(const std::vector<NeutralPose>& poses, const double axes[9]) {
   static const NeutralPose world = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
   const auto pose = [&](int body) { return body < 0 ? world.data() : poses[std::size_t(body)].data(); };
   const auto lay = [axes](const double* R, const double* a, double* to) {

@@ -32,8 +32,8 @@ inline std::vector<Record<float>> rounded(const std::vector<Record<double>>& fro
   return to;
 }
 
-inline std::vector<Relation<float>> rounded(const std::vector<Relation<double>>& from) {
-  std::vector<Relation<float>> to;
+inline std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) {
+  std::vector<Coupling<float>> to;
   for (const auto& r : from) {
     to.push_back({r.row,
                   r.first_term,
@@ -64,8 +64,8 @@ inline std::vector<Spring<float>> rounded(const std::vector<Spring<double>>& fro
   return to;
 }
 
-inline std::vector<Coupling<float>> rounded(const std::vector<Coupling<double>>& from) {
-  std::vector<Coupling<float>> to;
+inline std::vector<Mimic<float>> rounded(const std::vector<Mimic<double>>& from) {
+  std::vector<Mimic<float>> to;
   for (const auto& c : from) {
     to.push_back({c.own, static_cast<float>(c.ratio), static_cast<float>(c.offset)});
   }

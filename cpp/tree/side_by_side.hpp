@@ -24,22 +24,22 @@ struct SideBySide {
     static_cast<Structure&>(model) = first;
     for (int k = 0; k < S::width; ++k) {
       model.joint_forces = model.joint_forces || worlds[k]->joint_forces;
-      model.turned = model.turned || worlds[k]->turned;
+      model.aligned = model.aligned || worlds[k]->aligned;
     }
     for (int i = 0; i < 3; ++i) model.gravity[i] = each([i](const World& m) { return m.gravity[i]; });
     model.constants = records<Constants>(&World::constants, first.bodies);
-    if (model.planar) model.plane = records<PlaneBody>(&World::plane, first.bodies);
-    if (model.flat) {
+    if (model.planar_tree) model.plane = records<PlaneBody>(&World::plane, first.bodies);
+    if (model.planar_loops) {
       model.plane_loop = records<PlaneLoop>(&World::plane_loop, first.loops);
       model.plane_spring = records<PlaneSpring>(&World::plane_spring, first.springs);
     }
     model.armature = numbers([](const World& m) { return m.armature; }, first.nv);
     model.passive = records<Passive>(&World::passive, first.nv);
-    model.coupling_q = couplings(&World::coupling_q, first.nq);
-    model.coupling_v = couplings(&World::coupling_v, first.nv);
+    model.mimic_q = couplings(&World::mimic_q, first.nq);
+    model.mimic_v = couplings(&World::mimic_v, first.nv);
     model.program = programs();
     model.loop_constants = records<LoopConstants>(&World::loop_constants, first.loops);
-    model.relation = relations();
+    model.coupling = couplings();
     model.term = terms();
     model.spring = springs();
     model.closure = first.closure == nullptr ? nullptr : closure();
@@ -73,8 +73,8 @@ struct SideBySide {
   }
 
   template <class Real>
-  const Coupling<S>* couplings(const Coupling<Real>* World::* member, int count) const {
-    auto* const packs = take<Coupling<S>>(w, count);
+  const Mimic<S>* couplings(const Mimic<Real>* World::* member, int count) const {
+    auto* const packs = take<Mimic<S>>(w, count);
     for (int i = 0; i < count; ++i) {
       packs[i] = {(worlds[0]->*member)[i].own,
                   each([=](const World& m) { return (m.*member)[i].ratio; }),
@@ -100,10 +100,10 @@ struct SideBySide {
     return views;
   }
 
-  const Relation<S>* relations() const {
-    auto* const packs = take<Relation<S>>(w, worlds[0]->relations);
-    for (int i = 0; i < worlds[0]->relations; ++i) {
-      const auto& first = worlds[0]->relation[i];
+  const Coupling<S>* couplings() const {
+    auto* const packs = take<Coupling<S>>(w, worlds[0]->couplings);
+    for (int i = 0; i < worlds[0]->couplings; ++i) {
+      const auto& first = worlds[0]->coupling[i];
       packs[i] = {first.row,
                   first.first_term,
                   first.terms,
@@ -111,7 +111,7 @@ struct SideBySide {
                   first.derivative,
                   first.first_input,
                   first.inputs,
-                  each([i](const World& m) { return m.relation[i].offset; })};
+                  each([i](const World& m) { return m.coupling[i].offset; })};
     }
     return packs;
   }

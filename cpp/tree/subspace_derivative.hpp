@@ -41,15 +41,15 @@ void program_derivative(
 template <class S>
 void subspace_derivative(const ModelOf<S>& model,
                          int b,
-                         const S* tree_q,
-                         const S* tree_v,
+                         const S* full_q,
+                         const S* full_v,
                          const Motion<S>* stored_columns,
                          const SubspaceDerivative<S>& D) {
   const Joint& joint = model.joint[b];
-  const S* v = tree_v + joint.v;
+  const S* v = full_v + joint.v;
   const Motion<S>* Sj = stored_columns + joint.first_stored;
   const S o = all<S>(0);
-  if (joint.shape == Shape::program) return program_derivative(model, joint, tree_q + joint.q, v, D);
+  if (joint.shape == Shape::program) return program_derivative(model, joint, full_q + joint.q, v, D);
 
   for (int i = 0; i < joint.nv * (joint.nv + 1); ++i) D.twist[i] = spatial::zero_motion<S>();
   if (joint.shape == Shape::universal) {

@@ -70,12 +70,12 @@ void program_rate(
 /// Ṡ (joint.nv columns) of joint b after `evaluate`; a traced joint must be evaluated again before `bias`.
 template <class S>
 void subspace_rate(
-    const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* tree_v, Motion<S>* S_dot) {
+    const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* full_v, Motion<S>* S_dot) {
   const Joint& joint = model.joint[b];
   for (int i = 0; i < joint.nv; ++i) S_dot[i] = spatial::zero_motion<S>();
   if (!joint.biased) return;
   const Motion<S>* Sj = stored_columns + joint.first_stored;
-  const S* v = tree_v + joint.v;
+  const S* v = full_v + joint.v;
   const S o = all<S>(0);
   switch (joint.shape) {
     case Shape::universal:  // d/dq₁ of (cos q₁, 0, sin q₁)

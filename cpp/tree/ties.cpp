@@ -2,8 +2,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tree/axis_alignment.hpp"
 #include "tree/closure.hpp"
-#include "tree/turning.hpp"
 
 namespace pysim::tree {
 namespace {
@@ -24,7 +24,7 @@ int all_rows(LoopKind kind, const Joint& joint) {
 }
 
 /// The pose's axes turned:  R ← R R_turn.
-void turn_pose(const double turn[9], double pose[12]) {
+void align_pose(const double turn[9], double pose[12]) {
   double turned[9];
   times(pose, turn, 3, turned);
   std::copy(turned, turned + 9, pose);
@@ -42,7 +42,7 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     joint.name = d.name;
     joint.motion = d.motion;
     double turn[9];
-    joint_turn(d.motion, turn);
+    joint_alignment(d.motion, turn);
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) joint.placement[3 * i + j] = turn[3 * j + i];
     }
@@ -60,7 +60,7 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
       throw std::invalid_argument("loop '" + d.name + "': it has " + std::to_string(all) + " rows");
     }
     std::copy(d.kept.begin(), d.kept.end(), loop.kept);
-    row_ways_.insert(row_ways_.end(), d.kept.size(), coupled_ ? everything() : way_to_world(d.a, d.b));
+    row_paths_.insert(row_paths_.end(), d.kept.size(), mimic_ ? everything() : path_to_world(d.a, d.b));
     rows_ += loop.rows;
     loops_.push_back(loop);
 
@@ -69,14 +69,14 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     std::copy(d.at_b, d.at_b + 12, c.at_b);
     to_engine_frame(d.a, c.at_a);
     to_engine_frame(d.b, c.at_b);
-    const double* turn = closure_->view<double>().constants[k].turn;
-    turn_pose(turn, c.at_b);
+    const double* turn = closure_->view<double>().constants[k].alignment;
+    align_pose(turn, c.at_b);
     if (loop.kind == LoopKind::joint) {
-      turn_pose(turn, c.at_a);
+      align_pose(turn, c.at_a);
     } else if (loop.kind != LoopKind::distance) {  // z of A
       double axis[9];
-      turn_to(d.motion.axis, axis);
-      turn_pose(axis, c.at_a);
+      align_z(d.motion.axis, axis);
+      align_pose(axis, c.at_a);
     }
     c.length = d.length;
     loop_start_.insert(loop_start_.end(), d.start.begin(), d.start.end());
@@ -88,11 +88,11 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
 }
 
 /// The ancestors of a and b, themselves among them.
-Way Model::way_to_world(int a, int b) {
-  const auto first = static_cast<int>(ways_.size());
+SupportPath Model::path_to_world(int a, int b) {
+  const auto first = static_cast<int>(paths_.size());
   while (a >= 0 || b >= 0) {
     const int next = std::max(a, b);
-    ways_.push_back(next);
+    paths_.push_back(next);
     const int parent = joints_[static_cast<std::size_t>(next)].parent;
     if (a == next) a = parent;
     if (b == next) b = parent;
@@ -100,27 +100,27 @@ Way Model::way_to_world(int a, int b) {
   return with_coordinates(first);
 }
 
-Way Model::everything() {
-  const auto first = static_cast<int>(ways_.size());
-  for (int b = nbodies() - 1; b >= 0; --b) ways_.push_back(b);
+SupportPath Model::everything() {
+  const auto first = static_cast<int>(paths_.size());
+  for (int b = nbodies() - 1; b >= 0; --b) paths_.push_back(b);
   return with_coordinates(first);
 }
 
 /// The way whose bodies stand at the end of all ways from `first` on.
-Way Model::with_coordinates(int first) {
-  const auto end = static_cast<int>(ways_.size());
-  for (int n = first; n < end && !coupled_; ++n) {
-    const Joint& joint = joints_[static_cast<std::size_t>(ways_[static_cast<std::size_t>(n)])];
-    for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) ways_.push_back(k);
+SupportPath Model::with_coordinates(int first) {
+  const auto end = static_cast<int>(paths_.size());
+  for (int n = first; n < end && !mimic_; ++n) {
+    const Joint& joint = joints_[static_cast<std::size_t>(paths_[static_cast<std::size_t>(n)])];
+    for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) paths_.push_back(k);
   }
-  for (int k = 0; k < own_nv_ && coupled_; ++k) ways_.push_back(k);
-  return {first, end - first, end, static_cast<int>(ways_.size()) - end};
+  for (int k = 0; k < reduced_nv_ && mimic_; ++k) paths_.push_back(k);
+  return {first, end - first, end, static_cast<int>(paths_.size()) - end};
 }
 
-void Model::relate(const std::vector<CouplingDescription>& couplings) {
+void Model::add_couplings(const std::vector<CouplingDescription>& couplings) {
   const auto keep = [this](const CouplingDescription& d, const std::vector<Term<double>>& terms) {
     for (const auto& t : terms) {
-      if (t.q < 0 || t.q >= own_nq_ || t.v < 0 || t.v >= own_nv_) {
+      if (t.q < 0 || t.q >= reduced_nq_ || t.v < 0 || t.v >= reduced_nv_) {
         throw std::invalid_argument("coupling '" + d.name + "': no such coordinate");
       }
       double_.terms.push_back(t);
@@ -128,8 +128,8 @@ void Model::relate(const std::vector<CouplingDescription>& couplings) {
     return static_cast<int>(double_.terms.size() - terms.size());
   };
   for (const auto& d : couplings) {
-    Relation<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, -1, 0, 0, d.offset};
-    row_ways_.push_back(everything());
+    Coupling<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, -1, 0, 0, d.offset};
+    row_paths_.push_back(everything());
     r.first_term = keep(d, d.terms);
     r.inputs = static_cast<int>(d.inputs.size());
     r.first_input = keep(d, d.inputs);
@@ -138,36 +138,36 @@ void Model::relate(const std::vector<CouplingDescription>& couplings) {
       r.derivative = keep_program(d.derivative, (2 + d.inputs.size()) * d.inputs.size(), d.name);
       force_registers_ = std::max({force_registers_, d.function->registers, d.derivative->registers});
     }
-    double_.relations.push_back(r);
-    relation_names_.push_back(d.name);
+    double_.couplings.push_back(r);
+    coupling_names_.push_back(d.name);
   }
 }
 
-void Model::find_meetings() {
+void Model::find_row_blocks() {
   const auto end_of_kin = [this](std::size_t row) {  // rows of one loop have the very same way
     std::size_t end = row + 1;
-    while (end < row_ways_.size() && row_ways_[end].first == row_ways_[row].first) ++end;
+    while (end < row_paths_.size() && row_paths_[end].first == row_paths_[row].first) ++end;
     return end;
   };
-  for (std::size_t row = 0; row < row_ways_.size(); row = end_of_kin(row)) {
+  for (std::size_t row = 0; row < row_paths_.size(); row = end_of_kin(row)) {
     for (std::size_t other = 0; other <= row; other = end_of_kin(other)) {
-      Meeting meeting = {
+      RowBlock meeting = {
           int(row), int(end_of_kin(row)), int(other), int(end_of_kin(other)), int(shared_.size()), 0};
-      share(row_ways_[row], row_ways_[other]);
+      share(row_paths_[row], row_paths_[other]);
       meeting.runs = static_cast<int>(shared_.size()) - meeting.first;
-      if (meeting.runs > 0 || other == row) meetings_.push_back(meeting);
+      if (meeting.runs > 0 || other == row) row_blocks_.push_back(meeting);
     }
   }
 }
 
 /// Keeps the coordinates that lie on both ways, run by run; both descend, or are all there are.
-void Model::share(const Way& way, const Way& other) {
+void Model::share(const SupportPath& path, const SupportPath& other) {
   const std::size_t first = shared_.size();
-  const int *const a = ways_.data() + way.first_v, *const b = ways_.data() + other.first_v;
-  for (int m = 0, n = 0; m < way.nv && n < other.nv;) {
+  const int *const a = paths_.data() + path.first_v, *const b = paths_.data() + other.first_v;
+  for (int m = 0, n = 0; m < path.nv && n < other.nv;) {
     const int here = a[m], there = b[n];
     if (here == there) {
-      Shared* const last = shared_.size() > first ? &shared_.back() : nullptr;
+      SharedRun* const last = shared_.size() > first ? &shared_.back() : nullptr;
       if (last != nullptr && last->own + last->count == m && last->other + last->count == n) {
         ++last->count;
       } else {
@@ -187,7 +187,7 @@ void Model::hang_springs(const std::vector<Spring<double>>& springs) {
     for (auto [body, point] : {std::pair{s.a, s.at_a}, std::pair{s.b, s.at_b}}) {
       if (body < 0) continue;
       double turned[3];
-      transpose_times(double_.constants[static_cast<std::size_t>(body)].turn, point, 1, turned);
+      transpose_times(double_.constants[static_cast<std::size_t>(body)].alignment, point, 1, turned);
       std::copy(turned, turned + 3, point);
     }
     double_.springs.push_back(s);

@@ -10,59 +10,59 @@
 // at its ends lead, twice over, nowhere near 0.
 #pragma once
 
-#include "stepping/between.hpp"
+#include "stepping/step_interpolant.hpp"
 
 namespace pysim::stepping {
 
 /// Whether a least g is sure to be between.
 template <class S>
-PYSIM_INLINE simd::Mask<S> is_valley(const Point<S>& left, const Point<S>& right) {
+PYSIM_INLINE simd::Mask<S> has_minimum(const EventSample<S>& left, const EventSample<S>& right) {
   const auto falls = left.rise<all<S>(0), rises = right.rise> all<S>(0);
   return (falls & (rises | (right.g >= left.g))) | (rises & (left.g >= right.g));
 }
 
 /// Whether the slopes at the ends, twice over, reach 0.
 template <class S>
-PYSIM_INLINE simd::Mask<S> may_be_deep(const Point<S>& left, const Point<S>& right) {
+PYSIM_INLINE simd::Mask<S> may_reach_zero(const EventSample<S>& left, const EventSample<S>& right) {
   const S steepest = max(abs(left.rise), abs(right.rise));
   const S drop = all<S>(2) * steepest * (right.theta - left.theta);
   return min(left.g, right.g) <= drop;
 }
 
 template <class S>
-PYSIM_INLINE Point<S> times(S side, const Point<S>& x) {
+PYSIM_INLINE EventSample<S> times(S side, const EventSample<S>& x) {
   return {x.theta, side * x.g, side * x.rise};
 }
 
 template <class S>
-PYSIM_INLINE Point<S> choose(simd::Mask<S> first, const Point<S>& x, const Point<S>& y) {
+PYSIM_INLINE EventSample<S> choose(simd::Mask<S> first, const EventSample<S>& x, const EventSample<S>& y) {
   return {select(first, x.theta, y.theta), select(first, x.g, y.g), select(first, x.rise, y.rise)};
 }
 
 /// An instant between `left` and `right`, of sign `side` both, at which the event is not on that side, for
 /// the `asked` worlds; `right` where none is found.
 template <class S>
-S find_beyond(const Between<S>& step,
-              const Event& event,
-              S side,
-              simd::Mask<S> asked,
-              Point<S> left,
-              Point<S> right,
-              S* q,
-              S* v) {
+S find_double_root(const StepInterpolant<S>& step,
+                   const Event& event,
+                   S side,
+                   simd::Mask<S> asked,
+                   EventSample<S> left,
+                   EventSample<S> right,
+                   S* q,
+                   S* v) {
   const S o = all<S>(0), end = right.theta;
   left = times(side, left);
   right = times(side, right);
   S found = end;
-  auto open = asked & is_valley(left, right) & may_be_deep(left, right);
+  auto open = asked & has_minimum(left, right) & may_reach_zero(left, right);
   while (any(open)) {
     const S theta = all<S>(0.5) * (left.theta + right.theta);
-    const Point<S> middle = times(side, step.point(event, theta, q, v));
-    const auto beyond = open & (middle.g <= o), before = is_valley(left, middle);
+    const EventSample<S> middle = times(side, step.point(event, theta, q, v));
+    const auto beyond = open & (middle.g <= o), before = has_minimum(left, middle);
     found = select(beyond, theta, found);
     left = choose(before, left, middle);
     right = choose(before, middle, right);
-    open &= (!beyond) & may_be_deep(left, right) & (right.theta - left.theta > all<S>(step.apart));
+    open &= (!beyond) & may_reach_zero(left, right) & (right.theta - left.theta > all<S>(step.apart));
   }
   if (none(found < end)) return end;
   return select(abs(step.sign(event, found, q, v) - side) > o, found, end);

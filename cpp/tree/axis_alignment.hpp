@@ -7,7 +7,7 @@
 namespace pysim::tree {
 
 /// Columns of the rotation that takes z to the unit vector `a` the shorter way (about x where a = −z).
-inline void turn_to(const double a[3], double R[9]) {
+inline void align_z(const double a[3], double R[9]) {
   if (a[2] < -1 + 1e-12 && std::hypot(a[0], a[1]) < 1e-9) {
     const double flip[9] = {1, 0, 0, 0, -1, 0, 0, 0, -1};
     std::copy(flip, flip + 9, R);

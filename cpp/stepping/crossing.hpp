@@ -8,23 +8,23 @@
 // passing.
 #pragma once
 
-#include "stepping/valley.hpp"
+#include "stepping/double_root.hpp"
 
 namespace pysim::stepping {
 
 /// What a world carries from step to step.
 template <class S>
-struct Watch {
+struct EventWatch {
   S seen;   ///< up to when events were handed out [s]
   S* sign;  ///< one an event: −1, 0, 1; NaN before the first step
 };
 
 /// The first event of a step: where, which (−1: none), and the signs there; its state stands in q, v.
 template <class S>
-struct Passing {
+struct Crossing {
   S theta, index;
   S *sign, *now, *q, *v;
-  Point<S>*from, *to;  ///< where the interval that is looked through begins and ends
+  EventSample<S>*from, *to;  ///< where the interval that is looked through begins and ends
 };
 
 constexpr int pieces = 4;
@@ -32,17 +32,18 @@ constexpr int pieces = 4;
 constexpr double last_theta = 1 + 0x1p-46;
 
 template <class S>
-Passing<S> take_passing(const System<S>& system, const Events& events, Workspace<S>& w) {
+Crossing<S> take_crossing(const System<S>& system, const Events& events, Workspace<S>& w) {
   const int count = events.count;
   S *const sign = take<S>(w, count), *const now = take<S>(w, count);
-  S *const q = take<S>(w, system.model.own_nq), *const v = take<S>(w, system.model.own_nv);
-  auto *const from = take<Point<S>>(w, count), *const to = take<Point<S>>(w, count);
+  S *const q = take<S>(w, system.model.reduced_nq), *const v = take<S>(w, system.model.reduced_nv);
+  auto *const from = take<EventSample<S>>(w, count), *const to = take<EventSample<S>>(w, count);
   return {all<S>(1), all<S>(-1), sign, now, q, v, from, to};
 }
 
 /// Signs of the state that a run begins with.
 template <class S>
-void begin_watch(const System<S>& system, const Events& events, const S* q, const S* v, Watch<S>& watch) {
+void begin_watch(
+    const System<S>& system, const Events& events, const S* q, const S* v, EventWatch<S>& watch) {
   for (int k = 0; k < events.count; ++k) {
     const S now = sign_of(event_value(system, events, events.event[k], q, v));
     watch.sign[k] = select(watch.sign[k] == watch.sign[k], watch.sign[k], now);
@@ -65,7 +66,7 @@ PYSIM_INLINE simd::Mask<S> passed(const Event& event, S before, S now) {
 /// Where in (left, right] a sign that is `after` at `right` is first seen changed, for the `asked` worlds: to
 /// the other one where that is what it becomes, so that what follows begins beyond 0.
 template <class S>
-S bisect(const Between<S>& step,
+S bisect(const StepInterpolant<S>& step,
          const Event& event,
          S before,
          S after,
@@ -92,7 +93,7 @@ S bisect(const Between<S>& step,
 
 /// How far towards `end` to look at once: to where a sign has changed that is back at `end`.
 template <class S>
-S next_stop(const Between<S>& step, S end, simd::Mask<S> looking, const Passing<S>& first) {
+S next_stop(const StepInterpolant<S>& step, S end, simd::Mask<S> looking, const Crossing<S>& first) {
   const Events& events = step.events;
   step.points(end, first.to, first.q, first.v);
   S stop = end;
@@ -101,7 +102,7 @@ S next_stop(const Between<S>& step, S end, simd::Mask<S> looking, const Passing<
     const auto same = looking & (side * first.to[k].g > all<S>(0));
     if (none(same)) continue;
     const S found =
-        find_beyond(step, events.event[k], side, same, first.from[k], first.to[k], first.q, first.v);
+        find_double_root(step, events.event[k], side, same, first.from[k], first.to[k], first.q, first.v);
     stop = min(stop, select(same, found, end));
   }
   return stop;
@@ -109,7 +110,7 @@ S next_stop(const Between<S>& step, S end, simd::Mask<S> looking, const Passing<
 
 /// Looks through (at, stop] for the `looking` worlds.
 template <class S>
-void look_until(const Between<S>& step, S at, S stop, simd::Mask<S> looking, Passing<S>& first) {
+void look_until(const StepInterpolant<S>& step, S at, S stop, simd::Mask<S> looking, Crossing<S>& first) {
   const Events& events = step.events;
   const S o = all<S>(0);
   step.signs(stop, first.now, first.q, first.v);
@@ -134,7 +135,7 @@ void look_until(const Between<S>& step, S at, S stop, simd::Mask<S> looking, Pas
 
 /// Until when worlds that stand on an event have left it, on the side that counts.
 template <class S>
-S leaving(const Events& events, S at, const Passing<S>& first) {
+S leaving(const Events& events, S at, const Crossing<S>& first) {
   S leaves = at;
   for (int k = 0; k < events.count; ++k) {
     leaves = select(first.sign[k] == all<S>(0), at + all<S>(0x1p-12), leaves);
@@ -144,8 +145,11 @@ S leaving(const Events& events, S at, const Passing<S>& first) {
 
 /// Looks for the first event of a step that begins at `time`, for the `good` worlds.
 template <class S>
-void find_passing(
-    const Between<S>& step, S time, const Watch<S>& watch, simd::Mask<S> good, Passing<S>& first) {
+void find_crossing(const StepInterpolant<S>& step,
+                   S time,
+                   const EventWatch<S>& watch,
+                   simd::Mask<S> good,
+                   Crossing<S>& first) {
   const Events& events = step.events;
   const S o = all<S>(0), last = all<S>(last_theta);
   first.theta = all<S>(1);

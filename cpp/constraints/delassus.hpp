@@ -46,37 +46,38 @@ Dependence<S> take_dependence(int rows, Workspace<S>& w) {
 
 /// Λ = J M⁻¹ Jᵀ, factored, and the rows of Y = L⁻¹ Jᵀ.
 template <class S>
-struct ConstraintInertia {
+struct Delassus {
   int rows, nv;
   S* Y;       ///< (rows, nv), of each row the coordinates of its way
   S* scaled;  ///< Y D⁻¹ of the rows that are multiplied, likewise
-  Semidefinite<S> Lambda;
+  Semidefinite<S> G;
 
-  ConstraintInertia(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.own_nv) {
+  Delassus(const ModelOf<S>& model, Workspace<S>& w) : rows(model.rows), nv(model.reduced_nv) {
     Y = take<S>(w, std::ptrdiff_t{1} * rows * nv);
     scaled = take<S>(w, std::ptrdiff_t{1} * rows * nv);
-    Lambda.n = rows;
-    Lambda.A = take<S>(w, std::ptrdiff_t{1} * rows * rows);
-    Lambda.inv_D = take<S>(w, rows);
-    Lambda.scale = take<S>(w, rows);
-    Lambda.pass = take<S>(w, rows);
-    Lambda.column = take<S>(w, rows);
-    Lambda.faded = take<S>(w, rows);
-    Lambda.first = take<int>(w, rows);
-    Lambda.last = take<int>(w, rows);
+    G.n = rows;
+    G.A = take<S>(w, std::ptrdiff_t{1} * rows * rows);
+    G.inv_D = take<S>(w, rows);
+    G.scale = take<S>(w, rows);
+    G.pass = take<S>(w, rows);
+    G.column = take<S>(w, rows);
+    G.regularised = take<S>(w, rows);
+    G.first = take<int>(w, rows);
+    G.last = take<int>(w, rows);
   }
 
   /// `dependence` may be null: then rows are taken as they are found.
   void factorise(FactoredMechanism<S>& factor, const Rows<S>& r, Dependence<S>* dependence = nullptr) {
     const auto& model = factor.model;
-    for (int n = 0; n < model.meetings; ++n) {
-      if (n == 0 || model.meeting[n - 1].row != model.meeting[n].row) begin_rows(factor, r, model.meeting[n]);
-      multiply(model, model.meeting[n]);
+    for (int n = 0; n < model.row_blocks; ++n) {
+      if (n == 0 || model.row_block[n - 1].row != model.row_block[n].row)
+        begin_rows(factor, r, model.row_block[n]);
+      multiply(model, model.row_block[n]);
     }
     scale(factor, r);
     const auto found = dependence == nullptr ? simd::nowhere<S>() : dependence->known;
     const bool some = any(found);
-    Lambda.factorise(largest(static_cast<const S*>(r.g), rows), found, some ? dependence->row : nullptr);
+    G.factorise(largest(static_cast<const S*>(r.g), rows), found, some ? dependence->row : nullptr);
     if (dependence != nullptr) remember(*dependence);
   }
 
@@ -85,9 +86,9 @@ struct ConstraintInertia {
     const auto fresh = !dependence.known;
     if (none(fresh)) return;
     for (int i = 0; i < rows; ++i) {
-      dependence.row[i] = select(fresh, !Lambda.is_taken(i), dependence.row[i]);
+      dependence.row[i] = select(fresh, !G.is_taken(i), dependence.row[i]);
     }
-    const auto all_hold = (!Lambda.is_slight()) & (Lambda.rank == row_count());
+    const auto all_hold = (!G.is_slight()) & (G.rank == row_count());
     dependence.apart = select(fresh, all_hold, dependence.apart);
     dependence.known = simd::everywhere<S>();
   }
@@ -95,46 +96,46 @@ struct ConstraintInertia {
   S row_count() const { return all<S>(static_cast<typename S::Real>(rows)); }
 
   /// Y and Y D⁻¹ of rows of one way, which begin with the first that they meet.
-  void begin_rows(FactoredMechanism<S>& factor, const Rows<S>& r, const tree::Meeting& meeting) {
-    const tree::Way& way = factor.model.row_way[meeting.row];
-    const int* const coordinate = factor.model.way + way.first_v;
-    for (int i = meeting.row; i < meeting.end; ++i) {
-      for (int m = 0; m < way.nv; ++m) Y[i * nv + m] = r.J[i * nv + m];
+  void begin_rows(FactoredMechanism<S>& factor, const Rows<S>& r, const tree::RowBlock& block) {
+    const tree::SupportPath& path = factor.model.row_path[block.row];
+    const int* const coordinate = factor.model.path + path.first_v;
+    for (int i = block.row; i < block.end; ++i) {
+      for (int m = 0; m < path.nv; ++m) Y[i * nv + m] = r.J[i * nv + m];
     }
-    factor.forward(way, meeting.end - meeting.row, Y + meeting.row * nv, nv);
-    for (int i = meeting.row; i < meeting.end; ++i) {
-      S* const by_D = scaled + (i - meeting.row) * nv;
-      for (int m = 0; m < way.nv; ++m) by_D[m] = Y[i * nv + m] * factor.inv_D[coordinate[m]];
-      Lambda.first[i] = meeting.other;
-      for (int j = meeting.other; j < meeting.row; ++j) Lambda.A[i * rows + j] = all<S>(0);
+    factor.forward(path, block.end - block.row, Y + block.row * nv, nv);
+    for (int i = block.row; i < block.end; ++i) {
+      S* const by_D = scaled + (i - block.row) * nv;
+      for (int m = 0; m < path.nv; ++m) by_D[m] = Y[i * nv + m] * factor.inv_D[coordinate[m]];
+      G.first[i] = block.other;
+      for (int j = block.other; j < block.row; ++j) G.A[i * rows + j] = all<S>(0);
     }
   }
 
   /// Y D⁻¹ Yᵀ of rows that meet, two by two.
-  void multiply(const ModelOf<S>& model, const tree::Meeting& meeting) {
-    int i = meeting.row;
-    for (; i + 2 <= meeting.end; i += 2) multiply_rows<2>(model, meeting, i);
-    if (i < meeting.end) multiply_rows<1>(model, meeting, i);
+  void multiply(const ModelOf<S>& model, const tree::RowBlock& block) {
+    int i = block.row;
+    for (; i + 2 <= block.end; i += 2) multiply_rows<2>(model, block, i);
+    if (i < block.end) multiply_rows<1>(model, block, i);
   }
 
   /// R rows from i on; where they meet themselves, also above the diagonal, where nobody looks.
   template <int R>
-  void multiply_rows(const ModelOf<S>& model, const tree::Meeting& meeting, int i) {
-    const int end = meeting.other == meeting.row ? i + R : meeting.other_end;
-    int j = meeting.other;
-    for (; j + 2 <= end; j += 2) multiply_tile<R, 2>(model, meeting, i, j);
-    if (j < end) multiply_tile<R, 1>(model, meeting, i, j);
+  void multiply_rows(const ModelOf<S>& model, const tree::RowBlock& block, int i) {
+    const int end = block.other == block.row ? i + R : block.other_end;
+    int j = block.other;
+    for (; j + 2 <= end; j += 2) multiply_tile<R, 2>(model, block, i, j);
+    if (j < end) multiply_tile<R, 1>(model, block, i, j);
   }
 
   template <int R, int C>
-  void multiply_tile(const ModelOf<S>& model, const tree::Meeting& meeting, int i, int j) {
+  void multiply_tile(const ModelOf<S>& model, const tree::RowBlock& block, int i, int j) {
     S sum[R][C];
     for (int r = 0; r < R; ++r) {
       for (int c = 0; c < C; ++c) sum[r][c] = all<S>(0);
     }
-    for (int n = meeting.first; n < meeting.first + meeting.runs; ++n) {
-      const tree::Shared& run = model.shared[n];
-      const S* const y = scaled + (i - meeting.row) * nv + run.own;
+    for (int n = block.first; n < block.first + block.runs; ++n) {
+      const tree::SharedRun& run = model.shared[n];
+      const S* const y = scaled + (i - block.row) * nv + run.own;
       const S* const z = Y + j * nv + run.other;
       for (int m = 0; m < run.count; ++m) {
 #pragma GCC unroll 2
@@ -145,7 +146,7 @@ struct ConstraintInertia {
       }
     }
     for (int r = 0; r < R; ++r) {
-      for (int c = 0; c < C; ++c) Lambda.A[(i + r) * rows + j + c] = sum[r][c];
+      for (int c = 0; c < C; ++c) G.A[(i + r) * rows + j + c] = sum[r][c];
     }
   }
 
@@ -154,15 +155,15 @@ struct ConstraintInertia {
   void scale(const FactoredMechanism<S>& factor, const Rows<S>& r) {
     const auto& model = factor.model;
     const S o = all<S>(0), one = all<S>(1);
-    for (int i = 0; i < model.relations; ++i) {
-      const int row = model.relation[i].row;
-      Lambda.scale[row] = one / sqrt(Lambda.A[row * rows + row]);
+    for (int i = 0; i < model.couplings; ++i) {
+      const int row = model.coupling[i].row;
+      G.scale[row] = one / sqrt(G.A[row * rows + row]);
     }
     for (int k = 0; k < model.loops; ++k) {
       const Loop& loop = model.loop[k];
       S of_positions = o, of_turns = o, positions = o;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        const S size = Lambda.A[i * rows + i];
+        const S size = G.A[i * rows + i];
         const auto position = holds_position(r.W[i]);
         of_positions = max(of_positions, select(position, size, o));
         of_turns = max(of_turns, select(position, o, size));
@@ -173,33 +174,33 @@ struct ConstraintInertia {
         const auto position = holds_position(r.W[i]);
         const S kin = select(position, positions, turns);
         if (none(kin == one)) continue;
-        const S could = select(kin == one, felt(factor, r, i), o);
+        const S could = select(kin == one, attainable(factor, r, i), o);
         of_positions = max(of_positions, select(position, could, o));
         of_turns = max(of_turns, select(position, o, could));
       }
       const S position = one / sqrt(of_positions);
       const S turn = any(of_turns > o) ? one / sqrt(of_turns) : o;
       for (int i = loop.row; i < loop.row + loop.rows; ++i) {
-        Lambda.scale[i] = select(holds_position(r.W[i]), position, turn);
+        G.scale[i] = select(holds_position(r.W[i]), position, turn);
       }
     }
   }
 
   /// About the diagonal that a row at the place of row i could have.
-  S felt(const FactoredMechanism<S>& factor, const Rows<S>& r, int i) const {
-    const tree::Way& way = factor.model.row_way[i];
-    const int* const coordinate = factor.model.way + way.first_v;
+  S attainable(const FactoredMechanism<S>& factor, const Rows<S>& r, int i) const {
+    const tree::SupportPath& path = factor.model.row_path[i];
+    const int* const coordinate = factor.model.path + path.first_v;
     S sum = all<S>(0);
-    for (int m = 0; m < way.nv; ++m) sum = fma(r.reach[i * nv + m], factor.inv_D[coordinate[m]], sum);
+    for (int m = 0; m < path.nv; ++m) sum = fma(r.reach[i * nv + m], factor.inv_D[coordinate[m]], sum);
     return sum;
   }
 
-  /// x = M⁻¹ Jᵀ Λ⁺ g; `g` becomes Λ⁺ g. Of a `sharp` Λ⁺ nothing is faded out.
-  void give_way(FactoredMechanism<S>& factor, S* g, S* x, bool sharp = false) const {
-    if (sharp) {
-      Lambda.solve_sharp(g);
+  /// x = M⁻¹ Jᵀ Λ⁺ g; `g` becomes Λ⁺ g. Of a `unregularised` Λ⁺ nothing is regularised out.
+  void correct(FactoredMechanism<S>& factor, S* g, S* x, bool unregularised = false) const {
+    if (unregularised) {
+      G.solve_unregularised(g);
     } else {
-      Lambda.solve(g);
+      G.solve(g);
     }
     push(factor, g, x);
   }
@@ -208,9 +209,9 @@ struct ConstraintInertia {
   void push(FactoredMechanism<S>& factor, const S* lambda, S* x) const {
     for (int k = 0; k < nv; ++k) x[k] = all<S>(0);
     for (int i = 0; i < rows; ++i) {
-      const tree::Way& way = factor.model.row_way[i];
-      const int* const k = factor.model.way + way.first_v;
-      for (int m = 0; m < way.nv; ++m) x[k[m]] = fma(lambda[i], Y[i * nv + m], x[k[m]]);
+      const tree::SupportPath& path = factor.model.row_path[i];
+      const int* const k = factor.model.path + path.first_v;
+      for (int m = 0; m < path.nv; ++m) x[k[m]] = fma(lambda[i], Y[i * nv + m], x[k[m]]);
     }
     factor.backward(x);
   }

@@ -34,27 +34,27 @@ void allowed_motion(const KktInverse<S>& inverse, S* t) {
 /// Only worlds with dependent rows that still allow some motion are asked; what rounding leaves of J̇ t is
 /// held against the fastest motion there is, t².
 template <class S>
-S opening(ConstrainedMechanism<S>& mechanism,
-          const KktInverse<S>& inverse,
-          const S* own_q,
-          S* phi,
-          Workspace<S> w) {
+S infinitesimal_motion(ConstrainedMechanism<S>& mechanism,
+                       const KktInverse<S>& inverse,
+                       const S* reduced_q,
+                       S* phi,
+                       Workspace<S> w) {
   using Real = typename S::Real;
   const auto& model = mechanism.factor.model;
-  const int n = model.own_nv, rows = model.rows;
+  const int n = model.reduced_nv, rows = model.rows;
   constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-2);
   const S o = all<S>(0);
-  const S rank = mechanism.inertia.Lambda.rank;
+  const S rank = mechanism.delassus.G.rank;
   const auto depends = (rank < all<S>(static_cast<Real>(rows))) & (rank < all<S>(static_cast<Real>(n)));
   if (none(depends)) return o;
 
   S *const t = take<S>(w, n), *const a = take<S>(w, n);
   allowed_motion(inverse, t);
-  const S* q = tree::tree_q(model, own_q, w);
-  const S* v = tree::tree_v(model, static_cast<const S*>(t), w);
+  const S* q = tree::full_q(model, reduced_q, w);
+  const S* v = tree::full_v(model, static_cast<const S*>(t), w);
   mechanism.factor.kinematics(q, v, w);
   evaluate_rows(model, mechanism.factor, phi, mechanism.rows, false, w);
-  evaluate_relations<S>(model, own_q, t, nullptr, mechanism.rows, w);
+  evaluate_couplings<S>(model, reduced_q, t, nullptr, mechanism.rows, w);
   const S* const bias = mechanism.rows.gdd;
   for (int k = 0; k < n; ++k) {  // −M⁻¹ Jᵀ Λ⁺ (J̇ t)
     a[k] = o;
@@ -64,9 +64,9 @@ S opening(ConstrainedMechanism<S>& mechanism,
   S left = o, size = all<S>(rounding) * fastest * fastest;
   for (int i = 0; i < rows; ++i) {
     S sum = bias[i], sizes = abs(bias[i]);
-    const tree::Way& way = model.row_way[i];
-    for (int m = 0; m < way.nv; ++m) {
-      const S part = mechanism.rows.J[i * n + m] * a[model.way[way.first_v + m]];
+    const tree::SupportPath& path = model.row_path[i];
+    for (int m = 0; m < path.nv; ++m) {
+      const S part = mechanism.rows.J[i * n + m] * a[model.path[path.first_v + m]];
       sum += part;
       sizes += abs(part);
     }

@@ -12,7 +12,7 @@ namespace pysim::constraints {
 
 /// What is looked at beside a singular position, and when.
 template <class Real>
-struct BothSides {
+struct OneSidedLimits {
   static constexpr Real away = sizeof(Real) == 8 ? Real(1e-4) : Real(1e-2);  ///< ε |v| [rad, m]
   static constexpr Real slow = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);  ///< |v| that has no direction
   /// Pivot, over the residual squared, of a row that holds; being off the constraints opens smaller ones.
@@ -24,8 +24,8 @@ template <class S>
 S speed_of_rows(const ModelOf<S>& model, const S* v) {
   S speed = all<S>(0);
   for (int i = 0; i < model.rows; ++i) {
-    const tree::Way& way = model.row_way[i];
-    for (int m = 0; m < way.nv; ++m) speed = max(speed, abs(v[model.way[way.first_v + m]]));
+    const tree::SupportPath& path = model.row_path[i];
+    for (int m = 0; m < path.nv; ++m) speed = max(speed, abs(v[model.path[path.first_v + m]]));
   }
   return speed;
 }
@@ -33,43 +33,43 @@ S speed_of_rows(const ModelOf<S>& model, const S* v) {
 /// After `mechanism.accelerate` in the worlds where a step begins: the accelerations `a` and what depends,
 /// where rows depend that did not, or where nothing is known of that.
 template <class S>
-void accelerate_from_both_sides(ConstrainedMechanism<S>& mechanism,
-                                const S* own_q,
-                                const S* own_v,
-                                const S* tau,
-                                const S* phi,
-                                simd::Mask<S> begins,
-                                S* a,
-                                Dependence<S>& dependence,
-                                Workspace<S> w) {
-  using Sides = BothSides<typename S::Real>;
+void accelerate_by_one_sided_limits(ConstrainedMechanism<S>& mechanism,
+                                    const S* reduced_q,
+                                    const S* reduced_v,
+                                    const S* tau,
+                                    const S* phi,
+                                    simd::Mask<S> begins,
+                                    S* a,
+                                    Dependence<S>& dependence,
+                                    Workspace<S> w) {
+  using Sides = OneSidedLimits<typename S::Real>;
   const ModelOf<S>& model = mechanism.factor.model;
-  const S o = all<S>(0), rank = mechanism.inertia.Lambda.rank;
-  const S speed = speed_of_rows(model, own_v);
-  const S known = select(dependence.most > o, dependence.most, mechanism.inertia.row_count());
+  const S o = all<S>(0), rank = mechanism.delassus.G.rank;
+  const S speed = speed_of_rows(model, reduced_v);
+  const S known = select(dependence.most > o, dependence.most, mechanism.delassus.row_count());
   const auto fallen = begins & (rank < known) & (speed > all<S>(Sides::slow));
   dependence.most = select(begins, max(dependence.most, rank), dependence.most);
   if (none(fallen) || model.callback_numbers > 0) return;
 
-  const int nv = model.own_nv, phis = model.loop_nq();
-  S *const step = take<S>(w, nv), *const q = take<S>(w, model.own_nq), *const side = take<S>(w, nv),
+  const int nv = model.reduced_nv, phis = model.loop_nq();
+  S *const step = take<S>(w, nv), *const q = take<S>(w, model.reduced_nq), *const side = take<S>(w, nv),
            *const mean = take<S>(w, nv);
   S *const phi_there = take<S>(w, phis), *const lambda = take<S>(w, model.rows);
   Dependence<S> there = take_dependence<S>(model.rows, w);
   auto holds = fallen;
   for (int i = 0; i < nv; ++i) mean[i] = o;
   for (int sign = -1; sign <= 1; sign += 2) {
-    for (int i = 0; i < nv; ++i) step[i] = all<S>(sign * Sides::away) / speed * own_v[i];
+    for (int i = 0; i < nv; ++i) step[i] = all<S>(sign * Sides::away) / speed * reduced_v[i];
     for (int i = 0; i < phis; ++i) phi_there[i] = phi[i];
-    dynamics::retract(model, own_q, static_cast<const S*>(step), q);
+    dynamics::retract(model, reduced_q, static_cast<const S*>(step), q);
     there.forget(simd::everywhere<S>());
-    mechanism.accelerate(q, own_v, tau, nullptr, true, phi_there, side, lambda, w, &there);
-    const auto& Lambda = mechanism.inertia.Lambda;
+    mechanism.accelerate(q, reduced_v, tau, nullptr, true, phi_there, side, lambda, w, &there);
+    const auto& G = mechanism.delassus.G;
     const S g = largest(static_cast<const S*>(mechanism.rows.g), model.rows);
-    holds &= (Lambda.rank > rank) & (Lambda.smallest > all<S>(Sides::opened) * g * g);
+    holds &= (G.rank > rank) & (G.smallest > all<S>(Sides::opened) * g * g);
     for (int i = 0; i < nv; ++i) mean[i] = fma(all<S>(0.5), side[i], mean[i]);
   }
-  dependence.most = select(holds, max(dependence.most, mechanism.inertia.Lambda.rank), dependence.most);
+  dependence.most = select(holds, max(dependence.most, mechanism.delassus.G.rank), dependence.most);
   for (int i = 0; i < nv; ++i) a[i] = select(holds, mean[i], a[i]);
   for (int i = 0; i < model.rows; ++i) dependence.row[i] = select(holds, there.row[i], dependence.row[i]);
 }

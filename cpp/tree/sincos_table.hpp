@@ -37,12 +37,12 @@ PYSIM_INLINE void sincos_each(const S* angles, int n, S* sin, S* cos) {
 
 /// sin q_i and cos q_i of the hinges.
 template <class S>
-struct Turns {
+struct SincosTable {
   const S *sin, *cos;  ///< [nq]
 };
 
 template <class S>
-PYSIM_INLINE Turns<S> turns(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
+PYSIM_INLINE SincosTable<S> sincos_table(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   S *const sin = take<S>(w, model.nq), *const cos = take<S>(w, model.nq);
   if constexpr (S::width > 1) {
     for (int b = 0; b < model.bodies; ++b) {

@@ -13,7 +13,7 @@ namespace pysim::dynamics {
 
 /// A body on the axes of the root body.
 template <class S>
-struct TurnedBody {
+struct RootAxesBody {
   spatial::Mat3<S> R;
   Vec3<S> p;
   Inertia<S> M;  ///< alone, then with everything it carries
@@ -21,14 +21,14 @@ struct TurnedBody {
 
 /// S_iᵀ F of a column on the root's axes, which is still a mere axis if it was one in its body.
 template <class S>
-PYSIM_INLINE S dot_turned(tree::Column column, const Motion<S>& Sj, const Force<S>& F) {
+PYSIM_INLINE S dot_in_root_axes(tree::Column column, const Motion<S>& Sj, const Force<S>& F) {
   if (column == tree::stored) return dot(Sj, F);
   return column >= tree::wx ? dot(Sj.w, F.t) : dot(Sj.v, F.f);
 }
 
 /// c + S_i s.
 template <class S>
-PYSIM_INLINE Motion<S> plus_turned(tree::Column column, const Motion<S>& Sj, S s, const Motion<S>& c) {
+PYSIM_INLINE Motion<S> plus_in_root_axes(tree::Column column, const Motion<S>& Sj, S s, const Motion<S>& c) {
   if (column == tree::stored) return fma(s, Sj, c);
   if (column >= tree::wx) return {c.v, fma(s, Sj.w, c.w)};
   return {fma(s, Sj.v, c.v), c.w};
@@ -36,13 +36,13 @@ PYSIM_INLINE Motion<S> plus_turned(tree::Column column, const Motion<S>& Sj, S s
 
 /// Root to leaves: bodies alone and the joints' columns `Sj` (tree nv).
 template <class S>
-void turn_bodies(const ModelOf<S>& model, const S* q, TurnedBody<S>* body, Motion<S>* Sj, Workspace<S> w) {
+void to_root_axes(const ModelOf<S>& model, const S* q, RootAxesBody<S>* body, Motion<S>* Sj, Workspace<S> w) {
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
-  const tree::Turns<S> turns = tree::turns(model, q, w);
+  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
-    TurnedBody<S>& B = body[b];
-    const Pose<S> X_PB = tree::evaluate(model, b, q, turns, columns);
+    RootAxesBody<S>& B = body[b];
+    const Pose<S> X_PB = tree::evaluate(model, b, q, sincos, columns);
     if (joint.parent < 0) {
       B.R = spatial::identity3<S>();
     } else {

@@ -11,13 +11,13 @@ using simd::select;
 using tree::take;
 
 /// Counts stay whatever becomes of a step; what follows them is put back where a step is made again.
-constexpr int memory_counts = 4;
-constexpr int memory_numbers(int nv) {
-  return memory_counts + 3 + 4 * nv;
+constexpr int solver_counts = 4;
+constexpr int solver_numbers(int nv) {
+  return solver_counts + 3 + 4 * nv;
 }
 
 template <class S>
-struct Memory {
+struct SolverState {
   S* numbers;
   int nv;
 
@@ -35,16 +35,16 @@ struct Memory {
   /// What a variational scheme carries in place of accelerations, see carried_momentum.hpp.
   S* momenta() const { return numbers == nullptr ? nullptr : last(); }
 
-  Memory copy(tree::Workspace<S>& w) const {
-    S* const to = take<S>(w, memory_numbers(nv));
-    for (int i = 0; i < memory_numbers(nv); ++i) to[i] = numbers[i];
+  SolverState copy(tree::Workspace<S>& w) const {
+    S* const to = take<S>(w, solver_numbers(nv));
+    for (int i = 0; i < solver_numbers(nv); ++i) to[i] = numbers[i];
     return {to, nv};
   }
 
   /// Takes over the counts of `other` where it is `counted`, and all the rest where it is `good`.
-  void keep(const Memory& other, simd::Mask<S> counted, simd::Mask<S> good) const {
-    for (int i = 0; i < memory_counts; ++i) numbers[i] = select(counted, other.numbers[i], numbers[i]);
-    for (int i = memory_counts; i < memory_numbers(nv); ++i) {
+  void keep(const SolverState& other, simd::Mask<S> counted, simd::Mask<S> good) const {
+    for (int i = 0; i < solver_counts; ++i) numbers[i] = select(counted, other.numbers[i], numbers[i]);
+    for (int i = solver_counts; i < solver_numbers(nv); ++i) {
       numbers[i] = select(good, other.numbers[i], numbers[i]);
     }
   }

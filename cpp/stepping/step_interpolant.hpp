@@ -8,13 +8,13 @@ namespace pysim::stepping {
 
 /// An event's g at an instant of a step and how it rises, dg/dθ.
 template <class S>
-struct Point {
+struct EventSample {
   S theta, g, rise;
 };
 
 /// A step between its ends, and what is asked of it.
 template <class S>
-struct Between {
+struct StepInterpolant {
   static constexpr double apart = 0x1p-22;  ///< of two θ whose g make a slope
 
   const System<S>& system;
@@ -35,7 +35,7 @@ struct Between {
   }
 
   /// Of every event, on states that are not brought back onto the constraints.
-  void points(S theta, Point<S>* point, S* q_t, S* v_t) const {
+  void points(S theta, EventSample<S>* point, S* q_t, S* v_t) const {
     interpolate(system, h, theta, q, v, stages, q_t, v_t);
     for (int k = 0; k < events.count; ++k) point[k].g = value(events.event[k], q_t, v_t);
     interpolate(system, h, theta + all<S>(apart), q, v, stages, q_t, v_t);
@@ -45,7 +45,7 @@ struct Between {
     }
   }
 
-  Point<S> point(const Event& event, S theta, S* q_t, S* v_t) const {
+  EventSample<S> point(const Event& event, S theta, S* q_t, S* v_t) const {
     interpolate(system, h, theta, q, v, stages, q_t, v_t);
     const S g = value(event, q_t, v_t);
     interpolate(system, h, theta + all<S>(apart), q, v, stages, q_t, v_t);
