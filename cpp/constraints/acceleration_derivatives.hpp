@@ -82,7 +82,11 @@ DerivativeMatrices<S> acceleration_derivatives(const ModelOf<S>& model,
   const auto d = dynamics::prepare_rnea_derivatives(model, q, v, full_a, f_ext, scratch);
   reduced_torque_derivatives(model, d, q, v, passive, D, scratch);
   if (model.mimic) {  // D.a is M
-    spatial::invert_symmetric(n, D.a);
+    S* const M = take<S>(scratch, std::ptrdiff_t{1} * n * n);
+    for (int i = 0; i < n * n; ++i) M[i] = D.a[i];
+    const spatial::SymmetricFactor<S> factor = {n, M, take<S>(scratch, n)};
+    factor.factor();
+    factor.invert(D.a);
   } else {
     dynamics::minverse(model, q, D.a, scratch);
   }

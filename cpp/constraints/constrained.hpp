@@ -11,43 +11,10 @@
 
 namespace pysim::constraints {
 
-/// hang(b, F) for both ends of every spring and damper: F pulls body b, where the bodies were placed.
-template <class S, class Hang>
-void hang_springs(const FactoredMechanism<S>& factor, const Hang& hang) {
-  const auto& model = factor.model;
-  const auto end = [&](int b, const Vec3<S>& at) -> dynamics::SpringEnd<S> {
-    if (b < 0) return {at, spatial::zero3<S>()};
-    return dynamics::spring_end(factor.X_WB[b], factor.body[b].V, at);
-  };
-  const auto pull = [&](int b, const Vec3<S>& at, const Vec3<S>& f) {
-    if (b < 0) return;
-    const Vec3<S> f_B = transpose_times(factor.X_WB[b].R, f);
-    hang(b, Force<S>{f_B, cross(at, f_B)});
-  };
-  for (int k = 0; k < model.springs; ++k) {
-    const auto& spring = model.spring[k];
-    const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
-    const Vec3<S> f = dynamics::spring_pull(spring, end(spring.a, at_a), end(spring.b, at_b));
-    pull(spring.a, at_a, f);
-    pull(spring.b, at_b, -f);
-  }
-}
-
-/// The external wrenches, `f_ext` (may be null) and those of springs.
-template <class S>
-const Force<S>* with_springs(const FactoredMechanism<S>& factor, const Force<S>* f_ext, Workspace<S>& w) {
-  const auto& model = factor.model;
-  if (model.springs == 0) return f_ext;
-  Force<S>* const F = take<Force<S>>(w, model.bodies);
-  for (int b = 0; b < model.bodies; ++b) F[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
-  hang_springs(factor, [F](int b, const Force<S>& pull) { F[b] += pull; });
-  return F;
-}
-
 /// A mechanism at one state with its rows, both factored.
 template <class S>
 struct ConstrainedMechanism {
-  FactoredMechanism<S> factor;
+  MechanismFactor<S> factor;
   Rows<S> rows;
   Delassus<S> delassus;
 
@@ -75,14 +42,7 @@ struct ConstrainedMechanism {
       force = take<S>(w, model.nv);
       dynamics::passive_joint_forces(model, q, v, force, w);
     }
-    if (passive && model.mimic) {
-      f_ext = with_springs(factor, f_ext, w);
-    } else if (passive && model.planar_loops) {
-      factor.flat.hang_springs();
-    } else if (passive) {
-      hang_springs(factor, [&](int b, const Force<S>& F) { factor.body[b].pA = factor.body[b].pA - F; });
-    }
-    factor.accelerate(q, v, tau, force, f_ext, a, w);
+    factor.accelerate(q, v, tau, force, f_ext, passive, a, w);
     evaluate_rows(model, factor, phi, rows, true, w);
     evaluate_couplings(model, reduced_q, reduced_v, static_cast<const S*>(a), rows, w);
     delassus.factorise(factor, rows, dependence);

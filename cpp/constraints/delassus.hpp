@@ -67,7 +67,7 @@ struct Delassus {
   }
 
   /// `dependence` may be null: then rows are taken as they are found.
-  void factorise(FactoredMechanism<S>& factor, const Rows<S>& r, Dependence<S>* dependence = nullptr) {
+  void factorise(MechanismFactor<S>& factor, const Rows<S>& r, Dependence<S>* dependence = nullptr) {
     const auto& model = factor.model;
     for (int n = 0; n < model.row_blocks; ++n) {
       if (n == 0 || model.row_block[n - 1].row != model.row_block[n].row)
@@ -96,16 +96,17 @@ struct Delassus {
   S row_count() const { return all<S>(static_cast<typename S::Real>(rows)); }
 
   /// Y and Y D⁻¹ of rows of one way, which begin with the first that they meet.
-  void begin_rows(FactoredMechanism<S>& factor, const Rows<S>& r, const tree::RowBlock& block) {
+  void begin_rows(MechanismFactor<S>& factor, const Rows<S>& r, const tree::RowBlock& block) {
     const tree::SupportPath& path = factor.model.row_path[block.row];
     const int* const coordinate = factor.model.path + path.first_v;
+    const S* const inv_D = factor.inv_D();
     for (int i = block.row; i < block.end; ++i) {
       for (int m = 0; m < path.nv; ++m) Y[i * nv + m] = r.J[i * nv + m];
     }
     factor.forward(path, block.end - block.row, Y + block.row * nv, nv);
     for (int i = block.row; i < block.end; ++i) {
       S* const by_D = scaled + (i - block.row) * nv;
-      for (int m = 0; m < path.nv; ++m) by_D[m] = Y[i * nv + m] * factor.inv_D[coordinate[m]];
+      for (int m = 0; m < path.nv; ++m) by_D[m] = Y[i * nv + m] * inv_D[coordinate[m]];
       G.first[i] = block.other;
       for (int j = block.other; j < block.row; ++j) G.A[i * rows + j] = all<S>(0);
     }
@@ -152,7 +153,7 @@ struct Delassus {
 
   /// 1/√ of the largest diagonal among a row's kin: rows of its loop that hold positions, or that hold turns.
   /// A row without kin is held against what a row in any direction could feel there.
-  void scale(const FactoredMechanism<S>& factor, const Rows<S>& r) {
+  void scale(const MechanismFactor<S>& factor, const Rows<S>& r) {
     const auto& model = factor.model;
     const S o = all<S>(0), one = all<S>(1);
     for (int i = 0; i < model.couplings; ++i) {
@@ -187,16 +188,17 @@ struct Delassus {
   }
 
   /// About the diagonal that a row at the place of row i could have.
-  S attainable(const FactoredMechanism<S>& factor, const Rows<S>& r, int i) const {
+  S attainable(const MechanismFactor<S>& factor, const Rows<S>& r, int i) const {
     const tree::SupportPath& path = factor.model.row_path[i];
     const int* const coordinate = factor.model.path + path.first_v;
+    const S* const inv_D = factor.inv_D();
     S sum = all<S>(0);
-    for (int m = 0; m < path.nv; ++m) sum = fma(r.reach[i * nv + m], factor.inv_D[coordinate[m]], sum);
+    for (int m = 0; m < path.nv; ++m) sum = fma(r.reach[i * nv + m], inv_D[coordinate[m]], sum);
     return sum;
   }
 
   /// x = M⁻¹ Jᵀ Λ⁺ g; `g` becomes Λ⁺ g. Of a `unregularised` Λ⁺ nothing is regularised out.
-  void correct(FactoredMechanism<S>& factor, S* g, S* x, bool unregularised = false) const {
+  void correct(MechanismFactor<S>& factor, S* g, S* x, bool unregularised = false) const {
     if (unregularised) {
       G.solve_unregularised(g);
     } else {
@@ -206,7 +208,7 @@ struct Delassus {
   }
 
   /// x = M⁻¹ Jᵀ λ.
-  void push(FactoredMechanism<S>& factor, const S* lambda, S* x) const {
+  void push(MechanismFactor<S>& factor, const S* lambda, S* x) const {
     for (int k = 0; k < nv; ++k) x[k] = all<S>(0);
     for (int i = 0; i < rows; ++i) {
       const tree::SupportPath& path = factor.model.row_path[i];

@@ -5,11 +5,9 @@
 // 20].
 #pragma once
 
-#include "dynamics/crba.hpp"
 #include "dynamics/jacobian.hpp"
 #include "dynamics/minverse.hpp"
-#include "spatial/symmetric.hpp"
-#include "tree/coordinates.hpp"
+#include "dynamics/reduced_factor.hpp"
 
 namespace pysim::constraints {
 
@@ -27,10 +25,10 @@ const S* inverse_inertia(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
     dynamics::minverse(model, q, matrix, w);
     return matrix;
   }
-  dynamics::crba(model, q, matrix, w);
-  S* const own = tree::reduced_inertia(model, matrix, w);
-  spatial::invert_symmetric(model.reduced_nv, own);
-  return own;
+  const auto M_r = dynamics::take_symmetric<S>(model.reduced_nv, w);
+  dynamics::factor_reduced<S>(model, q, nullptr, M_r, w);
+  M_r.invert(matrix);
+  return matrix;
 }
 
 /// Λ⁻¹ (6 × 6) of a frame, row-major.

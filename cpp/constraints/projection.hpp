@@ -120,7 +120,8 @@ class Projection {
     const S* q = tree::full_q(model_, static_cast<const S*>(q_), inner);
     const S* v = tree::full_v(model_, static_cast<const S*>(v_), inner);
     if (first) {
-      factor_.factorise(q, v, inner);
+      factor_.move(q, v, inner);
+      factor_.factor(q, inner);
     } else {
       factor_.place(q, v, inner);
     }
@@ -142,7 +143,7 @@ class Projection {
   S *q_, *v_, *phi_;
   Dependence<S>* dependence_;
   S *step_, *lambda_, *moved_;
-  FactoredMechanism<S> factor_;
+  MechanismFactor<S> factor_;
   Rows<S> rows_;
   Delassus<S> delassus_;
   Workspace<S> w_;

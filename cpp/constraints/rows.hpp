@@ -3,7 +3,6 @@
 //     ġ = J v        g̈ = J v̇ + bias(q, v)
 #pragma once
 
-#include "constraints/factored_mechanism.hpp"
 #include "constraints/loop_closure.hpp"
 #include "constraints/planar_rows.hpp"
 
@@ -18,11 +17,8 @@ PYSIM_INLINE Pose<S> stored_pose(const typename S::Parameter* numbers) {
 ///
 ///     A_AB = A_B − X_BA A_A − V_B × V_AB
 template <class S>
-RelativeMotion<S> relative_motion(const ModelOf<S>& model,
-                                  int k,
-                                  const FactoredMechanism<S>& factor,
-                                  bool with_acceleration,
-                                  Pose<S>& X_WF) {
+RelativeMotion<S> relative_motion(
+    const ModelOf<S>& model, int k, const TreeFactor<S>& factor, bool with_acceleration, Pose<S>& X_WF) {
   const Loop& loop = model.loop[k];
   const auto at_a = stored_pose<S>(model.loop_constants[k].at_a);
   const auto at_b = stored_pose<S>(model.loop_constants[k].at_b);
@@ -45,7 +41,7 @@ RelativeMotion<S> relative_motion(const ModelOf<S>& model,
 /// What a loop's rows get of the joint of body b:  ± W_Wᵀ X_WB S, about the origin p of the loop's frame B.
 /// `at` is where its coordinates begin on their way.
 template <class S>
-void add_joint(const FactoredMechanism<S>& factor,
+void add_joint(const TreeFactor<S>& factor,
                const Loop& loop,
                int b,
                bool along_b,
@@ -72,10 +68,7 @@ void add_joint(const FactoredMechanism<S>& factor,
 
 /// J of one loop's rows: the joints from body a and body b up to where their ways to the world meet.
 template <class S>
-void loop_jacobian(const FactoredMechanism<S>& factor,
-                   const Loop& loop,
-                   const Pose<S>& X_WF,
-                   const Rows<S>& r) {
+void loop_jacobian(const TreeFactor<S>& factor, const Loop& loop, const Pose<S>& X_WF, const Rows<S>& r) {
   const auto& model = factor.model;
   S *const J = r.J + loop.row * model.reduced_nv, *const reach = r.reach + loop.row * model.reduced_nv;
   Force<S> W_W[6];
@@ -117,49 +110,71 @@ void spread_jacobian(const ModelOf<S>& model, const Rows<S>& r, S* J) {
   }
 }
 
-/// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows, but for that of
-/// hinges, which their rows do not need.
+/// Rows of loop k, those it keeps.
 template <class S>
-void evaluate_rows(const ModelOf<S>& model,
-                   const FactoredMechanism<S>& factor,
+void put_loop_rows(const ModelOf<S>& model,
+                   int k,
+                   const TreeFactor<S>& factor,
                    S* phi,
                    const Rows<S>& r,
                    bool with_jacobian,
                    Workspace<S> w) {
-  for (int k = 0; k < model.loops; ++k) {
-    const Loop& loop = model.loop[k];
-    if (model.planar_loops) {
-      if (loop.rows > 0) planar_rows(model, k, factor.flat, r, with_jacobian);
-      continue;
-    }
-    Pose<S> X_WF;
-    const RelativeMotion<S> motion = relative_motion(model, k, factor, r.gdd != nullptr, X_WF);
-    LoopRows<S> rows;
-    loop_rows(model, k, motion, phi, rows, w);
-    for (int i = 0; i < loop.rows; ++i) {
-      const int at = loop.row + i, kept = loop.kept[i];
-      r.W[at] = rows.W[kept];
-      r.g[at] = rows.g[kept];
-      r.gd[at] = dot(motion.V, rows.W[kept]);
-      if (r.gdd != nullptr) r.gdd[at] = dot(motion.A, rows.W[kept]) + rows.bias[kept];
-    }
-    if (with_jacobian) loop_jacobian(factor, loop, X_WF, r);
+  const Loop& loop = model.loop[k];
+  Pose<S> X_WF;
+  const RelativeMotion<S> motion = relative_motion(model, k, factor, r.gdd != nullptr, X_WF);
+  LoopRows<S> rows;
+  loop_rows(model, k, motion, phi, rows, w);
+  for (int i = 0; i < loop.rows; ++i) {
+    const int at = loop.row + i, kept = loop.kept[i];
+    r.W[at] = rows.W[kept];
+    r.g[at] = rows.g[kept];
+    r.gd[at] = dot(motion.V, rows.W[kept]);
+    if (r.gdd != nullptr) r.gdd[at] = dot(motion.A, rows.W[kept]) + rows.bias[kept];
   }
+  if (with_jacobian) loop_jacobian(factor, loop, X_WF, r);
+}
+
+template <class S>
+void put_loop_rows(const ModelOf<S>& model,
+                   int k,
+                   const PlanarFactor<S>& factor,
+                   S*,
+                   const Rows<S>& r,
+                   bool with_jacobian,
+                   Workspace<S>) {
+  if (model.loop[k].rows > 0) planar_rows(model, k, factor, r, with_jacobian);
+}
+
+/// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows, but for that of
+/// hinges, which their rows do not need.
+template <class S>
+void evaluate_rows(const ModelOf<S>& model,
+                   const MechanismFactor<S>& factor,
+                   S* phi,
+                   const Rows<S>& r,
+                   bool with_jacobian,
+                   Workspace<S> w) {
+  factor.visit_bodies([&](const auto& bodies) {
+    for (int k = 0; k < model.loops; ++k) put_loop_rows(model, k, bodies, phi, r, with_jacobian, w);
+  });
+}
+
+template <class S>
+HingeFit<S> hinge_fit(const ModelOf<S>& model, int k, const TreeFactor<S>& factor) {
+  Pose<S> X_WF;
+  return HingeFit<S>(relative_motion(model, k, factor, false, X_WF).X_AB.R);
 }
 
 /// φ of the hinges that close loops, where `factor` has placed the bodies.
 template <class S>
-void follow_hinges(const ModelOf<S>& model, const FactoredMechanism<S>& factor, S* phi) {
-  for (int k = 0; k < model.loops; ++k) {
-    const bool hinge =
-        model.loop[k].kind == LoopKind::joint && model.closure->joint[k].shape == tree::Shape::revolute;
-    Pose<S> X_WF;
-    if (!hinge) continue;
-    const HingeFit<S> fit = model.planar_loops
-                                ? planar_fit(model, k, factor.flat)
-                                : HingeFit<S>(relative_motion(model, k, factor, false, X_WF).X_AB.R);
-    follow_hinge(*model.closure, k, fit, phi);
-  }
+void follow_hinges(const ModelOf<S>& model, const MechanismFactor<S>& factor, S* phi) {
+  factor.visit_bodies([&](const auto& bodies) {
+    for (int k = 0; k < model.loops; ++k) {
+      const bool hinge =
+          model.loop[k].kind == LoopKind::joint && model.closure->joint[k].shape == tree::Shape::revolute;
+      if (hinge) follow_hinge(*model.closure, k, hinge_fit(model, k, bodies), phi);
+    }
+  });
 }
 
 /// Turns the wrenches of the loops' rows into frame B as the user named it.

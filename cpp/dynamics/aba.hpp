@@ -15,6 +15,7 @@
 // on the traffic between the caches. Who wants those of every body says so.
 #pragma once
 
+#include "dynamics/pivot.hpp"
 #include "dynamics/planar_aba.hpp"
 #include "spatial/hinged.hpp"
 
@@ -24,20 +25,13 @@ using simd::fnma;
 
 /// One coordinate of a joint, between passes 2 and 3.
 template <class S>
-struct Elimination {
-  Force<S> K;
-  S inv_D;
+struct Elimination : Pivot<S, Force<S>> {
   S a;  ///< D⁻¹ u: v̇ if the body were carried along without acceleration
-
-  PYSIM_INLINE void factor(const Force<S>& U, S D) {
-    inv_D = all<S>(1) / D;
-    K = inv_D * U;
-  }
 
   /// u, which is left over of τ where pA pushes with Sᵀ pA.
   PYSIM_INLINE S push(S tau, S pushed) {
     const S u = tau - pushed;
-    a = inv_D * u;
+    a = this->inv_D * u;
     return u;
   }
 };
@@ -90,35 +84,41 @@ void spread_velocity(const ModelOf<S>& model,
 
 /// Eliminates the accelerations of a joint's columns, the last one first. The root's first column is the end:
 /// the world does not move.
-template <class S>
+template <bool with_forces, class S>
 PYSIM_INLINE void eliminate_columns(const ModelOf<S>& model,
                                     const Joint& joint,
                                     const S* tau,
+                                    const S* diagonal,
                                     const Motion<S>* columns,
                                     ArticulatedInertia<S>& IA,
                                     Force<S>& pA,
                                     Elimination<S>* elimination) {
   for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
     const auto Sj = tree::axis(joint, columns, k - joint.v);
-    const Force<S> U = IA * Sj;
     Elimination<S>& E = elimination[k];
-    E.factor(U, dot(Sj, U) + all<S>(model.armature[k]));
-    const S u = E.push(tau[k], dot(Sj, pA));
+    S I_r = all<S>(model.armature[k]), u;
+    if (!with_forces && diagonal != nullptr) I_r += diagonal[k];
+    const Force<S> U = E.factor(IA, Sj, I_r);
+    if constexpr (with_forces) u = E.push(tau[k], dot(Sj, pA));
     if (joint.parent < 0 && k == joint.v) return;
     IA = minus_outer(IA, E.K, U);
-    pA = fma(u, E.K, pA);
+    if constexpr (with_forces) pA = fma(u, E.K, pA);
   }
 }
 
 /// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent. `fork` [bodies] is of
 /// forks: their articulated inertia with the children that have arrived, until the first child does.
-template <class S>
+///
+/// Without forces it factors the inertia alone: no pA, and `diagonal` (nv), if it is not null, is added to
+/// the inertias of the coordinates.
+template <bool with_forces = true, class S>
 void reduce_to_root(const ModelOf<S>& model,
                     const S* tau,
                     AbaBody<S>* body,
                     ArticulatedInertia<S>* fork,
                     const Motion<S>* columns,
-                    Elimination<S>* elimination) {
+                    Elimination<S>* elimination,
+                    const S* diagonal = nullptr) {
   ArticulatedInertia<S> IA;
   Force<S> pA;
   for (int b = model.bodies - 1; b >= 0; --b) {
@@ -126,32 +126,33 @@ void reduce_to_root(const ModelOf<S>& model,
     AbaBody<S>& B = body[b];
     if (joint.leaf) {
       IA = articulated(body_inertia<S>(model, b));
-      pA = B.pA;
+      if constexpr (with_forces) pA = B.pA;
     }
     // the first child to arrive finds the parent's own inertia, which is never stored alone
     ArticulatedInertia<S> arriving;
-    if (joint.hinge) {  // the inertia about z does not pass
+    if (joint.hinge && (with_forces || diagonal == nullptr)) {  // the inertia about z does not pass
       Elimination<S>& E = elimination[joint.v];
       const Force<S> U = spatial::times_z(IA);
-      E.factor(U, U.t.z);
-      const S u = E.push(tau[joint.v], pA.t.z);
+      S u;
+      E.set(U, U.t.z);
+      if constexpr (with_forces) u = E.push(tau[joint.v], pA.t.z);
       if (joint.parent < 0) continue;
       const spatial::HingedInertia<S> rest = hinged(IA, E.K, U);
-      pA = multiply_add_across_z(rest, B.c, fma(u, E.K, pA));
+      if constexpr (with_forces) pA = multiply_add_across_z(rest, B.c, fma(u, E.K, pA));
       arriving = to_parent(B.X_PB, rest);
     } else {
-      eliminate_columns(model, joint, tau, columns, IA, pA, elimination);
+      eliminate_columns<with_forces>(model, joint, tau, diagonal, columns, IA, pA, elimination);
       if (joint.parent < 0) continue;
-      pA = multiply_add(IA, B.c, pA);
+      if constexpr (with_forces) pA = multiply_add(IA, B.c, pA);
       arriving = to_parent(B.X_PB, IA);
     }
 
     AbaBody<S>& P = body[joint.parent];
-    pA = plus_to_parent(P.pA, B.X_PB, pA);
     ArticulatedInertia<S>& sum = fork[joint.parent];
+    if constexpr (with_forces) pA = plus_to_parent(P.pA, B.X_PB, pA);
     IA = joint.last_child ? body_inertia<S>(model, joint.parent) + arriving : sum + arriving;
     if (joint.parent < b - 1) {
-      P.pA = pA;
+      if constexpr (with_forces) P.pA = pA;
       sum = IA;
     }
   }
@@ -193,7 +194,7 @@ void spread_acceleration(const ModelOf<S>& model,
   }
 }
 
-/// The same in space, wherever the bodies move.
+/// v̇ of bodies that move in space.
 template <class S>
 void spatial_aba(const ModelOf<S>& model,
                  const S* q,

@@ -1,81 +1,212 @@
-// M⁻¹ without M: the eliminations of the articulated-body algorithm, made once for a configuration and then
-// applied to any right-hand side, each in O(n) [Featherstone 2008, section 7.3].
+// M⁻¹ of a tree without M: the eliminations of the articulated-body algorithm, made once for a configuration
+// and then applied to any right-hand side, each in O(n) [Featherstone 2008, section 7.3].
 //
-//   factor   leaves to root     U = IA S    D = SᵀU + armature    K = U D⁻¹
-//                               IA −= K Uᵀ    IA_P += X_PB* IA X_BP
-//   solve    leaves to root     u = τ − Sᵀ pA    pA += K u    pA_P += X_PB* pA
-//            root to leaves     A = X_BP A_P    x = D⁻¹ u − Kᵀ A    A += S x
+//   factor     leaves to root    U = IA S    D = SᵀU + I_r    K = U D⁻¹    IA −= K Uᵀ    IA_P += X_PB* IA
+//   X_BP forward    leaves to root    y = τ − Sᵀ F    F += K y    F_P += X_PB* F                         y =
+//   L⁻¹ τ backward   root to leaves    A = X_BP A_P    x = D⁻¹ y − Kᵀ A    A += S x                x = L⁻ᵀ
+//   D⁻¹ y
+//
+// so that M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ with a row of Y = (L⁻¹ Jᵀ)ᵀ for each row of J.
+//
+// A factor of a mechanism has `move`, `place`, `factor`, `accelerate`, `forward`, `backward` and `apply`;
+// planar and reduced ones are in planar_factor.hpp and reduced_factor.hpp.
 #pragma once
 
 #include "dynamics/aba.hpp"
+#include "dynamics/root_sweep.hpp"
+#include "dynamics/springs.hpp"
 
 namespace pysim::dynamics {
 
+/// Generalised forces τ and the joints' own, which may be null.
 template <class S>
-struct InertiaFactor {
-  Pose<S>* X_PB;
-  Motion<S>* columns;
-  Elimination<S>* elimination;
+const S* with_passive(const ModelOf<S>& model, const S* tau, const S* passive, Workspace<S>& w) {
+  if (passive == nullptr) return tau;
+  S* const sum = take<S>(w, model.nv);
+  for (int i = 0; i < model.nv; ++i) sum[i] = tau[i] + passive[i];
+  return sum;
+}
+
+template <class S>
+struct TreeFactor {
+  const ModelOf<S>& model;
+  AbaBody<S>* body = nullptr;  ///< X_PB and V of every body; in c its acceleration, minus gravity, once known
+  Pose<S>* X_WB = nullptr;     ///< [bodies]
+  Motion<S>* columns = nullptr;
+  Elimination<S>* elimination = nullptr;  ///< [nv]
+  S* inv_D = nullptr;                     ///< [nv]
+  ArticulatedInertia<S>* fork = nullptr;  ///< [bodies] of forks, likewise:
+  Force<S>* force = nullptr;              ///< of a sweep to the root (bodies, 2 rows)
+  Motion<S>* acceleration = nullptr;      ///< of a sweep to the leaves
+
+  /// Takes room only where it is `used`.
+  TreeFactor(const ModelOf<S>& m, Workspace<S>& w, bool used) : model(m) {
+    if (!used) return;
+    inv_D = take<S>(w, m.nv);
+    X_WB = take<Pose<S>>(w, m.bodies);
+    force = take<Force<S>>(w, 2 * m.bodies);
+    acceleration = take<Motion<S>>(w, m.bodies);
+    body = take<AbaBody<S>>(w, m.bodies);
+    fork = take<ArticulatedInertia<S>>(w, m.bodies);
+    columns = take<Motion<S>>(w, m.stored_columns);
+    elimination = take<Elimination<S>>(w, m.nv);
+  }
+
+  /// Places the bodies and gives them their velocities, and the forces that these need.
+  void move(const S* q, const S* v, Workspace<S> w) {
+    const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
+    spread_velocity<S>(model, q, v, nullptr, body, columns, sincos, true);
+    place_in_world();
+  }
+
+  /// Places the bodies and gives them their velocities, no more; keeps the factors.
+  void place(const S* q, const S* v, Workspace<S> w) {
+    place(q, w);
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      const Motion<S> carried =
+          joint.parent < 0 ? spatial::zero_motion<S>() : to_child(body[b].X_PB, body[joint.parent].V);
+      body[b].V = plus_joint_twist(carried, joint, columns, v);
+    }
+    place_in_world();
+  }
+
+  /// Poses of the bodies in their parents, all that `factor` needs.
+  void place(const S* q, Workspace<S> w) {
+    const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
+    for (int b = 0; b < model.bodies; ++b) {
+      body[b].X_PB = tree::evaluate(model, b, q, sincos, columns);
+    }
+  }
+
+  /// Factors M(q) where the bodies were placed, `diagonal` (nv) added unless it is null.
+  void factor(const S*, const S* diagonal, Workspace<S>) {
+    const S* const tau = nullptr;
+    reduce_to_root<false>(model, tau, body, fork, columns, elimination, diagonal);
+    keep_pivots();
+  }
+
+  /// After `move`, every spring and damper pulls the bodies at its ends; returns the other external wrenches.
+  const Force<S>* add_springs(const Force<S>* f_ext, Workspace<S>&) {
+    spring_wrenches([this](int b, const Force<S>& F) { body[b].pA = body[b].pA - F; });
+    return f_ext;
+  }
+
+  /// After `move`, factors M(q); leaves a = M⁻¹ (tau + passive − h(q, v)), and the bodies' accelerations.
+  /// `passive` and `f_ext` may be null.
+  void accelerate(
+      const S*, const S*, const S* tau, const S* passive, const Force<S>* f_ext, S* a, Workspace<S> w) {
+    tau = with_passive(model, tau, passive, w);
+    for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) body[b].pA = body[b].pA - f_ext[b];
+    reduce_to_root(model, tau, body, fork, columns, elimination);
+    spread_acceleration(model, columns, elimination, body, a, true);
+    keep_pivots();
+  }
+
+  /// After `move`, the bodies' accelerations at v̇ = a; `a` may be null (zero).
+  void accelerate_bodies(const S* a) {
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      const Motion<S> a_P = joint.parent < 0 ? minus_gravity<S>(model) : body[joint.parent].c;
+      Motion<S> acc = to_child(body[b].X_PB, a_P) + body[b].c;
+      for (int i = 0; a != nullptr && i < joint.nv; ++i) {
+        acc = plus(acc, tree::axis(joint, columns, i), a[joint.v + i]);
+      }
+      body[b].c = acc;
+    }
+  }
+
+  /// y = L⁻¹ τ in place, for `rows` of τ that lie `stride` apart and are zero but for the coordinates of
+  /// `path`, in their order.
+  void forward(const tree::SupportPath& path, int rows, S* y, int stride) {
+    const PathBodies bodies(model, path);
+    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(bodies, y, 1, stride);
+    if (rows > 0) sweep<1>(bodies, y, 1, stride);
+  }
+
+  /// x = L⁻ᵀ D⁻¹ y in place.
+  void backward(S* y) {
+    Motion<S> acc;
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      if (joint.parent < 0) {
+        acc = spatial::zero_motion<S>();
+      } else {
+        if (joint.parent < b - 1) acc = acceleration[joint.parent];
+        acc = to_child(body[b].X_PB, acc);
+      }
+      for (int i = 0; i < joint.nv; ++i) {
+        const int k = joint.v + i;
+        y[k] = inv_D[k] * y[k] - dot(acc, elimination[k].K);
+        acc = plus(acc, tree::axis(joint, columns, i), y[k]);
+      }
+      if (joint.fork >= 0) acceleration[b] = acc;
+    }
+  }
+
+  /// x ← M⁻¹ x.
+  void apply(S* x) {
+    sweep<1>(EveryBody{model.bodies}, x + model.nv - 1, -1, 0);
+    backward(x);
+  }
+
+  /// X_WB of every body at q, where they were placed.
+  const Pose<S>* poses(const S*, Workspace<S>) const { return X_WB; }
+
+ protected:
+  /// pull(b, F) for both ends of every spring and damper: F pulls body b, where the bodies were placed.
+  template <class Pull>
+  void spring_wrenches(const Pull& pull) const {
+    const auto end = [&](int b, const Vec3<S>& at) -> SpringEnd<S> {
+      if (b < 0) return {at, zero3<S>()};
+      return spring_end(X_WB[b], body[b].V, at);
+    };
+    const auto pull_at = [&](int b, const Vec3<S>& at, const Vec3<S>& f) {
+      if (b < 0) return;
+      const Vec3<S> f_B = transpose_times(X_WB[b].R, f);
+      pull(b, Force<S>{f_B, cross(at, f_B)});
+    };
+    for (int k = 0; k < model.springs; ++k) {
+      const auto& spring = model.spring[k];
+      const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
+      const Vec3<S> f = spring_pull(spring, end(spring.a, at_a), end(spring.b, at_b));
+      pull_at(spring.a, at_a, f);
+      pull_at(spring.b, at_b, -f);
+    }
+  }
+
+ private:
+  void keep_pivots() {
+    for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
+  }
+
+  void place_in_world() {
+    for (int b = 0; b < model.bodies; ++b) {
+      const int parent = model.joint[b].parent;
+      X_WB[b] = parent < 0 ? body[b].X_PB : X_WB[parent] * body[b].X_PB;
+    }
+  }
+
+  /// `forward` of R rows along `bodies`; from one coordinate to the next y goes on by `step`.
+  template <int R, class Bodies>
+  void sweep(const Bodies& bodies, S* y, int step, int stride) {
+    sweep_to_root<R>(model, bodies, spatial::zero_force<S>(), force, [&](int b, Force<S>(&F)[R]) {
+      const Joint& joint = model.joint[b];
+      for (int i = joint.nv - 1; i >= 0; --i, y += step) {
+        const auto axis = tree::axis(joint, columns, i);
+        const Force<S> K = elimination[joint.v + i].K;
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
+          S& own = y[r * stride];
+          own -= dot(axis, F[r]);
+          F[r] = fma(own, K, F[r]);
+        }
+      }
+      if (joint.parent < 0) return;
+#pragma GCC unroll 2
+      for (int r = 0; r < R; ++r) F[r] = to_parent(body[b].X_PB, F[r]);
+    });
+  }
 };
-
-/// Factors M(q); `extra` (nv), if it is not null, is added to the diagonal.
-template <class S>
-InertiaFactor<S> factor_inertia(const ModelOf<S>& model, const S* q, const S* extra, Workspace<S>& w) {
-  const InertiaFactor<S> factor = {take<Pose<S>>(w, model.bodies),
-                                   take<Motion<S>>(w, model.stored_columns),
-                                   take<Elimination<S>>(w, model.nv)};
-  Workspace<S> scratch = w;
-  auto* const articulated_inertia = take<ArticulatedInertia<S>>(scratch, model.bodies);
-  const tree::SincosTable<S> sincos = tree::sincos_table(model, q, scratch);
-  for (int b = 0; b < model.bodies; ++b) {
-    factor.X_PB[b] = tree::evaluate(model, b, q, sincos, factor.columns);
-    articulated_inertia[b] = articulated(body_inertia<S>(model, b));
-  }
-  for (int b = model.bodies - 1; b >= 0; --b) {
-    const Joint& joint = model.joint[b];
-    ArticulatedInertia<S> IA = articulated_inertia[b];
-    for (int i = joint.nv - 1; i >= 0; --i) {
-      const int k = joint.v + i;
-      const auto Sj = tree::axis(joint, factor.columns, i);
-      Elimination<S>& E = factor.elimination[k];
-      const Force<S> U = IA * Sj;
-      S D = dot(Sj, U) + all<S>(model.armature[k]);
-      if (extra != nullptr) D += extra[k];
-      E.factor(U, D);
-      IA = minus_outer(IA, E.K, U);
-    }
-    if (joint.parent < 0) continue;
-    ArticulatedInertia<S>& P = articulated_inertia[joint.parent];
-    P = P + to_parent(factor.X_PB[b], IA);
-  }
-  return factor;
-}
-
-/// x = M⁻¹ τ. Uses the `a` of the factor's eliminations; x may be τ.
-template <class S>
-void solve_inertia(
-    const ModelOf<S>& model, const InertiaFactor<S>& factor, const S* tau, S* x, Workspace<S> w) {
-  Force<S>* const pA = take<Force<S>>(w, model.bodies);
-  Motion<S>* const A = take<Motion<S>>(w, model.bodies);
-  for (int b = 0; b < model.bodies; ++b) pA[b] = spatial::zero_force<S>();
-  for (int b = model.bodies - 1; b >= 0; --b) {
-    const Joint& joint = model.joint[b];
-    for (int i = joint.nv - 1; i >= 0; --i) {
-      Elimination<S>& E = factor.elimination[joint.v + i];
-      const S u = E.push(tau[joint.v + i], dot(tree::axis(joint, factor.columns, i), pA[b]));
-      pA[b] = fma(u, E.K, pA[b]);
-    }
-    if (joint.parent >= 0) pA[joint.parent] += to_parent(factor.X_PB[b], pA[b]);
-  }
-  for (int b = 0; b < model.bodies; ++b) {
-    const Joint& joint = model.joint[b];
-    A[b] = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(factor.X_PB[b], A[joint.parent]);
-    for (int i = 0; i < joint.nv; ++i) {
-      const Elimination<S>& E = factor.elimination[joint.v + i];
-      x[joint.v + i] = E.a - dot(A[b], E.K);
-      A[b] = plus(A[b], tree::axis(joint, factor.columns, i), x[joint.v + i]);
-    }
-  }
-}
 
 }  // namespace pysim::dynamics

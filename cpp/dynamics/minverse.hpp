@@ -16,6 +16,7 @@
 // mobility Ω that of Kreutz-Delgado, Jain & Rodriguez 1992.
 #pragma once
 
+#include "dynamics/pivot.hpp"
 #include "dynamics/root_axes.hpp"
 #include "spatial/mobility.hpp"
 
@@ -29,25 +30,22 @@ struct UnitForces {
   Motion<S>* Sj;              ///< [nv]
   ArticulatedInertia<S>* IA;  ///< [bodies] of forks
   Mobility<S>* Omega;         ///< [bodies] of forks
-  Force<S>* DU;               ///< [nv] D⁻¹ U
+  Pivot<S, Force<S>>* pivot;  ///< [nv] K = D⁻¹ U
   Motion<S>* A;               ///< [nv] of the body that coordinate k moves, under the unit force k
   Force<S>* F_fork;           ///< [fork_columns] F of all columns below a fork, at the fork
 };
 
-/// Eliminates the accelerations of joint b from IA: D⁻¹ U of its coordinates, D⁻¹ on the diagonal of M⁻¹.
+/// Eliminates the accelerations of joint b from IA: K and D⁻¹ of its coordinates.
 /// Leaves what the parent then carries in IA, as reduce_to_root of aba.hpp does.
 template <class S>
-PYSIM_INLINE void eliminate(
-    const ModelOf<S>& model, int b, ArticulatedInertia<S>& IA, UnitForces<S>& at, S* Minv) {
+PYSIM_INLINE void eliminate(const ModelOf<S>& model, int b, ArticulatedInertia<S>& IA, UnitForces<S>& at) {
   const Joint& joint = model.joint[b];
   if (joint.leaf) IA = articulated(at.body[b].M);
   for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
-    const Force<S> U = IA * at.Sj[k];
-    const S inv_D = all<S>(1) / (dot(at.Sj[k], U) + all<S>(model.armature[k]));
-    Minv[k * model.nv + k] = inv_D;
-    at.DU[k] = inv_D * U;
+    Pivot<S, Force<S>>& E = at.pivot[k];
+    const Force<S> U = E.factor(IA, at.Sj[k], all<S>(model.armature[k]));
     if (joint.parent < 0 && k == joint.v) return;  // the world does not move
-    IA = minus_outer(IA, at.DU[k], U);
+    IA = minus_outer(IA, E.K, U);
   }
   ArticulatedInertia<S>& P = at.IA[joint.parent];
   const auto own = joint.last_child ? articulated(at.body[joint.parent].M) : P;
@@ -57,9 +55,9 @@ PYSIM_INLINE void eliminate(
 
 /// Pass 1.
 template <class S>
-void eliminate_accelerations(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
+void eliminate_accelerations(const ModelOf<S>& model, UnitForces<S>& at) {
   ArticulatedInertia<S> IA;
-  for (int b = model.bodies - 1; b >= 0; --b) eliminate(model, b, IA, at, Minv);
+  for (int b = model.bodies - 1; b >= 0; --b) eliminate(model, b, IA, at);
 }
 
 /// Pass 2: the diagonal of M⁻¹, and what every coordinate does to its body.
@@ -72,9 +70,9 @@ void spread_mobility(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
     Omega = joint.parent < 0 ? spatial::zero_mobility<S>() : moved_to(at.body[b].p, Omega);
     for (int k = joint.v; k < joint.v + joint.nv; ++k) {
       const tree::Column column = joint.column[k - joint.v];
-      const Motion<S> g = Omega * at.DU[k];
-      S& m = Minv[k * model.nv + k];
-      m += dot(g, at.DU[k]);
+      const auto& [K, inv_D] = at.pivot[k];
+      const Motion<S> g = Omega * K;
+      const S m = Minv[k * model.nv + k] = inv_D + dot(g, K);
       at.A[k] = plus_in_root_axes(column, at.Sj[k], m, -g);
       if (joint.leaf && k + 1 == joint.v + joint.nv) break;  // no one asks
       Omega = freed(Omega, at.Sj[k], column >= tree::wx && column != tree::stored, g, at.A[k]);
@@ -95,12 +93,12 @@ void climb(const ModelOf<S>& model, int first, int count, UnitForces<S>& at, S* 
     const int below = joint.v + joint.nv, moved = velocities_end(model, b);
     const int begin = joint.v < first ? first : joint.v, end = moved < first + count ? moved : first + count;
     for (int j = begin; j < end; ++j) {
-      Force<S> f = j < below ? at.DU[j] : F[j - first];
+      Force<S> f = j < below ? at.pivot[j].K : F[j - first];
       if (joint.fork >= 0 && j >= below) at.F_fork[joint.fork + j - below] = f;
       for (int k = (j < below ? j : below) - 1; k >= joint.v; --k) {
         Minv[k * model.nv + j] = -dot(at.A[k], f);
         const S u = dot_in_root_axes(joint.column[k - joint.v], at.Sj[k], f);
-        f = fma(-u, at.DU[k], f);
+        f = fma(-u, at.pivot[k].K, f);
       }
       if (joint.parent >= 0) F[j - first] = {f.f, cross_add(at.body[b].p, f.f, f.t)};
     }
@@ -129,12 +127,12 @@ void minverse(const ModelOf<S>& model, const S* q, S* Minv, Workspace<S> w) {
                       take<Motion<S>>(w, model.nv),
                       take<ArticulatedInertia<S>>(w, model.bodies),
                       take<Mobility<S>>(w, model.bodies),
-                      take<Force<S>>(w, model.nv),
+                      take<Pivot<S, Force<S>>>(w, model.nv),
                       take<Motion<S>>(w, model.nv),
                       take<Force<S>>(w, model.fork_columns)};
   const int n = model.nv, group = climbing_group;
   to_root_axes(model, q, at.body, at.Sj, w);
-  eliminate_accelerations(model, at, Minv);
+  eliminate_accelerations(model, at);
   spread_mobility(model, at, Minv);
   for (int j = 0; j < n; j += group) climb(model, j, j + group < n ? group : n - j, at, Minv);
   for (int b = 0; b < model.bodies; ++b) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "dynamics/kinematics.hpp"
+#include "dynamics/pivot.hpp"
 #include "tree/planar.hpp"
 
 namespace pysim::dynamics {
@@ -41,11 +42,23 @@ struct PlanarBody {
 
 /// One coordinate, between passes 2 and 3.
 template <class S>
-struct PlanarElimination {
-  PlanarForce<S> K;  ///< of a hinge K.t is 1, and not stored
-  S inv_D;
+struct PlanarElimination : Pivot<S, PlanarForce<S>> {
   S a;            ///< D⁻¹ u
   Vec2<S> slide;  ///< R_P e
+};
+
+/// A column of a planar joint: a slide along a direction, or a turn.
+template <class S>
+struct PlanarColumn {
+  bool turns;
+  Vec2<S> slide;
+
+  PYSIM_INLINE friend PlanarForce<S> operator*(const PlanarInertia<S>& IA, const PlanarColumn& Sj) {
+    return Sj.turns ? PlanarForce<S>{IA.h, IA.I} : IA * Sj.slide;
+  }
+  PYSIM_INLINE friend S dot(const PlanarColumn& Sj, const PlanarForce<S>& F) {
+    return Sj.turns ? F.t : dot(Sj.slide, F.f);
+  }
 };
 
 template <class S>
@@ -123,7 +136,7 @@ PYSIM_INLINE void eliminate_hinge(const PlanarBody<S>& B,
   E.inv_D = inv_D;
   const S u = dot_subtract(U, B.c, torque) - pA.t;
   const Vec2<S> f = multiply_add(IA, B.c, pA.f);
-  E.K.f = inv_D * U;
+  E.K = {inv_D * U, all<S>(1)};
   E.a = inv_D * u;
   IA = {fnma(E.K.f.x, U.x, sum.xx + IA.xx),
         fnma(E.K.f.y, U.y, sum.yy + IA.yy),
@@ -140,6 +153,7 @@ PYSIM_INLINE void eliminate_planar_columns(const ModelOf<S>& model,
                                            const PlanarBody<S>& B,
                                            S sense,
                                            const S* tau,
+                                           const S* diagonal,
                                            PlanarElimination<S>* elimination,
                                            PlanarInertia<S>& IA,
                                            PlanarForce<S>& pA) {
@@ -148,25 +162,26 @@ PYSIM_INLINE void eliminate_planar_columns(const ModelOf<S>& model,
   for (int i = joint.nv - 1; i >= 0; --i) {
     const int k = joint.v + i;
     PlanarElimination<S>& E = elimination[k];
-    const bool turns = i == slides;
-    const PlanarForce<S> U = turns ? PlanarForce<S>{IA.h, IA.I} : IA * E.slide;
-    const S inv_D = all<S>(1) / ((turns ? U.t : dot(E.slide, U.f)) + all<S>(model.armature[k]));
-    const S u = turns ? fms(sense, tau[k], pA.t) : tau[k] - dot(E.slide, pA.f);
-    E.K = inv_D * U;
-    E.inv_D = inv_D;
-    E.a = inv_D * u;
+    const PlanarColumn<S> Sj = {i == slides, E.slide};
+    S I_r = all<S>(model.armature[k]);
+    if (diagonal != nullptr) I_r += diagonal[k];
+    const PlanarForce<S> U = E.factor(IA, Sj, I_r);
+    const S u = fms(Sj.turns ? sense : all<S>(1), tau[k], dot(Sj, pA));
+    E.a = E.inv_D * u;
     IA = minus_outer(IA, E.K, U);
     pA = fma(u, E.K, pA);
   }
 }
 
 /// Pass 2 of 3. `fork` [bodies] is of forks: their articulated inertia with the children that have arrived.
+/// `diagonal` (nv) is added to the inertias of the coordinates; it may be null.
 template <class S>
 void reduce_planar(const ModelOf<S>& model,
                    const S* tau,
                    PlanarBody<S>* body,
                    PlanarInertia<S>* fork,
-                   PlanarElimination<S>* elimination) {
+                   PlanarElimination<S>* elimination,
+                   const S* diagonal = nullptr) {
   PlanarInertia<S> IA;
   PlanarForce<S> pA;
   for (int b = model.bodies - 1; b >= 0; --b) {
@@ -178,16 +193,16 @@ void reduce_planar(const ModelOf<S>& model,
       pA = B.pA;
     }
     if (joint.parent < 0) {
-      eliminate_planar_columns(model, joint, B, sense, tau, elimination, IA, pA);
+      eliminate_planar_columns(model, joint, B, sense, tau, diagonal, elimination, IA, pA);
       continue;
     }
     PlanarBody<S>& P = body[joint.parent];
     PlanarInertia<S>& arrived = fork[joint.parent];
     const PlanarInertia<S> sum = joint.last_child ? planar_body_inertia(model, joint.parent, P) : arrived;
-    if (joint.hinge) {
+    if (joint.hinge && diagonal == nullptr) {
       eliminate_hinge(B, sense * tau[joint.v], sum, P.pA, elimination[joint.v], IA, pA);
     } else {
-      eliminate_planar_columns(model, joint, B, sense, tau, elimination, IA, pA);
+      eliminate_planar_columns(model, joint, B, sense, tau, diagonal, elimination, IA, pA);
       IA = sum + translate(B.d, IA);
       pA = P.pA + translate(B.d, pA);
     }

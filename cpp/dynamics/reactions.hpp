@@ -17,7 +17,7 @@ namespace pysim::dynamics {
 template <class S>
 Force<S> working_part(const Joint& joint, const Motion<S>* columns, const Force<S>& F) {
   Motion<S> column[tree::max_joint_nv];
-  S gram[tree::max_joint_nv * tree::max_joint_nv], x[tree::max_joint_nv];
+  S gram[tree::max_joint_nv * tree::max_joint_nv], inv_D[tree::max_joint_nv], x[tree::max_joint_nv];
   for (int i = 0; i < joint.nv; ++i) {
     column[i] = tree::column(tree::axis(joint, columns, i));
     x[i] = dot(column[i], F);
@@ -28,7 +28,7 @@ Force<S> working_part(const Joint& joint, const Motion<S>* columns, const Force<
         gram[i * joint.nv + j] = dot(column[i], Force<S>{column[j].v, column[j].w});
       }
     }
-    spatial::solve_symmetric(joint.nv, gram, x);
+    spatial::solve_symmetric(joint.nv, gram, inv_D, x);
   }
   Force<S> W = spatial::zero_force<S>();
   for (int i = 0; i < joint.nv; ++i) W = fma(x[i], Force<S>{column[i].v, column[i].w}, W);

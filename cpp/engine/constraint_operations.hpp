@@ -63,8 +63,8 @@ struct ConstraintRows {
     const S *q = tree::full_q(model, reduced_q, at.w), *v = tree::full_v(model, reduced_v, at.w);
     S* const loop_q = at.loop_q();
     const auto r = constraints::take_rows(model, true, at.w);
-    constraints::FactoredMechanism<S> factor(model, at.w);
-    factor.kinematics(q, v, at.w);
+    constraints::MechanismFactor<S> factor(model, at.w);
+    factor.move_freely(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
     constraints::evaluate_couplings<S>(model, reduced_q, reduced_v, nullptr, r, at.w);
     constraints::follow_hinges(model, factor, loop_q);

@@ -1,4 +1,4 @@
-// Small dense symmetric positive definite systems, row-major n × n.
+// Dense symmetric positive definite matrices, row-major n × n, factored as L D Lᵀ without pivoting.
 #pragma once
 
 #include "simd/pack.hpp"
@@ -8,44 +8,64 @@ namespace pysim::spatial {
 using simd::all;
 using simd::fnma;
 
-/// Solves A x = b in place by A = L D Lᵀ; A (n × n, row-major) is overwritten.
+/// A is overwritten: L D below the diagonal and D on it.
 template <class S>
-void solve_symmetric(int n, S* A, S* x) {
-  for (int j = 0; j < n; ++j) {
-    const S inv_D = all<S>(1) / A[j * n + j];
-    for (int i = j + 1; i < n; ++i) {
-      const S L = A[i * n + j] * inv_D;
-      for (int k = j + 1; k <= i; ++k) A[i * n + k] = fnma(L, A[k * n + j], A[i * n + k]);
-      x[i] = fnma(L, x[j], x[i]);
-    }
-    x[j] *= inv_D;
-  }
-  for (int j = n - 1; j >= 0; --j) {
-    const S inv_D = all<S>(1) / A[j * n + j];
-    for (int i = j + 1; i < n; ++i) x[j] = fnma(A[i * n + j] * inv_D, x[i], x[j]);
-  }
-}
+struct SymmetricFactor {
+  int n;
+  S* A;
+  S* inv_D;  ///< [n]
 
-/// A ← A⁻¹ by Gauss and Jordan without pivoting, which a positive definite matrix does not need; the result
-/// is made symmetric to the bit.
-template <class S>
-void invert_symmetric(int n, S* A) {
-  for (int k = 0; k < n; ++k) {
-    S* const pivot_row = A + k * n;
-    const S inv = all<S>(1) / pivot_row[k];
-    pivot_row[k] = all<S>(1);
-    for (int j = 0; j < n; ++j) pivot_row[j] *= inv;
-    for (int i = 0; i < n; ++i) {
-      if (i == k) continue;
-      S* const row = A + i * n;
-      const S factor = row[k];
-      row[k] = all<S>(0);
-      for (int j = 0; j < n; ++j) row[j] = fnma(factor, pivot_row[j], row[j]);
+  void factor() const {
+    for (int j = 0; j < n; ++j) {
+      inv_D[j] = all<S>(1) / A[j * n + j];
+      for (int i = j + 1; i < n; ++i) {
+        const S L = A[i * n + j] * inv_D[j];
+        for (int k = j + 1; k <= i; ++k) A[i * n + k] = fnma(L, A[k * n + j], A[i * n + k]);
+      }
     }
   }
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < i; ++j) A[i * n + j] = A[j * n + i];
+
+  /// y ← L⁻¹ y, of a y that is zero before `first`.
+  void forward(S* y, int first = 0) const {
+    for (int i = first + 1; i < n; ++i) {
+      for (int j = first; j < i; ++j) y[i] = fnma(A[i * n + j] * inv_D[j], y[j], y[i]);
+    }
   }
+
+  /// y ← L⁻ᵀ D⁻¹ y.
+  void backward(S* y) const {
+    for (int i = n - 1; i >= 0; --i) {
+      y[i] *= inv_D[i];
+      for (int j = i + 1; j < n; ++j) y[i] = fnma(A[j * n + i] * inv_D[i], y[j], y[i]);
+    }
+  }
+
+  /// x ← A⁻¹ x.
+  void apply(S* x) const {
+    forward(x);
+    backward(x);
+  }
+
+  /// A⁻¹, symmetric to the bit.
+  void invert(S* inverse) const {
+    for (int j = 0; j < n; ++j) {
+      S* const row = inverse + j * n;
+      for (int i = 0; i < n; ++i) row[i] = all<S>(i == j ? 1 : 0);
+      forward(row, j);
+      backward(row);
+    }
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < i; ++j) inverse[i * n + j] = inverse[j * n + i];
+    }
+  }
+};
+
+/// Solves A x = b in place; A is overwritten, `inv_D` [n] is scratch.
+template <class S>
+void solve_symmetric(int n, S* A, S* inv_D, S* x) {
+  const SymmetricFactor<S> factor = {n, A, inv_D};
+  factor.factor();
+  factor.apply(x);
 }
 
 }  // namespace pysim::spatial

@@ -29,7 +29,9 @@ class StartConstraints {
         lambda_(take<S>(w, system.model.rows)) {
     const auto& model = system.model;
     Workspace<S> inner = w;
-    factor_.factorise(tree::full_q(model, q, inner), tree::full_v(model, v, inner), inner);
+    const S* full_q = tree::full_q(model, q, inner);
+    factor_.move(full_q, tree::full_v(model, v, inner), inner);
+    factor_.factor(full_q, inner);
     constraints::evaluate_rows(model, factor_, system.loop_q, rows_, true, inner);
     constraints::evaluate_couplings<S>(model, q, v, nullptr, rows_, inner);
     delassus_.factorise(factor_, rows_);
@@ -70,7 +72,7 @@ class StartConstraints {
   static constexpr typename S::Real nearly_singular = typename S::Real(1e-3);
 
   const System<S>& system_;
-  constraints::FactoredMechanism<S> factor_, end_;
+  constraints::MechanismFactor<S> factor_, end_;
   constraints::Rows<S> rows_, end_rows_;
   constraints::Delassus<S> delassus_, end_delassus_;
   S* lambda_;

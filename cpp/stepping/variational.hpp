@@ -10,7 +10,7 @@
 // order of h an iteration.
 #pragma once
 
-#include "constraints/inertia_solver.hpp"
+#include "constraints/mechanism_factor.hpp"
 #include "dynamics/discrete.hpp"
 #include "stepping/carried_momentum.hpp"
 #include "stepping/contraction.hpp"
@@ -60,6 +60,15 @@ void momentum_between(const System<S>& system,
   to_own(model, static_cast<const S*>(rate), tree_p, p, w);
 }
 
+/// Factors M, `diagonal` added unless it is null, at q of the reduced coordinates.
+template <class S>
+void factor_at(constraints::MechanismFactor<S>& inertia,
+               const S* reduced_q,
+               const S* diagonal,
+               Workspace<S> w) {
+  inertia.factor_at(tree::full_q(inertia.model, reduced_q, w), diagonal, w);
+}
+
 struct Variational {
   static constexpr int most_iterations = 100;
 
@@ -104,8 +113,8 @@ struct Variational {
     carried.begin(start, p);
     inner.damping(brake);
     for (int i = 0; i < nv; ++i) brake[i] = half * brake[i];
-    const auto solver =
-        constraints::inertia_solver(model, static_cast<const S*>(q), static_cast<const S*>(brake), w);
+    constraints::MechanismFactor<S> inertia(model, w);
+    factor_at<S>(inertia, q, brake, w);
     for (int i = 0; i < nv; ++i) xi[i] = h * v[i];
 
     Contraction<S> contraction(dynamics::reach(model, start, w));
@@ -124,7 +133,7 @@ struct Variational {
                           rest);
       inner.generalized_force(time, q, rate, force);
       for (int i = 0; i < nv; ++i) rest[i] = fma(half, force[i] + weight[i], p[i]) - rest[i];
-      constraints::solve(model, solver, static_cast<const S*>(rest), rest, scratch);
+      inertia.apply(rest);
       for (int i = 0; i < nv; ++i) rest[i] = select(contraction.active, h * rest[i], all<S>(0));
       for (int i = 0; i < nv; ++i) xi[i] += rest[i];
       if (!contraction.go_on(largest(rest, nv), largest(xi, nv) + abs(h))) break;
@@ -148,13 +157,13 @@ struct Variational {
       p[i] += force[i];
     }
     carried.end(end, force, p);
-    const auto last =
-        constraints::inertia_solver(model, static_cast<const S*>(q1), static_cast<const S*>(nullptr), w);
-    constraints::solve(model, last, static_cast<const S*>(p), v, w);
+    factor_at<S>(inertia, q1, nullptr, w);
+    for (int i = 0; i < nv; ++i) v[i] = p[i];
+    inertia.apply(v);
     // one refinement: the factor's rounding is the same in every step, and would add up
     momentum(inner, end, static_cast<const S*>(v), rest, weight);
     for (int i = 0; i < nv; ++i) rest[i] = p[i] - rest[i];
-    constraints::solve(model, last, static_cast<const S*>(rest), rest, w);
+    inertia.apply(rest);
     for (int i = 0; i < nv; ++i) v[i] += rest[i];
   }
 };

@@ -52,7 +52,7 @@ S infinitesimal_motion(ConstrainedMechanism<S>& mechanism,
   allowed_motion(inverse, t);
   const S* q = tree::full_q(model, reduced_q, w);
   const S* v = tree::full_v(model, static_cast<const S*>(t), w);
-  mechanism.factor.kinematics(q, v, w);
+  mechanism.factor.move_freely(q, v, w);
   evaluate_rows(model, mechanism.factor, phi, mechanism.rows, false, w);
   evaluate_couplings<S>(model, reduced_q, t, nullptr, mechanism.rows, w);
   const S* const bias = mechanism.rows.gdd;

@@ -1,30 +1,11 @@
-// A mechanism that moves in one plane at one state, factored, and its motion: what factored_mechanism.hpp is
-// in space, in three numbers for six and on axes that do not turn.
+// The same as inertia_factor.hpp for a mechanism that moves in one plane: three numbers for six, on axes that
+// do not turn.
 #pragma once
 
-#include "constraints/root_sweep.hpp"
+#include "dynamics/inertia_factor.hpp"
 #include "dynamics/planar_aba.hpp"
-#include "dynamics/springs.hpp"
 
-namespace pysim::constraints {
-
-using dynamics::PlanarBody;
-using dynamics::PlanarElimination;
-using simd::all;
-using simd::fma;
-using simd::fms;
-using simd::fnma;
-using spatial::all2;
-using spatial::Force;
-using spatial::PlanarForce;
-using spatial::PlanarInertia;
-using spatial::quarter_turn;
-using spatial::Vec2;
-using spatial::Vec3;
-using tree::Joint;
-using tree::ModelOf;
-using tree::take;
-using tree::Workspace;
+namespace pysim::dynamics {
 
 /// A body's origin in the plane.
 template <class S>
@@ -47,46 +28,49 @@ struct PlanarPoint {
   S w, alpha;
 };
 
-/// All of it stays empty unless the model is flat. What stands at −1 is the world's, which does not move: who
-/// asks for a body's place, turn, ω or accelerations need not know whether it is one.
+/// Entry −1 of places, sines, ω and accelerations is the world's, which does not move: what reads those of a
+/// body need not know whether it is one.
 template <class S>
-struct PlanarMechanism {
+struct PlanarFactor {
   const ModelOf<S>& model;
   PlanarBody<S>* body = nullptr;
-  PlanarPlace<S>* place = nullptr;
+  PlanarPlace<S>* place_of = nullptr;
   PlanarInertia<S>* fork = nullptr;
   PlanarElimination<S>* elimination = nullptr;
-  PlanarForce<S>* push = nullptr;    ///< of a sweep to the root (bodies, 2 rows), at forks
+  S* inv_D = nullptr;
+  PlanarForce<S>* force = nullptr;   ///< of a sweep to the root (bodies, 2 rows), at forks
   PlanarRate<S>* rate = nullptr;     ///< of a sweep to the leaves, at forks
-  S *sin = nullptr, *cos = nullptr;  ///< of the turns from the plane's axes
+  S *sin = nullptr, *cos = nullptr;  ///< of the angles from the plane's axes
 
-  PlanarMechanism(const ModelOf<S>& m, Workspace<S>& w) : model(m) {
-    if (!m.planar_loops) return;
+  PlanarFactor(const ModelOf<S>& m, Workspace<S>& w, bool used) : model(m) {
+    if (!used) return;
     body = take<PlanarBody<S>>(w, m.bodies + 1) + 1;
-    place = take<PlanarPlace<S>>(w, m.bodies + 1) + 1;
+    place_of = take<PlanarPlace<S>>(w, m.bodies + 1) + 1;
     fork = take<PlanarInertia<S>>(w, m.bodies);
     elimination = take<PlanarElimination<S>>(w, m.nv);
-    push = take<PlanarForce<S>>(w, 2 * m.bodies);
+    inv_D = take<S>(w, m.nv);
+    force = take<PlanarForce<S>>(w, 2 * m.bodies);
     rate = take<PlanarRate<S>>(w, m.bodies);
     sin = take<S>(w, m.bodies + 1) + 1;
     cos = take<S>(w, m.bodies + 1) + 1;
     const S o = all<S>(0);
     body[-1].w = body[-1].alpha = o;
     body[-1].a = -all2<S>(m.plane[0].gravity);
-    place[-1] = {{o, o}, {o, o}};
+    place_of[-1] = {{o, o}, {o, o}};
     sin[-1] = o;
     cos[-1] = all<S>(1);
   }
 
-  /// Places the bodies, gives them their velocities, and the forces that these ask. Factors that were found
-  /// elsewhere are kept, and carried over the new ways between the bodies: they are near, not the same.
+  /// Places the bodies and gives them their velocities, and the forces that these need. Factors that were
+  /// found elsewhere are kept and used with the new distances between the bodies: they are near, not the
+  /// same.
   void move(const S* q, const S* v, Workspace<S> w) {
     tree::planar_sincos(model, q, sin, cos, w);
-    dynamics::spread_planar_velocity<S>(model, q, v, nullptr, {sin, cos}, body, elimination);
+    spread_planar_velocity<S>(model, q, v, nullptr, {sin, cos}, body, elimination);
     for (int b = 0; b < model.bodies; ++b) {
       const Joint& joint = model.joint[b];
-      PlanarPlace<S>& at = place[b];
-      const PlanarPlace<S>& P = place[joint.parent];
+      PlanarPlace<S>& at = place_of[b];
+      const PlanarPlace<S>& P = place_of[joint.parent];
       at = {P.r + body[b].d, fma(body[joint.parent].w, quarter_turn(body[b].d), P.v)};
       for (int i = 0; i < tree::slides(joint); ++i) {
         at.v = fma(v[joint.v + i], elimination[joint.v + i].slide, at.v);
@@ -94,19 +78,34 @@ struct PlanarMechanism {
     }
   }
 
-  /// After `move`, factors M(q); leaves a = M⁻¹ (tau − h(q, v)) and the bodies' accelerations.
-  void accelerate(const S* tau, const Force<S>* f_ext, S* a) {
-    for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) {
-      body[b].pA = fma(all<S>(-1), dynamics::in_plane(model, b, sin[b], cos[b], f_ext[b]), body[b].pA);
-    }
-    factorise(tau);
-    dynamics::spread_planar_acceleration(model, elimination, body, a, true);
+  void place(const S* q, const S* v, Workspace<S> w) { move(q, v, w); }
+
+  void place(const S* q, Workspace<S> w) {
+    S* const v = take<S>(w, model.nv);
+    for (int i = 0; i < model.nv; ++i) v[i] = all<S>(0);
+    move(q, v, w);
   }
 
-  void factorise(const S* tau) { dynamics::reduce_planar(model, tau, body, fork, elimination); }
+  void factor(const S*, const S* diagonal, Workspace<S> w) {
+    S* const tau = take<S>(w, model.nv);
+    for (int i = 0; i < model.nv; ++i) tau[i] = all<S>(0);
+    reduce_planar(model, static_cast<const S*>(tau), body, fork, elimination, diagonal);
+    keep_pivots();
+  }
+
+  void accelerate(
+      const S*, const S*, const S* tau, const S* passive, const Force<S>* f_ext, S* a, Workspace<S> w) {
+    tau = with_passive(model, tau, passive, w);
+    for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) {
+      body[b].pA = fma(all<S>(-1), in_plane(model, b, sin[b], cos[b], f_ext[b]), body[b].pA);
+    }
+    reduce_planar(model, tau, body, fork, elimination);
+    spread_planar_acceleration(model, elimination, body, a, true);
+    keep_pivots();
+  }
 
   /// The bodies' accelerations at v̇ = 0.
-  void drift() {
+  void accelerate_bodies(const S*) {
     for (int b = 0; b < model.bodies; ++b) {
       const PlanarBody<S>& P = body[model.joint[b].parent];
       PlanarBody<S>& B = body[b];
@@ -115,14 +114,17 @@ struct PlanarMechanism {
     }
   }
 
-  /// y = L⁻¹ τ in place, for `rows` of τ that lie `stride` apart and are zero but for the coordinates of
-  /// `way`, in their order.
   void forward(const tree::SupportPath& path, int rows, S* y, int stride) {
-    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(path, y, stride);
-    if (rows > 0) sweep<1>(path, y, stride);
+    const PathBodies bodies(model, path);
+    for (; rows > 1; rows -= 2, y += 2 * stride) sweep<2>(bodies, y, 1, stride);
+    if (rows > 0) sweep<1>(bodies, y, 1, stride);
   }
 
-  /// L⁻ᵀ D⁻¹ y in place.
+  void apply(S* x) {
+    sweep<1>(EveryBody{model.bodies}, x + model.nv - 1, -1, 0);
+    backward(x);
+  }
+
   void backward(S* y) {
     PlanarRate<S> acc;
     for (int b = 0; b < model.bodies; ++b) {
@@ -137,7 +139,7 @@ struct PlanarMechanism {
       for (int i = 0; i < joint.nv; ++i) {
         const PlanarElimination<S>& E = elimination[joint.v + i];
         S& own = y[joint.v + i];
-        const S along = dot_add(E.K.f, acc.a, joint.hinge ? acc.alpha : E.K.t * acc.alpha);
+        const S along = dot_add(E.K.f, acc.a, E.K.t * acc.alpha);
         if (i < slides) {
           own = fms(E.inv_D, own, along);
           acc.a = fma(own, E.slide, acc.a);
@@ -155,8 +157,8 @@ struct PlanarMechanism {
   PYSIM_INLINE PlanarPoint<S> point(int b, const Vec2<S>& at, bool with_acceleration) const {
     const S o = all<S>(0);
     const PlanarBody<S>& B = body[b];
-    const Vec2<S> arm = turned(b, at), across = quarter_turn(arm);
-    PlanarPoint<S> p = {arm, place[b].r + arm, fma(B.w, across, place[b].v), {o, o}, B.w, o};
+    const Vec2<S> arm = to_plane(b, at), across = quarter_turn(arm);
+    PlanarPoint<S> p = {arm, place_of[b].r + arm, fma(B.w, across, place_of[b].v), {o, o}, B.w, o};
     if (!with_acceleration) return p;
     p.alpha = B.alpha;
     p.a = fnma(B.w * B.w, arm, fma(B.alpha, across, B.a));
@@ -164,7 +166,9 @@ struct PlanarMechanism {
   }
 
   /// A vector on the axes of body b, on the plane's.
-  PYSIM_INLINE Vec2<S> turned(int b, const Vec2<S>& own) const { return spatial::turn(sin[b], cos[b], own); }
+  PYSIM_INLINE Vec2<S> to_plane(int b, const Vec2<S>& own) const {
+    return spatial::turn(sin[b], cos[b], own);
+  }
 
   /// f, on the plane's axes, pulls body b at the end of `arm`.
   void pull(int b, const Vec2<S>& arm, const Vec2<S>& f) {
@@ -173,32 +177,41 @@ struct PlanarMechanism {
     body[b].pA.t -= dot(quarter_turn(arm), f);
   }
 
-  /// Every spring and damper pulls the bodies at its ends, after `move`.
-  void hang_springs() {
+  const Force<S>* add_springs(const Force<S>* f_ext, Workspace<S>&) {
     for (int k = 0; k < model.springs; ++k) {
       const auto& spring = model.spring[k];
-      const auto& flat = model.plane_spring[k];
-      const PlanarPoint<S> a = point(spring.a, all2<S>(flat.at_a), false);
-      const PlanarPoint<S> b = point(spring.b, all2<S>(flat.at_b), false);
+      const auto& ends = model.plane_spring[k];
+      const PlanarPoint<S> a = point(spring.a, all2<S>(ends.at_a), false);
+      const PlanarPoint<S> b = point(spring.b, all2<S>(ends.at_b), false);
       const S o = all<S>(0);
-      const Vec3<S> f = dynamics::spring_pull<S>(spring,
-                                                 {{a.r.x, a.r.y, o}, {a.v.x, a.v.y, o}},
-                                                 {{b.r.x, b.r.y, all<S>(flat.across)}, {b.v.x, b.v.y, o}});
+      const Vec3<S> f = spring_pull<S>(spring,
+                                       {{a.r.x, a.r.y, o}, {a.v.x, a.v.y, o}},
+                                       {{b.r.x, b.r.y, all<S>(ends.across)}, {b.v.x, b.v.y, o}});
       pull(spring.a, a.arm, {f.x, f.y});
       pull(spring.b, b.arm, {-f.x, -f.y});
     }
+    return f_ext;
+  }
+
+  const Pose<S>* poses(const S* q, Workspace<S>& w) const {
+    Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
+    forward_kinematics(model, q, X_WB, w);
+    return X_WB;
   }
 
  private:
-  /// `forward` of R rows.
-  template <int R>
-  void sweep(const tree::SupportPath& path, S* y, int stride) {
-    const PlanarForce<S> none = {spatial::zero2<S>(), all<S>(0)};
-    sweep_to_root<R>(model, path, none, push, [&](int b, PlanarForce<S>(&F)[R]) {
+  void keep_pivots() {
+    for (int i = 0; i < model.nv; ++i) inv_D[i] = elimination[i].inv_D;
+  }
+
+  template <int R, class Bodies>
+  void sweep(const Bodies& bodies, S* y, int step, int stride) {
+    const PlanarForce<S> zero = {spatial::zero2<S>(), all<S>(0)};
+    sweep_to_root<R>(model, bodies, zero, force, [&](int b, PlanarForce<S>(&F)[R]) {
       const Joint& joint = model.joint[b];
       const S sense = all<S>(model.plane[b].sense);
       const int slides = tree::slides(joint);
-      for (int i = joint.nv - 1; i >= 0; --i, ++y) {
+      for (int i = joint.nv - 1; i >= 0; --i, y += step) {
         const PlanarElimination<S>& E = elimination[joint.v + i];
 #pragma GCC unroll 2
         for (int r = 0; r < R; ++r) {
@@ -211,7 +224,7 @@ struct PlanarMechanism {
           const S carried = F[r].t;
           own = fnma(sense, carried, own);
           F[r].f = fma(sense * own, E.K.f, F[r].f);
-          F[r].t = joint.hinge ? carried + sense * own : fma(sense * own, E.K.t, carried);
+          F[r].t = fma(sense * own, E.K.t, carried);
         }
       }
       if (joint.parent < 0) return;
@@ -221,4 +234,4 @@ struct PlanarMechanism {
   }
 };
 
-}  // namespace pysim::constraints
+}  // namespace pysim::dynamics
