@@ -36,16 +36,16 @@ KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism,
                           bool forces,
                           Workspace<S>& w) {
   const auto& model = mechanism.factor.model;
-  const int n = model.reduced_nv, rows = model.rows;
+  const int n = model.reduced_nv, rows = mechanism.rows.count;
   const KktInverse<S> X = {n, rows, take<S>(w, std::ptrdiff_t{1} * (n + rows) * (n + rows))};
   Workspace<S> scratch = w;
   const S* Minv = inverse_inertia(model, tree::full_q(model, reduced_q, scratch), scratch);
   S* const K = take<S>(scratch, std::ptrdiff_t{1} * rows * n);  // J M⁻¹
   for (int i = 0; i < rows * n; ++i) K[i] = all<S>(0);
   for (int i = 0; i < rows; ++i) {
-    const tree::SupportPath& path = model.row_path[i];
-    for (int m = 0; m < path.nv; ++m) {
-      K[i * n + model.path[path.first_v + m]] = mechanism.delassus.Y[i * n + m];
+    const int* const k = mechanism.rows.coordinates(i);
+    for (int m = 0; m < mechanism.rows.path[i].nv; ++m) {
+      K[i * n + k[m]] = mechanism.delassus.Y[i * n + m];
     }
     mechanism.factor.backward(K + i * n);
     for (int k = 0; k < n; ++k) X.at(n + i, k) = K[i * n + k];
@@ -83,7 +83,7 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
                         Workspace<S>& w,
                         Dependence<S>* dependence = nullptr) {
   const auto& model = mechanism.factor.model;
-  const int n = model.reduced_nv, rows = model.rows;
+  const int n = model.reduced_nv, rows = mechanism.rows.count;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * (n + rows) * n;
   const KktSlopes<S> D = {take<S>(w, size), take<S>(w, size), take<S>(w, std::ptrdiff_t{1} * n * n)};
   Workspace<S> scratch = w;

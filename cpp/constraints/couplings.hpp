@@ -60,10 +60,9 @@ void evaluate_couplings(const ModelOf<S>& model,
     }
     for (int i = 0; i < model.reduced_nv; ++i) gd = fma(J[i], reduced_v[i], gd);
     for (int i = 0; a != nullptr && i < model.reduced_nv; ++i) gdd = fma(J[i], a[i], gdd);
-    const tree::SupportPath& path = model.row_path[coupling.row];
-    for (int m = 0; m < path.nv; ++m) {
-      rows.J[coupling.row * model.reduced_nv + m] = J[model.path[path.first_v + m]];
-    }
+    const int* const coordinate = rows.coordinates(coupling.row);
+    for (int m = 0; m < rows.path[coupling.row].nv; ++m)
+      rows.J[coupling.row * rows.nv + m] = J[coordinate[m]];
     rows.g[coupling.row] = g;
     rows.gd[coupling.row] = gd;
     if (rows.gdd != nullptr) rows.gdd[coupling.row] = gdd;

@@ -50,7 +50,7 @@ class Projection {
         moved_(take<S>(w, model.reduced_nq)),
         factor_(model, w),
         rows_(take_rows(model, false, w)),
-        delassus_(model, w),
+        delassus_(rows_, w),
         w_(w) {
     factorise();
     found_ = residual();
@@ -83,9 +83,9 @@ class Projection {
     factorise();
     for (int i = 0; i < model_.reduced_nq; ++i) q_[i] = select(stuck, q_[i], moved_[i]);
     evaluate(false);
-    unregularised_ = true;
+    regularised_ = false;
     settle_position(stuck);
-    unregularised_ = false;
+    regularised_ = true;
   }
 
   /// Λ was taken where the state was found: what is left of ġ is about as large as both residuals' product.
@@ -112,7 +112,7 @@ class Projection {
  private:
   void factorise() {
     evaluate(true);
-    delassus_.factorise(factor_, rows_, dependence_);
+    delassus_.factorise(factor_, dependence_);
   }
 
   void evaluate(bool first) {
@@ -132,7 +132,7 @@ class Projection {
   /// −M⁻¹Jᵀ Λ⁺ off.
   void correct(const S* off) {
     for (int i = 0; i < model_.rows; ++i) lambda_[i] = -off[i];
-    delassus_.correct(factor_, lambda_, step_, unregularised_);
+    delassus_.correct(factor_, lambda_, step_, regularised_);
   }
 
   simd::Mask<S> leaves_rate() const {
@@ -147,8 +147,8 @@ class Projection {
   Rows<S> rows_;
   Delassus<S> delassus_;
   Workspace<S> w_;
-  S found_;                     ///< residual where the state was found
-  bool unregularised_ = false;  ///< whether rows that have nearly vanished are taken in full
+  S found_;                  ///< residual where the state was found
+  bool regularised_ = true;  ///< whether rows that have nearly vanished are regularised
 };
 
 /// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already

@@ -1,4 +1,9 @@
-// What is known of the rows of the constraints at one state.
+// The list of constraint rows at one state, made anew for every state.
+//
+//     g = 0      ġ = J v = 0      g̈ = J v̇ + bias = 0
+//
+// The rows of loops and couplings come first, in the model's order. What solves for the forces of rows reads
+// this list and not the model, so that a step may hold rows that others do not.
 #pragma once
 
 #include "spatial/motion.hpp"
@@ -15,26 +20,49 @@ using tree::Workspace;
 
 template <class S>
 struct Rows {
-  S* g;         ///< [rows] [m, rad]
-  S* gd;        ///< [rows] ġ
-  S* gdd;       ///< [rows] g̈ under the accelerations of the bodies; null where nobody asks
-  S* J;         ///< (rows, reduced_nv): of each row the coordinates of its way, in their order
-  S* reach;     ///< (rows, reduced_nv) likewise: the square of what a row in any direction could feel at its
-                ///< place
-  Force<S>* W;  ///< [rows] the wrench of a loop's row on body b, in the engine's frame B
+  int count, nv;                  ///< rows; reduced coordinates, the longest that a row can be
+  const tree::SupportPath* path;  ///< [count] the bodies and coordinates that the force of a row reaches
+  const int* on_paths;            ///< bodies and coordinates of all paths
+  const tree::RowBlock* block;    ///< [blocks] rows whose paths share coordinates, see tree::RowBlock
+  int blocks;
+  const tree::SharedRun* shared;
+  S* g;         ///< [count] [m, rad]
+  S* gd;        ///< [count] ġ
+  S* gdd;       ///< [count] g̈ under the accelerations of the bodies; null if accelerations are not requested
+  S* J;         ///< (count, nv): of each row the coordinates of its path, in their order
+  S* reach;     ///< (count, nv) likewise: the square of what a row in any direction could reach at its place
+  Force<S>* W;  ///< [count] the wrench of a loop's row on body b, in the engine's frame B
+
+  /// The coordinates of row i, path[i].nv of them.
+  PYSIM_INLINE const int* coordinates(int i) const { return on_paths + path[i].first_v; }
+
+  /// Row i of J times x.
+  PYSIM_INLINE S times(int i, const S* x) const {
+    const int* const k = coordinates(i);
+    S sum = all<S>(0);
+    for (int m = 0; m < path[i].nv; ++m) sum = simd::fma(J[i * nv + m], x[k[m]], sum);
+    return sum;
+  }
 };
 
+/// Room for the rows of the model.
 template <class S>
 Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>& w) {
-  const std::ptrdiff_t rows = model.rows;
-  Rows<S> r;
-  r.g = take<S>(w, rows);
-  r.gd = take<S>(w, rows);
-  r.gdd = with_accelerations ? take<S>(w, rows) : nullptr;
-  r.J = take<S>(w, rows * model.reduced_nv);
-  r.reach = take<S>(w, rows * model.reduced_nv);
-  r.W = take<Force<S>>(w, rows);
-  return r;
+  const int rows = model.rows, nv = model.reduced_nv;
+  const std::ptrdiff_t size = std::ptrdiff_t{1} * rows * nv;
+  return {rows,
+          nv,
+          model.row_path,
+          model.path,
+          model.row_block,
+          model.row_blocks,
+          model.shared,
+          take<S>(w, rows),
+          take<S>(w, rows),
+          with_accelerations ? take<S>(w, rows) : nullptr,
+          take<S>(w, size),
+          take<S>(w, size),
+          take<Force<S>>(w, rows)};
 }
 
 /// Whether a row holds a position, rather than a turn.

@@ -75,7 +75,7 @@ void loop_jacobian(const TreeFactor<S>& factor, const Loop& loop, const Pose<S>&
   for (int n = 0; n < loop.rows; ++n) {
     const Force<S>& W = r.W[loop.row + n];
     W_W[n] = {X_WF.R * W.f, X_WF.R * W.t};
-    for (int m = 0; m < model.row_path[loop.row].nv; ++m) {
+    for (int m = 0; m < r.path[loop.row].nv; ++m) {
       J[n * model.reduced_nv + m] = reach[n * model.reduced_nv + m] = all<S>(0);
     }
   }
@@ -89,24 +89,13 @@ void loop_jacobian(const TreeFactor<S>& factor, const Loop& loop, const Pose<S>&
   }
 }
 
-/// Row i of J times x.
+/// J with all its zeros, (count, nv).
 template <class S>
-PYSIM_INLINE S row_times(const ModelOf<S>& model, const Rows<S>& r, int i, const S* x) {
-  const tree::SupportPath& path = model.row_path[i];
-  S sum = all<S>(0);
-  for (int m = 0; m < path.nv; ++m)
-    sum = fma(r.J[i * model.reduced_nv + m], x[model.path[path.first_v + m]], sum);
-  return sum;
-}
-
-/// J with all its zeros, (rows, reduced_nv).
-template <class S>
-void spread_jacobian(const ModelOf<S>& model, const Rows<S>& r, S* J) {
-  for (int i = 0; i < model.rows * model.reduced_nv; ++i) J[i] = all<S>(0);
-  for (int i = 0; i < model.rows; ++i) {
-    const tree::SupportPath& path = model.row_path[i];
-    const int* const k = model.path + path.first_v;
-    for (int m = 0; m < path.nv; ++m) J[i * model.reduced_nv + k[m]] = r.J[i * model.reduced_nv + m];
+void spread_jacobian(const Rows<S>& r, S* J) {
+  for (int i = 0; i < r.count * r.nv; ++i) J[i] = all<S>(0);
+  for (int i = 0; i < r.count; ++i) {
+    const int* const k = r.coordinates(i);
+    for (int m = 0; m < r.path[i].nv; ++m) J[i * r.nv + k[m]] = r.J[i * r.nv + m];
   }
 }
 

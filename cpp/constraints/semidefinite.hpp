@@ -10,7 +10,7 @@
 // result does not depend on its neighbours.
 #pragma once
 
-#include "simd/math.hpp"
+#include "constraints/singular/regularisation.hpp"
 
 namespace pysim::constraints {
 
@@ -21,23 +21,9 @@ using simd::select;
 
 /// Least pivot of an independent row, and least diagonal of a row that moves anything, relative to the
 /// largest; both pivots are sin² of angles.
-///
-/// Small pivots fade out where they are no more than errors:  1/D becomes (1 − e³)/D,  e = w²/(D² + w²).
-///
-///   `solve`         w = `blur`. Where a mechanism passes a singular position, what draws back along the
-///                   direction that vanishes would be an error divided by its distance: no step may be drawn
-///                   onto the other branch.
-///   `solve_split`   w = 0 for the part that is no error;  `solve_unregularised`  for all.
-///
-/// A state that is off the constraints by g opens angles between rows that depend on each other by about g
-/// [m, rad]; w is no less than `opened` g², up to `most`, unless it is known which rows those are.
 template <class Real>
 struct RankTolerance {
   static constexpr Real pivot = sizeof(Real) == 8 ? Real(1e-13) : Real(3e-5);
-  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-10) : Real(3e-4);
-  static constexpr Real opened = Real(1e4);
-  static constexpr Real most = sizeof(Real) == 8 ? Real(1e-9) : Real(3e-4);
-  static constexpr Real slight = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-2);  ///< others fade by no bit
   static constexpr Real diagonal = sizeof(Real) == 8 ? Real(1e-22) : Real(1e-11);
   static constexpr Real of_a_pass = Real(1e-2);  ///< least pivot of a pass, relative to the pass before
 };
@@ -49,8 +35,8 @@ struct Semidefinite {
   int n;
   S* A;
   S* inv_D;        ///< [n] 1/D or 0
-  S* regularised;  ///< [n] the same, regularised out near `blur`
-  S* scale;        ///< [n] what makes the diagonal one, or at most one among its kin
+  S* regularised;  ///< [n] the same, regularised near singular positions
+  S* scale;        ///< [n] what makes the diagonal one, or at most one among its relatives
   S* pass;         ///< [n] the pass that took the row, or `never`
   S* column;       ///< [n] scratch
   int* first;      ///< [n] the first column of a row that is not zero
@@ -71,38 +57,39 @@ struct Semidefinite {
       inv_D[k] = regularised[k] = o;
     }
     rank = o;
-    least_width_ = min(all<S>(Tolerance::opened) * residual * residual, all<S>(Tolerance::most));
-    least_width_ = select(known, o, least_width_);
+    const Regularisation<S> regularisation(residual, known);
     smallest = all<S>(1);
     waits_ = true;
     S least = all<S>(1);
     for (passes = 0; waits_; ++passes) {
       least = max(least * all<S>(Tolerance::of_a_pass), all<S>(Tolerance::pivot));
       waits_ = false;
-      for (int k = 0; k < n; ++k) take(k, least);
+      for (int k = 0; k < n; ++k) take(k, least, regularisation);
     }
   }
 
-  /// x ← A⁺ x for every x in the range of A, small pivots regularised out.
+  /// x ← A⁺ x for every x in the range of A, small pivots regularised.
   void solve(S* x) const { substitute(x, regularised); }
 
-  /// x ← A⁺ x, nothing regularised out.
+  /// x ← A⁺ x, nothing regularised.
   void solve_unregularised(S* x) const { substitute(x, inv_D); }
 
-  /// x ← A⁺ x, in which the part `fading` of x is regularised out and the rest is not; `fading` is used up.
-  void solve_split(S* x, S* fading) const {
-    for (int i = 0; i < n; ++i) x[i] = (x[i] - fading[i]) * scale[i], fading[i] *= scale[i];
+  /// x ← A⁺ x, regularised for the part `errors` of x alone, which is used up.
+  void solve_split(S* x, S* errors) const {
+    for (int i = 0; i < n; ++i) x[i] = (x[i] - errors[i]) * scale[i], errors[i] *= scale[i];
     for (int p = 0; p < passes; ++p) forward(p, x);
-    for (int p = 0; p < passes; ++p) forward(p, fading);
-    for (int i = 0; i < n; ++i) x[i] = fma(regularised[i], fading[i], inv_D[i] * x[i]);
+    for (int p = 0; p < passes; ++p) forward(p, errors);
+    for (int i = 0; i < n; ++i) x[i] = fma(regularised[i], errors[i], inv_D[i] * x[i]);
     for (int p = passes - 1; p >= 0; --p) backward(p, x);
     for (int i = 0; i < n; ++i) x[i] *= scale[i];
   }
 
   simd::Mask<S> is_taken(int i) const { return pass[i] < left_out(); }
 
-  /// Where some pivot may be regularised out.
-  simd::Mask<S> is_slight() const { return smallest < all<S>(RankTolerance<typename S::Real>::slight); }
+  /// Worlds in which some pivot is regularised.
+  simd::Mask<S> is_slight() const { return Regularisation<S>::matters(smallest); }
+
+  S full_rank() const { return number(n); }
 
   /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all.
   void solve_columns(S* X, int columns, int stride) const {
@@ -112,8 +99,7 @@ struct Semidefinite {
   }
 
  private:
-  S least_width_;  ///< of fading
-  bool waits_;     ///< some row was left in some world that a later pass may take
+  bool waits_;  ///< some row was left in some world that a later pass may take
 
   static S never() { return all<S>(99); }
   static S left_out() { return all<S>(98); }  ///< known to depend on others
@@ -186,13 +172,8 @@ struct Semidefinite {
     }
   }
 
-  static S regularised_inverse(S inverse, S D, S width) {
-    const S e = width * width / fma(D, D, width * width);
-    return fnma(e * e * e, inverse, inverse);
-  }
-
   /// Takes row k as a pivot in the worlds where it is at least `least`, if it was not taken before.
-  void take(int k, S least) {
+  void take(int k, S least, const Regularisation<S>& regularisation) {
     using Tolerance = RankTolerance<typename S::Real>;
     const S D = A[k * n + k], o = all<S>(0);
     const auto left = pass[k] == never();
@@ -200,10 +181,9 @@ struct Semidefinite {
     waits_ |= any(left & (D > all<S>(Tolerance::pivot)) & (D <= least));
     if (none(taken)) return;
     const S inverse = select(taken, all<S>(1) / D, o);
-    if (any(taken & (D < all<S>(Tolerance::slight)))) {
-      const S blurred = max(least_width_, all<S>(Tolerance::blur));
-      regularised[k] += select(taken, regularised_inverse(inverse, D, blurred), o);
-      inv_D[k] += select(taken, regularised_inverse(inverse, D, least_width_), o);
+    if (any(taken & regularisation.matters(D))) {
+      regularised[k] += select(taken, regularisation.of_errors(inverse, D), o);
+      inv_D[k] += select(taken, regularisation.of_loads(inverse, D), o);
     } else {
       regularised[k] += inverse;
       inv_D[k] += inverse;

@@ -73,7 +73,7 @@ struct ConstraintRows {
     Joined<S> out = {at.w.next};
     out.add(r.g, rows);
     out.add(r.gdd, rows);
-    constraints::spread_jacobian(model, r, out.next);
+    constraints::spread_jacobian(r, out.next);
     out.next += rows * model.reduced_nv;
     out.add(&r.W->f.x, rows * 6);
     out.add(loop_q, model.loop_nq());

@@ -24,8 +24,8 @@ class StartConstraints {
         end_(system.model, w),
         rows_(constraints::take_rows(system.model, false, w)),
         end_rows_(constraints::take_rows(system.model, false, w)),
-        delassus_(system.model, w),
-        end_delassus_(system.model, w),
+        delassus_(rows_, w),
+        end_delassus_(end_rows_, w),
         lambda_(take<S>(w, system.model.rows)) {
     const auto& model = system.model;
     Workspace<S> inner = w;
@@ -34,7 +34,7 @@ class StartConstraints {
     factor_.factor(full_q, inner);
     constraints::evaluate_rows(model, factor_, system.loop_q, rows_, true, inner);
     constraints::evaluate_couplings<S>(model, q, v, nullptr, rows_, inner);
-    delassus_.factorise(factor_, rows_);
+    delassus_.factorise(factor_);
     turning_ = delassus_.G.smallest < all<S>(nearly_singular);
     turns_ = any(turning_);
   }
@@ -56,11 +56,11 @@ class StartConstraints {
     delassus_.correct(factor_, lambda_, x);
     if (!turns_) return;
     S* const y = take<S>(w, system_.model.reduced_nv);
-    end_delassus_.factorise(factor_, end_rows_);
+    end_delassus_.factorise(factor_);
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = end_rows_.g[i];
     end_delassus_.correct(factor_, lambda_, y);
     for (int i = 0; i < system_.model.rows; ++i) {
-      lambda_[i] = constraints::row_times(system_.model, rows_, i, static_cast<const S*>(y));
+      lambda_[i] = rows_.times(i, y);
     }
     delassus_.G.solve_unregularised(lambda_);
     delassus_.push(factor_, lambda_, y);

@@ -41,7 +41,7 @@ S infinitesimal_motion(ConstrainedMechanism<S>& mechanism,
                        Workspace<S> w) {
   using Real = typename S::Real;
   const auto& model = mechanism.factor.model;
-  const int n = model.reduced_nv, rows = model.rows;
+  const int n = model.reduced_nv, rows = mechanism.rows.count;
   constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-2);
   const S o = all<S>(0);
   const S rank = mechanism.delassus.G.rank;
@@ -64,9 +64,9 @@ S infinitesimal_motion(ConstrainedMechanism<S>& mechanism,
   S left = o, size = all<S>(rounding) * fastest * fastest;
   for (int i = 0; i < rows; ++i) {
     S sum = bias[i], sizes = abs(bias[i]);
-    const tree::SupportPath& path = model.row_path[i];
-    for (int m = 0; m < path.nv; ++m) {
-      const S part = mechanism.rows.J[i * n + m] * a[model.path[path.first_v + m]];
+    const int* const k = mechanism.rows.coordinates(i);
+    for (int m = 0; m < mechanism.rows.path[i].nv; ++m) {
+      const S part = mechanism.rows.J[i * n + m] * a[k[m]];
       sum += part;
       sizes += abs(part);
     }

@@ -19,13 +19,13 @@ struct OneSidedLimits {
   static constexpr Real opened = Real(1e6);
 };
 
-/// Greatest rate of a coordinate on the way of some row.
+/// Greatest rate of a coordinate on the path of some row.
 template <class S>
-S speed_of_rows(const ModelOf<S>& model, const S* v) {
+S speed_of_rows(const Rows<S>& rows, const S* v) {
   S speed = all<S>(0);
-  for (int i = 0; i < model.rows; ++i) {
-    const tree::SupportPath& path = model.row_path[i];
-    for (int m = 0; m < path.nv; ++m) speed = max(speed, abs(v[model.path[path.first_v + m]]));
+  for (int i = 0; i < rows.count; ++i) {
+    const int* const k = rows.coordinates(i);
+    for (int m = 0; m < rows.path[i].nv; ++m) speed = max(speed, abs(v[k[m]]));
   }
   return speed;
 }
@@ -45,8 +45,8 @@ void accelerate_by_one_sided_limits(ConstrainedMechanism<S>& mechanism,
   using Sides = OneSidedLimits<typename S::Real>;
   const ModelOf<S>& model = mechanism.factor.model;
   const S o = all<S>(0), rank = mechanism.delassus.G.rank;
-  const S speed = speed_of_rows(model, reduced_v);
-  const S known = select(dependence.most > o, dependence.most, mechanism.delassus.row_count());
+  const S speed = speed_of_rows(mechanism.rows, reduced_v);
+  const S known = select(dependence.most > o, dependence.most, mechanism.delassus.G.full_rank());
   const auto fallen = begins & (rank < known) & (speed > all<S>(Sides::slow));
   dependence.most = select(begins, max(dependence.most, rank), dependence.most);
   if (none(fallen) || model.callback_numbers > 0) return;

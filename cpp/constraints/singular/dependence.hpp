@@ -1,0 +1,59 @@
+// Rows that depend on others, as found where a step begins, on the constraints.
+//
+// Within the step the state is off the constraints a little, and rows that depend on each other seem
+// independent: they would hold what is free to move.
+#pragma once
+
+#include "simd/pack.hpp"
+#include "tree/workspace.hpp"
+
+namespace pysim::constraints {
+
+using simd::all;
+using tree::take;
+using tree::Workspace;
+
+template <class S>
+struct Dependence {
+  simd::Mask<S>* row;   ///< [rows]
+  simd::Mask<S> known;  ///< in these worlds this step has found it
+  S most;               ///< rows that were independent at once so far; 0 before anything is known
+  simd::Mask<S> apart;  ///< no row depends on others, nor nearly
+
+  void forget(simd::Mask<S> worlds) { known &= !worlds; }
+
+  /// Takes over in `fresh` worlds which rows a factorisation left out.
+  template <class Factor>
+  void remember(const Factor& G) {
+    const auto fresh = !known;
+    if (none(fresh)) return;
+    for (int i = 0; i < G.n; ++i) row[i] = select(fresh, !G.is_taken(i), row[i]);
+    apart = select(fresh, (!G.is_slight()) & (G.rank == G.full_rank()), apart);
+    known = simd::everywhere<S>();
+  }
+
+  Dependence copy(int rows, Workspace<S>& w) const {
+    Dependence copied = *this;
+    copied.row = take<simd::Mask<S>>(w, rows);
+    for (int i = 0; i < rows; ++i) copied.row[i] = row[i];
+    return copied;
+  }
+
+  /// Takes over what `other` holds in some worlds.
+  void keep(simd::Mask<S> worlds, const Dependence& other, int rows) {
+    for (int i = 0; i < rows; ++i) row[i] = select(worlds, other.row[i], row[i]);
+    known = select(worlds, other.known, known);
+    most = select(worlds, other.most, most);
+    apart = select(worlds, other.apart, apart);
+  }
+};
+
+template <class S>
+Dependence<S> take_dependence(int rows, Workspace<S>& w) {
+  auto* const row = take<simd::Mask<S>>(w, rows);
+  const auto no = simd::nowhere<S>();
+  for (int i = 0; i < rows; ++i) row[i] = no;
+  return {row, no, all<S>(0), no};
+}
+
+}  // namespace pysim::constraints
