@@ -1,12 +1,12 @@
 // Derivatives of the dynamics that obeys loops and couplings, and of the forces that hold them.
 //
 //     [M −Jᵀ] [∂v̇]     [D]        D = ∂(M v̇ + h − Jᵀλ)        [∂v̇]     [ N  Zᵀ] [D]
-//     [J   0] [∂λ] = − [G]        G = ∂g̈                       [∂λ] = − [−Z Λ⁺] [G]
+//     [J   0] [∂λ] = − [G]        G = ∂g̈                       [∂λ] = − [−Z G⁺] [G]
 //
-//     Z = Λ⁺ J M⁻¹        N = M⁻¹ − M⁻¹ Jᵀ Z = ∂v̇/∂τ        ∂λ/∂τ = −Z
+//     Z = G⁺ J M⁻¹        N = M⁻¹ − M⁻¹ Jᵀ Z = ∂v̇/∂τ        ∂λ/∂τ = −Z
 //
 // D and G hold v̇ and λ; the loops' wrenches in D follow their frames, see loop_slopes.hpp. Rows that depend
-// on others are left out of Λ⁺, as in v̇ itself: right where that dependence lasts, see singular.
+// on others are left out of G⁺, as in v̇ itself: right where that dependence lasts, see singular.
 #pragma once
 
 #include "constraints/constrained.hpp"
@@ -18,7 +18,7 @@
 
 namespace pysim::constraints {
 
-/// [N −Zᵀ; Z Λ⁺], row-major: the transpose of what the right-hand side is multiplied by.
+/// [N −Zᵀ; Z G⁺], row-major: the transpose of what the right-hand side is multiplied by.
 template <class S>
 struct KktInverse {
   int n, rows;
@@ -29,7 +29,7 @@ struct KktInverse {
   Dense<S> block(int i, int count) const { return {A + i * size(), count, n, size()}; }
 };
 
-/// Without `forces` its last columns, which ∂λ asks for, are left out.
+/// Without `forces` its last columns, which ∂λ needs, are left out.
 template <class S>
 KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism,
                           const S* reduced_q,
@@ -52,7 +52,7 @@ KktInverse<S> kkt_inverse(ConstrainedMechanism<S>& mechanism,
     for (int k = 0; forces && k < rows; ++k) X.at(n + i, n + k) = all<S>(i == k ? 1 : 0);
   }
   const int columns = forces ? X.size() : n;
-  mechanism.delassus.G.solve_columns(&X.at(n, 0), columns, X.size());  // Λ⁺ [K 1]
+  mechanism.delassus.G.solve_columns(&X.at(n, 0), columns, X.size());  // G⁺ [K 1]
 
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) X.at(i, j) = Minv[i * n + j];

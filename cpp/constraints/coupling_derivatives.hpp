@@ -1,4 +1,4 @@
-// How the rows of couplings change with the state, see couplings.hpp.
+// Derivatives of the rows of couplings with respect to the state, see couplings.hpp.
 //
 //     dg̈ = −∂κ/∂x dx − ∂κ/∂ẋ dẋ,   κ = f′ ẍ + ẋᵀ f″ ẋ        d(Jᵀλ) = −λ f″ dx
 //

@@ -1,8 +1,8 @@
-// The inverse of the inertia on the user's coordinates, and what a frame feels of it.
+// Inverse of the inertia on the reduced coordinates, and the mobility of a frame.
 //
-// Without couplings M⁻¹ comes straight from the articulated bodies. Where joints follow others, it is the
-// inverse of the reduced inertia, (Eᵀ M E)⁻¹. The mobility of a frame is Λ⁻¹ = J M⁻¹ Jᵀ [Khatib 1987, eq.
-// 20].
+// M⁻¹ of a tree is made without M; where joints mimic others it is that of the reduced inertia, (Eᵀ M E)⁻¹.
+// The mobility of a frame is the Delassus matrix G = J M⁻¹ Jᵀ of its Jacobian, the inverse of its
+// operational-space inertia Λ [Khatib 1987, eq. 20].
 #pragma once
 
 #include "dynamics/jacobian.hpp"
@@ -31,7 +31,7 @@ const S* inverse_inertia(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   return matrix;
 }
 
-/// Λ⁻¹ (6 × 6) of a frame, row-major.
+/// G (6 × 6) of a frame, row-major.
 template <class S>
 void frame_mobility(const ModelOf<S>& model,
                     const S* q,

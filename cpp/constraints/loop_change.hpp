@@ -1,9 +1,9 @@
-// How the rows of one loop change as frame B moves against frame A, at an acceleration the rows allow.
+// Derivatives of the rows of one loop as frame B moves against frame A, at an acceleration the rows allow.
 //
 //     g̈ = W·A_AB + bias      X_AB ← X_AB e^[ξ]:      dg̈ = W·dA_AB + P·ξ + R·dV_AB      dF = T ξ
 //
 // for the wrench F = Σ λ W on B. A joint whose S is constant holds the same W in B for ever: P = R = T = 0.
-// Where S hangs on φ, φ follows X_AB as on a closed loop, dφ = S⁺ξ; what else is here holds for open loops
+// If S depends on φ, φ follows X_AB as on a closed loop, dφ = S⁺ξ; what else is here holds for open loops
 // too.
 #pragma once
 

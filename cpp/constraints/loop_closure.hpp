@@ -42,7 +42,8 @@ PYSIM_INLINE bool pins_a_point(const Loop& loop, const Joint& joint) {
   return pins;
 }
 
-/// Rows of such a hinge: frames A and B differ by a turn about z, so e is the way between their origins.
+/// Rows of such a hinge: frames A and B differ by a turn about z, so e is the distance vector of their
+/// origins.
 template <class S>
 void pin_rows(const RelativeMotion<S>& motion, const Loop& loop, LoopRows<S>& out) {
   const Vec3<S> p = transpose_times(motion.X_AB.R, motion.X_AB.p);

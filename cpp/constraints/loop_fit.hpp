@@ -26,7 +26,7 @@ struct FitTolerance {
   static constexpr int tries = 30;
 };
 
-/// Everything of loop k that hangs on φ alone, after the joint was evaluated there.
+/// Everything of loop k that depends on φ alone, after the joint was evaluated there.
 template <class S>
 struct LoopFit {
   Annihilator<S> split;

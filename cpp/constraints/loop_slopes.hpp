@@ -1,4 +1,5 @@
-// How loops change with q and v: g̈ of their rows, and the forces Jᵀλ of wrenches that follow their frames.
+// Derivatives of loops with respect to q and v: g̈ of their rows, and Jᵀλ of wrenches that follow their
+// frames.
 //
 // Inverse dynamics takes the wrenches F on b and −X_AB* F on a to stay in these bodies. As X_AB ← X_AB e^[ξ],
 // they change there by dF and −X_AB* (dF + ξ ×* F), dF = T ξ of loop_change.hpp.

@@ -40,7 +40,7 @@ void planar_jacobian(
     }
     body = joint.parent;
   }
-  for (; J != end; ++J, ++reach) {  // from where both ways to the world are one
+  for (; J != end; ++J, ++reach) {  // joints that carry both bodies
     for (int n = 0; n < loop.rows; ++n) J[n * model.reduced_nv] = reach[n * model.reduced_nv] = all<S>(0);
   }
 }

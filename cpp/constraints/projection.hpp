@@ -1,6 +1,6 @@
 // Back onto the constraints after a step, by the smallest motion in the norm of M.
 //
-//     q ← q ⊕ −M⁻¹Jᵀ Λ⁺ g    until g = 0            v ← v − M⁻¹Jᵀ Λ⁺ J v            Λ = J M⁻¹ Jᵀ
+//     q ← q ⊕ −M⁻¹Jᵀ G⁺ g    until g = 0            v ← v − M⁻¹Jᵀ G⁺ J v            G = J M⁻¹ Jᵀ
 //
 // The velocity's part that leaves the constraints is M-orthogonal to the rest, so what is taken from the
 // kinetic energy is of second order in the drift of one step: the motion is not damped [Eich 1993; Blajer
@@ -32,7 +32,7 @@ struct Projected {
 
 /// Moves q and v of the user's coordinates onto the constraints.
 ///
-/// M and Λ are factored once, where the state is found: after one step of a scheme that is near enough.
+/// M and G are factored once, where the state is found: after one step of a scheme that is near enough.
 template <class S>
 class Projection {
   using Tolerance = ProjectionTolerance<typename S::Real>;
@@ -88,7 +88,8 @@ class Projection {
     regularised_ = true;
   }
 
-  /// Λ was taken where the state was found: what is left of ġ is about as large as both residuals' product.
+  /// G was factored where the state was found: what is left of ġ is about as large as both residuals'
+  /// product.
   void settle_velocity() {
     auto aside = leaves_rate();
     correct(rows_.gd);
@@ -129,7 +130,7 @@ class Projection {
     evaluate_couplings<S>(model_, q_, v_, nullptr, rows_, inner);
   }
 
-  /// −M⁻¹Jᵀ Λ⁺ off.
+  /// −M⁻¹Jᵀ G⁺ off.
   void correct(const S* off) {
     for (int i = 0; i < model_.rows; ++i) lambda_[i] = -off[i];
     delassus_.correct(factor_, lambda_, step_, regularised_);

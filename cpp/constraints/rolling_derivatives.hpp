@@ -1,4 +1,4 @@
-// How the rows of a rolling wheel change with its pose and its spin, see rolling.hpp.
+// Derivatives of the rows of a rolling wheel with respect to its pose and its spin, see rolling.hpp.
 //
 //     dn = n × θ for a turn θ of B,    dṅ = dn × ω + n × dω;    u turns by dα = u⊥·dn / |n_xy|
 //

@@ -1,5 +1,5 @@
-// How g̈ of a loop's rows changes with q and v, by differential dynamics of the bodies: of everything that
-// coordinate k moves, in the root's axes [rnea_derivatives.hpp],
+// Derivatives of g̈ of a loop's rows with respect to q and v, by differential dynamics of the bodies: of
+// everything that coordinate k moves, in the root's axes [rnea_derivatives.hpp],
 //
 //     ∂V = Ψ_k dq_k + S_k dv_k        ∂A = (A_k + Ψ_k × V) dq_k + (A'_k + S_k × V) dv_k
 //
@@ -9,7 +9,7 @@
 //     dA_AB = ± ((A_k − (V_A + V_B) × Ψ_k + S_k × A_A − V_B × (S_k × V_A)) dq_k
 //                + (A'_k − (V_A + V_B) × S_k) dv_k)
 //
-// so that with dg̈ of loop_change.hpp a row reads three wrenches along the ways of its loop,
+// so that with dg̈ of loop_change.hpp a row reads three wrenches along the support path of its loop,
 //
 //     ∂g̈/∂q_k = ± (W·A_k + Y·Ψ_k + Z·S_k)    ∂g̈/∂v_k = ± (W·A'_k + Y·S_k)
 //     Y = R + (V_A + V_B) ×* W      Z = P + A_A ×* W + V_A ×* (V_B ×* W + R)
@@ -57,7 +57,7 @@ void add_to_row(const ModelOf<S>& model,
   }
 }
 
-/// The rows of a loop, along the ways of both bodies up to where they meet.
+/// The rows of a loop, along the support paths of both bodies up to their common ancestor.
 template <class S>
 void put_row_slopes(const ModelOf<S>& model,
                     const LoopAtState<S>& held,

@@ -66,7 +66,7 @@ void add_joint(const TreeFactor<S>& factor,
   }
 }
 
-/// J of one loop's rows: the joints from body a and body b up to where their ways to the world meet.
+/// J of one loop's rows: the joints from body a and body b up to their common ancestor.
 template <class S>
 void loop_jacobian(const TreeFactor<S>& factor, const Loop& loop, const Pose<S>& X_WF, const Rows<S>& r) {
   const auto& model = factor.model;

@@ -12,7 +12,7 @@
 //
 // A body's first child is its neighbour: what passes between them stays in registers. Only forks store their
 // velocity, articulated inertia and acceleration; long branches would otherwise spend a fifth of their time
-// on the traffic between the caches. Who wants those of every body says so.
+// on the traffic between the caches. Pass `every` to store those of every body.
 #pragma once
 
 #include "dynamics/pivot.hpp"
@@ -177,7 +177,7 @@ void spread_acceleration(const ModelOf<S>& model,
       acc = body[joint.parent].c;
     }
     acc = plus_to_child(B.c, B.X_PB, acc);
-    if (joint.hinge) {  // K of its own axis is 1: it comes to turn as if it had not been turned along
+    if (joint.hinge) {  // K of its own axis is 1: the turn of the parent cancels
       const Elimination<S>& E = elimination[joint.v];
       const S turns = fnma(E.K.t.y, acc.w.y, fnma(E.K.t.x, acc.w.x, E.a));
       const S w_z = fnma(E.K.f.z, acc.v.z, fnma(E.K.f.y, acc.v.y, fnma(E.K.f.x, acc.v.x, turns)));

@@ -1,4 +1,4 @@
-// What one column of differential dynamics adds at its joint, see differential.hpp.
+// Seeds of differential dynamics: the terms that one column adds at its joint, see differential.hpp.
 #pragma once
 
 #include "dynamics/differential.hpp"

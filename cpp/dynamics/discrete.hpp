@@ -6,8 +6,9 @@
 //     p₀ = −∂L_d/∂q₀ = Σ J(q₀)ᵀ [m Δc; J_l⁻ᵀ(φ) I φ] / h
 //     p₁ =  ∂L_d/∂q₁ = Σ J(q₁)ᵀ [m Δc; J_r⁻ᵀ(φ) I φ] / h
 //
-// Both are total momenta of the tree, so what no force changes is conserved to rounding; and the centre of
-// mass of the whole moves as a point under the total force, which the screw motion log ΔX_B would not give.
+// Both are total momenta of the tree, so components without a force are conserved to rounding; and the centre
+// of mass of the whole moves as a point under the total force, which the screw motion log ΔX_B would not
+// give.
 #pragma once
 
 #include "dynamics/small_steps.hpp"

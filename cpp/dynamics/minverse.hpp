@@ -74,7 +74,7 @@ void spread_mobility(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
       const Motion<S> g = Omega * K;
       const S m = Minv[k * model.nv + k] = inv_D + dot(g, K);
       at.A[k] = plus_in_root_axes(column, at.Sj[k], m, -g);
-      if (joint.leaf && k + 1 == joint.v + joint.nv) break;  // no one asks
+      if (joint.leaf && k + 1 == joint.v + joint.nv) break;  // not needed
       Omega = freed(Omega, at.Sj[k], column >= tree::wx && column != tree::stored, g, at.A[k]);
     }
     if (joint.fork >= 0) at.Omega[b] = Omega;
@@ -138,7 +138,7 @@ void minverse(const ModelOf<S>& model, const S* q, S* Minv, Workspace<S> w) {
   for (int b = 0; b < model.bodies; ++b) {
     if (model.joint[b].fork >= 0) join_branches(model, b, at, Minv);
   }
-  for (int b = 0; b < model.bodies; b = model.joint[b].end) {  // trees do not feel each other
+  for (int b = 0; b < model.bodies; b = model.joint[b].end) {  // entries between separate trees are zero
     const int end = velocities_end(model, b);
     for (int k = model.joint[b].v; k < end; ++k) {
       for (int j = end; j < n; ++j) Minv[k * n + j] = all<S>(0);

@@ -1,8 +1,9 @@
 // Articulated-body algorithm of a tree whose bodies stay in planes.
 //
-// Every joint turns about the normal n of its tree's plane or slides along it: what acts across the plane is
-// borne by the joints, and twist, wrench and inertia have 3, 3 and 6 numbers instead of 6, 6 and 21. They are
-// on axes that do not move, about the bodies' origins; a is the acceleration of that point and of the turn.
+// Every joint turns about the normal n of its tree's plane or slides along it: the joints carry what
+// acts across the plane, and twist, wrench and inertia have 3, 3 and 6 numbers instead of 6, 6 and 21. They
+// are on axes that do not move, about the bodies' origins; a is the acceleration of that point and of the
+// turn.
 //
 //   1. root to leaves    ω = ω_P + q̇        d = R_P (at + Σ e s)     c = −ω_P² d + 2 ω_P n × Σ R_P e ṡ
 //                        f = −ω² R mc − f_ext
@@ -117,9 +118,9 @@ void spread_planar_velocity(const ModelOf<S>& model,
   }
 }
 
-/// A hinge's elimination and its way to the parent in one: it bears no moment, so of the rest M alone is
-/// moved. IA and pA come with what the parent has already, `sum` and P: what waits for D⁻¹ is one product
-/// then.
+/// A hinge's elimination and the move to the parent in one: a hinge passes on no moment, so of the rest M
+/// alone is moved. IA and pA include what the parent has already, `sum` and P: only one product then waits
+/// for D⁻¹.
 ///
 ///     s = U·(n × d)     M ← M − K Uᵀ     h = M n × d − s K     I = (n × d)·M n × d − s² D⁻¹
 template <class S>

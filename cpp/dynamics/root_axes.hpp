@@ -3,7 +3,7 @@
 //     R = R_P R_PB(q)     p = R_P p_PB     M, S turned by R        root to leaves
 //
 // Every body's quantities are about its own origin, which lies at p from its parent's; only their axes are
-// the root's. On the way between a body and its parent they are moved but never turned, and no digits are
+// the root's. From a body to its parent they are moved but never rotated, and no digits are
 // lost to the distance from the root.
 #pragma once
 

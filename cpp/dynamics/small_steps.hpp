@@ -1,5 +1,5 @@
-// How far every body moves in its own frame while the coordinates take a step ξ, to full relative precision:
-// the step is small, the poses at its ends are not, so it is never had by comparing them.
+// Displacement of every body in its own frame while the coordinates take a step ξ, to full relative
+// precision: the step is small, the poses at its ends are not, so it is never computed by comparing them.
 //
 //     ΔX_B = X_WB(q₀)⁻¹ X_WB(q₀ ⊕ ξ)         ΔX_B = (X_PB⁻¹ ΔX_P X_PB) E_B
 //

@@ -53,7 +53,7 @@ PYSIM_INLINE S flip_sign(S x, S y) {
   return from_bits<S>(bits(x) ^ sign_bit(y));
 }
 
-/// Adding this rounds to an integer, which then stands in the lowest bits.
+/// Adding this rounds to an integer, which is then in the lowest bits.
 template <class S>
 PYSIM_INLINE S rounder() {
   return all<S>(
@@ -65,7 +65,7 @@ template <class S>
 PYSIM_INLINE S power_of_two(S k) {
   constexpr int mantissa = sizeof(typename S::Real) == 8 ? 52 : 23;
   constexpr typename S::Integer bias = sizeof(typename S::Real) == 8 ? 1023 : 127;
-  // in k + rounder the integer k stands in the lowest bits; the rounder's own bits there are zero
+  // in k + rounder the integer k is in the lowest bits; the rounder's own bits there are zero
   return from_bits<S>((bits(k + rounder<S>()) + bias) << mantissa);
 }
 

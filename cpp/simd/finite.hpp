@@ -1,4 +1,4 @@
-// Whether all numbers of an array are finite.
+// Test for NaN and infinite values in an array.
 #pragma once
 
 #include "simd/part.hpp"

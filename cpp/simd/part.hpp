@@ -46,7 +46,7 @@ PYSIM_INLINE S load_part(const typename S::Real* p, int count) {
   return a;
 }
 
-/// Lane k to p[k] for k < count, of which there are fewer than lanes.
+/// Lane k to p[k] for k < count; count is less than the number of lanes.
 template <class S>
 PYSIM_INLINE void store_part(const S& a, typename S::Real* p, int count) {
   [[maybe_unused]] constexpr std::size_t bytes = sizeof(S);

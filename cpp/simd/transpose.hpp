@@ -90,8 +90,8 @@ PYSIM_INLINE void store_block(const S* packs, int count, typename S::Real* rows,
 
 /// Lane k of packs[0 … count) to the `count` numbers at rows + k·stride.
 ///
-/// W rows grow side by side, and the processor foresees none of them: the lines that come next are asked for
-/// two ahead. Unasked, each would hold up all stores behind it, for twice the time in all.
+/// W rows grow side by side, and the processor foresees none of them: the next lines are prefetched
+/// two ahead. Otherwise each would hold up all stores behind it, for twice the time in all.
 template <class S>
 void store_rows(const S* packs, std::ptrdiff_t count, typename S::Real* rows, std::ptrdiff_t stride) {
   constexpr int W = S::width;

@@ -16,7 +16,7 @@ struct Reduced {
   typename S::Bits quadrant;
 };
 
-/// Cody and Waite: π/2 in parts of which n times each but the last is exact for |n| < 2²⁰, |x| ≤ 1e6.
+/// Cody and Waite: π/2 in parts; n times each part but the last is exact for |n| < 2²⁰, |x| ≤ 1e6.
 ///
 /// A fused x − n p takes a first part of all 53 bits: it is a multiple of 2⁻⁵³ and less than one, so exact.
 template <class Isa, int W>

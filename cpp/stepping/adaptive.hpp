@@ -16,7 +16,7 @@ namespace pysim::stepping {
 
 enum class Status : int { running, reached, underflow, event, blurred };
 
-/// What a world carries from call to call. `h` of 0 asks for a first step to be chosen.
+/// What a world carries from call to call. `h` of 0: the first step is to be chosen.
 template <class S>
 struct AdaptiveState {
   S *q, *v;
@@ -30,12 +30,13 @@ struct AdaptiveState {
 template <class S>
 struct Record {
   S reached, accepted, rejected;
-  S worst;   ///< coordinate of v with the largest error of the last step tried; the worst told, where blurred
+  S worst;   ///< coordinate of v with the largest error of the last step tried; the one with the least
+             ///< resolution if blurred
   S status;  ///< a Status
   S event;   ///< which event ended the call, at flight.watch.seen; −1 for none
 };
 
-/// Worlds that have not come to the end of the call.
+/// Worlds that have not reached the end of the call.
 template <class S>
 PYSIM_INLINE simd::Mask<S> is_running(const Record<S>& record) {
   return record.status == all<S>(static_cast<int>(Status::running));
@@ -141,7 +142,7 @@ S look_for_events(const System<S>& system,
   return select(first.index < all<S>(0), end, max(flight.watch.seen, when));
 }
 
-/// Up to when outputs are handed out: those of an event's instant, told to rounding, come after it.
+/// Up to when outputs are handed out: those within rounding of an event's instant come after it.
 template <class S>
 S outputs_until(const Crossing<S>& first, S stop, S h) {
   const S rounding = all<S>(0x1p-45) * max(abs(stop), h);

@@ -1,4 +1,4 @@
-// Whole output intervals at a time: many equal steps, watched for numbers that are none.
+// Whole output intervals at a time: many equal steps, watched for NaN and infinite values.
 #pragma once
 
 #include "simd/finite.hpp"

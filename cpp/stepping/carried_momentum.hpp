@@ -1,5 +1,5 @@
-// Momenta of trees that float or turn about a point, carried from step to step on axes that do not turn: what
-// no force changes is not rounded anew in every step then, and no errors add up.
+// Momenta of trees that float or turn about a point, carried from step to step on axes that do not turn:
+// components without a force are not rounded anew in every step, and no errors add up.
 //
 //     P ← P + R f       L ← L + R n − (c − o) × R f       Rᵀ (P, L + (c − o) × P)  =  p of the root's
 //     coordinates

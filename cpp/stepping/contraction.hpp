@@ -1,11 +1,11 @@
-// When to stop solving the equations of an implicit step.
+// Stopping criterion of the iterations of an implicit step.
 #pragma once
 
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
 
-/// Whether the iterations of an implicit step have come to an end, world by world.
+/// The criterion, world by world.
 ///
 /// They contract until rounding is all that is left. A world is done when its correction is within
 /// `tolerance` of the whole and no longer shrinks by half; so each ends at its own rounding, whatever its

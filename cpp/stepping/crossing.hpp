@@ -19,7 +19,7 @@ struct EventWatch {
   S* sign;  ///< one an event: −1, 0, 1; NaN before the first step
 };
 
-/// The first event of a step: where, which (−1: none), and the signs there; its state stands in q, v.
+/// The first event of a step: where, which (−1: none), and the signs there; its state is in q, v.
 template <class S>
 struct Crossing {
   S theta, index;

@@ -1,6 +1,6 @@
 // Dormand and Prince's pair of orders 5 and 4, on the configuration's Lie group.
 //
-// The seventh stage stands at the end of the step, so its acceleration is the first of the next step. What
+// The seventh stage is at the end of the step, so its acceleration is the first of the next step. What
 // the two orders differ by estimates the error in the tangent; a polynomial of order 4 in between gives the
 // state at any time of the step [Hairer, Norsett, Wanner 1993, II.5 and II.6].
 #pragma once

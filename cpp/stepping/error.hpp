@@ -1,4 +1,4 @@
-// How large an error of a step is, measured in the tangent by what the user allows.
+// Norm of the error of a step, in the tangent, relative to the tolerances.
 //
 //     |e| = √ mean_i (e_i / (atol_i + rtol_i · size_i))²        over the coordinates of ξ and of v
 //
@@ -67,7 +67,7 @@ S error_norm(int nv, const Allowance<S>& allowed, const S* xi, const S* v, S* wo
   return sqrt(sum / all<S>(nv > 0 ? 2 * nv : 1));
 }
 
-/// The norm of what rounding leaves of q and v: above 1 they cannot be told as finely as is asked for.
+/// The norm of what rounding leaves of q and v: above 1 the tolerances are finer than the numbers.
 template <class S>
 S rounding_norm(
     const ModelOf<S>& model, const Allowance<S>& allowed, const S* q, const S* v, S* worst, Workspace<S> w) {

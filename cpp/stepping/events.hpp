@@ -49,7 +49,7 @@ S event_value(const System<S>& system, const Events& events, const Event& event,
   __builtin_unreachable();
 }
 
-/// −1, 0 or 1; 0 where g is no number.
+/// −1, 0 or 1; 0 if g is NaN.
 template <class S>
 PYSIM_INLINE S sign_of(S g) {
   return select(g > all<S>(0), all<S>(1), select(g < all<S>(0), all<S>(-1), all<S>(0)));

@@ -7,7 +7,7 @@
 //     α_m = (2ρ − 1)/(ρ + 1)    α_f = ρ/(ρ + 1)    γ = ½ + α_f − α_m    β = (γ + ½)²/4
 //
 // ρ is the spectral radius for motion faster than any step: what is left of it after one. a is carried from
-// step to step; it stands at t + (α_m − α_f) h, so a step of another length draws it nearer or farther
+// step to step; it is that at t + (α_m − α_f) h, so a step of another length draws it nearer or farther
 // [Jay and Negrut 2008]:  a₀ ← w₀ + (h / h₀) (a₀ − w₀).
 #pragma once
 

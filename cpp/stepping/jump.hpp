@@ -1,4 +1,4 @@
-// Where forces jump between two steps: what a scheme carries on of accelerations is of the forces before.
+// Jumps of the forces between two steps: accelerations that a scheme carries belong to the forces before.
 //
 //     a₀ ← a₀ + (v̇ − w₀)      w₀ ← v̇(q₀, v₀) under the forces now
 //

@@ -1,4 +1,4 @@
-// Where the iterations of an implicit step begin: the accelerations of the last steps, drawn on.
+// Start of the iterations of an implicit step: the accelerations of the last steps, extrapolated.
 //
 //     w = w_n + (w_n − w_n₋₁) + (w_n − 2 w_n₋₁ + w_n₋₂)        steps of one length
 //     w = w_n + (h / h_n) (w_n − w_n₋₁)                         a step of another
@@ -30,7 +30,7 @@ void begin(const System<S>& system,
 }
 
 /// Which rows depend on others at q and v, where a step begins: found there, where the step before met some
-/// that did or nearly did. The first acceleration that its equation asks for stands off the constraints,
+/// that did or nearly did. The first acceleration that its equation needs is off the constraints,
 /// where such rows seem to hold.
 template <class S>
 void find_dependence(const System<S>& system,

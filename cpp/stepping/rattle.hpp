@@ -4,7 +4,7 @@
 //     v₀⁺ = v₀ + M(q₀)⁻¹ J(q₀)ᵀ λ      (q₁, v₁⁻) = Φ(q₀, v₀⁺)      λ such that g(q₁) = 0
 //     v₁  = v₁⁻ + M(q₁)⁻¹ J(q₁)ᵀ μ     J(q₁) v₁ = 0, by the projection that ends every step
 //
-// Run backwards it makes the same step, so energy does not drift. Around a variational scheme of the tree
+// The step is time-reversible, so energy does not drift. Around a variational scheme of the tree
 // alone it is the constrained variational scheme; around a scheme whose accelerations keep to the
 // constraints, λ is what a step's curvature leaves.
 #pragma once
@@ -48,9 +48,9 @@ class StartConstraints {
     return largest(static_cast<const S*>(end_rows_.g), model.rows);
   }
 
-  /// x = M⁻¹ J₀ᵀ Λ₀⁺ g of the residual found last, which J₀ would leave as well as J₁ of the end does. Beside
+  /// x = M⁻¹ J₀ᵀ G₀⁺ g of the residual found last, which J₀ would leave as well as J₁ of the end does. Beside
   /// a singular position some row of J₀ is about to vanish and J₁ may have many times as much of it: there
-  /// x = M⁻¹ J₀ᵀ Λ₀⁺ J₀ y, the part that J₀ᵀ can give of the way back from the end, y = M⁻¹ J₁ᵀ Λ₁⁺ g.
+  /// x = M⁻¹ J₀ᵀ G₀⁺ J₀ y, the part that J₀ᵀ can give of the way back from the end, y = M⁻¹ J₁ᵀ G₁⁺ g.
   void correction(S* x, Workspace<S> w) {
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = end_rows_.g[i];
     delassus_.correct(factor_, lambda_, x);
@@ -68,7 +68,7 @@ class StartConstraints {
   }
 
  private:
-  /// Least pivot of Λ₀ at which J₀ stands in for J₁: sin² of the angle at which rows meet.
+  /// Least pivot of G₀ at which J₀ replaces J₁: sin² of the angle between rows.
   static constexpr typename S::Real nearly_singular = typename S::Real(1e-3);
 
   const System<S>& system_;

@@ -1,4 +1,4 @@
-// What an implicit scheme keeps of a world from step to step, and what it counts.
+// State that an implicit scheme carries from step to step in each world, and its counts.
 #pragma once
 
 #include "tree/model_view.hpp"
@@ -10,7 +10,7 @@ using simd::all;
 using simd::select;
 using tree::take;
 
-/// Counts stay whatever becomes of a step; what follows them is put back where a step is made again.
+/// Counts stay if a step fails; what follows them is restored where the step is made again.
 constexpr int solver_counts = 4;
 constexpr int solver_numbers(int nv) {
   return solver_counts + 3 + 4 * nv;
@@ -27,7 +27,7 @@ struct SolverState {
   S& lost() const { return numbers[3]; }        ///< 1 once no halving helped
   S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
   S& stiff() const { return numbers[5]; }       ///< 1 where iterations need the derivatives
-  S& apart() const { return numbers[6]; }       ///< 1 where the last step met no rows that depend, nor nearly
+  S& apart() const { return numbers[6]; }       ///< 1 if no row depended on others in the last step
   S* last() const { return numbers + 7; }       ///< acceleration that solved the last step
   S* before() const { return last() + nv; }     ///< the one before
   S* earlier() const { return before() + nv; }  ///< and the one before that

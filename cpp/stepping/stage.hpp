@@ -1,4 +1,4 @@
-// The equation of an implicit step: an acceleration that the motion it leads to asks for.
+// Equation of an implicit step for the acceleration: it is that of the state it leads to.
 //
 //     q(w) = q₀ ⊕ (ξ₀ + B w)     v(w) = v₀ + G w          w = v̇(t, q(w), v(w))
 //

@@ -1,4 +1,4 @@
-// What the events of a step are worth between its ends, on its interpolated states.
+// Values of the events between the ends of a step, on its interpolated states.
 #pragma once
 
 #include "stepping/dopri5.hpp"
@@ -12,7 +12,7 @@ struct EventSample {
   S theta, g, rise;
 };
 
-/// A step between its ends, and what is asked of it.
+/// A step between its ends, and its events.
 template <class S>
 struct StepInterpolant {
   static constexpr double apart = 0x1p-22;  ///< of two θ whose g make a slope

@@ -1,4 +1,4 @@
-// What a scheme asks of a mechanism: its acceleration at a time, and q ⊕ dq.
+// The mechanism as a scheme sees it: its acceleration at a time, and q ⊕ dq.
 #pragma once
 
 #include "constraints/projection.hpp"

@@ -1,10 +1,12 @@
-// The one interface through which algorithms see a joint: its pose, its motion subspace, its bias.
+// A joint as algorithms see it: its pose, its motion subspace, its bias.
 //
 //   X_PB(q)     pose of the body in its parent
 //   S(q)        motion subspace, columns in the body frame:  V_joint = S v
 //   c(q, v)     bias  Ṡ v
 //
-// A shape is a few lines in each of three functions; no algorithm has a switch of its own.
+// A shape is a case of `evaluate` and, if its columns move in the body frame, of `bias`, subspace_rate.hpp
+// and subspace_derivative.hpp. Further cases are in dynamics/small_steps.hpp (universal, planar: exact small
+// steps) and constraints/loop_fit.hpp (hinges fit a loop in closed form, screws count their turns).
 #pragma once
 
 #include "simd/math.hpp"

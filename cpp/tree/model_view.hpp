@@ -1,4 +1,4 @@
-// What a kernel reads of a frozen model: plain numbers behind plain pointers, no functions.
+// The frozen model as kernels read it: plain numbers behind plain pointers, no functions.
 //
 // Coordinates here are the tree's own. Where one joint follows another (mimic), the tree has more coordinates
 // than the user; `coordinates.hpp` maps between the two, and no algorithm knows.
@@ -54,7 +54,7 @@ struct Joint {
                     ///< all forks; else −1
   bool biased;      ///< c = Ṡ q̇ is not zero
   bool hinge;       ///< turns freely about z: one column, no bias, no armature
-  bool leaf;        ///< no joint hangs on this body
+  bool leaf;        ///< no joint has this body as its parent
   bool last_child;  ///< no later joint has the same parent: going to the root, it comes first
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
@@ -129,7 +129,7 @@ struct PlaneSpring {
 /// Passive generalised forces of one coordinate of v.
 template <class Real>
 struct Passive {
-  Real damping, stiffness;            ///< [N·s/m], [N/m], or their angular kin
+  Real damping, stiffness;            ///< [N·s/m], [N/m], or [N·m·s/rad], [N·m/rad]
   Real friction, friction_width;      ///< −friction tanh(v / width)
   Real lower, upper;                  ///< ±inf where there is none
   Real stop_stiffness, stop_damping;  ///< the stop beyond a limit
@@ -176,7 +176,7 @@ struct Loop {
   LoopKind kind;
   int a, b;       ///< bodies, −1 for the world
   int row, rows;  ///< its place among the rows of the constraints
-  int kept[6];    ///< which of the rows the joint asks for: those that some motion of the tree can break
+  int kept[6];    ///< the rows of the joint that some motion of the tree can violate
 };
 
 template <class Real>
@@ -211,7 +211,7 @@ struct Spring {
   Real stiffness, damping, length;
 };
 
-/// What is no number of a mechanism: its joints, what ties them, and how many of everything there are.
+/// Structure of a mechanism: its joints, what ties them, and how many of everything there are.
 struct Structure {
   int bodies;
   int fork_columns;            ///< coordinates below forks, counted once a fork
@@ -219,7 +219,7 @@ struct Structure {
   int reduced_nq, reduced_nv;  ///< of the user
   int stored_columns;          ///< twists to keep for all joints, registers of programs among them
   int slopes;                  ///< twists to keep for derivatives of columns and biases, registers among them
-  int callback_numbers;        ///< numbers a state that Python computes; they stand behind q
+  int callback_numbers;        ///< numbers a state that Python computes; they follow q
   bool mimic;                  ///< some joint follows another
   bool aligned;                ///< some body frame was turned
   bool planar_tree;            ///< all bodies move in planes

@@ -1,5 +1,5 @@
-// How a joint's motion subspace and bias change along its own coordinates: what derivatives of the dynamics
-// need of a joint whose S depends on q.
+// Derivatives of a joint's motion subspace and bias along its own coordinates: what derivatives of the
+// dynamics need of a joint whose S depends on q.
 //
 //     ∂S_i/∂q_k     every column along every coordinate             c = Σ_ik ∂S_i/∂q_k v_i v_k
 //     ∂c/∂q_k       the bias along every coordinate, v held

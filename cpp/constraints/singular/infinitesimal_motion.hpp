@@ -1,7 +1,7 @@
-// Whether a mechanism some of whose rows depend on others is at a singular position, where it can move in
-// more ways for an instant than it can go.
+// Detection of a singular position, where a mechanism has infinitesimal motions that no finite motion
+// follows.
 //
-//     J t = 0        J v̇ + J̇ t = 0 for v̇ = −M⁻¹ Jᵀ Λ⁺ J̇ t ?
+//     J t = 0        J v̇ + J̇ t = 0 for v̇ = −M⁻¹ Jᵀ G⁺ J̇ t ?
 //
 // Rows whose dependence lasts (Bricard's linkage, a loop said twice) are kept by some v̇ along every motion t
 // that they allow. At a singular position there is none for almost every t: a self-stress of the rows, a
@@ -56,7 +56,7 @@ S infinitesimal_motion(ConstrainedMechanism<S>& mechanism,
   evaluate_rows(model, mechanism.factor, phi, mechanism.rows, false, w);
   evaluate_couplings<S>(model, reduced_q, t, nullptr, mechanism.rows, w);
   const S* const bias = mechanism.rows.gdd;
-  for (int k = 0; k < n; ++k) {  // −M⁻¹ Jᵀ Λ⁺ (J̇ t)
+  for (int k = 0; k < n; ++k) {  // −M⁻¹ Jᵀ G⁺ (J̇ t)
     a[k] = o;
     for (int i = 0; i < rows; ++i) a[k] = fnma(inverse.at(n + i, k), bias[i], a[k]);
   }

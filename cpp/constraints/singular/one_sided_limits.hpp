@@ -1,9 +1,11 @@
-// Forward dynamics where a step begins at a singular position: rows have vanished that hold beside it.
+// Forward dynamics at a singular position, where constraint rows lose rank: the mean of both one-sided
+// limits.
 //
 //     v̇(q) = (v̇(q ⊕ εv) + v̇(q ⊕ −εv)) / 2 + O(ε²)
 //
-// The rows that are left do not tell which way the mechanism goes on; its motion v does. On both sides of q
-// along v the rows hold, with a pivot of about ε². Rows whose dependence lasts depend there, too.
+// The rows that are left do not determine the branch on which the mechanism continues; its motion v does. On
+// both sides of q along v the rows hold, with a pivot of about ε². Rows that are redundant everywhere depend
+// on others there, too.
 #pragma once
 
 #include "constraints/constrained.hpp"
