@@ -26,7 +26,6 @@ struct Pack<RealType, 1, counting> {
   static constexpr int width = 1;
   using Integer = typename IntegerOf<sizeof(Real)>::type;
   using Bits = Integer;
-  using Mask = bool;
 
   Real lanes;
 
@@ -35,11 +34,11 @@ struct Pack<RealType, 1, counting> {
   friend Pack operator-(Pack a, Pack b) { return counted(a.lanes - b.lanes, 1); }
   friend Pack operator*(Pack a, Pack b) { return counted(a.lanes * b.lanes, 1); }
   friend Pack operator/(Pack a, Pack b) { return counted(a.lanes / b.lanes, 1); }
-  friend Mask operator<(Pack a, Pack b) { return a.lanes < b.lanes; }
-  friend Mask operator>(Pack a, Pack b) { return a.lanes > b.lanes; }
-  friend Mask operator<=(Pack a, Pack b) { return a.lanes <= b.lanes; }
-  friend Mask operator>=(Pack a, Pack b) { return a.lanes >= b.lanes; }
-  friend Mask operator==(Pack a, Pack b) { return a.lanes == b.lanes; }
+  friend Mask<Pack> operator<(Pack a, Pack b) { return {a.lanes < b.lanes}; }
+  friend Mask<Pack> operator>(Pack a, Pack b) { return {a.lanes > b.lanes}; }
+  friend Mask<Pack> operator<=(Pack a, Pack b) { return {a.lanes <= b.lanes}; }
+  friend Mask<Pack> operator>=(Pack a, Pack b) { return {a.lanes >= b.lanes}; }
+  friend Mask<Pack> operator==(Pack a, Pack b) { return {a.lanes == b.lanes}; }
   Pack& operator+=(Pack b) { return *this = *this + b; }
   Pack& operator-=(Pack b) { return *this = *this - b; }
   Pack& operator*=(Pack b) { return *this = *this * b; }
