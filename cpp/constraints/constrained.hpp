@@ -8,6 +8,7 @@
 
 #include "constraints/couplings.hpp"
 #include "constraints/singular/split_forces.hpp"
+#include "dynamics/passive.hpp"
 
 namespace pysim::constraints {
 

@@ -10,7 +10,7 @@
 // there, and so are the wrenches of its no-slip rows.
 #pragma once
 
-#include "spatial/pose.hpp"
+#include "spatial/motion.hpp"
 
 namespace pysim::constraints {
 

@@ -6,6 +6,7 @@
 // k, −1 at a root; null stands for k − 1, where branches are tied together.
 #pragma once
 
+#include "simd/pack.hpp"
 #include "tree/model_view.hpp"
 
 namespace pysim::dynamics {

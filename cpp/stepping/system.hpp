@@ -1,6 +1,7 @@
 // The mechanism as a scheme sees it: its acceleration at a time, and q ⊕ dq.
 #pragma once
 
+#include "constraints/acceleration.hpp"
 #include "constraints/projection.hpp"
 #include "constraints/singular/one_sided_limits.hpp"
 #include "stepping/run_description.hpp"
