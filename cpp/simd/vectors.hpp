@@ -9,6 +9,8 @@
 
 #define PYSIM_INLINE inline __attribute__((always_inline))
 #define PYSIM_NOINLINE __attribute__((noinline))
+// Calls save every register of packs: the compiler keeps the saving to branches that it takes for rare.
+#define PYSIM_LIKELY(condition) __builtin_expect(condition, true)
 
 namespace pysim::simd {
 

@@ -72,13 +72,19 @@ Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* store
   return {{{n[0], n[1], n[2]}, {n[3], n[4], n[5]}, {n[6], n[7], n[8]}}, {n[9], n[10], n[11]}};
 }
 
+/// The twelve numbers of a pose that lies in memory, one by one: copied as a block where scalars were stored
+/// a moment before, they would wait for the stores (RNEA of one state takes twice as long).
+template <class S>
+PYSIM_INLINE Pose<S> number_by_number(const Pose<S>& X) {
+  const auto each = [](const Vec3<S>& a) { return Vec3<S>{a.x, a.y, a.z}; };
+  return {{each(X.R.x), each(X.R.y), each(X.R.z)}, each(X.p)};
+}
+
 /// X_PB of the shapes that are neither revolute, prismatic nor fixed. Out of line: inlined into every
 /// recursion, its switch and five sincos were a tenth of the engine's code.
 template <class S>
-PYSIM_NOINLINE Pose<S> evaluate_other(const ModelOf<S>& model,
-                                      int b,
-                                      const S* full_q,
-                                      Motion<S>* stored_columns) {
+PYSIM_NOINLINE void evaluate_other(
+    const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns, Pose<S>& X_PB) {
   const Joint& joint = model.joint[b];
   const auto& constants = model.constants[b];
   const Pose<S> X = placement<S>(constants);
@@ -90,11 +96,13 @@ PYSIM_NOINLINE Pose<S> evaluate_other(const ModelOf<S>& model,
       simd::sincos(q[0], s, c);
       const S pitch = all<S>(constants.pitch);
       stored_columns[joint.first_stored] = {{o, o, pitch}, {o, o, e}};
-      return {turn_about_z(X.R, s, c), fma(pitch * q[0], X.R.z, X.p)};
+      X_PB = {turn_about_z(X.R, s, c), fma(pitch * q[0], X.R.z, X.p)};
+      return;
     }
     case Shape::cylindrical: {
       simd::sincos(q[1], s, c);
-      return {turn_about_z(X.R, s, c), fma(q[0], X.R.z, X.p)};
+      X_PB = {turn_about_z(X.R, s, c), fma(q[0], X.R.z, X.p)};
+      return;
     }
     case Shape::universal: {
       S s1, c1;
@@ -103,36 +111,42 @@ PYSIM_NOINLINE Pose<S> evaluate_other(const ModelOf<S>& model,
       stored_columns[joint.first_stored] = {zero3<S>(), {c1, o, s1}};
       // R Rx(q₀), then Ry(q₁)
       const Vec3<S> y = fma(s, X.R.z, c * X.R.y), z = fma(-s, X.R.y, c * X.R.z);
-      return {{fma(-s1, z, c1 * X.R.x), y, fma(s1, X.R.x, c1 * z)}, X.p};
+      X_PB = {{fma(-s1, z, c1 * X.R.x), y, fma(s1, X.R.x, c1 * z)}, X.p};
+      return;
     }
     case Shape::ball: {
-      return {X.R * spatial::rotation(spatial::Quaternion<S>{q[0], q[1], q[2], q[3]}), X.p};
+      X_PB = {X.R * spatial::rotation(spatial::Quaternion<S>{q[0], q[1], q[2], q[3]}), X.p};
+      return;
     }
     case Shape::planar: {
       simd::sincos(q[2], s, c);
       stored_columns[joint.first_stored] = {{c, -s, o}, zero3<S>()};
       stored_columns[joint.first_stored + 1] = {{s, c, o}, zero3<S>()};
-      return {turn_about_z(X.R, s, c), fma(q[1], X.R.y, fma(q[0], X.R.x, X.p))};
+      X_PB = {turn_about_z(X.R, s, c), fma(q[1], X.R.y, fma(q[0], X.R.x, X.p))};
+      return;
     }
     case Shape::translation: {
-      return {X.R, X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
+      X_PB = {X.R, X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
+      return;
     }
     case Shape::free: {
-      return {X.R * spatial::rotation(spatial::Quaternion<S>{q[3], q[4], q[5], q[6]}),
+      X_PB = {X.R * spatial::rotation(spatial::Quaternion<S>{q[3], q[4], q[5], q[6]}),
               X.R * Vec3<S>{q[0], q[1], q[2]} + X.p};
+      return;
     }
     case Shape::program: {
-      return X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
+      X_PB = X * evaluate_program(joint, model.program[joint.program], q, stored_columns);
+      return;
     }
     case Shape::callback: {
-      return X * evaluate_callback(joint, full_q + model.nq + joint.callback, stored_columns);
+      X_PB = X * evaluate_callback(joint, full_q + model.nq + joint.callback, stored_columns);
+      return;
     }
     case Shape::revolute:
     case Shape::prismatic:
     case Shape::fixed:
       break;
   }
-  __builtin_unreachable();
 }
 
 /// X_PB of a joint that is not revolute.
@@ -142,19 +156,21 @@ PYSIM_INLINE Pose<S> evaluate_not_revolute(const ModelOf<S>& model,
                                            const S* full_q,
                                            Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
-  if (joint.shape == Shape::prismatic || joint.shape == Shape::fixed) {
+  if (PYSIM_LIKELY(joint.shape == Shape::prismatic || joint.shape == Shape::fixed)) {
     const Pose<S> X = placement<S>(model.constants[b]);
     if (joint.shape == Shape::fixed) return X;
     return {X.R, fma(full_q[joint.q], X.R.z, X.p)};
   }
-  return evaluate_other(model, b, full_q, stored_columns);
+  Pose<S> X;
+  evaluate_other(model, b, full_q, stored_columns, X);
+  return number_by_number(X);
 }
 
 /// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
 template <class S>
 PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
-  if (joint.shape == Shape::revolute) {
+  if (PYSIM_LIKELY(joint.shape == Shape::revolute)) {
     const Pose<S> X = placement<S>(model.constants[b]);
     S s, c;
     simd::sincos(full_q[joint.q], s, c);
@@ -171,7 +187,7 @@ PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
                               const SincosTable<S>& sincos,
                               Motion<S>* stored_columns) {
   const Joint& joint = model.joint[b];
-  if (joint.shape == Shape::revolute) {
+  if (PYSIM_LIKELY(joint.shape == Shape::revolute)) {
     const Pose<S> X = placement<S>(model.constants[b]);
     return {turn_about_z(X.R, sincos.sin[joint.q], sincos.cos[joint.q]), X.p};
   }
@@ -218,8 +234,9 @@ PYSIM_NOINLINE Motion<S> bias_of_moving_columns(const ModelOf<S>& model,
 template <class S>
 PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* full_v) {
   const Joint& joint = model.joint[b];
-  if (joint.first_stored < 0 || joint.shape == Shape::helical) return spatial::zero_motion<S>();
-  return bias_of_moving_columns(model, b, stored_columns, full_v);
+  if (PYSIM_LIKELY(!joint.biased)) return spatial::zero_motion<S>();
+  const Motion<S> c = bias_of_moving_columns(model, b, stored_columns, full_v);
+  return {{c.v.x, c.v.y, c.v.z}, {c.w.x, c.w.y, c.w.z}};
 }
 
 }  // namespace pysim::tree

@@ -18,7 +18,11 @@ template <class T, class S>
 PYSIM_INLINE T* take(Workspace<S>& w, std::ptrdiff_t count) {
   constexpr auto pack = static_cast<std::ptrdiff_t>(sizeof(S));
   T* const array = reinterpret_cast<T*>(w.next);
-  w.next += (count * static_cast<std::ptrdiff_t>(sizeof(T)) + pack - 1) / pack;
+  if constexpr (sizeof(T) % sizeof(S) == 0) {
+    w.next += count * static_cast<std::ptrdiff_t>(sizeof(T) / sizeof(S));
+  } else {
+    w.next += (count * static_cast<std::ptrdiff_t>(sizeof(T)) + pack - 1) / pack;
+  }
   return array;
 }
 
