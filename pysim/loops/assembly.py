@@ -19,7 +19,13 @@ from pysim.algorithms import crba, forward_kinematics, frame_placement
 from pysim.errors import ModelError, PysimWarning
 from pysim.loops.closure_solver import ClosureIterate, close, nearest, reduced, rounding_of
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
-from pysim.loops.mobility import SMALLEST_ANGLE, mobility, rows_and_lengths, scaled_rows
+from pysim.loops.mobility import (
+    SMALLEST_ANGLE,
+    mobility,
+    rows_and_lengths,
+    scaled_rows,
+    unit_rows,
+)
 from pysim.loops.redundant_rows import MORE_DIGITS, redundant_opening
 
 if TYPE_CHECKING:
@@ -159,6 +165,9 @@ def _agree_to_digits(model: Model, best: ClosureIterate) -> bool:
     """Whether rows repeat others but for a small angle, here and around: at a singular position only here."""
     sines = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
     if not ((sines > DEPENDENT) & (sines <= SMALLEST_ANGLE)).any():
+        return False
+    angles = np.linalg.svd(unit_rows(model, best.at), compute_uv=False)
+    if (angles > SMALLEST_ANGLE).all():  # very light bodies make rows alike in the norm of M alone
         return False
     found = mobility(model, best.q, best.at.loop_q)
     return found.rank == found.rank_here

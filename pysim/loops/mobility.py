@@ -150,6 +150,14 @@ def scaled_rows(model: Model, q: Array, loop_q: ArrayLike | None = None) -> Arra
     return rows_and_lengths(model, q, constraints(model, q, loop_q=loop_q))[0]
 
 
+def unit_rows(model: Model, at: Constraints) -> Array:
+    """Return J (rows, nv), the longest of a loop's rows of one kind of unit length, whatever the bodies weigh."""
+    length = np.linalg.norm(at.jacobian, axis=1)
+    for kind in _kinds(model, at):
+        length[kind] = length[kind].max()
+    return np.asarray(at.jacobian / np.where(length > 0, length, 1.0)[:, None])
+
+
 def rows_and_lengths(model: Model, q: Array, at: Constraints) -> tuple[Array, Array]:
     """`scaled_rows`, and their divisors (rows, 1): of a kind that has vanished here, the lengths around."""
     L = np.linalg.cholesky(crba(model, q))

@@ -36,10 +36,13 @@ def check_names(
     bodies = {body.name for body in scene.body}
     for brought, _ in taken:
         bodies |= {body.name for body in brought}
+    known_as = {
+        "child": bodies,
+        "leader": {j.name for j in joints} | {j.name for j in scene.joint},
+    }
+    bodies_and_world = {WORLD, *bodies}
     for path, what, name in _used(scene):
-        known = bodies if what == "child" else {WORLD, *bodies}
-        if what == "leader":
-            known = {j.name for j in joints} | {j.name for j in scene.joint}
+        known = known_as.get(what, bodies_and_world)
         if what == "child" and name == WORLD:
             problems.add(path, "the world cannot be moved; swap parent and child")
         elif name not in known:
