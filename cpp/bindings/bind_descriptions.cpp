@@ -68,11 +68,16 @@ void bind_enums(py::module_& m) {
       .value("distance", LoopKind::distance)
       .value("wheel", LoopKind::wheel)
       .finalize();
+  py::native_enum<tree::Op> op(m, "Op", "enum.Enum", "Operations of traced programs.");
+#define PYSIM_VALUE(name) op.value(#name, tree::Op::name);
+  PYSIM_OPS(PYSIM_VALUE)
+#undef PYSIM_VALUE
+  op.finalize();
 }
 
 // ------------------------------------------------------------------------------------------ programs
 
-using Code = std::vector<std::tuple<int, int, int, int, int>>;
+using Code = std::vector<std::tuple<tree::Op, int, int, int, int>>;
 
 ProgramDescription make_program(const Code& code,
                                 int pose_end,

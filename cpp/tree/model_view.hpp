@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "tree/op.hpp"
+
 namespace pysim::tree {
 
 /// How a joint moves. A turned joint has its axis on z of the engine's body frame.
@@ -69,7 +71,7 @@ struct Joint {
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).
 struct Instruction {
-  int op;  ///< an Op, see program.hpp
+  Op op;
   int out, a, b, c;
 };
 

@@ -14,40 +14,6 @@ namespace pysim::tree {
 using simd::all;
 using simd::fma;
 
-/// The instructions. Truth values are numbers, 1 and 0. The order is the tracer's (pysim/joints/program.py).
-enum class Op : int {
-  add,
-  sub,
-  mul,
-  div,
-  neg,
-  sqrt,
-  sincos,  ///< two registers: out = sin, out + 1 = cos
-  tan,
-  asin,
-  acos,
-  atan,
-  atan2,
-  exp,
-  log,
-  tanh,
-  pow,
-  abs,
-  min,
-  max,
-  hypot,
-  less,        ///< a < b
-  less_equal,  ///< a ≤ b
-  equal,       ///< a = b
-  select,      ///< b where a is not 0, else c
-  sign,        ///< −1, 0, 1
-  segment,     ///< index of the spline segment of a: table at b begins with c knots
-  lookup,      ///< table[b + c · index a]
-  fma,         ///< a b + c
-  fms,         ///< a b − c
-  fnma         ///< c − a b
-};
-
 /// How many inner knots are at or below x: the segment of a piecewise polynomial.
 template <class S>
 S spline_segment(S x, const typename S::Parameter* knots, int count) {
@@ -69,7 +35,7 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
     const Instruction& in = program.code[i];
     const S a = r[in.a];
     S& out = r[in.out];
-    switch (static_cast<Op>(in.op)) {
+    switch (in.op) {
       case Op::add:
         out = a + r[in.b];
         break;

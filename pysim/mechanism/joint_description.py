@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim._engine import Column, MotionDescription, Shape
+from pysim._engine import Column, MotionDescription, Op, Shape
 from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
@@ -19,7 +19,6 @@ from pysim.joints.motion_derivatives import force_derivative, motion_derivatives
 from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.plugins.fields import build
-from pysim.tracing.program import CODE
 from pysim.tracing.tape import PIECEWISE
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec, LoopSpec
 
 UNIT_TWISTS = (Column.vx, Column.vy, Column.vz, Column.wx, Column.wy, Column.wz)
-_PIECES = {CODE[name] for name in PIECEWISE}  # instructions
+_PIECES = {Op[name] for name in PIECEWISE}  # instructions
 
 
 @dataclass(frozen=True)

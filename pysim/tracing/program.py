@@ -8,47 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pysim._engine import Program
+from pysim._engine import Op, Program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pysim.tracing.tape import Tape
-
-# The order of Op in cpp/tree/program.hpp.
-OPS = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "neg",
-    "sqrt",
-    "sincos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "exp",
-    "log",
-    "tanh",
-    "pow",
-    "abs",
-    "min",
-    "max",
-    "hypot",
-    "less",
-    "less_equal",
-    "equal",
-    "select",
-    "sign",
-    "segment",
-    "lookup",
-    "fma",
-    "fms",
-    "fnma",
-)
-CODE = {name: code for code, name in enumerate(OPS)}
 
 
 def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> Program:
@@ -86,7 +51,7 @@ class _Writer:
 
     def __init__(self, tape: Tape, inputs: int, constants: Sequence[int]) -> None:
         self.tape = tape
-        self.code: list[tuple[int, int, int, int, int]] = []
+        self.code: list[tuple[Op, int, int, int, int]] = []
         self.register: dict[int, int] = {}
         for k, node in enumerate(constants):
             self.register[node] = inputs + k
@@ -138,16 +103,16 @@ class _Writer:
         args = [self.register[a] for a in what.args]
         if what.op in ("sin", "cos"):
             out = self._take_pair(node, what.op)
-            self.code.append((CODE["sincos"], out, args[0], 0, 0))
+            self.code.append((Op["sincos"], out, args[0], 0, 0))
         else:
             out = self._take()
             self.register[node] = out
             if what.op in ("segment", "lookup"):
                 start, size = what.data
-                self.code.append((CODE[what.op], out, args[0], start, size))
+                self.code.append((Op[what.op], out, args[0], start, size))
             else:
                 a, b, c = [*args, 0, 0][:3]
-                self.code.append((CODE[what.op], out, a, b, c))
+                self.code.append((Op[what.op], out, a, b, c))
         self._release(node)
 
     def _find_fused(self, order: Sequence[int], outputs: set[int]) -> None:
@@ -177,7 +142,7 @@ class _Writer:
         a, b = (self.register[x] for x in self.tape.nodes[product].args)
         out = self._take()
         self.register[node] = out
-        self.code.append((CODE[op], out, a, b, self.register[other]))
+        self.code.append((Op[op], out, a, b, self.register[other]))
         self._release(node)
 
     def _take(self) -> int:

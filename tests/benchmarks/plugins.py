@@ -164,14 +164,14 @@ def check_same(models: dict[str, pysim.Model], q: Array) -> None:
 
 def operations() -> str:
     """Cost of the knee: the operations of its program."""
+    from pysim._engine import Op
     from pysim.mechanism.joint_description import describe_motion
-    from pysim.tracing.program import OPS
 
     joint_spec = next(j for j in arm(["knee"]).joints if j.type == "knee")
     program = describe_motion(joint_spec).description.program
     assert program is not None
     code = program.code
-    count = {name: sum(OPS[line[0]] == name for line in code) for name in OPS}
+    count = {op.name: sum(line[0] is op for line in code) for op in Op}
     each = ", ".join(f"{n} {name}" for name, n in sorted(count.items(), key=lambda i: -i[1]) if n)
     return f"the knee's program for pose, S and c: {len(code)} operations: {each}"
 

@@ -14,11 +14,11 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 import pysim
+from pysim._engine import Op
 from pysim.joints import Pose, find_joint
 from pysim.joints.trace import trace
 from pysim.mechanism.joint_description import describe_motion
 from pysim.plugins.fields import build
-from pysim.tracing.program import OPS
 from tests.scene_runs import load_own_scene
 
 EXAMPLES = {
@@ -96,7 +96,7 @@ def test_splines_over_the_same_knots_share_their_search():
     """Four curves of the flexion, one search among its knots."""
     spec = next(j for j in load_own_scene("knee").model.joints if j.type == "knee")
     code = describe_motion(spec).description.program.code
-    assert [OPS[line[0]] for line in code].count("segment") == 1
+    assert [op for op, *_ in code].count(Op.segment) == 1
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)

@@ -17,6 +17,7 @@ from pysim._engine import (
     LoopDescription,
     LoopKind,
     MotionDescription,
+    Op,
     Passive,
     Program,
     Shape,
@@ -25,7 +26,7 @@ from pysim._engine import (
 )
 
 POSE = np.array([[0.0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
-PROGRAM = Program([(0, 3, 0, 1, 2), (4, 4, 3, 0, 0)], 1, 5, [0.25], [1.0, 2.0], [4])
+PROGRAM = Program([(Op.add, 3, 0, 1, 0), (Op.neg, 4, 3, 0, 0)], 1, 5, [0.25], [1.0, 2.0], [4])
 MOTION = MotionDescription(
     Shape.program,
     axis=[0, 1, 0],
@@ -67,7 +68,7 @@ def test_a_description_gives_back_what_it_was_made_of():
         [Column.wx, Column.stored, Column.wz],
         Group.rotation,
     )
-    assert joint.motion.program.code == [(0, 3, 0, 1, 2), (4, 4, 3, 0, 0)]
+    assert joint.motion.program.code == [(Op.add, 3, 0, 1, 0), (Op.neg, 4, 3, 0, 0)]
     assert (loop.kind, loop.motion.force) == (LoopKind.wheel, None)
 
 

@@ -1,0 +1,25 @@
+// Operations of traced programs, by name: one list for the engine, its enum in Python and the tracer.
+#pragma once
+
+namespace pysim::tree {
+
+/// Operands are the registers a, b, c; truth values are the numbers 1 and 0. Operations with other operands:
+///
+///     sincos    out = sin a, out + 1 = cos a
+///     select    b where a is not 0, else c
+///     segment   index of the spline segment of a: its c knots begin at b in the tables
+///     lookup    table[b + c · index a]
+///     fma, fms, fnma      a b + c, a b − c, c − a b
+// clang-format off
+#define PYSIM_OPS(op) \
+  op(add) op(sub) op(mul) op(div) op(neg) op(sqrt) op(sincos) op(tan) op(asin) op(acos) op(atan) op(atan2) \
+  op(exp) op(log) op(tanh) op(pow) op(abs) op(min) op(max) op(hypot) \
+  op(less) op(less_equal) op(equal) op(select) op(sign) op(segment) op(lookup) \
+  op(fma) op(fms) op(fnma)
+// clang-format on
+
+#define PYSIM_MEMBER(name) name,
+enum class Op : int { PYSIM_OPS(PYSIM_MEMBER) };
+#undef PYSIM_MEMBER
+
+}  // namespace pysim::tree
