@@ -1,6 +1,7 @@
 #include <pybind11/native_enum.h>
 
 #include "bindings/events.hpp"
+#include "bindings/record.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 
@@ -24,20 +25,81 @@ const double* tolerance(const Numbers& x, const Model& model, const char* name) 
   return x.data();
 }
 
-py::tuple advance_adaptive(const Model& model,
-                           py::handle q,
-                           py::handle v,
-                           const Numbers& flight,
-                           const Numbers& times,
-                           const Numbers& rtol,
-                           const Numbers& atol_q,
-                           const Numbers& atol_v,
-                           const Actuation& actuation,
-                           const Events* events,
-                           double longest,
-                           py::ssize_t attempts,
-                           py::handle loop_q,
-                           int threads) {
+/// What worlds carry from call to call: a row of numbers a world, see engine::AdaptiveCall.
+class AdaptiveState {
+ public:
+  using Call = engine::AdaptiveCall;
+
+  AdaptiveState(py::ssize_t worlds, int events, double time, double step)
+      : events_(events), numbers_({worlds, py::ssize_t{Call::state_numbers(events)}}) {
+    double* row = numbers_.mutable_data();
+    for (py::ssize_t k = 0; k < worlds; ++k, row += Call::state_numbers(events)) {
+      row[Call::time] = time;
+      row[Call::step_size] = step;
+      row[Call::last_error] = 1e-4;
+      row[Call::growth] = 10;
+      if (events == 0) continue;
+      row[Call::seen] = -std::numeric_limits<double>::infinity();
+      std::fill_n(row + Call::signs, events, std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+
+  py::ssize_t worlds() const { return numbers_.shape(0); }
+  int events() const { return events_; }
+  double* data() { return numbers_.mutable_data(); }
+
+  AdaptiveState copy() const {
+    AdaptiveState other = *this;
+    other.numbers_ = Numbers(numbers_.attr("copy")());
+    return other;
+  }
+
+  /// A number of every world.
+  Numbers column(Call::Place place) const {
+    return numbers_[py::make_tuple(py::ellipsis(), int{place})].cast<Numbers>();
+  }
+
+  /// The sign of every event in every world.
+  Numbers signs() const {
+    const py::slice last(Call::signs, Call::signs + events_, 1);
+    return numbers_[py::make_tuple(py::ellipsis(), last)].cast<Numbers>();
+  }
+
+  void check(py::ssize_t worlds, int events) const {
+    if (worlds == this->worlds() && events == events_) return;
+    const auto say = [](py::ssize_t w, int e) {
+      return std::to_string(w) + " worlds and " + std::to_string(e) + " events";
+    };
+    throw std::invalid_argument("state must be of " + say(worlds, events) + ", got " +
+                                say(this->worlds(), events_));
+  }
+
+ private:
+  int events_;
+  Numbers numbers_;
+};
+
+/// States at the times, where the next call begins, and what every world did.
+struct AdaptiveRun {
+  py::array q_at, v_at, q, v, event_q, event_v;
+  AdaptiveState state;
+  std::vector<engine::AdaptiveRecord> records;
+};
+
+AdaptiveRun advance_adaptive(const Model& model,
+                             py::handle q,
+                             py::handle v,
+                             const AdaptiveState& state,
+                             const Numbers& times,
+                             const Numbers& rtol,
+                             const Numbers& atol_q,
+                             const Numbers& atol_v,
+                             const Actuation& actuation,
+                             const Events* events,
+                             double longest,
+                             py::ssize_t attempts,
+                             py::handle loop_q,
+                             int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints takes steps of fixed size only");
   }
@@ -49,39 +111,36 @@ py::tuple advance_adaptive(const Model& model,
   Call<double> call(model, q);
   call.set_v(v);
   const auto worlds = call.leading().states;
-  engine::AdaptiveCall adaptive = {};
-  if (events != nullptr) adaptive.events = events->view();
-  const int carry = adaptive.flight_numbers();
-  if (flight.ndim() != 2 || flight.shape(0) != worlds || flight.shape(1) != carry) {
-    throw std::invalid_argument("flight must have shape (" + std::to_string(worlds) + ", " +
-                                std::to_string(carry) + ")");
-  }
+  state.check(worlds, events == nullptr ? 0 : events->size());
   const auto forces = actuation.view(model);
-  auto q_t = make_output<double>(call.leading(), {static_cast<int>(times.size()), model.nq()});
-  auto v_t = make_output<double>(call.leading(), {static_cast<int>(times.size()), model.nv()});
-  auto q1 = make_output<double>(call.leading(), {model.nq()});
-  auto v1 = make_output<double>(call.leading(), {model.nv()});
-  auto q_event = make_output<double>(call.leading(), {model.nq()});
-  auto v_event = make_output<double>(call.leading(), {model.nv()});
-  py::array_t<double> flown({worlds, py::ssize_t{carry}}, flight.data());
+  const auto make = [&](const Shape& row) { return make_output<double>(call.leading(), row); };
+  AdaptiveRun run = {make({times.size(), model.nq()}),
+                     make({times.size(), model.nv()}),
+                     make({model.nq()}),
+                     make({model.nv()}),
+                     make({model.nq()}),
+                     make({model.nv()}),
+                     state.copy(),
+                     std::vector<engine::AdaptiveRecord>(static_cast<std::size_t>(worlds))};
   LoopCoordinates<double> loop_coordinates(loop_q, call.loop_start());
-  py::array_t<std::ptrdiff_t> record({worlds, py::ssize_t{6}});
 
+  engine::AdaptiveCall adaptive = {};
   adaptive.tolerances = {
       tolerance(rtol, model, "rtol"), tolerance(atol_q, model, "atol_q"), tolerance(atol_v, model, "atol_v")};
+  if (events != nullptr) adaptive.events = events->view();
   adaptive.times = times.data();
   adaptive.count = times.size();
   adaptive.attempts = attempts;
   adaptive.longest = longest;
-  adaptive.flight = flown.mutable_data();
-  adaptive.q = numbers<double>(q1);
-  adaptive.v = numbers<double>(v1);
-  adaptive.record = record.mutable_data();
-  adaptive.event_q = numbers<double>(q_event);
-  adaptive.event_v = numbers<double>(v_event);
+  adaptive.state = run.state.data();
+  adaptive.q = numbers<double>(run.q);
+  adaptive.v = numbers<double>(run.v);
+  adaptive.record = run.records.data();
+  adaptive.event_q = numbers<double>(run.event_q);
+  adaptive.event_v = numbers<double>(run.event_v);
   engine::Batch<double>& batch = call.batch();
-  batch.out = numbers<double>(q_t);
-  batch.out_v = numbers<double>(v_t);
+  batch.out = numbers<double>(run.q_at);
+  batch.out_v = numbers<double>(run.v_at);
   batch.actuation = &forces;
   batch.adaptive = &adaptive;
   if (events != nullptr) batch.extra_scratch = events->scratch(model);
@@ -90,7 +149,7 @@ py::tuple advance_adaptive(const Model& model,
     const ReleasedGil nogil;
     engine::run_batch<double>(&engine::StateKernels<double>::advance_adaptive, model, batch, threads);
   }
-  return py::make_tuple(q_t, v_t, q1, v1, flown, record, q_event, v_event);
+  return run;
 }
 
 using stepping::EventKind;
@@ -140,36 +199,88 @@ void bind_events(py::module_& m) {
       .def("__len__", &Events::size);
 }
 
+void bind_state(py::module_& m) {
+  using Place = engine::AdaptiveCall::Place;
+  using engine::AdaptiveRecord;
+  using stepping::AdaptiveStatus;
+  py::native_enum<AdaptiveStatus>(m, "AdaptiveStatus", "enum.Enum", "What ended a call of advance_adaptive.")
+      .value("running", AdaptiveStatus::running)
+      .value("reached", AdaptiveStatus::reached)
+      .value("underflow", AdaptiveStatus::underflow)
+      .value("event", AdaptiveStatus::event)
+      .value("blurred", AdaptiveStatus::blurred)
+      .finalize();
+  const auto column = [](Place place) {
+    return [place](const AdaptiveState& state) { return state.column(place); };
+  };
+  py::class_<AdaptiveState>(
+      m, "AdaptiveState", "What worlds carry from call to call of advance_adaptive; a step of 0 is chosen.")
+      .def(py::init<py::ssize_t, int, double, double>(),
+           "worlds"_a = 1,
+           "events"_a = 0,
+           "time"_a = 0.0,
+           "step"_a = 0.0)
+      .def_property_readonly("time", column(Place::time), "(worlds,) [s].")
+      .def_property_readonly("step", column(Place::step_size), "The next step (worlds,) [s].")
+      .def_property_readonly(
+          "last_error", column(Place::last_error), "Of the last accepted step (worlds,), at least 1e-4.")
+      .def_property_readonly(
+          "growth", column(Place::growth), "How much longer the next step may be (worlds,).")
+      .def_property_readonly(
+          "seen", column(Place::seen), "Up to when events were looked for (worlds,) [s]; needs events.")
+      .def_property_readonly("signs", &AdaptiveState::signs, "Of every event (worlds, events).");
+  py::class_<AdaptiveRecord> record(m, "AdaptiveRecord", "What a world did in a call.");
+  using Count = std::ptrdiff_t;
+  record
+      .def(py::init<Count, Count, Count, Count, AdaptiveStatus, Count>(),
+           "reached"_a,
+           "accepted"_a,
+           "rejected"_a,
+           "worst"_a,
+           "status"_a,
+           "event"_a)
+      .def_readonly("reached", &AdaptiveRecord::reached, "Times that were reached.")
+      .def_readonly("accepted", &AdaptiveRecord::accepted, "Steps.")
+      .def_readonly("rejected", &AdaptiveRecord::rejected, "Steps.")
+      .def_readonly(
+          "worst", &AdaptiveRecord::worst, "Coordinate of v with the largest error of the last step.")
+      .def_readonly("status", &AdaptiveRecord::status)
+      .def_readonly("event", &AdaptiveRecord::event, "The event that ended the call; -1 for none.");
+  define_record(record, "reached", "accepted", "rejected", "worst", "status", "event");
+  py::class_<AdaptiveRun>(m, "AdaptiveRun", "What a call returns; without an event its state has no meaning.")
+      .def_readonly("q_at", &AdaptiveRun::q_at, "At the times (…, count, nq).")
+      .def_readonly("v_at", &AdaptiveRun::v_at, "At the times (…, count, nv).")
+      .def_readonly("q", &AdaptiveRun::q, "For the next call, as v and state (…, nq).")
+      .def_readonly("v", &AdaptiveRun::v, "(…, nv)")
+      .def_readonly("state", &AdaptiveRun::state)
+      .def_readonly("records", &AdaptiveRun::records, "One a world.")
+      .def_readonly("event_q", &AdaptiveRun::event_q, "At the event (…, nq).")
+      .def_readonly("event_v", &AdaptiveRun::event_v, "At the event (…, nv).");
+}
+
 }  // namespace
 
 void bind_adaptive(py::module_& m) {
   bind_events(m);
-  m.def(
-      "advance_adaptive",
-      &advance_adaptive,
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "flight"_a,
-      "times"_a,
-      "rtol"_a,
-      "atol_q"_a,
-      "atol_v"_a,
-      "actuation"_a,
-      py::kw_only(),
-      "events"_a = nullptr,
-      "longest"_a = std::numeric_limits<double>::infinity(),
-      "attempts"_a = 10000,
-      "loop_q"_a = py::none(),
-      "threads"_a = 1,
-      "Steps of Dormand and Prince through `times`. Returns (q, v) at the times, (q, v, flight) for the next "
-      "call, the record: reached, accepted, rejected, worst coordinate, status (0 not done, 1 done, 2 the "
-      "step grew too short, 3 an event), event (−1: none) of each state, and (q, v) at the event, which are "
-      "of no meaning without one. A flight is (time, step, last error, growth); (t, 0, 1e-4, 10) begins. "
-      "With "
-      "events it has the time up to which they were seen, that of the event that ended the call, and the "
-      "sign "
-      "of each; (…, −inf, NaN …) begins.");
+  bind_state(m);
+  m.def("advance_adaptive",
+        &advance_adaptive,
+        "model"_a,
+        "q"_a,
+        "v"_a,
+        "state"_a,
+        "times"_a,
+        "rtol"_a,
+        "atol_q"_a,
+        "atol_v"_a,
+        "actuation"_a,
+        py::kw_only(),
+        "events"_a = nullptr,
+        "longest"_a = std::numeric_limits<double>::infinity(),
+        "attempts"_a = 10000,
+        "loop_q"_a = py::none(),
+        "threads"_a = 1,
+        "Steps of Dormand and Prince through the times, from q and v.");
 }
 
 }  // namespace pysim::bindings

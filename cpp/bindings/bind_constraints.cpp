@@ -12,23 +12,39 @@ py::ssize_t n(int count) {
   return count;
 }
 
+/// Accelerations (…, nv) and the force of every row (…, rows).
+struct ConstrainedAccelerations {
+  py::array a, forces;
+};
+
+/// The constraints at a state, as pysim.loops.Constraints.
+struct ConstraintRows {
+  py::array residual, bias, jacobian, wrenches, loop_q;
+};
+
+/// A state moved onto the constraints: what is left of the residual, and the rank of their Jacobian.
+struct ProjectedState {
+  py::array q, v, loop_q, residual, rank;
+};
+
 template <class Real>
-py::array constrained_aba(const Model& model,
-                          py::handle q,
-                          py::handle v,
-                          py::handle tau,
-                          py::handle f_ext,
-                          py::handle loop_q,
-                          int threads,
-                          bool passive) {
+ConstrainedAccelerations constrained_aba(const Model& model,
+                                         py::handle q,
+                                         py::handle v,
+                                         py::handle tau,
+                                         py::handle f_ext,
+                                         py::handle loop_q,
+                                         int threads,
+                                         bool passive) {
   Call<Real> call(model, q);
   call.set_v(v);
   call.set_x(tau, "tau", model.nv());
   if (!f_ext.is_none()) call.set_f_ext(f_ext);
   call.set_loop_q(loop_q);
   call.batch().passive = passive;
-  const Shape row = {n(model.nv() + model.rows())};
-  return call.run(&StateKernels<Real>::constrained_aba, row, threads);
+  const py::array forces = call.output({}, {n(model.rows())});
+  call.batch().constraint.forces = numbers<Real>(forces);
+  return {call.run(&StateKernels<Real>::constrained_aba, {n(model.nv())}, threads), forces};
 }
 
 /// Three matrices, of accelerations or of row forces, and how far a singular position opens.
@@ -65,7 +81,8 @@ py::tuple constrained_aba_derivatives(const Model& model,
 }
 
 template <class Real>
-py::array constraint_rows(const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
+ConstraintRows constraint_rows(
+    const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
   Call<Real> call(model, q);
   if (v.is_none()) {
     call.set_v_zero();
@@ -73,22 +90,62 @@ py::array constraint_rows(const Model& model, py::handle q, py::handle v, py::ha
     call.set_v(v);
   }
   call.set_loop_q(loop_q);
-  const Shape row = {n(model.rows() * (model.nv() + 8) + model.loop_nq())};
-  return call.run(&StateKernels<Real>::constraint_rows, row, threads);
+  const auto rows = n(model.rows());
+  ConstraintRows at;
+  at.bias = call.output({}, {rows});
+  at.jacobian = call.output({}, {rows, n(model.nv())});
+  at.wrenches = call.output({}, {rows, 6});
+  at.loop_q = call.output({}, {n(model.loop_nq())});
+  auto& constraint = call.batch().constraint;
+  constraint.bias = numbers<Real>(at.bias);
+  constraint.jacobian = numbers<Real>(at.jacobian);
+  constraint.wrenches = numbers<Real>(at.wrenches);
+  call.batch().out_loop_q = numbers<Real>(at.loop_q);
+  at.residual = call.run(&StateKernels<Real>::constraint_rows, {rows}, threads);
+  return at;
 }
 
 template <class Real>
-py::array project(const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
+ProjectedState project(const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
   Call<Real> call(model, q);
   call.set_v(v);
   call.set_loop_q(loop_q);
-  const Shape row = {n(model.nq() + model.nv() + model.loop_nq() + 2)};
-  return call.run(&StateKernels<Real>::project, row, threads);
+  ProjectedState to;
+  to.v = call.output({}, {n(model.nv())});
+  to.loop_q = call.output({}, {n(model.loop_nq())});
+  to.residual = call.output({}, {});
+  to.rank = call.output({}, {});
+  auto& batch = call.batch();
+  batch.out_v = numbers<Real>(to.v);
+  batch.out_loop_q = numbers<Real>(to.loop_q);
+  batch.constraint.residual = numbers<Real>(to.residual);
+  batch.constraint.rank = numbers<Real>(to.rank);
+  to.q = call.run(&StateKernels<Real>::project, {n(model.nq())}, threads);
+  return to;
+}
+
+void bind_results(py::module_& m) {
+  py::class_<ConstrainedAccelerations>(m, "ConstrainedAccelerations")
+      .def_readonly("a", &ConstrainedAccelerations::a, "(…, nv)")
+      .def_readonly("forces", &ConstrainedAccelerations::forces, "λ of every row (…, rows).");
+  py::class_<ConstraintRows>(m, "ConstraintRows")
+      .def_readonly("residual", &ConstraintRows::residual, "g (…, rows).")
+      .def_readonly("bias", &ConstraintRows::bias, "J̇ v (…, rows).")
+      .def_readonly("jacobian", &ConstraintRows::jacobian, "(…, rows, nv)")
+      .def_readonly("wrenches", &ConstraintRows::wrenches, "Of a unit λ (…, rows, 6).")
+      .def_readonly("loop_q", &ConstraintRows::loop_q, "(…, loop_nq)");
+  py::class_<ProjectedState>(m, "ProjectedState")
+      .def_readonly("q", &ProjectedState::q, "(…, nq)")
+      .def_readonly("v", &ProjectedState::v, "(…, nv)")
+      .def_readonly("loop_q", &ProjectedState::loop_q, "(…, loop_nq)")
+      .def_readonly("residual", &ProjectedState::residual, "The largest |g| left (…).")
+      .def_readonly("rank", &ProjectedState::rank, "Of the Jacobian (…).");
 }
 
 }  // namespace
 
 void bind_constraints(py::module_& m) {
+  bind_results(m);
   m.def(
       "constrained_aba",
       [](const Model& model,
@@ -111,7 +168,7 @@ void bind_constraints(py::module_& m) {
       py::kw_only(),
       "threads"_a = 1,
       "passive"_a = false,
-      "Accelerations (nv), then the force of every row (rows).");
+      "Accelerations and the force of every row.");
   m.def(
       "constrained_aba_derivatives",
       [](const Model& model,
@@ -153,7 +210,7 @@ void bind_constraints(py::module_& m) {
       "loop_q"_a,
       py::kw_only(),
       "threads"_a = 1,
-      "Residual (rows), its bias (rows), Jacobian (rows, nv), wrench of every row (rows, 6) and loop_q.");
+      "The constraints at a state; v is zero by default.");
   m.def(
       "project",
       [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
@@ -166,7 +223,7 @@ void bind_constraints(py::module_& m) {
       "loop_q"_a,
       py::kw_only(),
       "threads"_a = 1,
-      "q (nq), v (nv) and loop_q on the constraints, the residual left, and the rank of their Jacobian.");
+      "The state moved onto the constraints.");
 }
 
 }  // namespace pysim::bindings

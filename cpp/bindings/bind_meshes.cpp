@@ -80,7 +80,7 @@ Numbers mesh_gradient(const Numbers& vertices, const Faces& faces, const Numbers
   return rows;
 }
 
-py::dict surface_faults(const Faces& faces, py::ssize_t vertices) {
+engine::SurfaceFaults surface_faults(const Faces& faces, py::ssize_t vertices) {
   check_rows(faces, "faces");
   engine::SurfaceFaults faults;
   const auto* indices = faces.data();
@@ -89,15 +89,11 @@ py::dict surface_faults(const Faces& faces, py::ssize_t vertices) {
     const ReleasedGil nogil;
     faults = engine::inspect_surface(indices, count, vertices);
   }
-  const auto pair = [](const engine::FaceFault& fault) { return py::make_tuple(fault.count, fault.first); };
-  return py::dict("outside"_a = pair(faults.outside),
-                  "pinched"_a = pair(faults.pinched),
-                  "repeated"_a = pair(faults.repeated),
-                  "closed"_a = faults.closed);
+  return faults;
 }
 
 /// Faces are trusted, as by the integrals.
-py::tuple find_crossings(const Numbers& vertices, const Faces& faces) {
+engine::Crossings find_crossings(const Numbers& vertices, const Faces& faces) {
   check_rows(vertices, "vertices");
   check_rows(faces, "faces");
   engine::Crossings found;
@@ -108,7 +104,7 @@ py::tuple find_crossings(const Numbers& vertices, const Faces& faces) {
     const ReleasedGil nogil;
     found = engine::find_crossings(points, indices, count);
   }
-  return py::make_tuple(found.count, found.first, found.second);
+  return found;
 }
 
 py::tuple label_shells(const Faces& faces, py::ssize_t vertices) {
@@ -133,9 +129,29 @@ py::tuple vertex_bounds(const Numbers& vertices) {
   return py::make_tuple(low, high, bad);
 }
 
+void bind_results(py::module_& m) {
+  using engine::Crossings;
+  using engine::FaceFault;
+  using engine::SurfaceFaults;
+  py::class_<FaceFault>(m, "FaceFault", "How many faces have a fault, and the first that has it (-1: none).")
+      .def_readonly("count", &FaceFault::count)
+      .def_readonly("first", &FaceFault::first);
+  py::class_<SurfaceFaults>(
+      m, "SurfaceFaults", "Faces that are outside, pinched or repeated; whether all close.")
+      .def_readonly("outside", &SurfaceFaults::outside)
+      .def_readonly("pinched", &SurfaceFaults::pinched)
+      .def_readonly("repeated", &SurfaceFaults::repeated)
+      .def_readonly("closed", &SurfaceFaults::closed);
+  py::class_<Crossings>(m, "Crossings", "How many pairs of faces cross, and the first pair (-1: none).")
+      .def_readonly("count", &Crossings::count)
+      .def_readonly("first", &Crossings::first)
+      .def_readonly("second", &Crossings::second);
+}
+
 }  // namespace
 
 void bind_meshes(py::module_& m) {
+  bind_results(m);
   m.def("mesh_moments",
         &mesh_moments,
         "vertices"_a,
@@ -163,12 +179,12 @@ void bind_meshes(py::module_& m) {
         &surface_faults,
         "faces"_a,
         "vertices"_a,
-        "Count and first of the faces that are outside, pinched, repeated; whether the surface is closed.");
+        "Faults of a surface; with a face outside, nothing else is looked for.");
   m.def("find_crossings",
         &find_crossings,
         "vertices"_a,
         "faces"_a,
-        "Number of pairs of faces that pass through each other, and the first pair or -1, -1.");
+        "Pairs of faces that pass through each other.");
   m.def("label_shells",
         &label_shells,
         "faces"_a,

@@ -39,20 +39,31 @@ constexpr int solver_numbers(Integrator integrator, int nv, int rows) {
   return integrator < first ? 0 : stepping::solver_numbers(nv);
 }
 
+/// What a world did in a call of adapted steps.
+struct AdaptiveRecord {
+  std::ptrdiff_t reached, accepted, rejected;  ///< outputs, steps
+  std::ptrdiff_t worst;  ///< coordinate of v with the largest error of the last step tried
+  stepping::AdaptiveStatus status;
+  std::ptrdiff_t event;  ///< which one ended the call; −1 for none
+};
+
 /// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
 struct AdaptiveCall {
+  /// Places in a row of `state`; the last two with events only, the signs of all from `signs` on.
+  enum Place : int { time, step_size, last_error, growth, seen, signs };
+
   stepping::Tolerances tolerances;
   const double* times;  ///< (count), ascending [s]
   std::ptrdiff_t count, attempts;
   double longest;  ///< step [s]
   stepping::Events events;
-  double* flight;          ///< (worlds, numbers): time, h, last error, growth; with events, until when they
-                           ///< were seen, and their signs; in and out
-  double *q, *v;           ///< (worlds, nq), (worlds, nv): where the next call begins
-  std::ptrdiff_t* record;  ///< (worlds, 6): reached, accepted, rejected, worst, status, event
+  double* state;              ///< (worlds, state_numbers), carried from call to call; in and out
+  double *q, *v;              ///< (worlds, nq), (worlds, nv): where the next call begins
+  AdaptiveRecord* record;     ///< (worlds)
   double *event_q, *event_v;  ///< (worlds, nq), (worlds, nv): the state at the event that ended the call
 
-  int flight_numbers() const { return events.count > 0 ? 5 + events.count : 4; }
+  int state_numbers() const { return state_numbers(events.count); }
+  static int state_numbers(int events) { return events > 0 ? signs + events : int{seen}; }
 };
 
 /// What a rollout reads and writes: row 0 of a world is where it starts, row k its state after k · every
@@ -67,6 +78,17 @@ struct RolloutCall {
   Real *q, *v;           ///< (worlds, 1 + rows, nq), (worlds, 1 + rows, nv)
 };
 
+/// What operations on constraints give beside `out`; null where an operation does not give it.
+template <class Real>
+struct ConstraintOutputs {
+  Real* forces;    ///< (states, rows) λ
+  Real* bias;      ///< (states, rows) J̇ v
+  Real* jacobian;  ///< (states, rows, nv)
+  Real* wrenches;  ///< (states, rows, 6) of a unit λ on body b, in frame B
+  Real* residual;  ///< (states) the largest |g| left
+  Real* rank;      ///< (states) of J
+};
+
 /// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm
 /// does not use is null.
 template <class Real>
@@ -78,8 +100,9 @@ struct Batch {
   const Real* loop_q;    ///< (states, closure nq) where the fit of the loops' joints begins
   const Real* f_ext;     ///< (states, bodies, 6) in the user's body frames
   Real* out;
-  Real* out_v;            ///< advance: the new velocity
-  Real* out_loop_q;       ///< advance: the new coordinates of the loops' joints
+  Real* out_v;       ///< the new velocity
+  Real* out_loop_q;  ///< the new coordinates of the loops' joints
+  ConstraintOutputs<Real> constraint;
   Real* derivative[3];    ///< derivatives: with respect to q, v and the third argument
   bool passive;           ///< include the joints' own forces
   bool forces;            ///< derivatives of what the rows of the constraints pull with, not of accelerations
@@ -206,7 +229,8 @@ struct States {
     save(entry, batch.out, 6);
   }
 
-  void save_number(S x) const { scatter(x, batch.out + first, 1); }
+  void save_number(S x) const { save_number(x, batch.out); }
+  void save_number(S x, Real* numbers) const { scatter(x, numbers + first, 1); }
 };
 
 }  // namespace pysim::engine

@@ -8,17 +8,7 @@
 
 namespace pysim::engine {
 
-/// Arrays one behind the other, to be saved as one row.
-template <class S>
-struct Joined {
-  S* next;
-
-  void add(const S* numbers, int count) {
-    for (int i = 0; i < count; ++i) *next++ = numbers[i];
-  }
-};
-
-/// v̇ (nv), then the force λ of every row (rows).
+/// v̇ (nv) and the force λ of every row (rows).
 struct ConstrainedAba {
   template <class S>
   static void at(States<S> at) {
@@ -26,11 +16,11 @@ struct ConstrainedAba {
     const S *q = at.reduced_q(), *v = at.reduced_v(), *tau = at.reduced_x();
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
-    const int numbers = model.reduced_nv + model.rows;
-    S* const out = take<S>(at.w, numbers);
+    S *const a = take<S>(at.w, model.reduced_nv), *const forces = take<S>(at.w, model.rows);
     constraints::ConstrainedMechanism<S> mechanism(model, at.w);
-    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, out, out + model.reduced_nv, at.w);
-    at.save(out, at.batch.out, numbers);
+    mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, a, forces, at.w);
+    at.save(a, at.batch.out, model.reduced_nv);
+    at.save(forces, at.batch.constraint.forces, model.rows);
   }
 };
 
@@ -54,7 +44,7 @@ struct ConstrainedAbaDerivatives {
   }
 };
 
-/// The constraints at a state: g (rows), J̇v (rows), J (rows, nv), the wrench of every row (rows, 6), and φ.
+/// The constraints at a state: g (rows), J̇ v (rows), J (rows, nv), the wrench of every row (rows, 6), and φ.
 struct ConstraintRows {
   template <class S>
   static void at(States<S> at) {
@@ -69,19 +59,18 @@ struct ConstraintRows {
     constraints::evaluate_couplings<S>(model, reduced_q, reduced_v, nullptr, r, at.w);
     constraints::follow_hinges(model, factor, loop_q);
     constraints::name_wrenches(model, r);
-    const int rows = model.rows;
-    Joined<S> out = {at.w.next};
-    out.add(r.g, rows);
-    out.add(r.gdd, rows);
-    constraints::spread_jacobian(r, out.next);
-    out.next += rows * model.reduced_nv;
-    out.add(&r.W->f.x, rows * 6);
-    out.add(loop_q, model.loop_nq());
-    at.save(at.w.next, at.batch.out, static_cast<int>(out.next - at.w.next));
+    const auto& out = at.batch.constraint;
+    S* const J = take<S>(at.w, std::ptrdiff_t{1} * model.rows * model.reduced_nv);
+    constraints::spread_jacobian(r, J);
+    at.save(r.g, at.batch.out, model.rows);
+    at.save(r.gdd, out.bias, model.rows);
+    at.save(J, out.jacobian, model.rows * model.reduced_nv);
+    at.save(&r.W->f.x, out.wrenches, model.rows * 6);
+    at.save(loop_q, at.batch.out_loop_q, model.loop_nq());
   }
 };
 
-/// The state moved onto the constraints: q (nq), v (nv), φ, then the residual left and the rank of J.
+/// The state moved onto the constraints: q (nq), v (nv), φ, the residual left and the rank of J.
 struct Project {
   template <class S>
   static void at(States<S> at) {
@@ -89,13 +78,11 @@ struct Project {
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
     constraints::project(model, q, v, loop_q, at.w);  // from afar the velocity needs the factors of the end
     const auto projected = constraints::project(model, q, v, loop_q, at.w);
-    Joined<S> out = {at.w.next};
-    out.add(q, model.reduced_nq);
-    out.add(v, model.reduced_nv);
-    out.add(loop_q, model.loop_nq());
-    out.add(&projected.residual, 1);
-    out.add(&projected.rank, 1);
-    at.save(at.w.next, at.batch.out, static_cast<int>(out.next - at.w.next));
+    at.save(q, at.batch.out, model.reduced_nq);
+    at.save(v, at.batch.out_v, model.reduced_nv);
+    at.save(loop_q, at.batch.out_loop_q, model.loop_nq());
+    at.save_number(projected.residual, at.batch.constraint.residual);
+    at.save_number(projected.rank, at.batch.constraint.rank);
   }
 };
 

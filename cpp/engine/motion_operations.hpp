@@ -83,11 +83,18 @@ struct AdvanceAdaptive {
   template <class S>
   static void at(States<S> at) {
     const auto& call = *at.batch.adaptive;
-    const int numbers = call.flight_numbers();
-    S* const carried = at.load(call.flight, numbers);
+    const int numbers = call.state_numbers();
+    S* const carried = at.load(call.state, numbers);
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
-    const stepping::EventWatch<S> watch = {call.events.count > 0 ? carried[4] : all<S>(0), carried + 5};
-    stepping::AdaptiveState<S> flight = {q, v, carried[0], carried[1], carried[2], carried[3], watch};
+    const stepping::EventWatch<S> watch = {call.events.count > 0 ? carried[call.seen] : all<S>(0),
+                                           carried + call.signs};
+    stepping::AdaptiveState<S> flight = {q,
+                                         v,
+                                         carried[call.time],
+                                         carried[call.step_size],
+                                         carried[call.last_error],
+                                         carried[call.growth],
+                                         watch};
     const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
     const auto record = stepping::advance_adaptive(system,
                                                    call.tolerances,
@@ -101,16 +108,20 @@ struct AdvanceAdaptive {
     at.save(flight.q, call.q, at.model.reduced_nq);
     at.save(flight.v, call.v, at.model.reduced_nv);
     at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
-    const S first[] = {flight.time, flight.h, flight.last_error, flight.growth};
-    for (int i = 0; i < 4; ++i) carried[i] = first[i];
-    if (call.events.count > 0) carried[4] = flight.watch.seen;
-    at.save(carried, call.flight, numbers);
-    const S counts[] = {
-        record.reached, record.accepted, record.rejected, record.worst, record.status, record.event};
+    carried[call.time] = flight.time;
+    carried[call.step_size] = flight.h;
+    carried[call.last_error] = flight.last_error;
+    carried[call.growth] = flight.growth;
+    if (call.events.count > 0) carried[call.seen] = flight.watch.seen;
+    at.save(carried, call.state, numbers);
     for (int k = 0; k < S::width; ++k) {
-      for (int i = 0; i < 6; ++i) {
-        call.record[6 * (at.first + k) + i] = static_cast<std::ptrdiff_t>(simd::lane(counts[i], k));
-      }
+      const auto count = [k](S x) { return static_cast<std::ptrdiff_t>(simd::lane(x, k)); };
+      call.record[at.first + k] = {count(record.reached),
+                                   count(record.accepted),
+                                   count(record.rejected),
+                                   count(record.worst),
+                                   static_cast<stepping::AdaptiveStatus>(count(record.status)),
+                                   count(record.event)};
     }
   }
 };

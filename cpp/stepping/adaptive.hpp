@@ -14,8 +14,6 @@
 
 namespace pysim::stepping {
 
-enum class Status : int { running, reached, underflow, event, blurred };
-
 /// What a world carries from call to call. `h` of 0: the first step is to be chosen.
 template <class S>
 struct AdaptiveState {
@@ -32,14 +30,14 @@ struct Record {
   S reached, accepted, rejected;
   S worst;   ///< coordinate of v with the largest error of the last step tried; the one with the least
              ///< resolution if blurred
-  S status;  ///< a Status
+  S status;  ///< an AdaptiveStatus
   S event;   ///< which event ended the call, at flight.watch.seen; −1 for none
 };
 
 /// Worlds that have not reached the end of the call.
 template <class S>
 PYSIM_INLINE simd::Mask<S> is_running(const Record<S>& record) {
-  return record.status == all<S>(static_cast<int>(Status::running));
+  return record.status == all<S>(static_cast<int>(AdaptiveStatus::running));
 }
 
 template <class S>
@@ -119,7 +117,7 @@ void hand_out(const System<S>& system,
     }
     record->reached += number(due);
     const auto last = record->reached == all<S>(static_cast<double>(count));
-    record->status = select(last, all<S>(static_cast<int>(Status::reached)), record->status);
+    record->status = select(last, all<S>(static_cast<int>(AdaptiveStatus::reached)), record->status);
   }
 }
 
@@ -167,7 +165,7 @@ void hand_out_event(int count,
   }
   flight.watch.seen = select(running, max(stop, flight.watch.seen), flight.watch.seen);
   record->event = select(met, first.index, record->event);
-  record->status = select(met, all<S>(static_cast<int>(Status::event)), record->status);
+  record->status = select(met, all<S>(static_cast<int>(AdaptiveStatus::event)), record->status);
   for (int k = 0; k < S::width; ++k) {
     if (lane(met, k)) sink.event(k, first.q, first.v);
   }
@@ -189,7 +187,7 @@ void refuse_blurred(const ModelOf<S>& model,
   const S rounding = rounding_norm(model, allowed, q, v, &worst, w);
   const auto blurred = lost & (rounding > all<S>(1));
   record->worst = select(blurred, worst, record->worst);
-  record->status = select(blurred, all<S>(static_cast<int>(Status::blurred)), record->status);
+  record->status = select(blurred, all<S>(static_cast<int>(AdaptiveStatus::blurred)), record->status);
 }
 
 /// Advances every world through `times` (ascending, `count` of them), with at most `attempts` steps tried.
@@ -223,13 +221,13 @@ Record<S> advance_adaptive(const System<S>& system,
   flight.h = min(flight.h, all<S>(longest));
   begin_watch(inner, events, static_cast<const S*>(flight.q), static_cast<const S*>(flight.v), flight.watch);
 
-  const Status begun = count > 0 ? Status::running : Status::reached;
+  const AdaptiveStatus begun = count > 0 ? AdaptiveStatus::running : AdaptiveStatus::reached;
   Record<S> record = {o, o, o, o, all<S>(static_cast<int>(begun)), all<S>(-1)};
   for (std::ptrdiff_t n = 0; n < attempts; ++n) {
     auto alive = is_running(record);
     const S shortest = all<S>(1e-15) * max(abs(flight.time), abs(end));
     const auto stuck = alive & !(flight.h > shortest);
-    record.status = select(stuck, all<S>(static_cast<int>(Status::underflow)), record.status);
+    record.status = select(stuck, all<S>(static_cast<int>(AdaptiveStatus::underflow)), record.status);
     alive &= !stuck;
     if (none(alive)) break;
 

@@ -21,6 +21,15 @@ struct Tolerances {
   const double* velocity;  ///< [m/s] or [rad/s]
 };
 
+/// What ended a call of adaptive steps.
+enum class AdaptiveStatus : int {
+  running,    ///< out of attempts; the next call goes on
+  reached,    ///< all times were reached
+  underflow,  ///< the step grew too short
+  event,      ///< an event was met
+  blurred     ///< the tolerances are finer than the numbers
+};
+
 enum class EventKind : int { coordinate, plane, program };
 
 struct Event {

@@ -109,20 +109,22 @@ def check_closed(surface: Surface) -> Faces:
         )
     faces = surface.faces
     faults = _engine.surface_faults(faces, len(surface.vertices))
-    if not faults["closed"] or faults["repeated"][0]:
+    if not faults.closed or faults.repeated.count:
         faces = welded(surface)
         faults = _engine.surface_faults(faces, len(surface.vertices))
-    repeated, first = faults["repeated"]
-    if repeated:
+    repeated = faults.repeated
+    if repeated.count:
         raise surface.fail(
-            f"{counted(repeated, 'face')} there twice, the first again is face {first}; "
+            f"{counted(repeated.count, 'face')} there twice, the first again is face {repeated.first}; "
             "remove it, or repair=True"
         )
-    if not faults["closed"]:
+    if not faults.closed:
         raise surface.fail(_why_open(surface))
-    pinched, first = faults["pinched"]
-    if pinched:
-        surface.warn(f"{counted(pinched, 'face')} without area, the first is face {first}")
+    pinched = faults.pinched
+    if pinched.count:
+        surface.warn(
+            f"{counted(pinched.count, 'face')} without area, the first is face {pinched.first}"
+        )
     return faces
 
 
@@ -150,11 +152,11 @@ def check_shells(surface: Surface, faces: Faces) -> None:
 
 def check_crossings(surface: Surface) -> None:
     """Warn of intersecting faces: volume that is enclosed twice is counted twice."""
-    count, first, second = _engine.find_crossings(surface.vertices, surface.faces)
-    if count:
+    found = _engine.find_crossings(surface.vertices, surface.faces)
+    if found.count:
         surface.warn(
-            f"{counted(count, 'pair', verb=False)} of faces cross, the first are faces {first} and {second}; space "
-            "inside twice is weighed twice"
+            f"{counted(found.count, 'pair', verb=False)} of faces cross, the first are faces {found.first} and "
+            f"{found.second}; space inside twice is weighed twice"
         )
 
 

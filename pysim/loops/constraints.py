@@ -59,11 +59,8 @@ def constraints(
         ValueError: an argument has a wrong shape or dtype, NaN or infinite entries, or a quaternion that is not unit.
     """
     _engine.check_model(model)
-    packed = _engine.constraint_rows(model, q, v, loop_q, threads=threads)
-    rows, nv = model.rows, model.nv
-    g, bias, J, W, phi = np.split(packed, np.cumsum([rows, rows, rows * nv, rows * 6]), axis=-1)
-    leading = packed.shape[:-1]
-    return Constraints(g, bias, J.reshape(*leading, rows, nv), W.reshape(*leading, rows, 6), phi)
+    at = _engine.constraint_rows(model, q, v, loop_q, threads=threads)
+    return Constraints(at.residual, at.bias, at.jacobian, at.wrenches, at.loop_q)
 
 
 def loop_begins(model: Model) -> NDArray[np.intp]:
@@ -211,10 +208,10 @@ def _solve(
 ) -> tuple[Array, Array]:
     """Return accelerations (…, nv) and row forces (…, rows)."""
     _engine.check_model(model)
-    packed = _engine.constrained_aba(
+    solved = _engine.constrained_aba(
         model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive
     )
-    return packed[..., : model.nv], packed[..., model.nv :]
+    return solved.a, solved.forces
 
 
 @dataclass(frozen=True)
@@ -236,9 +233,9 @@ def project(
     q ← q ⊕ −M⁻¹Jᵀ Λ⁺ g until g = 0, then v ← v − M⁻¹Jᵀ Λ⁺ J v, Λ = J M⁻¹ Jᵀ [Eich 1993; Blajer 2011].
     """
     _engine.check_model(model)
-    packed = _engine.project(model, q, v, loop_q, threads=threads)
-    ends = np.cumsum([model.nq, model.nv, model.loop_nq, 1])
-    q1, v1, phi, residual, rank = np.split(packed, ends, axis=-1)
-    lost = ~np.isfinite(packed).all(axis=-1)
-    left = np.where(lost, np.inf, residual[..., 0])
-    return Projected(q1, v1, phi, left, np.where(lost, 0, rank[..., 0]).astype(int))
+    to = _engine.project(model, q, v, loop_q, threads=threads)
+    good = np.isfinite(to.residual) & np.isfinite(to.rank)
+    for numbers in (to.q, to.v, to.loop_q):
+        good &= np.isfinite(numbers).all(axis=-1)
+    left, rank = np.where(good, to.residual, np.inf), np.where(good, to.rank, 0).astype(int)
+    return Projected(to.q, to.v, to.loop_q, left, rank)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim._engine import AdaptiveState, AdaptiveStatus
 from pysim.errors import SimulationError
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.model import State
@@ -25,11 +26,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FIRST = (0.0, 0.0, 1e-4, 10.0)  # time, step (0: to be chosen), last error, growth
 OUTPUTS_A_CALL = 256
 FINEST = 1e-15  # rtol that every coordinate can be told to
 ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
-UNDERFLOW, EVENT, BLURRED = 2, 3, 4
 
 
 def run_adaptive(scene: Scene, times: Iterator[float]) -> Iterator[Segment]:
@@ -40,16 +39,16 @@ def run_adaptive(scene: Scene, times: Iterator[float]) -> Iterator[Segment]:
             so short that the run would not end (stall.py).
     """
     model, settings = scene.model, scene.settings
-    q, v, flight = scene.state.q, scene.state.v, first_flight(len(scene.spec.events))
+    q, v, state = scene.state.q, scene.state.v, AdaptiveState(events=len(scene.spec.events))
     loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), 0.0
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
-        q_t, v_t, q, v, flight, record, q_event, v_event = _engine.advance_adaptive(
+        run = _engine.advance_adaptive(
             model,
             q,
             v,
-            flight,
+            state,
             wanted,
             rtol,
             atol,
@@ -60,40 +59,40 @@ def run_adaptive(scene: Scene, times: Iterator[float]) -> Iterator[Segment]:
             attempts=ATTEMPTS_A_CALL,
             loop_q=loop_q,
         )
-        reached, accepted, rejected, worst, status, index = record[0]
+        q, v, state, record = run.q, run.v, run.state, run.records[0]
+        status, reached, accepted = record.status, record.reached, record.accepted
         event = (
-            EventOccurrence(int(index), _when(scene, flight), q_event, v_event, loop_q.copy())
-            if status == EVENT
+            EventOccurrence(
+                record.event, _when(scene, state), run.event_q, run.event_v, loop_q.copy()
+            )
+            if status is AdaptiveStatus.event
             else None
         )
         near = np.tile(loop_q, (reached, 1))
         last = float(wanted[reached - 1]) if reached else last
         end = last if event is None else event.t
         yield Segment(
-            wanted[:reached], q_t[:reached], v_t[:reached], near, end, int(accepted), event
+            wanted[:reached], run.q_at[:reached], run.v_at[:reached], near, end, accepted, event
         )
         if event is not None and scene.spec.events[event.index].stop:
             return
-        if status == UNDERFLOW:
-            raise _too_short(scene, q, v, flight[0], model.velocity_names[worst])
-        if status == BLURRED:
-            raise _too_fine(scene, flight[0], rtol, atol, int(worst))
-        time, step = (float(x) for x in flight[0, :2])
+        if status is AdaptiveStatus.underflow:
+            raise _too_short(scene, q, v, state, model.velocity_names[record.worst])
+        if status is AdaptiveStatus.blurred:
+            raise _too_fine(scene, state, rtol, atol, record.worst)
         stall.after_call(
-            State(q, v, loop_q), max(time, end), step, int(accepted + rejected), int(worst)
+            State(q, v, loop_q),
+            max(state.time.item(), end),
+            state.step.item(),
+            accepted + record.rejected,
+            record.worst,
         )
         wanted = wanted[reached:]
 
 
-def _when(scene: Scene, flight: Array) -> float:
+def _when(scene: Scene, state: AdaptiveState) -> float:
     """Time of the event that ended a call [s]: one that the run's end meets may be found a rounding error after it."""
-    return min(float(flight[0, 4]), scene.settings.duration)
-
-
-def first_flight(events: int) -> Array:
-    """What a run begins with (1, 4), or (1, 5 + events): nothing seen, no sign known."""
-    watch = (-np.inf, *[np.nan] * events) if events else ()
-    return np.array([(*FIRST, *watch)])
+    return min(state.seen.item(), scene.settings.duration)
 
 
 def per_coordinate(model: Model, tolerance: Mapping[str, float]) -> Array:
@@ -105,8 +104,10 @@ def per_coordinate(model: Model, tolerance: Mapping[str, float]) -> Array:
     return own
 
 
-def _too_short(scene: Scene, q: Array, v: Array, flight: Array, worst: str) -> SimulationError:
-    time, step = flight[:2]
+def _too_short(
+    scene: Scene, q: Array, v: Array, state: AdaptiveState, worst: str
+) -> SimulationError:
+    time, step = state.time.item(), state.step.item()
     fault = plugin_fault(scene.model, q, v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
@@ -124,11 +125,13 @@ def _too_short(scene: Scene, q: Array, v: Array, flight: Array, worst: str) -> S
     return SimulationError(str(scene.spec.path), problem)
 
 
-def _too_fine(scene: Scene, flight: Array, rtol: Array, atol: Array, worst: int) -> SimulationError:
+def _too_fine(
+    scene: Scene, state: AdaptiveState, rtol: Array, atol: Array, worst: int
+) -> SimulationError:
     name = scene.model.velocity_names[worst]
     problem = (
-        f"at t = {flight[0]:.9g} s {name!r} cannot be told as finely as simulation.rtol {rtol[worst]:g} and atol"
-        f" {atol[worst]:g} ask for: numbers have 16 digits, so no step is short enough; raise rtol to"
+        f"at t = {state.time.item():.9g} s {name!r} cannot be told as finely as simulation.rtol {rtol[worst]:g}"
+        f" and atol {atol[worst]:g} ask for: numbers have 16 digits, so no step is short enough; raise rtol to"
         f" {FINEST:g} or more"
     )
     return SimulationError(str(scene.spec.path), problem)

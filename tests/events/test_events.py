@@ -12,7 +12,7 @@ from scipy.special import ellipk
 
 import pysim
 from pysim import _engine
-from pysim._engine import Direction, EventDescription
+from pysim._engine import AdaptiveState, AdaptiveStatus, Direction, EventDescription
 from pysim.algorithms import kinetic_energy, potential_energy
 from pysim.cli import main
 from pysim.errors import PysimError, PysimWarning, SceneError
@@ -22,41 +22,36 @@ from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
 from pysim.simulation.loading import compile_model
 from pysim.trajectory import TrajectoryWriter
-from tests.integrators.test_adaptive import FIRST, run_adaptive
+from tests.integrators.test_adaptive import run_adaptive
 from tests.integrators.test_closed_forms import NO_GRAVITY, pendulums
 from tests.oracles.mechanisms import one_body
 from tests.scene_runs import SCENES
 
 G = 9.81
-EVENT = 3
 
 
 def coordinate(index, at=0.0, direction=Direction.both):
     return EventDescription.coordinate(index, at, direction)
 
 
-def first_flight(worlds, events):
-    return np.tile([*FIRST, -np.inf, *[np.nan] * events], (worlds, 1))
-
-
 def passings(model, q, v, times, events, tolerance=1e-10):
     """(times, which, states) of every event, the outputs, for one world, call by call."""
     watch = _engine.Events(model, events)
-    state, flight, found, rows = (np.asarray(q, float), np.asarray(v, float)), None, [], []
-    flight, left = first_flight(1, len(events)), np.asarray(times, float)
+    q, v, found, rows = np.asarray(q, float), np.asarray(v, float), [], []
+    state, left = AdaptiveState(events=len(events)), np.asarray(times, float)
     each = np.full(model.nv, tolerance)
     zero = np.zeros(model.nv)
     drive = _engine.Actuation(zero, zero, zero, zero)
     while left.size:
-        q_t, v_t, q1, v1, flight, record, q_e, v_e = _engine.advance_adaptive(
-            model, *state, flight, left, each, each, each, drive, events=watch
+        run = _engine.advance_adaptive(
+            model, q, v, state, left, each, each, each, drive, events=watch
         )
-        state = q1, v1
-        assert record[0, 4] in (1, EVENT)
-        rows += list(np.hstack([q_t, v_t])[: record[0, 0]])
-        left = left[record[0, 0] :]
-        if record[0, 4] == EVENT:
-            found.append((flight[0, 4], record[0, 5], q_e, v_e))
+        q, v, state, record = run.q, run.v, run.state, run.records[0]
+        assert record.status in (AdaptiveStatus.reached, AdaptiveStatus.event)
+        rows += list(np.hstack([run.q_at, run.v_at])[: record.reached])
+        left = left[record.reached :]
+        if record.status is AdaptiveStatus.event:
+            found.append((state.seen.item(), record.event, run.event_q, run.event_v))
     return found, np.array(rows)
 
 
@@ -294,12 +289,12 @@ def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_out
     events = [coordinate(0, 1.0, Direction.falling), coordinate(0, 1.0), coordinate(0, 0.2)]
     speeds = np.linspace(4.2, 6.0, 11)
     watch = _engine.Events(model, events)
-    _, (_, _, flights), records = run_adaptive(
+    _, (_, _, state), records = run_adaptive(
         model,
         np.zeros((11, 1)),
         speeds[:, np.newaxis],
         [9.0],
-        flight=first_flight(11, 3),
+        state=AdaptiveState(11, 3),
         events=watch,
     )
     for k, speed in enumerate(speeds):
@@ -310,8 +305,8 @@ def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_out
         for one, other in zip(whole, split, strict=True):
             for a, b in zip(one, other, strict=True):
                 np.testing.assert_array_equal(a, b)
-        assert flights[k, 4] == whole[0][0]
-        assert records[k, 5] == whole[0][1]
+        assert state.seen[k] == whole[0][0]
+        assert records[k].event == whole[0][1]
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
@@ -357,16 +352,17 @@ def test_a_batch_finds_the_events_of_each_run_alone(isa):
     events = [coordinate(0, 0.6), coordinate(0, 0.2)]
     watch = _engine.Events(model, events)
     zeros = np.zeros((11, 1))
-    _, (_, _, flights), records = run_adaptive(
-        model, zeros, speeds, [0.3], flight=first_flight(11, 2), events=watch, threads=2
+    _, (_, _, state), records = run_adaptive(
+        model, zeros, speeds, [0.3], state=AdaptiveState(11, 2), events=watch, threads=2
     )
     for k in range(11):
-        _, (_, _, flight), record = run_adaptive(
-            model, zeros[k], speeds[k], [0.3], flight=first_flight(1, 2), events=watch
+        _, (_, _, alone), record = run_adaptive(
+            model, zeros[k], speeds[k], [0.3], state=AdaptiveState(1, 2), events=watch
         )
-        np.testing.assert_array_equal(record[0], records[k])
-        np.testing.assert_array_equal(flight[0], flights[k])
-    assert {1, EVENT} == set(records[:, 4])
+        assert repr(record[0]) == repr(records[k])
+        for name in ("time", "step", "last_error", "growth", "seen", "signs"):
+            np.testing.assert_array_equal(getattr(alone, name)[0], getattr(state, name)[k])
+    assert {record.status for record in records} == {AdaptiveStatus.reached, AdaptiveStatus.event}
 
 
 def test_events_are_in_the_file_and_are_read_back(tmp_path):

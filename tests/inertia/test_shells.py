@@ -142,7 +142,7 @@ def test_crossings_are_those_of_every_pair_in_rational_arithmetic() -> None:
     expected = exact_crossings(corners)
     assert 20 < len(expected) < 300
     found = _engine.find_crossings(corners.reshape(-1, 3), np.arange(120).reshape(-1, 3))
-    assert found == (len(expected), *expected[0])
+    assert (found.count, found.first, found.second) == (len(expected), *expected[0])
 
 
 def test_two_solids_through_each_other_are_told_with_the_first_pair() -> None:
@@ -166,9 +166,9 @@ def test_two_solids_through_each_other_are_told_with_the_first_pair() -> None:
 
 def test_edges_that_meet_exactly_count_as_crossings() -> None:
     vertices, faces = together(cube(1), cube(1, 0.5))  # edges through the diagonals of faces
-    count, first, _ = _engine.find_crossings(vertices, faces)
-    assert count >= 6
-    assert first >= 0
+    found = _engine.find_crossings(vertices, faces)
+    assert found.count >= 6
+    assert found.first >= 0
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,8 @@ def test_edges_that_meet_exactly_count_as_crossings() -> None:
 )
 def test_solids_that_only_touch_do_not_cross(at: list[float]) -> None:
     vertices, faces = together(cube(1), cube(1, at))
-    assert _engine.find_crossings(vertices, faces) == (0, -1, -1)
+    found = _engine.find_crossings(vertices, faces)
+    assert (found.count, found.first, found.second) == (0, -1, -1)
 
 
 def test_neighbours_of_a_curved_surface_do_not_cross() -> None:
@@ -186,9 +187,9 @@ def test_neighbours_of_a_curved_surface_do_not_cross() -> None:
 
     for mesh in (trimesh.creation.torus(0.5, 0.2, 60, 40), trimesh.creation.icosphere(3)):
         vertices, faces = np.array(mesh.vertices), np.array(mesh.faces)
-        assert _engine.find_crossings(vertices, faces)[0] == 0
+        assert _engine.find_crossings(vertices, faces).count == 0
         soup = vertices[faces].reshape(-1, 3)
-        assert _engine.find_crossings(soup, np.arange(len(soup)).reshape(-1, 3))[0] == 0
+        assert _engine.find_crossings(soup, np.arange(len(soup)).reshape(-1, 3)).count == 0
 
 
 def test_large_meshes_are_looked_at_for_crossings_only_when_asked(

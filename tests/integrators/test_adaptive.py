@@ -12,6 +12,7 @@ from scipy.integrate import RK45
 
 import pysim
 from pysim import _engine
+from pysim._engine import AdaptiveState, AdaptiveStatus
 from pysim.inertia import theta_from_com
 from pysim.simulation.loading import compile_model
 from tests.integrators.test_closed_forms import (
@@ -26,19 +27,16 @@ from tests.integrators.test_closed_forms import (
 from tests.integrators.test_random_trees import Machine
 from tests.oracles.mechanisms import one_body
 
-FIRST = (0.0, 0.0, 1e-4, 10.0)
 
-
-def run_adaptive(model, q, v, times, tolerance=1e-10, drive=None, flight=None, **options):
-    """(q, v) at the times, what the next call begins with, and the record."""
+def run_adaptive(model, q, v, times, tolerance=1e-10, drive=None, state=None, **options):
+    """(q, v) at the times, what the next call begins with, and the records."""
     worlds = 1 if np.ndim(q) == 1 else len(q)
     each = np.broadcast_to(tolerance, model.nv).astype(float)
-    start = np.tile(FIRST, (worlds, 1)) if flight is None else flight
-    made = _engine.advance_adaptive(
+    run = _engine.advance_adaptive(
         model,
         np.asarray(q, float),
         np.asarray(v, float),
-        start,
+        AdaptiveState(worlds) if state is None else state,
         np.asarray(times, float),
         each,
         each,
@@ -46,7 +44,7 @@ def run_adaptive(model, q, v, times, tolerance=1e-10, drive=None, flight=None, *
         drive or rest_drive(model),
         **options,
     )
-    return made[:2], made[2:5], made[5]
+    return (run.q_at, run.v_at), (run.q, run.v, run.state), run.records
 
 
 def test_the_stages_are_scipys_where_the_configuration_is_a_vector_space():
@@ -60,10 +58,10 @@ def test_the_stages_are_scipys_where_the_configuration_is_a_vector_space():
     solver = RK45(rate, 0.0, np.r_[q, v], 1.0, first_step=1e-2, rtol=1e-3, atol=1e3)
     solver.step()
     between = 0.004
-    (q_t, v_t), _, record = run_adaptive(
-        model, q, v, [between, 1e-2], 1e3, flight=np.array([[0.0, 1e-2, 1e-4, 10.0]])
+    (q_t, v_t), _, records = run_adaptive(
+        model, q, v, [between, 1e-2], 1e3, state=AdaptiveState(step=1e-2)
     )
-    assert record[0, 0] == 2
+    assert records[0].reached == 2
     np.testing.assert_allclose(np.r_[q_t[1], v_t[1]], solver.y, rtol=0, atol=1e-14)
     expected = solver.dense_output()(between)
     np.testing.assert_allclose(np.r_[q_t[0], v_t[0]], expected, rtol=0, atol=1e-14)
@@ -98,11 +96,12 @@ def test_outputs_change_no_step_and_any_split_of_them_gives_the_same_bits(rng, i
     times = np.linspace(0.01, 0.2, 40)
     whole, _, record = run_adaptive(model, q, v, times, 1e-7)
     few, _, sparse = run_adaptive(model, q, v, times[-1:], 1e-7)
-    np.testing.assert_array_equal(record[0, :3] - [39, 0, 0], sparse[0, :3])
+    assert repr(record[0].replaced(reached=1)) == repr(sparse[0])
+    assert record[0].reached == 40
     np.testing.assert_array_equal(whole[0][-1], few[0][-1])
-    parts, state = [], (q, v, np.array([FIRST]))
+    parts, state = [], (q, v, AdaptiveState())
     for k in range(0, 40, 7):
-        rows, state, _ = run_adaptive(model, *state[:2], times[k : k + 7], 1e-7, flight=state[2])
+        rows, state, _ = run_adaptive(model, *state[:2], times[k : k + 7], 1e-7, state=state[2])
         parts.append(rows)
     for column in (0, 1):
         np.testing.assert_array_equal(np.concatenate([p[column] for p in parts]), whole[column])
@@ -111,11 +110,11 @@ def test_outputs_change_no_step_and_any_split_of_them_gives_the_same_bits(rng, i
 def test_a_call_that_runs_out_of_attempts_goes_on_where_it_stopped():
     model, times = pendulums(2), [0.1, 0.3, 0.5]
     whole, _, _ = run_adaptive(model, [0, 0], [0, 0], times)
-    state, rows, left = (np.zeros(2), np.zeros(2), np.array([FIRST])), [], list(times)
+    state, rows, left = (np.zeros(2), np.zeros(2), AdaptiveState()), [], list(times)
     while left:
-        made, state, record = run_adaptive(model, *state[:2], left, flight=state[2], attempts=5)
-        rows += list(made[0][: record[0, 0]])
-        left = left[record[0, 0] :]
+        made, state, record = run_adaptive(model, *state[:2], left, state=state[2], attempts=5)
+        rows += list(made[0][: record[0].reached])
+        left = left[record[0].reached :]
     np.testing.assert_array_equal(np.array(rows), whole[0])
 
 
@@ -127,12 +126,12 @@ def test_a_batch_of_runs_gives_the_bits_of_each_run_alone(rng, isa):
     v = rng.normal(size=(11, model.nv)) * rng.uniform(0.1, 2, (11, 1))
     v[4] = 1e200
     times = [0.02, 0.05]
-    batch, _, record = run_adaptive(model, q, v, times, 1e-6, machine.actuation, threads=2)
-    assert record[4, 4] == 2
-    assert (np.delete(record[:, 4], 4) == 1).all()
+    batch, _, records = run_adaptive(model, q, v, times, 1e-6, machine.actuation, threads=2)
+    for k, record in enumerate(records):
+        assert record.status is (AdaptiveStatus.underflow if k == 4 else AdaptiveStatus.reached)
     for k in range(11):
         alone, _, own = run_adaptive(model, q[k], v[k], times, 1e-6, machine.actuation)
-        np.testing.assert_array_equal(own[0], record[k])
+        assert repr(own[0]) == repr(records[k])
         if k != 4:
             np.testing.assert_array_equal(batch[0][k], alone[0])
             np.testing.assert_array_equal(batch[1][k], alone[1])
@@ -141,7 +140,7 @@ def test_a_batch_of_runs_gives_the_bits_of_each_run_alone(rng, isa):
 def test_each_coordinate_may_have_a_tolerance_of_its_own():
     model = pendulums(2)
     counts = [
-        run_adaptive(model, [0, 0], [0, 0], [1.0], tolerance)[2][0, 1]
+        run_adaptive(model, [0, 0], [0, 0], [1.0], tolerance)[2][0].accepted
         for tolerance in ([1e-10, 1e-10], [1e-10, 1e-2], [1e-2, 1e-2])
     ]
     assert counts[0] > counts[1] > counts[2]
@@ -150,7 +149,7 @@ def test_each_coordinate_may_have_a_tolerance_of_its_own():
 def test_a_free_fall_is_followed_in_few_steps_and_exactly():
     model = compile_model(one_body("free", theta_from_com(2.0, np.zeros(3), np.eye(3))))
     (q, v), _, record = run_adaptive(model, model.neutral(), np.zeros(6), [1.0, 2.0], 1e-9)
-    assert record[0, 1] < 25
+    assert record[0].accepted < 25
     np.testing.assert_allclose(q[:, 2], [-9.81 / 2, -2 * 9.81], rtol=1e-12)
     np.testing.assert_allclose(v[:, 2], [-9.81, -2 * 9.81], rtol=1e-12)
 
@@ -160,7 +159,14 @@ def test_a_free_fall_is_followed_in_few_steps_and_exactly():
     [
         ({"tolerance": [1e-6, 0.0]}, "rtol must be positive, got 0.000000"),
         ({"longest": 0.0}, "longest must be positive [s], got 0.000000"),
-        ({"flight": np.zeros((2, 4))}, "flight must have shape (1, 4)"),
+        (
+            {"state": AdaptiveState(2)},
+            "state must be of 1 worlds and 0 events, got 2 worlds and 0 events",
+        ),
+        (
+            {"state": AdaptiveState(events=3)},
+            "state must be of 1 worlds and 0 events, got 1 worlds and 3 events",
+        ),
     ],
 )
 def test_senseless_runs_are_refused(changes, message):
