@@ -36,9 +36,9 @@ py::object derivatives_of_torques(const Arguments& given) {
 }
 
 constexpr Signature rnea_derivatives = {
-    "rnea_derivatives",
-    {"q", "v", "a", "f_ext"},
-    3,
+    "rnea_derivatives", {"q", "v", "a", "f_ext"}, {}, engine::takes_passive};
+
+constexpr const char* rnea_derivatives_doc =
     R"(Return (∂τ/∂q, ∂τ/∂v, ∂τ/∂a), each (…, nv, nv), of τ = rnea(model, q, v, a, f_ext).
 
 Analytical, Carpentier & Mansard 2018 and Singh, Russell & Wensing 2022. ∂/∂q is along q ⊕ dq, with dq in the child
@@ -55,8 +55,7 @@ Args:
     out: three arrays for the results, which are then returned.
 
 Raises:
-    ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)",
-    true};
+    ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)";
 
 // ------------------------------------------------------------------------------------------ accelerations
 
@@ -72,9 +71,9 @@ py::object derivatives_of_accelerations(const Arguments& given) {
 }
 
 constexpr Signature aba_derivatives = {
-    "aba_derivatives",
-    {"q", "v", "tau", "f_ext"},
-    3,
+    "aba_derivatives", {"q", "v", "tau", "f_ext"}, {}, engine::takes_passive};
+
+constexpr const char* aba_derivatives_doc =
     R"(Return (∂a/∂q, ∂a/∂v, ∂a/∂τ), each (…, nv, nv), of a = aba(model, q, v, tau, f_ext).
 
 Analytical: ∂a/∂τ = M⁻¹ and ∂a/∂x = −M⁻¹ ∂τ/∂x, Carpentier & Mansard 2018, section III. ∂/∂q is along q ⊕ dq, with dq in
@@ -91,8 +90,7 @@ Args:
     out: three arrays for the results, which are then returned.
 
 Raises:
-    ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)",
-    true};
+    ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)";
 
 // ------------------------------------------------------------------------------------------ passive forces
 
@@ -107,79 +105,19 @@ py::object derivatives_of_passive(const Arguments& given) {
   return PYSIM_IN_PRECISION(of_passive, given);
 }
 
-constexpr Signature passive_force_derivatives = {
-    "passive_force_derivatives",
-    {"q", "v"},
-    2,
+constexpr Signature passive_force_derivatives = {"passive_force_derivatives", {"q", "v"}, {}};
+
+constexpr const char* passive_force_derivatives_doc =
     R"(Return (∂τ/∂q, ∂τ/∂v), each (…, nv, nv), of τ = passive_forces(model, q, v).
 
-∂/∂q is along q ⊕ dq. A stop counts where it pushes; at its very edge the derivative is that of the free side.)"};
-
-// ------------------------------------------------------------------------------------------ design
-
-template <class Real>
-py::object of_design(const Arguments& given, KernelPair kernel) {
-  refuse_callbacks(*given.model);
-  Call<Real> call(*given.model, given.array[0]);
-  set_motion(call, given, "a");
-  const py::ssize_t columns = 6 * given.model->nbodies();
-  return call.run(kernel.of<Real>(), {given.model->nv(), columns}, given.threads, given.out);
-}
-
-py::object design(const Arguments& given, KernelPair kernel) {
-  return is_single(given.array[0]) ? of_design<float>(given, kernel) : of_design<double>(given, kernel);
-}
-
-py::object along_twists(const Arguments& given) {
-  return design(given, PYSIM_KERNELS(twist_derivatives));
-}
-
-py::object along_placements(const Arguments& given) {
-  return design(given, PYSIM_KERNELS(placement_derivatives));
-}
-
-constexpr Signature twist_derivatives = {
-    "twist_derivatives",
-    {"q", "v", "a", "f_ext"},
-    3,
-    R"(Return ∂τ/∂η (…, nv, 6·nbodies) of τ = rnea(model, q, v, a, f_ext) at η = 0.
-
-Column 6 b + k is along component k of η_b [m; rad], which moves the axes of body b's joint: A = Ad(e^[η]) Ā, that is
-X_J(q) ← e^[η] X_J(q) e^[−η], in the joint's frame (`model.placements`). Bodies keep their
-parameters, the joints that they carry and their external wrenches in their own frames. Kwon, eqs. (5)-(10), for trees and every joint shape; linear part first.
-
-Args:
-    model: the mechanism.
-    q: configuration (…, nq).
-    v: velocity (…, nv).
-    a: dv/dt (…, nv) [m/s² or rad/s²].
-    f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
-    threads: threads that share a batch; 0 uses every processor.
-    out: array for the result, which is then returned.
-
-Raises:
-    ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)"};
-
-constexpr Signature placement_derivatives = {
-    "placement_derivatives",
-    {"q", "v", "a", "f_ext"},
-    3,
-    R"(Return ∂τ/∂ε (…, nv, 6·nbodies) of τ = rnea(model, q, v, a, f_ext) at ε = 0.
-
-Column 6 b + k is along component k of ε_b [m; rad], which moves body b's joint in its parent: X_PJ ← X_PJ e^[ε], in the
-joint's frame (`model.placements`), linear part first. Bodies keep their parameters and external wrenches in
-their own frames.
-
-Args, errors: as of `twist_derivatives`.)"};
+∂/∂q is along q ⊕ dq. A stop counts where it pushes; at its very edge the derivative is that of the free side.)";
 
 }  // namespace
 
 void bind_derivatives(py::module_& m) {
-  define<rnea_derivatives, derivatives_of_torques>(m);
-  define<aba_derivatives, derivatives_of_accelerations>(m);
-  define<passive_force_derivatives, derivatives_of_passive>(m);
-  define<twist_derivatives, along_twists>(m);
-  define<placement_derivatives, along_placements>(m);
+  define<rnea_derivatives, derivatives_of_torques>(m, rnea_derivatives_doc);
+  define<aba_derivatives, derivatives_of_accelerations>(m, aba_derivatives_doc);
+  define<passive_force_derivatives, derivatives_of_passive>(m, passive_force_derivatives_doc);
 }
 
 }  // namespace pysim::bindings

@@ -1,11 +1,11 @@
 // Differential dynamics; documented in pysim/algorithms/differential.py.
 #include "bindings/derivative_functions.hpp"
+#include "bindings/docstrings.hpp"
 
 namespace pysim::bindings {
 namespace {
 
-constexpr Signature differential_dynamics = {
-    "differential_dynamics", {"q", "v", "a", "f_ext"}, 3, "See the function of this name in pysim."};
+constexpr Signature differential_dynamics = {"differential_dynamics", {"q", "v", "a", "f_ext"}, {}};
 
 template <class Real>
 py::object matrices(const Arguments& given) {
@@ -36,7 +36,7 @@ py::object differential(const Arguments& given) {
 }  // namespace
 
 void bind_differential(py::module_& m) {
-  define<differential_dynamics, differential>(m);
+  define<differential_dynamics, differential>(m, docstring_of("differential_dynamics"));
 }
 
 }  // namespace pysim::bindings

@@ -1,7 +1,6 @@
 // Motion of frames; documented in pysim/algorithms/frames.py and inertia_matrices.py.
 #include <pybind11/stl.h>
 
-#include "bindings/derivative_functions.hpp"
 #include "bindings/state_functions.hpp"
 
 namespace pysim::bindings {
@@ -11,22 +10,6 @@ using namespace pybind11::literals;
 namespace {
 
 using Placement = std::vector<double>;
-
-constexpr Signature influence_coefficients = {
-    "influence_coefficients", {"q"}, 1, "See the function of this name in pysim."};
-
-py::object influence_coefficients_of(const Arguments& given) {
-  return run_states(given, PYSIM_KERNELS(influence_coefficients), {6, given.model->tree_nv()});
-}
-
-constexpr Signature second_influence_coefficients = {
-    "second_influence_coefficients", {"q"}, 1, "See the function of this name in pysim."};
-
-py::object second_influence_coefficients_of(const Arguments& given) {
-  refuse_callbacks(*given.model);
-  const py::ssize_t n = given.model->tree_nv();
-  return run_states(given, PYSIM_KERNELS(second_influence_coefficients), {6, n, n});
-}
 
 using RowShape = Shape (*)(const Model&);
 
@@ -125,14 +108,55 @@ void define_frame_acceleration(py::module_& m) {
       "out"_a = py::none());
 }
 
+template <class Real>
+py::object frame_placement(const Model& model,
+                           py::handle q,
+                           int body,
+                           const std::vector<double>& placement,
+                           int threads,
+                           py::handle out) {
+  if (body < -1 || body >= model.nbodies() || placement.size() != 12) {
+    throw std::invalid_argument("frame_placement needs a body of the model and 12 numbers");
+  }
+  double turned[12];
+  std::copy(placement.begin(), placement.end(), turned);
+  model.to_engine_frame(body, turned);
+  std::vector<Real> numbers(12);
+  for (int i = 0; i < 12; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<Real>(turned[i]);
+  Call<Real> call(model, q);
+  call.batch().body = body;
+  call.batch().placement = numbers.data();
+  return call.run(PYSIM_KERNELS(frame_placement).of<Real>(), {4, 4}, threads, out);
+}
+
+void define_frame_placement(py::module_& m) {
+  m.def(
+      "frame_placement",
+      [](const Model& model,
+         py::handle q,
+         int body,
+         const std::vector<double>& placement,
+         int threads,
+         py::handle out) {
+        return is_single(q) ? frame_placement<float>(model, q, body, placement, threads, out)
+                            : frame_placement<double>(model, q, body, placement, threads, out);
+      },
+      "model"_a,
+      "q"_a,
+      "body"_a,
+      "placement"_a,
+      py::kw_only(),
+      "threads"_a = 1,
+      "out"_a = py::none());
+}
+
 }  // namespace
 
 void bind_frames(py::module_& m) {
-  define<influence_coefficients, influence_coefficients_of>(m);
-  define<second_influence_coefficients, second_influence_coefficients_of>(m);
+  define_frame_placement(m);
   define_of_q(m, "jacobian", PYSIM_KERNELS(jacobian), of_v);
   define_of_q(m, "frame_mobility", PYSIM_KERNELS(frame_mobility), square);
-  define_of_qv(m, "jacobian_time_derivative", PYSIM_KERNELS(jacobian_rate), of_v);
+  define_of_qv(m, "jacobian_time_derivative", PYSIM_KERNELS(jacobian_time_derivative), of_v);
   define_of_qv(m, "frame_velocity", PYSIM_KERNELS(frame_velocity), twist);
   define_frame_acceleration(m);
 }

@@ -3,34 +3,26 @@
 //
 // A control loop calls them thousands of times a second, so they are C functions of Python (METH_FASTCALL),
 // not pybind11's: a call of one state spends its time in the kernel. A function is a Signature, a body, and a
-// line in its module:
+// line in its module; those of engine/algorithms.hpp are defined in one go (bind_algorithms.cpp):
 //
-//     constexpr Signature crba_signature = {"crba", {"q"}, 1, "Return …"};
-//     define<crba_signature, crba>(m);
+//     constexpr Signature aba_derivatives = {"aba_derivatives", {"q", "v", "tau", "f_ext"}, {}};
+//     define<aba_derivatives, derivatives_of_accelerations>(m, "Return …");
 #pragma once
 
 #include <cstring>
+#include <string_view>
 
 #include "bindings/calls.hpp"
 
 namespace pysim::bindings {
 
-constexpr int max_arrays = 4;
+using engine::max_arrays;
+using engine::Signature;
 
-/// What a function is called with; arrays beyond the first `required` may be left out.
-struct Signature {
-  const char* name;
-  const char* array[max_arrays];
-  int required;
-  const char* doc;
-  bool takes_passive = false;
-
-  constexpr int arrays() const {
-    int n = 0;
-    while (n < max_arrays && array[n] != nullptr) ++n;
-    return n;
-  }
-};
+/// External wrenches are none by default.
+constexpr bool is_optional(std::string_view array) {
+  return array == "f_ext";
+}
 
 /// One call. An array that was left out is None.
 struct Arguments {
@@ -40,13 +32,6 @@ struct Arguments {
   int threads = 1;
   bool passive = false;
 };
-
-/// Docstring of a function that Python wraps.
-constexpr const char* documented_in_python = "See the function of this name in pysim.";
-
-inline py::ssize_t nv(const Arguments& given) {
-  return given.model->nv();
-}
 
 /// A kernel in both precisions.
 struct KernelPair {
@@ -125,7 +110,8 @@ class Reader {
     for (Py_ssize_t i = 0; i < named; ++i) {
       put_named(PyTuple_GET_ITEM(names, i), values[positional + i]);
     }
-    for (int i = 0; i <= signature_.required; ++i) {
+    for (int i = 0; i <= arrays_; ++i) {
+      if (is_optional(i)) continue;
       if (!seen_[i]) fail("needs the argument " + quoted(name_of(i)));
       if (i > 0) refuse_none(given_.array[i - 1], name_of(i));
     }
@@ -138,6 +124,8 @@ class Reader {
   }
 
   static std::string quoted(const char* name) { return "'" + std::string(name) + "'"; }
+
+  bool is_optional(int place) const { return place > 0 && pysim::bindings::is_optional(name_of(place)); }
 
   const char* name_of(int place) const { return place == 0 ? "model" : signature_.array[place - 1]; }
 
@@ -159,7 +147,7 @@ class Reader {
       given_.threads = threads_of(value);
     } else if (is("out")) {
       given_.out = value;
-    } else if (signature_.takes_passive && is("passive")) {
+    } else if (signature_.has(engine::takes_passive) && is("passive")) {
       const int truth = PyObject_IsTrue(value);
       if (truth < 0) throw py::error_already_set();
       given_.passive = truth != 0;
@@ -210,20 +198,20 @@ PyObject* enter(PyObject* /*module*/,
 }
 
 /// "aba($module, model, q, v, tau, f_ext=None, *, threads=1, …)", which inspect reads, before the docstring.
-inline std::string documented(const Signature& signature) {
+inline std::string documented(const Signature& signature, const char* docstring) {
   std::string text = std::string(signature.name) + "($module, model";
   for (int i = 0; i < signature.arrays(); ++i) {
-    text += std::string(", ") + signature.array[i] + (i < signature.required ? "" : "=None");
+    text += std::string(", ") + signature.array[i] + (is_optional(signature.array[i]) ? "=None" : "");
   }
   text += ", *, threads=1";
-  if (signature.takes_passive) text += ", passive=False";
-  return text + ", out=None)\n--\n\n" + signature.doc;
+  if (signature.has(engine::takes_passive)) text += ", passive=False";
+  return text + ", out=None)\n--\n\n" + docstring;
 }
 
 /// Adds the function to a module; like every function of a module it can be pickled by name.
 template <const Signature& signature, Body body>
-void define(py::module_& m) {
-  static const std::string doc = documented(signature);
+void define(py::module_& m, const char* docstring) {
+  static const std::string doc = documented(signature, docstring);
   static PyMethodDef method = {
       signature.name,
       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&enter<signature, body>)),

@@ -6,18 +6,15 @@
 namespace pysim::bindings {
 void bind_descriptions(pybind11::module_&);
 void bind_model(pybind11::module_&);
-void bind_dynamics(pybind11::module_&);
+void bind_algorithms(pybind11::module_&);
 void bind_constraints(pybind11::module_&);
 void bind_derivatives(pybind11::module_&);
 void bind_differential(pybind11::module_&);
-void bind_kinematics(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_adaptive(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
-void bind_regressors(pybind11::module_&);
 void bind_frames(pybind11::module_&);
-void bind_inertia(pybind11::module_&);
 void bind_meshes(pybind11::module_&);
 void bind_pairs(pybind11::module_&);
 }  // namespace pysim::bindings
@@ -32,18 +29,15 @@ PYBIND11_MODULE(_engine, m) {
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
   bind_descriptions(m);
   bind_model(m);
-  bind_dynamics(m);
+  bind_algorithms(m);
   bind_constraints(m);
   bind_derivatives(m);
   bind_differential(m);
-  bind_kinematics(m);
   bind_stepping(m);
   bind_adaptive(m);
   bind_rollout(m);
   bind_spatial(m);
-  bind_regressors(m);
   bind_frames(m);
-  bind_inertia(m);
   bind_meshes(m);
   bind_pairs(m);
 }

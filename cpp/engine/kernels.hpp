@@ -5,6 +5,7 @@
 // each kernel once, with its operation.
 #pragma once
 
+#include "engine/algorithms.hpp"
 #include "engine/batch.hpp"
 #include "engine/map_tables.hpp"
 
@@ -27,44 +28,6 @@ using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
                               std::ptrdiff_t begin,
                               std::ptrdiff_t end,
                               void* scratch);
-
-/// Algorithms of one state, without loops.
-#define PYSIM_ALGORITHMS(kernel)                                                                             \
-  kernel(forward_kinematics, ForwardKinematics) kernel(frame_placement, FramePlacement) kernel(              \
-      rnea, Rnea) kernel(aba, Aba) kernel(crba, Crba) kernel(passive_forces, PassiveForces)                  \
-      kernel(kinetic_energy, KineticEnergy) kernel(potential_energy, PotentialEnergy) kernel(                \
-          elastic_energy, ElasticEnergy) kernel(center_of_mass, CenterOfMass) kernel(integrate, Integrate)   \
-          kernel(difference, Difference) kernel(joint_torque_regressor, JointTorqueRegressor)                \
-              kernel(kinetic_energy_regressor, KineticEnergyRegressor)                                       \
-                  kernel(potential_energy_regressor, PotentialEnergyRegressor)                               \
-                      kernel(momentum_regressor, MomentumRegressor) kernel(jacobian, Jacobian)               \
-                          kernel(jacobian_rate, JacobianRate) kernel(frame_velocity, FrameVelocity)          \
-                              kernel(frame_acceleration, FrameAcceleration)                                  \
-                                  kernel(influence_coefficients, InfluenceCoefficients)                      \
-                                      kernel(second_influence_coefficients, SecondInfluenceCoefficients)     \
-                                          kernel(minverse, Minverse) kernel(coriolis_matrix, CoriolisMatrix) \
-                                              kernel(frame_mobility, FrameMobility)                          \
-                                                  kernel(centroidal_momentum, CentroidalMomentum) kernel(    \
-                                                      centroidal_momentum_rate, CentroidalMomentumRate)      \
-                                                      kernel(centroidal_map, CentroidalMap)                  \
-                                                          kernel(centroidal_map_rate, CentroidalMapRate)     \
-                                                              kernel(joint_reactions, JointReactions)
-
-/// Derivatives of the dynamics, without loops.
-#define PYSIM_DERIVATIVES(kernel)                                                   \
-  kernel(rnea_derivatives, RneaDerivatives) kernel(aba_derivatives, AbaDerivatives) \
-      kernel(passive_force_derivatives, PassiveForceDerivatives)                    \
-          kernel(twist_derivatives, DesignDerivatives<true>)                        \
-              kernel(placement_derivatives, DesignDerivatives<false>)               \
-                  kernel(differential_dynamics, DifferentialDynamics)
-
-/// Mechanisms with their loops closed, and their steps.
-#define PYSIM_MOTIONS(kernel)                                                                            \
-  kernel(constrained_aba, ConstrainedAba) kernel(constrained_aba_derivatives, ConstrainedAbaDerivatives) \
-      kernel(constraint_rows, ConstraintRows) kernel(project, Project) kernel(rollout, Rollout)
-
-/// Steps from call to call, in double precision alone.
-#define PYSIM_STEPS(kernel) kernel(advance, Advance) kernel(advance_adaptive, AdvanceAdaptive)
 
 #define PYSIM_ENTRY(name, Operation) Kernel<Real> name;
 
