@@ -185,19 +185,7 @@ Numbers z_axis() {
   return Numbers(3, z);
 }
 
-struct NamedNumber {
-  const char* name;
-  double Passive::* number;
-};
-
-constexpr NamedNumber passive_numbers[] = {{"damping", &Passive::damping},
-                                           {"stiffness", &Passive::stiffness},
-                                           {"friction", &Passive::friction},
-                                           {"friction_width", &Passive::friction_width},
-                                           {"lower", &Passive::lower},
-                                           {"upper", &Passive::upper},
-                                           {"stop_stiffness", &Passive::stop_stiffness},
-                                           {"stop_damping", &Passive::stop_damping}};
+using tree::passive_numbers;
 
 double Passive::* passive_number(const std::string& name) {
   std::string names;
@@ -214,8 +202,8 @@ Passive make_passive(const py::args& values, const py::kwargs& named) {
     throw py::type_error("Passive has " + std::to_string(std::size(passive_numbers)) + " numbers, got " +
                          std::to_string(values.size()));
   }
-  Passive passive = tree::no_passive;
-  const NamedNumber* next = passive_numbers;
+  Passive passive = tree::no_passive();
+  const auto* next = passive_numbers;
   for (const auto& value : values) passive.*(next++)->number = py::cast<double>(value);
   for (const auto& [name, value] : named) {
     passive.*passive_number(py::cast<std::string>(name)) = py::cast<double>(value);

@@ -142,7 +142,7 @@ void Model::add_joint(const JointDescription& d, const PackedInertia& inertia) {
 void Model::add_coordinates(const JointDescription& d, Joint& joint) {
   const auto nq = static_cast<std::size_t>(joint.nq), nv = static_cast<std::size_t>(joint.nv);
   const auto rest = filled(d.rest, nq, 0.0), armature = filled(d.armature, nv, 0.0);
-  const auto passive = filled(d.passive, nv, no_passive);
+  const auto passive = filled(d.passive, nv, no_passive());
   if (rest.size() != nq || armature.size() != nv || passive.size() != nv) {
     throw std::invalid_argument("joint '" + d.name + "': rest needs " + std::to_string(nq) +
                                 " numbers, armature and passive forces " + std::to_string(nv));

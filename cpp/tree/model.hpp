@@ -36,8 +36,12 @@ struct MotionDescription {
   std::optional<ProgramDescription> force_derivative;  ///< of that force, outputs nv² for q and nv² for v
 };
 
-/// Numbers of a coordinate without passive forces.
-constexpr Passive<double> no_passive = {0, 0, 0, 1, -__builtin_inf(), __builtin_inf(), 0, 0};
+/// A coordinate without passive forces.
+inline Passive<double> no_passive() {
+  Passive<double> passive = {};
+  for (const auto& [name, number, none] : passive_numbers) passive.*number = none;
+  return passive;
+}
 
 /// A joint, in the frames the user named. Empty arrays mean zeros, and no passive forces.
 struct JointDescription {

@@ -137,6 +137,23 @@ struct Passive {
   Real stop_stiffness, stop_damping;  ///< the stop beyond a limit
 };
 
+/// The numbers of Passive as scene keys name them, and their values where there is no force.
+struct PassiveNumber {
+  const char* name;
+  double Passive<double>::* number;
+  double none;
+};
+constexpr PassiveNumber passive_numbers[] = {
+    {"damping", &Passive<double>::damping, 0},
+    {"stiffness", &Passive<double>::stiffness, 0},
+    {"friction", &Passive<double>::friction, 0},
+    {"friction_width", &Passive<double>::friction_width, 1},
+    {"lower", &Passive<double>::lower, -__builtin_inf()},
+    {"upper", &Passive<double>::upper, __builtin_inf()},
+    {"stop_stiffness", &Passive<double>::stop_stiffness, 0},
+    {"stop_damping", &Passive<double>::stop_damping, 0},
+};
+
 /// Coordinate i of the tree is ratio · own + offset.
 template <class Real>
 struct Mimic {

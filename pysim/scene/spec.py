@@ -5,14 +5,16 @@ Poses are 4×4 arrays X_AB that map B coordinates to A. `where` names the place 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from pysim.shapes import Geometry
@@ -39,6 +41,11 @@ class Mimic:
     offset: float = 0.0
 
 
+def _each(none: float) -> Any:  # noqa: ANN401, the type of each field
+    """An array of one number a coordinate of v; if left out, each is `none`."""
+    return field(default=None, metadata={"none": none})
+
+
 @dataclass(frozen=True)
 class JointSpec:
     """A joint and the body it moves. Arrays have one number a coordinate of v, `rest` and `start_q` of q.
@@ -52,23 +59,34 @@ class JointSpec:
     child: str
     at: Array  # joint frame in the parent (4, 4)
     axis: tuple[float, float, float]  # unit
-    armature: Array  # [kg or kg·m²]
-    damping: Array  # [N·s/m or N·m·s/rad]
-    stiffness: Array  # [N/m or N·m/rad]
     rest: Array  # [m or rad], identity quaternion for rotations
-    friction: Array  # [N or N·m]
-    friction_width: Array  # [m/s or rad/s]
-    lower: Array  # [m or rad], -inf where there is none
-    upper: Array
-    stop_stiffness: Array  # [N/m or N·m/rad]
-    stop_damping: Array  # [N·s/m or N·m·s/rad]
     start_q: Array
     start_v: Array
+    armature: Array = _each(0.0)  # [kg or kg·m²]
+    damping: Array = _each(0.0)  # [N·s/m or N·m·s/rad]
+    stiffness: Array = _each(0.0)  # [N/m or N·m/rad]
+    friction: Array = _each(0.0)  # [N or N·m]
+    friction_width: Array = _each(math.nan)  # [m/s or rad/s], NaN for `pysim.scene.stops` to choose
+    lower: Array = _each(-math.inf)  # [m or rad]
+    upper: Array = _each(math.inf)
+    stop_stiffness: Array = _each(math.nan)  # [N/m or N·m/rad], NaN as above
+    stop_damping: Array = _each(math.nan)  # [N·s/m or N·m·s/rad], NaN as above
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
     mimic: Mimic | None = None
     effort_limit: float | None = None  # [N or N·m], told, not enforced
     velocity_limit: float | None = None  # [m/s or rad/s], told, not enforced
     where: str = ""
+
+    def __post_init__(self) -> None:
+        for name, none in PER_COORDINATE.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.full(len(self.start_v), none))
+
+
+PER_COORDINATE: dict[str, float] = {
+    item.name: item.metadata["none"] for item in fields(JointSpec) if "none" in item.metadata
+}
+"""Fields of a joint with one number a coordinate of v, and the number of a coordinate that has none."""
 
 
 @dataclass(frozen=True)

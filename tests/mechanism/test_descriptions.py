@@ -24,6 +24,7 @@ from pysim._engine import (
     Spring,
     Term,
 )
+from pysim.scene.spec import PER_COORDINATE
 
 POSE = np.array([[0.0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
 PROGRAM = Program([(Op.add, 3, 0, 1, 0), (Op.neg, 4, 3, 0, 0)], 1, 5, [0.25], [1.0, 2.0], [4])
@@ -91,6 +92,10 @@ def test_descriptions_are_equal_if_all_fields_are():
     ):
         assert joint != joint.replaced(**changed)
     assert joint != MOTION
+
+
+def test_every_passive_number_of_the_engine_is_a_field_of_a_joint_specification():
+    assert set(Passive.fields) == set(PER_COORDINATE) - {"armature"}
 
 
 def test_passive_forces_are_none_by_default_and_refuse_unknown_names():

@@ -13,7 +13,7 @@ from pysim.joints import find_joint
 from pysim.joints.ranges import limits_of
 from pysim.plugins.fields import fields_of
 from pysim.scene.mimic import leading
-from pysim.scene.spec import Mimic
+from pysim.scene.spec import PER_COORDINATE, Mimic
 from pysim.scene.toml.keys import SHORTEST_AXIS
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.urdf.joints import plain_joint
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _ALWAYS = {"name", "type", "parent", "child", "at"}
-_PER_COORDINATE = ("armature", "damping", "stiffness", "friction", "friction_width")
 
 
 @dataclass
@@ -100,8 +99,8 @@ class JointReader:
         changes: dict[str, Any] = {}
         if table.friction is not None:
             changes["friction_width"] = np.full(kind.nv, np.nan)  # chosen again
-        for name in _PER_COORDINATE:
-            given = getattr(table, name)
+        for name in PER_COORDINATE:
+            given = getattr(table, name, None)
             if given is not None and kind.nv:
                 changes[name] = self._spread(given, kind, (*path, name))
         for name in ("effort_limit", "velocity_limit"):

@@ -41,7 +41,6 @@ def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where:
     Its stops and the width of its friction are NaN, for `pysim.scene.stops` to choose.
     """
     joint_type = find_joint(kind)
-    zeros, open_ = np.zeros(joint_type.nv), np.full(joint_type.nv, np.nan)
     neutral = np.array(joint_type.neutral)
     return JointSpec(
         name=name,
@@ -50,18 +49,9 @@ def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where:
         child=child,
         at=at,
         axis=(0.0, 0.0, 1.0),
-        armature=zeros,
-        damping=zeros,
-        stiffness=zeros,
         rest=neutral,
-        friction=zeros,
-        friction_width=open_,
-        lower=np.full(joint_type.nv, -np.inf),
-        upper=np.full(joint_type.nv, np.inf),
-        stop_stiffness=open_,
-        stop_damping=open_,
         start_q=neutral,
-        start_v=zeros,
+        start_v=np.zeros(joint_type.nv),
         where=where,
     )
 
