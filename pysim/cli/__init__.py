@@ -1,4 +1,4 @@
-"""The command `pysim`: run a scene, check it, view and plot what came of it."""
+"""The command `pysim`: run a scene, check it, view and plot its trajectory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what can be asked for, and how errors become one line and an exit status.
+"""Command-line interface: the commands and their options, errors as one line, and the exit status.
 
 Exit status: 0 done, 1 a fault of pysim's own, 2 bad input, 130 interrupted.
 """
@@ -54,20 +54,20 @@ def answer(arguments: Sequence[str] | None = None) -> int:
 
 
 def _status(words: Sequence[str], *, debug: bool) -> int:
-    """Do what is asked for; errors become lines."""
+    """Run a command; errors are printed as lines."""
     try:
         if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-            existing(words[0])  # before a mistyped command's arguments are judged
+            existing(words[0])  # before the arguments of a mistyped command are parsed
         with warnings_as_lines():
             status = app(words or ["--help"], exit_on_error=False, print_error=False)
             flush_results()
             return int(status or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # a plugin prints, and nobody reads
+    except BrokenPipeError:  # a plugin prints to a closed stream
         discard(sys.stdout)
         return 0
-    except Exception as error:  # noqa: BLE001, the last one to be told
+    except Exception as error:  # noqa: BLE001, the last resort
         if debug:
             traceback.print_exception(error)
         return _explain(error)
@@ -108,7 +108,7 @@ def run(
     quiet
         Print errors and warnings only.
     allow_code
-        Run Python code that the scene names. A scene from a stranger is data.
+        Run Python code that the scene names. Use it for trusted scenes only.
     """
     from pysim.cli.run import RunOptions, run_scene  # noqa: PLC0415, each command loads its own
 
@@ -118,7 +118,7 @@ def run(
 
 @app.command
 def check(scene: str, /, *, set_: Overrides = (), allow_code: bool = False) -> None:
-    """Read a scene or a robot, say what was understood, run nothing.
+    """Read a scene or a robot and print its content, without running it.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def check(scene: str, /, *, set_: Overrides = (), allow_code: bool = False) -> N
 
 @app.command
 def view(trajectory: Path, /, *, movie: Picture = None, still: Picture = None) -> None:
-    """Show a trajectory: play, pause, a slider for the time.
+    """Show a trajectory in a window with play, pause and a time slider.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def view(trajectory: Path, /, *, movie: Picture = None, still: Picture = None) -
 
 @app.command
 def plot(trajectory: Path, /, *, output: Output = None) -> None:
-    """Draw positions, velocities, forces of loops and couplings, and energy over time.
+    """Plot positions, velocities, forces of loops and couplings, and energy over time.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def identify(
     free_base: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Find masses, inertias, friction or a payload from a recorded motion.
+    """Identify masses, inertias, friction or a payload from a recorded motion.
 
     Parameters
     ----------
@@ -200,11 +200,11 @@ def identify(
     body
         Identify this body only; may be repeated.
     payload
-        Frame that carries an unknown body; all else is known.
+        Frame that carries an unknown body; everything else is known.
     resistance
         Identify damping, friction, armature or offset too; may be repeated.
     prior
-        How far the file is trusted: 0.1 to 10 %, 1 hardly.
+        Relative uncertainty of the file's parameters: 0.1 is 10 %, 1 gives them little weight.
     using
         Equations of torque, of energy, or of the momentum of a floating base.
     window
@@ -231,7 +231,7 @@ def joints(
     set_: Overrides = (),
     plugin: Annotated[Path | None, Parameter(metavar="FILE")] = None,
 ) -> None:
-    """List the joint types, or explain one: coordinates, keys, units.
+    """List the joint types, or describe one: coordinates, keys, units.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def new_joint(name: str, /) -> None:
 
 
 def _explain(error: Exception) -> int:
-    """Print an error as one line and return the exit status it deserves."""
+    """Print an error as one line and return the exit status."""
     if isinstance(error, CycloptsError):
         print_message("error", f"command line: {_usage_problem(error)}; see pysim --help")
     elif isinstance(error, OSError) and error.filename is not None:
@@ -280,7 +280,7 @@ def _explain(error: Exception) -> int:
 
 
 def _usage_problem(error: CycloptsError) -> str:
-    """Say in one line of our own what cyclopts says in sentences."""
+    """Return a usage error of cyclopts as one line."""
     if isinstance(error, UnusedCliTokensError):
         return f"unexpected {' '.join(error.unused_tokens or ())!r}"
     text = str(error).strip().rstrip(".?").replace(". Did you mean ", "; did you mean ")

@@ -1,4 +1,4 @@
-"""`pysim check`: what a scene or robot file was understood to say."""
+"""`pysim check`: prints the content of a scene or robot file as it was read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
 
 FRAMES_SHOWN = 12
-CHANGED = 1e-9  # [m, rad, per second] of a start, to be told
+CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed
 RESISTANCES = (
     ("armature", "armature"),
     ("damping", "damping"),
@@ -36,7 +36,7 @@ RESISTANCES = (
 
 
 def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool = False) -> None:
-    """Read a file, print what it says, run nothing."""
+    """Read a file and print its content, without running it."""
     if path.suffix.lower() == ".toml":
         scene = load_scene(path, parse_overrides(overrides), allow_code=allow_code)
         print_line(f"{path}: {scene.spec.name}", style="bold")
@@ -88,7 +88,7 @@ def print_model(model: Model) -> None:
 
 
 def print_constraints(scene: Scene, found: Mobility | None) -> None:
-    """Print loops, couplings, springs and what they leave free."""
+    """Print loops, couplings, springs and the mobility."""
     spec = scene.spec.model
     if not (spec.loops or spec.couplings or spec.springs):
         return
@@ -103,27 +103,27 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
 
 
 def print_assembly(scene: Scene) -> None:
-    """Print which coordinates and speeds of the start loops and couplings changed, the largest changes first."""
+    """Print the coordinates and velocities of the start that assembly changed, the largest changes first."""
     model, given, state = scene.model, start_state(scene.model), scene.state
     moved = np.abs(model.difference(given.q, state.q))
     for word, changes, values, unit in (
         ("moved by", moved, moved, "m, rad"),
         ("speed now", np.abs(state.v - given.v), state.v, "m/s, rad/s"),
     ):
-        told = [
+        changed = [
             f"{model.velocity_names[k]} {values[k]:.4g}"
             for k in np.argsort(-changes, kind="stable")
             if changes[k] > CHANGED
         ]
-        more = f" and {len(told) - 4} more" if len(told) > 4 else ""
-        if told:
+        more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
+        if changed:
             print_line(
-                f"  {word:<10}  {', '.join(told[:4])}{more} [{unit}], so that the start obeys the ties"
+                f"  {word:<10}  {', '.join(changed[:4])}{more} [{unit}], so that the start satisfies the constraints"
             )
 
 
 def print_settings(scene: Scene) -> None:
-    """Print how the scene would run."""
+    """Print the settings of a run."""
     settings = scene.settings
     begins = dict(zip(scene.model.joint_names, scene.model.v_offsets, strict=True))
     print_line()
@@ -143,7 +143,7 @@ def print_settings(scene: Scene) -> None:
 
 
 def resistance(joint: JointSpec) -> str:
-    """What resists a joint or leads it, in a few words."""
+    """Return a short text about a joint's resistance, or the joint that it follows."""
     words = [word for key, word in RESISTANCES if getattr(joint, key).any()]
     if (np.isfinite(joint.lower) | np.isfinite(joint.upper)).any():
         words.append("limits")

@@ -1,4 +1,4 @@
-"""Files that a command line names."""
+"""Checks of files named on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "view")
 
 
 def existing(name: str | Path) -> Path:
-    """Return the path of an existing file, or say which command or file may have been meant."""
+    """Return the path of an existing file; otherwise an error suggests a command or file."""
     if str(name).startswith("package://"):
         from pysim.scene.packages import resolve_uri  # noqa: PLC0415, where it is needed
 

@@ -1,4 +1,4 @@
-"""`pysim identify`: parameters from a recording, told as a table and written into a copy of the file."""
+"""`pysim identify`: identifies parameters from a recording, prints them, and writes a copy of the file with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAYLOAD = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]")
 
 @dataclass(frozen=True)
 class IdentifyOptions:
-    """What the command line says beside the two files."""
+    """Options of `pysim identify`."""
 
     output: Path | None
     plot: Path | None
@@ -41,7 +41,7 @@ class IdentifyOptions:
 
 
 def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
-    """Identify a scene's or robot's parameters, print them, and write what was asked for."""
+    """Identify a scene's or robot's parameters, print them, and write the requested files."""
     model, samples = _read(path, data, options)
     found = identify(
         model,
@@ -115,7 +115,7 @@ def print_parameters(found: Identification) -> None:
         ]
     else:
         doubt = found.base_deviations / np.maximum(np.abs(found.base_values), np.finfo(float).tiny)
-        doubt[found.base.independent >= 10 * found.unknowns.blocks] = np.inf  # told below
+        doubt[found.base.independent >= 10 * found.unknowns.blocks] = np.inf  # explained below
         order = np.argsort(doubt)[: np.isfinite(doubt).sum()]
         rows = [
             (

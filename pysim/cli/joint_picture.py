@@ -1,4 +1,4 @@
-"""`pysim joints NAME --still`: a joint type's motion, swept over the range of each coordinate."""
+"""`pysim joints NAME --still`: picture of a joint type's motion over the range of each coordinate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-GHOSTS = {1: 9, 2: 7, 3: 5}  # poses of each coordinate, by the count of coordinates
+GHOSTS = {1: 9, 2: 7, 3: 5}  # poses for each coordinate, by the number of coordinates
 Axis = tuple[float, float, float]
 PITCH = 0.1  # [m/rad] of a helical joint whose pitch is not set
 SHORT = 0.8  # of a whole turn, whose ends would meet
@@ -33,7 +33,7 @@ TURN = 1.0  # [rad or m] either way of a rotation's and a displacement's axes
 
 
 def draw_plugin(kind: JointType, joint: Joint, traced: Traced | None, path: Path) -> None:
-    """Draw a plugin from its start within its limits."""
+    """Draw a plugin's motion from its start within its limits."""
     numbers, limits = numbers_of(joint, traced), limits_of(joint)
     ends = bounds(joint.coordinates, limits)
     for part, _, at in joint.coordinates.offsets():
@@ -87,13 +87,13 @@ def _draw(
 
 
 def _label(kind: JointType, velocity: int, low: float, high: float) -> str:
-    """A coordinate and the range that is drawn, as `flexion −2 … 0.2 rad`."""
+    """Return a coordinate and its drawn range, for example `flexion −2 … 0.2 rad`."""
     unit = kind.v_units[velocity].removesuffix("/s")
     return f"{kind.v_names[velocity]} {low:.3g} … {high:.3g} {unit}".replace("-", "−")
 
 
 def _coordinates(kind: JointType) -> Coordinates:
-    """The coordinates of a built-in shape."""
+    """Return the coordinates of a built-in shape."""
     if not kind.is_real:
         return rotation("turn") if kind.nv == 3 else pose("at")
     found = [real(name, unit=unit) for name, unit in zip(kind.q_names, kind.q_units, strict=True)]

@@ -1,4 +1,4 @@
-"""`pysim joints`: the joint types, their coordinates and the keys that scenes give them."""
+"""`pysim joints`: lists joint types, or describes one with its coordinates and scene keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JointOptions:
 
 
 def describe_joints(name: str | None, options: JointOptions) -> None:
-    """List the joint types, or explain the one of that name."""
+    """List the joint types, or describe the one with this name."""
     if options.plugin is not None:
         run_plugin(options.plugin, "--plugin")
     types = {**joint_types(), **LOOP_ONLY_TYPES}
@@ -53,7 +53,7 @@ def describe_joints(name: str | None, options: JointOptions) -> None:
 
 
 def list_types() -> None:
-    """Print a line a joint type, and one for each of those that close loops alone."""
+    """Print one line for each joint type and for each type of loop that is not a joint type."""
     of_tree = [
         (kind.name, coordinates(kind), *_keys_and_doc(kind)) for kind in joint_types().values()
     ]
@@ -72,7 +72,7 @@ def _keys_and_doc(kind: JointType) -> tuple[str, str]:
 
 
 def describe(kind: JointType, options: JointOptions) -> None:
-    """Explain one joint type, and draw it if asked to."""
+    """Describe one joint type, and draw it if requested."""
     if options.still is not None:
         check_moves(kind)
         check_picture(options.still, IMAGES)
@@ -109,7 +109,7 @@ def describe(kind: JointType, options: JointOptions) -> None:
 
 
 def check_moves(kind: JointType) -> None:
-    """Refuse to draw what closes loops alone: it has no coordinates to move along."""
+    """Reject drawing a type of loop without coordinates."""
     if kind.name in LOOP_ONLY_TYPES:
         problem = f"{kind.name} has no motion of its own; draw a scene in which it closes a loop"
         raise PysimError("--still", problem)
@@ -119,7 +119,7 @@ UNSET = "how it runs depends on its keys:"
 
 
 def made(kind: JointType, values: dict[str, Any]) -> Joint | None:
-    """The plugin with its keys set, None while required ones are missing."""
+    """Return the plugin with its keys set, None if required keys are missing."""
     assert kind.plugin is not None
     if set(required(kind)) - set(values):
         return None
@@ -127,12 +127,12 @@ def made(kind: JointType, values: dict[str, Any]) -> Joint | None:
 
 
 def required(kind: JointType) -> list[str]:
-    """Keys that have no default."""
+    """Return the keys without a default."""
     return [key.name for key in kind.keys if key.default == "required"]
 
 
 def toml_value(text: str) -> Any:  # noqa: ANN401, whatever TOML holds
-    """What a TOML value says; plain text is text."""
+    """Return the value of a TOML expression, or the text itself if it is none."""
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
@@ -142,7 +142,7 @@ def toml_value(text: str) -> Any:  # noqa: ANN401, whatever TOML holds
 def draw(
     kind: JointType, joint: Joint | None, traced: Traced | None, values: dict[str, Any], path: Path
 ) -> None:
-    """Draw the motion over its range."""
+    """Draw the motion over the range of its coordinates."""
     if joint is not None:
         draw_plugin(kind, joint, traced, path)
     elif kind.plugin is None:
@@ -155,7 +155,7 @@ def draw(
 
 
 def limits(joint: Joint | None) -> list[str]:
-    """A line a coordinate that its author limits."""
+    """Return one line for each coordinate with limits."""
     if joint is None:
         return []
     units = {part.name: part.unit for part in joint.coordinates.parts}
@@ -176,15 +176,15 @@ def print_keys(kind: JointType) -> None:
 
 
 def coordinates(kind: JointType) -> str:
-    """Coordinates of a joint type with their units."""
+    """Return the coordinates of a joint type with their units."""
     return ", ".join(map(with_unit, kind.q_names, kind.q_units)) or "none"
 
 
 def with_unit(name: str, unit: str) -> str:
-    """`angle [rad]`, and the name alone where there is no unit."""
+    """Return `angle [rad]`, or the name alone without a unit."""
     return name if unit in {"", "1"} else f"{name} [{unit}]"
 
 
 def first_line(text: str) -> str:
-    """First line of a docstring."""
+    """Return the first line of a docstring."""
     return text.strip().partition("\n")[0]

@@ -1,6 +1,6 @@
-"""What the command says, and where: results on stdout, errors and warnings as lines on stderr.
+"""Output of the command: results on stdout, errors and warnings as lines on stderr.
 
-Nothing here interprets brackets, so `[N·m]` comes out as it went in.
+Brackets are not interpreted as markup, so `[N·m]` is printed unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CODES = {
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that leaves text alone: no markup, no emoji codes, no wrapping."""
+    """Return a console that prints text unchanged: no markup, no emoji codes, no wrapping."""
     return LastingConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
@@ -36,12 +36,12 @@ def print_line(text: str = "", style: str | None = None) -> None:
 
 
 def visible(text: str) -> str:
-    """Return a text with the control characters that terminals obey as their codes."""
+    """Return a text with its control characters replaced by their codes."""
     return text.translate(_CODES)
 
 
 def print_message(kind: str, text: str) -> None:
-    """Print `kind: text` on stderr, a line a line; `kind` is error, warning or interrupted."""
+    """Print `kind: text` on stderr; `kind` is error, warning or interrupted."""
     err = console(stderr=True)
     for line in str(text).splitlines():
         err.print(f"{kind}: ", style="bold red" if kind == "error" else "bold yellow", end="")
@@ -50,7 +50,7 @@ def print_message(kind: str, text: str) -> None:
 
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Show pysim's warnings as one line each, at once, and each text once."""
+    """Print pysim's warnings immediately as one line each, and each text once."""
 
     def show(
         message: Warning | str,

@@ -1,4 +1,4 @@
-"""The progress bar of a run, on a terminal; nothing elsewhere."""
+"""Progress bar of a run, shown on terminals only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def bar_on_terminal(*, shown: bool) -> Progress:
-    """Return a bar with a description and a state; it draws nothing where nobody would see it."""
+    """Return a bar with a description and a state, which draws only on a terminal."""
     err = console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -25,7 +25,7 @@ def bar_on_terminal(*, shown: bool) -> Progress:
 
 
 class ProgressBar:
-    """A `Progress` of `simulate` that draws a bar and remembers the last update."""
+    """`Progress` of `simulate` that draws a bar and stores the last update."""
 
     def __init__(self, name: str, *, shown: bool = True) -> None:
         self.last = Update(0.0, 0.0, 0.0, 0)
@@ -52,6 +52,6 @@ class ProgressBar:
 
 
 def state_of(update: Update) -> str:
-    """Simulated time, wall time and speed, as `3.20 of 10 s, 1.1 s spent, 2.9 × real time`."""
+    """Return simulated time, wall time and speed: `3.20 of 10 s, 1.1 s spent, 2.9 × real time`."""
     simulated = f"{update.time:.2f} of {update.duration:g} s"
     return f"{simulated}, {update.wall:.1f} s spent, {update.speed:.3g} × real time"

@@ -1,4 +1,4 @@
-"""`pysim scene.toml`: run, show progress, write the files, sum up."""
+"""`pysim scene.toml`: runs a scene, shows progress, writes the files and prints a summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of the default command; None where not given."""
+    """Options of the default command; None if not given."""
 
     output: Path | None = None
     movie: Path | None = None
@@ -83,7 +83,7 @@ def run_overrides(options: RunOptions) -> dict[str, Any]:
 
 
 def parse_overrides(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Turn `key=value` texts into a dict; the reader takes a text for the TOML value that it is."""
+    """Return `key=value` texts as a dict; the scene reader parses the values as TOML."""
     overrides: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")

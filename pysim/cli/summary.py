@@ -43,7 +43,7 @@ def print_summary(scene: Scene, summary: RunSummary) -> None:
 
 
 def energy_line(summary: RunSummary) -> str:
-    """Drift where nothing drives or brakes, else what became of the energy."""
+    """Return the energy's drift if it is conserved, else its change."""
     if summary.conserves_energy:
         if not summary.moved:
             return f"{summary.energy[0]:.4g} J, nothing moved"
@@ -64,7 +64,7 @@ def event_line(event: EventSummary) -> str:
 
 
 def loops_line(loops: LoopSummary) -> str:
-    """How far they opened, and how near the mechanism came to a position where it could fold."""
+    """Return the largest opening of the loops, and how close the mechanism was to a singular position."""
     kept = f"closed to {loops.residual:.1e} m, rad and {loops.slip:.1e} a second"
     return f"{kept}; independence at least {loops.independence:.2g}, at t = {loops.nearest:.4g} s"
 
@@ -74,7 +74,7 @@ def loads_line(loops: LoopSummary) -> str:
     pulled = max(loops.strongest, key=lambda load: load.force)
     bent = max(loops.strongest, key=lambda load: load.moment)
     moment = f", up to {bent.moment:.4g} N·m in {bent.name!r}" if bent.moment > 0 else ""
-    split = " (redundant: one of many splits)" if loops.redundant else ""
+    split = " (redundant: one of many valid distributions)" if loops.redundant else ""
     return f"up to {pulled.force:.4g} N in {pulled.name!r}{moment}{split}"
 
 

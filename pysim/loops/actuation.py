@@ -1,11 +1,11 @@
-"""From active coordinates to all: what motors on some joints of a closed mechanism move, and what they must push.
+"""Actuation of closed mechanisms: the motion and the torques of active coordinates, with passive ones following.
 
     J_a v_a + J_p v_p = 0      v_p = G v_a,   G = −J_p⁺ J_a,   v = E v_a        [Kwon, eq. 12]
     τ̂ = τ_a + Gᵀ τ_p = Eᵀ τ                                                     [Kwon, eq. 13]
 
-τ is the torque of the tree alone; τ̂ is what the active joints give where the passive ones give nothing. It holds for
-any loops and couplings whose passive coordinates follow from the active ones. After J. Kwon, Differential Dynamics and
-Mesh-Based Inertia, section 3, where it stands for one five-bar.
+τ is the torque of the tree without loops; τ̂ is the torque of the active joints if the passive ones are unactuated. This
+holds for any loops and couplings whose passive coordinates follow from the active ones. After J. Kwon, Differential
+Dynamics and Mesh-Based Inertia, section 3, which treats one five-bar.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OPEN = 1e-6  # [m, rad] of a loop
 
 @dataclass(frozen=True)
 class ActuationMap:
-    """How a closed mechanism follows its active coordinates at one configuration."""
+    """Linear map from active to all velocities of a closed mechanism at one configuration."""
 
     model: Model
     q: Array  # (nq,)
@@ -63,7 +63,7 @@ class ActuationMap:
         return np.asarray(self.E.T @ rnea(self.model, self.q, v, a))
 
     def torque_by_velocity(self, v: ArrayLike) -> Array:
-        """Return ∂τ̂/∂v (active, nv): the tree's torque is quadratic in v, so differences are exact."""
+        """Return ∂τ̂/∂v (active, nv); the tree's torque is quadratic in v, so differences are exact."""
         v = one_row(v, "v", self.model.nv, "coordinate")
         size = max(1.0, float(np.abs(v).max(initial=0.0)))
         step = size * np.eye(self.model.nv)
@@ -77,31 +77,31 @@ class ActuationMap:
         return np.asarray(self.E.T @ crba(self.model, self.q))
 
     def torque_derivatives(self, v_a: ArrayLike, a_a: ArrayLike) -> TorqueDerivatives:
-        """Return how τ̂ changes with the active coordinates, their rates, and where the joints' axes lie.
+        """Return the derivatives of τ̂ by the active coordinates, velocities and accelerations, and by joint axes.
 
-        The loops stay closed: what is passive follows, its velocities and accelerations too. Where it is not to
-        follow, the tree alone has `Eᵀ rnea_derivatives(…)` and `Eᵀ twist_derivatives(…)`.
+        The loops stay closed: passive coordinates, velocities and accelerations follow. Without this dependence, the
+        derivatives of the tree are `Eᵀ rnea_derivatives(…)` and `Eᵀ twist_derivatives(…)`.
 
         Args:
             v_a: velocities of the active coordinates (active,).
             a_a: their accelerations (active,) [m/s² or rad/s²].
 
         Raises:
-            PysimError: a wrong shape, a NaN or infinity, named.
+            PysimError: an argument has a wrong shape or NaN or infinite entries.
         """
         return torque_derivatives(self, v_a, a_a)
 
 
 def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> ActuationMap:
-    """Return how the mechanism follows the coordinates `active` at q (nq,), where its loops are closed.
+    """Return the map from the coordinates `active` to all at q (nq,), at which the loops must be closed.
 
     Args:
-        model: a mechanism with loops or couplings.
+        model: mechanism with loops or couplings.
         q: configuration (nq,).
-        active: names among `model.velocity_names`, as many as the mechanism has freedoms.
+        active: names among `model.velocity_names`, as many as the mechanism has degrees of freedom.
 
     Raises:
-        ModelError: a loop or coupling is open at q, an unknown coordinate, or the others do not follow from these.
+        ModelError: a loop or coupling is open at q, a coordinate is unknown, or the others do not follow from these.
     """
     _engine.check_model(model)
     q = np.asarray(q, float)
@@ -124,7 +124,7 @@ def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> Ac
 
 
 def _refuse_open(model: Model, at: Constraints) -> None:
-    """Refuse a configuration at which a loop is open: J_p says nothing there."""
+    """Reject a configuration with an open loop, at which J_p has no meaning."""
     left = np.abs(at.residual)
     if left.max(initial=0.0) <= _OPEN:
         return
@@ -135,7 +135,7 @@ def _refuse_open(model: Model, at: Constraints) -> None:
 
 
 def _check(model: Model, J: Array, active: NDArray[np.intp], passive: NDArray[np.intp]) -> None:
-    """Refuse active coordinates that do not carry the others, or that are not independent."""
+    """Reject active coordinates that do not determine the others, or that are dependent."""
     rank, follow = (int(np.linalg.matrix_rank(x, DEPENDENT)) for x in (J, J[:, passive]))
     degrees = model.nv - rank
     if len(active) != degrees or follow < len(passive):

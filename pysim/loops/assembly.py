@@ -1,10 +1,10 @@
-"""ClosureIterate the loops of a start state, by the smallest motion from where the user put it.
+"""Assembly of a start state: loops are closed by the smallest motion from the state that the user gives.
 
     q ← q ⊕ s δ,   δ = −L⁻ᵀ A⁺ g,  A = J L⁻ᵀ,  M = L Lᵀ        by loops/closure_solver.py, 0 < s ≤ 1
     v ← v − L⁻ᵀ A⁺ J v
 
-Coordinates that are held keep their start; the others move. Where these do not close from there, the mechanism is
-closed with nothing held and led to what is held, as a motor would.
+Held coordinates keep their start; the others move. If the loops cannot be closed in this way, they are closed with
+nothing held, and then the held coordinates are led to their start, as a motor would.
 """
 
 from __future__ import annotations
@@ -37,11 +37,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-REQUIRED = 1e-10  # [m/s, rad/s] of the slip that is left
-_KICKS = (1e-3, 1e-2, 0.1, 0.5)  # [m or rad] aside of a start from which nothing is gained
+REQUIRED = 1e-10  # [m/s, rad/s] largest remaining slip
+_KICKS = (
+    1e-3,
+    1e-2,
+    0.1,
+    0.5,
+)  # [m or rad] random displacement of a start from which the residual does not decrease
 _LED = 0.1  # [m or rad] of one step towards what is held, shorter where it does not close
 _SHORTEST = 1e-3
-_JUMP = 5.0  # steps: what follows by more has left its branch
+_JUMP = 5.0  # steps: larger changes of the others mean another branch
 _CUT = 1e-5  # of the mechanism's size, or [rad]: left of dimensions written with few digits
 _ALIKE = 1e-4  # [rad] between a row and those before it: nearly the same
 _EXACT = 1e-12  # of the mechanism's size: left of dimensions that agree
@@ -50,7 +55,7 @@ _FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
 
 @dataclass(frozen=True)
 class Assembled:
-    """A state on the constraints."""
+    """State on the constraints."""
 
     q: Array
     v: Array
@@ -71,13 +76,14 @@ def assemble(
 
     Args:
         model: the mechanism.
-        q: where the start is sought.
+        q: initial configuration (nq,).
         v: start velocity; zero by default.
         hold: joints and names of `model.velocity_names` that keep their start.
-        loop_q: where the loops' joints are sought first (loop_nq,).
+        loop_q: initial guess of the coordinates of the loops' joints (loop_nq,).
 
     Raises:
-        ModelError: a loop does not close, or a velocity cannot be held; named with what is left. A row is no number.
+        ModelError: a loop does not close, a velocity cannot be held, or a row is NaN or infinite; the error gives the
+            loop's name and the remaining residual.
     """
     start = np.array(q, float)
     rate = np.zeros(model.nv) if v is None else np.array(v, float)
@@ -99,7 +105,7 @@ def assemble(
 def _closed(
     model: Model, start: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
 ) -> ClosureIterate:
-    """The nearest closed configuration; where none is found from the start, what leads or kicks to one."""
+    """Return the nearest closed configuration, found from the start, or by leading, or from displaced starts."""
     best = close(model, start, loop_q, free)
     if best.closed or not len(free):
         return best
@@ -119,7 +125,7 @@ def _closed(
 def _led(
     model: Model, start: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
 ) -> ClosureIterate | None:
-    """Close with nothing held, then lead what is held to its start while the rest follows; None where it locks."""
+    """Close with nothing held, then lead held coordinates to their start; None if the mechanism locks."""
     here = close(model, start, loop_q, np.arange(model.nv))
     length = _LED
     while here.closed and length > _SHORTEST:
@@ -141,7 +147,7 @@ def _led(
 
 
 def _put(model: Model, q: Array, start: Array, free: NDArray[np.intp]) -> Array:
-    """Numbers of the joints that are held altogether, as the start has them to the last bit."""
+    """Copy the start's coordinates of joints whose velocities are all held, to the last bit."""
     places = zip(model.q_offsets, model.joint_nq, model.v_offsets, model.joint_nv, strict=True)
     for at_q, nq, at_v, nv in places:
         if at_q >= 0 and not np.isin(np.arange(at_v, at_v + nv), free).any():
@@ -174,7 +180,7 @@ def _agree_to_digits(model: Model, best: ClosureIterate) -> bool:
 
 
 def _refuse_slip(model: Model, best: ClosureIterate, rate: Array) -> None:
-    """Refuse held start velocities that the loops forbid, by the row that slips most."""
+    """Reject held start velocities that violate the loops; the error names the row of the largest slip."""
     J = best.at.jacobian
     slip = np.abs(J @ rate)
     fastest = max(1.0, np.abs(rate).max(initial=0.0))
@@ -191,7 +197,7 @@ def _refuse_slip(model: Model, best: ClosureIterate, rate: Array) -> None:
 
 
 def _refuse_flat_wheels(model: Model, q: Array) -> None:
-    """Refuse a start in which a wheel lies on its plane: it touches all around, and rolls in no direction."""
+    """Reject a start in which a wheel lies flat on its plane, where it has no rolling direction."""
     for loop in model.spec.loops:
         if loop.type != "wheel_on_plane":
             continue
@@ -203,12 +209,12 @@ def _refuse_flat_wheels(model: Model, q: Array) -> None:
 
 
 def _pose(model: Model, q: Array, body: str) -> Array:
-    """Pose (4, 4) of a body, or of the world, in the world."""
+    """Return the pose (4, 4) of a body, or of the world, in the world."""
     return np.eye(4) if body == "world" else frame_placement(model, q, body)
 
 
 def _free(model: Model, hold: Collection[str]) -> NDArray[np.intp]:
-    """Indices of velocities that may move."""
+    """Return the indices of velocities that are not held."""
     held = np.zeros(model.nv, bool)
     for joint, at, nv in zip(model.joint_names, model.v_offsets, model.joint_nv, strict=True):
         if joint in hold and at >= 0:
@@ -218,26 +224,26 @@ def _free(model: Model, hold: Collection[str]) -> NDArray[np.intp]:
 
 
 def _where(model: Model, name: str) -> str:
-    """The place of a loop or coupling in its file."""
+    """Return the place of a loop or coupling in its file."""
     places = {loop.name: loop.where for loop in model.spec.loops}
     places |= {coupling.name: coupling.where for coupling in model.spec.couplings}
     return places[name]
 
 
 def _refuse_no_number(model: Model, at: Constraints) -> None:
-    """Refuse a plugin's joint or function that is NaN or infinite at the start, or whose slope is."""
+    """Reject a plugin's joint or function that is NaN or infinite at the start, or whose derivative is."""
     lost = ~np.isfinite(at.residual) | ~np.isfinite(at.jacobian).all(axis=1)
     if lost.any():
         name = model.row_names[int(lost.argmax())]
         problem = (
-            f"what {name!r} asks of the start is no finite number; start where its function and the slope of that are "
-            "finite, or fix the plugin"
+            f"the residual of {name!r} is NaN or infinite at the start; start where its function and derivative "
+            "are finite, or fix the plugin"
         )
         raise ModelError(_where(model, name), problem)
 
 
 def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
-    """Where and what is open."""
+    """Return the place and the problem of loops that do not close."""
     left: dict[str, float] = {}
     excess = np.abs(best.at.residual) / best.allowed
     for name, g, beyond in zip(model.row_names, best.at.residual.tolist(), excess, strict=True):
@@ -250,23 +256,23 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
     redundant = _redundant_rows(model, best)
     if redundant and _is_rounding(model, best):
         problem = (
-            f"{kind}{'s' * (len(names) > 1)} {told} cannot be closed, so little is left [m, rad]: here {redundant} of "
+            f"{kind}{'s' * (len(names) > 1)} {told} cannot be closed (residuals in [m, rad]): here {redundant} of "
             f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; {MORE_DIGITS}"
         )
         return _where(model, names[0]), problem
     sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
     remedy = f"start nearer to a closed configuration, hold fewer joints, or change {sizes}"
-    problem = f"{kind} {told} cannot be closed, so much is left [m, rad]; {remedy}"
+    problem = f"{kind} {told} cannot be closed (residuals in [m, rad]); {remedy}"
     if len(names) > 1:
         problem = (
-            f"{kind}s {told} cannot be closed together, so much is left [m, rad]: they contradict each other, or the "
+            f"{kind}s {told} cannot be closed together (residuals in [m, rad]): they contradict each other, or the "
             f"start is too far away; {remedy}"
         )
     return _where(model, names[0]), problem
 
 
 def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
-    """Warn of redundant rows that are closed here, and by so little that they may open where the mechanism goes."""
+    """Warn of redundant rows that are closed with so small a margin that they may open during the motion."""
     if best.largest <= _EXACT * max(1.0, _size(model, best)):
         opening = redundant_opening(model, best.q, best.at.loop_q)
         if opening is not None:
@@ -298,7 +304,7 @@ def _is_rounding(model: Model, best: ClosureIterate) -> bool:
 
 
 def _size(model: Model, best: ClosureIterate) -> float:
-    """How far the mechanism reaches [m]."""
+    """Return the size of the mechanism [m]."""
     bodies = forward_kinematics(model, best.q)[:, :3, 3]
     ends = [
         (_pose(model, best.q, body) @ at)[:3, 3]

@@ -1,11 +1,11 @@
-"""Descending from an open configuration of a mechanism to one where its loops are closed and its couplings hold.
+"""Solver for closed configurations: damped Gauss-Newton descent in the norm of the mass matrix.
 
     δ = −L⁻ᵀ Aᵀ (A Aᵀ + μ)⁻¹ g,   A = J L⁻ᵀ,  M = L Lᵀ        q ← q ⊕ s δ,  0 < s ≤ 1
 
-With μ = 0 that is Gauss-Newton in the norm of M, whose steps are the smallest that close; where it gains little, the
-best of several dampings is taken [Levenberg 1944]. Steps are kept short, so the branch nearest to the start is found.
-Links in one line pull in no direction: ½|g|² has a saddle there. It is left both ways along the vector of the most
-negative curvature, and of two closed configurations the nearer one is taken.
+With μ = 0 this is Gauss-Newton in the norm of M, which takes the smallest steps that close the loops; if it gains
+little, the best of several damping values is taken [Levenberg 1944]. Steps are short, so the branch nearest to the
+start is found. At collinear links ½|g|² may have a saddle. It is left in both directions along the vector of the most
+negative curvature, and the nearer of two closed configurations is returned.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CLOSED = 1e-12  # [m, rad] residual at which a loop is closed
-REQUIRED = 1e-10  # of a configuration that is taken
+REQUIRED = 1e-10  # [m, rad] largest residual of an accepted configuration
 _ROUNDING = 16 * float(np.finfo(float).eps)
 _TRIES = 200
-_LONGEST = 0.3  # [m or rad] of one step of a coordinate
-_GOOD = 0.7  # of the residual: with more left, dampings are tried
-_DAMPINGS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # μ of the largest σ²
+_LONGEST = 0.3  # [m or rad] largest step of a coordinate
+_GOOD = 0.7  # fraction of the residual: damping is tried if more remains
+_DAMPINGS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # μ relative to the largest σ²
 _LEAST_GAIN = 1e-3  # of the residual, in _PATIENCE steps; with less it stands still
 _PATIENCE = 10
 _SLIDES = 60
@@ -44,19 +44,19 @@ _BENT = 1e-4  # curvature below −this times the largest leads down
 
 @dataclass(frozen=True)
 class ClosureIterate:
-    """A configuration that was reached, and its constraints."""
+    """Configuration that the solver has reached, and its constraints."""
 
     q: Array
     at: Constraints
 
     @property
     def allowed(self) -> Array:
-        """What of g (rows,) may be left [m or rad]; more where rounding of large coefficients leaves more."""
+        """Tolerance on g (rows,) [m or rad], larger if rounding of large coefficients requires it."""
         return np.maximum(REQUIRED, rounding_of(self.at.jacobian, self.q))
 
     @property
     def closed(self) -> bool:
-        """Whether no more is left of any row."""
+        """Whether every row is within its tolerance."""
         return bool((np.abs(self.at.residual) <= self.allowed).all())
 
     @property
@@ -66,7 +66,7 @@ class ClosureIterate:
 
     @property
     def largest(self) -> float:
-        """The largest entry of g [m or rad]."""
+        """Largest entry of g [m or rad]."""
         return float(np.abs(self.at.residual).max(initial=0.0))
 
 
@@ -85,7 +85,7 @@ class Independence:
 def close(
     model: Model, q: Array, loop_q: ArrayLike | None, free: NDArray[np.intp]
 ) -> ClosureIterate:
-    """Return the nearest closed configuration that velocities `free` lead to, or the least open one that was found."""
+    """Return the nearest closed configuration found by moving velocities `free`, or else the least open one."""
     best = here = descend(model, q, loop_q, free)
     for _ in range(_SADDLES if len(free) else 0):
         if best.closed:
@@ -104,9 +104,9 @@ def close(
 def nearest(
     model: Model, start: Array, found: ClosureIterate, free: NDArray[np.intp]
 ) -> ClosureIterate:
-    """Slide a closed configuration along what its loops allow, as near to the start as it gets in the norm of M there.
+    """Slide a closed configuration along its loops' motions towards the start, in the norm of M.
 
-    t = L⁻ᵀ N Nᵀ Lᵀ (start ⊖ q), N the null space of A: nothing is left of it where the distance is least.
+    t = L⁻ᵀ N Nᵀ Lᵀ (start ⊖ q), N the null space of A, vanishes at the least distance.
     """
     M = crba(model, start)
     for _ in range(_SLIDES):
@@ -173,7 +173,7 @@ def rounding_of(J: Array, x: Array) -> Array:
 
 
 def reduced(J: Array, M: Array, free: NDArray[np.intp]) -> tuple[Array, Array]:
-    """(J L⁻ᵀ, L) on the velocities that may move."""
+    """Return (J L⁻ᵀ, L) for the free velocities."""
     L = np.asarray(np.linalg.cholesky(M[np.ix_(free, free)]), float)
     return np.asarray(np.linalg.solve(L, J[:, free].T).T), L
 
@@ -181,7 +181,7 @@ def reduced(J: Array, M: Array, free: NDArray[np.intp]) -> tuple[Array, Array]:
 def _stepped(
     model: Model, here: ClosureIterate, free: NDArray[np.intp], independent: Independence
 ) -> ClosureIterate:
-    """One step on: of Gauss-Newton, or with the damping that gains most where that gains little."""
+    """Return the next iterate, by Gauss-Newton or, if that gains little, with the best damping."""
     A, L = reduced(here.at.jacobian, crba(model, here.q), free)
     U, s, Vt = np.linalg.svd(A / independent.length, full_matrices=False)
     left = U.T @ (here.at.residual / np.ravel(independent.length))
@@ -201,7 +201,7 @@ def _stepped(
 
 
 def _searched(model: Model, here: ClosureIterate, step: Array) -> ClosureIterate:
-    """The state along a step, the step halved until the residual shrinks."""
+    """Return the iterate along a step, which is halved until the residual decreases."""
     for scale in 0.5 ** np.arange(12):
         q = model.integrate(here.q, scale * step)
         there = ClosureIterate(q, constraints(model, q, loop_q=here.at.loop_q))
@@ -243,17 +243,17 @@ def _curvature(model: Model, here: ClosureIterate, free: NDArray[np.intp]) -> tu
 
 
 def _rows(model: Model, q: Array, here: ClosureIterate) -> Constraints:
-    """Constraints at several configurations around `here`."""
+    """Return the constraints at several configurations around `here`."""
     sought = np.tile(here.at.loop_q, (len(q), 1))
     return constraints(model, q, loop_q=sought)
 
 
 def _open(way: ClosureIterate) -> float:
-    """0 for what is closed, so that distance decides."""
+    """Return 0 for a closed configuration, so that the distance decides."""
     return 0.0 if way.closed else way.size
 
 
 def _distance(model: Model, start: Array, q: Array) -> float:
-    """Of q from the start, in the norm of M there."""
+    """Return the distance of q from the start, in the norm of M there."""
     moved = model.difference(start, q)
     return float(moved @ crba(model, start) @ moved)

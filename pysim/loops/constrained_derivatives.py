@@ -1,12 +1,13 @@
-"""Derivatives of the dynamics that obeys loops and couplings, and of the forces that hold them.
+"""Derivatives of constrained accelerations and of constraint forces.
 
     [M −Jᵀ] [∂v̇]     [∂(M v̇ + h − Jᵀλ)]
     [J   0] [∂λ] = − [∂(J v̇ + J̇ v)    ]        v̇ and λ held on the right
 
-Above are the derivatives of inverse dynamics under the loops' wrenches [Carpentier & Mansard 2018] and how these follow
-their frames; below is what the rows see of the bodies' motion, by differential dynamics. They are of the functions as
-computed, off the constraints too, where the coordinates of the loops' joints follow q. Only a loop whose joint turns
-what it holds (universal, plugins) must be closed and move as it must, else they are off by about as much as it is.
+The upper row contains the derivatives of inverse dynamics under the loops' wrenches [Carpentier & Mansard 2018],
+including the motion of their frames; the lower row is the response of the rows to the bodies' motion, by differential
+dynamics. These are derivatives of the functions as computed, also off the constraints, with the coordinates of the
+loops' joints following q. For a loop whose constraint directions change with its joint (universal, plugins), they are
+exact only on the constraints; otherwise their error is of the size of the violation.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def constrained_aba_derivatives(
 ) -> Three:
     """Return (∂a/∂q, ∂a/∂v, ∂a/∂τ), each (…, nv, nv), of a = constrained_aba(model, q, v, tau, f_ext).
 
-    ∂/∂q is along q ⊕ dq, with dq in the child frames as in `Model.integrate`. Wrenches of `f_ext` stay constant in
-    their body frames. Rows that depend on others, as in Bricard's linkage, are left out as they are of a itself: ∂/∂q
-    and ∂/∂v are right along motions of the mechanism; of what leaves its constraints the independent rows alone know.
+    ∂/∂q is along q ⊕ dq, with dq in the child frames as in `Model.integrate`. Wrenches of `f_ext` are constant in their
+    body frames. Dependent rows, as in Bricard's linkage, are left out as in a itself: ∂/∂q and ∂/∂v are correct along
+    motions of the mechanism; directions that leave its constraints are seen by the independent rows only.
 
     Args:
         model: the mechanism.
@@ -55,14 +56,15 @@ def constrained_aba_derivatives(
         v: velocity (…, nv), on the constraints.
         tau: generalised forces (…, nv) [N or N·m].
         f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
-        loop_q: where the loops' joints are sought first (…, loop_nq).
+        loop_q: initial guess of the coordinates of the loops' joints (…, loop_nq).
         threads: threads that share a batch; 0 uses every processor.
-        passive: add the joints' own forces (damping, springs, friction, stops).
+        passive: add the passive joint forces (damping, springs, friction, stops).
         out: three arrays for the results, which are then returned.
 
     Raises:
-        ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, a callback joint, named.
-        PysimError: a state at a singular position, where a has no derivative.
+        ValueError: an argument has a wrong shape or dtype, NaN or infinite entries, or a quaternion that is not unit,
+            or there is a callback joint.
+        PysimError: a state is at a singular position, where a has no derivative.
     """
     _engine.check_model(model)
     *slopes, opening = _engine.constrained_aba_derivatives(
@@ -85,11 +87,11 @@ def constraint_force_derivatives(
 ) -> Three:
     """Return (∂λ/∂q, ∂λ/∂v, ∂λ/∂τ), each (…, rows, nv), of λ = constraint_forces(model, q, v, tau, f_ext).
 
-    Arguments as of `constrained_aba_derivatives`; rows without a force have none of its derivatives.
+    Arguments as in `constrained_aba_derivatives`; derivatives of rows without force are zero.
 
     Raises:
-        ValueError, PysimError: as of `constrained_aba_derivatives`; besides, a loop whose joint turns what it holds,
-            for its rows are but some basis of that.
+        ValueError, PysimError: as in `constrained_aba_derivatives`; also for a loop whose constraint directions change
+            with its joint, because its rows are then an arbitrary basis.
     """
     _engine.check_model(model)
     _refuse_turning(model)
@@ -100,21 +102,21 @@ def constraint_force_derivatives(
 
 
 def _unless_singular(function: str, slopes: list[Array], opening: Array) -> Three:
-    """Refuse states at which the rows allow motions that the mechanism cannot go on along."""
+    """Reject states with infinitesimal motions that have no finite continuation."""
     stuck = opening > _OPENS[opening.itemsize]
     if not stuck.any():
         by_q, by_v, by_tau = slopes
         return by_q, by_v, by_tau
     which = f"state {np.argmax(stuck)}" if opening.ndim else "the state"
     problem = (
-        f"{which} is a singular position, where the mechanism can move in more ways for an instant than it can go "
+        f"{which} is a singular position, at which infinitesimal motions have no finite continuation "
         "and accelerations have no derivative; move it away"
     )
     raise PysimError(function, problem)
 
 
 def _refuse_turning(model: Model) -> None:
-    """Refuse loops whose rows are a basis of wrenches that changes with the joint's coordinates."""
+    """Reject loops whose rows are a basis of wrenches that changes with the joint's coordinates."""
     for description, loop in zip(model.connections.loops, model.spec.loops, strict=True):
         motion = description.motion
         if motion.shape is Shape.universal or motion.derivative is not None:

@@ -1,12 +1,12 @@
-"""What loops and couplings ask of a state, and the dynamics that obeys them.
+"""Constraints of loops and couplings: residuals, Jacobians, constrained accelerations, forces and projection.
 
     g(q) = 0        ġ = J v = 0        g̈ = J v̇ + J̇ v = 0        M v̇ = τ − h + Jᵀ λ
 
-A loop closed by a joint has as many rows as the joint takes freedoms away, orthonormal twists of frame B; their
-residual is how far B is from where the joint would have it, in [m] and [rad]. Two rows of a rolling wheel hold
-velocities alone: J v = 0, and no position breaks them, so their g is 0. An array holds one state or a batch of them, as
-everywhere. `loop_q` (…, loop_nq) is where the coordinates of the joints that close loops are sought first; it matters
-to plugins and to multi-turn screws, and is the loops' start by default.
+A loop closed by a joint has one row for each freedom that the joint removes, an orthonormal twist of frame B; the
+residuals are the distance of B from its place on the joint, in [m] and [rad]. Two rows of a rolling wheel constrain
+velocities only, J v = 0, and their g is 0. An array holds one state or a batch. `loop_q` (…, loop_nq) is the initial
+guess of the coordinates of the joints that close loops; it matters for plugins and multi-turn screws, and is the loops'
+start by default.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-DEPENDENT = 1e-9  # singular values of J below this times the largest are none
+DEPENDENT = 1e-9  # singular values of J below this fraction of the largest count as zero
 
 
 def kind_of_constraint(model: Model, name: str) -> str:
-    """What messages call the loop or coupling of a name among `model.row_names`."""
+    """Return "loop" or "coupling" for a name among `model.row_names`."""
     return "coupling" if name in model.coupling_names else "loop"
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """The constraints at a state; rows in the order of `model.row_names`."""
+    """Constraints at a state; rows in the order of `model.row_names`."""
 
     residual: Array  # g (…, rows) [m, rad]
     bias: Array  # J̇ v (…, rows) [m/s², rad/s²]
@@ -78,7 +78,7 @@ def constraint_residual(
 def constraint_jacobian(
     model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
 ) -> Array:
-    """Return J(q) (…, rows, nv), J v = 0 and ġ = J v but for a wheel's slip; exact where the loops are closed."""
+    """Return J(q) (…, rows, nv), J v = 0 and ġ = J v except for a wheel's slip; exact on closed loops."""
     return placed(constraints(model, q, threads=threads).jacobian, out)
 
 

@@ -30,7 +30,7 @@ CORNER = 40.0  # [deg] azimuth for all others
 
 @dataclass(frozen=True)
 class Camera:
-    """Where it stands, what it looks at [m], and what is up in the picture."""
+    """Camera position, focal point [m] and upward direction."""
 
     position: Array
     focus: Array
@@ -48,7 +48,7 @@ def upright(gravity: tuple[float, float, float]) -> Array:
 
 
 def best_azimuth(points: Array, stage: Array) -> float:
-    """Face a motion that stays near a vertical plane; see all others from a corner [rad]."""
+    """Return the azimuth [rad]: facing the plane of a planar vertical motion, otherwise from a corner."""
     x, y = stage[:, :2].T @ (points - points.mean(axis=0)).T
     spread, axes = np.linalg.eigh(np.cov(np.stack([x, y])))
     if spread[1] <= 0 or spread[0] > FLAT**2 * spread[1]:
@@ -58,7 +58,7 @@ def best_azimuth(points: Array, stage: Array) -> float:
 
 
 def framing_camera(points: Array, stage: Array, options: RenderOptions) -> Camera:
-    """Stand in the asked direction, as near as `points` (n, 3) [m] allow."""
+    """Return a camera in the given direction, as close as `points` (n, 3) [m] allow."""
     asked = options.azimuth
     azimuth = best_azimuth(points, stage) if asked is None else np.radians(asked)
     elevation = np.radians(options.elevation)
@@ -84,6 +84,6 @@ def framing_camera(points: Array, stage: Array, options: RenderOptions) -> Camer
 
 
 def _fit(a: Array, c: Array, h: float) -> tuple[float, float]:
-    """The camera's place along one axis of the picture, and how far back it must stand."""
+    """Return the camera's position along one axis of the picture, and its distance."""
     right, left = np.max(a + c * h), np.max(c * h - a)
     return 0.5 * float(right - left), 0.5 * float(right + left) / h

@@ -1,4 +1,4 @@
-"""Frames into ffmpeg, which imageio-ffmpeg brings along: mp4 (H.264) or gif with its own palette."""
+"""Encoder of movies by the ffmpeg of imageio-ffmpeg: mp4 (H.264), or gif with its own palette."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RECIPES = {
 
 
 class Encoder:
-    """Writes frames (height, width, 3) of one size; a block left by an error stops ffmpeg dead."""
+    """Writer of frames (height, width, 3) of one size; an exception in its block terminates ffmpeg."""
 
     def __init__(self, path: Path, options: RenderOptions) -> None:
         from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -84,7 +84,7 @@ class Encoder:
         try:
             pipe.close()
         except BrokenPipeError:
-            return  # ffmpeg has gone; its exit status tells
+            return  # ffmpeg has ended; its exit status is reported
 
     def _failure(self) -> PysimError:
         self._ffmpeg.wait()

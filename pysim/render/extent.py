@@ -1,4 +1,4 @@
-"""How far a motion reaches: what the camera must see and where the ground may lie."""
+"""Extent of a motion: the points that the camera must see, and the height of the ground."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ SMALLEST = 1e-6  # [m]
 
 @dataclass(frozen=True)
 class Extent:
-    """Points [m] that belong in the picture, their largest extent, and what lies below them.
+    """Points [m] that belong in the picture, their size, and the ground below them.
 
-    Where the camera follows, the points are seen from a camera that started at the first instant.
+    If the camera follows, the points are relative to its motion since the first instant.
     """
 
     points: Array  # (n, 3) [m]
@@ -43,11 +43,11 @@ class Extent:
 def measure(
     trajectory: Trajectory, hulls: Mapping[int, Array], up: Array, options: RenderOptions
 ) -> Extent:
-    """Sweep the bodies' hulls (m, 3), or their origins where there are none, over the motion."""
+    """Return the extent of the bodies' hulls (m, 3), or of their origins, over the motion."""
     count = len(trajectory)
     picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).astype(int))
     matrices = pose_matrices(trajectory.poses[picked])
-    swept = [carried(matrices[:, body], hull) for body, hull in hulls.items() if body >= 0]
+    swept = [moved_points(matrices[:, body], hull) for body, hull in hulls.items() if body >= 0]
     if not swept:
         swept = [matrices[..., :3, 3]] if matrices.shape[1] else [np.zeros((len(picked), 1, 3))]
     moving = np.concatenate(swept, axis=1)  # (instants, points, 3)
@@ -74,13 +74,13 @@ def measure(
 
 
 def ground_height(lowest: float, size: float) -> float:
-    """Zero where things stand, or hang a little above it; otherwise just below the lowest [m]."""
+    """Return 0 if the lowest point is at or slightly above it, otherwise a height just below that point [m]."""
     if -0.02 * size <= lowest <= 0.8 * size:
         return min(0.0, lowest)
     return lowest - 0.06 * size
 
 
-def carried(matrices: Array, points: Array) -> Array:
+def moved_points(matrices: Array, points: Array) -> Array:
     """Points (n, m, 3) in the world of `points` (m, 3) fixed to a body at `matrices` (n, 4, 4)."""
     return np.asarray(matrices[:, None, :3, 3] + points @ np.swapaxes(matrices[:, :3, :3], 1, 2))
 

@@ -1,4 +1,4 @@
-"""The ground: a disc that fades into the background, a grid with a round spacing, flat shadows."""
+"""Ground of a picture: a disc that fades into the background, a grid with a round spacing, and flat shadows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REACH = 2.4  # radius of the ground in sizes of the motion
 
 
 class Ground:
-    """Disc and grid, which travel with the eye in steps of the grid, and the bodies' shadows."""
+    """Disc and grid, which follow the camera in steps of the grid, and the bodies' shadows."""
 
     def __init__(self, plotter: Plotter, extent: Extent, stage: Array) -> None:
         self.spacing = grid_spacing(1.6 * extent.size)
@@ -36,7 +36,7 @@ class Ground:
         self.move(0.5 * (extent.points.min(axis=0) + extent.points.max(axis=0)))
 
     def cast_shadows(self, plotter: Plotter, meshes: Mapping[int, Mesh]) -> None:
-        """Add a flat, dark twin of every body's mesh."""
+        """Add a flat, dark copy of every body's mesh."""
         for body, mesh in meshes.items():
             bare = mesh.copy(deep=False)
             bare.clear_data()
@@ -45,7 +45,7 @@ class Ground:
             )
 
     def show(self, matrices: Array) -> None:
-        """Put the shadows below the bodies at `matrices` (nbodies + 1, 4, 4)."""
+        """Move the shadows below the bodies at `matrices` (nbodies + 1, 4, 4)."""
         for body, actor in self._shadows.items():
             actor.user_matrix = self._flat @ matrices[body]
 
@@ -65,7 +65,7 @@ class Ground:
 
 
 def grid_spacing(radius: float) -> float:
-    """A round length [m], 1, 2 or 5 times a power of ten, about an eighth of `radius`."""
+    """Return a round length [m], 1, 2 or 5 times a power of ten, about an eighth of `radius`."""
     ideal = radius / 8
     power = 10.0 ** np.floor(np.log10(ideal))
     return float(max(step * power for step in (1, 2, 5, 10) if step * power <= ideal * (1 + 1e-9)))

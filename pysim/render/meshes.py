@@ -1,7 +1,7 @@
-"""Shapes as triangles: primitives made here, mesh files read by trimesh, with their colours.
+"""Triangle meshes of shapes: primitives, and mesh files read by trimesh, with their colours.
 
-Everything a body carries becomes one mesh in the body's frame with a colour a point, so that a
-body costs one draw call. Meshes are drawn as they are: nothing is decimated.
+The shapes of a body become one mesh in the body's frame with a colour for each point, so that a body takes one draw
+call. Meshes are not decimated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeErr
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a mesh file: triangles and the colour the file gives them, if any."""
+    """Piece of a mesh file: triangles and their colour in the file, if any."""
 
     mesh: Mesh
     color: tuple[float, ...] | None
@@ -60,7 +60,7 @@ def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, Mes
 
 
 def primitive(kind: str, size: Sequence[float]) -> Mesh:
-    """A primitive about its own origin; sizes [m] as in `pysim.shapes.Shape`."""
+    """Return a primitive about its own origin; sizes [m] as in `pysim.shapes.Shape`."""
     import pyvista as pv
 
     up = (0, 0, 1)
@@ -89,10 +89,12 @@ def mesh_parts(path: Path) -> list[Part]:
     try:
         data = path.read_bytes()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a picture needs no perfect mesh
+            warnings.simplefilter("ignore")  # pictures do not require valid meshes
             parts = _parts(data, path)
             if not parts and path.suffix.lower() == ".dae":
-                parts = _parts(without_materials(data), path)  # better grey than gone
+                parts = _parts(
+                    without_materials(data), path
+                )  # drawn in grey if its colours cannot be read
     except UNREADABLE as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TrajectoryError(str(path), f"cannot read the mesh, {reason}") from error
@@ -141,7 +143,7 @@ def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
 def _drawn(
     visuals: Sequence[Mapping[str, Any]], options: RenderOptions
 ) -> dict[int, list[Mapping[str, Any]]]:
-    """Entries of each body: those for the eye, or those for contact where there are no others."""
+    """Return the entries of each body: visual shapes, or collision shapes if there are no others."""
     roles: dict[int, dict[str, list[Mapping[str, Any]]]] = {}
     for entry in visuals:
         roles.setdefault(entry["body"], {}).setdefault(entry["role"], []).append(entry)
@@ -150,7 +152,7 @@ def _drawn(
 
 
 def _mesh_file(trajectory: Trajectory, entry: Mapping[str, Any], options: RenderOptions) -> Path:
-    """Where the mesh is now: its old place, or the longest end of its path under a mesh folder."""
+    """Return the present path of a mesh: the original one, or the longest tail of it below a mesh folder."""
     old = Path(entry["mesh"])
     ends = [Path(*old.parts[k:]) for k in range(1, len(old.parts))]
     places = [old, *(Path(folder) / end for folder in options.mesh_dirs for end in ends)]

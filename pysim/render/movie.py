@@ -1,4 +1,4 @@
-"""A movie: mp4 for the world, gif for pages that play nothing else."""
+"""Movies of trajectories, as mp4 or gif."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MOVIES = (".mp4", ".gif")
-GIF_FASTEST = 50  # [1/s] browsers slow down what asks for more
+GIF_FASTEST = 50  # [1/s] browsers slow down faster gifs
 
 
 def movie(

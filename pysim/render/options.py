@@ -1,4 +1,4 @@
-"""How a picture should look: one table of wishes, from the scene's `[render]` and the caller."""
+"""Options of pictures, from a scene's `[render]` table and from the caller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """Every wish has a default that suits most scenes; what is None is chosen from the motion."""
+    """Options with defaults that suit most scenes; None is chosen from the motion."""
 
     size: tuple[int, int] = (1280, 720)  # [pixel] width, height
     supersample: int = 2  # pixels drawn for one kept, along each axis
@@ -23,15 +23,15 @@ class RenderOptions:
     elevation: float = 18.0  # [deg] of the camera above the horizon
     zoom: float = 1.0  # 2 halves the distance
     focus: tuple[float, float, float] | None = None  # [m] what the camera looks at
-    follow: bool | None = None  # the camera travels with the mechanism
+    follow: bool | None = None  # whether the camera follows the mechanism
     ground: bool = True
     shadows: bool = True
     label: bool = True  # name, time and scale
     trails: tuple[str, ...] = ()  # frames or bodies
     trail_length: float | None = None  # [s] None: from the start
     frames: tuple[str, ...] = ()  # frames or bodies whose axes are drawn; "*": every body
-    collision: bool = False  # the shapes for contact instead of those for the eye
-    mesh_dirs: tuple[str, ...] = ()  # where to look for meshes that have moved
+    collision: bool = False  # draw collision shapes instead of visual ones
+    mesh_dirs: tuple[str, ...] = ()  # folders that are searched for moved meshes
 
     def __post_init__(self) -> None:
         width, height = self.size
@@ -57,7 +57,7 @@ class RenderOptions:
 
 
 def render_options(trajectory: Trajectory, **wishes: Any) -> RenderOptions:  # noqa: ANN401
-    """Defaults, then the scene's `[render]` table, then `wishes`; a wish of None is no wish."""
+    """Return the defaults, updated by the scene's `[render]` table, then by `wishes` that are not None."""
     known = [field.name for field in fields(RenderOptions)]
     for name in wishes:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Picture files take their place only when they are whole."""
+"""Picture files, written as drafts that replace the target only when complete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replacing(path: str | PathLike[str] | None, suffixes: Sequence[str]) -> Iterator[Path | None]:
-    """Yield a draft beside `path` that becomes `path` when the block ends well (None: nothing)."""
+    """Yield a draft beside `path` that becomes `path` if the block succeeds (None: nothing)."""
     if path is None:
         yield None
         return
@@ -51,7 +51,7 @@ def replacing(path: str | PathLike[str] | None, suffixes: Sequence[str]) -> Iter
 
 @contextmanager
 def _removed_when_terminated(draft: Path) -> Iterator[None]:
-    """Let SIGTERM end the program as ever, but not leave a draft; a handler of the caller's own is let be."""
+    """Remove the draft if SIGTERM ends the program, unless the caller has a handler of its own."""
 
     def remove(number: int, _frame: object) -> None:
         draft.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def _removed_when_terminated(draft: Path) -> Iterator[None]:
 
 
 def check_picture(path: Path, suffixes: Sequence[str]) -> None:
-    """Refuse a picture file that cannot be written, before anything is drawn."""
+    """Reject a picture file that cannot be written, before anything is drawn."""
     if path.suffix.lower() not in suffixes:
         known = ", ".join(suffixes)
         raise PysimError(str(path), f"unknown kind of picture {path.suffix!r}; use one of {known}")

@@ -1,4 +1,4 @@
-"""A trajectory on the stage: everything is added once, then `show(time)` only moves it."""
+"""Player of a trajectory: actors are added once, and `show(time)` moves them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render import colors
 from pysim.render.camera import VIEW_ANGLE, Camera, framing_camera, upright
-from pysim.render.extent import carried, hull, measure
+from pysim.render.extent import hull, measure, moved_points
 from pysim.render.ground import Ground
 from pysim.render.meshes import body_meshes
 from pysim.render.scenery import style_stage
@@ -32,7 +32,7 @@ TRIAD = 0.14  # length of a frame's axes in sizes of the motion
 
 
 class Player:
-    """Owns the actors of one trajectory in one plotter."""
+    """Actors of one trajectory in one plotter."""
 
     def __init__(self, plotter: Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
         if len(trajectory) == 0:
@@ -53,7 +53,7 @@ class Player:
         self.show(self.time)
 
     def show(self, time: float) -> None:
-        """Put everything where it is at `time` [s]."""
+        """Move everything to its place at `time` [s]."""
         self.time = float(np.clip(time, self.trajectory.t[0], self.trajectory.t[-1]))
         matrices = self._matrices(self.time)
         for body, actor in self._bodies.items():
@@ -89,7 +89,7 @@ class Player:
         self.show(self.time)
 
     def reset_camera(self) -> None:
-        """Stand where the whole motion is in the picture."""
+        """Place the camera so that the whole motion is in the picture."""
         self._aim(np.zeros(3))
         self.show(self.time)
 
@@ -136,7 +136,7 @@ class Player:
 
     def _middle(self, matrices: Array) -> Array:
         """Mean (3,) [m] of the hull points of everything that moves."""
-        hulls = [carried(matrices[None, body], points)[0] for body, points in self._moving]
+        hulls = [moved_points(matrices[None, body], points)[0] for body, points in self._moving]
         return np.asarray(np.concatenate(hulls or [matrices[:-1, :3, 3]]).mean(axis=0))
 
     def _aim(self, shift: Array) -> None:
@@ -150,11 +150,11 @@ class Player:
 
 
 def _warn_of_nothing(trajectory: Trajectory) -> None:
-    """Say that no body that moves is in the picture, and what would draw one."""
+    """Warn that no moving body is drawn, with a remedy."""
     names = trajectory.header.body_names
-    told = ", ".join(map(repr, names[:NAMED]))
+    listed = ", ".join(map(repr, names[:NAMED]))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    who = f"bodies {told}{more} have" if len(names) > 1 else f"body {told} has"
+    who = f"bodies {listed}{more} have" if len(names) > 1 else f"body {listed} has"
     problem = f"nothing that moves is drawn, {who} no shape"
     remedy = "give one a shape or a visual in its scene, or ask for frames or trails"
     warnings.warn(f"{trajectory.source}: {problem}; {remedy}", PysimWarning, stacklevel=2)

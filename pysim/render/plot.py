@@ -1,4 +1,4 @@
-"""Positions, velocities, what loops and couplings carry, and energy over time, each with its unit."""
+"""Plots of positions, velocities, constraint forces and energy over time, with units."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PLOTS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
-NAMED = 16  # lines that a legend can tell apart; more are drawn alike, thin, and named in words
-MOST_POINTS = 4000  # of one line; more are thinned to the extremes of each stretch
+NAMED = 16  # number of lines that a legend can distinguish; more are drawn thin in one colour
+MOST_POINTS = (
+    4000  # points of one line; longer ones are subsampled to the extremes of each interval
+)
 
 
 def plot(trajectory: Trajectory, path: str | PathLike[str] | None = None) -> None:
@@ -95,7 +97,7 @@ def _by_unit(
 
 
 def _of_constraints(trajectory: Trajectory) -> list[tuple[str, Array, list[str]]]:
-    """Strength of every loop's force and moment, and of every coupling's force."""
+    """Return the magnitude of every loop's force and moment, and of every coupling's force."""
     names, panels = trajectory.names, []
     if names["loops"]:
         loops = list(names["loops"])
@@ -136,7 +138,7 @@ def _legend(axis: Axes, lines: int) -> None:
 
 
 def subsampled(t: Array, values: Array) -> tuple[Array, Array]:
-    """At most `MOST_POINTS` points of a line, least and greatest of each stretch among them."""
+    """Return at most `MOST_POINTS` points of a line, including the extremes of each interval."""
     if len(t) <= MOST_POINTS:
         return t, values
     edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)

@@ -1,4 +1,4 @@
-"""Names for PyVista's objects, whose own types refuse half of what its functions take and give."""
+"""Type names for PyVista's objects, whose annotations are too narrow for their actual use."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Measured and explained torques of an identification, coordinate by coordinate, and what is left of them.
+"""Plots of an identification: measured and predicted torques, and their residuals, for each coordinate.
 
-Left the torque over time, measured and as the identified model needs it; right the distribution of their difference
-over its estimated noise, beside the normal one. What stands out on the left was not modelled.
+On the left, the torque over time, measured and predicted by the identified model; on the right, the distribution of the
+residual over its estimated deviation, beside the normal distribution. Structure on the left was not modelled.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _EDGE = 4.0  # standard deviations that are shown
 
 
 def plot_residuals(found: Identification, samples: Samples, path: str | PathLike[str]) -> None:
-    """Draw measured and explained torques [N or N·m] and their differences into a file.
+    """Plot measured and predicted torques [N or N·m] and their residuals into a file.
 
     Raises:
-        PysimError: the file's ending names no kind of picture.
+        PysimError: the file's suffix is not a picture format.
     """
     with replacing(path, PLOTS) as draft:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -46,7 +46,7 @@ def plot_residuals(found: Identification, samples: Samples, path: str | PathLike
 
 
 def draw_residuals(found: Identification, samples: Samples, figure: Figure) -> None:
-    """Fill a figure: a row a coordinate."""
+    """Fill a figure, with one row for each coordinate."""
     model = found.model
     explained = predicted_torque(model, samples)
     if "offset" in found.unknowns.resistances:

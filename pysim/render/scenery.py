@@ -1,4 +1,4 @@
-"""The stage: background and lights."""
+"""Background and lights of a picture."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SUN = np.array([0.30, -0.35, 1.0]) / np.linalg.norm([0.30, -0.35, 1.0])  # towar
 
 
 def style_stage(plotter: Plotter, stage: Array, center: Array, size: float) -> None:
-    """Background and lights around `center` (3,) for things of `size` [m]."""
+    """Add background and lights around `center` (3,) for a scene of `size` [m]."""
     import pyvista as pv
 
     plotter.set_background(colors.SKY_BOTTOM, top=colors.SKY_TOP)
-    plotter.renderer.SetUseOIT(False)  # what is translucent is added from far to near
+    plotter.renderer.SetUseOIT(False)  # translucent surfaces are drawn from far to near
     lights = (  # direction on the stage, strength, colour
         (SUN, 0.5, "#fffaf2"),
         (np.array([-0.8, 0.4, 0.3]), 0.2, "#eef4ff"),
         (np.array([0.6, 0.2, -1.0]), 0.12, "#ffffff"),
     )
     lamp = pv.Light(light_type="headlight", color="#f4f8ff")
-    lamp.intensity = 0.46  # what faces the camera is never dark
+    lamp.intensity = 0.46  # so that surfaces facing the camera are never dark
     plotter.add_light(lamp)
     for direction, strength, color in lights:
         position = center + 100 * size * (stage @ direction)

@@ -1,4 +1,4 @@
-"""One picture of one instant."""
+"""Still pictures of one instant of a trajectory."""
 
 from __future__ import annotations
 

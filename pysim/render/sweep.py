@@ -1,4 +1,4 @@
-"""A joint's motion in one picture: ghosts of a body swept over the range of each coordinate."""
+"""Picture of a joint's motion: translucent copies of a body over the range of each coordinate."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _length(sweeps: Sequence[Sweep]) -> float:
 
 
 def _body(length: float, color: tuple[float, float, float], opacity: float) -> list[Geometry]:
-    """A bar along x with a fin along y and a knob at the origin: every turn of it shows."""
+    """Return a bar along x with a fin along y and a knob at the origin, which makes every rotation visible."""
     look: dict[str, Any] = {"color": (*color, opacity)}
     bar = Shape("box", (length, 0.16 * length, 0.06 * length))
     fin = Shape("box", (0.14 * length, 0.3 * length, 0.05 * length))

@@ -1,4 +1,4 @@
-"""The way a point has come: a line that grows with time and pales with age."""
+"""Trails: the past path of a point as a line that grows with time and fades with age."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class Trail:
         )
 
     def show(self, time: float, matrices: Array) -> None:
-        """Draw the way up to `time` [s]; the last point is where the body is now."""
+        """Draw the path up to `time` [s]; the last point is the body's present position."""
         past = int(np.searchsorted(self._t, time, side="right"))
         now = matrices[self._body, :3, :3] @ self._point + matrices[self._body, :3, 3]
-        self._line.points[past:] = now  # what lies ahead is folded into one point
+        self._line.points[past:] = now  # future points are collapsed into one
         self._line.points[:past] = self._path[:past]
         begin = self._t[0] if self._length is None else time - self._length
         span = max(time - begin, 1e-12)

@@ -1,4 +1,4 @@
-"""The axes of a frame: three thin arrows, red green blue for x y z."""
+"""Axes of a frame: three thin arrows, red, green and blue for x, y and z."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEARER = -2e6  # steps of the depth buffer
 
 
 class Triad:
-    """Arrows of one length [m] that ride on a frame or on a body's own frame."""
+    """Arrows of one length [m] that move with a frame or a body."""
 
     def __init__(self, plotter: Plotter, trajectory: Trajectory, name: str, length: float) -> None:
         import pyvista as pv

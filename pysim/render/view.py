@@ -1,10 +1,10 @@
-"""The interactive view: play and pause, a time slider, keys.
+"""Interactive view of a trajectory: play and pause, a time slider, keys.
 
     space   play or pause          ← →   one frame back or on       home end   first, last frame
     + −     faster, slower         t     trails on or off           r          the whole motion
     c       follow or stay         s     save a still               q          close
 
-`Viewer` holds what the keys do and knows no clock; `view` gives it a window and a timer.
+`Viewer` implements the keys without a clock; `view` provides a window and a timer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FASTEST, SLOWEST = 64.0, 1 / 64
 
 
 class Viewer:
-    """A player with a hand on it: time runs while it plays."""
+    """Player with controls, whose time advances while it plays."""
 
     def __init__(self, plotter: Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
         self.plotter, self.trajectory, self.options = plotter, trajectory, options
@@ -61,7 +61,7 @@ class Viewer:
         self._set_playing(playing=not self.playing)
 
     def advance(self, seconds: float) -> None:
-        """Let `seconds` of wall time pass; stop at the end."""
+        """Advance by `seconds` of wall time; stop at the end."""
         if not self.playing:
             return
         self.seek(self.time + seconds * self.speed)
@@ -78,7 +78,7 @@ class Viewer:
         self.speed = float(np.clip(self.speed * factor, SLOWEST, FASTEST))
 
     def press(self, key: str) -> None:
-        """Do what a key is for, and draw."""
+        """Handle a key, and draw."""
         self._keys[key]()
         self.plotter.render()
 

@@ -1,4 +1,4 @@
-"""An off-screen window, and pictures from it: drawn larger than wanted, then averaged down.
+"""Off-screen window and its pictures, which are drawn larger than required and downsampled.
 
 Averaging smooths every edge alike, text and shadows too, and with software rendering it costs
 less than the graphics library's own anti-aliasing.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def quiet_vtk() -> Iterator[None]:
-    """Keep VTK's remarks about a missing X server off the user's terminal."""
+    """Suppress VTK's messages about a missing X server."""
     from vtkmodules.vtkCommonCore import vtkLogger  # noqa: PLC0415, heavy
 
     before = vtkLogger.GetCurrentVerbosityCutoff()
@@ -41,13 +41,13 @@ def quiet_vtk() -> Iterator[None]:
 
 
 def has_display() -> bool:
-    """Whether a window could be shown to somebody."""
+    """Return whether a display is available."""
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
 @contextmanager
 def offscreen(options: RenderOptions) -> Iterator[Plotter]:
-    """Open a plotter of the drawn size, out of sight, and close it in the end."""
+    """Open an off-screen plotter of the drawn size, and close it in the end."""
     if not (has_display() or _loads("libEGL.so.1") or _loads("libOSMesa.so.8")):
         problem = "no display, and neither libEGL nor libOSMesa to draw without one"
         raise PysimError("render", f"{problem}; install libegl1 and libgl1")
@@ -72,7 +72,7 @@ def capture(plotter: Plotter, options: RenderOptions) -> Pixels:
 
 
 def downsampled(image: Pixels, factor: int) -> Pixels:
-    """Mean of every `factor` × `factor` block of pixels."""
+    """Return the mean of every `factor` × `factor` block of pixels."""
     if factor == 1:
         return image
     from PIL import Image  # noqa: PLC0415, heavy

@@ -62,7 +62,7 @@ def test_a_loop_that_is_too_short_is_named_with_what_is_left() -> None:
     far = replace(spec, loops=(replace(short, a="a", b="c", at_a=shifted(0.1)),))
     model = compile_model(far)
     with pytest.raises(
-        ModelError, match=r"loop 'close' \(0\.\d+\) cannot be closed, so much is left"
+        ModelError, match=r"loop 'close' \(0\.\d+\) cannot be closed \(residuals in"
     ):
         assemble(model, start_state(model).q)
 
@@ -117,7 +117,7 @@ def test_dimensions_with_few_digits_close_no_loop_that_has_redundant_rows(
         assert mobility(scene.model, scene.state.q, scene.state.loop_q).degrees == 1
         return
     problem = (
-        r"loop 'bearing' \(\d\.\d+e-07\) cannot be closed, so little is left \[m, rad\]: here 2 of 4 rows are "
+        r"loop 'bearing' \(\d\.\d+e-07\) cannot be closed \(residuals in \[m, rad\]\): here 2 of 4 rows are "
         r"redundant, so that dimensions must agree to about 1e-10; write them with more digits, or close a loop by "
         r"what holds less, as ball instead of revolute$"
     )

@@ -145,8 +145,8 @@ def test_a_singular_position_is_refused_and_named_in_its_batch():
     open_q, flat = start_state(model).q, np.zeros(3)
     still = np.zeros(3)
     problem = (
-        r"^constrained_aba_derivatives: the state is a singular position, where the mechanism can move in more ways "
-        r"for an instant than it can go and accelerations have no derivative; move it away$"
+        r"^constrained_aba_derivatives: the state is a singular position, at which infinitesimal motions have no "
+        r"finite continuation and accelerations have no derivative; move it away$"
     )
     with pytest.raises(PysimError, match=problem):
         constrained_aba_derivatives(model, flat, still, still)

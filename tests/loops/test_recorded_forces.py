@@ -51,4 +51,4 @@ def test_the_command_tells_where_loads_are_one_of_many_splits(capsys, tmp_path: 
     """Bricard's six hinges: five rows of rank four."""
     main([str(SCENES / "bricard.toml"), "--duration", "0.1", "-o", str(tmp_path / "run.h5")])
     loads = next(line for line in capsys.readouterr().out.splitlines() if "  loads  " in line)
-    assert loads.endswith(" (redundant: one of many splits)")
+    assert loads.endswith(" (redundant: one of many valid distributions)")

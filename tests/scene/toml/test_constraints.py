@@ -109,7 +109,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         (
             GEAR + "ratios = { r = 2.0 }\noffset = 0.5\n[assembly]\nhold = ['p', 'r']",
-            "coupling[0]: coupling 'g' (0.5) cannot be closed, so much is left [m, rad]; start nearer",
+            "coupling[0]: coupling 'g' (0.5) cannot be closed (residuals in [m, rad]); start nearer",
         ),
         (
             GEAR + 'ratios = { "f.x" = 2.0 }\n' + FLOATING,
@@ -155,7 +155,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         (
             LOOP + 'type = "ball"\na = "tip"\nb = "b"\nat_b = { xyz = [5.0, 0, 0] }',
-            "loop[0]: loop 'x' (3.5) cannot be closed, so much is left [m, rad]; start nearer",
+            "loop[0]: loop 'x' (3.5) cannot be closed (residuals in [m, rad]); start nearer",
         ),
         (
             LOOP + 'type = "ball"\na = "tip"\nb = "b"\nat_b = { xyz = [1.0, 0, 0.2] }',
@@ -315,7 +315,9 @@ def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path
     path = tmp_path / "scene.toml"
     coupling = '[[coupling]]\nname = "cam"\njoint = "r"\nfunction = "root"\ninputs = ["p"]\n'
     path.write_text('plugins = ["roots.py"]\n' + TREE + coupling, "utf-8")
-    with pytest.raises(pysim.PysimError, match="what 'cam' asks of the start is no finite number"):
+    with pytest.raises(
+        pysim.PysimError, match="the residual of 'cam' is NaN or infinite at the start"
+    ):
         pysim.load_scene(path, allow_code=True)
 
 
