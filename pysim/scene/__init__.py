@@ -1,4 +1,4 @@
-"""Scene and robot files, read into plain specifications."""
+"""Readers of scene and robot files, which return plain specifications."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def read_scene(
     overrides: Mapping[str, object] | None = None,
     allow_code: bool = False,
 ) -> SceneSpec:
-    """Return what a scene file says.
+    """Return the specification of a scene file.
 
     Args:
         path: the `.toml` file.
-        overrides: values by the path of a key, {"simulation.step": 1e-4, "body.rod.mass": "2"}; they replace what
-            the file says. Text is read as a TOML value where it is one.
-        allow_code: whether the scene may name programs to run.
+        overrides: values by the path of a key, {"simulation.step": 1e-4, "body.rod.mass": "2"}, which replace those of
+            the file. Text is parsed as a TOML value if it is one.
+        allow_code: whether the scene may run Python code that it names.
 
     Raises:
-        SceneError: names every problem by `file:line:column: key.path`.
-        ModelError: bodies and joints make no tree.
+        SceneError: the file is invalid; the error lists every problem as `file:line:column: key.path`.
+        ModelError: bodies and joints do not form a tree.
     """
     from pysim.scene.toml.reader import read_toml
 
@@ -45,7 +45,7 @@ def read_scene(
 def read_scenes(
     path: str | PathLike[str], worlds: Iterable[Mapping[str, object]], allow_code: bool = False
 ) -> Iterator[SceneSpec]:
-    """Yield what a scene file says in every world; `worlds` holds the overrides of each, as `read_scene` takes them."""
+    """Yield the specification of a scene file in every world, given the overrides of each as in `read_scene`."""
     from pysim.scene.toml.reader import read_toml_worlds
 
     return read_toml_worlds(Path(path), worlds, allow_code=allow_code)
@@ -65,15 +65,15 @@ def read_model(
     Args:
         path: the file, or `package://NAME/path`.
         free_base: give a URDF's root link a free joint to the world.
-        mimic: let mimic joints follow; otherwise each is a coordinate of its own.
-        package_dirs: where `package://` is looked up first.
-        inertia: "check" tells of a robot's link whose inertia no body has, and refuses a scene's; "strict" refuses
-            both; "nearest" takes the closest body and logs it.
-        allow_code: whether a scene may name programs to run.
+        mimic: let mimic joints follow; otherwise each is an independent coordinate.
+        package_dirs: folders that are searched first for `package://`.
+        inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
+            a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
+        allow_code: whether a scene may run Python code that it names.
 
     Raises:
         SceneError: the file cannot be read.
-        ModelError: bodies and joints make no tree.
+        ModelError: bodies and joints do not form a tree.
     """
     from pysim.scene.inertia_policy import INERTIA_POLICIES
     from pysim.scene.packages import resolve_uri

@@ -1,4 +1,4 @@
-"""Colours as files write them, read into (red, green, blue, opacity) in 0 to 1."""
+"""Colours in files: hexadecimal, names and lists, converted to (red, green, blue, opacity) in 0 to 1."""
 
 from __future__ import annotations
 

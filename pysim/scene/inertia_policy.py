@@ -1,7 +1,7 @@
-"""What becomes of an inertia that no body has: told, refused, or replaced by the nearest one.
+"""Treatment of physically inconsistent inertias: warn, reject, or replace with the nearest consistent one.
 
-A robot's file may hold one where the moving body it is part of still has a positive inertia, as real robots do: it is
-told. `strict` refuses every one, `nearest` takes the closest body instead and logs it.
+Files of real robots contain such inertias in links whose moving body as a whole has a valid inertia, so by default
+there is a warning only. `strict` rejects every one; `nearest` replaces it and logs that.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ log = logging.getLogger("pysim")
 
 
 def apply_inertia_policy(theta: Array, inertial: Element, owner: str, rule: InertiaPolicy) -> Array:
-    """Return the θ (10,) to take for an <inertial>'s, about its own centre of mass and axes.
+    """Return the θ (10,) to use for that of an <inertial>, about its own centre of mass and axes.
 
     Raises:
-        SceneError: no body has it, and the rule is strict.
+        SceneError: θ is physically inconsistent, and the policy is strict.
     """
     reason = unphysical_reason(theta)
     if reason is None:
         return theta
-    told = f"no body has this inertia: {reason}"
+    problem = f"the inertia is not physically consistent: {reason}"
     if theta[0] == 0:
         remedy = "give the link a mass [kg], or remove the inertia"
     else:
         text = urdf_inertia(clean_inertia(nearest_printable(theta)))
         if rule == "nearest":
-            log.warning("%s: %s: %s; taken instead: %s", inertial.where, owner, told, text)
+            log.warning("%s: %s: %s; taken instead: %s", inertial.where, owner, problem, text)
             return nearest_physical(theta)
         remedy = f'the nearest is {text}; paste it, or load with inertia = "nearest"'
     if rule == "strict":
-        inertial.fail(f"{told}; {remedy}")
-    text = f"{inertial.where}: {owner}: {told}; {remedy}"
+        inertial.fail(f"{problem}; {remedy}")
+    text = f"{inertial.where}: {owner}: {problem}; {remedy}"
     warnings.warn(text, PysimWarning, stacklevel=2)
     return theta

@@ -1,4 +1,4 @@
-"""Mass properties as a robot or scene file writes them, on one line that can be pasted."""
+"""Mass properties as text of a robot or scene file, on one line that can be pasted."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ ENTRIES = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2),
 
 
 def rounded(value: float) -> float:
-    """Return a number as it is written."""
+    """Return a number rounded to its printed digits."""
     return float(format_number(value))
 
 
 def format_number(value: float) -> str:
-    """Return a number with the nine digits that keep a plate a plate."""
+    """Return a number with nine digits, which suffice for a plate to remain consistent."""
     return f"{value + 0.0:.9g}"  # −0 is 0
 
 
 def nearest_printable(theta: Array) -> Array:
-    """Return the body nearest to θ (10,) of which no principal moment is negative as it is written.
+    """Return the consistent parameters nearest to θ (10,) whose printed principal moments are not negative.
 
-    A rod has a moment of 0, which nine digits of its entries may make negative; it is given a little thickness then.
+    A rod has a moment of 0, which may become negative with nine digits; it is then given a small thickness.
     """
     for margin in _MARGINS:
         near = nearest_physical(theta, margin)
@@ -40,7 +40,7 @@ def nearest_printable(theta: Array) -> Array:
 
 
 def clean_inertia(theta: Array) -> Array:
-    """Return the inertia about the centre of mass (3, 3) [kg·m²] of θ (10,), 0 where only rounding is left of it."""
+    """Return the inertia about the centre of mass (3, 3) [kg·m²] of θ (10,), with rounding errors set to 0."""
     I_C = central_inertia(theta)
     rounding = 8 * np.finfo(float).eps * np.abs(theta[4:]).max()
     return np.where(np.abs(I_C) > rounding, I_C, 0.0)

@@ -1,4 +1,4 @@
-"""Joints that follow followers: each is made to follow the joint that leads them all."""
+"""Chains of mimic joints, resolved so that each follows the independent joint at the head of its chain."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def leading(joint: JointSpec, by_name: Mapping[str, JointSpec]) -> Mimic | None:
-    """Return how a joint follows the head of its chain of followers, None if it leads itself.
+    """Return the relation of a joint to the head of its chain of followers, None if it follows no joint.
 
-    The head may be a name that is no joint's.
+    The head's name need not be that of a joint.
 
     Raises:
-        JointError: the chain is a circle, or a joint of it has not one coordinate.
+        JointError: the chain is a circle, or a joint in it does not have exactly one coordinate.
     """
     mimic, chain = joint.mimic, [joint.name]
     while mimic is not None and mimic.joint in by_name:

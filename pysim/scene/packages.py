@@ -1,8 +1,8 @@
-"""Where the files that a robot or scene names lie.
+"""Look-up of files that a robot or scene names: relative paths, `file://` paths and `package://NAME/rest`.
 
-A name is a path relative to the file that says it, a `file://` path, or `package://NAME/rest`. Files are read only
-from the folder of that file and below, from the package it belongs to, from folders the user lists, and from
-example-robot-data where that is installed: a robot from a stranger cannot name other files of the machine.
+Files are read only from the folder of the naming file and below, from the package it belongs to, from folders that the
+user lists, and from example-robot-data if it is installed: a robot from an unknown source cannot read other files of
+the machine.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
 ROBOTS = "example-robot-data"
-_ROBOT_SUFFIXES = ("_description", "_data")  # what its folders are called
+_ROBOT_SUFFIXES = ("_description", "_data")  # suffix of its folders
 
 
 def resolve_uri(uri: str, base: Path, package_dirs: Iterable[str | PathLike[str]] = ()) -> Path:
-    """Return the existing file that a name in a file means.
+    """Return the existing file that a name in a file refers to.
 
     Args:
         uri: relative or absolute path, `file://…` or `package://NAME/rest`.
@@ -44,7 +44,7 @@ def resolve_uri(uri: str, base: Path, package_dirs: Iterable[str | PathLike[str]
     if not rest or "\0" in rest:
         raise SceneError(repr(uri), "names no file")
     if scheme == "package":
-        name, _, path = rest.lstrip("/").partition("/")  # package:///NAME is met too
+        name, _, path = rest.lstrip("/").partition("/")  # package:///NAME occurs too
         roots = _package_roots(uri, name, base, folders)
         return _existing(uri, [(root / path.lstrip("/"), [root]) for root in roots])
     if scheme == "file":
@@ -54,7 +54,7 @@ def resolve_uri(uri: str, base: Path, package_dirs: Iterable[str | PathLike[str]
 
 
 def robots_folder() -> Path | None:
-    """Return the folder of example-robot-data's files, None where it is not installed."""
+    """Return the folder of example-robot-data's files, None if it is not installed."""
     return _share(ROBOTS)
 
 
@@ -86,7 +86,7 @@ def _package_roots(uri: str, name: str, base: Path, folders: list[Path]) -> list
 
 
 def _own_folders(base: Path) -> Iterator[Path]:
-    """Yield the folders that a file in `base` may name files of without a package."""
+    """Yield the folders whose files a file in `base` may name without a package."""
     yield base
     for folder in (base, *base.parents):
         if (folder / "package.xml").is_file():
@@ -98,7 +98,7 @@ def _own_folders(base: Path) -> Iterator[Path]:
 
 
 def _existing(uri: str, candidates: list[tuple[Path, list[Path]]]) -> Path:
-    """Return the first path that is a file and lies, links followed, below one of its folders."""
+    """Return the first path that is a file and, after resolving links, lies below one of its folders."""
     inside = [
         path
         for path, folders in ((path.resolve(), folders) for path, folders in candidates)

@@ -1,4 +1,4 @@
-"""Poses from the ways a file may write a rotation. X_AB (4, 4) maps B coordinates to A."""
+"""Poses from the notations of rotations in files. X_AB (4, 4) maps B coordinates to A."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def pose(xyz: ArrayLike, quaternion: ArrayLike) -> Array:
 
 
 def rotation(quaternion: ArrayLike) -> Array:
-    """Return R (3, 3) of a quaternion (x, y, z, w) of any length but zero.
+    """Return R (3, 3) of a quaternion (x, y, z, w) of any nonzero length.
 
-    A turn by a multiple of 90° about a coordinate axis has entries that are exactly 0 and ±1.
+    A rotation by a multiple of 90° about a coordinate axis has entries that are exactly 0 and ±1.
     """
     u = np.asarray(quaternion, float)
     x, y, z, w = u / np.linalg.norm(u)
@@ -42,7 +42,7 @@ def rotation(quaternion: ArrayLike) -> Array:
 
 
 def from_axis_angle(x: float, y: float, z: float, angle: float) -> Quaternion:
-    """Return the quaternion of a turn by `angle` [rad] about (x, y, z), of any length but zero."""
+    """Return the quaternion of a rotation by `angle` [rad] about (x, y, z), of any nonzero length."""
     axis = np.array([x, y, z]) / math.hypot(x, y, z)
     sx, sy, sz = np.sin(angle / 2) * axis
     return float(sx), float(sy), float(sz), float(np.cos(angle / 2))

@@ -1,4 +1,4 @@
-"""What a scene or robot file says, as plain data: no engine, no files, no validation library.
+"""Specifications: the content of scene and robot files as plain data, without engine, files or validation.
 
 Poses are 4×4 arrays X_AB that map B coordinates to A. `where` names the place in the file, for messages.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BodySpec:
-    """A rigid body: θ (10,) about its frame's origin, and what it looks like."""
+    """Rigid body: θ (10,) about its frame's origin, and its geometries."""
 
     name: str
     theta: Array
@@ -34,7 +34,7 @@ class BodySpec:
 
 @dataclass(frozen=True)
 class Mimic:
-    """q = ratio · q_joint + offset."""
+    """Relation of a follower to its leader: q = ratio · q_joint + offset."""
 
     joint: str
     ratio: float = 1.0
@@ -48,7 +48,7 @@ def _each(none: float) -> Any:  # noqa: ANN401, the type of each field
 
 @dataclass(frozen=True)
 class JointSpec:
-    """A joint and the body it moves. Arrays have one number a coordinate of v, `rest` and `start_q` of q.
+    """Joint and the body it moves. Arrays have one number for each velocity, `rest` and `start_q` for each of q.
 
     Friction is −friction tanh(v / friction_width); a stop beyond a limit is a spring and a damper that push only.
     """
@@ -73,8 +73,8 @@ class JointSpec:
     stop_damping: Array = _each(math.nan)  # [N·s/m or N·m·s/rad], NaN as above
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
     mimic: Mimic | None = None
-    effort_limit: float | None = None  # [N or N·m], told, not enforced
-    velocity_limit: float | None = None  # [m/s or rad/s], told, not enforced
+    effort_limit: float | None = None  # [N or N·m], informative, not enforced
+    velocity_limit: float | None = None  # [m/s or rad/s], informative, not enforced
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -91,9 +91,9 @@ PER_COORDINATE: dict[str, float] = {
 
 @dataclass(frozen=True)
 class LoopSpec:
-    """A joint that closes a loop: frame A on one body and frame B on another move as it lets them.
+    """Loop: the motion of frame B on one body relative to frame A on another is that of a joint.
 
-    `type` is one that `pysim.joints.loop_joints` knows.
+    `type` is one of `pysim.joints.loop_joints.loop_types()`.
     """
 
     name: str
@@ -106,7 +106,7 @@ class LoopSpec:
     length: float = 0.0  # [m] of a distance
     radius: float = 0.0  # [m] of a wheel
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
-    start_q: Array | None = None  # where the joint's coordinates are sought first
+    start_q: Array | None = None  # initial guess of the joint's coordinates
     where: str = ""
 
 
@@ -124,7 +124,7 @@ class CouplingSpec:
 
 @dataclass(frozen=True)
 class SpringSpec:
-    """A spring and damper between points of two bodies."""
+    """Spring and damper between points of two bodies."""
 
     name: str
     a: str
@@ -139,7 +139,7 @@ class SpringSpec:
 
 @dataclass(frozen=True)
 class FrameSpec:
-    """A named frame on a body or the world."""
+    """Named frame on a body or the world."""
 
     name: str
     body: str
@@ -163,7 +163,7 @@ class ActuatorSpec:
 
 @dataclass(frozen=True)
 class EventSpec:
-    """A passing to look for: of a joint's coordinate, of a point through a plane, or of a plugin's value through 0."""
+    """Event to detect: a coordinate passes a value, a point passes a plane, or a plugin's value passes 0."""
 
     name: str
     direction: str = "both"
@@ -181,7 +181,7 @@ class EventSpec:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A mechanism in the file's order, fixed joints still in it."""
+    """Mechanism in the file's order, including fixed joints."""
 
     name: str
     gravity: Array  # (3,) [m/s²]
@@ -195,13 +195,13 @@ class ModelSpec:
 
     @property
     def wheels(self) -> list[str]:
-        """Names of the loops that hold velocities, not only positions."""
+        """Names of the loops with velocity constraints."""
         return [loop.name for loop in self.loops if loop.type == "wheel_on_plane"]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run: the `[simulation]` and `[output]` tables."""
+    """Settings of a run: the `[simulation]` and `[output]` tables."""
 
     duration: float = 10.0  # [s]
     step: float = 1e-3  # longest [s]
@@ -213,16 +213,14 @@ class Settings:
     atol: Mapping[str, float] = field(
         default_factory=lambda: {"": 1e-10}
     )  # [m, rad and per second]
-    parameters: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # keys that are the integrator's own
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the integrator
 
 
 @dataclass(frozen=True)
 class RenderSpec:
-    """How to draw: the `[render]` table. None leaves the choice to the renderer."""
+    """Settings of pictures: the `[render]` table. None leaves the choice to the renderer."""
 
-    tool: str | None = None  # frame whose final pose the summary tells
+    tool: str | None = None  # frame whose final pose is in the summary
     size: tuple[int, int] | None = None  # [pixel]
     fps: float | None = None  # [1/s]
     speed: float | None = None  # simulated seconds a second of movie
@@ -230,14 +228,14 @@ class RenderSpec:
     elevation: float | None = None  # [deg]
     zoom: float | None = None
     focus: tuple[float, float, float] | None = None  # [m]
-    follow: bool | None = None  # the camera travels along
+    follow: bool | None = None  # whether the camera follows
     ground: bool | None = None
     shadows: bool | None = None
     label: bool | None = None
     trails: tuple[str, ...] | None = None  # frames or bodies that leave a line
     trail_length: float | None = None  # [s]
     frames: tuple[str, ...] | None = None  # frames or bodies whose axes are drawn
-    collision: bool | None = None  # draw the shapes for contact
+    collision: bool | None = None  # draw collision shapes
 
 
 @dataclass(frozen=True)
@@ -253,4 +251,4 @@ class SceneSpec:
     path: Path
     overrides: Mapping[str, object] = field(default_factory=dict)
     events: tuple[EventSpec, ...] = ()
-    hold: tuple[str, ...] = ()  # joints that keep their start where loops are assembled
+    hold: tuple[str, ...] = ()  # joints that keep their start when loops are assembled

@@ -1,9 +1,9 @@
-"""Stops and friction of which a file leaves numbers open: NaN in a specification until they are chosen here.
+"""Default parameters of stops and friction: numbers that a file leaves out, NaN in a specification, are chosen here.
 
-Both are scaled to what the joint carries at q = 0, so that one rule serves a finger and a hip, and steps of a
-millisecond bear it. Hitting a stop, a spring and a damper that push back, the joint rings at STOP_FREQUENCY with
-STOP_DAMPING_RATIO; it rests under its own weight about g / STOP_FREQUENCY² = 1 mm beyond a limit. Friction builds up
-over the speed that it alone takes away in FRICTION_TIME, over SHARPEST at least.
+Both are scaled to the inertia that the joint moves at q = 0, so that one rule serves a finger and a hip and is stable
+for steps of a millisecond. At a stop, a spring and a damper that push back, the joint oscillates at STOP_FREQUENCY with
+STOP_DAMPING_RATIO; under its own weight it rests about g / STOP_FREQUENCY² = 1 mm beyond the limit. Friction saturates
+at the speed that it alone removes in FRICTION_TIME, but at least at SHARPEST.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHARPEST = 1e-3  # [m/s or rad/s]
 
 
 def with_stops(joints: Iterable[JointSpec], bodies: Iterable[BodySpec]) -> tuple[JointSpec, ...]:
-    """Return the joints, their stops and the width of their friction chosen where they are NaN."""
+    """Return the joints with stops and friction widths chosen that are NaN."""
     joints = tuple(joints)
     theta = composite_inertias(joints, bodies)
     return tuple(_with_stop(joint, theta[joint.child]) for joint in joints)
@@ -60,7 +60,7 @@ def _chosen(said: Array, otherwise: Array) -> Array:
 
 
 def _inertia(joint: JointSpec, theta: Array) -> Array:
-    """Return what each velocity of a joint moves (nv,) [kg or kg·m²], of a body with θ (10,)."""
+    """Return the inertia (nv,) [kg or kg·m²] of a body with θ (10,) that each velocity of a joint moves."""
     axis, m, I = np.array(joint.axis), theta[0], rotational_inertia(theta)  # noqa: E741
     about_axis = axis @ I @ axis
     match joint.type:
@@ -72,7 +72,7 @@ def _inertia(joint: JointSpec, theta: Array) -> Array:
             values = [I[0, 0], I[1, 1]]
         case "planar":
             values = [m, m, I[2, 2]]
-        case _:  # a plugin says nothing of its axes: those of a ball
+        case _:  # the axes of a plugin are unknown: as for a ball
             turn = about_axis if joint.type == "revolute" else np.trace(I) / 3
             units = find_joint(joint.type).v_units
             values = [m if unit == "m/s" else turn for unit in units]
@@ -82,7 +82,7 @@ def _inertia(joint: JointSpec, theta: Array) -> Array:
 def composite_inertias(
     joints: tuple[JointSpec, ...], bodies: Iterable[BodySpec]
 ) -> dict[str, Array]:
-    """Return θ (10,) of each body with all that hangs on it at q = 0, about the body's origin."""
+    """Return θ (10,) of each body together with its descendants at q = 0, about the body's origin."""
     theta = {body.name: body.theta for body in bodies}
     hangs_on = {joint.child: joint for joint in joints}
     for name in reversed(order_from_world(joints)):

@@ -1,6 +1,6 @@
-"""Whether bodies and joints make a tree rooted in the world, and one that can be accelerated.
+"""Checks that bodies and joints form a tree rooted in the world, and that its mass matrix is not singular.
 
-Every body hangs on exactly one joint, and every joint that moves has something to move.
+Every body is the child of exactly one joint, and every moving joint moves some inertia.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ WORLD = "world"
 
 
 def check_tree(spec: ModelSpec) -> None:
-    """Refuse a mechanism that is no tree, or whose mass matrix would be singular.
+    """Reject a mechanism that is not a tree, or whose mass matrix would be singular.
 
     Raises:
-        ModelError: names the joint, body or frame, and where the file says it.
+        ModelError: it is; the error names the joint, body or frame and its place in the file.
     """
     check_connections(spec)
     _check_massless(spec)
 
 
 def check_connections(spec: ModelSpec) -> None:
-    """Refuse a mechanism that is no tree rooted in the world; massless bodies may be anywhere.
+    """Reject a mechanism that is not a tree rooted in the world; massless bodies are allowed.
 
     Raises:
-        ModelError: a name twice or unknown, a second parent, a cycle, a body that hangs on nothing.
+        ModelError: a name is unknown or used twice, a body has two parents or none, or there is a cycle.
     """
     _check_names(spec)
     hangs_on = _parent_joints(spec.joints)
@@ -48,7 +48,7 @@ def check_connections(spec: ModelSpec) -> None:
 
 
 def order_from_world(joints: Iterable[JointSpec]) -> list[str]:
-    """Return the bodies that hang on the world, a parent before its children."""
+    """Return the bodies connected to the world, a parent before its children."""
     children: dict[str, list[str]] = defaultdict(list)
     for joint in joints:
         children[joint.parent].append(joint.child)
@@ -104,13 +104,13 @@ def _check_joint_names(joint: JointSpec, bodies: set[str]) -> None:
 
 
 def _parent_joints(joints: Sequence[JointSpec]) -> dict[str, JointSpec]:
-    """Return the joint each body hangs on."""
+    """Return the parent joint of each body."""
     hangs_on: dict[str, JointSpec] = {}
     for joint in joints:
         other = hangs_on.setdefault(joint.child, joint)
         if other is not joint:
             problem = (
-                f"body {joint.child!r} hangs on joint {joint.name!r} and on {other.name!r} at "
+                f"body {joint.child!r} is the child of joint {joint.name!r} and of {other.name!r} at "
                 f"{other.where}; a body has one parent in a tree, remove one joint"
             )
             raise ModelError(joint.where, problem)
@@ -118,7 +118,7 @@ def _parent_joints(joints: Sequence[JointSpec]) -> dict[str, JointSpec]:
 
 
 def _refuse_unreached(body: BodySpec, hangs_on: Mapping[str, JointSpec]) -> None:
-    """Walk up from a body that does not hang on the world and say what is found there."""
+    """Report a cycle or a missing joint, found by following parents from a body not connected to the world."""
     path = [body.name]
     while (joint := hangs_on.get(path[-1])) is not None:
         if joint.parent in path:
@@ -139,9 +139,9 @@ def _refuse_unreached(body: BodySpec, hangs_on: Mapping[str, JointSpec]) -> None
 
 
 def _check_massless(spec: ModelSpec) -> None:
-    """Refuse a joint that moves nothing: neither mass nor inertia outwards of it, nor an armature.
+    """Reject a joint that moves nothing: no mass or inertia among its descendants, and no armature.
 
-    What follows a joint counts for the joint that leads.
+    The inertia of followers counts for the joint that leads them.
     """
     massive = {body.name for body in spec.bodies if body.theta.any()}
     hangs_on = {joint.child: joint for joint in spec.joints}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 OUTPUTS_A_CALL = 256
-FINEST = 1e-15  # rtol that every coordinate can be told to
+FINEST = 1e-15  # smallest rtol that rounding permits for every coordinate
 ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 
 

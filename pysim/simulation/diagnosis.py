@@ -1,4 +1,4 @@
-"""Which joint plugin left the finite numbers in a run, at which state, and in which line of its author's code."""
+"""Diagnosis of failed runs: the joint plugin, state and line of code that produced NaN or infinite values."""
 
 from __future__ import annotations
 

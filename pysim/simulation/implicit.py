@@ -1,4 +1,4 @@
-"""What implicit schemes carry through a run, what they counted, and how one that found no solution is told."""
+"""State of implicit schemes during a run, their counters, and the error of a step without solution."""
 
 from __future__ import annotations
 

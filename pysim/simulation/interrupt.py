@@ -1,4 +1,4 @@
-"""Ctrl-C in a run: noted when it comes, heard where the run has come to an output.
+"""Handling of Ctrl-C in a run: recorded when it arrives, raised when the run reaches an output.
 
 Python raises a KeyboardInterrupt wherever it happens to be. Inside the destructor of a file's handle, say, it is
 printed and forgotten, and the run goes on.

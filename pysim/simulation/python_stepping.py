@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class NotFiniteError(ValueError):
-    """A stage left the finite numbers."""
+    """A stage has NaN or infinite values."""
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ def advance(
             except PysimError:  # knows its place
                 raise
             except Exception as error:
-                told = author_error(error, scheme.step, f"{type(scheme).__qualname__}.step")
-                raise JointError(told.where, f"at t = {t:g} s {told.problem}") from error
+                fault = author_error(error, scheme.step, f"{type(scheme).__qualname__}.step")
+                raise JointError(fault.where, f"at t = {t:g} s {fault.problem}") from error
         if not _are_numbers(q1, v1):
             return q, v, n
         q, v = q1, v1
@@ -182,7 +182,7 @@ def _are_numbers(*arrays: Array) -> bool:
 def _check_finite(*arrays: Array) -> None:
     """Tell states that are not finite from arguments of another kind, which the engine refuses by name."""
     if not _are_numbers(*(x for x in arrays if np.asarray(x).dtype.kind == "f")):
-        raise NotFiniteError("a stage left the finite numbers")
+        raise NotFiniteError("a stage has NaN or infinite values")
 
 
 def _checked(

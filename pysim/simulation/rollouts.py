@@ -50,8 +50,8 @@ def rollout(
 
     Every world makes equal steps; during step n its generalised forces are `controls[n]`, to which the joints' own
     (damping, springs, friction, stops, plugins' forces) are added. Row 0 is the start, row k the state after k · every
-    steps. A world whose state stops being finite has NaN in its rows from there on, and a warning tells of it; the
-    others go on.
+    steps. A world whose state becomes NaN or infinite has NaN in its rows from there on, with a warning; the others
+    continue.
 
     Args:
         model: the mechanism of every world, or a sequence of one for each world. Those are alike in structure
@@ -66,7 +66,7 @@ def rollout(
         integrator: a scheme of fixed step of the engine: see `pysim.integrators.BUILTIN`.
         threads: threads that share the batch; 0 uses every processor.
         steps: number of steps; needed where there are no controls.
-        every: steps from one row to the next; it divides `steps`. Ctrl-C is heard at the next row.
+        every: steps from one row to the next; it divides `steps`. Ctrl-C takes effect at the next row.
         spectral_radius: of `generalized_alpha`, from 0 to 1: what a step leaves of the fastest motion.
         loop_q: coordinates of the joints that close loops (batch, loop_nq), or (loop_nq,): where they are sought first,
             as `scene.state.loop_q.copy()` has them; written over with those of the end. A run goes on from its last row

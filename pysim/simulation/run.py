@@ -134,7 +134,7 @@ def _segments(scene: Scene, times: Iterator[float], clock: _Clock) -> Iterator[S
 
 
 class _Clock:
-    """Counts steps and wall time, hears Ctrl-C, and calls `progress` now and then."""
+    """Counter of steps and wall time, which raises Ctrl-C and calls `progress` at intervals."""
 
     def __init__(
         self, duration: float, progress: Progress | None, check_interrupts: Callable[[], None]

@@ -65,7 +65,7 @@ class StepBounds:
 
     fastest: Mode | None  # of the highest frequency
     steepest: Mode | None  # of the largest decay
-    stable: float  # largest step that the scheme bears [s], inf where nothing bounds it or it is not known
+    stable: float  # largest stable step [s], inf if unbounded or unknown
     limiting: Mode | None  # the mode that bounds it
     accurate: float  # 1/20 of the shortest period [s]
     stop: Mode | None = None  # the hardest stop, touched; its joint is the coordinate's name

@@ -1,10 +1,11 @@
-"""Runs of adapted steps that would not end: seen by the steps they have left, told by what keeps the steps short.
+"""Detection of stalled adaptive runs, and diagnosis of the joint and rate that limit the step.
 
     left = (T − t) · tried / (t − t₀)        over the steps of a call
 
-An explicit scheme is bound by the fastest motion even where nothing is left of that: h |s| stays at the edge of its
-region, about 3.3 for a decay s [Hairer, Wanner 1996, IV.2]. Such a run is stiff, and slow for good; one whose error
-asks for short steps may be through soon. Either may be long and yet end, so it goes on unless it hardly ever would.
+The step of an explicit scheme is limited by the fastest mode even after that has decayed: h |s| stays at the boundary
+of its stability region, about 3.3 for a decay s [Hairer, Wanner 1996, IV.2]. Such a run is stiff and remains slow; one
+whose error requires short steps may soon accelerate. Either is continued unless the estimated number of remaining steps
+is out of reach.
 """
 
 from __future__ import annotations
@@ -29,34 +30,34 @@ if TYPE_CHECKING:
 
 
 class Limits(NamedTuple):
-    """Steps left beyond which a run is given up, if both are exceeded."""
+    """Estimated remaining steps beyond which a run is stopped, if both are exceeded."""
 
     end: float
-    output: float  # to the next output, were the last just behind
+    output: float  # from one output to the next
 
 
 STIFF = Limits(1e9, 1e5)  # an hour and more, tenths of a second for a row
 ANY = Limits(1e11, 1e8)  # days, minutes for a row
-PATIENCE = 2**18  # steps that a run may crawl before it is given up
+PATIENCE = 2**18  # steps of a stalled run before it is stopped
 AT_THE_EDGE = 0.5  # of the largest stable step: the step is bound by stability
 JUMP = 1.0  # change of the acceleration within a step, of its size
 
 
 @dataclass
 class StallDetector:
-    """Whether a run has been crawling, call by call."""
+    """Detector of stalled runs, updated after every call of the engine."""
 
     scene: Scene
-    time: float = 0.0  # come to [s]
-    steps: int = 0  # tried, in calls that came nowhere, one after the other
+    time: float = 0.0  # reached [s]
+    steps: int = 0  # tried in consecutive calls with little progress
     calls: int = 0
     stiff: int = 0  # calls at whose end stability bound the step
 
     def after_call(self, state: State, time: float, step: float, tried: int, worst: int) -> None:
-        """Take in a call that tried some steps, the next of `step` [s], and came to `time` [s].
+        """Record a call that tried some steps, reached `time` [s], and would continue with `step` [s].
 
         Raises:
-            SimulationError: the run has crawled long enough; its end is out of reach.
+            SimulationError: the run has stalled for long, and its end is out of reach.
         """
         advance, self.time = time - self.time, time
         left = self._left(advance, tried)
@@ -96,13 +97,13 @@ def _endless(scene: Scene, time: float, step: float, left: float, cause: str) ->
 
 
 def stiffness(scene: Scene, time: float, step: float) -> str | None:
-    """Say what bounds a step [s] of dopri5 from the scene's state by stability, None if nothing does."""
+    """Describe the mode that limits a step [s] of dopri5 at the scene's state by stability, None if none does."""
     mode = _steepest(scene)
     if mode is not None:
         s, joint = mode
         bound = stable_step(s, "dopri5") if s.real <= 0 else math.inf
         if step > AT_THE_EDGE * bound:
-            return f"the motion is stiff, {_rate(s, joint)}, for which dopri5 bears {bound:.2g} s at most"
+            return f"the motion is stiff, {_rate(s, joint)}, for which a step of dopri5 is stable up to {bound:.2g} s"
     return _chatter(scene, time, step)
 
 
@@ -122,7 +123,7 @@ def _rate(s: complex, joint: str) -> str:
 
 
 def _chatter(scene: Scene, time: float, step: float) -> str | None:
-    """Say whose acceleration jumps within a step: a force so steep that no derivative shows it."""
+    """Describe the coordinate whose acceleration jumps within a step, under a force too steep for derivatives."""
     model, state = scene.model, scene.state
     system = ModelSystem(model, scene.actuation, state.loop_q)
     before = system.acceleration(time, state.q, state.v)
@@ -138,7 +139,7 @@ def _chatter(scene: Scene, time: float, step: float) -> str | None:
 
 
 def _fast(scene: Scene, worst: int) -> str:
-    """Say what asks for short steps where stability does not."""
+    """Describe the coordinate whose error requires short steps, if stability does not."""
     mode = _steepest(scene)
     moves = f", and {_rate(*mode)}" if mode is not None else ""
-    return f"the error of {scene.model.velocity_names[worst]!r} asks for them{moves}"
+    return f"the error of {scene.model.velocity_names[worst]!r} requires them{moves}"

@@ -6,7 +6,7 @@ One entry a geometry:
      "color": [r, g, b, a] or null, "mesh": "/…/link2.dae", "scale": [1, 1, 1], "sha256": "…"}
 
 `body` is the index in `poses`, -1 for the world; `kind`, `size` [m] as in `pysim.shapes.Shape`.
-A mesh stays where it is; its hash tells whether it is still the one of the run.
+Mesh files are not copied; a hash shows whether a file has changed since the run.
 """
 
 from __future__ import annotations

@@ -55,7 +55,8 @@ def test_a_link_that_breaks_the_triangle_is_told_with_the_nearest_values(robot) 
         pysim.load_model(path)
     text = str(caught[0].message)
     assert text == (
-        f"{path}:1:34: link 'arm': no body has this inertia: Iyy + Izz < Ixx by 50 %, against the triangle inequality "
+        f"{path}:1:34: link 'arm': the inertia is not physically consistent: Iyy + Izz < Ixx by 50 %, against the "
+        "triangle inequality "
         'of the principal moments 0.2, 0.3, 1 [kg·m²]; the nearest is <inertia ixx="1" ixy="0" ixz="0" '
         'iyy="0.45" iyz="0" izz="0.55"/>; paste it, or load with inertia = "nearest"'
     )
@@ -88,7 +89,7 @@ def test_a_negative_kinetic_energy_is_refused_by_name_and_the_nearest_pasted_is_
 def test_an_impossible_link_welded_to_a_heavy_one_is_told_only(robot) -> None:
     heavy = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     path = robot(heavy, f'<inertial><mass value="1e-3"/>{NEGATIVE}</inertial>')
-    with pytest.warns(PysimWarning, match="link 'tip': no body has this inertia"):
+    with pytest.warns(PysimWarning, match="link 'tip': the inertia is not physically consistent"):
         assert pysim.load_model(path).nv == 1
 
 
@@ -99,7 +100,8 @@ def test_nearest_takes_the_closest_body_and_logs_it(caplog: pytest.LogCaptureFix
     np.testing.assert_allclose(model.parameters[0], expected, rtol=1e-12)
     assert [record.getMessage() for record in caplog.records] == [
         (
-            f"{TRIANGLE}:1:72: link 'a': no body has this inertia: Ixx + Iyy < Izz by 60 %, against the triangle "
+            f"{TRIANGLE}:1:72: link 'a': the inertia is not physically consistent: Ixx + Iyy < Izz by 60 %, against the "
+            "triangle "
             "inequality of the principal moments 1, 1, 5 [kg·m²]; taken instead: "
             '<inertia ixx="2.5" ixy="0" ixz="0" iyy="2.5" iyz="0" izz="5"/>'
         )
@@ -108,7 +110,8 @@ def test_nearest_takes_the_closest_body_and_logs_it(caplog: pytest.LogCaptureFix
 
 def test_strict_refuses_what_check_tells() -> None:
     with pytest.raises(
-        SceneError, match=r"link 'a': no body has this inertia: .*; the nearest is <"
+        SceneError,
+        match=r"link 'a': the inertia is not physically consistent: .*; the nearest is <",
     ):
         pysim.load_model(TRIANGLE, inertia="strict")
     with pytest.raises(SceneError, match=r"^inertia 'nearset': unknown; did you mean 'nearest'\?$"):

@@ -78,11 +78,11 @@ def test_fields_of_a_plugin_are_keys_of_the_table(tmp_path: Path) -> None:
     [
         (
             'integrator = "generalized_alpha"\nspectral_radius = 1.5',
-            "18:19: simulation.spectral_radius: must be from 0 (damps most) to 1 (damps nothing), got 1.5",
+            "18:19: simulation.spectral_radius: must be from 0 (most damping) to 1 (no damping), got 1.5",
         ),
         (
             'integrator = "generalized_alpha"\nspectral_radius = -0.1',
-            "18:19: simulation.spectral_radius: must be from 0 (damps most) to 1 (damps nothing), got -0.1",
+            "18:19: simulation.spectral_radius: must be from 0 (most damping) to 1 (no damping), got -0.1",
         ),
         (
             'integrator = "generalized_alpha"\nspectral_radius = "large"',

@@ -315,7 +315,7 @@ def test_a_tolerance_finer_than_numbers_are_ends_the_run_by_name(
     """At 1 rad numbers are 2.2e-16 apart, so that no step is short enough."""
     lines = f'integrator = "dopri5"\nrtol = {tolerance}\natol = {tolerance}'
     told = (
-        rf"s\.toml: at t = .* s 'hinge' cannot be told as finely as simulation.rtol {tolerance:g} and atol "
+        rf"s\.toml: at t = .* s 'hinge' cannot be resolved as finely as simulation.rtol {tolerance:g} and atol "
         rf"{tolerance:g} ask for: .*; raise rtol to 1e-15 or more"
     )
     with pytest.raises(SimulationError, match=told):

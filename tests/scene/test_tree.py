@@ -81,7 +81,7 @@ FRAME = FrameSpec("tip", "a", np.eye(4), "file: frame tip")
         (
             tree([A, B], [TO_A, A_TO_B, joint("jc", "world", "b")]),
             (
-                "file: joint jc: body 'b' hangs on joint 'jc' and on 'jb' at file: joint jb; a body has one "
+                "file: joint jc: body 'b' is the child of joint 'jc' and of 'jb' at file: joint jb; a body has one "
                 "parent in a tree, remove one joint"
             ),
         ),

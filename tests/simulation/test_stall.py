@@ -53,7 +53,7 @@ def test_sharp_friction_ends_a_run_by_joint_rate_and_remedy(tmp_path, capsys):
     assert "s.toml: at t = 0.100" in text
     assert "steps stay as short as 2." in text
     assert "e-10 s, about 7e+09 of them ahead: the motion is stiff, 'turn' decays at " in text
-    assert "for which dopri5 bears" in text
+    assert "for which a step of dopri5 is stable up to" in text
     assert "set simulation.integrator to generalized_alpha or implicit_midpoint" in text
     assert "friction_width wider" in text
     with pytest.warns(PysimWarning, match="incomplete"):
@@ -79,7 +79,7 @@ def test_friction_that_is_merely_stiff_is_followed_to_the_end(tmp_path, width):
         (
             "governor",
             {"force.spring1.stiffness": 1e20},
-            "'slide' asks for them, and 'slide' swings at",
+            "'slide' requires them, and 'slide' swings at",
         ),
         (
             "flywheel",
@@ -128,7 +128,9 @@ def test_what_is_stiff_is_given_up_beyond_1e9_steps(tmp_path):
     stiff = scene(tmp_path, FRICTION.format(1e-12))
     rest = State(stiff.state.q, np.zeros(1), stiff.state.loop_q)
     stiff = type(stiff)(stiff.model, rest, stiff.settings, stiff.spec, stiff.actuation)
-    assert "decays at 1e+13 1/s, for which dopri5 bears 3.3e-13 s" in stiffness(stiff, 0.0, 3e-13)
+    assert "decays at 1e+13 1/s, for which a step of dopri5 is stable up to 3.3e-13 s" in stiffness(
+        stiff, 0.0, 3e-13
+    )
     assert stiffness(stiff, 0.0, 1e-14) is None
     crawl(stiff, 0.9e9, 200)
     with pytest.raises(SimulationError, match="'turn' decays at 1e\\+13 1/s"):

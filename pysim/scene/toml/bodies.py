@@ -193,7 +193,7 @@ def theta_of_numbers(
     if reason is None:
         return theta
     at = (*path, "inertia" if table.inertia is not None else "mass")
-    told = f"no body {name!r} can have this: {reason}"
+    told = f"the inertia of body {name!r} is not physically consistent: {reason}"
     if theta[0] <= 0:
         problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
         return theta

@@ -144,7 +144,7 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
 
 
 def _add_unknown_types(values: Mapping[str, Any], problems: Problems) -> None:
-    """Tell of the types of joints and loops that nobody knows, beside what else is wrong."""
+    """Report unknown types of joints and loops together with the other problems."""
     finders = {"joint": find_joint, "loop": find_loop_type}
     for name, find in finders.items():
         tables = values.get(name, [])

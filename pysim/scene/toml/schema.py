@@ -44,7 +44,7 @@ class Shorthand:
 
 
 def demands(schema: Schema) -> Schema:
-    """Return what a key's schema asks of its value, without what it tells of the key."""
+    """Return the constraints of a key's schema on its value, without descriptions."""
     return {word: value for word, value in schema.items() if word not in _TOLD}
 
 

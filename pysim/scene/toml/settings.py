@@ -1,4 +1,4 @@
-"""How to run a scene: the `[simulation]` and `[output]` tables together."""
+"""Settings of a run, from the `[simulation]` and `[output]` tables."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
         )
         problems.add(("simulation", "spectral_radius"), problem, of_key=True)
     elif radius is not None and not 0 <= radius <= 1:
-        problem = f"must be from 0 (damps most) to 1 (damps nothing), got {radius:g}"
+        problem = f"must be from 0 (most damping) to 1 (no damping), got {radius:g}"
         problems.add(("simulation", "spectral_radius"), problem)
     if kind.plugin is not None:
         return _plugin_parameters(table, kind.plugin, problems)

@@ -1,6 +1,6 @@
 """A TOML file's values, and the line and column at which each key and value stands.
 
-tomllib reads the values; toml-rs tells positions, in bytes, which become characters here.
+tomllib reads the values; toml-rs reports positions in bytes, which are converted to characters here.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Source:
         return None
 
     def _of_header(self, header: list[str], first: int) -> tuple[int, int] | None:
-        """Find `[table]` at or below a line; toml-rs does not tell its place."""
+        """Find `[table]` at or below a line; toml-rs does not report its place."""
         dotted = r"\s*\.\s*".join(rf"[\"']?{re.escape(word)}[\"']?" for word in header)
         pattern = re.compile(rf"[ \t]*(\[\s*{dotted}\s*\])")
         for number, line in enumerate(self.lines[first - 1 :], first):
@@ -174,7 +174,7 @@ def key_text(steps: Iterable[Step]) -> str:
 
 
 def _below(node: Any, step: Step) -> Any:  # noqa: ANN401, whatever TOML can hold
-    """Return what toml-rs tells of a key or item, None where there is none."""
+    """Return the position that toml-rs reports for a key or item, None if there is none."""
     inner = node["value"] if _is_located(node) else node
     if isinstance(inner, dict):
         return inner.get(str(step))
@@ -191,7 +191,7 @@ def _first_inside(node: Any) -> Any:  # noqa: ANN401, whatever TOML can hold
 
 
 def _is_located(node: Any) -> bool:  # noqa: ANN401, whatever TOML can hold
-    """Tell a value with its place from a table that has none."""
+    """Return whether a node is a value with a position, unlike tables."""
     if not isinstance(node, dict):
         return False
     return isinstance(node.get("value_raw"), str) or isinstance(node.get("key_line"), int)

@@ -1,4 +1,4 @@
-"""Text that is not TOML: where it ends to be, in whose words, and how to mend it."""
+"""Errors of text that is not TOML: place, reason and remedy, from the messages of toml-rs and tomllib."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOCATED = re.compile(r"TOML parse error at line (\d+), column (\d+)")
 _PLACED = re.compile(r" \(at line (\d+), column (\d+)\)$")
 _SAFE_ON_A_LINE = 300  # opening brackets and dots that toml-rs nests without harm
 
-# By the words of toml-rs and those of tomllib, of which a part is enough; the first pair that fits.
+# By parts of the messages of toml-rs and of tomllib; the first pair that matches both.
 _REMEDIES = (
     ("string values must be quoted", "Unclosed array", "put a comma between the items of a list"),
     (
@@ -46,7 +46,7 @@ _REMEDIES = (
     ),
     ("extra comma in array", "", "put a single comma between the items of a list"),
     ("extra assignment between", "", "put a comma between the keys in { … }"),
-    ("key with no value", "", "write key = value; a key of two words stands in quotes"),
+    ("key with no value", "", "write key = value; put a key of two words in quotes"),
     ("invalid unquoted key", "", "put a key of other letters in quotes"),
     (
         "missing escaped value",
@@ -60,13 +60,13 @@ _REMEDIES = (
     (
         "unexpected key or value",
         "",
-        "write one key = value on a line; numbers have a decimal point, text stands in quotes, lists in [ ]",
+        "write one key = value on a line; numbers have a decimal point, text is in quotes, lists in [ ]",
     ),
 )
 
 
 def syntax_error(name: str, text: str, error: tomllib.TOMLDecodeError) -> SceneError:
-    """Tell where TOML ends to be TOML; toml-rs has the better words, tomllib survives any text."""
+    """Return the error of the first place that is not TOML: toml-rs has better messages, tomllib accepts any text."""
     message = str(error)
     match = _PLACED.search(message)
     lines = text.split("\n")
@@ -87,9 +87,9 @@ def toml_rs_message(name: str, text: str, other: str = "") -> SceneError:
     reasons = [
         line for line in text.splitlines()[1:] if line and not re.match(r"\s*\d*\s*\|", line)
     ]
-    told = _lowered("; ".join(reasons) or text).removesuffix(", expected nothing")
-    remedy = next((r for own, its, r in _REMEDIES if own in told and its in other), None)
-    return SceneError(where, f"not TOML: {told}" + (f"; {remedy}" if remedy else ""))
+    problem = _lowered("; ".join(reasons) or text).removesuffix(", expected nothing")
+    remedy = next((r for own, its, r in _REMEDIES if own in problem and its in other), None)
+    return SceneError(where, f"not TOML: {problem}" + (f"; {remedy}" if remedy else ""))
 
 
 def _lowered(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the tables of a file became in the world before: one that is equal is not read again."""
+"""Cache of parsed tables, shared by the worlds of one scene file: equal tables are read once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class TableCache:
-    """Bodies, joints and models of one file by their place, with the tables they were read from."""
+    """Bodies, joints and models of one file by their path, with the tables from which they were read."""
 
     _known: dict[Steps, tuple[Table, object, Any]] = field(default_factory=dict)
 
@@ -28,7 +28,7 @@ class TableCache:
         name: str,
         around: object = None,
     ) -> list[Result]:
-        """Read the tables of a name; what a reader makes of one depends on it, and on what is `around`, alone."""
+        """Read the tables of a name; the reader's result may depend only on the table and on `around`."""
         return [self._read(reader, table, (name, k), around) for k, table in enumerate(tables)]
 
     def _read(

@@ -1,6 +1,6 @@
-"""The tables of a scene file: their keys, units, bounds and meaning. The JSON Schema comes from here.
+"""Tables of a scene file: keys, units, bounds and meanings, from which the JSON Schema is generated.
 
-What a table means together with others (names, joint types, masses) is checked where it is built.
+Relations between tables (names, joint types, masses) are checked when the specification is built.
 """
 
 from __future__ import annotations
@@ -177,8 +177,8 @@ class Passive(Table):
         "friction is -friction tanh(v / friction_width); by default what it slows in 1 ms",
     )
     limits: Limits | None = key(None, "", "{ lower, upper, stiffness, damping }")
-    effort_limit: NotNegative | None = key(None, "N or N·m", "told, not enforced")
-    velocity_limit: NotNegative | None = key(None, "m/s or rad/s", "told, not enforced")
+    effort_limit: NotNegative | None = key(None, "N or N·m", "informative, not enforced")
+    velocity_limit: NotNegative | None = key(None, "m/s or rad/s", "informative, not enforced")
 
 
 class Mimic(Table):
@@ -230,9 +230,9 @@ class Actuator(Table):
             given = " and ".join(sorted(of_time))
             raise error_text(f"has {given} of a sine without amplitude; give amplitude [N or N·m]")
         if self.amplitude != 0 and not of_time:
-            told = "has the amplitude of a sine that stays at sin(0) = 0"
+            problem = "has the amplitude of a sine that is constant, sin(0) = 0"
             raise error_text(
-                f"{told}; give frequency [rad/s], or write offset for a constant force"
+                f"{problem}; give frequency [rad/s], or write offset for a constant force"
             )
         return self
 
@@ -311,7 +311,9 @@ class Output(Table):
 class Render(Table):
     """How to draw; what is left out is chosen by the renderer."""
 
-    tool: Name | None = key(None, "", "frame whose final pose is told; the last frame by default")
+    tool: Name | None = key(
+        None, "", "frame whose final pose is in the summary; the last frame by default"
+    )
     size: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
         None, "pixel", "width and height"
     )
@@ -337,7 +339,7 @@ class Scene(Table):
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
     inertia: InertiaPolicy = key(
-        "check", "", 'inertias no body has: "check", "strict" or "nearest", the closest body\'s'
+        "check", "", 'physically inconsistent inertias: "check", "strict" or "nearest"'
     )
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
     plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")

@@ -1,4 +1,4 @@
-"""Joints of a URDF file."""
+"""Reader of the joints of a URDF file."""
 
 from __future__ import annotations
 

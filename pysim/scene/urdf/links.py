@@ -1,4 +1,4 @@
-"""Links of a URDF file: mass properties, shapes and colours."""
+"""Reader of the links of a URDF file: mass properties, shapes and colours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
 
 class Links:
-    """Reads links; knows the robot's colours, and finds each mesh file once."""
+    """Reader of links with the robot's named colours, which looks up each mesh file once."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Links:
         self.meshes: dict[str, Path] = {}
 
     def read(self, link: Element) -> BodySpec:
-        """Return what a <link> says."""
+        """Return the specification of a <link>."""
         name = link.text("name")
         geometries = [
             self._geometry(element, role)
@@ -104,7 +104,7 @@ def _theta(link: Element, rule: InertiaPolicy) -> Array:
 
 
 def _color(material: Element) -> Color | None:
-    """Return the colour (r, g, b, a) a <material> says."""
+    """Return the colour (r, g, b, a) of a <material>."""
     element = material.child("color")
     if element is None:
         return None

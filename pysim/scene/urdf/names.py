@@ -1,7 +1,7 @@
-"""Names in a URDF file that nobody reads because of a slip of the pen: they are refused.
+"""Rejection of misspelt names of elements and attributes in URDF files.
 
-Robots carry much that is for other programs, so that a name pysim does not know says nothing is wrong. One that is
-close to a name pysim reads, and does not find there, is that name misspelt: left out, it would change the robot.
+Robot files contain elements for other programs, so unknown names are not errors. But an unknown name that is similar to
+one which pysim reads and which is missing there is taken for a misspelling, since ignoring it would change the robot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGER = 2  # letters by which a slip is longer or shorter at most
 
 
 class _Names(NamedTuple):
-    """What is read of an element: its attributes, children it has once, and children it may have often."""
+    """Names that are read in an element: attributes, single children and repeated children."""
 
     attributes: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
@@ -57,10 +57,10 @@ _READ = {
 
 
 def check_spelling(element: Element) -> None:
-    """Refuse a misspelt attribute or child of an element that is read, and of what is read below it.
+    """Reject misspelt attributes and children of an element and of its descendants.
 
     Raises:
-        SceneError: the first of them.
+        SceneError: there is one; the error names the first.
     """
     read = _READ[element.tag]
     children = [child.tag for child in element.children]
@@ -73,12 +73,12 @@ def check_spelling(element: Element) -> None:
             check_spelling(child)
             continue
         meant = _meant(child.tag, read.once, children) or _meant(child.tag, read.often)
-        if meant is not None and element.tag != "geometry":  # whose reader says so itself
+        if meant is not None and element.tag != "geometry":  # whose reader reports it
             child.fail(f"unknown element <{child.tag}> in <{element.tag}>; did you mean {meant!r}?")
 
 
 def _meant(name: str, read: Iterable[str], present: Iterable[str] = ()) -> str | None:
-    """The name that was to be written, None where this one is for others."""
+    """Return the name that was probably meant, None if the name is for other programs."""
     if name in read or ":" in name:
         return None
     word = name.lower()

@@ -1,9 +1,8 @@
-"""Robots in the Unified Robot Description Format (URDF).
+"""Reader of robots in the Unified Robot Description Format (URDF).
 
-Read: links with mass properties, shapes and colours; joints with limits, damping, friction and mimic. Ignored, as by
-every reader: transmissions, sensors, safety controllers, extensions for other programs; a name that is one of URDF's
-misspelt is refused. Mesh files must exist; what is in them is looked at when they are first used. A revolute joint
-without a range turns freely.
+It reads links with mass properties, shapes and colours, and joints with limits, damping, friction and mimic. Like other
+readers, it ignores transmissions, sensors, safety controllers and extensions; misspelt URDF names are rejected. Mesh
+files must exist; their contents are read when first used. A revolute joint without a range is continuous.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def read_urdf(
 ) -> ModelSpec:
     """Return the mechanism a URDF file describes, in gravity (0, 0, −9.81) m/s².
 
-    The root link is welded to the world by a joint "root_fixed", or floats on "root_joint". A link called "world"
+    The root link is welded to the world by a joint "root_fixed", or free on "root_joint". A link called "world"
     is the world itself if it is the root, welded and empty; otherwise it becomes the body "world_link".
 
     Args:
@@ -53,11 +52,12 @@ def read_urdf(
         free_base: whether the root link floats.
         package_dirs: folders where `package://` is looked up first.
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
-        inertia: "check" tells of a link's inertia that no body has, "strict" refuses it, "nearest" takes the closest.
+        inertia: how to treat a physically inconsistent inertia: "check" warns of it, "strict" rejects it, "nearest"
+            replaces it.
 
     Raises:
         SceneError: the file cannot be read; the text says `file:line:column`, what, and what to do.
-        ModelError: links and joints make no tree.
+        ModelError: links and joints do not form a tree.
     """
     path = Path(path)
     robot = read_xml(path)

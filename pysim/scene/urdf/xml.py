@@ -1,7 +1,7 @@
-"""XML as data from strangers: elements that know where they stand, and attributes read strictly.
+"""Reader of XML from unknown sources: elements with their place in the file, and strict parsing of attributes.
 
-Expat reads the text because it tells the column as well as the line. A document type is refused before anything in
-it is looked at, so there are no entities to expand and nothing is fetched.
+Expat is used because it reports the column as well as the line. A document type is rejected before its content is read,
+so there are no entities to expand and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Element:
         return value
 
     def origin(self) -> Array:
-        """Return the pose (4, 4) that the child <origin> says: xyz [m], rpy [rad] about fixed axes."""
+        """Return the pose (4, 4) of the child <origin>: xyz [m], rpy [rad] about fixed axes."""
         element = self.child("origin")
         pose = np.eye(4)
         if element is not None:
@@ -179,7 +179,7 @@ class _Reader:
             self.root = element
         self.open.append(element)
 
-    def _end(self, tag: str) -> None:  # noqa: ARG002, expat tells it
+    def _end(self, tag: str) -> None:  # noqa: ARG002, expat's signature
         self.open.pop()
 
     def _doctype(self, *names: object) -> None:

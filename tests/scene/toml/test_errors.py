@@ -95,11 +95,11 @@ CASES = [
     ),
     (
         BODY + "mass = 1\ninertia = { xx = 1, yy = 1, zz = 3 }\n" + FREE,
-        "s.toml:4:11: body[0].inertia: no body 'b' can have this: Ixx + Iyy < Izz by 33.3 %, against the triangle inequality of the principal moments 1, 1, 3 [kg·m²]; the nearest is inertia = { xx = 1.5, xy = 0, xz = 0, yy = 1.5, yz = 0, zz = 3 }; paste it, or take it by inertia = \"nearest\" on top",
+        "s.toml:4:11: body[0].inertia: the inertia of body 'b' is not physically consistent: Ixx + Iyy < Izz by 33.3 %, against the triangle inequality of the principal moments 1, 1, 3 [kg·m²]; the nearest is inertia = { xx = 1.5, xy = 0, xz = 0, yy = 1.5, yz = 0, zz = 3 }; paste it, or take it by inertia = \"nearest\" on top",
     ),
     (
         BODY + "mass = 0\ninertia = { xx = 1, yy = 1, zz = 1 }\n" + FREE,
-        "s.toml:4:11: body[0].inertia: no body 'b' can have this: the mass is zero but the inertia is not; give it a mass [kg], or remove the inertia",
+        "s.toml:4:11: body[0].inertia: the inertia of body 'b' is not physically consistent: the mass is zero but the inertia is not; give it a mass [kg], or remove the inertia",
     ),
     (
         JOINT + 'type = "revolute"\nrest = 0.1',
@@ -115,7 +115,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "revolute"\n[[actuator]]\njoint = "j"\namplitude = 1',
-        "s.toml:8:1: actuator[0]: has the amplitude of a sine that stays at sin(0) = 0; give frequency [rad/s], or write offset for a constant force",
+        "s.toml:8:1: actuator[0]: has the amplitude of a sine that is constant, sin(0) = 0; give frequency [rad/s], or write offset for a constant force",
     ),
     (BODY + "mass = nan\n" + FREE, "s.toml:3:8: body[0].mass: must be finite [kg], got nan"),
     (BODY + 'mass = "1"\n' + FREE, "s.toml:3:8: body[0].mass: must be a number [kg], got '1'"),
@@ -337,7 +337,7 @@ CASES = [
     (
         BODY
         + 'mass=1\n[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n[[joint]]\nname = "k"\ntype = "free"\nchild = "b"\n',
-        "s.toml:11:9: joint[1].child: body 'b' hangs on joint 'j' already; a body has one parent in a tree, remove one joint",
+        "s.toml:11:9: joint[1].child: body 'b' is the child of joint 'j' already; a body has one parent in a tree, remove one joint",
     ),
 ]
 

@@ -91,7 +91,7 @@ def test_an_impossible_inertia_is_accepted_with_a_warning() -> None:
         model = compile_model(read_urdf(path))
     assert [str(w.message) for w in caught] == [
         (
-            f"{path}:1:72: link 'a': no body has this inertia: Ixx + Iyy < Izz by 60 %, against the "
+            f"{path}:1:72: link 'a': the inertia is not physically consistent: Ixx + Iyy < Izz by 60 %, against the "
             "triangle inequality of the principal moments 1, 1, 5 [kg·m²]; the nearest is "
             '<inertia ixx="2.5" ixy="0" ixz="0" iyy="2.5" iyz="0" izz="5"/>; paste it, or load with inertia = "nearest"'
         )
