@@ -1,4 +1,4 @@
-"""What the scenes of closed mechanisms claim.
+"""Claims of the scenes of closed mechanisms.
 
 Oracles: closed forms, published numbers, balances of energy and momentum.
 """

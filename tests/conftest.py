@@ -33,7 +33,7 @@ def isa(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
-def heard() -> Iterator[None]:
+def received() -> Iterator[None]:
     """Ctrl-C is heard, here and in what is started from here, even where the tests run in a shell's background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield

@@ -1,4 +1,4 @@
-"""Where the robots of the example-robot-data package lie, and the reference numbers' order of joints."""
+"""Paths of the robots of the example-robot-data package, and the order of joints in the reference data."""
 
 from __future__ import annotations
 

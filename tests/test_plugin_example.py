@@ -1,4 +1,4 @@
-"""The example package, as its user meets it: installed, found by its entry point, run and tested by its own tests."""
+"""The example package, as its user sees it: installed, found by its entry point, run and tested by its own tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a type checker sees of pysim in a user's script. The oracle is mypy --strict."""
+"""Type annotations of pysim in a user's script. The oracle is mypy --strict."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def required(kind: JointType) -> list[str]:
 
 
 def toml_value(text: str) -> Any:  # noqa: ANN401, whatever TOML holds
-    """Return the value of a TOML expression, or the text itself if it is none."""
+    """Return the value of a TOML expression, or the text itself if it does not parse."""
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:

@@ -1,9 +1,9 @@
-"""Base parameters: the combinations of unknowns that motions can tell, and what they are called.
+"""Base parameters: the identifiable linear combinations of the unknowns, and their names.
 
     W P = Q [R1 R2; 0 0]      W p = W P1 (p1 + K p2),  K = R1⁻¹ R2
 
 by QR with column pivoting [Gautier 1991]. W here is the mechanism's own: the equations of many random states, closed
-and projected where there are loops or couplings, so what is left out can never be told, however well the motion
+and projected where there are loops or couplings, so what is left out is never identifiable, however well the motion
 excites.
 """
 
@@ -37,7 +37,7 @@ _NAMED = 1e-6  # smaller factors are rounding
 
 @dataclass(frozen=True)
 class BaseParameters:
-    """β = B p, the combinations (rank, size) of the unknowns that can be told; `independent` are the chosen p1."""
+    """β = B p, the identifiable combinations (rank, size) of the unknowns; `independent` are the chosen p1."""
 
     matrix: Array
     independent: NDArray[np.intp]
@@ -112,7 +112,7 @@ def _combinations(R: Array, names: tuple[str, ...], preferred: NDArray[np.intp])
 
 
 def _first_independent(W: Array, preferred: NDArray[np.intp], rank: int) -> NDArray[np.intp]:
-    """The first `rank` columns, in a preferred order, of which none is a combination of those before it.
+    """Return the first `rank` linearly independent columns, in a preferred order.
 
     Gram and Schmidt, twice for the digits: a plain QR would spend a direction on every dependent column. Columns that
     differ little count as dependent unless the rank needs them.
@@ -160,7 +160,7 @@ def column_scale(W: Array) -> Array:
 
 
 def identifiable_part(base: BaseParameters, R: Array) -> tuple[Array, int]:
-    """The data's columns for β (k, rank), and how many of them the data can tell."""
+    """Return the data's columns for β (k, rank), and the number of identifiable ones."""
     W = R[:, base.independent]
     scale = column_scale(W)
     values = np.linalg.svd(W / scale, compute_uv=False)

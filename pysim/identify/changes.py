@@ -1,7 +1,8 @@
-"""What a file must say differently to be the mechanism that was found.
+"""Differences between a file and the identified mechanism.
 
-A moving body is several links welded together, and only their sum can be found. The link that gives the body its name
-takes the difference; where no body could have that, it takes all and the others give theirs up.
+A moving body may consist of several links welded together, and only their sum is identifiable. The link that gives the
+body its name takes the difference; if that is not physically consistent, it takes everything and the others become
+massless.
 """
 
 from __future__ import annotations

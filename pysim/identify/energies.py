@@ -2,8 +2,8 @@
 
     (T + V)|₁² θ + ∫ v·(diag(v) d + diag(tanh(v / w)) f + o) dt + ½ v²|₁² J = ∫ v·(τ + f_known) dt
 
-No acceleration is needed. One equation an interval instead of one a coordinate and instant: they tell less, and the
-integrals smooth the noise. Intervals follow each other without overlap; integrals are trapezoidal.
+No acceleration is needed. One equation for each interval instead of one for each coordinate and instant: they determine
+less, and the integrals smooth the noise. Intervals follow each other without overlap; integrals are trapezoidal.
 """
 
 from __future__ import annotations

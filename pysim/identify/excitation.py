@@ -1,4 +1,4 @@
-"""Motions that tell much: a Fourier series whose equations have a small condition number, within the joints' limits.
+"""Excitation: Fourier series within the joints' limits whose equations have a small condition number.
 
     q(t) = q₀ + A (f(t) − f̄)      f(t) = Σ_k s_k sin(kωt) + c_k cos(kωt)
 
@@ -90,7 +90,7 @@ def exciting_trajectory(
     iterations: int = 60,
     seed: int = 0,
 ) -> Excitation:
-    """Return a motion that tells the base parameters well.
+    """Return a motion whose equations for the base parameters are well conditioned.
 
     Args:
         model: a mechanism of real coordinates (no balls, no free base).

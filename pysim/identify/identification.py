@@ -170,7 +170,7 @@ def _identified(
     if using == "momentum" and triangles.equations > len(names):
         names = (*names, "mass of all [kg]")
         notes.append(
-            "nothing pushes the base: momentum tells ratios, the mass of all is the model's"
+            "nothing pushes the base: momentum determines ratios, the total mass is the model's"
         )
     noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)
@@ -352,7 +352,7 @@ def _least_squares(W: Array, z: Array) -> tuple[Array, Array, float]:
 
 
 def _cross_validation(triangles: Triangles, noise: Array, prior: Prior, whole: Estimate) -> Array:
-    """Root mean squares on each fold of what the others tell (folds, equations)."""
+    """Return root mean squares (folds, equations) on each fold of the estimate from the others."""
     folds = range(len(triangles.folds))
     if len(folds) == 1:
         return np.zeros((0, triangles.equations))

@@ -1,4 +1,4 @@
-"""The mechanism with the parameters that were found."""
+"""The mechanism with the identified parameters."""
 
 from __future__ import annotations
 

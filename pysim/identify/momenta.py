@@ -1,11 +1,11 @@
-"""Equations of momentum: what gravity and the outside push in is what a floating mechanism has more of.
+"""Equations of momentum: the impulse of gravity and of external wrenches is the change of a floating base's momentum.
 
     (Y_h|₁² − ∫ W dt) θ = ∫ X_WB* F dt        Y_h θ = h, momentum about the world's origin, in world axes
                                               W θ = Σ [m g; c × m g], of all bodies, linear in θ too
 
-Six equations an interval, without joint torques and without accelerations; what the joints do to each other does not
-appear. The base alone tells the parameters of every body [Ayusawa, Venture and Nakamura 2014]. Where nothing pushes,
-F = 0, they tell ratios only: that the mass of all is the model's is then a seventh equation.
+There are six equations for each interval, without joint torques and accelerations; internal forces do not appear. The
+base alone determines the parameters of every body [Ayusawa, Venture and Nakamura 2014]. Without external wrenches, F =
+0, only ratios are determined; a seventh equation then sets the total mass to that of the model.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOMENTA = ("p.x", "p.y", "p.z", "L.x", "L.y", "L.z")  # [N·s], [N·m·s]
 
 
 def check_floats(unknowns: Unknowns, source: str) -> None:
-    """Refuse what has no equations of momentum.
+    """Reject what has no equations of momentum.
 
     Raises:
         IdentificationError: the base is not free, or joints' resistances are to be found.
@@ -52,7 +52,7 @@ def check_floats(unknowns: Unknowns, source: str) -> None:
         )
         raise IdentificationError(source, problem)
     if unknowns.resistances:
-        problem = "is not felt by the momentum of the whole; use equations of torque or energy"
+        problem = "does not affect the total momentum; use equations of torque or energy"
         raise IdentificationError(f"unknown {unknowns.resistances[0]!r}", problem)
 
 

@@ -143,7 +143,7 @@ def _table(path: Path, source: str) -> tuple[list[str], Array]:
 
 
 def _blame(lines: list[str], names: list[str], source: str) -> None:
-    """Raise the error of the first cell that is no number, or the first row of a wrong length."""
+    """Raise the error of the first cell that is not a number, or the first row of a wrong length."""
     for number, line in enumerate(lines[_HEADER_LINES:], 1 + _HEADER_LINES):
         cells = line.split(",")
         where = f"{source}: row {number}"

@@ -1,4 +1,4 @@
-"""What was measured: n instants of a mechanism's motion and the generalised forces that drove it."""
+"""Samples of a recording: n instants of a mechanism's motion and the generalised forces that drove it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _tell_of_stops(model: Model, q: Array, source: str) -> None:
 
 
 def _guessed_stops(model: Model) -> frozenset[str]:
-    """Joints whose stops are as stiff as pysim makes those of which nothing is said."""
+    """Return the joints whose stops have pysim's default stiffness."""
     unsaid = [np.full(len(joint.lower), np.nan) for joint in model.spec.joints]
     each = zip(model.spec.joints, unsaid, strict=True)
     chosen = with_stops(

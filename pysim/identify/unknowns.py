@@ -1,4 +1,4 @@
-"""What is to be found, and the linear equations a motion gives for it.
+"""Unknowns of an identification, and the columns of their linear equations.
 
     τ + f = [Y  diag(v)  diag(tanh(v / w))  diag(a)  1] p      p = (θ of bodies, damping, friction, armature, offset)
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 THETA = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 RESISTANCES = ("damping", "friction", "armature", "offset")
-_STATES = 4  # random ones that tell which body moves with which coordinate
+_STATES = 4  # random states that show which body moves with which coordinate
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Unknowns:
         return inertial, columns, left
 
     def column(self, name: str, v: Array, a: Array) -> Array:
-        """What a unit of a resistance asks of its own coordinate (n, nv)."""
+        """Return the force of a unit resistance on its own coordinate (n, nv)."""
         if name == "damping":
             return v
         if name == "friction":

@@ -1,4 +1,4 @@
-"""A robot or scene file with the numbers that were found; all else stays as it is written."""
+"""Writing of identified parameters into a copy of a robot or scene file, leaving everything else unchanged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_found(
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", PysimWarning
-        )  # what is odd in the file was told when it was loaded
+        )  # warnings about the file were raised when it was loaded
         file = read_model(start, package_dirs=package_dirs)
     changes = changes_of(model, file)
     if start.suffix.lower() == ".urdf":

@@ -24,7 +24,7 @@ class _Place:
     start: int
     end: int
     attributes: dict[str, str] = field(default_factory=dict)
-    wrapped: str = ""  # "link" where the part would stand in <link/>, which must be opened for it
+    wrapped: str = ""  # "link" if the part belongs into an empty <link/>, which must be opened
 
 
 def changed_urdf(data: bytes, changes: Changes) -> bytes:
@@ -41,14 +41,14 @@ def changed_urdf(data: bytes, changes: Changes) -> bytes:
                 f"a URDF has no place for the armature of {name}, {values}; write it in a scene"
             )
         place = places["joint", name]
-        told = {key: keys[key] for key in ("damping", "friction") if key in keys}
-        if told:
-            shown = {key: format_number(float(values[0])) for key, values in told.items()}
+        changed = {key: keys[key] for key in ("damping", "friction") if key in keys}
+        if changed:
+            shown = {key: format_number(float(values[0])) for key, values in changed.items()}
             attributes = (f"{k}={quoteattr(v)}" for k, v in (place.attributes | shown).items())
             edits.append((place, f"<dynamics {' '.join(attributes)}/>"))
     for place, text in sorted(
         edits, key=lambda edit: -edit[0].start
-    ):  # what stands before stays put
+    ):  # edited from the end, so that earlier offsets remain valid
         inner = f">{text}</{place.wrapped}>" if place.wrapped else text
         data = data[: place.start] + inner.encode() + data[place.end :]
     return data

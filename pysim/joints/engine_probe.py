@@ -28,9 +28,9 @@ UNIT = np.array([1.0, 0, 0, 0, 1.0, 0, 1.0, 0, 0, 1.0])  # θ of mass 1 kg and i
 
 
 class _Still(_engine.Model):
-    """Callback joint with a constant pose, of which only the coordinates are used."""
+    """Callback joint with a constant pose, used for its coordinates only."""
 
-    def callback_rows(self, q: Array, v: Array | None) -> Array:  # noqa: ARG002, the engine asks so
+    def callback_rows(self, q: Array, v: Array | None) -> Array:  # noqa: ARG002, the engine's signature
         return np.zeros((len(q), self.callback_numbers))
 
 

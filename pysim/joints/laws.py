@@ -46,7 +46,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Probe:
-    """Numbers of a joint at states q (n, nq), v (n, nv), the first of which is its start."""
+    """Numbers of a joint at states q (n, nq), v (n, nv); the first state is the joint's start."""
 
     numbers: MotionNumbers
     q: Array

@@ -104,7 +104,7 @@ class TracedNumbers:
     def other_bias(self, q: Array, v: Array) -> Array:
         moved = self._inputs(rates(self.traced.coordinates, q, v))
         numbers = rate(self.traced.tape, self._inputs(q), moved, self.traced.subspace)
-        return np.asarray(np.einsum("kin,nk->ni", numbers.reshape(self.nv, 6, len(q)), v))
+        return np.asarray(np.einsum("kjn,nk->nj", numbers.reshape(self.nv, 6, len(q)), v))
 
     def _inputs(self, q: Array, v: Array | None = None) -> Array:
         """Return q and v as the inputs of a tape."""

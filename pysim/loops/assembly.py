@@ -251,21 +251,21 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
             left[name] = max(abs(g), left.get(name, 0.0))
     names = sorted(left, key=lambda name: -left[name])
     kinds = {kind_of_constraint(model, name) for name in names}
-    kind = kinds.pop() if len(kinds) == 1 else "tie"
-    told = ", ".join(f"{name!r} ({left[name]:.3g})" for name in names[:5])
+    kind = kinds.pop() if len(kinds) == 1 else "constraint"
+    listed = ", ".join(f"{name!r} ({left[name]:.3g})" for name in names[:5])
     redundant = _redundant_rows(model, best)
     if redundant and _is_rounding(model, best):
         problem = (
-            f"{kind}{'s' * (len(names) > 1)} {told} cannot be closed (residuals in [m, rad]): here {redundant} of "
+            f"{kind}{'s' * (len(names) > 1)} {listed} cannot be closed (residuals in [m, rad]): here {redundant} of "
             f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; {MORE_DIGITS}"
         )
         return _where(model, names[0]), problem
     sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
     remedy = f"start nearer to a closed configuration, hold fewer joints, or change {sizes}"
-    problem = f"{kind} {told} cannot be closed (residuals in [m, rad]); {remedy}"
+    problem = f"{kind} {listed} cannot be closed (residuals in [m, rad]); {remedy}"
     if len(names) > 1:
         problem = (
-            f"{kind}s {told} cannot be closed together (residuals in [m, rad]): they contradict each other, or the "
+            f"{kind}s {listed} cannot be closed together (residuals in [m, rad]): they contradict each other, or the "
             f"start is too far away; {remedy}"
         )
     return _where(model, names[0]), problem

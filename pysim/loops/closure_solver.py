@@ -211,7 +211,7 @@ def _searched(model: Model, here: ClosureIterate, step: Array) -> ClosureIterate
 
 
 def _descent_directions(model: Model, here: ClosureIterate, free: NDArray[np.intp]) -> list[Array]:
-    """Configurations less open than `here`, both ways along the most negative curvature of ½|g|² in the norm of M."""
+    """Return less open configurations on both sides along the most negative curvature of ½|g|² in the norm of M."""
     moves, curvature = _curvature(model, here, free)
     values, vectors = np.linalg.eigh(curvature)
     if values[0] >= -_BENT * np.abs(values).max():

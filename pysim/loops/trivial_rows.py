@@ -1,6 +1,6 @@
 """Removal of trivial rows of loops: rows whose Jacobian is zero at every configuration of the tree.
 
-A hinge that closes a planar linkage has five rows, of which the tree can violate two; the others have J = 0 everywhere.
+A hinge that closes a planar linkage has five rows. The tree can violate two of them; the others have J = 0 everywhere.
 They are found at random configurations with open loops: joints are analytic functions, so a row that is zero there is
 zero everywhere. Loops with a piecewise plugin on a support path keep all rows.
 """
@@ -53,12 +53,12 @@ def without_trivial_rows(model: Model) -> Model:
     each = zip(model.spec.loops, model.connections.loops, _rows_of(model), strict=True)
     for loop, description, rows in each:
         idle = np.zeros(len(rows), bool)
-        for kin in () if _meets_pieces(model, loop, description) else _kinds(at, rows):
-            own = rows[kin]
+        for group in () if _meets_pieces(model, loop, description) else _kinds(at, rows):
+            own = rows[group]
             stuck = still[own] & is_open[own] & (stays[own] | still[own].all())
             if stuck.any():
                 _refuse(loop, at.residual[:, own[stuck]])
-            idle[kin] = still[own] & ~is_open[own]
+            idle[group] = still[own] & ~is_open[own]
         loops.append(description.replaced(kept=np.flatnonzero(~idle)))
     return model.with_connections(replace(model.connections, loops=loops))
 

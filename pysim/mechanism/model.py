@@ -161,7 +161,7 @@ class Model(_engine.Model):
 
     @cached_property
     def coupling_names(self) -> tuple[str, ...]:
-        """Names of the couplings, each of which has one row after those of the loops."""
+        """Names of the couplings. Each has one row, after those of the loops."""
         return tuple(coupling.name for coupling in self.spec.couplings)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where the camera stands so that the whole motion is in the picture.
+"""Placement of the camera so that the whole motion is in the picture.
 
 A point with coordinates (a, b, c) along right, up and towards the camera is inside the picture of
 a camera at (A, B, C) when |a − A| ≤ (C − c) h and |b − B| ≤ (C − c) k, with h and k the tangents

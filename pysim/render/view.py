@@ -126,7 +126,7 @@ class Viewer:
         look = self.slider.GetRepresentation()
         look.SetEndCapLength(0.0)
         look.SetSliderLength(0.012)
-        look.ShowSliderLabelOff()  # the time stands in the corner
+        look.ShowSliderLabelOff()  # the time is in the corner
         look.GetSliderProperty().SetColor(colors.rgb(colors.PALETTE[0]))
         look.GetSelectedProperty().SetColor(colors.rgb(colors.PALETTE[1]))
 

@@ -35,7 +35,7 @@ def read_color(value: object) -> tuple[float, float, float, float]:
     """Return (r, g, b, a) of "#rrggbb", "#rrggbbaa", a name, or three or four numbers in 0 to 1.
 
     Raises:
-        ValueError: it is none of these; the text says what is expected.
+        ValueError: it is another value; the error lists the accepted forms.
     """
     if isinstance(value, str):
         digits = NAMED.get(value, value)

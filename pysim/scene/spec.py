@@ -117,7 +117,7 @@ class CouplingSpec:
     name: str
     terms: Mapping[str, float]  # ratio by coordinate
     offset: float = 0.0
-    function: str | None = None  # f, by its name among the relations
+    function: str | None = None  # name of the relation f
     inputs: tuple[str, ...] = ()  # coordinates x
     where: str = ""
 

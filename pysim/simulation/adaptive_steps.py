@@ -32,11 +32,10 @@ ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 
 
 def run_adaptive(scene: Scene, times: Iterator[float]) -> Iterator[Segment]:
-    """Yield the stretches of a run through output times [s], ascending; an event that stops the run ends the last.
+    """Yield the segments of a run through output times [s], ascending; an event that stops the run ends the last.
 
     Raises:
-        SimulationError: a step grew shorter than the numbers can tell, or so fine an error is asked for, or steps stay
-            so short that the run would not end (stall.py).
+        SimulationError: a step underflowed, a tolerance is finer than rounding, or the run has stalled (stall.py).
     """
     model, settings = scene.model, scene.settings
     q, v, state = scene.state.q, scene.state.v, AdaptiveState(events=len(scene.spec.events))

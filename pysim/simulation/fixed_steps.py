@@ -62,7 +62,7 @@ def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iter
     """Yield the stretches of a run through output times [s], ascending, from the scene's start at the first.
 
     Raises:
-        SimulationError: the run left the finite numbers or its loops, or a step found no solution.
+        SimulationError: the state became NaN or infinite or left its loops, or a step found no solution.
     """
     settings = scene.settings
     if settings.duration / settings.step > MOST_STEPS:
@@ -186,7 +186,7 @@ def _stopped(
 
 
 def _plugin_scheme_fault(scene: Scene, state: State, last: float, step: float) -> str | None:
-    """Where a plugin's scheme leaves the finite numbers; None of one that does not, and of the engine's schemes."""
+    """Return the place where a plugin's scheme computes NaN or infinite values; None if it does not, or is built in."""
     plugin = find_integrator(scene.settings.integrator).plugin
     if plugin is None:
         return None
@@ -197,7 +197,7 @@ def _plugin_scheme_fault(scene: Scene, state: State, last: float, step: float) -
 def _diverged(
     scene: Scene, state: State, last: float, step: float, own_fault: str | None
 ) -> SimulationError:
-    """Say which joint left the finite numbers, when, how large the last good state was, and in a plugin where."""
+    """Return the error that names the joint with NaN or infinite values, the last good state, and the plugin's line."""
     q, v = state.q, state.v
     tau = actuator_forces(scene.actuation, last)
     with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
 """Handling of Ctrl-C in a run: recorded when it arrives, raised when the run reaches an output.
 
-Python raises a KeyboardInterrupt wherever it happens to be. Inside the destructor of a file's handle, say, it is
-printed and forgotten, and the run goes on.
+Python raises a KeyboardInterrupt at any place. Inside the destructor of a file handle, for example, it is printed and
+ignored, and the run continues.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @contextmanager
 def interrupts_held_back() -> Iterator[Callable[[], None]]:
-    """Yield what raises a Ctrl-C that has come; a second one is raised at once, should the first not be heard.
+    """Yield a function that raises a recorded Ctrl-C; a second Ctrl-C is raised immediately if the first was not.
 
-    One that nobody has heard is raised at the end. Threads beside the main one get no signals, and whoever has a
-    handler of their own, or ignores Ctrl-C as a run in the background does, keeps to that.
+    A Ctrl-C that has not been raised is raised at the end. Nothing changes in threads other than the main one, which
+    receive no signals, or if the caller has a handler of its own or ignores Ctrl-C, as runs in the background do.
     """
-    noted = heard = False
+    noted = raised = False
 
     def check() -> None:
-        nonlocal heard
+        nonlocal raised
         if noted:
-            heard = True
+            raised = True
             raise KeyboardInterrupt
 
     def note(*_: object) -> None:
@@ -41,12 +41,12 @@ def interrupts_held_back() -> Iterator[Callable[[], None]]:
         yield check
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not heard:
+    if not raised:
         check()
 
 
 def _take_over(handler: Callable[..., None]) -> bool:
-    """Handle Ctrl-C where Python's own handler did; false where it did not, or where no thread may."""
+    """Replace Python's own handler of Ctrl-C; return False if another one is set or this thread may not."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return False
     try:

@@ -164,7 +164,7 @@ def advance(
 def scheme_fault(
     scheme: Integrator, system: ModelSystem, state: State, time: float, step: float
 ) -> str | None:
-    """Where a step from a state leaves the finite numbers, None if it does not, on the constraints or off them."""
+    """Return the place where a step from a state computes NaN or infinite values, None if it does not."""
     arguments = (system, time, step, state.q.copy(), state.v.copy())
     with np.errstate(all="ignore"):
         try:
@@ -180,7 +180,7 @@ def _are_numbers(*arrays: Array) -> bool:
 
 
 def _check_finite(*arrays: Array) -> None:
-    """Tell states that are not finite from arguments of another kind, which the engine refuses by name."""
+    """Reject NaN or infinite states; arguments of a wrong type are left to the engine's own errors."""
     if not _are_numbers(*(x for x in arrays if np.asarray(x).dtype.kind == "f")):
         raise NotFiniteError("a stage has NaN or infinite values")
 

@@ -182,7 +182,7 @@ def _of_every_world(x: ArrayLike, worlds: int, ndim: int) -> NDArray[np.float64]
 
 
 def _check_alike(models: Sequence[Any]) -> None:
-    """Refuse what is no model, and models that differ in structure."""
+    """Reject what is no model, and models that differ in structure."""
     for k, model in enumerate(models):
         if not isinstance(model, _engine.Model):
             given = type(model).__name__
@@ -199,7 +199,7 @@ def _check_alike(models: Sequence[Any]) -> None:
 
 
 def _check_scheme(models: Sequence[Model], name: str) -> None:
-    """Refuse plugins and schemes that choose their steps: a rollout's steps are equal and made in C++."""
+    """Reject plugins and schemes that choose their steps: a rollout's steps are equal and made in C++."""
     kind = find_integrator(name)
     if models:
         check_wheels(kind, models[0].spec.wheels)

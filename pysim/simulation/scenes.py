@@ -40,8 +40,7 @@ def load_scenes(
         allow_code: whether the scene may name programs to run.
 
     Raises:
-        SceneError: no list, an empty one, or one of another length than the others; a value that the file's key does
-            not bear.
+        SceneError: there is no list, a list is empty or differs in length, or a value is invalid for its key.
         ModelError: no such mechanism, or no start near the given one in which every loop is closed. Both name the
             first world in which that is so.
     """

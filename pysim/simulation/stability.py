@@ -1,4 +1,4 @@
-"""Which step a scheme bears: the frequencies and decays of a mechanism linearised about a state.
+"""Stability limits on the step size, from the frequencies and decays of a mechanism linearised about a state.
 
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
@@ -153,10 +153,10 @@ def slide_modes(scene: Scene) -> list[Mode]:
 
 
 def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = None) -> list[Mode]:
-    """Modes at the start, those at rest left out; of a pair the one above the real axis.
+    """Return the modes at the start, without modes at rest; of a conjugate pair, the one above the real axis.
 
-    `linearise` is `linearised`, or `exactly_linearised`. None where accelerations about the start are not finite: a run
-    says so, by joint. None of more than MOST_MOTIONS motions.
+    `linearise` is `linearised`, or `exactly_linearised`. There are none if accelerations about the start are not
+    finite, which a run reports with the joint, or if there are more than MOST_MOTIONS motions.
     """
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
     return _modes_along(scene, motions, linearise or linearised)

@@ -51,9 +51,7 @@ class LoopSummary:
     independence: float  # least of the rows; 0 where singular, 1 where furthest from it
     nearest: float  # when that was [s]
     strongest: tuple[LoopLoad, ...]  # what every loop carried at most
-    redundant: int = (
-        0  # rows that say what others do: how loads share out among them is one way of many
-    )
+    redundant: int = 0  # redundant rows: the loads are one of many valid distributions
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A run and its file: times, states, energies, body poses and what is needed to draw them.
+"""Trajectories and their files: times, states, energies, body poses, and the data for pictures.
 
 The file is plain HDF5 (`h5py`, MATLAB, Julia, `h5dump`, HDFView open it); no pysim is needed:
 
@@ -19,9 +19,9 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `energy/kinetic` `potential` `elastic` | (n,) | [J] |
 | `poses` | (n, nbodies, 7) | body frames in the world: x y z [m], quaternion x y z w |
 | `loops/wrenches` | (n, loops, 6) | of each loop on its second body, in frame B about its origin [N, N·m] |
-| `couplings/forces` | (n, couplings) | λ of each coupling; a coordinate feels λ times its factor [N or N·m] |
+| `couplings/forces` | (n, couplings) | λ of each coupling; the force on a coordinate is λ times its factor [N or N·m] |
 | `events/time` `q` `v` `name` | (k,) (k, nq) (k, nv) text | events [s] and their states, if the scene has any |
-| `names/events` | text | what the run looked for |
+| `names/events` | text | events of the scene |
 | `names/loops` `names/couplings` | text | columns of the two, if the scene has any |
 | `names/joints` `bodies` `frames` `coordinates` `velocities` | text | columns of q, v, poses |
 | `units/coordinates` `velocities` | text | units of the columns of q, v |
@@ -40,7 +40,7 @@ Texts, attributes included, are UTF-8 of a fixed length (`.decode()` an attribut
 Behind the bytes of HDF5 stand checksums of all pages (`pysim.trajectory.page_file`), which `load_trajectory` compares
 before HDF5 parses anything. A file that another program has changed has lost them: it is read by a child process with
 limits on time and memory, which costs about half a second. Storage in other files, links and filters that HDF5 does
-not have itself are refused.
+not have itself are rejected.
 """
 
 from __future__ import annotations

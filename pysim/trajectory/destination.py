@@ -1,7 +1,8 @@
-"""Where a trajectory is written: what may stand there, the draft beside it, and who else writes.
+"""Output path of a trajectory: checks of an existing file, the draft beside it, and locks against other writers.
 
-A name may change hands while a run lasts: files are moved, removed, replaced. So a writer keeps to the descriptor of
-its file, and this is all that works by name: a draft that is whole takes it, unless someone writes what stands there.
+The file of a name may change during a run: files are moved, removed, replaced. A writer therefore uses the descriptor
+of its file, and only this module works with names: a complete draft replaces the file of its name, unless another
+process is writing that file.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def remove_abandoned_drafts(folder: Path) -> None:
 
 
 def check_output(path: Path, target: Path, *, overwrite: bool) -> None:
-    """Refuse an output path that cannot be written, that holds something else or that someone writes."""
+    """Reject an output path that cannot be written, holds another kind of file, or is being written."""
     if not target.parent.is_dir():
         folder = target.parent if path.is_symlink() else path.parent
         problem = f"the folder {str(folder)!r} does not exist; make it or choose another"
@@ -66,7 +67,7 @@ def check_output(path: Path, target: Path, *, overwrite: bool) -> None:
 
 
 def take_name(draft: Path, path: Path, target: Path, *, overwrite: bool) -> None:
-    """Move a whole draft to its name, unless someone else has taken that since it was first looked at."""
+    """Move a complete draft to its name, unless another process has taken the name since the first check."""
     with _taking:
         check_output(path, target, overwrite=overwrite)
         draft.replace(target)
@@ -78,8 +79,8 @@ def hold(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def fate_of_name(descriptor: int, target: Path) -> str:
-    """What became of an open file's name; nothing where it still has it, or where nobody can tell."""
+def renamed_or_removed(descriptor: int, target: Path) -> str:
+    """Return a text if an open file was moved, removed or replaced; "" if not, or if that cannot be determined."""
     own = os.fstat(descriptor)
     try:
         if os.path.samestat(own, target.stat()):

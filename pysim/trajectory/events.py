@@ -1,4 +1,4 @@
-"""Events of a run: what passed, when, in which state; and how they stand in the file, in the group `events`."""
+"""Events of a run with their times and states, and their storage in the file's group `events`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_events(file: h5py.File, nq: int, nv: int, *, complete: bool) -> Events:
     """Return the events that reached the disk in full; none of a file without them.
 
     Raises:
-        ValueError: a part is missing or makes no sense, or some of a complete run are not there in full.
+        ValueError: a part is missing or invalid, or some events of a complete run are incomplete.
     """
     if not has(file, GROUP):
         return no_events(nq, nv)

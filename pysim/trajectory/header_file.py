@@ -1,4 +1,4 @@
-"""The header of a trajectory in its file: what it is of, names, units, and the empty datasets of its rows."""
+"""Storage of a trajectory's header: attributes, names, units, texts, and the empty datasets of its rows."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
     """What a file says of itself.
 
     Raises:
-        ValueError: a part is missing or makes no sense.
+        ValueError: a part is missing or invalid.
     """
     x, y, z = real_numbers(file, "gravity", (3,))
     (step,) = real_numbers(file, "step", ())

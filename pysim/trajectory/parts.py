@@ -1,7 +1,7 @@
 """Parts of a trajectory file: how each is written, and its checks as it is read.
 
 Texts have a fixed length, since HDF5 keeps others in a heap that does not survive damage, and numbers that grow have
-checksums. A ValueError says what is wrong with which part. What lies outside the file is refused.
+checksums. A ValueError says what is wrong with which part. What lies outside the file is rejected.
 """
 
 from __future__ import annotations

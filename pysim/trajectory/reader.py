@@ -47,7 +47,7 @@ def load_trajectory(path: str | PathLike[str]) -> Trajectory:
     """Read a trajectory file; one that was cut short is read as far as it goes, with a warning.
 
     Raises:
-        TrajectoryError: the file is none, is in use or makes no sense; by name, with what to do.
+        TrajectoryError: the file is not a trajectory, is in use or is damaged.
     """
     path = Path(path)
     trajectory, reason = _read_from(path, read_whole, "whole")
@@ -124,7 +124,7 @@ def reported(path: Path) -> Iterator[None]:
 
 
 def damaged(path: Path, what: str) -> TrajectoryError:
-    """Return the error of a file that makes no sense."""
+    """Return the error of a damaged file."""
     return TrajectoryError(str(path), f"is damaged, {what}; run again")
 
 

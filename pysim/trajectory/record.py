@@ -1,4 +1,4 @@
-"""A run in memory: the header says what the columns are, the arrays hold one row an instant."""
+"""Trajectory in memory: a header that describes the columns, and arrays with one row for each instant."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TrajectoryHeader:
 
     @property
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shape of one row of every dataset, by its name in the file."""
+        """Shape of one row of every dataset, by dataset name."""
         nq, nv = len(self.coordinate_names), len(self.velocity_names)
         shapes: dict[str, tuple[int, ...]] = {
             "time": (),
@@ -153,7 +153,7 @@ class Trajectory:
 
     @property
     def coupling_forces(self) -> Array:
-        """λ (n, couplings) [N or N·m] of every coupling; a coordinate feels λ times its factor in it."""
+        """λ (n, couplings) [N or N·m] of every coupling; the force on a coordinate is λ times its factor."""
         return self.constraint_forces.get(COUPLING_FORCES, np.zeros((len(self), 0)))
 
     @property

@@ -1,6 +1,6 @@
-"""What a picture needs to know of a mechanism's shapes, as JSON in the trajectory's header.
+"""Description of a mechanism's shapes for pictures, as JSON in the trajectory's header.
 
-One entry a geometry:
+One entry for each geometry:
 
     {"body": 2, "role": "visual", "kind": "mesh", "size": [], "pose": [[...4 numbers] ...4 rows],
      "color": [r, g, b, a] or null, "mesh": "/…/link2.dae", "scale": [1, 1, 1], "sha256": "…"}

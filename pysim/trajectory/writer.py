@@ -20,9 +20,9 @@ from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.destination import (
     check_output,
     draft_beside,
-    fate_of_name,
     open_draft,
     remove_abandoned_drafts,
+    renamed_or_removed,
     take_name,
     target_of,
 )
@@ -194,7 +194,7 @@ class TrajectoryWriter:
             self._commit()
             if pages is not None:
                 pages.sync()
-                fate = fate_of_name(pages.descriptor, self._target)
+                fate = renamed_or_removed(pages.descriptor, self._target)
                 pages.close()
         except (OSError, RuntimeError) as error:
             self._abandon()

@@ -1,4 +1,4 @@
-"""What is wrong with an argument is said by name. Oracle: the messages."""
+"""Errors of invalid arguments, which name the argument. Oracle: the messages."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_quaternion_that_is_not_unit_is_named_by_joint(model):
 
 
 @pytest.mark.parametrize("threads", [-1, 10**9])
-def test_threads_that_no_machine_has_are_refused(model, threads):
+def test_threads_that_no_machine_has_are_rejected(model, threads):
     message = f"threads must be from 0 (all) to 1048576, got {threads}"
     q, v = model.neutral(), np.zeros(7)
     refused(lambda: pysim.crba(model, q, threads=threads), message)
@@ -111,19 +111,19 @@ OF_A = (
 
 
 @pytest.mark.parametrize("name", [*OF_V, *OF_A])
-def test_none_for_a_velocity_is_refused(model, name):
+def test_none_for_a_velocity_is_rejected(model, name):
     rest = [np.zeros(7)] if name in OF_A else []
     with pytest.raises(TypeError, match=r"^v must be an array, got None$"):
         getattr(pysim, name)(model, model.neutral(), None, *rest)
 
 
 @pytest.mark.parametrize("name", OF_A)
-def test_none_for_an_acceleration_or_a_force_is_refused(model, name):
+def test_none_for_an_acceleration_or_a_force_is_rejected(model, name):
     with pytest.raises(TypeError, match=r"^(a|tau) must be an array, got None$"):
         getattr(pysim, name)(model, model.neutral(), np.zeros(7), None)
 
 
-def test_none_for_the_motion_of_a_frame_is_refused(model):
+def test_none_for_the_motion_of_a_frame_is_rejected(model):
     q, v = model.neutral(), np.zeros(7)
     for call, name in (
         (lambda: pysim.frame_velocity(model, q, None, "body1"), "v"),
@@ -147,12 +147,12 @@ def test_an_unknown_frame_gets_a_suggestion(model):
         pysim.frame_placement(model, model.neutral(), "tol")
 
 
-def test_a_frame_that_is_no_name_is_refused(model):
+def test_a_frame_that_is_no_name_is_rejected(model):
     with pytest.raises(TypeError, match=r"^frame must be the name of a body or a frame, got 3$"):
         pysim.jacobian(model, model.neutral(), 3)
 
 
-def test_an_unknown_instruction_set_is_refused_with_the_known_ones():
+def test_an_unknown_instruction_set_is_rejected_with_the_known_ones():
     with pytest.raises(
         ValueError, match=r"isa 'mmx' is not available on this CPU; choose auto, baseline"
     ):

@@ -1,4 +1,4 @@
-"""q ⊕ dq, its inverse, neutral and random configurations. Oracles: the group laws, tests/oracles/tree.py."""
+"""Configurations: q ⊕ dq, its inverse, neutral and random ones. Oracles: the group laws, tests/oracles/tree.py."""
 
 from __future__ import annotations
 

@@ -54,14 +54,14 @@ def test_a_follower_of_a_follower_follows_the_head_of_the_chain(three, rng):
     )
 
 
-def test_joints_that_follow_each_other_in_a_circle_are_refused(three):
+def test_joints_that_follow_each_other_in_a_circle_are_rejected(three):
     with pytest.raises(
         pysim.ModelError, match="test: joint a: joints follow each other in a circle: a → b → a"
     ):
         following(three, a=Mimic("b"), b=Mimic("a"))
 
 
-def test_following_what_is_no_joint_is_refused_with_a_suggestion(three):
+def test_following_what_is_no_joint_is_rejected_with_a_suggestion(three):
     with pytest.raises(
         pysim.ModelError, match="joint 'a' follows an unknown joint 'body'; known: a, b, c"
     ):

@@ -64,7 +64,7 @@ def test_plugins_follow_the_lengths_of_links_too(rng):
     close(pysim.link_length_derivatives(model, q, v, a, names, f_ext), np.hstack(expected))
 
 
-def test_a_joint_at_its_parents_origin_and_an_unknown_one_are_refused(rng):
+def test_a_joint_at_its_parents_origin_and_an_unknown_one_are_rejected(rng):
     spec = random_tree(rng, ["revolute", "revolute"], chain=True)
     flat = replace(spec, joints=(replace(spec.joints[0], at=np.eye(4)), spec.joints[1]))
     model, x = compile_model(flat), np.zeros(2)

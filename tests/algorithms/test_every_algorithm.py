@@ -1,4 +1,4 @@
-"""What every public algorithm takes: a state or a batch, float32, `out`, `threads`, external wrenches, plugins.
+"""Arguments of every public algorithm: a state or a batch, float32, `out`, `threads`, external wrenches, plugins.
 
 Oracle: the same call in another form. That the numbers are right is the business of other tests.
 """
@@ -94,7 +94,7 @@ def test_the_result_goes_where_the_caller_wants_it(model, name, batched):
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_place_that_cannot_take_the_result_is_refused(model, name):
+def test_a_place_that_cannot_take_the_result_is_rejected(model, name):
     if name in SLOPES and has_callbacks(model):
         pytest.skip("refused")
     call, states = FORMS[name], random_states(model, np.random.default_rng(3), 3)

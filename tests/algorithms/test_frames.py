@@ -213,7 +213,7 @@ def test_a_frame_of_the_world_does_not_move(rng):
     assert (pysim.frame_acceleration(model, q, v, a, "tool", classical=True) == 0).all()
 
 
-def test_an_unknown_expression_is_refused(rng):
+def test_an_unknown_expression_is_rejected(rng):
     model = compile_model(random_tree(rng, ["revolute"]))
     with pytest.raises(
         ValueError, match="expressed must be 'local', 'world' or 'aligned', got 'body'"

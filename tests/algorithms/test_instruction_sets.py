@@ -30,7 +30,7 @@ def test_without_a_choice_the_widest_set_runs() -> None:
     assert run_with("").stdout.strip() == pysim.available_isas()[-1]
 
 
-def test_an_unknown_set_in_the_environment_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_set_in_the_environment_is_rejected_with_the_known_ones() -> None:
     finished = run_with("sse9")
     assert finished.returncode != 0
     known = ", ".join(["auto", *pysim.available_isas()])

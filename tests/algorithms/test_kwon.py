@@ -1,4 +1,4 @@
-"""Kwon's algorithm 1 with its misprints mended (FORMULAS.md, E3.1 to E3.5), and what was printed beside it.
+"""Kwon's algorithm 1 with its misprints corrected (FORMULAS.md, E3.1 to E3.5), and what was printed beside it.
 
 Oracles: tests/oracles/kwon.py, itself held to sixth-order differences of equations 1 to 6.
 """
@@ -118,7 +118,7 @@ def differences(mechanism):
 
 
 @pytest.mark.parametrize("parents", [TREE, CHAIN], ids=["tree", "chain"])
-def test_the_mended_algorithm_gives_the_differences_and_pysim_gives_the_same(parents, rng, isa):
+def test_the_corrected_algorithm_gives_the_differences_and_pysim_gives_the_same(parents, rng, isa):
     mechanism = Mechanism(rng, parents)
     oracle = mechanism.kwon().differential()
     if isa == pysim.available_isas()[0]:

@@ -29,7 +29,7 @@ def refused(call, message):
     assert str(caught.value) == message
 
 
-def test_an_output_that_cannot_take_the_result_is_refused_by_name(model):
+def test_an_output_that_cannot_take_the_result_is_rejected_by_name(model):
     q, v = model.neutral(), np.zeros(7)
     plain = "out must be C-contiguous, aligned and in this processor's byte order"
     frozen = np.zeros(7)
@@ -52,7 +52,7 @@ def test_an_output_that_cannot_take_the_result_is_refused_by_name(model):
     refused(lambda: pysim.crba(model, many, out=np.zeros((3, 7, 7)).transpose(0, 2, 1)), plain)
 
 
-def test_an_output_that_lies_over_an_argument_is_refused_by_name(model):
+def test_an_output_that_lies_over_an_argument_is_rejected_by_name(model):
     memory = np.zeros(40)
     q, v, tau = memory[:8], memory[8:15], memory[15:22]
     q[:] = model.neutral()
@@ -135,7 +135,7 @@ def test_functions_tell_their_signature_and_survive_pickling():
         lambda scene, x: pysim.loops.actuation_map(scene, x, ["hinge"]),
     ],
 )
-def test_a_scene_for_a_model_is_told_which_to_give(call):
+def test_a_scene_for_a_model_is_reported_which_to_give(call):
     scene = pysim.load_scene(SCENES / "pendulum.toml")
     called_wrongly(
         lambda: call(scene, scene.state.q),

@@ -42,7 +42,9 @@ class Twins:
         ending = f"example-robot-data/robots/{path}"
         file = Path(next(str(f.locate()) for f in files if str(f).endswith(ending)))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pysim.PysimWarning)  # of inertias that no body has
+            warnings.simplefilter(
+                "ignore", pysim.PysimWarning
+            )  # of physically inconsistent inertias
             self.model = pysim.load_model(file, free_base=floating, mimic=False)
         root = (pin.JointModelFreeFlyer(),) if floating else ()
         self.peer = pin.buildModelFromUrdf(str(file), *root)

@@ -111,7 +111,7 @@ def test_body_regressor_times_parameters_is_newton_and_euler(rng, isa):
     close(single, Y, 1e-6)
 
 
-def test_body_regressor_refuses_axes_that_do_not_fit():
+def test_body_regressor_rejects_axes_that_do_not_fit():
     with pytest.raises(pysim.PysimError, match=r"v: must have shape \(…, 6\), got \(5,\)"):
         pysim.body_regressor(np.zeros(5), np.zeros(6))
     with pytest.raises(pysim.PysimError, match="a_g: leading axes"):

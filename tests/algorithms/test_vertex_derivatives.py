@@ -245,7 +245,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_a_link_without_a_mesh_is_refused(text: str, meshes: tuple[Path, Array]) -> None:
+def test_a_link_without_a_mesh_is_rejected(text: str, meshes: tuple[Path, Array]) -> None:
     model = build(meshes[0], "a density")
     with pytest.raises(ModelError) as caught:
         pysim.mass_mesh(model, REFUSALS[text])

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: messages word for word, exit status, files, no traceback.
+"""The command line as a user sees it: messages word for word, exit status, files, no traceback.
 
 Everything runs in its own process or through `main`, in a folder of its own.
 """
@@ -198,7 +198,7 @@ def test_debug_shows_the_traceback(here: Path) -> None:
     assert "Traceback (most recent call last):" in debug.stderr
 
 
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("received")
 def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> None:
     command = [sys.executable, "-m", "pysim", "stone.toml", "--duration", "1e7"]
     with subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True) as run:
@@ -217,7 +217,7 @@ def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> 
         assert len(pysim.load_trajectory(here / "stone.h5")) > 1
 
 
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("received")
 def test_an_interrupt_that_comes_inside_a_destructor_is_heard() -> None:
     """There Python prints a KeyboardInterrupt and forgets it, as files' handles have made it do."""
 
@@ -284,7 +284,7 @@ def limited(limits: str, start: float) -> None:
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("command", [["check", "s.toml"], ["s.toml"]])
 @pytest.mark.parametrize(
-    ("limits", "start", "told"),
+    ("limits", "start", "reported"),
     [
         ("lower = -1, upper = 1", 90.0, "89 [m] beyond its upper limit 1 [m]"),
         ("lower = 0.5", 0.25, "0.25 [m] beyond its lower limit 0.5 [m]"),
@@ -295,12 +295,12 @@ def test_a_start_beyond_a_limit_is_warned_of(
     command: list[str],
     limits: str,
     start: float,
-    told: str,
+    reported: str,
 ) -> None:
     limited(limits, start)
     assert main(command) == 0
     remedy = "and its stop throws it back; start it within its limits"
-    line = f"warning: s.toml:9:1: joint[0]: 'slide' starts {told}, {remedy}\n"
+    line = f"warning: s.toml:9:1: joint[0]: 'slide' starts {reported}, {remedy}\n"
     assert capsys.readouterr().err == line
 
 
@@ -345,8 +345,10 @@ def test_check_names_the_coordinate_that_an_actuator_drives(
     )
     (here / "ball.toml").write_text(ball + motors, "utf-8")
     assert main(["check", "ball.toml"]) == 0
-    told = [line.split()[1] for line in capsys.readouterr().out.splitlines() if "actuator" in line]
-    assert told == ["slide.wx:", "slide.wz:"]
+    reported = [
+        line.split()[1] for line in capsys.readouterr().out.splitlines() if "actuator" in line
+    ]
+    assert reported == ["slide.wx:", "slide.wz:"]
 
 
 def test_check_reads_a_robot_of_a_package(capsys: pytest.CaptureFixture[str]) -> None:

@@ -434,13 +434,13 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
         *(
             (
                 f'joint = "drop"\nat = {written}',
-                f'event[0].at: must be a number [m or rad], "lower" or "upper", got {told}',
+                f'event[0].at: must be a number [m or rad], "lower" or "upper", got {reported}',
             )
-            for written, told in (('"top"', "'top'"), ("nan", "nan"), ("[1]", "[1]"))
+            for written, reported in (('"top"', "'top'"), ("nan", "nan"), ("[1]", "[1]"))
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_place(tmp_path, lines, message):
+def test_what_makes_no_sense_is_rejected_by_place(tmp_path, lines, message):
     with pytest.raises(PysimError) as caught:
         run(tmp_path, f'[[event]]\nname = "e"\n{lines}\n')
     assert message in str(caught.value)
@@ -480,7 +480,7 @@ def test_a_frame_on_what_moves_passes_a_plane(tmp_path):
     assert len(run(tmp_path, PLANE.replace('"ball"', '"tip"') + frame).events) == 1
 
 
-def test_a_scheme_of_fixed_steps_refuses_events(tmp_path):
+def test_a_scheme_of_fixed_steps_rejects_events(tmp_path):
     with pytest.raises(SceneError) as caught:
         run(tmp_path, PLANE, FALL.replace('integrator = "dopri5"', 'integrator = "rk4"'))
     assert "'rk4' takes steps of one size and looks for nothing between them; set " in str(
@@ -497,7 +497,7 @@ class Broken(Event):
         return 1.0 if q.drop > 0 else 0.0
 
 
-def test_a_plugin_that_branches_is_told_by_its_authors_line(tmp_path):
+def test_a_plugin_that_branches_is_reported_by_its_authors_line(tmp_path):
     with pytest.raises(PysimError) as caught:
         run(tmp_path, '[[event]]\nname = "e"\ntype = "test_broken"\n')
     assert "test_events.py:" in str(caught.value)
@@ -508,9 +508,9 @@ def test_the_summary_tells_events_and_the_stop(tmp_path, capsys):
     path = tmp_path / "s.toml"
     path.write_text(FALL + PLANE + "stop = true\n", "utf-8")
     assert main([str(path), "-o", str(tmp_path / "s.h5")]) == 0
-    told = capsys.readouterr().out
-    assert f"event       floor: once, at {np.sqrt(6 / G):.12g} s" in told
-    assert f"stopped     by floor at {np.sqrt(6 / G):.12g} s" in told
+    reported = capsys.readouterr().out
+    assert f"event       floor: once, at {np.sqrt(6 / G):.12g} s" in reported
+    assert f"stopped     by floor at {np.sqrt(6 / G):.12g} s" in reported
 
 
 def test_a_file_that_was_cut_short_keeps_its_events_and_one_without_them_loads(tmp_path):

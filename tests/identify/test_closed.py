@@ -289,7 +289,7 @@ stiffness = 1.0
 """
 
 
-def test_momenta_of_what_a_loop_holds_to_the_world_are_refused(tmp_path: Path) -> None:
+def test_momenta_of_what_a_loop_holds_to_the_world_are_rejected(tmp_path: Path) -> None:
     text = FLOATING + TETHER
     path = tmp_path / "floating.toml"
     path.write_text(text, "utf-8")
@@ -301,7 +301,7 @@ def test_momenta_of_what_a_loop_holds_to_the_world_are_refused(tmp_path: Path) -
     )
 
 
-def test_a_recording_of_another_mechanism_is_refused_by_row_and_loop() -> None:
+def test_a_recording_of_another_mechanism_is_rejected_by_row_and_loop() -> None:
     scene = scene_of("five_bar")
     samples = run_of(scene)
     q = samples.q.copy()
@@ -339,7 +339,7 @@ def test_base_parameters_without_a_recording_begin_at_the_models_start() -> None
     assert len(base) == 8
 
 
-def test_exciting_trajectories_of_closed_mechanisms_are_refused() -> None:
+def test_exciting_trajectories_of_closed_mechanisms_are_rejected() -> None:
     model = scene_of("four_bar").model
     with pytest.raises(IdentificationError) as caught:
         exciting_trajectory(model)

@@ -29,9 +29,9 @@ def test_a_run_gives_back_the_scene_that_made_it(
     words = [str(run / "drawn.toml"), str(run / "run.h5"), "--resistance", "damping"]
     outputs = ["-o", str(run / "found.toml"), "--plot", str(run / "found.png")]
     assert main(["identify", *words, *outputs]) == 0
-    told = capsys.readouterr().out
-    assert "shoulder.damping" in told
-    assert "base        " in told
+    reported = capsys.readouterr().out
+    assert "shoulder.damping" in reported
+    assert "base        " in reported
     found, built = (pysim.load_scene(run / name) for name in ("found.toml", "built.toml"))
     samples = pysim.load_trajectory(run / "run.h5")
     expected = pysim.rnea(built.model, samples.q, samples.v, samples.a)
@@ -69,12 +69,12 @@ def test_what_cannot_be_identified_is_one_line_and_status_two(
     (run / "data.csv").write_text(table, "utf-8")
     words = [str(run / word) if "." in word else word for word in words]
     assert main(["identify", *words]) == 2
-    told = capsys.readouterr().err
-    assert text in told
-    assert told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert text in reported
+    assert reported.count("\n") == 1
 
 
-def test_a_resistance_that_the_data_want_negative_is_told_to_be_at_its_bound(
+def test_a_resistance_that_the_data_want_negative_is_reported_to_be_at_its_bound(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The torques are those of a joint that something pushes along."""

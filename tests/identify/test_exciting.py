@@ -66,7 +66,7 @@ def test_the_search_halves_the_condition_of_random_series(
     assert motion.condition < 0.5 * np.median(random)
 
 
-def test_the_condition_told_is_that_of_an_identification(
+def test_the_condition_reported_is_that_of_an_identification(
     arm: pysim.Model, motion: Excitation, rng: np.random.Generator
 ) -> None:
     t = np.arange(0, motion.period, 0.02)
@@ -88,7 +88,7 @@ def test_a_motion_is_saved_as_columns(motion: Excitation, tmp_path: Path) -> Non
     np.testing.assert_allclose(np.array(lines[51].split(","), float)[1:7], q[0], atol=1e-8)
 
 
-def test_a_free_base_is_refused() -> None:
+def test_a_free_base_is_rejected() -> None:
     with pytest.raises(
         IdentificationError,
         match=r"^anymal: has a ball or free joint, .*; load it with a fixed base$",

@@ -235,7 +235,7 @@ def test_momenta_identify_a_robot_in_flight_without_torques_or_accelerations() -
     samples = make_samples(drawing, own.t, own.q, tau, window=0.05)
     found = identify(drawing, samples, using="momentum", folds=1)
     assert found.equations[:6] == ("p.x", "p.y", "p.z", "L.x", "L.y", "L.z")
-    text = "nothing pushes the base: momentum tells ratios, the mass of all is the model's"
+    text = "nothing pushes the base: momentum determines ratios, the total mass is the model's"
     assert found.notes == (text,)
     assert inertia.is_physical(found.theta).all()
     assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=1e-3)
@@ -255,7 +255,7 @@ def test_momenta_weigh_a_robot_that_is_pushed() -> None:
     assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=1e-3)
 
 
-def test_too_few_intervals_are_refused_with_what_to_do() -> None:
+def test_too_few_intervals_are_rejected_with_what_to_do() -> None:
     anymal = load_robot("anymal")
     own = flight_recording(anymal, 500, seed=1)
     samples = make_samples(anymal, own.t, own.q, own.tau, own.true_v, own.true_a)
@@ -279,7 +279,7 @@ def test_momenta_need_a_free_base_and_know_no_friction(
 # Refusals ----------------------------------------------------------------------------------------
 
 
-def test_too_few_samples_are_refused_with_how_many_it_takes(
+def test_too_few_samples_are_rejected_with_how_many_it_takes(
     panda: pysim.Model, recording: Recording
 ) -> None:
     samples = recording.samples(panda, differentiate=False).part(slice(0, 5))
@@ -291,7 +291,9 @@ def test_too_few_samples_are_refused_with_how_many_it_takes(
         identify(panda, samples)
 
 
-def test_a_motion_that_tells_too_little_is_told(panda: pysim.Model, recording: Recording) -> None:
+def test_a_motion_that_tells_too_little_is_reported(
+    panda: pysim.Model, recording: Recording
+) -> None:
     still = recording.samples(panda, differentiate=False)
     rest = np.zeros_like(still.v)
     q = np.tile(still.q[:1], (50, 1))

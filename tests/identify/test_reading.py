@@ -153,7 +153,7 @@ def test_columns_are_found_by_name_in_any_order(arm: pysim.Scene, table) -> None
         ),
     ],
 )
-def test_a_bad_table_is_refused_by_file_row_and_column(
+def test_a_bad_table_is_rejected_by_file_row_and_column(
     arm: pysim.Scene, table, lines: list[str], header: str, text: str
 ) -> None:
     path = table(*lines, header=header)
@@ -170,7 +170,7 @@ def test_a_missing_file_is_named(arm: pysim.Scene, tmp_path: Path) -> None:
         read_samples(arm.model, tmp_path / "none.csv")
 
 
-def test_unevenly_spaced_rows_are_refused_where_they_must_be_differentiated(
+def test_unevenly_spaced_rows_are_rejected_where_they_must_be_differentiated(
     arm: pysim.Scene, table
 ) -> None:
     lines = rows(40)
@@ -190,7 +190,7 @@ def test_a_trajectory_is_driven_by_its_scenes_actuators(arm: pysim.Scene, tmp_pa
     np.testing.assert_allclose(samples.tau, tau, atol=1e-9)
 
 
-def test_a_trajectory_of_another_mechanism_is_refused(arm: pysim.Scene, tmp_path: Path) -> None:
+def test_a_trajectory_of_another_mechanism_is_rejected(arm: pysim.Scene, tmp_path: Path) -> None:
     pysim.simulate(arm, output=tmp_path / "arm.h5")
     path = tmp_path / "other.toml"
     path.write_text(ARM.replace('"elbow"', '"hinge"'), "utf-8")
@@ -222,7 +222,7 @@ def test_balls_and_free_joints_are_differentiated_on_their_groups() -> None:
     np.testing.assert_allclose(samples.a, 0, atol=1e-6)
 
 
-def test_wrong_shapes_are_refused(arm: pysim.Scene) -> None:
+def test_wrong_shapes_are_rejected(arm: pysim.Scene) -> None:
     t = np.arange(5.0)
     with pytest.raises(
         IdentificationError,
@@ -235,7 +235,7 @@ def test_wrong_shapes_are_refused(arm: pysim.Scene) -> None:
         make_samples(arm.model, [0, 1, 2, np.inf], np.zeros((4, 2)), np.zeros((4, 2)))
 
 
-def test_samples_on_a_stop_whose_stiffness_is_a_guess_are_told_of(arm: pysim.Scene) -> None:
+def test_samples_on_a_stop_whose_stiffness_is_a_guess_are_reported(arm: pysim.Scene) -> None:
     t, zeros = np.linspace(0, 1, 5), np.zeros((5, 2))
     q = zeros + np.array([[0.0], [0.3], [0.41], [-0.6], [0.1]])
     guessed = with_limits(arm.model.spec, np.nan)

@@ -135,7 +135,7 @@ def test_a_scene_written_and_read_again_has_the_parameters_found(files: Path) ->
         assert kept in new
 
 
-def test_an_output_that_exists_or_is_of_another_kind_is_refused(files: Path) -> None:
+def test_an_output_that_exists_or_is_of_another_kind_is_rejected(files: Path) -> None:
     model = pysim.load_model(files / "r.urdf")
     with pytest.raises(
         IdentificationError, match=r"s.toml: must end in .urdf like .*r.urdf; other kinds are not"

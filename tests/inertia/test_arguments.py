@@ -190,15 +190,15 @@ def test_no_function_is_missing_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(("function", "argument"), CASES, ids=str)
-def test_a_wrong_argument_is_refused_by_its_name(
+def test_a_wrong_argument_is_rejected_by_its_name(
     function: str, argument: str, rng: np.random.Generator
 ) -> None:
     valid = {name: given for name, (_, given) in ARGUMENTS[function].items()}
     wrong, value = ARGUMENTS[function][argument]
     getattr(inertia, function)(**valid)
     pattern = rf"mesh: .*\b{argument[:4]}" if argument in MESH else rf"{argument}(\[[\d, ]+\])?: "
-    told = {what: outcome(function, valid | {argument: x}) for what, x in wrong(value, rng)}
-    assert {what: text for what, text in told.items() if not re.match(pattern, text)} == {}
+    reported = {what: outcome(function, valid | {argument: x}) for what, x in wrong(value, rng)}
+    assert {what: text for what, text in reported.items() if not re.match(pattern, text)} == {}
 
 
 def outcome(function: str, arguments: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Which parameters some body has, and the closest that one has.
+"""Physical consistency of parameters, and the nearest consistent ones.
 
 The oracle is a generic solver (SciPy's SLSQP over all bodies), the projection's variational inequality, and rigid
 bodies whose numbers are known.

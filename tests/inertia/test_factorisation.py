@@ -107,13 +107,13 @@ def test_a_larger_tolerance_drops_small_moments() -> None:
         ([1, 0, 0, 0, 1, 1, 1, 2, 0, 0], "a moment about the centre of mass is negative"),
     ],
 )
-def test_what_has_no_square_root_is_refused(record: list[float], problem: str) -> None:
+def test_what_has_no_square_root_is_rejected(record: list[float], problem: str) -> None:
     with pytest.raises(
         PysimError, match=f"^inertia: has no square root at \\[1\\]: {problem}; got"
     ):
         Inertia(np.array([[1.0, 0, 0, 0, 1, 1, 1, 0, 0, 0], record])).factor()
 
 
-def test_a_wrong_tolerance_is_refused() -> None:
+def test_a_wrong_tolerance_is_rejected() -> None:
     with pytest.raises(PysimError, match=r"^tolerance: must lie between 0 and 1, got -1"):
         Inertia.zeros().factor(tolerance=-1)

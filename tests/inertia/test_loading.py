@@ -1,4 +1,4 @@
-"""Inertias that no body has, in robots and scenes: told or refused by name, and replaced where that is wanted.
+"""Physically inconsistent inertias in robots and scenes: warnings, errors and replacement.
 
 The oracle is what the texts promise: the line they print, pasted into the file, is accepted.
 """
@@ -49,7 +49,7 @@ def robot(tmp_path: Path):
     return write
 
 
-def test_a_link_that_breaks_the_triangle_is_told_with_the_nearest_values(robot) -> None:
+def test_a_link_that_breaks_the_triangle_is_reported_with_the_nearest_values(robot) -> None:
     path = robot(TRIANGULAR)
     with pytest.warns(PysimWarning) as caught:
         pysim.load_model(path)
@@ -66,7 +66,7 @@ def test_a_link_that_breaks_the_triangle_is_told_with_the_nearest_values(robot) 
     assert inertia.is_physical(model.parameters).all()
 
 
-def test_a_negative_kinetic_energy_is_refused_by_name_and_the_nearest_pasted_is_accepted(
+def test_a_negative_kinetic_energy_is_rejected_by_name_and_the_nearest_pasted_is_accepted(
     robot,
 ) -> None:
     path = robot(NEGATIVE)
@@ -86,7 +86,7 @@ def test_a_negative_kinetic_energy_is_refused_by_name_and_the_nearest_pasted_is_
     assert inertia.is_physical(model.parameters).all()
 
 
-def test_an_impossible_link_welded_to_a_heavy_one_is_told_only(robot) -> None:
+def test_an_impossible_link_welded_to_a_heavy_one_is_reported_only(robot) -> None:
     heavy = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     path = robot(heavy, f'<inertial><mass value="1e-3"/>{NEGATIVE}</inertial>')
     with pytest.warns(PysimWarning, match="link 'tip': the inertia is not physically consistent"):
@@ -100,15 +100,15 @@ def test_nearest_takes_the_closest_body_and_logs_it(caplog: pytest.LogCaptureFix
     np.testing.assert_allclose(model.parameters[0], expected, rtol=1e-12)
     assert [record.getMessage() for record in caplog.records] == [
         (
-            f"{TRIANGLE}:1:72: link 'a': the inertia is not physically consistent: Ixx + Iyy < Izz by 60 %, against the "
-            "triangle "
+            f"{TRIANGLE}:1:72: link 'a': the inertia is not physically consistent: Ixx + Iyy < Izz by 60 %, "
+            "against the triangle "
             "inequality of the principal moments 1, 1, 5 [kg·m²]; taken instead: "
             '<inertia ixx="2.5" ixy="0" ixz="0" iyy="2.5" iyz="0" izz="5"/>'
         )
     ]
 
 
-def test_strict_refuses_what_check_tells() -> None:
+def test_strict_rejects_what_check_tells() -> None:
     with pytest.raises(
         SceneError,
         match=r"link 'a': the inertia is not physically consistent: .*; the nearest is <",
@@ -118,7 +118,7 @@ def test_strict_refuses_what_check_tells() -> None:
         pysim.load_model(TRIANGLE, inertia="nearset")  # type: ignore[arg-type]
 
 
-def test_a_scene_is_refused_by_name_and_the_nearest_pasted_is_accepted(tmp_path: Path) -> None:
+def test_a_scene_is_rejected_by_name_and_the_nearest_pasted_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(SCENE.format(""), "utf-8")
     with pytest.raises(SceneError) as caught:
@@ -141,12 +141,12 @@ def advised_inertia(folder: Path, mass: float, com: list[float], I_C: np.ndarray
         f"{a}{b}": I_C["xyz".index(a), "xyz".index(b)]
         for a, b in ("xx", "xy", "xz", "yy", "yz", "zz")
     }
-    told = ", ".join(
+    reported = ", ".join(
         f"{key} = {value!r}"
         for key, value in zip(entries, map(float, entries.values()), strict=True)
     )
     path = folder / "s.toml"
-    body = f'[[body]]\nname = "rod"\nmass = {mass}\ncom = {com}\ninertia = {{ {told} }}\n'
+    body = f'[[body]]\nname = "rod"\nmass = {mass}\ncom = {com}\ninertia = {{ {reported} }}\n'
     path.write_text(
         f'{body}[[joint]]\nname = "way"\ntype = "translation"\nchild = "rod"\n', "utf-8"
     )
@@ -154,7 +154,9 @@ def advised_inertia(folder: Path, mass: float, com: list[float], I_C: np.ndarray
         pysim.load_scene(path)
     advised = NEAREST.search(str(caught.value))
     assert advised is not None
-    path.write_text(path.read_text("utf-8").replace(f"inertia = {{ {told} }}", advised[1]), "utf-8")
+    path.write_text(
+        path.read_text("utf-8").replace(f"inertia = {{ {reported} }}", advised[1]), "utf-8"
+    )
     pysim.load_scene(path)
     xx, xy, xz, yy, yz, zz = (float(x) for x in re.findall(r"= (-?[0-9][0-9.e+-]*)", advised[1]))
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -186,7 +188,7 @@ def test_advised_rods_in_any_direction_have_no_negative_moment_as_they_are_read(
 
 
 @pytest.mark.parametrize("zz", [-1e-15, -6.6e-24])
-def test_a_negative_moment_is_refused_but_for_the_dust_of_a_point(
+def test_a_negative_moment_is_rejected_but_for_the_dust_of_a_point(
     zz: float, tmp_path: Path
 ) -> None:
     """Of 1 kg, −6.6e-24 kg·m² is a length of 3e-12 m: a point, whose hinge then moves no inertia; −1e-15 is none."""
@@ -195,13 +197,13 @@ def test_a_negative_moment_is_refused_but_for_the_dust_of_a_point(
         SCENE.format("").replace("xx = 1, yy = 0.2, zz = 0.3, xy = 0.05", f"xx = 0, yy = 0, zz = {zz}")
         .replace("com = [0, 0, 0.1]", "").replace("mass = 2.0", "mass = 1.0"), "utf-8"
     )  # fmt: skip
-    told = "moment -1e-15 .* is negative" if zz == -1e-15 else "'hinge' moves no inertia"
-    with pytest.raises(pysim.PysimError, match=told):
+    reported = "moment -1e-15 .* is negative" if zz == -1e-15 else "'hinge' moves no inertia"
+    with pytest.raises(pysim.PysimError, match=reported):
         pysim.load_scene(path)
 
 
 @pytest.mark.parametrize("how", ["key", "keyword", "override"])
-def test_a_scene_takes_the_nearest_where_it_is_told_to(
+def test_a_scene_takes_the_nearest_where_it_is_reported_to(
     how: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "s.toml"
@@ -252,7 +254,7 @@ def test_real_robots_with_degenerate_links_have_a_positive_mass_matrix(
     assert np.linalg.eigvalsh(M / (size[:, :, None] * size[:, None, :])).min() > 1e-9
 
 
-def test_points_with_dust_for_inertia_are_not_told_of() -> None:
+def test_points_with_dust_for_inertia_are_not_reported() -> None:
     """iCub's links are points whose inertia, moved to the centre of mass, is ±1e-20 kg·m²."""
     folder = robots_folder()
     if folder is None:

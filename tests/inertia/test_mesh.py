@@ -363,17 +363,17 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_what_encloses_no_solid_is_refused_in_words(text: str) -> None:
+def test_what_encloses_no_solid_is_rejected_in_words(text: str) -> None:
     assert refusal(*REFUSALS[text]).startswith(text)
 
 
 @pytest.mark.parametrize("density", [-1.0, np.nan, np.inf])
-def test_a_density_below_zero_is_refused(density: float) -> None:
+def test_a_density_below_zero_is_rejected(density: float) -> None:
     text = f"density: must be a number not below 0 [kg/m³], got {density!r}"
     assert refusal(CUBE, FACES, density) == text
 
 
-def test_faces_without_area_are_told_and_add_nothing() -> None:
+def test_faces_without_area_are_reported_and_add_nothing() -> None:
     faces = np.vstack([FACES, [0, 0, 1]])
     with pytest.warns(PysimWarning, match=r"^mesh: 1 face is without area, the first is face 12$"):
         theta = inertia.mesh_inertia(CUBE, faces, 1.0)
@@ -388,12 +388,12 @@ def test_triangles_that_share_places_but_no_vertices_are_a_solid() -> None:
     np.testing.assert_array_equal(theta, inertia.mesh_inertia(CUBE, FACES, 1.0))
 
 
-def test_derivatives_refuse_what_the_integral_refuses() -> None:
+def test_derivatives_refuse_what_the_integral_rejects() -> None:
     with pytest.raises(PysimError, match=re.escape("mesh: is not watertight: 3 edges")):
         inertia.mesh_inertia_derivatives(CUBE, FACES[:-1], 1.0)
 
 
-# Mending, hulls and sheets ------------------------------------------------------------------------
+# Repair, hulls and sheets ------------------------------------------------------------------------
 
 
 def repaired(vertices: Array, faces: Array) -> tuple[Array, list[str]]:
@@ -416,13 +416,13 @@ def repaired(vertices: Array, faces: Array) -> tuple[Array, list[str]]:
         (np.vstack([FACES, FACES[4]]), "mesh: 1 triangle is there twice, counted once"),
     ],
 )
-def test_repair_mends_and_says_what_it_did(faces: Array, text: str) -> None:
+def test_repair_repairs_and_says_what_it_did(faces: Array, text: str) -> None:
     theta, texts = repaired(CUBE, faces)
     assert texts == [text]
     np.testing.assert_allclose(theta, inertia.mesh_inertia(CUBE, FACES, 1.0), rtol=1e-14)
 
 
-def test_repair_leaves_a_sound_mesh_alone_and_refuses_a_large_hole() -> None:
+def test_repair_leaves_a_sound_mesh_alone_and_rejects_a_large_hole() -> None:
     assert repaired(CUBE, FACES)[1] == []
     import trimesh
 

@@ -47,7 +47,7 @@ def ell() -> tuple[Array, Array]:
     return vertices, np.vstack([fan[:, ::-1], fan + 6, np.array(sides).reshape(-1, 3)])
 
 
-def test_a_shell_that_faces_inwards_beside_another_is_refused_by_count_and_face() -> None:
+def test_a_shell_that_faces_inwards_beside_another_is_rejected_by_count_and_face() -> None:
     mesh = together(cube(2), cube(1, 5, inwards=True), cube(1, -5, inwards=True))
     text = (
         "part.stl: 2 shells are inside out, of 3, and no cavity of another; the first begins with face 12; reverse "
@@ -58,7 +58,7 @@ def test_a_shell_that_faces_inwards_beside_another_is_refused_by_count_and_face(
             function(*mesh, 1.0, name="part.stl")
 
 
-def test_a_shell_that_faces_inwards_within_the_extent_of_another_but_outside_it_is_refused() -> (
+def test_a_shell_that_faces_inwards_within_the_extent_of_another_but_outside_it_is_rejected() -> (
     None
 ):
     notch = cube(0.5, [1.5, 1.5, 0.5], inwards=True)
@@ -80,7 +80,7 @@ def test_a_cavity_in_a_cavity_is_inside_out() -> None:
         inertia.mesh_inertia(*mesh, 1.0)
 
 
-def test_a_solid_inside_a_solid_is_told_to_weigh_twice() -> None:
+def test_a_solid_inside_a_solid_is_reported_to_weigh_twice() -> None:
     text = r"^mesh: 1 shell is inside another, of 2, and weighed twice there, the first begins with face 12$"
     with pytest.warns(PysimWarning, match=text):
         theta = inertia.mesh_inertia(*together(cube(3), cube(1)), 1.0)
@@ -145,7 +145,7 @@ def test_crossings_are_those_of_every_pair_in_rational_arithmetic() -> None:
     assert (found.count, found.first, found.second) == (len(expected), *expected[0])
 
 
-def test_two_solids_through_each_other_are_told_with_the_first_pair() -> None:
+def test_two_solids_through_each_other_are_reported_with_the_first_pair() -> None:
     import trimesh
 
     ball = trimesh.creation.icosphere(2)

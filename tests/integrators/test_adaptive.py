@@ -169,7 +169,7 @@ def test_a_free_fall_is_followed_in_few_steps_and_exactly():
         ),
     ],
 )
-def test_senseless_runs_are_refused(changes, message):
+def test_senseless_runs_are_rejected(changes, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is asserted below
         run_adaptive(pendulums(2), [0, 0], [0, 0], [1.0], **changes)
     assert str(caught.value) == message

@@ -269,7 +269,7 @@ def test_a_batch_of_runs_gives_the_bits_of_each_run_alone(isa, rng):
         ),
     ],
 )
-def test_senseless_runs_are_refused(changes, message):
+def test_senseless_runs_are_rejected(changes, message):
     model = pendulums(1)
     asked = {"step": 1e-3, "steps": 1, "scheme": "rk4", **changes}
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is asserted below

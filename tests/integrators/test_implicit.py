@@ -250,7 +250,7 @@ def test_dry_friction_brings_a_block_to_rest_by_generalized_alpha(width):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_energy_has_no_trend_over_1e5_steps(scheme):
-    """A double pendulum that swings without looping, 1/200 of its fastest period a step; ρ = 1 damps nothing."""
+    """A double pendulum that swings without looping, step 1/200 of its fastest period; ρ = 1 has no damping."""
     names, below = ("world", "one", "two"), np.eye(4)
     below[2, 3] = -0.5
     joints = (
@@ -327,7 +327,7 @@ def test_single_precision_follows_double_to_its_own_rounding(rng, scheme):
 
 
 @pytest.mark.parametrize("radius", [-0.1, 1.1, np.nan])
-def test_a_spectral_radius_outside_0_to_1_is_refused(radius):
+def test_a_spectral_radius_outside_0_to_1_is_rejected(radius):
     model = oscillator(1.0)
     message = r"spectral_radius must be from 0 to 1, got"
     with pytest.raises(ValueError, match=message):

@@ -53,7 +53,7 @@ def test_the_spectral_radius_is_a_key_with_a_default(tmp_path: Path) -> None:
     assert read_scene(scene(tmp_path, "")).settings.parameters == {}
 
 
-def test_it_damps_what_it_is_told_to(tmp_path: Path) -> None:
+def test_it_damps_what_it_is_reported_to(tmp_path: Path) -> None:
     """A spring far too fast for the step is gone with a small radius, and stays with 1."""
     spring = PENDULUM.replace("start = 1.0", "start = 1e-3\nstiffness = 1e10")
     left = []
@@ -130,7 +130,7 @@ def test_fields_of_a_plugin_are_keys_of_the_table(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_place(tmp_path: Path, lines: str, message: str) -> None:
+def test_what_makes_no_sense_is_rejected_by_place(tmp_path: Path, lines: str, message: str) -> None:
     path = scene(tmp_path, lines)
     with pytest.raises(SceneError) as caught:
         read_scene(path)

@@ -130,7 +130,7 @@ def test_tolerances_may_be_given_by_joint(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_place(tmp_path: Path, lines: str, message: str) -> None:
+def test_what_makes_no_sense_is_rejected_by_place(tmp_path: Path, lines: str, message: str) -> None:
     path = scene(tmp_path, lines)
     with pytest.raises(SceneError) as caught:
         read_scene(path)
@@ -154,7 +154,7 @@ frequency = 1e30
     assert "raise simulation.rtol and atol" in text
 
 
-def test_names_that_are_taken_are_refused_by_both_owners() -> None:
+def test_names_that_are_taken_are_rejected_by_both_owners() -> None:
     with pytest.raises(PysimError, match="integrator 'rk4' is built in; choose another name"):
         integrator("rk4")(Heun)
 
@@ -198,8 +198,8 @@ def test_a_scheme_that_leaves_the_numbers_is_not_blamed_on_a_loop() -> None:
 
 def test_a_scheme_that_leaves_the_numbers_is_named_with_its_line(tmp_path: Path) -> None:
     path = faulty(tmp_path, "test_log", "return q * np.log(-1.0), v", PENDULUM)
-    told = r"reduce simulation\.step, now 0\.\d+ \[s\], or fix Faulty\.step, \S+:\d+, `.*np\.log.*`, invalid value"
-    with pytest.raises(SimulationError, match=told):
+    reported = r"reduce simulation\.step, now 0\.\d+ \[s\], or fix Faulty\.step, \S+:\d+, `.*np\.log.*`, invalid value"
+    with pytest.raises(SimulationError, match=reported):
         pysim.simulate(pysim.load_scene(path, allow_code=True))
 
 
@@ -220,7 +220,9 @@ WRONG_STEPS = {
 
 
 @pytest.mark.parametrize("fault", WRONG_STEPS)
-def test_a_wrong_step_is_told_at_its_time_and_is_no_divergence(tmp_path: Path, fault: str) -> None:
+def test_a_wrong_step_is_reported_at_its_time_and_is_no_divergence(
+    tmp_path: Path, fault: str
+) -> None:
     path = faulty(tmp_path, f"test_wrong_{list(WRONG_STEPS).index(fault)}", fault, FREE)
     with pytest.raises(PysimError) as caught:
         pysim.simulate(pysim.load_scene(path, allow_code=True))
@@ -242,13 +244,13 @@ def test_a_step_may_return_other_numbers_than_doubles(tmp_path: Path) -> None:
     assert np.isfinite(trajectory.q).all()
 
 
-def test_a_step_that_returns_no_numbers_is_told(tmp_path: Path) -> None:
+def test_a_step_that_returns_no_numbers_is_reported(tmp_path: Path) -> None:
     path = faulty(tmp_path, "test_text", 'return "a", v', PENDULUM)
     with pytest.raises(pysim.JointError, match=r"Faulty\.step: must return numbers, at t = 1\.2 s"):
         pysim.simulate(pysim.load_scene(path, allow_code=True))
 
 
-def test_a_step_that_ruins_the_state_of_a_loop_is_told_as_divergence(tmp_path: Path) -> None:
+def test_a_step_that_ruins_the_state_of_a_loop_is_reported_as_divergence(tmp_path: Path) -> None:
     path = faulty(tmp_path, "test_ruin", "v += 1; q *= np.nan", PENDULUM)
     four_bar = (SCENES / "four_bar.toml").read_text("utf-8")
     path.write_text('plugins = ["faulty.py"]\n' + four_bar, "utf-8")
@@ -277,7 +279,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("k", "fault"), list(enumerate(FAULTS)))
-def test_a_fault_of_an_author_is_told_by_the_authors_line(
+def test_a_fault_of_an_author_is_reported_by_the_authors_line(
     tmp_path: Path, k: int, fault: str
 ) -> None:
     path = faulty(tmp_path, f"test_faulty_{k}", fault, PENDULUM)
@@ -314,11 +316,11 @@ def test_a_tolerance_finer_than_numbers_are_ends_the_run_by_name(
 ) -> None:
     """At 1 rad numbers are 2.2e-16 apart, so that no step is short enough."""
     lines = f'integrator = "dopri5"\nrtol = {tolerance}\natol = {tolerance}'
-    told = (
+    reported = (
         rf"s\.toml: at t = .* s 'hinge' cannot be resolved as finely as simulation.rtol {tolerance:g} and atol "
         rf"{tolerance:g} ask for: .*; raise rtol to 1e-15 or more"
     )
-    with pytest.raises(SimulationError, match=told):
+    with pytest.raises(SimulationError, match=reported):
         pysim.simulate(pysim.load_scene(scene(tmp_path, lines)))
 
 

@@ -92,7 +92,7 @@ def test_a_free_robot_keeps_its_momenta_to_rounding_and_its_energy_without_trend
     for then, now in zip(start, momentum_about_com(model, q, v), strict=True):
         np.testing.assert_allclose(now, then, rtol=0, atol=1e-12 * size)
     assert np.abs(errors).max() < 2e-5
-    # five times the error of a difference of two means of 200: it does not hang on chance
+    # five times the error of a difference of two means of 200: it does not depend on chance
     assert abs(np.mean(errors[200:]) - np.mean(errors[:200])) < 0.5 * np.std(errors)
 
 

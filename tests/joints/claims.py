@@ -1,4 +1,4 @@
-"""What the scenes with example joints claim, for tests/test_scenes.py. Oracles: closed forms and the geometry."""
+"""Claims of the scenes with example joints, for tests/test_scenes.py. Oracles: closed forms and the geometry."""
 
 from __future__ import annotations
 

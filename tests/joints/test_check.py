@@ -1,4 +1,4 @@
-"""`pysim.joints.check`: joints that keep the laws pass, each law is seen to fail. The oracle is what was broken."""
+"""`pysim.joints.check`: valid joints pass, and each check fails for a joint that violates it. Oracle: the violation."""
 
 from __future__ import annotations
 
@@ -169,13 +169,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("plugin", "laws", "text"), BAD, ids=lambda x: type(x).__name__)
-def test_a_broken_law_is_told_with_its_size_and_place(plugin, laws, text):
-    found, told = broken(plugin)
+def test_a_broken_law_is_reported_with_its_size_and_place(plugin, laws, text):
+    found, reported = broken(plugin)
     assert set(laws) <= set(found)
-    assert re.search(text, told)
-    assert "fault of pysim" not in told
+    assert re.search(text, reported)
+    assert "fault of pysim" not in reported
     assert re.match(
-        rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[05] laws\n", told
+        rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[05] laws\n", reported
     )
 
 

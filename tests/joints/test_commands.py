@@ -1,4 +1,4 @@
-"""`pysim joints NAME`, its picture, and `pysim new-joint`, as a user meets them. Oracles: text, files, pixels."""
+"""`pysim joints NAME`, its picture, and `pysim new-joint`, as a user sees them. Oracles: text, files, pixels."""
 
 from __future__ import annotations
 

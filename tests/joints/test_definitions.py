@@ -1,4 +1,4 @@
-"""What a plugin's class must say. The oracle is the text of the error, word for word, and this file's own lines."""
+"""Checks of a plugin's class. The oracle is the text of the error, word for word, and this file's own lines."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("field", "problem"), FIELDS)
-def test_a_field_that_cannot_be_a_scene_key_is_refused_at_its_class(tmp_path, field, problem):
+def test_a_field_that_cannot_be_a_scene_key_is_rejected_at_its_class(tmp_path, field, problem):
     text = refusal(tmp_path, HEAD + f"    {field}\n" + MOTION)
     assert text == f"mine.py:6: Mine: {problem}"
 
@@ -135,7 +135,7 @@ COORDINATES = [
 
 
 @pytest.mark.parametrize(("line", "problem"), COORDINATES)
-def test_coordinates_that_are_none_are_refused_at_their_line(tmp_path, line, problem):
+def test_coordinates_that_are_none_are_rejected_at_their_line(tmp_path, line, problem):
     assert refusal(tmp_path, HEAD + f"    {line}\n") == problem
 
 
@@ -178,11 +178,11 @@ INCOMPLETE = [
 
 
 @pytest.mark.parametrize(("text", "problem"), INCOMPLETE)
-def test_a_class_that_is_no_joint_yet_is_refused_where_it_is_registered(tmp_path, text, problem):
+def test_a_class_that_is_no_joint_yet_is_rejected_where_it_is_registered(tmp_path, text, problem):
     assert refusal(tmp_path, text + "\n") == problem
 
 
-def test_the_type_of_a_field_that_cannot_be_understood_is_refused(tmp_path):
+def test_the_type_of_a_field_that_cannot_be_understood_is_rejected(tmp_path):
     registered = HEAD.replace("class", "@joint('test_none')\nclass") + "    lift: flaot\n" + MOTION
     assert refusal(tmp_path, registered) == (
         "authored.Mine: the type 'flaot' of the field 'lift' cannot be understood, name 'flaot' is "
@@ -210,10 +210,10 @@ METHODS = [
 
 
 @pytest.mark.parametrize(("method", "meant"), METHODS)
-def test_a_method_whose_name_is_nearly_that_of_a_joint_is_refused(tmp_path, method, meant):
-    told = refusal(tmp_path, HEAD + f"    def {method}: ...\n")
+def test_a_method_whose_name_is_nearly_that_of_a_joint_is_rejected(tmp_path, method, meant):
+    reported = refusal(tmp_path, HEAD + f"    def {method}: ...\n")
     name = method.partition("(")[0]
-    assert told == (
+    assert reported == (
         f"mine.py:7: Mine: joints have no method {name!r}; did you mean {meant!r}? "
         "the name of a helper may begin with _"
     )
@@ -254,7 +254,7 @@ KEYS = """    lift: float
 
 
 @pytest.mark.parametrize(("given", "problem"), VALUES)
-def test_values_of_the_wrong_type_are_refused(tmp_path, given, problem):
+def test_values_of_the_wrong_type_are_rejected(tmp_path, given, problem):
     plugin = defined(tmp_path, HEAD + KEYS + MOTION)
     with pytest.raises(pysim.JointError) as caught:
         build(plugin, given, "scene")
@@ -310,7 +310,7 @@ RANGES = [
 
 
 @pytest.mark.parametrize(("method", "value", "problem"), RANGES)
-def test_limits_and_start_that_make_no_sense_are_refused(tmp_path, method, value, problem):
+def test_limits_and_start_that_make_no_sense_are_rejected(tmp_path, method, value, problem):
     text = HEAD + '    coordinates = real("angle") * rotation("turn")\n'
     text += f"    def {method}(self):\n        return {value}\n"
     plugin = defined(tmp_path, text)
@@ -337,8 +337,8 @@ def test_a_scene_tells_of_limits_and_start_alike(tmp_path, method, value, proble
     text = HEAD + '    coordinates = real("angle") * rotation("turn")\n'
     text += f"    def {method}(self):\n        return {value}\n"
     text += "    def placement(self, q):\n        return Pose.rotate_quaternion(q.turn)\n"
-    told = refusal_of_scene(tmp_path, text)
-    assert told == f"{tmp_path}/mine.py:9: Mine.{method}: {problem}"
+    reported = refusal_of_scene(tmp_path, text)
+    assert reported == f"{tmp_path}/mine.py:9: Mine.{method}: {problem}"
 
 
 @pytest.mark.parametrize("method", ["limits", "start"])

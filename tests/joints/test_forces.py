@@ -84,7 +84,7 @@ def test_a_force_of_several_coordinates_is_its_formula(rng, isa):
     np.testing.assert_allclose(pysim.passive_forces(model, q, v), expected, rtol=1e-12, atol=1e-13)
 
 
-def test_a_force_with_the_wrong_count_is_refused():
+def test_a_force_with_the_wrong_count_is_rejected():
     class Wrong(Ligament):
         def force(self, q, v):
             return [q.angle]
@@ -93,13 +93,13 @@ def test_a_force_with_the_wrong_count_is_refused():
         trace(Wrong())
 
 
-def test_a_force_that_returns_nothing_is_refused():
+def test_a_force_that_returns_nothing_is_rejected():
     class Forgotten(SprungHinge):
         def force(self, q, v):
             -3.0 * q.angle
 
-    told = r"Forgotten\.force: must return a number, got None; end it with `return`, of 0 where there is no force$"
-    with pytest.raises(pysim.JointError, match=told):
+    reported = r"Forgotten\.force: must return a number, got None; end it with `return`, of 0 where there is no force$"
+    with pytest.raises(pysim.JointError, match=reported):
         trace(Forgotten())
 
 

@@ -84,7 +84,7 @@ class Sheared(Joint):
         return Pose([[1, q.angle, 0], [0, 1, 0], [0, 0, 1]], [q.angle, 0, 0])
 
 
-def test_a_rotation_that_is_not_orthonormal_is_refused_with_its_size():
+def test_a_rotation_that_is_not_orthonormal_is_rejected_with_its_size():
     text = refusal(Sheared)
     expected = (
         r"its rotation is not orthonormal, \|RᵀR − 1\| = 9\.87 at angle = -3\.14159 rad "
@@ -103,7 +103,7 @@ class Mirrored(Joint):
         return Pose([[1, 0, 0], [0, 1, 0], [0, 0, -1]], [q.slide, 0, 0])
 
 
-def test_a_reflection_is_refused():
+def test_a_reflection_is_rejected():
     text = refusal(Mirrored)
     assert "its rotation is a reflection, det R = −1 at slide = 0 m" in text
     assert text.endswith("; turn the sign of one axis")
@@ -170,7 +170,7 @@ class Parted(Joint):
         return Pose.translate(np.where(past > 0, past**2, 0.0), 0, q.slide)
 
 
-def test_a_pose_that_jumps_within_its_limits_is_refused():
+def test_a_pose_that_jumps_within_its_limits_is_rejected():
     text = refusal(Stepped)
     expected = (
         r"its pose jumps by 0\.25 at slide = 0\.4321 m \(\S+: Stepped\.placement\); "
@@ -198,7 +198,7 @@ def test_pieces_that_meet_or_lie_beyond_the_limits_run_as_a_program():
         assert model.joint_motions[0].startswith("runs as a program of ")
 
 
-def test_a_force_that_is_not_finite_is_refused():
+def test_a_force_that_is_not_finite_is_rejected():
     class Rusty(plugins.TwinRevolute):
         def force(self, q, v):
             return -np.log(q.angle + 1)  # force
@@ -284,13 +284,13 @@ class Text(Joint):
         (Text, r"\S+: Text\.placement: returns a str where a number belongs .*"),
     ],
 )
-def test_a_placement_that_is_none_is_told_by_the_authors_line(plugin, expected):
+def test_a_placement_that_is_none_is_reported_by_the_authors_line(plugin, expected):
     marker = {Misnamed: "angel", NoArgument: "no argument"}.get(plugin)
     expected = expected.replace("LINE", str(line_of(marker)) if marker else "")
     assert re.fullmatch(expected, refusal(plugin))
 
 
-def test_a_symbolic_number_kept_from_another_call_is_refused():
+def test_a_symbolic_number_kept_from_another_call_is_rejected():
     kept = []
 
     class Keeper(plugins.TwinPrismatic):

@@ -92,17 +92,17 @@ def test_the_power_of_the_motors_is_that_of_the_whole_mechanism(five_bar, rng):
     assert power == pytest.approx(pysim.rnea(model, q, v, a) @ v, rel=1e-9)
 
 
-def test_an_open_loop_is_refused_with_what_is_left(five_bar):
+def test_an_open_loop_is_rejected_with_what_is_left(five_bar):
     model, q = five_bar
     with pytest.raises(ModelError, match=r"q: loop 'joint4' is open by 0\.\d+ \[m, rad\] here"):
         actuation_map(model, q + np.array([0.1, 0, 0, 0]), ACTIVE)
 
 
-def test_rows_of_a_wrong_length_are_refused(five_bar):
+def test_rows_of_a_wrong_length_are_rejected(five_bar):
     model, q = five_bar
     found = actuation_map(model, q, ACTIVE)
-    told = r"v_a: must have shape \(2,\), got \(3,\); give one for each active coordinate"
-    with pytest.raises(PysimError, match=told):
+    reported = r"v_a: must have shape \(2,\), got \(3,\); give one for each active coordinate"
+    with pytest.raises(PysimError, match=reported):
         found.velocity([1.0, 2.0, 3.0])
     with pytest.raises(PysimError, match=r"a_a: must have shape \(2,\), got \(1,\)"):
         found.acceleration([1.0, 2.0], [1.0])
@@ -110,14 +110,14 @@ def test_rows_of_a_wrong_length_are_refused(five_bar):
         found.torque_by_velocity([1.0, 2.0])
 
 
-def test_one_freedom_is_told_in_the_singular():
+def test_one_freedom_is_reported_in_the_singular():
     model = compile_model(four_bar((1.0, 0.5, 1.2, 0.9)))
     problem = "which has 1 degree of freedom here; name 1 coordinate from which the others follow"
     with pytest.raises(ModelError, match=problem):
         actuation_map(model, start_state(model).q, ["crank", "rocker"])
 
 
-def test_coordinates_that_cannot_lead_are_refused(five_bar):
+def test_coordinates_that_cannot_lead_are_rejected(five_bar):
     model, q = five_bar
     with pytest.raises(
         ModelError, match="active: joint0 cannot lead the mechanism, which has 2 degrees"

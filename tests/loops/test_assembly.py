@@ -133,7 +133,7 @@ def test_loops_that_contradict_each_other_are_named_together() -> None:
         assemble(model, start_state(model).q)
 
 
-def test_a_start_velocity_that_the_loops_forbid_is_refused() -> None:
+def test_a_start_velocity_that_the_loops_forbid_is_rejected() -> None:
     model = compile_model(four_bar((1.0, 0.5, 1.2, 0.9)))
     with pytest.raises(ModelError, match="'close' cannot move as the held start velocities say"):
         assemble(model, start_state(model).q, np.array([1.0, 0, 0]), hold=["crank", "rocker"])
@@ -166,14 +166,14 @@ def test_independence_vanishes_towards_a_flat_parallelogram() -> None:
     np.testing.assert_allclose(found[:2] / angle[:2], found[0] / 1e-6, rtol=1e-3)
 
 
-def test_a_loop_open_across_the_plane_of_its_linkage_is_refused() -> None:
+def test_a_loop_open_across_the_plane_of_its_linkage_is_rejected() -> None:
     spec = four_bar()
     loop = replace(spec.loops[0], at_a=pose(np.eye(3), np.array([1.0, 0, 0.02])))
     with pytest.raises(ModelError, match=r"loop 'close' is open by 0\.02 .* cannot move"):
         compile_model(replace(spec, loops=(loop,)))
 
 
-def test_a_loop_within_one_rigid_body_is_refused() -> None:
+def test_a_loop_within_one_rigid_body_is_rejected() -> None:
     bodies = (bar("a", 1.0), bar("tip", 0.1))
     joints = (
         make_joint("hinge", "revolute", "world", "a"),
@@ -204,7 +204,7 @@ def test_assembled_states_have_no_residual() -> None:
         ("slider_crank", "crank", 0.4, 4.0),
     ],
 )
-def test_a_scene_starts_where_and_as_fast_as_its_driving_joint_is_told(
+def test_a_scene_starts_where_and_as_fast_as_its_driving_joint_is_reported(
     scene: str, joint: str, q: float, v: float
 ) -> None:
     changes = {f"joint.{joint}.start": {"q": q, "v": v}}
@@ -214,7 +214,9 @@ def test_a_scene_starts_where_and_as_fast_as_its_driving_joint_is_told(
     assert (loaded.state.q[place], loaded.state.v[at]) == (q, v)
 
 
-def test_a_rolling_disk_starts_with_the_lean_and_the_spin_it_is_told_whatever_its_mass() -> None:
+def test_a_rolling_disk_starts_with_the_lean_and_the_spin_it_is_reported_whatever_its_mass() -> (
+    None
+):
     """Height r cos(lean); the centre moves as rolling says, v = r z × ω there."""
     spin = [0.3, -1.0, -2.0]
     changes = {
@@ -229,7 +231,7 @@ def test_a_rolling_disk_starts_with_the_lean_and_the_spin_it_is_told_whatever_it
     np.testing.assert_allclose(state.v[:3] + np.cross(spin, down), 0, atol=1e-12)
 
 
-def test_a_stewart_platform_starts_in_the_pose_it_is_told_and_its_legs_follow() -> None:
+def test_a_stewart_platform_starts_in_the_pose_it_is_reported_and_its_legs_follow() -> None:
     changes = {"joint.platform.start": {"xyz": [0.05, -0.03, 0.62], "rpy": [0.1, 0, 0.2]}}
     scene = pysim.load_scene(SCENES / "stewart_platform.toml", changes)
     turned = quaternion_rotation(scene.state.q[3:7])

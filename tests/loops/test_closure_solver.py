@@ -49,7 +49,7 @@ def test_every_angle_that_the_linkage_reaches_is_closed(
 
 
 @pytest.mark.parametrize("angle", [-np.pi / 6 - 1e-3, -1.0, -1.5])
-def test_an_angle_that_bricards_linkage_does_not_reach_is_refused(angle: float) -> None:
+def test_an_angle_that_bricards_linkage_does_not_reach_is_rejected(angle: float) -> None:
     changes = {"joint.hinge1.start.q": angle}
     with pytest.raises(ModelError, match=r"loop '\w+' \(\d.*\) cannot be closed \(residuals in"):
         pysim.load_scene(SCENES / "bricard.toml", changes)

@@ -140,7 +140,7 @@ def test_redundant_rows_leave_the_derivatives_along_the_mechanisms_motions(name,
     all_close([found], [along(ahead, motions.shape[1])], 1e-8)
 
 
-def test_a_singular_position_is_refused_and_named_in_its_batch():
+def test_a_singular_position_is_rejected_and_named_in_its_batch():
     model = compile_model(four_bar())
     open_q, flat = start_state(model).q, np.zeros(3)
     still = np.zeros(3)
@@ -164,7 +164,7 @@ def test_rows_that_turn_with_their_joint_have_no_derivatives_of_forces(kind, rng
         at.derivatives(constraint_force_derivatives)
 
 
-def test_a_joint_that_python_computes_is_refused(rng):
+def test_a_joint_that_python_computes_is_rejected(rng):
     model = plugin_chain(rng)
     q, (v, tau) = model.random_configuration(rng), rng.normal(size=(2, model.nv))
     with pytest.raises(ValueError, match="is a CallbackJoint, which has no analytical derivatives"):

@@ -178,7 +178,7 @@ def test_a_damper_alone_pulls_against_the_rate_of_its_length():
     np.testing.assert_allclose(force, -3.0 * (1.25 - 0.5) - 7.0 * 2.0)
 
 
-def test_a_coupling_of_what_is_not_there_is_refused(rng):
+def test_a_coupling_of_what_is_not_there_is_rejected(rng):
     spec = random_tree(rng, CHAIN)
     for terms, problem in (
         ({"joint0": 1.0, "joint9": 1.0}, "there is no coordinate 'joint9'; did you mean 'joint"),
@@ -188,7 +188,7 @@ def test_a_coupling_of_what_is_not_there_is_refused(rng):
             coupled(spec, CouplingSpec("gear", terms))
 
 
-def test_an_unknown_relation_is_refused_with_a_suggestion():
+def test_an_unknown_relation_is_rejected_with_a_suggestion():
     with pytest.raises(JointError, match="unknown relation 'wavey'; did you mean 'wavy'"):
         find_relation("wavey")
     assert arguments_of(wavy) == ("turn", "slide")

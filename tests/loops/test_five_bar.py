@@ -1,7 +1,7 @@
 """Kwon's spherical five-bar: the torque of its motors and its derivatives, equations 11 to 14 (E3.8-E3.10).
 
-Oracles: sixth-order differences of the projected torque of the dense tree; the printed forms of (14) fail. The mended
-ones are in turn the oracle of `ActuationMap.torque_derivatives`, the closure of E3.10 chained to them.
+Oracles: sixth-order differences of the projected torque of the dense tree; the printed forms of (14) fail. The
+corrected ones are in turn the oracle of `ActuationMap.torque_derivatives`, the closure of E3.10 chained to them.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def test_the_turned_axes_have_their_closed_slopes(i, rng):
     np.testing.assert_allclose(bar.axis_slopes(i), slopes, atol=1e-10)
 
 
-def test_the_mended_equation_14_is_the_derivative_and_the_printed_ones_are_not(rng):
+def test_the_corrected_equation_14_is_the_derivative_and_the_printed_ones_are_not(rng):
     bar = FiveBar(rng)
     right = along(bar.torque, 30)
     scale = np.abs(right).max()
@@ -155,7 +155,7 @@ def closed_along(bar):
     return step
 
 
-def test_pysim_closes_the_mended_equation_14_under_the_loop(rng):
+def test_pysim_closes_the_corrected_equation_14_under_the_loop(rng):
     bar = FiveBar(rng)
     bar.state[1] = 0
     bar.state[2, take(PASSIVE)] = bar.closure(np.zeros(30))[2] @ bar.state[2, take(ACTIVE)]

@@ -188,7 +188,7 @@ def sprung(tmp_path, scheme, stiffness):
 @pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
 @pytest.mark.parametrize("scheme", IMPLICIT)
 def test_a_stiff_spring_between_bodies_of_a_loop_comes_to_rest(tmp_path, scheme):
-    """1e8 N/m and 1e4 N·s/m, 100 times what rk4 bears; at rest the spring holds the weight."""
+    """1e8 N/m and 1e4 N·s/m, 100 times the stability limit of rk4; at rest the spring holds the weight."""
     with pytest.raises(SimulationError):
         pysim.simulate(sprung(tmp_path, "rk4", 1e8)[0])
     updates = []

@@ -137,7 +137,7 @@ FLAT = {f"joint.{name}.start.q": 0 for name in ("pivot0", "pivot1", "pivot2", "e
 
 
 @pytest.mark.parametrize(
-    ("speeds", "told"),
+    ("speeds", "reported"),
     [
         ((0, 0, 0, 0, 0), "can go on in more ways than one, and from rest rounding alone decides"),
         ((1, 2, 4, 0, -3), "its start velocity cannot be followed"),
@@ -146,15 +146,15 @@ FLAT = {f"joint.{name}.start.q": 0 for name in ("pivot0", "pivot1", "pivot2", "e
     ],
 )
 def test_check_warns_of_a_start_from_which_the_motion_is_not_determined(
-    speeds: tuple[int, ...], told: str | None, capsys: pytest.CaptureFixture[str]
+    speeds: tuple[int, ...], reported: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     joints = ("pivot0", "pivot1", "pivot2", "elbow0", "elbow1")
     changes = FLAT | {f"joint.{name}.start.v": v for name, v in zip(joints, speeds, strict=True)}
     check_scene(SCENES / "four_bars.toml", tuple(f"{key}={x}" for key, x in changes.items()))
     text = capsys.readouterr()
     assert "1 degree of freedom; 10 rows of rank 4" in text.out
-    assert ("warning: the start is a singular position (1 degree" in text.err) == bool(told)
-    assert (told or "") in text.err
+    assert ("warning: the start is a singular position (1 degree" in text.err) == bool(reported)
+    assert (reported or "") in text.err
 
 
 def test_a_start_whose_motion_is_not_determined_says_nothing_about_steps(

@@ -163,6 +163,6 @@ def test_dimensions_that_hardly_agree_are_warned_of_where_the_start_still_closes
     """Nine digits of Bennett's twist: the start closes to 1e-11, and the first steps would open it beyond 1e-10."""
     text = BENNETT.replace(repr(TURN), f"{TURN:.9f}")
     (tmp_path / "s.toml").write_text(text, "utf-8")
-    told = r"loop 'last' closes to \S+ \[m, rad\] only: 3 of 5 rows are redundant here, .*with more digits"
-    with pytest.warns(pysim.PysimWarning, match=told):
+    reported = r"loop 'last' closes to \S+ \[m, rad\] only: 3 of 5 rows are redundant here, .*with more digits"
+    with pytest.warns(pysim.PysimWarning, match=reported):
         pysim.load_scene(tmp_path / "s.toml")

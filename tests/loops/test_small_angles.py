@@ -262,12 +262,12 @@ def test_check_warns_of_a_coupler_too_light_for_its_loop_and_the_mass_it_names_i
     """Closing forces fade where pivots of J M⁻¹ Jᵀ come to 1e-10: energy of the lighter one drifts by 1e-3."""
     key = "body.coupler.shape.density"
     check_scene(SCENES / "four_bar.toml", (f"{key}={density}",))
-    told = re.search(
+    reported = re.search(
         r"'coupler' \((\S+) kg\) is so much lighter .* give it (\S+) kg", capsys.readouterr().err
     )
-    assert bool(told) == light
-    if told is None:
+    assert bool(reported) == light
+    if reported is None:
         return
-    mass, enough = (float(number) for number in told.groups())
+    mass, enough = (float(number) for number in reported.groups())
     check_scene(SCENES / "four_bar.toml", (f"{key}={density * enough / mass}",))
     assert "lighter" not in capsys.readouterr().err

@@ -32,7 +32,7 @@ SCENES = Path(__file__).parents[2] / "scenes"
 
 
 def twisted(spec, name, e):
-    """The mechanism with the axes of a joint moved by e; loops hang on what the joint carries, moved back behind it."""
+    """The mechanism with the axes of a joint moved by e; bodies behind the joint, and their loops, are moved back."""
     child = next(j.child for j in spec.joints if j.name == name)
     back = exp(-e)
     loops = tuple(
@@ -269,7 +269,7 @@ def test_twists_that_would_lock_the_mechanism_have_no_derivative(name, rng):
     assert np.isfinite(found[..., KEPT[name]]).all()
 
 
-def test_rates_that_do_not_fit_the_active_coordinates_are_refused(rng):
+def test_rates_that_do_not_fit_the_active_coordinates_are_rejected(rng):
     spec, q, active = planar(rng)
     found = actuation_map(compile_model(spec), q, active)
     with pytest.raises(PysimError, match=r"v_a: must have shape \(1,\), got \(2,\)"):

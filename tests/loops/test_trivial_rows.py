@@ -84,8 +84,8 @@ def test_an_idle_loop_carries_nothing_and_changes_no_other(
 def test_two_idle_loops_in_a_row_carry_nothing(tmp_path: Path) -> None:
     path = tmp_path / "twice.toml"
     loops = (("one", "angle"), ("tip", "tip"), ("two", "angle"), ("three", "angle"))
-    told = "".join(f'[[loop]]\nname = "{name}"\n{LOOPS[kind]}\n' for name, kind in loops)
-    path.write_text(CART + told, "utf-8")
+    reported = "".join(f'[[loop]]\nname = "{name}"\n{LOOPS[kind]}\n' for name, kind in loops)
+    path.write_text(CART + reported, "utf-8")
     run = pysim.simulate(pysim.load_scene(path))
     np.testing.assert_array_equal(run.loop_wrenches[:, [0, 2, 3]], 0)
     np.testing.assert_allclose(run.loop_wrenches[0, 1, 2], MASS * 9.81 / 2, rtol=1e-10)
@@ -173,12 +173,12 @@ def test_a_wheel_at_a_height_that_is_held_still_may_stand(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("lift", [0.0, 0.5])
-def test_a_wheel_that_is_held_flat_is_refused(lift: float, tmp_path: Path) -> None:
+def test_a_wheel_that_is_held_flat_is_rejected(lift: float, tmp_path: Path) -> None:
     flat = HELD_WHEEL.replace("rpy = [1.5707963267948966, 0, 0]", "rpy = [0, 0, 0]")
     path = tmp_path / "wheel.toml"
     path.write_text(flat.replace("[0, 0, 0.5]", f"[0, 0, {lift}]"), "utf-8")
-    told = "lies flat on its plane; turn its axis" if lift == 0 else "is open by 0.5"
-    with pytest.raises(pysim.ModelError, match=told):
+    reported = "lies flat on its plane; turn its axis" if lift == 0 else "is open by 0.5"
+    with pytest.raises(pysim.ModelError, match=reported):
         pysim.load_scene(path)
 
 
@@ -305,7 +305,7 @@ def test_what_is_held_fast_does_not_move_and_has_derivatives_of_zero(
         np.testing.assert_allclose(slope, 0, atol=1e-12)
 
 
-def test_a_loop_that_cannot_close_to_second_order_is_refused(tmp_path: Path) -> None:
+def test_a_loop_that_cannot_close_to_second_order_is_rejected(tmp_path: Path) -> None:
     """A sleeve along the tangent of a circle: it holds at one angle, to first order nothing there."""
     sleeve = (
         'type = "cylindrical"\naxis = [0, 1, 0]\nat_a.xyz = [0.5, 0, 0]\nat_b.xyz = [0.5, 0, 0]'

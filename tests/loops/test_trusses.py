@@ -1,4 +1,4 @@
-"""Mechanisms that cannot move: they are run, and bear their weight. Oracle: statics of two bars."""
+"""Mechanisms that cannot move: they run, and their forces carry the weight. Oracle: statics of two bars."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def block(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("scheme", ["rk4", "dopri5", "variational", "generalized_alpha"])
-def test_a_truss_of_two_bars_bears_its_weight(
+def test_a_truss_of_two_bars_is_stable_for_its_weight(
     truss: Path, scheme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(truss.parent)

@@ -129,7 +129,7 @@ def test_a_start_is_set_on_the_ground_and_its_slip_taken_away() -> None:
 
 
 @pytest.mark.parametrize("integrator", ["variational", "variational4"])
-def test_a_scheme_that_lets_wheels_slip_is_refused(integrator: str) -> None:
+def test_a_scheme_that_lets_wheels_slip_is_rejected(integrator: str) -> None:
     problem = f"'{integrator}' lets the wheel 'wheel' slip; choose one of semi_implicit, rk2, rk4"
     with pytest.raises(pysim.PysimError, match=problem):
         pysim.rollout(disk(), leaning(1.0), np.zeros(6), None, 1e-3, integrator, steps=2)
@@ -137,7 +137,7 @@ def test_a_scheme_that_lets_wheels_slip_is_refused(integrator: str) -> None:
         pysim.load_scene(SCENE, {"simulation.integrator": integrator})
 
 
-def test_torque_derivatives_of_a_rolling_wheel_are_refused() -> None:
+def test_torque_derivatives_of_a_rolling_wheel_are_rejected() -> None:
     model = disk()
     at = actuation_map(model, leaning(1.0), ["fly.wx", "fly.wy", "fly.wz"])
     with pytest.raises(pysim.PysimError, match="where the wheel 'wheel' stands depends on the way"):
@@ -168,7 +168,7 @@ def test_a_disk_that_whirls_nearly_flat_does_not_slip_in_coarse_steps(step: floa
     np.testing.assert_allclose(slip, 0, atol=1e-12)
 
 
-def test_a_wheel_that_lies_flat_is_refused_at_the_start() -> None:
+def test_a_wheel_that_lies_flat_is_rejected_at_the_start() -> None:
     flat = {"joint.free.start": {"xyz": [0, 0, 0], "rpy": [0, 0, 0.3], "v": [0, 0, 0, 0, 0, 1]}}
     with pytest.raises(
         pysim.ModelError, match=r"wheel of loop 'floor' lies flat on its plane; turn its axis"

@@ -155,7 +155,7 @@ def test_passive_forces_are_none_by_default_and_refuse_unknown_names():
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(make, message):
+def test_what_does_not_fit_is_rejected_by_name(make, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011, the text is compared
         make()
     assert str(error.value) == message

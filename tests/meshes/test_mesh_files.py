@@ -88,12 +88,12 @@ def test_every_malformed_mesh_is_tested() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_a_malformed_mesh_is_refused_in_words(name: str) -> None:
+def test_a_malformed_mesh_is_rejected_in_words(name: str) -> None:
     assert refusal(MALFORMED / name) == REFUSALS[name]
 
 
 @pytest.mark.parametrize("name", WARNINGS)
-def test_a_mended_mesh_weighs_what_it_should_and_warns(name: str) -> None:
+def test_a_corrected_mesh_weighs_what_it_should_and_warns(name: str) -> None:
     with pytest.warns(PysimWarning) as caught:
         theta = mesh_theta(MALFORMED / name, ONE, 1.0)
     assert [str(w.message) for w in caught] == [f"{MALFORMED / name}: {WARNINGS[name]}"]
@@ -164,7 +164,7 @@ def test_a_collada_shape_with_a_broken_material_is_kept(tmp_path: Path) -> None:
     assert mesh_theta(path, ONE, 1.0)[0] == pytest.approx(1.0, rel=1e-6)
 
 
-def test_a_collada_file_with_entities_is_refused(tmp_path: Path) -> None:
+def test_a_collada_file_with_entities_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "bomb.dae"
     path.write_text('<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "b">]><COLLADA/>', "utf-8")
     assert refusal(path) == "<!DOCTYPE> is refused: it can hold entities; remove it"
@@ -172,7 +172,7 @@ def test_a_collada_file_with_entities_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".ply", ".glb", ".dae"])
 @pytest.mark.parametrize("data", [b"\0", b"ply\n", b"glTF\2\0\0\0\xff\xff\xff\x7f", b"<COLLADA"])
-def test_rubbish_is_refused_in_one_line(suffix: str, data: bytes, tmp_path: Path) -> None:
+def test_rubbish_is_rejected_in_one_line(suffix: str, data: bytes, tmp_path: Path) -> None:
     path = tmp_path / f"rubbish{suffix}"
     path.write_bytes(data)
     problem = refusal(path)
@@ -181,7 +181,7 @@ def test_rubbish_is_refused_in_one_line(suffix: str, data: bytes, tmp_path: Path
 
 
 @pytest.mark.parametrize("vertices", [8, 2**31 - 1])
-def test_a_ply_count_that_lies_is_refused(vertices: int, tmp_path: Path) -> None:
+def test_a_ply_count_that_lies_is_rejected(vertices: int, tmp_path: Path) -> None:
     path = tmp_path / "lies.ply"
     header = f"ply\nformat binary_little_endian 1.0\nelement vertex {vertices}\n"
     header += "".join(f"property float {axis}\n" for axis in "xyz")
@@ -223,7 +223,7 @@ def test_a_cavity_takes_its_volume_away(tmp_path: Path) -> None:
     assert mesh_theta(path, ONE, 1.0)[0] == pytest.approx(1 - 1 / 8)
 
 
-def test_two_bodies_through_each_other_are_told(tmp_path: Path) -> None:
+def test_two_bodies_through_each_other_are_reported(tmp_path: Path) -> None:
     vertices = np.vstack([CUBE, CUBE + np.array([0.3, 0.4, 0.6])])
     path = write_obj(tmp_path / "both.obj", vertices, np.vstack([FACES, FACES + 8]))
     with pytest.warns(
@@ -295,7 +295,7 @@ def test_polygons_and_texture_indices_are_read(tmp_path: Path) -> None:
         ("v 1e30 0 0\nf 1 1 1", "has a vertex 1e+30 from the origin; export the mesh again"),
     ],
 )
-def test_a_wrong_line_of_an_obj_is_told_with_its_number(
+def test_a_wrong_line_of_an_obj_is_reported_with_its_number(
     line: str, problem: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "wrong.obj"
@@ -303,7 +303,7 @@ def test_a_wrong_line_of_an_obj_is_told_with_its_number(
     assert refusal(path) == problem
 
 
-def test_a_missing_file_and_an_unknown_format_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_an_unknown_format_are_rejected(tmp_path: Path) -> None:
     assert refusal(tmp_path / "no.stl") == (
         "cannot be read: no such file or directory; check the path"
     )

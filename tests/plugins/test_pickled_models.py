@@ -79,13 +79,13 @@ print(pysim.rnea(model, model.neutral(), np.ones(model.nv), np.ones(model.nv)).t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_another_process_is_told_which_file_to_run_before_it_reads_a_model(tmp_path, case):
+def test_another_process_is_reported_which_file_to_run_before_it_reads_a_model(tmp_path, case):
     code, kind, rest, noun = CASES[case]
     name = f"pickled_{case}"
     (tmp_path / f"{name}.py").write_text(code.replace("NAME", name), "utf-8")
     text = (scene_of(kind, f"{name}.py") + rest).replace("NAME", name)
     scene, pickled = tmp_path / "s.toml", tmp_path / "model.pkl"
-    scene.write_text('name = "told"\n' + text, "utf-8")
+    scene.write_text('name = "reported"\n' + text, "utf-8")
     model = pysim.load_scene(scene, allow_code=True).model
     pickled.write_bytes(pickle.dumps(model))
     asked = [sys.executable, "-c", READ, str(pickled)]

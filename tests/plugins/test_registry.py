@@ -1,4 +1,4 @@
-"""Where joint types come from: decorators, installed packages, files that a scene names. The oracle is the text."""
+"""Registration of plugins by decorators, installed packages and files that a scene names. The oracle is the text."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def scene(tmp_path, monkeypatch):
     return Path("s.toml")
 
 
-def test_code_that_a_scene_names_is_refused_and_named(scene, capsys):
+def test_code_that_a_scene_names_is_rejected_and_named(scene, capsys):
     assert main(["check", "s.toml"]) == 2
     assert capsys.readouterr().err == (
         "error: s.toml:1:11: plugins: would run the Python code of screw.py; read it, then allow it "
@@ -183,7 +183,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("line", "problem"), WRONG)
-def test_a_wrong_key_of_a_plugin_is_told_where_it_stands(scene, line, problem, capsys):
+def test_a_wrong_key_of_a_plugin_is_reported_where_it_stands(scene, line, problem, capsys):
     text = scene.read_text("utf-8").replace("travel = 0.1", line)
     scene.write_text(text, "utf-8")
     assert main(["check", "s.toml", "--allow-code"]) == 2
@@ -242,7 +242,7 @@ def test_two_files_that_define_one_name_are_both_named(scene, capsys):
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "reported"),
     [
         (PLUGIN.replace('@joint("registry_screw")\n', ""), '@joint("name")'),
         (
@@ -253,12 +253,12 @@ def test_two_files_that_define_one_name_are_both_named(scene, capsys):
     ],
     ids=["joint", "integrator", "event"],
 )
-def test_a_file_whose_classes_no_decorator_names_is_refused(scene, capsys, code, told):
+def test_a_file_whose_classes_no_decorator_names_is_rejected(scene, capsys, code, reported):
     Path("screw.py").write_text(code, "utf-8")
     assert main(["check", "s.toml", "--allow-code"]) == 2
     error = capsys.readouterr().err
     assert re.fullmatch(
-        rf"error: .*screw\.py:\d+: (Screw|Mine): has no name for scenes; write {re.escape(told)} above the class\n",
+        rf"error: .*screw\.py:\d+: (Screw|Mine): has no name for scenes; write {re.escape(reported)} above the class\n",
         error,
     )
 
@@ -266,7 +266,7 @@ def test_a_file_whose_classes_no_decorator_names_is_refused(scene, capsys, code,
 @pytest.mark.parametrize("kind", ["integrator", "event"])
 def test_a_decorator_without_a_name_or_on_another_class_says_so(scene, capsys, kind):
     head = f"from pysim.{kind}s import {kind}\n"
-    for code, told in (
+    for code, reported in (
         (
             f"@{kind}\nclass Mine:\n    pass\n",
             f'@{kind}: needs a name, got .*; write @{kind}\\("name"\\) above',
@@ -278,7 +278,7 @@ def test_a_decorator_without_a_name_or_on_another_class_says_so(scene, capsys, k
     ):
         Path("screw.py").write_text(head + code, "utf-8")
         assert main(["check", "s.toml", "--allow-code"]) == 2
-        assert re.search(rf"screw\.py:\d+: {told}", capsys.readouterr().err)
+        assert re.search(rf"screw\.py:\d+: {reported}", capsys.readouterr().err)
 
 
 OTHER_PLUGINS = {

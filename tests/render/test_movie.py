@@ -65,7 +65,7 @@ def test_a_broken_off_movie_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_gif_faster_than_browsers_show_is_refused(tmp_path: Path) -> None:
+def test_a_gif_faster_than_browsers_show_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(PysimError, match="a gif shows at most 50 frames a second, got 60"):
         movie(cart(), tmp_path / "cart.gif", fps=60.0, **SMALL)
 

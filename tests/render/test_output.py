@@ -34,10 +34,10 @@ def test_sigterm_ends_the_program_and_leaves_no_draft(tmp_path: Path) -> None:
 
 
 def test_a_handler_of_the_callers_own_is_let_be(tmp_path: Path) -> None:
-    heard: list[int] = []
+    received: list[int] = []
 
     def own(number: int, _frame: object) -> None:
-        heard.append(number)
+        received.append(number)
 
     before = signal.signal(signal.SIGTERM, own)
     try:
@@ -46,7 +46,7 @@ def test_a_handler_of_the_callers_own_is_let_be(tmp_path: Path) -> None:
         assert signal.getsignal(signal.SIGTERM) is own
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert heard == [signal.SIGTERM]
+    assert received == [signal.SIGTERM]
 
 
 def write(path: Path, content: bytes) -> None:

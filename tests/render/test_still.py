@@ -54,14 +54,14 @@ def test_a_pixel_is_the_mean_of_what_was_drawn_for_it() -> None:
     np.testing.assert_allclose(downsampled(drawn_larger, 2), expected, atol=0.5)
 
 
-def test_a_picture_in_which_nothing_moves_is_told() -> None:
+def test_a_picture_in_which_nothing_moves_is_reported() -> None:
     line = np.zeros((3, 3))
-    with pytest.warns(PysimWarning) as told:
+    with pytest.warns(PysimWarning) as reported:
         still(moving(line, world=[drawn(Shape("box", size=(1, 1, 1)))]), **SMALL)
     problem = "nothing that moves is drawn, body 'cart' has no shape"
     remedy = "give one a shape or a visual in its scene, or ask for frames or trails"
     text = f"{moving(line).source}: {problem}; {remedy}"
-    assert [str(warning.message) for warning in told] == [text]
+    assert [str(warning.message) for warning in reported] == [text]
     still(moving(line), frames=("cart",), **SMALL)  # its axes are there to see
 
 
@@ -231,6 +231,6 @@ def test_drawing_without_a_display_says_nothing_on_the_terminal(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("time", [-0.1, 99.0, float("nan")])
-def test_a_time_that_the_run_has_not_is_refused(time):
+def test_a_time_that_the_run_has_not_is_rejected(time):
     with pytest.raises(TrajectoryError, match=r"has no t = .*; give a time from 0 to "):
         still(cart(), time=time, **SMALL)

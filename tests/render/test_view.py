@@ -88,7 +88,7 @@ def test_a_still_is_saved_beside_the_run(
     assert (tmp_path / "trajectory_0.250s.png").stat().st_size > 1000
 
 
-def test_a_window_without_a_display_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_without_a_display_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     with pytest.raises(PysimError, match="view: there is no display to open a window on; draw"):

@@ -1,4 +1,4 @@
-"""Where named files lie. The oracle is a folder made for each test."""
+"""Look-up of named files. The oracle is a folder made for each test."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_whole_package_of_a_file_may_be_named(folder: Path) -> None:
         "link",
     ],
 )
-def test_files_elsewhere_are_refused(folder: Path, uri: str) -> None:
+def test_files_elsewhere_are_rejected(folder: Path, uri: str) -> None:
     base = folder / "my_robot/urdf"
     (base / "link").symlink_to(folder / "secret")
     with pytest.raises(SceneError, match=r"lies outside the folders .* package_dirs$"):
@@ -113,7 +113,7 @@ def test_files_elsewhere_are_refused(folder: Path, uri: str) -> None:
         ("none.stl", "there is no file '{}/none.stl'; check the path, or package_dirs"),
     ],
 )
-def test_what_leads_nowhere_is_refused_by_name(folder: Path, uri: str, problem: str) -> None:
+def test_what_leads_nowhere_is_rejected_by_name(folder: Path, uri: str, problem: str) -> None:
     with pytest.raises(SceneError) as caught:
         resolve_uri(uri, folder, [folder])
     assert caught.value.problem == problem.format(folder)

@@ -282,7 +282,7 @@ def columns_of(name: str) -> int:
     raise AssertionError(name)
 
 
-def test_an_unknown_name_and_a_wrong_width_are_refused() -> None:
+def test_an_unknown_name_and_a_wrong_width_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"^name 'sine' is not a row map$"):
         _engine.map_rows("sine", np.zeros((1, 1)))
     with pytest.raises(ValueError, match=r"^x must have shape \(rows, 2\)$"):

@@ -1,4 +1,4 @@
-"""The step that a joint's stop bears.
+"""Limits on the step size at a joint's stop.
 
 Oracles: closed forms of a mass on a spring and a damper, the speed that an undamped stop gives back, and runs on either
 side of the bound.
@@ -64,19 +64,21 @@ def test_a_body_that_lies_at_its_stop_gains_energy_beyond_the_bound_and_none_bel
     assert gained(1.5 * bound) > 2
 
 
-def test_a_stop_too_hard_for_the_step_is_told_by_name(
+def test_a_stop_too_hard_for_the_step_is_reported_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = scene_file(tmp_path, slider(STOP.format(upper=1.0, k=1e12, d=0.0)))
     main(["check", str(path)])
-    told = capsys.readouterr()
-    assert "stops       1e+06 1/s at 'slide0', a step of 4.4e-07 s at most to follow" in told.out
-    text = " ".join(told.err.split())
+    reported = capsys.readouterr()
+    assert (
+        "stops       1e+06 1/s at 'slide0', a step of 4.4e-07 s at most to follow" in reported.out
+    )
+    text = " ".join(reported.err.split())
     assert "simulation.step is 0.001 [s], beyond the 4.4e-07 [s] up to which rk4 follows" in text
     assert "'slide0' is at its stop; a longer one may throw it back faster than it came" in text
     assert "take 4.2e-07 or less, or a softer stop" in text
     main([str(path), "--duration", "0.002", "-o", str(tmp_path / "a.h5")])
-    assert capsys.readouterr().err.startswith(told.err)
+    assert capsys.readouterr().err.startswith(reported.err)
     main(["check", str(path), "--set", "joint.slide0.limits.stiffness=1e4"])
     assert "warning" not in capsys.readouterr().err
     main(["check", str(path), "--set", "simulation.integrator=dopri5"])
@@ -130,15 +132,15 @@ def test_a_bounce_keeps_its_speed_up_to_the_bound_and_not_far_beyond(
 
 
 @pytest.mark.parametrize("integrator", ["generalized_alpha", "variational", "variational4"])
-def test_an_implicit_scheme_at_a_stop_too_hard_for_it_gives_energy_and_is_told_before(
+def test_an_implicit_scheme_at_a_stop_too_hard_for_it_gives_energy_and_is_reported_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], integrator: str
 ) -> None:
     assert rebounds(integrator, 10.0).max() > 2.5
     path = scene_file(tmp_path, slider(STOP.format(upper=1.0, k=1e8, d=0.0)), integrator=integrator)
     main(["check", str(path)])
-    told = capsys.readouterr().err
-    assert f"up to which {integrator} follows a bounce" in " ".join(told.split())
+    reported = capsys.readouterr().err
+    assert f"up to which {integrator} follows a bounce" in " ".join(reported.split())
     main([str(path), "--duration", "0.002", "-o", str(tmp_path / "a.h5")])
-    assert capsys.readouterr().err.startswith(told)
+    assert capsys.readouterr().err.startswith(reported)
     main(["check", str(path), "--set", "simulation.step=2.8e-5"])
     assert "warning" not in capsys.readouterr().err

@@ -174,7 +174,7 @@ def test_a_model_for_every_world_is_the_same_as_one_for_all(rng):
         np.testing.assert_array_equal(found[0], expected[0])
 
 
-def test_what_is_no_model_and_a_list_of_another_length_are_told(rng):
+def test_what_is_no_model_and_a_list_of_another_length_are_reported(rng):
     model = compile_model(random_tree(rng, ("revolute", "prismatic")))
     start = np.zeros((3, 2)), np.zeros((3, 2))
     with pytest.raises(pysim.ModelError, match=r"model\[1\]: is no model, got NoneType; give what"):
@@ -197,7 +197,7 @@ def changed(spec, k, **changes):
     return replace(spec, joints=joints)
 
 
-def test_models_that_differ_in_structure_are_refused_by_what_differs(rng):
+def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
     spec = random_tree(rng, CHAIN, chain=True)
     spring = SpringSpec("s", "world", "body1", np.zeros(3), np.ones(3), 1.0, 0.0, 0.0)
     gear = CouplingSpec("gear", {"joint0": 1.0, "joint3": 2.0})
@@ -243,7 +243,7 @@ def test_models_that_differ_in_structure_are_refused_by_what_differs(rng):
         assert str(caught.value) == text
 
 
-def test_programs_that_simplify_differently_are_refused_by_the_plugin(rng):
+def test_programs_that_simplify_differently_are_rejected_by_the_plugin(rng):
     theta = random_theta(rng)
     models = [cam(theta, rise=0.2, pull=pull) for pull in (1.5, 0.0)]
     message = (

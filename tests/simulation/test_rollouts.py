@@ -143,8 +143,8 @@ def test_a_world_that_leaves_the_finite_numbers_is_nan_from_there_and_alone(rng,
     controls = np.zeros((11, 30, 3))
     calm = pysim.rollout(model, q0, v0, controls, STEP, scheme)
     controls[4, 9:] = 1e300
-    told = r"rollout: 1 of 11 worlds did not stay finite .*, world 4 first, before t = "
-    with pytest.warns(pysim.PysimWarning, match=told):
+    reported = r"rollout: 1 of 11 worlds did not stay finite .*, world 4 first, before t = "
+    with pytest.warns(pysim.PysimWarning, match=reported):
         q, v = pysim.rollout(model, q0, v0, controls, STEP, scheme)
 
     others = np.arange(11) != 4
@@ -245,7 +245,7 @@ def test_what_is_wrong_is_said_by_name(rng):
         ),
     ],
 )
-def test_arguments_of_another_kind_are_refused_by_name(rng, given, message):
+def test_arguments_of_another_kind_are_rejected_by_name(rng, given, message):
     model = compile_model(random_tree(rng, ["revolute", "revolute"], chain=True))
     start = {"q0": np.zeros(2), "v0": np.zeros(2), "controls": None, "step": STEP, "steps": 4}
     refused(lambda: pysim.rollout(model, **(start | given)), message, ValueError)
@@ -269,7 +269,7 @@ start = time.perf_counter()
 try:
     pysim.rollout(model, q0, v0, None, 1e-6, steps=2_000_000, every=100, threads=2)
 except KeyboardInterrupt:
-    print("heard", time.perf_counter() - start < 5)
+    print("received", time.perf_counter() - start < 5)
 """
     root = Path(__file__).parents[2]
     done = subprocess.run(
@@ -281,7 +281,7 @@ except KeyboardInterrupt:
         cwd=root,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(root), *sys.path])},
     )
-    assert done.stdout.split() == ["heard", "True"]
+    assert done.stdout.split() == ["received", "True"]
 
 
 def forces_that_jump(rng, worlds, steps, nv):
@@ -394,7 +394,7 @@ def test_a_run_goes_on_with_the_coordinates_of_its_loops(tmp_path, scheme):
         np.testing.assert_allclose(x[:, 2000:], z, rtol=0, atol=1e-12)
 
 
-def test_coordinates_of_loops_that_cannot_be_taken_are_refused_by_name():
+def test_coordinates_of_loops_that_cannot_be_taken_are_rejected_by_name():
     scene = pysim.load_scene(Path(__file__).parents[2] / "scenes" / "four_bar.toml")
     q, v = scene.state.q, scene.state.v
     wrong = {

@@ -189,7 +189,7 @@ def test_a_run_that_leaves_the_finite_numbers_stops_by_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("given", ["pendulum.toml", None])
-def test_what_is_no_scene_is_told_what_to_give(given: Any) -> None:
+def test_what_is_no_scene_is_reported_what_to_give(given: Any) -> None:
     with pytest.raises(TypeError, match=r"^scene must be a pysim.Scene, got .*load_scene returns$"):
         pysim.simulate(given)
 
@@ -223,7 +223,7 @@ class Raiser:
         signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("received")
 def test_a_ctrl_c_inside_a_destructor_ends_the_run_of_a_library_too(tmp_path: Path) -> None:
     scene = pysim.load_scene(scene_file(tmp_path), overrides={"simulation.duration": 1e5})
     with pytest.raises(KeyboardInterrupt):
@@ -233,7 +233,7 @@ def test_a_ctrl_c_inside_a_destructor_ends_the_run_of_a_library_too(tmp_path: Pa
         assert len(pysim.load_trajectory(tmp_path / "fall.h5")) > 1
 
 
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("received")
 def test_a_ctrl_c_at_the_very_end_is_heard_and_the_file_is_whole(tmp_path: Path) -> None:
     scene = pysim.load_scene(scene_file(tmp_path))
     with pytest.raises(KeyboardInterrupt):
@@ -241,20 +241,20 @@ def test_a_ctrl_c_at_the_very_end_is_heard_and_the_file_is_whole(tmp_path: Path)
     assert pysim.load_trajectory(tmp_path / "fall.h5").complete
 
 
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("received")
 def test_a_handler_of_the_callers_own_hears_ctrl_c_at_once_and_stays(tmp_path: Path) -> None:
-    heard: list[int] = []
+    received: list[int] = []
 
     def own(number: int, _frame: object) -> None:
-        heard.append(number)
+        received.append(number)
 
     signal.signal(signal.SIGINT, own)
     pysim.simulate(pysim.load_scene(scene_file(tmp_path)), progress=Interrupting(at=0.25))
-    assert heard == [signal.SIGINT]
+    assert received == [signal.SIGINT]
     assert signal.getsignal(signal.SIGINT) is own
 
 
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("received")
 def test_a_run_in_a_thread_leaves_signals_alone(tmp_path: Path) -> None:
     scene, found = pysim.load_scene(scene_file(tmp_path)), []
     thread = threading.Thread(target=lambda: found.append(pysim.simulate(scene)))

@@ -1,4 +1,4 @@
-"""The step that a scene bears.
+"""Stability limits of a scene's step size.
 
 Oracles: closed forms of oscillators and dampers, the schemes' published bounds on the axes, and runs on either side.
 """
@@ -108,8 +108,8 @@ def test_modes_of_many_motions_are_left_out_and_check_says_so(tmp_path: Path, ca
     assert bounds.stop is not None
     assert abs(bounds.stop.s) == pytest.approx(1e3, rel=1e-9)
     assert main(["check", str(path)]) == 0
-    told = f"  step        not judged, {many} motions are more than the 200 whose modes are looked for\n"
-    assert told in capsys.readouterr().out
+    reported = f"  step        not judged, {many} motions are more than the 200 whose modes are looked for\n"
+    assert reported in capsys.readouterr().out
 
 
 def test_a_coupled_pair_has_the_frequency_of_one_slider_with_both_masses_on_it(
@@ -184,20 +184,20 @@ def test_check_suggests_a_step_and_warns_of_one_too_long(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["check", str(scene_file(tmp_path, slider("stiffness = 1e4"), 1e-3))])
-    told = capsys.readouterr()
-    assert "fastest     100 rad/s, period 0.0628 s, mostly slide0" in told.out
-    assert "0.0031 s or less to be accurate" in told.out
-    assert "warning" not in told.err
+    reported = capsys.readouterr()
+    assert "fastest     100 rad/s, period 0.0628 s, mostly slide0" in reported.out
+    assert "0.0031 s or less to be accurate" in reported.out
+    assert "warning" not in reported.err
     stiff = str(scene_file(tmp_path, slider("damping = 3e4"), 1e-3))
     main(["check", stiff])
-    told = capsys.readouterr()
+    reported = capsys.readouterr()
     assert (
         "simulation.step is 0.001 [s], beyond the 9.28e-05 [s] for which rk4 is stable"
-        in " ".join(told.err.split())
+        in " ".join(reported.err.split())
     )
-    assert "'slide0'" in told.err
+    assert "'slide0'" in reported.err
     main([stiff, "--duration", "0.002", "-o", str(tmp_path / "a.h5")])
-    assert capsys.readouterr().err.startswith(told.err)
+    assert capsys.readouterr().err.startswith(reported.err)
 
 
 SWING = """
@@ -265,7 +265,7 @@ def test_a_seat_on_two_bars_swings_as_its_loop_allows(tmp_path: Path) -> None:
     assert mode.s == pytest.approx(complex(-d / 2, np.sqrt(k - d * d / 4)), rel=1e-7)
 
 
-def test_a_step_too_long_for_a_closed_loop_is_told(
+def test_a_step_too_long_for_a_closed_loop_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Below the bound the swing comes to rest, beyond it the run is lost and had been warned of."""
@@ -286,6 +286,6 @@ def test_a_step_too_long_for_a_closed_loop_is_told(
                 *output,
             ]
         )
-        told = capsys.readouterr().err
+        reported = capsys.readouterr().err
         assert (code == 0) == fine
-        assert ("because of joint" in told) != fine
+        assert ("because of joint" in reported) != fine

@@ -69,7 +69,7 @@ def test_friction_that_is_merely_stiff_is_followed_to_the_end(tmp_path, width):
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "reported"),
     [
         (
             "governor",
@@ -88,13 +88,13 @@ def test_friction_that_is_merely_stiff_is_followed_to_the_end(tmp_path, width):
         ),
     ],
 )
-def test_a_scene_with_absurd_constants_ends_in_seconds_and_says_where(name, change, told):
+def test_a_scene_with_absurd_constants_ends_in_seconds_and_says_where(name, change, reported):
     absurd = pysim.load_scene(
         SCENES / f"{name}.toml", {"simulation.integrator": "dopri5", **change}
     )
     with pytest.raises(SimulationError) as caught:
         pysim.simulate(absurd)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 def test_a_blow_on_the_hardest_stop_is_followed(tmp_path):
@@ -105,7 +105,7 @@ def test_a_blow_on_the_hardest_stop_is_followed(tmp_path):
     assert run.t[-1] == 2.0
 
 
-def crawl(scene, left, calls, tried=4096):
+def detect_stall(scene, left, calls, tried=4096):
     """Tell a run's watch of calls at a pace that leaves so many steps at the first."""
     watch, advance = StallDetector(scene), scene.settings.duration * tried / left
     for n in range(1, calls + 1):
@@ -115,12 +115,12 @@ def crawl(scene, left, calls, tried=4096):
 def test_what_is_not_stiff_is_given_up_beyond_1e11_steps_and_not_before_long(tmp_path):
     spring = scene(tmp_path, "stiffness = 1e3")
     patient = PATIENCE // 4096
-    crawl(spring, 0.5e11, 3 * patient)
-    crawl(spring, 1e12, patient - 1)
+    detect_stall(spring, 0.5e11, 3 * patient)
+    detect_stall(spring, 1e12, patient - 1)
     with pytest.raises(
         SimulationError, match="about 1e\\+12 of them ahead: the error of 'turn' asks"
     ):
-        crawl(spring, 1e12, patient)
+        detect_stall(spring, 1e12, patient)
 
 
 def test_what_is_stiff_is_given_up_beyond_1e9_steps(tmp_path):
@@ -132,16 +132,16 @@ def test_what_is_stiff_is_given_up_beyond_1e9_steps(tmp_path):
         stiff, 0.0, 3e-13
     )
     assert stiffness(stiff, 0.0, 1e-14) is None
-    crawl(stiff, 0.9e9, 200)
+    detect_stall(stiff, 0.9e9, 200)
     with pytest.raises(SimulationError, match="'turn' decays at 1e\\+13 1/s"):
-        crawl(stiff, 1.1e9, 200)
+        detect_stall(stiff, 1.1e9, 200)
 
 
 def test_rows_that_come_fast_are_no_crawl_however_long_the_run(tmp_path):
     """1e8 s of a motion that wants steps of 1e-4 s, a row every 10 s: 1e12 steps, 1e5 a row."""
     changes = {"simulation.duration": 1e8, "output.every": 10.0}
     endless = scene(tmp_path, "stiffness = 1e3", changes=changes)
-    crawl(endless, 1e12, 200)
+    detect_stall(endless, 1e12, 200)
 
 
 def test_a_run_that_an_event_stops_is_measured_by_the_time_it_has_come(tmp_path):
@@ -157,7 +157,7 @@ def test_a_run_that_an_event_stops_is_measured_by_the_time_it_has_come(tmp_path)
 
 
 def test_steps_as_short_as_the_scene_asks_for_are_made(tmp_path):
-    crawl(scene(tmp_path, "stiffness = 1e3", changes={"simulation.step": 1e-12}), 1e12, 200)
+    detect_stall(scene(tmp_path, "stiffness = 1e3", changes={"simulation.step": 1e-12}), 1e12, 200)
 
 
 def test_a_fast_call_makes_up_for_slow_ones(tmp_path):

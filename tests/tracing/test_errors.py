@@ -236,7 +236,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("formula", "what"), OTHERS)
-def test_other_mistakes_are_told_by_the_authors_line(formula, what):
+def test_other_mistakes_are_reported_by_the_authors_line(formula, what):
     where, line = place(formula)
     with pytest.raises(pysim.JointError) as caught:
         trace(joint_of(formula))

@@ -90,11 +90,11 @@ def test_a_part_that_makes_no_sense_is_named(
     tmp_path: Path, key: str, value: Any, problem: str
 ) -> None:
     path = damaged(tmp_path, key, value)
-    with pytest.raises(TrajectoryError) as told:
+    with pytest.raises(TrajectoryError) as reported:
         load_trajectory(path)
-    assert str(told.value).startswith(f"{path}: is damaged, ")
-    assert problem in str(told.value)
-    assert str(told.value).endswith("; run again")
+    assert str(reported.value).startswith(f"{path}: is damaged, ")
+    assert problem in str(reported.value)
+    assert str(reported.value).endswith("; run again")
 
 
 @pytest.mark.parametrize(

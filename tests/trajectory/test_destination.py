@@ -1,4 +1,4 @@
-"""Where trajectories are written, and what happens to their names meanwhile.
+"""Output paths of trajectories, and changes of their names during a run.
 
 Oracles: the files of others byte for byte, the system's locks and h5py.
 """
@@ -91,7 +91,7 @@ def test_a_link_into_a_missing_folder_is_named(tmp_path: Path) -> None:
         random_trajectory().save(tmp_path / "link.h5")
 
 
-def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+def test_a_link_to_itself_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "link.h5").symlink_to("link.h5")
     with pytest.raises(TrajectoryError, match=r"link\.h5: "):
         random_trajectory().save(tmp_path / "link.h5", overwrite=True)
@@ -106,7 +106,7 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None
         random_trajectory().save(path.with_stem("n" * longest))
 
 
-def test_of_threads_that_write_one_output_one_writes_and_the_others_are_told(
+def test_of_threads_that_write_one_output_one_writes_and_the_others_are_reported(
     tmp_path: Path,
 ) -> None:
     path, trajectory, refused = tmp_path / "run.h5", random_trajectory(), list[str]()
@@ -150,7 +150,7 @@ with TrajectoryWriter(sys.argv[1], run.header, overwrite=True) as writer:
 """
 
 
-def test_a_second_writer_is_refused_where_hdf5_does_not_lock(tmp_path: Path) -> None:
+def test_a_second_writer_is_rejected_where_hdf5_does_not_lock(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     command = [sys.executable, "-c", WITHOUT_HDF5_LOCKS, str(path)]
     environment = {**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"}

@@ -116,7 +116,7 @@ def test_forces_of_loops_and_couplings_read_back_where_there_are_any(tmp_path: P
     assert bare.loop_loads.shape == (7, 0, 2)
 
 
-def test_rows_without_their_forces_are_refused(tmp_path: Path) -> None:
+def test_rows_without_their_forces_are_rejected(tmp_path: Path) -> None:
     trajectory = random_trajectory(loop_names=("close",))
     with (
         TrajectoryWriter(tmp_path / "run.h5", trajectory.header) as writer,
@@ -365,7 +365,7 @@ def test_a_file_whose_parts_disagree_is_damaged(tmp_path: Path) -> None:
         ("t", np.zeros(7), "time: must increase from row to row"),
     ],
 )
-def test_rows_that_do_not_fit_are_refused(
+def test_rows_that_do_not_fit_are_rejected(
     tmp_path: Path, column: str, value: np.ndarray, problem: str
 ) -> None:
     trajectory = dataclasses.replace(random_trajectory(), **{column: value})  # type: ignore[arg-type]
@@ -373,14 +373,14 @@ def test_rows_that_do_not_fit_are_refused(
         trajectory.save(tmp_path / "run.h5")
 
 
-def test_rows_after_the_end_are_refused(tmp_path: Path) -> None:
+def test_rows_after_the_end_are_rejected(tmp_path: Path) -> None:
     writer = TrajectoryWriter(tmp_path / "run.h5", header())
     writer.finish()
     with pytest.raises(TrajectoryError, match="is closed"):
         writer.append(*rows_of(random_trajectory(), slice(None)))
 
 
-def test_a_header_whose_parts_disagree_is_refused() -> None:
+def test_a_header_whose_parts_disagree_is_rejected() -> None:
     with pytest.raises(TrajectoryError, match="coordinate_units: must have 5 entries, got 1"):
         header(coordinate_units=("rad",))
 

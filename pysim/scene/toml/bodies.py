@@ -133,7 +133,7 @@ class BodyReader:
         total = np.zeros(10)
         for k, (solid, shape) in enumerate(solids):
             if shape is None:
-                return np.zeros(10)  # told already
+                return np.zeros(10)  # reported already
             total = total + self._weigh(solid, shape, 1.0, (*path, "shape", k))
         return total * (mass / total[0]) if total[0] > 0 else total
 
@@ -183,9 +183,10 @@ def _mass_source(body: Body, table: Visual) -> MassSource | None:
 def theta_of_numbers(
     table: Body | BodyOverrides, name: str, path: Steps, problems: Problems, rule: InertiaPolicy
 ) -> Array:
-    """Return θ (10,) of a table's mass, com and inertia; without an inertia it is a point.
+    """Return θ (10,) of a table's mass, com and inertia; without an inertia, of a point mass.
 
-    Of numbers that no body has, the nearest body's where that is wanted; otherwise what is wrong is noted.
+    Physically inconsistent numbers are replaced with the nearest consistent ones if the policy is "nearest"; otherwise
+    they are reported.
     """
     inertia = np.zeros((3, 3)) if table.inertia is None else _tensor(table.inertia)
     theta = theta_from_com(table.mass or 0.0, table.com, inertia)
@@ -193,16 +194,16 @@ def theta_of_numbers(
     if reason is None:
         return theta
     at = (*path, "inertia" if table.inertia is not None else "mass")
-    told = f"the inertia of body {name!r} is not physically consistent: {reason}"
+    problem = f"the inertia of body {name!r} is not physically consistent: {reason}"
     if theta[0] <= 0:
-        problems.add(at, f"{told}; give it a mass [kg], or remove the inertia")
+        problems.add(at, f"{problem}; give it a mass [kg], or remove the inertia")
         return theta
     text = f"inertia = {toml_inertia(nearest_printable(theta))}"
     if rule != "nearest":
         remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
-        problems.add(at, f"{told}; {remedy}")
+        problems.add(at, f"{problem}; {remedy}")
         return theta
-    log.warning("%s: %s; taken instead: %s", problems.source.where(at), told, text)
+    log.warning("%s: %s; taken instead: %s", problems.source.where(at), problem, text)
     return nearest_physical(theta)
 
 

@@ -1,4 +1,4 @@
-"""What ties a scene's tree together: which keys a loop takes, and between which bodies and coordinates ties may be."""
+"""Reader of loops, couplings and springs: the keys of each type, and the bodies and coordinates that it may name."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class ConstraintReader:
                 self.problems.add((*path, key.name), problem)
 
     def _refuse_own_keys(self, kind: JointType, path: Steps) -> bool:
-        """Refuse a plugin with fields that every loop has, whose keys say one thing or the other; True where it was."""
+        """Reject a plugin with fields that every loop has, whose keys say one thing or the other; True where it was."""
         clashing = sorted(_ALWAYS & set(fields_of(kind.plugin))) if kind.plugin else []
         names = " and ".join(map(repr, clashing))
         if len(clashing) == 1:

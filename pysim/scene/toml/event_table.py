@@ -22,7 +22,7 @@ class Plane(Table):
 
 
 def _place(value: object) -> object:
-    """Refuse what is neither a finite number nor the name of a limit."""
+    """Reject what is neither a finite number nor the name of a limit."""
     if value in (*_LIMITS, None):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
@@ -41,7 +41,7 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
         BeforeValidator(_place),
         WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*_LIMITS]}]}),
     ] = key(None, "m or rad", 'and where: a number, "lower" or "upper"')
-    body: Name | None = key(None, "", "the body or frame of which a point is watched …")
+    body: Name | None = key(None, "", "the body or frame with a watched point …")
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "… the point in its frame")
     plane: Plane | None = key(None, "", "and the plane it passes, { normal, offset }")
     type: Name | None = key(None, "", "an event plugin, whose keys are written beside the others")

@@ -74,7 +74,7 @@ class JointReader:
         return joint
 
     def _refuse_keys(self, table: Joint, kind: JointType, path: Steps) -> None:
-        """Refuse keys that the type does not have."""
+        """Reject keys that the type does not have."""
         own = {key.name for key in kind.keys} | ({PARAMETERS} if kind.plugin is not None else set())
         for name in [name for name in type(table).model_fields if name in table.model_fields_set]:
             if name in _ALWAYS | own:
@@ -115,7 +115,7 @@ class JointReader:
         return changed
 
     def _refuse_parts(self, joint: JointSpec, table: Passive, path: Steps) -> None:
-        """Refuse what says how a force is where there is none: it would be dropped."""
+        """Reject what says how a force is where there is none: it would be dropped."""
         for name, whole in (("rest", "stiffness"), ("friction_width", "friction")):
             alone = getattr(table, name) is not None and getattr(table, whole) is None
             if alone and not np.any(getattr(joint, whole)):

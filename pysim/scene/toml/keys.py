@@ -1,6 +1,6 @@
-"""What the tables of a scene are made of: strict numbers, lists, colours and poses, each key with its unit.
+"""Types of the keys in scene tables: strict numbers, lists, colours and poses, each with its unit.
 
-Numbers are strict (no text, no booleans, no NaN), unknown keys are refused.
+Numbers are strict (no text, no booleans, no NaN), unknown keys are rejected.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN40
 
 
 def error_text(text: str) -> PydanticCustomError:
-    """Return an error whose text is told as it is."""
+    """Return a validation error with this text."""
     return PydanticCustomError("pysim", "{text}", {"text": text})
 
 
@@ -170,7 +170,7 @@ class Turn(Table):
 
 
 def check_unit(quaternion: list[float] | None, name: str) -> None:
-    """Refuse a quaternion that is no rotation."""
+    """Reject a quaternion that is no rotation."""
     if quaternion is None:
         return
     norm = math.hypot(*quaternion)

@@ -152,7 +152,7 @@ def _without(joint: JointSpec, table: Model) -> JointSpec:
 
 
 def _placed(joint: JointSpec, table: Model, prefix: str) -> JointSpec:
-    """Hang what hangs on the file's world on the table's parent, and prefix the file's names."""
+    """Attach the file's root joints to the table's parent, and prefix the file's names."""
     mimic = joint.mimic
     if mimic is not None:
         mimic = replace(mimic, joint=prefix + mimic.joint)

@@ -84,7 +84,7 @@ def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, s
 def _refuse_brought(
     k: int, what: str, names: Sequence[str], given: dict[str, str], problems: Problems
 ) -> None:
-    """Refuse a model whose names are taken, once."""
+    """Reject a model whose names are taken, once."""
     twice = next((name for name in names if name in given), None)
     if twice is not None:
         at: Steps = ("model", k)
@@ -96,7 +96,7 @@ def _refuse_brought(
 
 
 def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec]) -> None:
-    """Refuse a body that hangs on two joints or on none."""
+    """Reject a body that is the child of two joints or of none."""
     own = {joint.name: k for k, joint in enumerate(scene.joint)}
     hangs_on: dict[str, str] = {}
     for joint in joints:
@@ -104,7 +104,7 @@ def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec
         k = own.get(joint.name, own.get(other))
         if other != joint.name and k is not None:
             problem = (
-                f"body {joint.child!r} hangs on joint {other!r} already; a body has one parent in a "
+                f"body {joint.child!r} is the child of joint {other!r} already; a body has one parent in a "
                 "tree, remove one joint"
             )
             problems.add(("joint", k, "child"), problem)
@@ -112,7 +112,7 @@ def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec
     for k, body in enumerate(scene.body):
         if body.name not in hanging:
             problem = (
-                f"body {body.name!r} hangs on no joint; give it a joint with child = "
+                f"body {body.name!r} is the child of no joint; give it a joint with child = "
                 f'"{body.name}", type = "free" lets it fly'
             )
             problems.add(("body", k), problem)

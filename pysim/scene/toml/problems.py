@@ -1,4 +1,4 @@
-"""What is wrong with a scene, told in pysim's words: one line a problem, all problems at once."""
+"""Collection of a scene's problems, which are reported together, one line each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pysim.scene.toml.source import Source, Step
 
-_MOST_TOLD = 20
-_KEYS_TOLD = 6
+_MOST_LISTED = 20
+_KEYS_LISTED = 6
 _KINDS = {
     "bool_type": "true or false",
     "dict_type": "a table",
@@ -34,14 +34,14 @@ _KINDS = {
 
 @dataclass
 class Problems:
-    """What is wrong with one file so far."""
+    """Problems of one file that have been found so far."""
 
     source: Source
     found: list[tuple[tuple[int, int], str, str]] = field(default_factory=list)
     _places: set[str] = field(default_factory=set)
 
     def add(self, path: Iterable[Step], problem: str, *, of_key: bool = False) -> None:
-        """Note what is wrong with a value, or with a key; of several things the first is told."""
+        """Note what is wrong with a value, or with a key; of several at one place the first is kept."""
         steps = tuple(path)
         where = self.source.where(steps, of_key=of_key)
         if where not in self._places:
@@ -50,7 +50,7 @@ class Problems:
 
     def hint(self, word: str, known: Iterable[str]) -> str:
         """Return `did_you_mean` as long as it would be shown: among thousands of names a suggestion is slow."""
-        return did_you_mean(word, known) if len(self.found) < _MOST_TOLD else ""
+        return did_you_mean(word, known) if len(self.found) < _MOST_LISTED else ""
 
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Note what the tables refuse."""
@@ -73,8 +73,8 @@ class Problems:
         if not self.found:
             return
         (_, where, problem), *others = sorted(self.found)
-        lines = [problem, *(f"{w}: {p}" for _, w, p in others[: _MOST_TOLD - 1])]
-        left = len(self.found) - _MOST_TOLD
+        lines = [problem, *(f"{w}: {p}" for _, w, p in others[: _MOST_LISTED - 1])]
+        left = len(self.found) - _MOST_LISTED
         if left > 0:
             lines.append(f"{self.source.name}: {left} more like these; fix these first")
         raise SceneError(where, "\n".join(lines))
@@ -115,13 +115,13 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
 
 
 def _outlined(table: type[Table]) -> str:
-    """A table's keys as they would be written: those it needs; where it needs none, what it may have."""
+    """Return a table's required keys as they would be written, or optional ones if none is required."""
     fields = table.model_fields
-    told = [name for name, info in fields.items() if info.is_required()] or list(fields)[
-        :_KEYS_TOLD
+    listed = [name for name, info in fields.items() if info.is_required()] or list(fields)[
+        :_KEYS_LISTED
     ]
-    more = ", …" if len(told) < len(fields) else ""
-    return f"{{ {', '.join(f'{name} = …' for name in told)}{more} }}"
+    more = ", …" if len(listed) < len(fields) else ""
+    return f"{{ {', '.join(f'{name} = …' for name in listed)}{more} }}"
 
 
 def _demand(kind: str, context: Mapping[str, Any]) -> str:

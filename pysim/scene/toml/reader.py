@@ -200,7 +200,7 @@ class _Mechanism:
         names = {body.name for body in all_bodies}
         taken_names = {joint.name for joint in all_joints}
         frames = {frame.name: frame for frame in self._frames()}
-        ties = ConstraintReader(self.problems, joints, names, taken_names, frames)
+        constraints = ConstraintReader(self.problems, joints, names, taken_names, frames)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
@@ -211,9 +211,9 @@ class _Mechanism:
             joints=tuple(all_joints),
             frames=tuple(frames.values()),
             where=str(self.path),
-            loops=ties.loops(self.scene.loop),
-            couplings=ties.couplings(self.scene.coupling),
-            springs=ties.springs(self.scene.force),
+            loops=constraints.loops(self.scene.loop),
+            couplings=constraints.couplings(self.scene.coupling),
+            springs=constraints.springs(self.scene.force),
         )
         self.problems.check()
         check_connections(spec)

@@ -106,7 +106,7 @@ def _plugin_parameters(
 
 
 def _check_count(duration: float, step: float, path: Steps, what: str, problems: Problems) -> None:
-    """Refuse numbers of steps or outputs that no double counts; warn of those that take days."""
+    """Reject numbers of steps or outputs that no double counts; warn of those that take days."""
     count = duration / step
     if count > MOST:
         least = duration / MOST

@@ -163,7 +163,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place_and_a_remedy(
+def test_what_is_wrong_is_reported_with_its_place_and_a_remedy(
     tmp_path: Path, text: str, problem: str
 ) -> None:
     assert problem in refusal(tmp_path, text)
@@ -181,7 +181,7 @@ def test_a_coupling_of_any_ratio_is_assembled_to_rounding(tmp_path: Path, ratio:
         assert abs(x).max() > 0.01
 
 
-def test_held_velocities_that_a_coupling_forbids_are_refused(tmp_path: Path) -> None:
+def test_held_velocities_that_a_coupling_forbids_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "scene.toml"
     hold = "[assembly]\nhold = ['p', 'r']\n"
     path.write_text(TREE + GEAR + "ratios = { r = 2.0 }\n" + hold, "utf-8")
@@ -257,7 +257,7 @@ def test_a_loop_takes_keys_of_its_plugin_that_other_loops_have_too(tmp_path: Pat
         pysim.load_scene(threaded(tmp_path, "ptch = 0.1"), allow_code=True)
 
 
-def test_a_plugin_with_a_field_that_is_the_loops_own_key_is_told_to_rename_it(
+def test_a_plugin_with_a_field_that_is_the_loops_own_key_is_reported_to_rename_it(
     tmp_path: Path,
 ) -> None:
     path = threaded(tmp_path, "a = 0.1")
@@ -270,7 +270,7 @@ def test_a_plugin_with_a_field_that_is_the_loops_own_key_is_told_to_rename_it(
         pysim.load_scene(path, allow_code=True)
 
 
-def test_a_plugin_with_fields_that_are_the_loops_own_keys_is_told_of_all_and_of_nothing_else(
+def test_a_plugin_with_fields_that_are_the_loops_own_keys_is_reported_all_and_of_nothing_else(
     tmp_path: Path,
 ) -> None:
     """What the keys are taken for is not judged: the bodies a and b are known once the fields have other names."""
@@ -288,7 +288,7 @@ def test_a_plugin_with_fields_that_are_the_loops_own_keys_is_told_of_all_and_of_
     )
 
 
-def test_what_a_loop_leaves_of_its_joint_is_told(tmp_path: Path) -> None:
+def test_what_a_loop_leaves_of_its_joint_is_reported(tmp_path: Path) -> None:
     path = threaded(tmp_path, "pitch = 0.1")
     (tmp_path / "thread.py").write_text(
         THREAD.replace("test_thread", "test_stopped_thread")
@@ -297,16 +297,16 @@ def test_what_a_loop_leaves_of_its_joint_is_told(tmp_path: Path) -> None:
     path.write_text(path.read_text("utf-8").replace("test_thread", "test_stopped_thread"))
     with pytest.warns(pysim.PysimWarning) as caught:
         pysim.load_scene(path, allow_code=True)
-    told = [str(warning.message) for warning in caught]
+    reported = [str(warning.message) for warning in caught]
     for part, verb in (("force", "acts"), ("limits", "act")):
         text = (
             f"loop[0]: the {part} of a test_stopped_thread joint {verb} where it is a [[joint]]; this loop holds "
             f"frame B on its motion and leaves the {part} out"
         )
-        assert sum(text in line for line in told) == 1
+        assert sum(text in line for line in reported) == 1
 
 
-def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path: Path) -> None:
+def test_a_coupling_whose_function_is_no_number_at_the_start_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "roots.py").write_text(
         "import numpy as np\nfrom pysim.joints import relation\n\n\n@relation('root')\ndef root(angle):\n"
         "    return np.sqrt(angle - 9.0)\n",
@@ -322,17 +322,17 @@ def test_a_coupling_whose_function_is_no_number_at_the_start_is_refused(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "reported"),
     [
         ("raise ValueError('boo')", "ValueError: boo, in `raise ValueError('boo')`; fix "),
         ("{}['k']", "KeyError: 'k', in `{}['k']`; fix "),
         ("pass", "must return one number, got NoneType; fix "),
     ],
 )
-def test_a_fault_in_a_coupling_is_told_by_its_authors_line(
-    tmp_path: Path, fault: str, told: str
+def test_a_fault_in_a_coupling_is_reported_by_its_authors_line(
+    tmp_path: Path, fault: str, reported: str
 ) -> None:
-    name = f"test_{told.split(maxsplit=1)[0].strip(':').lower()}"
+    name = f"test_{reported.split(maxsplit=1)[0].strip(':').lower()}"
     (tmp_path / "faulty.py").write_text(
         f"from pysim.joints import relation\n\n\n@relation('{name}')\ndef {name}(angle):\n    {fault}\n",
         "utf-8",
@@ -342,6 +342,6 @@ def test_a_fault_in_a_coupling_is_told_by_its_authors_line(
     path.write_text('plugins = ["faulty.py"]\n' + TREE + coupling, "utf-8")
     with pytest.raises(pysim.PysimError) as caught:
         pysim.load_scene(path, allow_code=True)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert str(tmp_path / "faulty.py") in str(caught.value)
     assert str(caught.value).endswith(": coupling 'cam')")

@@ -1,4 +1,4 @@
-"""What is wrong with a scene is told word for word, with line and column; the texts were read by a person."""
+"""Errors of scene files, asserted word for word, with line and column; the texts were read by a person."""
 
 # ruff: noqa: E501, a message stays in one piece
 
@@ -126,7 +126,7 @@ CASES = [
     ),
     (
         BODY + "mass = 1\n",
-        's.toml:1:1: body[0]: body \'b\' hangs on no joint; give it a joint with child = "b", type = "free" lets it fly',
+        's.toml:1:1: body[0]: body \'b\' is the child of no joint; give it a joint with child = "b", type = "free" lets it fly',
     ),
     (
         BODY + 'mass = 1\n[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n' + FREE,
@@ -398,13 +398,13 @@ NOT_TOML = [
 
 
 @pytest.mark.parametrize(("text", "remedy"), NOT_TOML, ids=lambda x: x)
-def test_what_is_not_toml_is_told_with_what_to_write(text: str, remedy: str) -> None:
-    told = message(text)
-    assert re.match(r"s\.toml:\d+:\d+: not TOML: ", told)
-    assert remedy in told
+def test_what_is_not_toml_is_reported_with_what_to_write(text: str, remedy: str) -> None:
+    reported = message(text)
+    assert re.match(r"s\.toml:\d+:\d+: not TOML: ", reported)
+    assert remedy in reported
 
 
-def test_an_unknown_type_is_told_beside_other_mistakes() -> None:
+def test_an_unknown_type_is_reported_beside_other_mistakes() -> None:
     assert message(JOINT + 'type = "revolut"\ndamping = -1\n').split("\n") == [
         "s.toml:7:8: joint[0].type: unknown joint type 'revolut'; did you mean 'revolute'?",
         "s.toml:8:11: joint[0].damping: must not be negative [N·s/m or N·m·s/rad], got -1",
@@ -421,9 +421,9 @@ def test_angles_beyond_a_turn_are_warned_of_with_what_they_are_in_radians() -> N
         + 'type = "free"\nat = { rpy = [6.28, 0, -90] }\nstart = { axis_angle = [9, 0, 0, 45] }\n'
     )
     Path("s.toml").write_text(text, "utf-8")
-    with pytest.warns(PysimWarning) as told:
+    with pytest.warns(PysimWarning) as reported:
         read_scene("s.toml")
-    assert [str(warning.message) for warning in told] == [
+    assert [str(warning.message) for warning in reported] == [
         "s.toml:8:24: joint[0].at.rpy[2]: -90 [rad] is more than a turn; if degrees were meant, write -1.570796327",
         "s.toml:9:34: joint[0].start.axis_angle[3]: 45 [rad] is more than a turn; if degrees were meant, write 0.7853981634",
     ]
@@ -467,11 +467,11 @@ def test_files_that_cannot_be_read() -> None:
         "[" + "a." * 5000 + "a]",
     ],
 )
-def test_a_bottomless_file_is_refused(text: str) -> None:
+def test_a_bottomless_file_is_rejected(text: str) -> None:
     assert message(text) == "s.toml: tables are nested more than 50 deep; flatten them"
 
 
-def test_a_broken_bottomless_file_is_refused() -> None:
+def test_a_broken_bottomless_file_is_rejected() -> None:
     assert message("a = 1\nb = \n" + "[" * 100_000).startswith("s.toml:2:")
     assert message("a = " + "[" * 200 + "\n" + "{a." * 5000).startswith("s.toml")
 
@@ -551,7 +551,7 @@ def test_overrides_are_named_in_what_is_wrong_with_them(
         ({"simulation.step": None}, "--set simulation.step: None is no value; give one"),
     ],
 )
-def test_overrides_that_are_no_table_of_values_are_refused(overrides: Any, expected: str) -> None:
+def test_overrides_that_are_no_table_of_values_are_rejected(overrides: Any, expected: str) -> None:
     assert message(SCENE, overrides).startswith(expected)
 
 

@@ -278,7 +278,7 @@ def test_it_takes_every_way_of_writing_that_the_loader_takes(schema: Any, text: 
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_it_refuses_forms_that_the_loader_refuses(schema: Any, text: str) -> None:
+def test_it_rejects_forms_that_the_loader_rejects(schema: Any, text: str) -> None:
     with pytest.raises(SceneError):
         load(text)
     assert complaints(schema, text) != []

@@ -80,7 +80,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("stem", REFUSALS)
-def test_a_malformed_file_is_refused_with_its_place_and_reason(stem: str) -> None:
+def test_a_malformed_file_is_rejected_with_its_place_and_reason(stem: str) -> None:
     reason = REFUSALS[stem].format(folder=MALFORMED)
     assert refusal(MALFORMED / f"{stem}.urdf") == f"{stem}.urdf:{reason}"
 
@@ -184,7 +184,7 @@ ARM = f"""<robot name="r">
 
 
 @pytest.mark.parametrize(
-    ("written", "misspelt", "told"),
+    ("written", "misspelt", "reported"),
     [
         (' name="r"', ' nme="r"', "1:1: unknown attribute 'nme' of <robot>; did you mean 'name'?"),
         (
@@ -376,14 +376,14 @@ ARM = f"""<robot name="r">
         ),
     ],
 )
-def test_a_name_of_urdf_that_is_misspelt_is_refused(
-    tmp_path: Path, written: str, misspelt: str, told: str
+def test_a_name_of_urdf_that_is_misspelt_is_rejected(
+    tmp_path: Path, written: str, misspelt: str, reported: str
 ) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(ARM, "utf-8")
     read_urdf(path)
     path.write_text(ARM.replace(written, misspelt), "utf-8")
-    assert refusal(path) == f"r.urdf:{told}"
+    assert refusal(path) == f"r.urdf:{reported}"
 
 
 FOREIGN = [
@@ -418,7 +418,7 @@ def test_what_is_for_other_programs_is_left_out(tmp_path: Path, text: str, with_
     assert joints_of(more) == joints_of(plain)
 
 
-def test_no_real_robot_is_refused_for_its_spelling() -> None:
+def test_no_real_robot_is_rejected_for_its_spelling() -> None:
     folder = robots_folder()
     if folder is None:
         pytest.skip("needs example-robot-data")
