@@ -1,4 +1,4 @@
-"""Velocities and accelerations from positions, without delay.
+"""Differentiation of recorded positions without phase delay.
 
     v_k = (log(q_k⁻¹ q_k+1) − log(q_k⁻¹ q_k−1)) / 2h        then, over a window about every instant,
     v, a: value and slope of the cubic that fits v best     [Savitzky and Golay 1964]

@@ -1,4 +1,4 @@
-"""Equations of energy: what the forces put in over an interval is what the mechanism has more of.
+"""Equations of energy: the work of the forces over an interval is the change of the mechanism's energy.
 
     (T + V)|₁² θ + ∫ v·(diag(v) d + diag(tanh(v / w)) f + o) dt + ½ v²|₁² J = ∫ v·(τ + f_known) dt
 

@@ -1,4 +1,4 @@
-"""Parameters of bodies, whatever the data say: nonlinear least squares over log-Cholesky coordinates.
+"""Estimation of physically consistent parameters: nonlinear least squares over log-Cholesky coordinates.
 
     min over x   ‖R p(x) − z‖² + Σ_bodies ‖r(θ_b, θ⁰_b)‖² / s²
 

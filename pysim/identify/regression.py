@@ -1,4 +1,4 @@
-"""Equations compressed to triangles: a recording of any length becomes one small R a coordinate and fold.
+"""Compression of equations by QR: a recording of any length becomes one small R for each coordinate and fold.
 
     [W y] = Q [R z]  ⇒  ‖W p − y‖ = ‖R p − z‖ for every p        (chunk by chunk, R of the last below the next)
 

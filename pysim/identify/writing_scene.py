@@ -1,4 +1,4 @@
-"""A scene file with other numbers: comments, order and layout of the rest stay, tomlkit keeps them.
+"""Writing of changed numbers into a scene file; tomlkit preserves comments, order and layout.
 
 Bodies and joints of a [[model]]'s file change in that table, under `body` and `joint`: the robot's file stays as it is.
 """

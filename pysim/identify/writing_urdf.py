@@ -1,4 +1,4 @@
-"""A URDF file with other numbers: the text outside the elements that change is kept byte by byte."""
+"""Writing of changed numbers into a URDF file; text outside the changed elements is kept byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a scene to its trajectory, in memory and on disk, and the few numbers that sum it up."""
+"""Simulation: loading of scenes, runs, rollouts of many worlds, stability limits and summaries."""
 
 from __future__ import annotations
 

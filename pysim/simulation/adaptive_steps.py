@@ -1,4 +1,4 @@
-"""Runs with steps of adapted size: the engine flies from output to output, however long its steps are."""
+"""Runs with adaptive steps: the engine advances through many outputs in a call, interpolating between its steps."""
 
 from __future__ import annotations
 

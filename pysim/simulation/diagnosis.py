@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ASTRAY = 1e12  # a coordinate or speed beyond it has diverged before: the plugin is not to blame
-WITHIN = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a step, where a scheme may look
+ASTRAY = 1e12  # magnitude of a coordinate or velocity beyond which the run diverged before the plugin failed
+WITHIN = (0.0, 0.25, 0.5, 0.75, 1.0)  # fractions of a step at which a scheme may evaluate a state
 
 
 def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
-    """Say what is not finite of a plugin within `step` [s] after q (nq,), v (nv,).
+    """Describe the NaN or infinite value of a plugin within `step` [s] after q (nq,), v (nv,).
 
-    None if nothing is, or if the run had diverged before.
+    None if there is none, or if the run had diverged before.
     """
     if max(np.abs(q).max(initial=0), np.abs(v).max(initial=0)) > ASTRAY:
         return None
@@ -47,7 +47,7 @@ def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
 
 
 def fastest(model: Model, v: Array) -> str:
-    """Which coordinate moves fastest at v (nv,), and how fast."""
+    """Return the name and speed of the fastest coordinate at v (nv,), as text."""
     i = int(np.argmax(np.abs(v)))
     if v[i] == 0:
         return "nothing moves yet"

@@ -1,7 +1,7 @@
-"""Runs with equal steps from output to output, as many at a time as keep a run answering.
+"""Runs with fixed steps, in calls of the engine short enough for progress reports and interrupts.
 
 n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`.
-What a run returns does not depend on how many are made in a call.
+The results do not depend on the number of steps in a call.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
-    # q, v and loop_q where the legs end; legs made; good steps of the last
+    # q, v and loop_q at the ends of the intervals; completed intervals; good steps of the last
     Advanced = tuple[Array, Array, Array, int, int]
     Advance = Callable[[Array, Array, "IntervalPlan"], Advanced]
 
 MOST_STEPS = 2**53  # a double counts no further
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
-CALL_TIME = 0.05  # [s] of wall time that a call may last if it has a choice
+CALL_TIME = 0.05  # [s] intended wall time of a call
 
 
 class IntervalPlan(NamedTuple):
-    """Leg k is `steps` equal steps of size `step` [s] from `time` [s], each (n,)."""
+    """Interval k consists of `steps` equal steps of size `step` [s] from `time` [s], each (n,)."""
 
     time: Array
     step: Array
@@ -59,7 +59,7 @@ class IntervalPlan(NamedTuple):
 
 
 def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iterator[Segment]:
-    """Yield the stretches of a run through output times [s], ascending, from the scene's start at the first.
+    """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
 
     Raises:
         SimulationError: the state became NaN or infinite or left its loops, or a step found no solution.
@@ -87,13 +87,13 @@ def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iter
 
 
 def steps_between(start: float, end: float, step: float) -> int:
-    """Least number of equal steps from `start` to `end` [s], none longer than `step` [s]."""
+    """Return the least number of equal steps from `start` to `end` [s], none longer than `step` [s]."""
     return max(1, math.ceil((end - start) / step - 1e-9))
 
 
 @dataclass
 class _Pace:
-    """How many outputs to reach in a call, so that it lasts no longer than it should."""
+    """Number of outputs in a call, adapted to the intended wall time."""
 
     most: int
     outputs: int = 1
@@ -104,7 +104,7 @@ class _Pace:
 
 
 def _pace(scene: Scene) -> _Pace:
-    """In Python one output is a call: an error in the author's code then loses none before it."""
+    """Return one output for each call in Python, so that an error in an author's code loses no earlier output."""
     if _runs_in_python(scene):
         return _Pace(1)
     settings = scene.settings
@@ -114,7 +114,7 @@ def _pace(scene: Scene) -> _Pace:
 def _calls(
     times: Iterator[float], longest: float, pace: _Pace
 ) -> Iterator[tuple[IntervalPlan, Array, bool]]:
-    """Yield legs, when each ends [s], and whether those are outputs: an interval too long for a call has parts."""
+    """Yield intervals, their ends [s], and whether those are outputs; an interval too long for a call is split."""
     start = next(times)
     while (ends := np.fromiter(islice(times, pace.outputs), float)).size:
         starts = np.concatenate([[start], ends[:-1]])
@@ -142,9 +142,9 @@ def _runs_in_python(scene: Scene) -> bool:
 
 
 def _advance_function(scene: Scene, loop_q: Array, memory: SolverState) -> Advance:
-    """Return what makes legs: the engine, or Python where a plugin or a joint needs it.
+    """Return the function that advances through intervals: the engine's, or Python's for plugins and callback joints.
 
-    The coordinates of joints that close loops, and the scheme's memory, are moved along in place.
+    The coordinates of joints that close loops, and the scheme's state, are updated in place.
     """
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
     scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
@@ -173,7 +173,7 @@ def _advance_function(scene: Scene, loop_q: Array, memory: SolverState) -> Advan
 def _stopped(
     scene: Scene, state: State, memory: SolverState, last: float, step: float
 ) -> SimulationError:
-    """Say what ended a run after the last good state, at `last` [s]."""
+    """Return the error that ended a run after the last good state, at `last` [s]."""
     fault = plugin_fault(scene.model, state.q, state.v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
@@ -217,7 +217,7 @@ def _diverged(
 
 
 def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationError:
-    """Say which loop could not be kept closed, when, and how the mechanism stood."""
+    """Return the error that names the loop that could not be kept closed, its time and the last good state."""
     model, (q, v) = scene.model, (state.q, state.v)
     with np.errstate(all="ignore"):
         ahead = model.integrate(q, np.nan_to_num(step * v))

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST_PARTS = 64  # of a step, before it is given up (cpp/stepping/halving.hpp)
+LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/halving.hpp)
 
 
 class SolverState:
-    """Numbers that a scheme keeps from step to step (cpp/stepping/memory.hpp); none for explicit ones."""
+    """State that an implicit scheme keeps from step to step (cpp/stepping/memory.hpp); empty for explicit ones."""
 
     def __init__(self, scene: Scene) -> None:
         name = scene.settings.integrator
@@ -34,17 +34,17 @@ class SolverState:
 
     @property
     def iterations(self) -> int:
-        """Newton iterations so far."""
+        """Number of Newton iterations so far."""
         return int(self.numbers[0]) if self.numbers.size else 0
 
     @property
     def rejected(self) -> int:
-        """Steps so far that were made again in shorter ones."""
+        """Number of steps so far that were repeated with shorter ones."""
         return int(self.numbers[1]) if self.numbers.size else 0
 
     @property
     def worst(self) -> int:
-        """Coordinate of v whose equation converged worst."""
+        """Index of the velocity whose equation converged worst."""
         return int(self.numbers[2])
 
     @property
@@ -54,7 +54,7 @@ class SolverState:
 
 
 def unsolved(scene: Scene, state: State, worst: int, last: float, step: float) -> SimulationError:
-    """Say that a step found no solution after the last good state, at `last` [s], and where to look."""
+    """Return the error of a step without solution after the last good state, at `last` [s]."""
     model = scene.model
     shortest = step / LEAST_PARTS
     opening = redundant_opening(model, state.q, state.loop_q) if model.rows else None

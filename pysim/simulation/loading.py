@@ -1,4 +1,4 @@
-"""Models and scenes, read from files and compiled, their loops assembled."""
+"""Loading of models and scenes: files are read, specifications compiled, and loops assembled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scene:
-    """A compiled scene: what to simulate, from where, how."""
+    """Compiled scene: a model, its start state, and the settings of the run."""
 
     model: Model
     state: State
@@ -47,31 +47,31 @@ class Scene:
         return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """What the engine keeps is pickled and copied as the arrays and words that it was made of."""
+        """Pickle the engine's objects by the arrays and descriptions they are made of."""
         drive = self.actuation
         arrays = (drive.offset, drive.amplitude, drive.frequency, drive.phase)
         return _restored, (self.model, self.state, self.settings, self.spec, arrays)
 
 
 def compile_model(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
-    """Freeze a mechanism; what is `known` of its plugins is not found out again.
+    """Compile a mechanism; plugins in the `cache` are not traced and checked again.
 
-    Bodies joined by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
+    Bodies connected by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
     order, depth first, a parent before its children.
 
     Raises:
-        ModelError: the joints make no tree, or some joint moves no inertia.
+        ModelError: the joints do not form a tree, or a joint moves no inertia.
     """
     return without_trivial_rows(compile_tree(spec, cache))
 
 
 def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
-    """Freeze a scene: its model, start state, prescribed forces and events. Loops are closed.
+    """Compile a scene: its model, start state, prescribed forces and events. Loops are closed.
 
-    What is `known` of its plugins is not found out again.
+    Plugins in the `cache` are not traced and checked again.
 
     Raises:
-        ModelError: no such mechanism, or no start near the given one in which every loop is closed.
+        ModelError: the mechanism is invalid, or its loops cannot be closed near the given start.
     """
     model = compile_model(spec.model, cache)
     state = start_state(model)
@@ -102,20 +102,20 @@ def load_model(
     inertia: InertiaPolicy = "check",
     allow_code: bool = False,
 ) -> Model:
-    """Read a mechanism from a `.urdf` or `.toml` file and freeze it.
+    """Read a mechanism from a `.urdf` or `.toml` file and compile it.
 
     Args:
         path: the file, or `package://NAME/path`.
         free_base: give a URDF's root link a free joint named "root_joint" to the world.
-        mimic: let mimic joints follow; otherwise each is a coordinate of its own.
-        package_dirs: where `package://` is looked up first.
+        mimic: let mimic joints follow; otherwise each is an independent coordinate.
+        package_dirs: folders that are searched first for `package://`.
         inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
             a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
-        allow_code: whether a scene may name programs to run, as files of joint plugins are.
+        allow_code: whether a scene may run Python code that it names, such as joint plugins.
 
     Raises:
-        SceneError: the file cannot be read; the text says where, what and what to do.
-        ModelError: what it says makes no mechanism.
+        SceneError: the file cannot be read, or is invalid.
+        ModelError: its content is not a valid mechanism.
     """
     from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
 
@@ -139,8 +139,8 @@ def load_scene(
 ) -> Scene:
     """Read a scene file and compile it; `overrides` maps dotted keys to values.
 
-    A scene that names Python code is refused unless `allow_code`. A suspicious start is warned of: a singular position,
-    a body too light for its loops, a joint beyond its limits.
+    A scene that names Python code is rejected unless `allow_code` is true. There are warnings about a suspicious start:
+    a singular position, a body too light for its loops, a joint beyond its limits.
     """
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 

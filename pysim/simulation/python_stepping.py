@@ -1,6 +1,6 @@
-"""Steps of fixed size made in Python: for models with callback joints, and for integrator plugins.
+"""Fixed steps in Python, for models with callback joints and for integrator plugins.
 
-The built-in schemes are those of cpp/stepping/semi_implicit.hpp and runge_kutta.hpp; one state.
+The built-in schemes are those of cpp/stepping/semi_implicit.hpp and runge_kutta.hpp, for one state.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class NotFiniteError(ValueError):
 
 @dataclass(frozen=True)
 class ModelSystem:
-    """A model with its actuators, as a scheme sees it (pysim.integrators.System).
+    """Model with its actuators, in the form that schemes call (pysim.integrators.System).
 
     Raises:
-        NotFiniteError: it is asked about such a state, which the engine would refuse.
+        NotFiniteError: a state is NaN or infinite, which the engine would reject.
     """
 
     model: Model
     actuation: _engine.Actuation
     loop_q: Array = field(
         default_factory=lambda: np.zeros(0)
-    )  # of joints that close loops, moved along in place
+    )  # coordinates of joints that close loops, updated in place
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         _check_finite(q, v)
@@ -56,7 +56,7 @@ class ModelSystem:
         return aba(self.model, q, v, tau, passive=True)
 
     def close(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Bring a state back onto the constraints; one that does not come is returned as no numbers."""
+        """Project a state onto the constraints; NaN is returned if that fails."""
         _check_finite(q, v)
         if not self.model.rows:
             return q, v
@@ -82,7 +82,7 @@ class ModelSystem:
 
 
 class SemiImplicit(Integrator):
-    """Velocity first, then the pose along the new velocity."""
+    """Advance the velocity first, then the pose along the new velocity."""
 
     def step(self, system: System, t: float, h: float, q: Array, v: Array) -> tuple[Array, Array]:
         v1 = v + h * system.acceleration(t, q, v)
@@ -90,7 +90,7 @@ class SemiImplicit(Integrator):
 
 
 class RungeKutta(Integrator):
-    """Munthe-Kaas with stages that each build on the one before."""
+    """Runge-Kutta-Munthe-Kaas scheme whose stages each depend on the previous one only."""
 
     nodes: tuple[float, ...]
     weights: tuple[float, ...]
@@ -117,7 +117,7 @@ def builtin_in_python(name: str, where: str) -> Integrator:
     """Return a built-in scheme written in Python.
 
     Raises:
-        SimulationError: the scheme is the engine's alone.
+        SimulationError: the scheme is implemented in the engine only.
     """
     if name not in IN_PYTHON and name in BUILTIN:
         problem = (
@@ -137,10 +137,10 @@ def advance(
     step: float,
     steps: int,
 ) -> tuple[Array, Array, int]:
-    """As `_engine.advance` for one state: (q, v, steps made before the numbers left the finite).
+    """Return (q, v, number of steps with finite values), as `_engine.advance` does for one state.
 
     Raises:
-        JointError: the code of a joint or an integrator raises, or returns no state; with the author's line.
+        JointError: the code of a joint or an integrator raises, or does not return a state; with the author's line.
     """
     for n in range(steps):
         t = time + n * step
@@ -150,7 +150,7 @@ def advance(
                 q1, v1 = system.close(*_checked(scheme, system, state, t + step, q, v))
             except NotFiniteError:
                 return q, v, n
-            except PysimError:  # knows its place
+            except PysimError:  # has its own place
                 raise
             except Exception as error:
                 fault = author_error(error, scheme.step, f"{type(scheme).__qualname__}.step")
@@ -188,7 +188,7 @@ def _check_finite(*arrays: Array) -> None:
 def _checked(
     scheme: Integrator, system: ModelSystem, state: object, t: float, q: Array, v: Array
 ) -> tuple[Array, Array]:
-    """What a step to t [s] returned, if it is a state like (q, v)."""
+    """Return the result of a step to t [s] after a check that it is a state like (q, v)."""
     where = method_place(scheme, "step")
     if isinstance(state, tuple) and len(state) == 2:
         try:

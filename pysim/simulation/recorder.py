@@ -1,7 +1,7 @@
-"""Turns states into rows of a trajectory, in memory and in its file.
+"""Recorder: completes states to rows of a trajectory, in memory and in its file.
 
-A row is (t, q, v, a, kinetic, potential, elastic, poses, what loops and couplings do). States wait
-until a chunk is full, since one batch of many costs the engine little more than one state.
+A row is (t, q, v, a, kinetic, potential, elastic, poses, wrenches of loops, forces of couplings). States are collected
+until a chunk is full, because a batch of many takes the engine little longer than one state.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CHUNK_INTERVAL = 0.5  # [s] of wall time
 
 
 class Recorder:
-    """Collects the states of a run; leaving the `with` block records what is still waiting."""
+    """Recorder of a run's states; leaving the `with` block records the remaining ones."""
 
     def __init__(
         self, scene: Scene, output: str | PathLike[str] | None = None, *, overwrite: bool = False
@@ -81,14 +81,14 @@ class Recorder:
             self._writer.append_events(event)
 
     def finish(self) -> None:
-        """Record what is waiting and mark the trajectory complete."""
+        """Record the remaining states and mark the trajectory complete."""
         self._flush()
         if self._writer is not None:
             self._writer.finish()
         self.complete = True
 
     def trajectory(self) -> Trajectory:
-        """Everything recorded so far."""
+        """Return the trajectory recorded so far."""
         shapes = self.header.row_shapes
         parts = zip(*self._chunks, strict=True)
         columns = {key: np.concatenate(part) for key, part in zip(shapes, parts, strict=True)}
@@ -119,14 +119,14 @@ class Recorder:
             self._writer.close()
 
     def _flush(self) -> None:
-        """Complete and record what is waiting; it stays waiting if that fails."""
+        """Complete and record the waiting states, which remain waiting if that fails."""
         if self._waiting:
             self._keep(complete_rows(self.scene, *self._all_waiting()))
             self._waiting = []
         self._flushed = time.monotonic()
 
     def _rescue(self, error: BaseException) -> None:
-        """Record what can be recorded and close the file; `error` ended the run, and nothing may hide it."""
+        """Record as much as possible and close the file, without replacing the `error` that ended the run."""
         try:
             self._salvage()
         except Exception as other:  # noqa: BLE001, whatever it is, the run's own error goes on
@@ -138,7 +138,7 @@ class Recorder:
             error.add_note(f"and its file could not be closed: {other}")
 
     def _salvage(self) -> None:
-        """Record what is waiting, up to the first state that cannot be completed: what stopped the run."""
+        """Record the waiting states before the first one that cannot be completed, which stopped the run."""
         if not self._waiting:
             return
         columns, self._waiting = self._all_waiting(), []
@@ -149,7 +149,7 @@ class Recorder:
                 return
 
     def _all_waiting(self) -> list[Array]:
-        """Times, q, v and loop_q of the states that wait."""
+        """Return times, q, v and loop_q of the waiting states."""
         return [np.concatenate(column) for column in zip(*self._waiting, strict=True)]
 
     def _keep(self, rows: tuple[Array, ...]) -> None:
@@ -165,12 +165,12 @@ class Recorder:
 
 
 def _reason(error: BaseException) -> str:
-    """Why a run ended, for its file."""
+    """Return the reason why a run ended, for its file."""
     return "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
 
 
 def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> tuple[Array, ...]:
-    """Rows of n states at t (n,) [s], a column for each of a header's `row_shapes`."""
+    """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`."""
     model = scene.model
     a, forces = accelerations_and_forces(scene, t, q, v, loop_q)
     return (
@@ -189,9 +189,9 @@ def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> 
 def accelerations_and_forces(
     scene: Scene, t: Array, q: Array, v: Array, loop_q: Array
 ) -> tuple[Array, list[Array]]:
-    """v̇ (n, nv) of n states at t (n,) [s] with actuators and passive forces, and what constraints do.
+    """Return v̇ (n, nv) of n states at t (n,) [s] under actuators and passive forces, and the constraint forces.
 
-    That is wrenches of the loops (n, loops, 6) and forces of the couplings (n, couplings), where there are any.
+    These are wrenches of the loops (n, loops, 6) and forces of the couplings (n, couplings), if there are any.
     """
     model, tau = scene.model, actuator_forces(scene.actuation, t)
     if not (model.loop_names or model.coupling_names):
@@ -206,7 +206,7 @@ def accelerations_and_forces(
 
 
 def header_of(scene: Scene) -> TrajectoryHeader:
-    """Names, units and everything else that is known before the first row."""
+    """Return the header: names, units and everything else that is known before the first row."""
     model, spec = scene.model, scene.spec
     bodies, poses = zip(*model.frames.values(), strict=True) if model.frames else ((), ())
     return TrajectoryHeader(

@@ -1,4 +1,4 @@
-"""Rollouts: many trajectories in one call, from end to end in C++: of one model, or of a model a world.
+"""Rollouts: many trajectories in one call, computed entirely in C++, of one model or of a model for each world.
 
     q, v = pysim.rollout(model, q0, v0, controls, step=1e-3, integrator="rk4", threads=0)
     q, v = pysim.rollout([heavy, light], q0, v0, controls, step=1e-3)

@@ -1,10 +1,10 @@
-"""Runs a scene from its start to its duration.
+"""`simulate`: runs a scene from its start to its duration.
 
     t_k = k · every, and last `duration`
 
-Equal steps lead to the outputs (fixed_steps.py), or steps of adapted size past them (adaptive_steps.py), through many
-outputs without coming back to Python. The rows are completed (accelerations, energies, poses) in batches and
-streamed to the trajectory file. A state that is no longer finite stops the run within its step.
+Fixed steps end at outputs (fixed_steps.py), adaptive steps pass them (adaptive_steps.py); one call of the engine covers
+many outputs. Rows are completed (accelerations, energies, poses) in batches and streamed to the trajectory file. A NaN
+or infinite state stops the run within its step.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
 
 @dataclass(frozen=True)
 class Update:
-    """How far a run has come."""
+    """Progress of a run."""
 
     time: float  # simulated [s]
     duration: float  # to simulate [s]
     wall: float  # spent [s]
     steps: int  # made
     iterations: int = 0  # of Newton's method, in implicit schemes
-    rejected: int = 0  # steps of an implicit scheme that were made again in shorter ones
+    rejected: int = 0  # steps of an implicit scheme that were repeated with shorter ones
 
     @property
     def speed(self) -> float:
@@ -59,7 +59,7 @@ class Update:
 
 
 class Progress(Protocol):
-    """Called about ten times a second while a run lasts, and once at its end."""
+    """Callback that is called about ten times a second during a run, and once at its end."""
 
     def __call__(self, update: Update, /) -> None: ...
 
@@ -73,14 +73,15 @@ def simulate(
 ) -> Trajectory:
     """Run a scene and return its trajectory; with `output`, stream it to that file as well.
 
-    A suspicious start, and a step too long for stability, a bounce, sharp friction or a fast spin, are warned of.
+    There are warnings about a suspicious start, and about a step too long for stability, a bounce, sharp friction or a
+    fast spin.
 
     The file is marked incomplete until the run has ended; an existing trajectory is replaced with
-    `overwrite`. An error or an interrupt leaves everything so far in the file.
+    `overwrite`. After an error or an interrupt the file holds the rows so far.
 
     Raises:
-        TypeError: the scene is none.
-        SimulationError: the run cannot go on, or as stiff as it is would not end under `dopri5`; by time and joint.
+        TypeError: the argument is not a scene.
+        SimulationError: the run cannot continue, or has stalled under `dopri5`; the error gives time and joint.
     """
     _check_scene(scene)
     warn_of_scene(scene)
@@ -100,7 +101,7 @@ def _check_scene(scene: object) -> None:
 
 
 def output_times(duration: float, every: float) -> Iterator[float]:
-    """Output instants [s]: the multiples of `every` below `duration`, then `duration` itself."""
+    """Yield the output instants [s]: the multiples of `every` below `duration`, then `duration` itself."""
     k = 0
     while duration - k * every > 1e-9 * every:
         yield k * every
@@ -127,7 +128,9 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
 def _segments(scene: Scene, times: Iterator[float], clock: _Clock) -> Iterator[Segment]:
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
-            builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # refuses, by name
+            builtin_in_python(
+                scene.settings.integrator, str(scene.spec.path)
+            )  # rejects anything else
         return run_adaptive(scene, islice(times, 1, None))
     clock.memory = SolverState(scene)
     return run_fixed(scene, times, clock.memory)

@@ -1,4 +1,4 @@
-"""A part of a run, as those who make steps hand it to those who record it."""
+"""Segments of a run, which the steppers pass to the recorder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EventOccurrence:
-    """An event: which of the scene's, when [s], in which state (nq,), (nv,)."""
+    """Occurrence of an event: its index in the scene, time [s] and state (nq,), (nv,)."""
 
     index: int
     t: float
@@ -25,12 +25,12 @@ class EventOccurrence:
 
 @dataclass(frozen=True)
 class Segment:
-    """The outputs reached (n,), (n, nq), (n, nv), and an event after them, if any."""
+    """Outputs of a part of a run (n,), (n, nq), (n, nv), and an event after them, if any."""
 
     t: Array
     q: Array
     v: Array
     loop_q: Array  # (n, loop_nq) at the outputs, or near them
-    end: float  # how far the run has come [s]
+    end: float  # time that the run has reached [s]
     steps: int  # accepted
     event: EventOccurrence | None = None

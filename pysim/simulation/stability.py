@@ -2,11 +2,10 @@
 
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
-K and D are central differences of the acceleration, so they hold actuators, gravity, springs, friction and plugins.
-Where loops or couplings leave fewer motions, δq = N x with J N = 0, and every state is put back on the constraints. A
-scheme is stable where h s lies in its region; a pair s is tried at the angle it has, so that a decay is bound by the
-negative real axis, an oscillation by the imaginary one and what is between by the ray between
-[Hairer, Wanner 1996, IV.2].
+K and D are central differences of the acceleration, so they include actuators, gravity, springs, friction and plugins.
+With loops or couplings, δq = N x with J N = 0, and every state is projected onto the constraints. A scheme is stable if
+h s lies in its region; each s is tested along its own ray, so a decay is bounded by the negative real axis, an
+oscillation by the imaginary axis [Hairer, Wanner 1996, IV.2].
 """
 
 from __future__ import annotations
@@ -43,25 +42,25 @@ MOST_MOTIONS = 200  # whose modes are looked for: eigenvalues of more take over 
 
 @dataclass(frozen=True)
 class Mode:
-    """A mode e^(s t), and the joint that carries most of it."""
+    """Mode e^(s t), and the joint with the largest part of it."""
 
     s: complex  # [1/s]
     joint: str
 
     @property
     def frequency(self) -> float:
-        """Of its oscillation [rad/s]."""
+        """Angular frequency of its oscillation [rad/s]."""
         return abs(self.s.imag)
 
     @property
     def decay(self) -> float:
-        """Rate at which it dies away [1/s]; negative if it grows."""
+        """Rate of its decay [1/s]; negative if it grows."""
         return -self.s.real
 
 
 @dataclass(frozen=True)
 class StepBounds:
-    """What limits the step of a scene at its start."""
+    """Limits on the step size of a scene at its start."""
 
     fastest: Mode | None  # of the highest frequency
     steepest: Mode | None  # of the largest decay
@@ -78,13 +77,15 @@ class StepBounds:
 
 
 def step_bounds(scene: Scene) -> StepBounds:
-    """Linearise a scene at its start and return what its steps must keep to."""
+    """Return the limits on the step size, from the scene linearised at its start."""
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
     modes = _modes_along(scene, motions, linearised)
     turning = [mode for mode in modes if mode.frequency > 0]
     dying = [mode for mode in modes if mode.decay > 0]
     fastest = max(turning, key=lambda mode: mode.frequency, default=None)
-    lasting = [complex(min(mode.s.real, 0.0), mode.s.imag) for mode in modes]  # growth is no bound
+    lasting = [
+        complex(min(mode.s.real, 0.0), mode.s.imag) for mode in modes
+    ]  # growing modes do not limit the step
     bounds = [
         (stable_step(s, scene.settings.integrator), k) for k, s in enumerate(lasting) if s != 0
     ]
@@ -133,9 +134,9 @@ def slide_bound(scene: Scene) -> tuple[Mode | None, float]:
 
 
 def slide_modes(scene: Scene) -> list[Mode]:
-    """Decay of every coordinate with dry friction while it nearly rests, at the start: s = −w (friction / width + d).
+    """Return the decay of every coordinate with dry friction close to rest at the start: s = −w (friction / width + d).
 
-    w as of `stop_modes`.
+    w as in `stop_modes`.
     """
     model = scene.model
     sliding = [
@@ -165,7 +166,7 @@ def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = N
 def _modes_along(
     scene: Scene, motions: Array, linearise: Callable[[Scene, Array], Array]
 ) -> list[Mode]:
-    """`modes_of` of a scene with these motions (nv, n)."""
+    """Return `modes_of` a scene for given motions (nv, n)."""
     n = motions.shape[1]
     A = linearise(scene, motions) if 0 < n <= MOST_MOTIONS else np.zeros((0, 0))
     if not A.size or not np.isfinite(A).all():
@@ -181,9 +182,9 @@ def _modes_along(
 
 
 def stop_modes(scene: Scene) -> list[Mode]:
-    """Modes of every coordinate that is at a stop of its own while nothing else holds it, at the start.
+    """Return the mode of every coordinate at its stop while no other stop acts, at the start.
 
-    s² + w (d s + k) = 0, w = n (Nᵀ M N)⁻¹ nᵀ, n the coordinate's row of the motions N; of a pair of decays the steeper.
+    s² + w (d s + k) = 0, w = n (Nᵀ M N)⁻¹ nᵀ, n the coordinate's row of the motions N; the faster of two decays.
     """
     model = scene.model
     stops = [
@@ -204,7 +205,7 @@ def stop_modes(scene: Scene) -> list[Mode]:
 
 
 def _mobility(scene: Scene) -> Array:
-    """N (Nᵀ M N)⁻¹ Nᵀ (nv, nv) at the start; M⁻¹ where nothing ties the coordinates."""
+    """Return N (Nᵀ M N)⁻¹ Nᵀ (nv, nv) at the start, which is M⁻¹ without constraints."""
     model, state = scene.model, scene.state
     if not model.rows:
         return np.asarray(minverse(model, state.q))
@@ -213,7 +214,7 @@ def _mobility(scene: Scene) -> Array:
 
 
 def linearised(scene: Scene, N: Array) -> Array:
-    """A (2 n, 2 n) of d(x, y)/dt = A (x, y) at the start, δq = N x and δv = N y with the motions N (nv, n)."""
+    """Return A (2 n, 2 n) of d(x, y)/dt = A (x, y) at the start, with δq = N x and δv = N y for motions N (nv, n)."""
     n = N.shape[1]
     by_q, by_v = _rates(scene, DIFFERENCE * N, 0 * N), _rates(scene, 0 * N, RATE_DIFFERENCE * N)
     slopes = np.vstack([by_q / (2 * DIFFERENCE), by_v / (2 * RATE_DIFFERENCE)])  # (2 n, 2, nv)
@@ -226,10 +227,10 @@ def linearised(scene: Scene, N: Array) -> Array:
 
 
 def exactly_linearised(scene: Scene, N: Array) -> Array:
-    """As `linearised`, by derivatives: what friction is narrower than the differences is seen as it is at the state.
+    """Return `linearised` by derivatives, which resolve friction narrower than the differences.
 
     Raises:
-        PysimError: a singular position, which has none.
+        PysimError: the start is a singular position, which has no derivatives.
     """
     model, state = scene.model, scene.state
     tau = actuator_forces(scene.actuation, 0.0)
@@ -244,7 +245,7 @@ def exactly_linearised(scene: Scene, N: Array) -> Array:
 
 
 def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
-    """(v, v̇) ahead less those behind, of every column of (dq, dv): (n, 2, nv)."""
+    """Return the differences of (v, v̇) ahead and behind, for every column of (dq, dv): (n, 2, nv)."""
     model, state = scene.model, scene.state
     by_q, by_v = np.hstack([dq, -dq]).T, np.hstack([dv, -dv]).T
     many = len(by_q)
@@ -261,7 +262,7 @@ def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
 
 
 def _carriers(scene: Scene, motions: Roots) -> list[str]:
-    """The joint of the coordinate that moves most energy in each motion (nv, n): |x_i|² M_ii."""
+    """Return the joint of the coordinate with the largest energy |x_i|² M_ii in each motion (nv, n)."""
     M = np.asarray(crba(scene.model, scene.state.q))
     most = np.argmax(np.abs(motions) ** 2 * np.diag(M)[:, None], axis=0)
     firsts = np.array(scene.model.v_offsets)  # -1: follows another joint
@@ -318,7 +319,7 @@ BOUNCE = {
 
 
 def stable_step(s: complex, integrator: str) -> float:
-    """Largest h [s] for which a scheme does not grow a mode s [1/s]; inf where the scheme's region is not known.
+    """Return the largest h [s] for which a scheme does not amplify a mode s [1/s]; inf if its region is unknown.
 
     A pure oscillation grows under `rk2` at any step, by (h ω)⁴ / 8 a step: there the bound is where that is 1e-4.
     """

@@ -1,4 +1,4 @@
-"""The few numbers that sum a run up: how far, how fast, the energy, and where the tool ended."""
+"""Summary of a run: duration, speed, energy, events, loops and the final pose of the tool."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STILL = 1e-24  # of the energy: the kinetic energy that rounding alone gives
 
 @dataclass(frozen=True)
 class EventSummary:
-    """How often an event passed, and when."""
+    """Number of occurrences of an event, and their times."""
 
     name: str
     count: int
@@ -35,7 +35,7 @@ class EventSummary:
 
 @dataclass(frozen=True)
 class LoopLoad:
-    """What a loop carried at most: its force, and its moment about the origin of frame B."""
+    """Largest force of a loop, and its largest moment about the origin of frame B."""
 
     name: str
     force: float  # [N]
@@ -44,19 +44,21 @@ class LoopLoad:
 
 @dataclass(frozen=True)
 class LoopSummary:
-    """How well loops and couplings were kept over a run."""
+    """Residuals of loops and couplings over a run, and their loads."""
 
     residual: float  # largest [m, rad]
     slip: float  # largest rate of it [m/s, rad/s]
-    independence: float  # least of the rows; 0 where singular, 1 where furthest from it
+    independence: (
+        float  # least independence of the rows: 0 if singular, 1 at the greatest distance from that
+    )
     nearest: float  # when that was [s]
-    strongest: tuple[LoopLoad, ...]  # what every loop carried at most
+    strongest: tuple[LoopLoad, ...]  # largest load of every loop
     redundant: int = 0  # redundant rows: the loads are one of many valid distributions
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What `pysim scene.toml` prints at the end."""
+    """Numbers that `pysim scene.toml` prints at the end."""
 
     duration: float  # simulated [s]
     steps: int
@@ -81,17 +83,17 @@ class RunSummary:
 
     @property
     def moved(self) -> bool:
-        """Whether anything moved by more than rounding does."""
+        """Whether anything moved by more than rounding."""
         return self.energy_scale > STILL * max(*map(abs, self.energy), self.energy_drift)
 
     @property
     def relative_drift(self) -> float:
-        """Drift over the largest kinetic energy; 0 where nothing moved."""
+        """Drift of the energy relative to the largest kinetic energy; 0 if nothing moved."""
         return self.energy_drift / self.energy_scale if self.moved else 0.0
 
 
 def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
-    """Sum up a finished run; `last` is the last update that its `progress` was given."""
+    """Return the summary of a finished run; `last` is the last update that was passed to `progress`."""
     energy = trajectory.energy
     tool = tool_frame(scene)
     pose = tool_pose(trajectory, tool) if tool else np.eye(4)
@@ -116,7 +118,7 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
 
 
 def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
-    """Sum up what the loops of a run did; the outputs alone are looked at."""
+    """Return the summary of a run's loops, evaluated at its outputs."""
     model, state = scene.model, scene.state
     at = constraints(model, trajectory.q, trajectory.v)
     slip = np.einsum("nij,nj->ni", at.jacobian, trajectory.v)
@@ -145,14 +147,14 @@ def _events_of(trajectory: Trajectory, name: str) -> EventSummary:
 
 
 def _stopped_by(scene: Scene, trajectory: Trajectory) -> str | None:
-    """Name the event that ended a run: the last one, if it is to stop."""
+    """Return the name of the event that ended a run: the last one, if it has `stop`."""
     last = trajectory.events.names[-1] if len(trajectory.events) else None
     stops = {event.name for event in scene.spec.events if event.stop}
     return last if last in stops else None
 
 
 def conserves_energy(scene: Scene) -> bool:
-    """Whether nothing drives the scene and nothing brakes it; stops that damp count as brakes."""
+    """Return whether a scene conserves energy: without actuators, damping, friction and damped stops."""
     if scene.spec.actuators:
         return False
     if any(spring.damping for spring in scene.spec.model.springs):
@@ -167,13 +169,13 @@ def conserves_energy(scene: Scene) -> bool:
 
 
 def tool_frame(scene: Scene) -> str | None:
-    """Name the frame whose final pose is of interest: `render.tool`, else the last frame."""
+    """Return the name of the tool frame: `render.tool`, else the last frame."""
     frames = list(scene.model.frames)
     return scene.spec.render.tool or (frames[-1] if frames else None)
 
 
 def tool_pose(trajectory: Trajectory, frame: str) -> Array:
-    """Pose (4, 4) of a frame in the world at the last instant."""
+    """Return the pose (4, 4) of a frame in the world at the last instant."""
     header = trajectory.header
     index = header.frame_names.index(frame)
     body = header.frame_bodies[index]
@@ -185,6 +187,6 @@ def tool_pose(trajectory: Trajectory, frame: str) -> Array:
 
 
 def roll_pitch_yaw(R: Array) -> Array:
-    """Angles (3,) [rad] with R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Return the angles (3,) [rad] with R = Rz(yaw) Ry(pitch) Rx(roll)."""
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])

@@ -1,4 +1,4 @@
-"""Bodies of a scene: mass properties from numbers or shapes, and what is drawn."""
+"""Reader of a scene's bodies: mass properties from numbers or shapes, and visual shapes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class BodyReader:
-    """Turns body tables into specifications; what is wrong goes to `problems`."""
+    """Reader of body tables, which reports to `problems`."""
 
     problems: Problems
     folder: Path
@@ -44,7 +44,7 @@ class BodyReader:
     inertia: InertiaPolicy
 
     def read(self, body: Body, path: Steps) -> BodySpec:
-        """Return what the table at `path` says."""
+        """Return the specification of the table at `path`."""
         solids = [
             (solid, self._shape(solid, (*path, "shape", k))) for k, solid in enumerate(body.shape)
         ]

@@ -1,4 +1,4 @@
-"""The tables of a scene that tie its tree together: loops, couplings, springs, and how the start is assembled."""
+"""Tables of loops, couplings and springs, and of the assembly of the start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], 
 
 
 class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
-    """A joint that closes a loop: frame A on body a and frame B on body b move as it lets them."""
+    """A joint that closes a loop: it constrains frame B on body b relative to frame A on body a."""
 
     name: Name = key(..., "", "the name of the loop")
     type: Name = key(

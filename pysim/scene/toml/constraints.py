@@ -38,7 +38,7 @@ _ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}
 
 @dataclass
 class ConstraintReader:
-    """Turns loop, coupling and force tables into specifications; what is wrong goes to `problems`."""
+    """Reader of loop, coupling and force tables, which reports to `problems`."""
 
     problems: Problems
     joints: JointReader
@@ -48,16 +48,16 @@ class ConstraintReader:
     _given: dict[str, str] = field(default_factory=dict)  # where a name was given
 
     def loops(self, tables: Sequence[Loop]) -> tuple[LoopSpec, ...]:
-        """Return what the loop tables say."""
+        """Return the specifications of the loop tables."""
         read = [self._loop(table, ("loop", k)) for k, table in enumerate(tables)]
         return tuple(loop for loop in read if loop is not None)
 
     def couplings(self, tables: Sequence[Coupling]) -> tuple[CouplingSpec, ...]:
-        """Return what the coupling tables say; its coordinates are looked up where the model is compiled."""
+        """Return the specifications of the coupling tables; coordinates are looked up when the model is compiled."""
         return tuple(self._coupling(table, ("coupling", k)) for k, table in enumerate(tables))
 
     def springs(self, tables: Sequence[Force]) -> tuple[SpringSpec, ...]:
-        """Return what the force tables say."""
+        """Return the specifications of the force tables."""
         return tuple(self._spring(table, ("force", k)) for k, table in enumerate(tables))
 
     def _coupling(self, table: Coupling, path: Steps) -> CouplingSpec:
@@ -143,7 +143,7 @@ class ConstraintReader:
         )
 
     def _warn_of_what_is_left_out(self, kind: JointType, keys: dict[str, Any], path: Steps) -> None:
-        """Warn of a plugin's force and limits: a loop holds frame B on the joint's motion, and no more."""
+        """Warn of a plugin's force and limits, which have no effect in a loop."""
         parts = ["force"] if kind.has_force else []
         plugin = kind.plugin
         if plugin is not None and set(keys) == set(fields_of(plugin)) and limits_of(plugin(**keys)):
@@ -217,7 +217,7 @@ class ConstraintReader:
     def _start(
         self, table: Loop, kind: JointType, keys: dict[str, Any], path: Steps
     ) -> NDArray[Any] | None:
-        """Where the joint's coordinates begin: the table's word, the plugin's, or None for neutral."""
+        """Return the initial coordinates of the joint: those of the table or the plugin, None for neutral ones."""
         if table.start is not None:
             return self.joints.q(table.start, kind, (*path, "start"))
         plugin = kind.plugin

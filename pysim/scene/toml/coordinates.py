@@ -1,4 +1,4 @@
-"""The `coordinate` of a table: its name, or its place among those of the joint."""
+"""The key `coordinate`: the name of a joint's coordinate, or its index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `[[event]]` table of a scene: what passes, where, which way."""
+"""The `[[event]]` table of a scene: the watched quantity, its value, and the direction of the crossing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _place(value: object) -> object:
 
 
 class Event(Table, json_schema_extra=with_plugin_keys("type")):
-    """A function of the state whose passing is looked for: of a joint, a plane, or a plugin's."""
+    """A function of the state whose crossing is detected: a coordinate, a distance from a plane, or a plugin's."""
 
     name: Name = key(..., "", "the name of the event")
     joint: Name | None = key(None, "", "the joint that is watched …")

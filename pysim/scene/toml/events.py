@@ -1,4 +1,4 @@
-"""The `[[event]]` tables of a scene."""
+"""Reader of the `[[event]]` tables of a scene."""
 
 from __future__ import annotations
 

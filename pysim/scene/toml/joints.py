@@ -1,4 +1,4 @@
-"""Joints of a scene: which keys a type takes and how many numbers each has."""
+"""Reader of a scene's joints: the keys of each type, and the count of numbers in each."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _ALWAYS = {"name", "type", "parent", "child", "at"}
 
 @dataclass
 class JointReader:
-    """Turns joint tables into specifications; what is wrong goes to `problems`."""
+    """Reader of joint tables, which reports to `problems`."""
 
     problems: Problems
 
     def read(self, table: Joint, path: Steps) -> JointSpec | None:
-        """Return what the table at `path` says, None if its type is unknown."""
+        """Return the specification of the table at `path`, None if its type is unknown."""
         try:
             kind = find_joint(table.type)
         except JointError as error:

@@ -1,4 +1,4 @@
-"""Robots that a scene takes from other files: read, changed, named and attached."""
+"""Reader of robots from other files: they are read, modified, renamed and attached to the scene."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ModelReader:
-    """Turns model tables into bodies and joints; what is wrong with the table goes to `problems`."""
+    """Reader of model tables, which reports to `problems`."""
 
     problems: Problems
     joints: JointReader
@@ -136,7 +136,7 @@ def _painted(body: BodySpec, look: BodyOverrides | None) -> BodySpec:
 
 
 def _without(joint: JointSpec, table: Model) -> JointSpec:
-    """Leave out what the table does not want of the file."""
+    """Remove the parts of the file that the table excludes."""
     zeros = np.zeros_like(joint.damping)
     if not table.limits:
         joint = replace(

@@ -1,4 +1,4 @@
-"""Names in a scene: each given once, each that is used given, every body on one joint."""
+"""Checks of names in a scene: defined once, used names defined, every body the child of one joint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check_names(
     scene: Scene, problems: Problems, taken: Sequence[Brought], joints: Sequence[JointSpec]
 ) -> None:
-    """Note what is wrong with the names of a scene.
+    """Report wrong names of a scene.
 
     Args:
         scene: the tables.

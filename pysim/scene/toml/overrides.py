@@ -1,4 +1,4 @@
-"""Values given beside the file: `--set simulation.step=1e-4`, `body.rod.mass`, `joint[0].damping`."""
+"""Overrides of a file's values by paths of keys: `simulation.step`, `body.rod.mass`, `joint[0].damping`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that no scene means: powers of them overflow, or angles in degrees."""
+"""Checks for implausible numbers: powers that overflow, and angles that look like degrees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and where their angl
 
 
 def check_numbers(value: object, path: Steps, problems: Problems) -> None:
-    """Reject numbers whose powers are no numbers any more; warn of angles that look like degrees."""
+    """Reject numbers whose powers overflow; warn of angles that look like degrees."""
     if isinstance(value, dict):
         for key, inner in value.items():
             check_numbers(inner, (*path, key), problems)

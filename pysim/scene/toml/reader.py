@@ -1,4 +1,4 @@
-"""Scene files: a TOML document, checked key by key, becomes a specification."""
+"""Reader of scene files, which checks a TOML document key by key and returns a specification."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def read_toml(
     allow_code: bool = False,
     package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> SceneSpec:
-    """Return what a scene file says, with values given beside it.
+    """Return the specification of a scene file with overrides.
 
     Raises:
-        SceneError: names every problem by `file:line:column: key.path`.
-        ModelError: bodies and joints make no tree.
+        SceneError: the file is invalid; the error lists every problem as `file:line:column: key.path`.
+        ModelError: bodies and joints do not form a tree.
     """
     source = read_source(path)
     return _read(source, path, overrides, TableCache(), allow_code=allow_code, folders=package_dirs)
@@ -71,12 +71,12 @@ def read_toml(
 def read_toml_worlds(
     path: Path, worlds: Iterable[Mapping[str, object]], *, allow_code: bool = False
 ) -> Iterator[SceneSpec]:
-    """Yield what a scene file says in every world, each with values of its own beside it.
+    """Yield the specification of a scene file for every world, each with its own overrides.
 
-    The file is read once, and so is what is alike in two worlds.
+    The file is read once, and tables that are equal in two worlds are read once.
 
     Raises:
-        SceneError, ModelError: as `read_toml`.
+        SceneError, ModelError: as in `read_toml`.
     """
     source = read_source(path)
     fresh = pickle.dumps(source.values)  # read back it is copied faster than by copy.deepcopy
@@ -127,7 +127,7 @@ def _read(
 
 
 def _validated(values: dict[str, Any], problems: Problems) -> Scene:
-    """The tables of a scene; raises all that is wrong with their keys and values at once."""
+    """Return the tables of a scene; problems of their keys and values are raised together."""
     shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
@@ -174,7 +174,7 @@ def read_mechanism(
 
 @dataclass
 class _Mechanism:
-    """Collects the bodies, joints and frames of a scene."""
+    """Builder of a scene's mechanism from its bodies, joints and frames."""
 
     scene: Scene
     problems: Problems
@@ -228,7 +228,7 @@ class _Mechanism:
 
 
 def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]:
-    """The joints, or joint.coordinate, that keep their start."""
+    """Return the joints, or joint.coordinate, that keep their start."""
     known = [joint.name for joint in model.joints if joint.type != "fixed"]
     for joint in model.joints:
         names = find_joint(joint.type).v_names

@@ -1,4 +1,4 @@
-"""The JSON Schema of scene files, made of their tables: what a file may say before shorthands are opened.
+"""JSON Schema of scene files, generated from their tables, including shorthand notations.
 
 Keywords are those of draft 7 too, which most editors read.
 """

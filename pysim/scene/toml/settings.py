@@ -31,7 +31,7 @@ SPECTRAL_RADIUS = 0.9
 
 
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
-    """Return how to run; what is wrong goes to `problems`."""
+    """Return the settings of a run; problems are added to `problems`."""
     table = scene.simulation
     kind = _integrator(scene, model, problems)
     step = table.step or (math.inf if kind.adaptive else STEP)

@@ -1,4 +1,4 @@
-"""A TOML file's values, and the line and column at which each key and value stands.
+"""Values of a TOML file, and the line and column of each key and value.
 
 tomllib reads the values; toml-rs reports positions in bytes, which are converted to characters here.
 """
@@ -31,7 +31,7 @@ _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
 @dataclass(frozen=True)
 class Source:
-    """What a TOML file says and where. `overridden` are the paths the command line has put in."""
+    """Values of a TOML file and their positions. `overridden` are the paths set on the command line."""
 
     name: str
     text: str
