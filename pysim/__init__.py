@@ -1,4 +1,4 @@
-"""pysim: a plugin-based multibody simulator with scene files.
+"""Plugin-based multibody simulator with scene files.
 
     scene = pysim.load_scene("scene.toml")
     trajectory = pysim.simulate(scene)

@@ -34,7 +34,7 @@ def isa(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def received() -> Iterator[None]:
-    """Ctrl-C is heard, here and in what is started from here, even where the tests run in a shell's background."""
+    """Restore Python's handler of Ctrl-C, here and in child processes, also if the tests run in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -20,7 +20,7 @@ G = 9.81  # [m/s²]
 
 @dataclass(frozen=True)
 class Run:
-    """A scene, its model and what came of it."""
+    """A scene, its model and its trajectory."""
 
     scene: Scene
     model: pysim.Model

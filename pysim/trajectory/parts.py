@@ -178,8 +178,8 @@ def parsed(file: h5py.File, key: str, kind: type[dict[str, Any] | list[Any]]) ->
     except json.JSONDecodeError as error:
         raise ValueError(f"{key!r} is not JSON, {error}") from None
     if not isinstance(value, kind):
-        told = "an object" if kind is dict else "an array"
-        raise ValueError(f"{key!r} must be {told} of JSON")  # noqa: TRY004, told as damage
+        shown = "an object" if kind is dict else "an array"
+        raise ValueError(f"{key!r} must be {shown} of JSON")  # noqa: TRY004, reported as damage
     return value
 
 
@@ -202,7 +202,9 @@ def text_attribute(file: h5py.File, key: str) -> str:
         found = found.decode("utf-8", "surrogateescape")
     if not isinstance(found, str):
         raise ValueError(f"{key!r} must be a text, got {_short(found)}")  # noqa: TRY004
-    if any("\ud800" <= letter <= "\udfff" for letter in found):  # h5py's for bytes that are none
+    if any(
+        "\ud800" <= letter <= "\udfff" for letter in found
+    ):  # h5py's substitutes for invalid bytes
         raise ValueError(f"{key!r} is not UTF-8")
     return found
 
@@ -227,11 +229,11 @@ def real_numbers(file: h5py.File, key: str, shape: tuple[int, ...]) -> list[floa
     """An attribute of real numbers, infinite ones among them."""
     found = np.asarray(attribute(file, key))
     if found.dtype.kind not in "fiu" or found.shape != shape or np.isnan(found).any():
-        told = f"{shape[0]} numbers" if shape else "a number"
-        raise ValueError(f"{key!r} must be {told}, got {_short(found.tolist())}")
+        shown = f"{shape[0]} numbers" if shape else "a number"
+        raise ValueError(f"{key!r} must be {shown}, got {_short(found.tolist())}")
     return [float(number) for number in found.reshape(-1)]
 
 
 def _short(value: object) -> str:
-    told = " ".join(repr(value).split())
-    return told if len(told) <= 60 else told[:60] + "…"
+    shown = " ".join(repr(value).split())
+    return shown if len(shown) <= 60 else shown[:60] + "…"

@@ -208,7 +208,7 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
         if complete and len(part) != rows:
             raise ValueError(f"{key!r} has {len(part)} rows, others have {rows}")
         if complete and stored_rows(part) < rows:
-            raise ValueError(f"{key!r} has {rows} rows, of which {stored_rows(part)} are stored")
+            raise ValueError(f"{key!r} has {rows} rows, but {stored_rows(part)} are stored")
     if not complete:
         rows = min(stored_rows(part) for part in parts.values())
     columns = {key: np.asarray(part[:rows], float) for key, part in parts.items()}

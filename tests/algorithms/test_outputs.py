@@ -1,4 +1,4 @@
-"""`out=` takes the result where the caller wants it, or is refused by name. Oracle: the call without it."""
+"""The argument `out=`: an array for the result, or an error that names it. Oracle: the call without it."""
 
 from __future__ import annotations
 

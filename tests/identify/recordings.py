@@ -19,7 +19,7 @@ NOISE = 0.01  # of each torque's root mean square
 
 @dataclass
 class Recording:
-    """What sensors told of a motion, and what was true."""
+    """Measurements of a motion, and its true values."""
 
     t: Array
     q: Array  # rounded to the encoders' steps

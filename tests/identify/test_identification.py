@@ -138,7 +138,7 @@ def test_friction_and_rotor_inertia_are_recovered(recording: Recording) -> None:
         own.samples(panda, differentiate=False),
         resistances=("damping", "friction", "armature"),
     )
-    # those of the first two joints cannot be told from the links' own inertia; the prior keeps these
+    # those of the first two joints cannot be distinguished from the links' own inertia; the prior keeps these
     np.testing.assert_allclose(found.resistance("armature")[2:], rotor[2:], atol=0.03)
     damping = np.array([joint.damping[0] for joint in panda.joints])
     np.testing.assert_allclose(found.resistance("damping")[:7], damping[:7], atol=0.1)

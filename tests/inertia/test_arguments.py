@@ -1,4 +1,4 @@
-"""Every function of `pysim.inertia` refuses what its arguments may not be, by their names.
+"""Invalid arguments of every function of `pysim.inertia`, rejected with the argument's name.
 
 The table says what kind of numbers each argument is; what is wrong with a kind is said once, below it.
 """

@@ -54,7 +54,7 @@ def test_single_precision_finds_the_same_ranks(name: str, rng: np.random.Generat
 
 
 def test_a_matrix_of_rank_one_has_one_column(rng: np.random.Generator) -> None:
-    """No body has it, but the page asks for it: f = col_j √(tr I / |col_j|²)."""
+    """Physically inconsistent, but required by the page: f = col_j √(tr I / |col_j|²)."""
     a = rng.normal(size=3)
     root = Inertia.from_com(1, np.zeros(3), np.outer(a, a)).factor()
     assert root.rank == 1

@@ -112,7 +112,7 @@ def test_shells_are_numbered_by_their_first_faces() -> None:
 
 
 def exact_crossings(corners: Array) -> list[tuple[int, int]]:
-    """Pairs of triangles (n, 3, 3) in general position of which an edge passes through the other."""
+    """Pairs of triangles (n, 3, 3) in general position, with an edge of one passing through the other."""
     points = [[[Fraction(float(x)) for x in p] for p in face] for face in corners]
 
     def side(a: Any, b: Any, c: Any, d: Any) -> int:

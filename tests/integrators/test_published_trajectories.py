@@ -34,7 +34,7 @@ CASES = [  # name, time to compare at [s], steps of the coarsest run
 DRIVE = np.array([1, -1, 0.5, 0.8, -0.3, 0.2, 0.1, 0.05, -0.05])
 
 
-class Flight:
+class Sample:
     """One robot without limits, damping and friction of its file, and its published rows in the model's order."""
 
     def __init__(self, name: str) -> None:
@@ -80,7 +80,7 @@ class Flight:
 def test_halving_the_step_of_rk4_divides_the_error_by_sixteen(
     name: str, t: float, steps: int
 ) -> None:
-    flight = Flight(name)
+    flight = Sample(name)
     errors = [flight.error(t, steps * k) for k in (1, 2, 4)]
     for coarse, fine in pairwise(errors):
         assert coarse / fine == pytest.approx(16, rel=0.15)
@@ -91,14 +91,14 @@ def test_halving_the_step_of_rk4_divides_the_error_by_sixteen(
 def test_halving_the_step_of_semi_implicit_halves_the_error(
     name: str, t: float, steps: int
 ) -> None:
-    flight = Flight(name)
+    flight = Sample(name)
     errors = [flight.error(t, 32 * steps * k, "semi_implicit") for k in (1, 2)]
     assert errors[0] / errors[1] == pytest.approx(2, rel=0.15)
 
 
 @pytest.mark.parametrize("name", [case[0] for case in CASES])
 def test_fine_steps_reach_the_published_states_energies_and_centres_of_mass(name: str) -> None:
-    flight = Flight(name)
+    flight = Sample(name)
     tolerance = 1e-9 + 10 * TRAJECTORIES[name]["uncertainty"]
     for t, row in flight.rows.items():
         if t == 0 or (name == "double_pendulum_free" and t > 0.5):  # chaotic

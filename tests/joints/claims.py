@@ -49,7 +49,7 @@ def knee(run: Run) -> None:
         constant(motion + m * G * height + ligaments[:, leg], 1e-6)  # at knots, splines are C² only
     assert q.min() > -0.4  # thrown back at the straight leg
     assert q[-1].max() < 1.65
-    np.testing.assert_allclose(M[:, 0, 1], 0, atol=1e-12)  # one leg does not feel the other
+    np.testing.assert_allclose(M[:, 0, 1], 0, atol=1e-12)  # one leg does not affect the other
     planar, turning = (
         pysim.frame_placement(run.model, q, toe)[:, 1, 3] for toe in ("planar toe", "turning toe")
     )

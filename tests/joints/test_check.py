@@ -67,7 +67,7 @@ def test_the_report_says_what_the_joint_runs_as():
 
 
 def broken(plugin):
-    """The laws that a joint is told to break, and the text."""
+    """Return the invariants that a joint is reported to violate, and the text."""
     with pytest.raises(pysim.JointError) as caught:
         check(plugin)
     text = str(caught.value)
@@ -84,7 +84,7 @@ class Jumping(Joint):
 
 
 class OneSided(Joint):
-    """Tells a quaternion from its negative."""
+    """Distinguishes a quaternion from its negative."""
 
     coordinates = rotation("turn")
 

@@ -220,7 +220,7 @@ def test_a_method_whose_name_is_nearly_that_of_a_joint_is_rejected(tmp_path, met
 
 
 def test_helpers_of_a_joint_may_be_named_alike(tmp_path):
-    """Where they take other arguments, are private, or stand beside the method that is meant."""
+    """If they take other arguments, are private, or are defined beside the method with that name."""
     helpers = "    def limit(self, angle): ...\n    def _starts(self): ...\n"
     helpers += "    @staticmethod\n    def starts(angle): ...\n"
     beside = "    def forces(self, q, v): ...\n    def force(self, q, v): ...\n"

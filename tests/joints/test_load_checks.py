@@ -231,7 +231,7 @@ def test_an_error_in_the_authors_code_shows_the_authors_line():
 
 
 class Misnamed(Joint):
-    """Asks for a coordinate that is not there."""
+    """Uses a coordinate that does not exist."""
 
     coordinates = real("angle")
 

@@ -1,7 +1,7 @@
 """Starts that are far from closed, in a line, or at dead points.
 
 Oracles: which angles a linkage reaches (Grashof's rule; the distance of two circles' centres; Bricard's linkage of
-right angles, whose hinges swing 120° both ways), and scipy's SLSQP for the nearest closed configuration.
+right angles, whose hinges swing ±120°), and scipy's SLSQP for the nearest closed configuration.
 """
 
 from __future__ import annotations

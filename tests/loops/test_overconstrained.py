@@ -13,7 +13,7 @@ import pytest
 import pysim
 from pysim.joints import Joint, Pose, joint, real
 
-# Bennett's linkage: four hinges in space, a / sin α = b / sin β. Five rows of which three depend on the others.
+# Bennett's linkage: four hinges in space, a / sin α = b / sin β. Three of five rows depend on the others.
 TWIST, SHORT, LONG = 0.6, 0.4, 0.7
 TURN = float(np.arcsin(LONG * np.sin(TWIST) / SHORT))
 BAR = "mass = 1\ninertia = {{ xx = 0.01, yy = 0.02, zz = 0.02 }}\ncom = [{}, 0, 0]\n"
@@ -105,7 +105,7 @@ class Ellipse(Joint):
         return along @ Pose.rotate_z(q.turn)
 
 
-# A cart on x carries a rod, a point of which (0.7 m along) stays on an ellipse with half axes 1.5 and 0.7 m. Two
+# A cart on x carries a rod, whose point at 0.7 m stays on an ellipse with half axes 1.5 and 0.7 m. Two
 # branches, x = 0.8 cos(pin) and x = −2.2 cos(pin), cross at pin = π/2.
 TRAMMEL = """
 gravity = [0, 0, 0]

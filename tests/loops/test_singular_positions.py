@@ -121,7 +121,7 @@ def unequal_four_bars(integrator: str, short_of: float) -> tuple[pysim.Scene, fl
 def test_steps_that_begin_on_it_lose_nothing(
     integrator: str, error: float, short_of: float
 ) -> None:
-    """The row that has vanished holds again within the step, of which explicit schemes find that it depended;
+    """The row that has vanished constrains again within the step, where explicit schemes find that it depended;
     variational ones push with the rows of the start, many times too far if the end is taken for like it."""
     scene, _, exact = unequal_four_bars(integrator, short_of)
     run = pysim.simulate(scene)
@@ -162,7 +162,7 @@ def test_runs_that_start_on_it_with_some_speed_go_on(
 
 @pytest.mark.parametrize("integrator", ["rk4", "variational"])
 def test_worlds_of_a_batch_pass_it_as_each_alone(integrator: str) -> None:
-    """Of eight worlds three begin a step where a row has vanished; no other feels it."""
+    """Of eight worlds three begin a step where a row has vanished; no other is affected."""
     scene, step, _ = unequal_four_bars(integrator, 0.0)
     model, start = scene.model, scene.state
     rest = _engine.Actuation(*np.zeros((4, model.nv)))

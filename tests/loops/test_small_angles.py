@@ -1,4 +1,4 @@
-"""Loops whose rows meet at small angles: because they depend on each other, because they pass a singular position, or
+"""Loops whose rows are nearly dependent: because they depend on each other, because they pass a singular position, or
 because what lies between them is light.
 
 Oracles: Bennett's relation between the angles of his linkage, tan(θ/2) tan(φ/2) = sin((β + α)/2) / sin((β − α)/2), and
@@ -259,7 +259,7 @@ def test_a_light_coupler_is_accelerated_as_its_loop_asks(tmp_path: Path, mass: f
 def test_check_warns_of_a_coupler_too_light_for_its_loop_and_the_mass_it_names_is_enough(
     density: float, light: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Closing forces fade where pivots of J M⁻¹ Jᵀ come to 1e-10: energy of the lighter one drifts by 1e-3."""
+    """Closing forces fade where pivots of J M⁻¹ Jᵀ are near 1e-10: energy of the lighter one drifts by 1e-3."""
     key = "body.coupler.shape.density"
     check_scene(SCENES / "four_bar.toml", (f"{key}={density}",))
     reported = re.search(

@@ -1,6 +1,6 @@
-"""Loops that ask for nothing that could break, against the same mechanism without them.
+"""Loops that only have trivial rows, against the same mechanism without them.
 
-A cart on rails cannot turn, so a loop that keeps its angle has no row left. It carries nothing, wherever it stands in
+A cart on rails cannot turn, so a loop that keeps its angle has no row left. It carries nothing, at any place in
 the file; the others carry what they carry without it. By hand: a bar on a hinge whose tip lies on a plane leans on it
 with half its weight.
 """

@@ -85,14 +85,14 @@ def test_another_process_is_reported_which_file_to_run_before_it_reads_a_model(t
     (tmp_path / f"{name}.py").write_text(code.replace("NAME", name), "utf-8")
     text = (scene_of(kind, f"{name}.py") + rest).replace("NAME", name)
     scene, pickled = tmp_path / "s.toml", tmp_path / "model.pkl"
-    scene.write_text('name = "reported"\n' + text, "utf-8")
+    scene.write_text('name = "arm"\n' + text, "utf-8")
     model = pysim.load_scene(scene, allow_code=True).model
     pickled.write_bytes(pickle.dumps(model))
     asked = [sys.executable, "-c", READ, str(pickled)]
 
     unprepared = subprocess.run(asked, check=False, capture_output=True, text=True)
     assert unprepared.stderr.splitlines()[-1] == (
-        f"pysim.errors.JointError: pickled model 'told': {noun} {name!r} is defined in '{tmp_path}/{name}.py', which "
+        f"pysim.errors.JointError: pickled model 'arm': {noun} {name!r} is defined in '{tmp_path}/{name}.py', which "
         "this process has not run; load the scene that names that file here first, with allow_code=True, as in the "
         "initializer of a pool of processes"
     )

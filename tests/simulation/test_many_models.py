@@ -189,7 +189,7 @@ def test_what_is_no_model_and_a_list_of_another_length_are_reported(rng):
 
 
 CHAIN = ("revolute", "cylindrical", "prismatic", "revolute")
-KIN = "; the models of one call share joints, loops, couplings and programs and differ in numbers alone, so give it "
+CALL = "; the models of one call share joints, loops, couplings and programs and differ in numbers alone, so give it "
 
 
 def changed(spec, k, **changes):
@@ -239,7 +239,7 @@ def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
         zeros = np.zeros((2, first.nq))
         with pytest.raises(ModelError) as caught:
             pysim.rollout([first, second], zeros, zeros, None, STEP, steps=1)
-        text = f"model[1]: differs from model[0] in structure: {difference}{KIN}a call of its own"
+        text = f"model[1]: differs from model[0] in structure: {difference}{CALL}a call of its own"
         assert str(caught.value) == text
 
 

@@ -375,7 +375,7 @@ at_b = { rpy = [1.5707963267948966, 0, 0] }
 
 @pytest.mark.parametrize("scheme", ["semi_implicit", "rk4"])
 def test_a_run_goes_on_with_the_coordinates_of_its_loops(tmp_path, scheme):
-    """A wheel that has rolled round another: where its loop is sought first tells one turn from the next."""
+    """A wheel that has rolled round another: the initial guess of its loop distinguishes one turn from the next."""
     (tmp_path / "s.toml").write_text(ROLLING, "utf-8")
     scene = pysim.load_scene(tmp_path / "s.toml")
     model, state = scene.model, scene.state

@@ -106,7 +106,7 @@ def test_a_blow_on_the_hardest_stop_is_followed(tmp_path):
 
 
 def detect_stall(scene, left, calls, tried=4096):
-    """Tell a run's watch of calls at a pace that leaves so many steps at the first."""
+    """Report calls to a run's detector at a pace that leaves so many steps at the first."""
     watch, advance = StallDetector(scene), scene.settings.duration * tried / left
     for n in range(1, calls + 1):
         watch.after_call(scene.state, n * advance, advance / tried, tried, 0)
@@ -118,7 +118,7 @@ def test_what_is_not_stiff_is_given_up_beyond_1e11_steps_and_not_before_long(tmp
     detect_stall(spring, 0.5e11, 3 * patient)
     detect_stall(spring, 1e12, patient - 1)
     with pytest.raises(
-        SimulationError, match="about 1e\\+12 of them ahead: the error of 'turn' asks"
+        SimulationError, match="about 1e\\+12 of them ahead: the error of 'turn' requires"
     ):
         detect_stall(spring, 1e12, patient)
 
@@ -138,7 +138,7 @@ def test_what_is_stiff_is_given_up_beyond_1e9_steps(tmp_path):
 
 
 def test_rows_that_come_fast_are_no_crawl_however_long_the_run(tmp_path):
-    """1e8 s of a motion that wants steps of 1e-4 s, a row every 10 s: 1e12 steps, 1e5 a row."""
+    """1e8 s of a motion that requires steps of 1e-4 s, a row every 10 s: 1e12 steps, 1e5 a row."""
     changes = {"simulation.duration": 1e8, "output.every": 10.0}
     endless = scene(tmp_path, "stiffness = 1e3", changes=changes)
     detect_stall(endless, 1e12, 200)

@@ -1,4 +1,4 @@
-"""Trajectory files that make no sense are refused by name, with what is wrong and what to do.
+"""Damaged trajectory files, rejected with the part that is wrong and a remedy.
 
 Oracle: h5py writes one part of a good file anew; the texts were read by a person.
 """
@@ -22,7 +22,7 @@ ROWS = 7
 
 
 def damaged(folder: Path, key: str, value: Any, *, complete: bool = True) -> Path:
-    """A file of which one part was written anew: an attribute, or a dataset where the key names one."""
+    """A file with one part rewritten: an attribute, or a dataset where the key names one."""
     path = folder / "run.h5"
     random_trajectory(ROWS, event_names=("hit",)).save(path)
     with h5py.File(path, "r+") as file:
@@ -157,7 +157,7 @@ def test_rows_that_are_not_stored_are_not_taken_for_a_complete_run(tmp_path: Pat
     with h5py.File(path, "r+") as file:
         for key in random_trajectory().header.row_shapes:
             file[key].resize(10**7, axis=0)
-    problem = "is damaged, 'time' has 10000000 rows, of which 1024 are stored; run again"
+    problem = "is damaged, 'time' has 10000000 rows, but 1024 are stored; run again"
     with pytest.raises(TrajectoryError, match=problem):
         load_trajectory(path)
 
