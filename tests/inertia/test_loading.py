@@ -125,7 +125,7 @@ def test_a_scene_is_rejected_by_name_and_the_nearest_pasted_is_accepted(tmp_path
         pysim.load_scene(path)
     text = str(caught.value)
     assert text.startswith(
-        f"{path}:6:11: body[0].inertia: no body 'rod' can have this: the principal moments"
+        f"{path}:6:11: body[0].inertia: the inertia of body 'rod' is not physically consistent: the principal moments"
     )
     pasted = NEAREST.search(text)
     assert pasted is not None

@@ -175,7 +175,7 @@ def test_a_broken_law_is_reported_with_its_size_and_place(plugin, laws, text):
     assert re.search(text, reported)
     assert "fault of pysim" not in reported
     assert re.match(
-        rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[05] laws\n", reported
+        rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[06] laws\n", reported
     )
 
 
