@@ -90,7 +90,7 @@ def run_adaptive(scene: Scene, times: Iterator[float]) -> Iterator[Segment]:
 
 
 def _when(scene: Scene, state: AdaptiveState) -> float:
-    """Time of the event that ended a call [s]: one that the run's end meets may be found a rounding error after it."""
+    """Return the time [s] of the event that ended a call, at most the duration despite rounding."""
     return min(state.seen.item(), scene.settings.duration)
 
 
@@ -129,7 +129,7 @@ def _too_fine(
 ) -> SimulationError:
     name = scene.model.velocity_names[worst]
     problem = (
-        f"at t = {state.time.item():.9g} s {name!r} cannot be told as finely as simulation.rtol {rtol[worst]:g}"
+        f"at t = {state.time.item():.9g} s {name!r} cannot be resolved as finely as simulation.rtol {rtol[worst]:g}"
         f" and atol {atol[worst]:g} ask for: numbers have 16 digits, so no step is short enough; raise rtol to"
         f" {FINEST:g} or more"
     )
