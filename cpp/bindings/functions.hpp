@@ -179,6 +179,8 @@ inline void raise_in_python() noexcept {
     PyErr_NoMemory();
   } catch (const std::exception& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown exception");
   }
 }
 

@@ -1,10 +1,12 @@
-// The GIL, given back while C++ works.
+// The GIL, given back while C++ computes, in the default floating-point environment.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <cxxabi.h>
 #include <unistd.h>
+
+#include "engine/floating_point.hpp"
 
 namespace pysim::bindings {
 
@@ -32,6 +34,7 @@ class ReleasedGil {
 
  private:
   PyThreadState* state_;
+  engine::DefaultFloatingPoint environment_;
 };
 
 }  // namespace pysim::bindings

@@ -5,11 +5,11 @@
 //
 // For a hinge or a slide the working part is h* (hᵀ F), the moment about or the force along its axis. Where
 // the columns are no unit vectors (a screw, a plugin), it is the smallest wrench that does the work, in
-// metres.
+// metres. A column that vanishes, as at the top of a cam, does no work and has no part in it.
 #pragma once
 
 #include "dynamics/named_motion.hpp"
-#include "spatial/symmetric.hpp"
+#include "spatial/semidefinite_solve.hpp"
 
 namespace pysim::dynamics {
 
@@ -17,7 +17,7 @@ namespace pysim::dynamics {
 template <class S>
 Force<S> working_part(const Joint& joint, const Motion<S>* columns, const Force<S>& F) {
   Motion<S> column[tree::max_joint_nv];
-  S gram[tree::max_joint_nv * tree::max_joint_nv], inv_D[tree::max_joint_nv], x[tree::max_joint_nv];
+  S gram[tree::max_joint_nv * tree::max_joint_nv], x[tree::max_joint_nv];
   for (int i = 0; i < joint.nv; ++i) {
     column[i] = tree::column(tree::axis(joint, columns, i));
     x[i] = dot(column[i], F);
@@ -28,7 +28,7 @@ Force<S> working_part(const Joint& joint, const Motion<S>* columns, const Force<
         gram[i * joint.nv + j] = dot(column[i], Force<S>{column[j].v, column[j].w});
       }
     }
-    spatial::solve_symmetric(joint.nv, gram, inv_D, x);
+    spatial::solve_semidefinite(joint.nv, gram, x);
   }
   Force<S> W = spatial::zero_force<S>();
   for (int i = 0; i < joint.nv; ++i) W = fma(x[i], Force<S>{column[i].v, column[i].w}, W);

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <memory>
-#include <new>
 #include <stdexcept>
 
 #include "engine/isa_tables.hpp"
+#include "engine/scratch.hpp"
 #include "engine/threads.hpp"
 
 namespace pysim::engine {
@@ -81,21 +80,6 @@ std::atomic<const Kernels*>& current() {
     return &kernels_for(wanted == nullptr || *wanted == '\0' ? "auto" : wanted);
   }();
   return table;
-}
-
-/// Scratch of the calling thread, kept between calls and grown on demand, aligned to 64 bytes.
-void* scratch(std::size_t bytes) {
-  struct Free {
-    void operator()(void* p) const { ::operator delete(p, std::align_val_t{64}); }
-  };
-  thread_local std::unique_ptr<void, Free> block;
-  thread_local std::size_t size = 0;
-  if (size < bytes) {
-    block.reset();
-    block.reset(::operator new(bytes, std::align_val_t{64}));
-    size = bytes;
-  }
-  return block.get();
 }
 
 /// While it lives, numbers below the normal range count as zero: in single precision they cost a hundred

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "engine/floating_point.hpp"
+
 namespace pysim::engine {
 namespace {
 
@@ -36,6 +38,7 @@ class Pool {
       const auto task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
+      const DefaultFloatingPoint environment;
       task();
     }
   }
@@ -123,9 +126,13 @@ void parallel_for(std::ptrdiff_t count,
   }
   const std::ptrdiff_t pieces = takers * runs_a_thread;
   const auto runs = std::make_shared<Runs>(count, grain * ((grains + pieces - 1) / pieces), part);
-  for (std::ptrdiff_t i = 1; i < takers; ++i) {
-    // one that comes too late finds nothing to take
-    pool().submit([runs] { runs->take_all(); }, static_cast<std::size_t>(takers - 1));
+  try {
+    for (std::ptrdiff_t i = 1; i < takers; ++i) {
+      // one that comes too late finds nothing to take
+      pool().submit([runs] { runs->take_all(); }, static_cast<std::size_t>(takers - 1));
+    }
+  } catch (const std::exception&) {
+    // no memory or no thread is left: those that were submitted share the work, and `part` must outlive them
   }
   runs->take_all();
   runs->wait();

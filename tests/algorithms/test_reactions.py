@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.joints import Joint, Pose, joint, real
 from pysim.simulation.loading import compile_model
 from tests.algorithms.random_states import close, states
 from tests.joints.chains import plugin_chain
+from tests.joints.test_traced import single
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import make_joint, one_body, random_theta, random_tree
 from tests.oracles.spatial import adjoint, inverse
@@ -133,3 +135,37 @@ def test_reactions_may_be_written_into_an_array_of_both_parts(rng):
     reactions = pysim.joint_reactions(model, q, v, a, out=out)
     np.testing.assert_array_equal(reactions.working, out[:, 1])
     assert np.shares_memory(reactions.total, out)
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_a_joint_that_moves_nothing_for_an_instant_does_no_work():
+    """The cam's follower at its top, where S vanishes: the wrench is the guides' alone, and beside it S (SᵀS)⁺ Sᵀ F."""
+    scene = pysim.load_scene("scenes/cam.toml", allow_code=True)
+    model = scene.model
+    q = np.array([[0.0], [1e-3], [0.7]])
+    v = np.ones_like(q)
+    reactions = pysim.joint_reactions(model, q, v, v)
+    assert np.isfinite(reactions.working).all()
+    assert not reactions.working[0, 1].any()
+    np.testing.assert_allclose(reactions.working[1:, 1, 2], reactions.total[1:, 1, 2], rtol=1e-12)
+
+
+@joint("reaction_euler")
+class Euler(Joint):
+    """Turns about z, y and z again; the first and the last axis are one at b = −0.5."""
+
+    coordinates = real("a", "b", "c")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.a) @ Pose.rotate_y(q.b + 0.5) @ Pose.rotate_z(q.c)
+
+
+def test_columns_that_coincide_give_the_smallest_wrench_that_does_the_work(rng):
+    """Euler angles in gimbal lock. Oracle: S S⁺ F with NumPy's pseudo-inverse."""
+    model = compile_model(single(Euler()))
+    q = np.array([0.4, -0.5, -0.9])
+    v = a = rng.normal(size=3)
+    reactions = pysim.joint_reactions(model, q, v, a)
+    S = next(iter(columns_of(model, q[None])))[0]
+    F = reactions.total[0]
+    np.testing.assert_allclose(reactions.working[0], S @ np.linalg.pinv(S) @ F, atol=1e-12)
