@@ -16,13 +16,8 @@ namespace pysim::constraints {
 using dynamics::PlanarFactor;
 using dynamics::ReducedFactor;
 using dynamics::TreeFactor;
-using simd::all;
-using simd::fma;
-using simd::fnma;
 using spatial::Force;
-using spatial::Motion;
 using spatial::Pose;
-using tree::Joint;
 using tree::ModelOf;
 using tree::Workspace;
 
@@ -49,11 +44,16 @@ class MechanismFactor {
     return f(static_cast<TreeFactor<S>&>(spatial_));
   }
 
-  /// f(factor) where the bodies alone matter: how they move does not depend on what is solved for.
+  /// f(factor) where the bodies of a closed mechanism alone matter: how they move does not depend on what is
+  /// solved for. Closed mechanisms in packs of two registers are planar, see engine/dispatch.cpp.
   template <class F>
   PYSIM_INLINE decltype(auto) visit_bodies(const F& f) const {
-    if (kind_ == Kind::planar) return f(planar_);
-    return f(static_cast<const TreeFactor<S>&>(spatial_));
+    if constexpr (simd::in_two<S>) {
+      return f(planar_);
+    } else {
+      if (kind_ == Kind::planar) return f(planar_);
+      return f(static_cast<const TreeFactor<S>&>(spatial_));
+    }
   }
 
   /// D⁻¹ of the factor [reduced nv].

@@ -75,17 +75,6 @@ PYSIM_INLINE S tanh(S x) {
   return select(x == x, bounded, x);
 }
 
-/// x^n by repeated squaring, the same n in every lane; within |n| ulp.
-template <class S>
-PYSIM_INLINE S powi(S x, int n) {
-  S power = all<S>(1), square = x;
-  for (unsigned left = n < 0 ? 0u - unsigned(n) : unsigned(n); left != 0; left >>= 1) {
-    if ((left & 1) != 0) power *= square;
-    square *= square;
-  }
-  return n < 0 ? all<S>(1) / power : power;
-}
-
 /// log2 |x| in two parts, the first with few digits, for positive finite x.
 template <class S>
 PYSIM_INLINE void log2_in_two(S x, S& first, S& second) {
