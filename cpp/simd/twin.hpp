@@ -3,6 +3,9 @@
 // A kernel that waits much, for divisions and for the number before, or that spends its time on the way from
 // joint to joint, does the work of two registers of worlds in little more than the time of one. One that
 // keeps the registers busy gains nothing and runs out of them.
+//
+// Without it rollouts of 256 worlds of scenes/four_bar.toml, double_pendulum.toml and knee.toml by rk4 take
+// 1.19, 1.14 and 1.16 times as long on AVX-512. tests/simulation/test_paired_registers.py holds the bits.
 #pragma once
 
 #include "simd/vectors.hpp"

@@ -1,4 +1,6 @@
 // Stopping criterion of the iterations of an implicit step.
+//
+// Without `patience` tests/integrators/test_far_from_the_origin.py fails from 300 m on.
 #pragma once
 
 #include "stepping/system.hpp"

@@ -8,6 +8,9 @@
 //
 // Of the halves of such a valley one is a valley again: it is halved until g ≤ 0 is met, or until the slopes
 // at its ends lead, twice over, nowhere near 0.
+//
+// Without it tests/events/test_events.py fails: test_every_change_of_sign_that_dense_outputs_show_is_found
+// and six others.
 #pragma once
 
 #include "stepping/step_interpolant.hpp"

@@ -7,6 +7,9 @@
 // derivatives, made anew where even that is slow: Newton's method; it begins with them from then on. A step
 // after which the next would be longer is halved [Deuflhard 2011, section 3.3].
 //
+// Without the second of the conditions for `solved` (see judge) two tests of
+// tests/loops/test_implicit_loops.py fail: test_a_stiff_spring_between_bodies_of_a_loop_comes_to_rest is one.
+//
 // A world ends by its own numbers, whatever its neighbours do: when what is to come is within the tolerance,
 // or when within `rounding` nothing is gained any more.
 #pragma once
