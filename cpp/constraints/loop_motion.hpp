@@ -37,7 +37,7 @@ void add_loop_wrenches(
   }
 }
 
-/// A loop's bodies as they move, in frame B, and the way from frame B to the axes that rnea_derivatives.hpp
+/// A loop's bodies as they move, in frame B, and the pose of frame B on the axes that rnea_derivatives.hpp
 /// uses of each body's tree.
 template <class S>
 struct LoopMotion {

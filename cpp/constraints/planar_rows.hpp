@@ -45,7 +45,7 @@ void planar_jacobian(
   }
 }
 
-/// How the frames of loop k are turned against each other in the plane.
+/// Angle between the frames of loop k in the plane, for its hinge.
 template <class S>
 HingeFit<S> hinge_fit(const ModelOf<S>& model, int k, const PlanarFactor<S>& factor) {
   const Loop& loop = model.loop[k];

@@ -28,7 +28,7 @@ struct RowSlopes {
   S *q, *v;
 };
 
-/// What a row sees of a coordinate on its way.
+/// Wrenches that a row reads of a coordinate on its path.
 template <class S>
 struct RowPull {
   Force<S> W, Y, Z;

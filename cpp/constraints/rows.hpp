@@ -39,7 +39,7 @@ RelativeMotion<S> relative_motion(
 }
 
 /// What a loop's rows get of the joint of body b:  ± W_Wᵀ X_WB S, about the origin p of the loop's frame B.
-/// `at` is where its coordinates begin on their way.
+/// `at` is where its coordinates begin on their path.
 template <class S>
 void add_joint(const TreeFactor<S>& factor,
                const Loop& loop,

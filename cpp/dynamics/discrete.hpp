@@ -1,7 +1,7 @@
 // A step as discrete mechanics sees it: momenta at its two ends, from the displacements of the bodies between
 // them [Lee, Liu, Park, Srinivasa 2016; Bou-Rabee and Marsden 2009].
 //
-//     L_d = Σ (m |Δc|² + φᵀ I φ) / 2h         Δc  way of the body's centre of mass
+//     L_d = Σ (m |Δc|² + φᵀ I φ) / 2h         Δc  displacement of the body's centre of mass
 //                                             φ   log of its turn,   I  inertia about its centre of mass
 //     p₀ = −∂L_d/∂q₀ = Σ J(q₀)ᵀ [m Δc; J_l⁻ᵀ(φ) I φ] / h
 //     p₁ =  ∂L_d/∂q₁ = Σ J(q₁)ᵀ [m Δc; J_r⁻ᵀ(φ) I φ] / h

@@ -1,6 +1,6 @@
 // Inverse of the joint-space inertia, without the inertia.
 //
-// Column j of M⁻¹ is the acceleration under the unit force j. By reciprocity it needs no way back to the
+// Column j of M⁻¹ is the acceleration under the unit force j. By reciprocity it needs no second pass to the
 // leaves: what a wrench F on body B does to coordinate k is −F·A, with A what the unit force k does to B. On
 // the axes of root_axes.hpp:
 //

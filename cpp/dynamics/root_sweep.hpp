@@ -1,4 +1,4 @@
-// Forces on their way from the leaves to the root, for several rows at once: they meet the same joints.
+// Sweep of forces from the leaves to the root, for several rows at once: they cross the same joints.
 #pragma once
 
 #include "simd/pack.hpp"

@@ -31,7 +31,7 @@ struct Record {
   S worst;   ///< coordinate of v with the largest error of the last step tried; the one with the least
              ///< resolution if blurred
   S status;  ///< an AdaptiveStatus
-  S event;   ///< which event ended the call, at flight.watch.seen; −1 for none
+  S event;   ///< which event ended the call, at state.watch.seen; −1 for none
 };
 
 /// Worlds that have not reached the end of the call.
@@ -54,29 +54,29 @@ PYSIM_INLINE S clamp(S x, double low, double high) {
 template <class S>
 S first_step(const System<S>& system,
              const Tolerances& tolerances,
-             const AdaptiveState<S>& flight,
+             const AdaptiveState<S>& state,
              const S* a) {
   Workspace<S> w = system.workspace;
   const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
-  const auto allowed = allowance(system, tolerances, flight.q, flight.v, flight.q, flight.v, w);
+  const auto allowed = allowance(system, tolerances, state.q, state.v, state.q, state.v, w);
   S *const size = take<S>(w, nv), *const xi = take<S>(w, nv), *const q = take<S>(w, nq),
            *const v = take<S>(w, nv), *const a1 = take<S>(w, nv);
   S worst;
-  configuration_size(system.model, flight.q, size);
-  const S d0 = error_norm(nv, allowed, size, flight.v, &worst);
-  const S d1 = error_norm(nv, allowed, flight.v, a, &worst);
+  configuration_size(system.model, state.q, size);
+  const S d0 = error_norm(nv, allowed, size, state.v, &worst);
+  const S d1 = error_norm(nv, allowed, state.v, a, &worst);
   const S tiny = all<S>(1e-5);
   const S h0 = select(min(d0, d1) < tiny, all<S>(1e-6), all<S>(0.01) * d0 / d1);
 
   for (int i = 0; i < nv; ++i) {
-    xi[i] = h0 * flight.v[i];
-    v[i] = fma(h0, a[i], flight.v[i]);
+    xi[i] = h0 * state.v[i];
+    v[i] = fma(h0, a[i], state.v[i]);
   }
-  retract(system.model, static_cast<const S*>(flight.q), xi, q);
+  retract(system.model, static_cast<const S*>(state.q), xi, q);
   const System<S> inner = {system.model, system.actuation, w, system.loop_q};
-  inner.acceleration(flight.time + h0, q, v, a1);
+  inner.acceleration(state.time + h0, q, v, a1);
   for (int i = 0; i < nv; ++i) {
-    xi[i] = v[i] - flight.v[i];
+    xi[i] = v[i] - state.v[i];
     a1[i] = a1[i] - a[i];
   }
   const S d2 = error_norm(nv, allowed, xi, a1, &worst) / h0;
@@ -90,7 +90,7 @@ S first_step(const System<S>& system,
 /// Hands out the states at those times up to `stop` that lie in the step just accepted by the `good` worlds.
 template <class S, class Sink>
 void hand_out(const System<S>& system,
-              const AdaptiveState<S>& flight,
+              const AdaptiveState<S>& state,
               const Stages<S>& stages,
               const double* times,
               std::ptrdiff_t count,
@@ -110,8 +110,8 @@ void hand_out(const System<S>& system,
     }
     const auto due = next <= stop;
     if (none(due)) return;
-    const S theta = select(due, (next - flight.time) / flight.h, all<S>(0));
-    state_within(inner, flight.h, theta, flight.q, flight.v, stages, q, v);
+    const S theta = select(due, (next - state.time) / state.h, all<S>(0));
+    state_within(inner, state.h, theta, state.q, state.v, stages, q, v);
     for (int k = 0; k < S::width; ++k) {
       if (lane(due, k)) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v);
     }
@@ -126,18 +126,18 @@ void hand_out(const System<S>& system,
 template <class S>
 S look_for_events(const System<S>& system,
                   const Events& events,
-                  const AdaptiveState<S>& flight,
+                  const AdaptiveState<S>& state,
                   const Stages<S>& stages,
                   simd::Mask<S> good,
                   Crossing<S>& first) {
-  const S end = flight.time + flight.h;
+  const S end = state.time + state.h;
   if (events.count == 0) return end;
-  const StepInterpolant<S> step = {system, events, flight.h, flight.q, flight.v, stages};
-  find_crossing(step, flight.time, flight.watch, good, first);
-  S when = fma(first.theta, flight.h, flight.time);
-  const auto short_of = (when - flight.time) / flight.h < first.theta;
+  const StepInterpolant<S> step = {system, events, state.h, state.q, state.v, stages};
+  find_crossing(step, state.time, state.watch, good, first);
+  S when = fma(first.theta, state.h, state.time);
+  const auto short_of = (when - state.time) / state.h < first.theta;
   when = select(short_of, fma(all<S>(__DBL_EPSILON__), abs(when), when), when);
-  return select(first.index < all<S>(0), end, max(flight.watch.seen, when));
+  return select(first.index < all<S>(0), end, max(state.watch.seen, when));
 }
 
 /// Up to when outputs are handed out: those within rounding of an event's instant come after it.
@@ -154,16 +154,16 @@ void hand_out_event(int count,
                     simd::Mask<S> good,
                     S stop,
                     const Crossing<S>& first,
-                    AdaptiveState<S>& flight,
+                    AdaptiveState<S>& state,
                     Record<S>* record,
                     const Sink& sink) {
   if (count == 0) return;
   const S o = all<S>(0);
   const auto running = good & is_running(*record), met = running & !(first.index < o);
   for (int k = 0; k < count; ++k) {
-    flight.watch.sign[k] = select(running, first.sign[k], flight.watch.sign[k]);
+    state.watch.sign[k] = select(running, first.sign[k], state.watch.sign[k]);
   }
-  flight.watch.seen = select(running, max(stop, flight.watch.seen), flight.watch.seen);
+  state.watch.seen = select(running, max(stop, state.watch.seen), state.watch.seen);
   record->event = select(met, first.index, record->event);
   record->status = select(met, all<S>(static_cast<int>(AdaptiveStatus::event)), record->status);
   for (int k = 0; k < S::width; ++k) {
@@ -176,13 +176,13 @@ void hand_out_event(int count,
 template <class S>
 void refuse_blurred(const ModelOf<S>& model,
                     const Allowance<S>& allowed,
-                    const AdaptiveState<S>& flight,
+                    const AdaptiveState<S>& state,
                     simd::Mask<S> lost,
                     Record<S>* record,
                     Workspace<S> w) {
   if (none(lost)) return;
-  const auto* const q = static_cast<const S*>(flight.q);
-  const auto* const v = static_cast<const S*>(flight.v);
+  const auto* const q = static_cast<const S*>(state.q);
+  const auto* const v = static_cast<const S*>(state.v);
   S worst = all<S>(0);
   const S rounding = rounding_norm(model, allowed, q, v, &worst, w);
   const auto blurred = lost & (rounding > all<S>(1));
@@ -200,7 +200,7 @@ Record<S> advance_adaptive(const System<S>& system,
                            std::ptrdiff_t count,
                            double longest,
                            std::ptrdiff_t attempts,
-                           AdaptiveState<S>& flight,
+                           AdaptiveState<S>& state,
                            const Sink& sink) {
   using Tableau = DormandPrince<typename S::Isa>;
   System<S> inner = system;
@@ -215,60 +215,60 @@ Record<S> advance_adaptive(const System<S>& system,
   inner.dependence = &dependence;
   const S one = all<S>(1), o = all<S>(0), end = all<S>(count > 0 ? times[count - 1] : 0);
 
-  inner.acceleration(flight.time, flight.q, flight.v, stages.a);
-  for (int i = 0; i < nv; ++i) stages.k[i] = flight.v[i];
-  flight.h = select(flight.h > o, flight.h, first_step(inner, tolerances, flight, stages.a));
-  flight.h = min(flight.h, all<S>(longest));
-  begin_watch(inner, events, static_cast<const S*>(flight.q), static_cast<const S*>(flight.v), flight.watch);
+  inner.acceleration(state.time, state.q, state.v, stages.a);
+  for (int i = 0; i < nv; ++i) stages.k[i] = state.v[i];
+  state.h = select(state.h > o, state.h, first_step(inner, tolerances, state, stages.a));
+  state.h = min(state.h, all<S>(longest));
+  begin_watch(inner, events, static_cast<const S*>(state.q), static_cast<const S*>(state.v), state.watch);
 
   const AdaptiveStatus begun = count > 0 ? AdaptiveStatus::running : AdaptiveStatus::reached;
   Record<S> record = {o, o, o, o, all<S>(static_cast<int>(begun)), all<S>(-1)};
   for (std::ptrdiff_t n = 0; n < attempts; ++n) {
     auto alive = is_running(record);
-    const S shortest = all<S>(1e-15) * max(abs(flight.time), abs(end));
-    const auto stuck = alive & !(flight.h > shortest);
+    const S shortest = all<S>(1e-15) * max(abs(state.time), abs(end));
+    const auto stuck = alive & !(state.h > shortest);
     record.status = select(stuck, all<S>(static_cast<int>(AdaptiveStatus::underflow)), record.status);
     alive &= !stuck;
     if (none(alive)) break;
 
     for (int i = 0; i < system.model.loop_nq(); ++i) inner.loop_q[i] = system.loop_q[i];
-    evaluate_stages<Tableau>(inner, flight.time, flight.h, flight.q, flight.v, 1, stages, xi, q1, v1);
-    combine<S>(Tableau::e, Tableau::stages, flight.h, stages.k, nv, nullptr, xi);
-    combine<S>(Tableau::e, Tableau::stages, flight.h, stages.a, nv, nullptr, e_v);
+    evaluate_stages<Tableau>(inner, state.time, state.h, state.q, state.v, 1, stages, xi, q1, v1);
+    combine<S>(Tableau::e, Tableau::stages, state.h, stages.k, nv, nullptr, xi);
+    combine<S>(Tableau::e, Tableau::stages, state.h, stages.a, nv, nullptr, e_v);
     Workspace<S> w = inner.workspace;
-    const auto allowed = allowance(inner, tolerances, flight.q, flight.v, q1, v1, w);
+    const auto allowed = allowance(inner, tolerances, state.q, state.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);
-    refuse_blurred(system.model, allowed, flight, alive & (error > one), &record, w);
+    refuse_blurred(system.model, allowed, state, alive & (error > one), &record, w);
     error = select(inner.project(q1, v1), error, all<S>(1e10));
     error = select(error * o == o, min(error, all<S>(1e10)), all<S>(1e10));  // NaN or infinite: far too long
     before.keep(simd::everywhere<S>(), dependence, system.model.rows);
     inner.begin_step();
-    if (system.model.rows > 0) inner.acceleration(flight.time + flight.h, q1, v1, stages.a + 6 * nv);
+    if (system.model.rows > 0) inner.acceleration(state.time + state.h, q1, v1, stages.a + 6 * nv);
     const auto good = alive & (error <= one), lost = alive & !good;
     record.accepted += number(good);
     record.rejected += number(lost);
 
-    const S stop = look_for_events(inner, events, flight, stages, good, first);
-    const S until = outputs_until(first, stop, flight.h);
-    hand_out(inner, flight, stages, times, count, good, until, &record, sink);
-    hand_out_event(events.count, good, stop, first, flight, &record, sink);
+    const S stop = look_for_events(inner, events, state, stages, good, first);
+    const S until = outputs_until(first, stop, state.h);
+    hand_out(inner, state, stages, times, count, good, until, &record, sink);
+    hand_out_event(events.count, good, stop, first, state, &record, sink);
     const auto kept = good & is_running(record);
     const S floor = max(error, all<S>(1e-10));
     const S wish = all<S>(0.9) * power(floor, 0.75 * 0.04 - 0.2);
-    const S longer = min(clamp(wish * power(flight.last_error, 0.04), 0.2, 10), flight.growth);
+    const S longer = min(clamp(wish * power(state.last_error, 0.04), 0.2, 10), state.growth);
     const S factor = select(kept, longer, select(lost, clamp(wish, 0.1, 1), one));
     for (int i = 0; i < nv; ++i) {
-      flight.v[i] = select(kept, v1[i], flight.v[i]);
-      stages.k[i] = flight.v[i];
+      state.v[i] = select(kept, v1[i], state.v[i]);
+      stages.k[i] = state.v[i];
       stages.a[i] = select(kept, stages.a[6 * nv + i], stages.a[i]);
     }
-    for (int i = 0; i < nq; ++i) flight.q[i] = select(kept, q1[i], flight.q[i]);
+    for (int i = 0; i < nq; ++i) state.q[i] = select(kept, q1[i], state.q[i]);
     system.keep_loop_q(kept, inner.loop_q);
     dependence.keep(!kept, before, system.model.rows);
-    flight.time = select(kept, flight.time + flight.h, flight.time);
-    flight.last_error = select(kept, max(error, all<S>(1e-4)), flight.last_error);
-    flight.growth = select(kept, all<S>(10), select(lost, one, flight.growth));
-    flight.h = min(flight.h * factor, all<S>(longest));
+    state.time = select(kept, state.time + state.h, state.time);
+    state.last_error = select(kept, max(error, all<S>(1e-4)), state.last_error);
+    state.growth = select(kept, all<S>(10), select(lost, one, state.growth));
+    state.h = min(state.h * factor, all<S>(longest));
   }
   return record;
 }

@@ -7,7 +7,7 @@
 // P, L  linear momentum of a tree with a free joint at its root, and angular about its centre of mass c
 // f, n  what forces give to the root's coordinates in half a step; R, o  axes and origin of the root there
 //
-// Along the way c moves as P does, so L stays. A ball at the root has L alone, about o.
+// During a step c moves as P does, so L stays. A ball at the root has L alone, about o.
 //
 // Without it test_rounding_of_steps_does_not_add_up_in_the_momenta of
 // tests/integrators/test_carried_momentum.py fails.

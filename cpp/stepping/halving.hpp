@@ -1,4 +1,4 @@
-// A step of an implicit scheme; where its equation cannot be solved, the same way in 2, 4, … shorter steps.
+// A step of an implicit scheme; where its equation cannot be solved, 2, 4, … shorter steps in its place.
 #pragma once
 
 #include "stepping/solver_state.hpp"

@@ -50,7 +50,7 @@ class StartConstraints {
 
   /// x = M⁻¹ J₀ᵀ G₀⁺ g of the residual found last, which J₀ would leave as well as J₁ of the end does. Beside
   /// a singular position some row of J₀ is about to vanish and J₁ may have many times as much of it: there
-  /// x = M⁻¹ J₀ᵀ G₀⁺ J₀ y, the part that J₀ᵀ can give of the way back from the end, y = M⁻¹ J₁ᵀ G₁⁺ g.
+  /// x = M⁻¹ J₀ᵀ G₀⁺ J₀ y, the part that J₀ᵀ can give of the correction at the end, y = M⁻¹ J₁ᵀ G₁⁺ g.
   void correction(S* x, Workspace<S> w) {
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = end_rows_.g[i];
     delassus_.correct(factor_, lambda_, x);

@@ -1,4 +1,4 @@
-// Many steps of many worlds, each under forces of its own, with the states on the way handed out row by row.
+// Advances many worlds in parallel, each with its own controls, and records their states at a fixed interval.
 //
 //     x₀ = start        x_n+1 = step(x_n, u_n)        row k = x_{k · every}
 //
