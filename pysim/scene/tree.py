@@ -149,9 +149,9 @@ def _check_massless(spec: ModelSpec) -> None:
         if name in massive:
             massive.add(hangs_on[name].parent)
     moved = {joint.name for joint in spec.joints if joint.child in massive}
-    leads = {j.mimic.joint for j in spec.joints if j.mimic is not None and j.name in moved}
+    moved |= {j.mimic.joint for j in spec.joints if j.mimic is not None and j.name in moved}
     for joint in spec.joints:
-        if joint.type == "fixed" or joint.mimic is not None or joint.name in moved | leads:
+        if joint.type == "fixed" or joint.mimic is not None or joint.name in moved:
             continue
         if not joint.armature.all():
             problem = (
