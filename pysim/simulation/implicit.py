@@ -24,7 +24,7 @@ LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/halvin
 
 
 class SolverState:
-    """State that an implicit scheme keeps from step to step (cpp/stepping/memory.hpp); empty for explicit ones."""
+    """State that an implicit scheme keeps (cpp/stepping/solver_state.hpp); empty for explicit ones."""
 
     def __init__(self, scene: Scene) -> None:
         name = scene.settings.integrator
