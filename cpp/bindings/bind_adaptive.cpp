@@ -143,7 +143,6 @@ AdaptiveRun advance_adaptive(const Model& model,
   batch.out_v = numbers<double>(run.v_at);
   batch.actuation = &forces;
   batch.adaptive = &adaptive;
-  if (events != nullptr) batch.extra_scratch = events->scratch(model);
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
   {
     const ReleasedGil nogil;

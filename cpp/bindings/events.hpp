@@ -1,7 +1,6 @@
 // Events of one model, kept for the kernels.
 #pragma once
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -34,13 +33,6 @@ class Events {
 
   int size() const { return static_cast<int>(events_.size()); }
   stepping::Events view() const { return {size(), events_.data(), views_.data()}; }
-
-  /// Packs of scratch that looking for them takes beside a step: signs, points, a state, registers.
-  std::size_t scratch(const tree::Model& model) const {
-    int registers = 0;
-    for (const auto& p : programs_) registers = std::max(registers, p.registers);
-    return static_cast<std::size_t>(6 + 8 * size() + 2 * (model.nq() + model.nv()) + registers);
-  }
 
  private:
   void add(const tree::Model& model, const EventDescription& d) {

@@ -27,7 +27,8 @@ void add_coupling_slopes(const ModelOf<S>& model,
     const auto& program = model.program[coupling.derivative];
     const auto* input = model.term + coupling.first_input;
     const int inputs = coupling.inputs;
-    S* const r = w.next;
+    Workspace<S> inner = w;
+    S* const r = take<S>(inner, program.registers);
     for (int i = 0; i < inputs; ++i) {
       r[i] = reduced_q[input[i].q];
       r[inputs + i] = reduced_v[input[i].v];

@@ -49,9 +49,10 @@ void evaluate_couplings(const ModelOf<S>& model,
       J[term.v] += all<S>(term.factor);
     }
     if (coupling.program >= 0) {
-      S* const r = inner.next;
+      const auto& program = model.program[coupling.program];
+      S* const r = take<S>(inner, program.registers);
       run_coupling(model, coupling, reduced_q, reduced_v, r);
-      const int* outputs = model.program[coupling.program].outputs;
+      const int* outputs = program.outputs;
       g -= r[outputs[0]];
       for (int i = 0; i < coupling.inputs; ++i) {
         J[model.term[coupling.first_input + i].v] -= r[outputs[1 + i]];

@@ -137,7 +137,9 @@ void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* ta
       block_forces(block, model.constants[b], p, joint_q + block.q, joint_v + block.v, joint_tau + block.v);
     }
     if (joint.force < 0) continue;
-    add_program_force(model.program[joint.force], joint, joint_q, joint_v, joint_tau, w.next);
+    const auto& program = model.program[joint.force];
+    tree::Workspace<S> inner = w;
+    add_program_force(program, joint, joint_q, joint_v, joint_tau, take<S>(inner, program.registers));
   }
 }
 

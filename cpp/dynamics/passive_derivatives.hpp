@@ -143,7 +143,10 @@ PassiveDerivatives<S> passive_derivatives(
     const S t = simd::tanh(v[i] / width);
     d = select(rubs, fnma(friction / width, fnma(t, t, all<S>(1)), d), d);
   }
-  if (joint.force >= 0) add_force_derivatives(model.program[joint.force_derivative], joint, q, v, D, w.next);
+  if (joint.force >= 0) {
+    const auto& program = model.program[joint.force_derivative];
+    add_force_derivatives(program, joint, q, v, D, take<S>(w, program.registers));
+  }
   return D;
 }
 

@@ -120,7 +120,6 @@ struct Batch {
   std::ptrdiff_t* done;  ///< advance: good steps of each state
   const AdaptiveCall* adaptive;
   const RolloutCall<Real>* rollout;
-  std::size_t extra_scratch;  ///< packs, beyond what the model asks for
 };
 
 /// A pose as a 4×4 matrix, row-major.
@@ -176,8 +175,10 @@ struct States {
   const S* reduced_q() { return model.callback_numbers > 0 ? copy_q() : read(batch.q, model.reduced_nq); }
 
   S* copy_q() {
-    S* const q = load(batch.q, model.reduced_nq);
-    if (model.callback_numbers > 0) load(batch.callback, model.callback_numbers);
+    const int nq = model.reduced_nq, computed = model.callback_numbers;
+    S* const q = take<S>(w, nq + computed);
+    simd::load_rows(batch.q + first * nq, nq, nq, q);
+    if (computed > 0) simd::load_rows(batch.callback + first * computed, computed, computed, q + nq);
     return q;
   }
 

@@ -8,6 +8,7 @@
 #include "engine/isa_tables.hpp"
 #include "engine/scratch.hpp"
 #include "engine/threads.hpp"
+#include "tree/workspace.hpp"
 
 namespace pysim::engine {
 
@@ -180,11 +181,8 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
   const auto view = model.view<Real>();
   const int width = precision<Real>().width;
   const int widest = batch.rollout != nullptr && takes_two(view) ? 2 * width : width;
-  const auto lanes = static_cast<std::size_t>(widest);
-  const std::size_t bytes =
-      model.scratch_bytes(lanes, sizeof(Real)) + batch.extra_scratch * lanes * sizeof(Real);
   split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    run_states(kernel, view, batch, begin, end, scratch(bytes));
+    run_states(kernel, view, batch, begin, end, tree::workspace_memory());
   });
 }
 
@@ -205,21 +203,18 @@ void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>
   const int width = table.width;
   const bool two = std::any_of(views.begin(), views.end(), [](const auto& view) { return takes_two(view); });
   const int widest = two ? 2 * width : width;
-  const auto lanes = static_cast<std::size_t>(widest);
-  const std::size_t bytes = models[0]->scratch_bytes(lanes, sizeof(Real)) +
-                            (models[0]->number_packs() + batch.extra_scratch) * lanes * sizeof(Real);
   split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     for (std::ptrdiff_t k = begin, next; k < end;) {
       next = k + 1;  // worlds of one pack are all planar or none: the bits of a world depend on it
       while (next < end && go_together(views[k], views[next])) ++next;
       const auto run = [&](WorldsKernel<Real> part, int lanes) {
         const std::ptrdiff_t whole = next - (next - k) % lanes;
-        if (k < whole) part(places.data(), batch, k, whole, scratch(bytes));
+        if (k < whole) part(places.data(), batch, k, whole, tree::workspace_memory());
         k = whole;
       };
       if (takes_two(views[k])) run(table.worlds_twice, 2 * width);
       run(table.worlds, width);
-      for (; k < next; ++k) table.single.rollout(views[k], batch, k, k + 1, scratch(bytes));
+      for (; k < next; ++k) table.single.rollout(views[k], batch, k, k + 1, tree::workspace_memory());
     }
   });
 }

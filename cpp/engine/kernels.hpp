@@ -11,8 +11,8 @@
 
 namespace pysim::engine {
 
-/// Runs states [begin, end) of a batch, a whole number of packs; `scratch` is aligned to 64 bytes and large
-/// enough for the model.
+/// Runs states [begin, end) of a batch, a whole number of packs; `scratch` is the calling thread's
+/// workspace_memory.
 template <class Real>
 using Kernel = void (*)(const tree::ModelView<Real>& model,
                         const Batch<Real>& batch,

@@ -13,6 +13,7 @@ void run(const ModelOf<S>& model,
          std::ptrdiff_t end,
          void* scratch) {
   for (std::ptrdiff_t k = begin; k < end; k += S::width) {
+    const tree::RunningOperation running(__PRETTY_FUNCTION__);
     Operation::at(States<S>{model, batch, k, {static_cast<S*>(scratch)}});
   }
 }

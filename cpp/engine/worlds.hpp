@@ -14,6 +14,7 @@ void rollout_of_worlds(const tree::ModelView<typename S::Real>* const* models,
                        std::ptrdiff_t end,
                        void* scratch) {
   for (std::ptrdiff_t k = begin; k < end; k += S::width) {
+    const tree::RunningOperation running("Rollout");
     Workspace<S> w = {static_cast<S*>(scratch)};
     const auto model = tree::SideBySide<S>{models + k, w}.model();
     Rollout::at(States<S>{model, batch, k, w});

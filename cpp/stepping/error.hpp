@@ -42,7 +42,9 @@ Allowance<S> allowance(const System<S>& system,
                        const S* v1,
                        Workspace<S>& w) {
   const int nv = system.model.reduced_nv;
-  S *const xi = take<S>(w, nv), *const v = take<S>(w, nv), *const end = w.next;
+  S *const xi = take<S>(w, nv), *const v = take<S>(w, nv);
+  Workspace<S> inner = w;
+  S* const end = take<S>(inner, nv);
   configuration_size(system.model, q0, xi);
   configuration_size(system.model, q1, end);
   for (int i = 0; i < nv; ++i) {

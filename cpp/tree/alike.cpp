@@ -133,13 +133,4 @@ std::string Model::structure_difference(const Model& other) const {
   return "";
 }
 
-std::size_t Model::number_packs() const {
-  // a record that begins with indices takes up to three packs for them
-  std::size_t packs = 66 * joints_.size() + static_cast<std::size_t>(12 * nv_ + 3 * nq_) + 64;
-  packs += 37 * loops_.size() + 4 * double_.couplings.size() + 2 * double_.terms.size() +
-           15 * double_.springs.size();
-  for (const auto& program : programs_) packs += program.constants.size() + program.tables.size() + 6;
-  return packs + (closure_ ? closure_->model.number_packs() : 0);
-}
-
 }  // namespace pysim::tree

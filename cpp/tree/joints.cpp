@@ -116,8 +116,6 @@ void Model::add_joint(const JointDescription& d, const PackedInertia& inertia) {
     const auto nv = static_cast<std::size_t>(joint.nv);
     joint.force = keep_program(motion.force, nv, d.name);
     joint.force_derivative = keep_program(motion.force_derivative, 2 * nv * nv, d.name);
-    force_registers_ =
-        std::max({force_registers_, motion.force->registers, motion.force_derivative->registers});
     joint_forces_ = true;
   }
 

@@ -226,21 +226,6 @@ ModelView<Real> Model::view() const {
 template ModelView<double> Model::view() const;
 template ModelView<float> Model::view() const;
 
-std::size_t Model::scratch_bytes(std::size_t width, std::size_t size) const {
-  const auto bodies = joints_.size();
-  const auto nv = static_cast<std::size_t>(nv_);
-  // poses, twists, articulated inertias, wrenches and their kin a body; columns, eliminations, states and
-  // stages a coordinate; M on both sets of coordinates; derivatives: 160 numbers a body and 64 a coordinate,
-  // six matrices, and a joint's place against every coordinate; 60 numbers a body of a regressor; twelve
-  // matrices and 64 numbers a coordinate of Newton's method
-  const std::size_t carriers =
-      double_.springs.empty() ? 0 : 32 * bodies + 6 * static_cast<std::size_t>(stored_columns_);
-  const std::size_t packs = carriers + 316 * bodies + 224 * nv + 20 * nv * nv + 6 * nv * bodies +
-                            6 * static_cast<std::size_t>(fork_columns_ + stored_columns_ + slopes_) +
-                            static_cast<std::size_t>(force_registers_ + 2 * callback_numbers_) + 320;
-  return (packs + constraint_packs()) * width * size;
-}
-
 std::vector<double> Model::neutral() const {
   std::vector<double> q(static_cast<std::size_t>(reduced_nq_), 0.0);
   for (const auto& place : quaternions_) q[static_cast<std::size_t>(place.at + 3)] = 1;

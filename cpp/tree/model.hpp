@@ -155,12 +155,6 @@ class Model {
   const double* gravity() const { return gravity_; }
   const std::vector<QuaternionPlace>& quaternions() const { return quaternions_; }
 
-  /// Bytes of scratch that any kernel may take for one pack of `width` numbers of `size` bytes.
-  std::size_t scratch_bytes(std::size_t width, std::size_t size) const;
-
-  /// Packs that hold the model's numbers once a world, see side_by_side.hpp.
-  std::size_t number_packs() const;
-
   /// How `other` differs in more than its numbers: what cannot stand side by side with it in a pack. Empty
   /// where the two are alike.
   std::string structure_difference(const Model& other) const;
@@ -200,7 +194,6 @@ class Model {
   void share(const SupportPath& path, const SupportPath& other);
   void add_couplings(const std::vector<CouplingDescription>& couplings);
   void hang_springs(const std::vector<Spring<double>>& springs);
-  std::size_t constraint_packs() const;
   std::string joint_difference(const Model& other) const;
   std::string program_difference(const Model& other) const;
   std::string loop_difference(const Model& other) const;
@@ -229,7 +222,6 @@ class Model {
   std::vector<RowBlock> row_blocks_;
   std::vector<SharedRun> shared_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
-  int force_registers_ = 0;                 ///< of the longest force program
   bool mimic_ = false, aligned_ = false, joint_forces_ = false, planar_tree_ = false, planar_loops_ = false;
 };
 

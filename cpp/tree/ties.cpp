@@ -136,7 +136,6 @@ void Model::add_couplings(const std::vector<CouplingDescription>& couplings) {
     if (r.inputs > 0) {
       r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
       r.derivative = keep_program(d.derivative, (2 + d.inputs.size()) * d.inputs.size(), d.name);
-      force_registers_ = std::max({force_registers_, d.function->registers, d.derivative->registers});
     }
     double_.couplings.push_back(r);
     coupling_names_.push_back(d.name);
@@ -192,17 +191,6 @@ void Model::hang_springs(const std::vector<Spring<double>>& springs) {
     }
     double_.springs.push_back(s);
   }
-}
-
-std::size_t Model::constraint_packs() const {
-  if (rows_ == 0) return 0;
-  const auto rows = static_cast<std::size_t>(rows_), nv = static_cast<std::size_t>(nv_);
-  const std::size_t closure = closure_ ? closure_->model.scratch_bytes(1, 1) : 0;
-  // three at a time: of a step's start, of its end, and of what is evaluated in between; derivatives: D and G
-  // of three arguments, what multiplies them and its right-hand side
-  return 8 * rows * (nv + rows) +
-         3 * (rows * (5 * nv + rows + 32) + 96 * joints_.size() + 32 * nv + 2 * nv * nv +
-              6 * static_cast<std::size_t>(stored_columns_) + closure + 64);
 }
 
 int Model::loop_nq() const {

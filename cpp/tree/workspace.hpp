@@ -1,4 +1,13 @@
-// Scratch memory of one pack of worlds, carved from one block that is allocated once.
+// Scratch memory of one pack of worlds: arrays one behind the other, in memory that the calling thread
+// reserves once.
+//
+//     S* const tau = take<S>(w, model.nv);
+//
+// A workspace is a place in that memory and is copied freely: what a function takes from its own copy is free
+// again when it returns. Only addresses are reserved, more than any model takes, and memory that is never
+// written is never allocated; what follows it cannot be accessed. So kernels check no bounds and no size has
+// to be computed beforehand, as in WebAssembly engines [Haas 2017]. Builds without NDEBUG check: the arrays
+// of an operation, guarded by the bytes behind them, and the end of the memory.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +16,41 @@
 
 namespace pysim::tree {
 
-/// A block of packs; `take` hands out consecutive arrays of it. Nothing is freed, the block is reused.
+/// Where the calling thread's workspaces begin, aligned to a page.
+void* workspace_memory();
+
+#ifdef NDEBUG
+
+constexpr std::ptrdiff_t guard_bytes = 0;
+PYSIM_INLINE void guard_array(const void*, void*) {}
+
+#else
+
+constexpr std::ptrdiff_t guard_bytes = 64;
+
+/// Watches the bytes from `end` on, and no longer those behind arrays from `array` on: these are free again.
+void guard_array(const void* array, void* end);
+
+void begin_operation(const char* name);
+
+/// Aborts with the operation's name where an array was overrun.
+void end_operation();
+
+#endif
+
+/// The operation that the thread runs while this lives; `name` contains "Operation = …" or is the name.
+class RunningOperation {
+ public:
+#ifdef NDEBUG
+  PYSIM_INLINE explicit RunningOperation(const char*) {}
+#else
+  PYSIM_INLINE explicit RunningOperation(const char* name) { begin_operation(name); }
+  PYSIM_INLINE ~RunningOperation() { end_operation(); }
+  RunningOperation(const RunningOperation&) = delete;
+  RunningOperation& operator=(const RunningOperation&) = delete;
+#endif
+};
+
 template <class S>
 struct Workspace {
   S* next;
@@ -16,6 +59,7 @@ struct Workspace {
 /// An uninitialised array of trivially constructible T: packs, or what is rounded up to whole packs.
 template <class T, class S>
 PYSIM_INLINE T* take(Workspace<S>& w, std::ptrdiff_t count) {
+  static_assert(alignof(T) <= sizeof(S), "arrays begin at multiples of a pack");
   constexpr auto pack = static_cast<std::ptrdiff_t>(sizeof(S));
   T* const array = reinterpret_cast<T*>(w.next);
   if constexpr (sizeof(T) % sizeof(S) == 0) {
@@ -23,6 +67,8 @@ PYSIM_INLINE T* take(Workspace<S>& w, std::ptrdiff_t count) {
   } else {
     w.next += (count * static_cast<std::ptrdiff_t>(sizeof(T)) + pack - 1) / pack;
   }
+  guard_array(array, w.next);
+  w.next += (guard_bytes + pack - 1) / pack;
   return array;
 }
 

@@ -83,8 +83,7 @@ template <class Operation>
 long long count(const tree::Model& model, const Numbers& q, const Numbers& v, const Numbers& x) {
   const auto view = model.view<double>();
   const auto bodies = static_cast<std::size_t>(model.nbodies()), nv = static_cast<std::size_t>(model.nv());
-  std::vector<double> out(16 * bodies + 10 * nv * bodies + 3 * nv * nv),
-      scratch(model.scratch_bytes(1, sizeof(double)) / sizeof(double));
+  std::vector<double> out(16 * bodies + 10 * nv * bodies + 3 * nv * nv);
   engine::Batch<double> batch = {};
   batch.states = 1;
   batch.q = q.data();
@@ -93,7 +92,7 @@ long long count(const tree::Model& model, const Numbers& q, const Numbers& v, co
   batch.out = out.data();
   for (std::size_t m = 0; m < 3; ++m) batch.derivative[m] = out.data() + m * nv * nv;
   simd::operations = 0;
-  Operation::at(engine::States<One>{view, batch, 0, {reinterpret_cast<One*>(scratch.data())}});
+  Operation::at(engine::States<One>{view, batch, 0, {static_cast<One*>(tree::workspace_memory())}});
   return simd::operations;
 }
 

@@ -27,7 +27,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(__file__).with_suffix(".cpp")
-FLAGS = ("-std=c++17", "-O2", "-march=native", "-shared", "-fPIC", "-fvisibility=hidden", "-w")
+FLAGS = (
+    "-std=c++17",
+    "-O2",
+    "-DNDEBUG",
+    "-march=native",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-w",
+)
 
 
 def counts(
