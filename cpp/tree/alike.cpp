@@ -12,33 +12,40 @@ std::string counted(const char* what, std::size_t here, std::size_t there) {
   return "it has " + std::to_string(there) + " " + what + ", not " + std::to_string(here);
 }
 
-bool operator==(const Instruction& a, const Instruction& b) {
-  return std::tie(a.op, a.out, a.a, a.b, a.c) == std::tie(b.op, b.out, b.a, b.b, b.c);
-}
+/// Whether all but the numbers of two records is the same.
+struct CompareStructure {
+  bool same = true;
 
-bool operator==(const Block& a, const Block& b) {
-  return std::tie(a.group, a.q, a.v, a.nv) == std::tie(b.group, b.q, b.v, b.nv);
+  void operator()(const double&, const double&) {}
+  template <std::size_t n>
+  void operator()(const double (&)[n], const double (&)[n]) {}
+  template <class Other>
+  void operator()(const Other& a, const Other& b) {
+    same = same && a == b;
+  }
+};
+
+template <class Record>
+bool is_same_structure(const Record& a, const Record& b) {
+  CompareStructure compare;
+  Record::visit(compare, a, b);
+  return compare.same;
 }
 
 bool is_same_program(const ProgramDescription& a, const ProgramDescription& b) {
-  const auto same = [](const Instruction& x, const Instruction& y) { return x == y; };
   return a.pose_end == b.pose_end && a.registers == b.registers && a.outputs == b.outputs &&
          a.constants.size() == b.constants.size() && a.tables.size() == b.tables.size() &&
-         std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same);
+         std::equal(
+             a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), is_same_structure<Instruction>);
 }
 
 /// Whether two joints move alike; what else a Joint says follows from this and from how the tree hangs.
 bool is_same_motion(const Joint& a, const Joint& b) {
-  const auto same = [](const Block& x, const Block& y) { return x == y; };
   return std::tie(a.shape, a.nq, a.nv, a.biased, a.stored_count, a.blocks) ==
              std::tie(b.shape, b.nq, b.nv, b.biased, b.stored_count, b.blocks) &&
          (a.force < 0) == (b.force < 0) && (a.derivative < 0) == (b.derivative < 0) &&
          std::equal(a.column, a.column + a.nv, b.column) &&
-         std::equal(a.block, a.block + a.blocks, b.block, same);
-}
-
-bool is_same_term(const Term<double>& a, const Term<double>& b) {
-  return a.q == b.q && a.v == b.v;
+         std::equal(a.block, a.block + a.blocks, b.block, is_same_structure<Block>);
 }
 
 }  // namespace
@@ -95,15 +102,12 @@ std::string Model::coupling_difference(const Model& other) const {
   if (!count.empty()) return count;
   const auto *terms = double_.terms.data(), *others = other.double_.terms.data();
   const auto same_run = [&](int first, int n) {
-    return std::equal(terms + first, terms + first + n, others + first, is_same_term);
-  };
-  const auto shape = [](const Coupling<double>& r) {
-    return std::make_tuple(r.row, r.first_term, r.terms, r.program, r.derivative, r.first_input, r.inputs);
+    return std::equal(terms + first, terms + first + n, others + first, is_same_structure<Term<double>>);
   };
   for (std::size_t k = 0; k < ours.size(); ++k) {
     const Coupling<double>& r = ours[k];
-    const bool same =
-        shape(r) == shape(theirs[k]) && same_run(r.first_term, r.terms) && same_run(r.first_input, r.inputs);
+    const bool same = is_same_structure(r, theirs[k]) && same_run(r.first_term, r.terms) &&
+                      same_run(r.first_input, r.inputs);
     if (!same) return "its coupling '" + coupling_names_[k] + "' ties other coordinates";
   }
   return "";
@@ -114,7 +118,7 @@ std::string Model::spring_difference(const Model& other) const {
   const std::string count = counted("springs between bodies", ours.size(), theirs.size());
   if (!count.empty()) return count;
   for (std::size_t k = 0; k < ours.size(); ++k) {
-    if (ours[k].a != theirs[k].a || ours[k].b != theirs[k].b) {
+    if (!is_same_structure(ours[k], theirs[k])) {
       return "its spring " + std::to_string(k) + " hangs on other bodies";
     }
   }

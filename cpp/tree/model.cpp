@@ -43,8 +43,8 @@ Model::Model(const std::vector<JointDescription>& joints,
     const auto &c = program.constants, &t = program.tables;
     double_.program_constants.push_back(c);
     double_.program_tables.push_back(t);
-    float_.program_constants.emplace_back(c.begin(), c.end());
-    float_.program_tables.emplace_back(t.begin(), t.end());
+    float_.program_constants.push_back(rounded(c));
+    float_.program_tables.push_back(rounded(t));
   }
   view_programs(double_);
   view_programs(float_);
@@ -56,7 +56,7 @@ Model::Model(const std::vector<JointDescription>& joints,
   float_.couplings = rounded(double_.couplings);
   float_.terms = rounded(double_.terms);
   float_.springs = rounded(double_.springs);
-  float_.armature.assign(double_.armature.begin(), double_.armature.end());
+  float_.armature = rounded(double_.armature);
   float_.passive = rounded(double_.passive);
   float_.mimic_q = rounded(double_.mimic_q);
   float_.mimic_v = rounded(double_.mimic_v);

@@ -2,6 +2,9 @@
 //
 // Coordinates here are the tree's own. Where one joint follows another (mimic), the tree has more coordinates
 // than the user; `coordinates.hpp` maps between the two, and no algorithm knows.
+//
+// A record lists its fields once, in `visit`: f is called with each field of all records at a time. Numbers
+// are of type Real; what is not belongs to the structure.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +43,11 @@ struct Block {
   Group group;
   int q, v;  ///< where it begins
   int nv;    ///< 3 for a rotation, 6 for a pose
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.group...), f(r.q...), f(r.v...), f(r.nv...);
+  }
 };
 
 /// Joint k moves body k.
@@ -73,6 +81,11 @@ struct Joint {
 struct Instruction {
   Op op;
   int out, a, b, c;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.op...), f(r.out...), f(r.a...), f(r.b...), f(r.c...);
+  }
 };
 
 /// A traced joint: a straight-line program from q (and v) to pose, motion subspace and bias.
@@ -99,6 +112,11 @@ struct Constants {
   Real alignment[9];   ///< axes of the engine's frame in the user's body frame, column-major
   Real pitch;          ///< [m/rad]
   Real rest[12];       ///< where the joint's spring is at rest, in its nq coordinates
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.placement...), f(r.inertia...), f(r.alignment...), f(r.pitch...), f(r.rest...);
+  }
 };
 
 /// Body k of a tree whose joints keep its bodies in planes, see dynamics/planar_aba.hpp: on axes x and y of
@@ -111,6 +129,12 @@ struct PlaneBody {
   Real mass, moment[2], I;  ///< m, mc; I about n, about the body's origin
   Real axes[9];             ///< x, y, n in the engine's frame of the body, column-major
   Real gravity[2];          ///< [m/s²]
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.at...), f(r.slide...), f(r.sense...), f(r.mass...), f(r.moment...), f(r.I...), f(r.axes...),
+        f(r.gravity...);
+  }
 };
 
 /// Where a hinge closes a loop in the plane: its ends on the axes of their bodies, and the axes of the loop's
@@ -119,6 +143,11 @@ template <class Real>
 struct PlaneLoop {
   Real at_a[2], at_b[2];
   Real axes_a[4], axes_b[4];  ///< x, y
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.at_a...), f(r.at_b...), f(r.axes_a...), f(r.axes_b...);
+  }
 };
 
 /// The ends of a spring on the plane's axes, and how far they are apart across the plane.
@@ -126,6 +155,11 @@ template <class Real>
 struct PlaneSpring {
   Real at_a[2], at_b[2];
   Real across;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.at_a...), f(r.at_b...), f(r.across...);
+  }
 };
 
 /// Passive generalised forces of one coordinate of v.
@@ -135,6 +169,12 @@ struct Passive {
   Real friction, friction_width;      ///< −friction tanh(v / width)
   Real lower, upper;                  ///< ±inf where there is none
   Real stop_stiffness, stop_damping;  ///< the stop beyond a limit
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.damping...), f(r.stiffness...), f(r.friction...), f(r.friction_width...), f(r.lower...),
+        f(r.upper...), f(r.stop_stiffness...), f(r.stop_damping...);
+  }
 };
 
 /// The numbers of Passive as scene keys name them, and their values where there is no force.
@@ -159,6 +199,11 @@ template <class Real>
 struct Mimic {
   int own;
   Real ratio, offset;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.own...), f(r.ratio...), f(r.offset...);
+  }
 };
 
 /// What a loop holds: a joint's motion, a point of frame B (its origin) in frame A, or a wheel's.
@@ -202,6 +247,11 @@ template <class Real>
 struct LoopConstants {
   Real at_a[12], at_b[12];  ///< frames A and B in the engine's frames of their bodies; B turned as its joint
   Real length;              ///< [m], a wheel's radius
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.at_a...), f(r.at_b...), f(r.length...);
+  }
 };
 
 /// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
@@ -213,6 +263,12 @@ struct Coupling {
   int derivative;         ///< how these change, see coupling_derivatives.hpp; −1 for none
   int first_input, inputs;
   Real offset;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.row...), f(r.first_term...), f(r.terms...), f(r.program...), f(r.derivative...), f(r.first_input...),
+        f(r.inputs...), f(r.offset...);
+  }
 };
 
 /// factor · q of a coupling, or an input of its function.
@@ -220,6 +276,11 @@ template <class Real>
 struct Term {
   int q, v;  ///< of the user's coordinates
   Real factor;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.q...), f(r.v...), f(r.factor...);
+  }
 };
 
 /// A spring and damper between a point of body a and one of body b.
@@ -228,6 +289,11 @@ struct Spring {
   int a, b;  ///< bodies, −1 for the world
   Real at_a[3], at_b[3];
   Real stiffness, damping, length;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.a...), f(r.b...), f(r.at_a...), f(r.at_b...), f(r.stiffness...), f(r.damping...), f(r.length...);
+  }
 };
 
 /// Structure of a mechanism: its joints, what ties them, and how many of everything there are.

@@ -35,18 +35,55 @@ struct SideBySide {
     }
     model.armature = numbers([](const World& m) { return m.armature; }, first.nv);
     model.passive = records<Passive>(&World::passive, first.nv);
-    model.mimic_q = couplings(&World::mimic_q, first.nq);
-    model.mimic_v = couplings(&World::mimic_v, first.nv);
+    model.mimic_q = records<Mimic>(&World::mimic_q, first.nq);
+    model.mimic_v = records<Mimic>(&World::mimic_v, first.nv);
     model.program = programs();
     model.loop_constants = records<LoopConstants>(&World::loop_constants, first.loops);
-    model.coupling = couplings();
-    model.term = terms();
-    model.spring = springs();
+    model.coupling = records<Coupling>(&World::coupling, first.couplings);
+    model.term = records<Term>(&World::term, first.terms);
+    model.spring = records<Spring>(&World::spring, first.springs);
     model.closure = first.closure == nullptr ? nullptr : closure();
     return model;
   }
 
  private:
+  /// Sets lane k of numbers; what belongs to the structure is the same in all worlds.
+  struct SetLane {
+    using Real = typename S::Real;
+    int k;
+
+    void operator()(S& to, const Real& from) const { simd::set_lane(to, k, from); }
+    template <std::size_t n>
+    void operator()(S (&to)[n], const Real (&from)[n]) const {
+      for (std::size_t i = 0; i < n; ++i) simd::set_lane(to[i], k, from[i]);
+    }
+    template <class Same>
+    void operator()(Same& to, const Same& from) const {
+      to = from;
+    }
+  };
+
+  struct CountNumbers {
+    using Real = typename S::Real;
+    std::size_t count = 0;
+
+    constexpr void operator()(const Real&) { ++count; }
+    template <std::size_t n>
+    constexpr void operator()(const Real (&)[n]) {
+      count += n;
+    }
+    template <class Other>
+    constexpr void operator()(const Other&) {}
+  };
+
+  template <class Record>
+  static constexpr std::size_t number_count() {
+    const Record record = {};
+    CountNumbers numbers;
+    Record::visit(numbers, record);
+    return numbers.count;
+  }
+
   /// Lane k is number(world k).
   template <class Number>
   S each(Number number) const {
@@ -63,24 +100,20 @@ struct SideBySide {
     return packs;
   }
 
-  /// Records that hold nothing but numbers.
+  /// One pack each of the worlds' records. Those that hold nothing but numbers are loaded as one run.
   template <template <class> class Record, class Real>
   const Record<S>* records(const Record<Real>* World::* member, int count) const {
-    constexpr std::ptrdiff_t size = sizeof(Record<Real>) / sizeof(Real);
-    static_assert(sizeof(Record<S>) == size * sizeof(S), "a record of numbers alone");
-    const auto at = [member](const World& m) { return reinterpret_cast<const Real*>(m.*member); };
-    return reinterpret_cast<const Record<S>*>(numbers(at, size * count));
-  }
-
-  template <class Real>
-  const Mimic<S>* couplings(const Mimic<Real>* World::* member, int count) const {
-    auto* const packs = take<Mimic<S>>(w, count);
-    for (int i = 0; i < count; ++i) {
-      packs[i] = {(worlds[0]->*member)[i].own,
-                  each([=](const World& m) { return (m.*member)[i].ratio; }),
-                  each([=](const World& m) { return (m.*member)[i].offset; })};
+    if constexpr (number_count<Record<Real>>() * sizeof(Real) == sizeof(Record<Real>)) {
+      const auto at = [member](const World& m) { return reinterpret_cast<const Real*>(m.*member); };
+      return reinterpret_cast<const Record<S>*>(
+          numbers(at, static_cast<std::ptrdiff_t>(number_count<Record<Real>>()) * count));
+    } else {
+      auto* const packs = take<Record<S>>(w, count);
+      for (int i = 0; i < count; ++i) {
+        for (int k = 0; k < S::width; ++k) Record<S>::visit(SetLane{k}, packs[i], (worlds[k]->*member)[i]);
+      }
+      return packs;
     }
-    return packs;
   }
 
   const ProgramView<S>* programs() const {
@@ -98,48 +131,6 @@ struct SideBySide {
                   first.outputs};
     }
     return views;
-  }
-
-  const Coupling<S>* couplings() const {
-    auto* const packs = take<Coupling<S>>(w, worlds[0]->couplings);
-    for (int i = 0; i < worlds[0]->couplings; ++i) {
-      const auto& first = worlds[0]->coupling[i];
-      packs[i] = {first.row,
-                  first.first_term,
-                  first.terms,
-                  first.program,
-                  first.derivative,
-                  first.first_input,
-                  first.inputs,
-                  each([i](const World& m) { return m.coupling[i].offset; })};
-    }
-    return packs;
-  }
-
-  const Term<S>* terms() const {
-    auto* const packs = take<Term<S>>(w, worlds[0]->terms);
-    for (int i = 0; i < worlds[0]->terms; ++i) {
-      const auto& first = worlds[0]->term[i];
-      packs[i] = {first.q, first.v, each([i](const World& m) { return m.term[i].factor; })};
-    }
-    return packs;
-  }
-
-  const Spring<S>* springs() const {
-    auto* const packs = take<Spring<S>>(w, worlds[0]->springs);
-    for (int i = 0; i < worlds[0]->springs; ++i) {
-      Spring<S>& spring = packs[i];
-      spring.a = worlds[0]->spring[i].a;
-      spring.b = worlds[0]->spring[i].b;
-      for (int x = 0; x < 3; ++x) {
-        spring.at_a[x] = each([=](const World& m) { return m.spring[i].at_a[x]; });
-        spring.at_b[x] = each([=](const World& m) { return m.spring[i].at_b[x]; });
-      }
-      spring.stiffness = each([i](const World& m) { return m.spring[i].stiffness; });
-      spring.damping = each([i](const World& m) { return m.spring[i].damping; });
-      spring.length = each([i](const World& m) { return m.spring[i].length; });
-    }
-    return packs;
   }
 
   const ModelView<S>* closure() const {
