@@ -7,7 +7,10 @@
 #include <immintrin.h>
 #endif
 
+// Builds with sanitizers leave inlining to the compiler: the checks of all that is inlined are too many.
+#if !defined(PYSIM_INLINE)
 #define PYSIM_INLINE inline __attribute__((always_inline))
+#endif
 #define PYSIM_NOINLINE __attribute__((noinline))
 // Calls save every register of packs: the compiler keeps the saving to branches that it takes for rare.
 #define PYSIM_LIKELY(condition) __builtin_expect(condition, true)
