@@ -66,5 +66,5 @@ def _check_energy(spec: ModelSpec, builder: Builder) -> None:
     problem = f"body {body.name!r}{others} can have a negative kinetic energy: {reason}"
     if body.theta[0] > 0:
         near = urdf_inertial(nearest_printable(body.theta))
-        problem += f'; the nearest is {near}; paste it, or load with inertia = "nearest"'
+        problem += f'; the nearest valid one is {near}; paste it, or load with inertia = "nearest"'
     raise ModelError(body.where, problem)

@@ -44,7 +44,7 @@ def apply_inertia_policy(theta: Array, inertial: Element, owner: str, rule: Iner
         if rule == "nearest":
             log.warning("%s: %s: %s; taken instead: %s", inertial.where, owner, problem, text)
             return nearest_physical(theta)
-        remedy = f'the nearest is {text}; paste it, or load with inertia = "nearest"'
+        remedy = f'the nearest valid one is {text}; paste it, or load with inertia = "nearest"'
     if rule == "strict":
         inertial.fail(f"{problem}; {remedy}")
     text = f"{inertial.where}: {owner}: {problem}; {remedy}"

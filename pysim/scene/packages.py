@@ -111,7 +111,7 @@ def _existing(uri: str, candidates: list[tuple[Path, list[Path]]]) -> Path:
         problem = f"there is no file {str(inside[0])!r}; check the path, or package_dirs"
     else:
         problem = (
-            f"{str(candidates[0][0].resolve())!r} lies outside the folders this file may name files of; "
+            f"{str(candidates[0][0].resolve())!r} is outside the folders from which this file may name files; "
             "move it below the file that names it, or list its folder in package_dirs"
         )
     raise SceneError(repr(uri), problem)

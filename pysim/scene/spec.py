@@ -50,7 +50,7 @@ def _each(none: float) -> Any:  # noqa: ANN401, the type of each field
 class JointSpec:
     """Joint and the body it moves. Arrays have one number for each velocity, `rest` and `start_q` for each of q.
 
-    Friction is −friction tanh(v / friction_width); a stop beyond a limit is a spring and a damper that push only.
+    Friction is −friction tanh(v / friction_width); a stop beyond a limit is a spring and a damper that only push.
     """
 
     name: str

@@ -53,7 +53,7 @@ def order_from_world(joints: Iterable[JointSpec]) -> list[str]:
     for joint in joints:
         children[joint.parent].append(joint.child)
     order = list(children[WORLD])
-    for name in order:  # grows while it is walked
+    for name in order:  # grows during the iteration
         order += children[name]
     return order
 

@@ -483,9 +483,7 @@ def test_a_frame_on_what_moves_passes_a_plane(tmp_path):
 def test_a_scheme_of_fixed_steps_rejects_events(tmp_path):
     with pytest.raises(SceneError) as caught:
         run(tmp_path, PLANE, FALL.replace('integrator = "dopri5"', 'integrator = "rk4"'))
-    assert "'rk4' takes steps of one size and looks for nothing between them; set " in str(
-        caught.value
-    )
+    assert "'rk4' takes steps of one size and does not locate events; set " in str(caught.value)
     assert 'simulation.integrator = "dopri5"' in str(caught.value)
 
 

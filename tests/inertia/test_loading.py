@@ -25,7 +25,7 @@ ROBOT = """<robot name="r"><link name="arm"><inertial><origin xyz="0 0 0.1" rpy=
 <joint name="weld" type="fixed"><parent link="arm"/><child link="tip"/></joint><link name="base"/></robot>"""
 NEGATIVE = '<inertia ixx="1" iyy="0.5" izz="-0.2" ixy="0" ixz="0" iyz="0"/>'
 TRIANGULAR = '<inertia ixx="1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/>'
-NEAREST = re.compile(r"the nearest is (.+?); paste it")
+NEAREST = re.compile(r"the nearest valid one is (.+?); paste it")
 SCENE = """{}
 [[body]]
 name = "rod"
@@ -75,7 +75,7 @@ def test_a_negative_kinetic_energy_is_rejected_by_name_and_the_nearest_pasted_is
     text = str(caught.value)
     assert text.startswith(
         f"{path}:1:17: body 'arm' (with what is welded to it, as 'arm') can have a negative kinetic energy: "
-        'the principal moment -0.2 [kg·m²] is negative; the nearest is <inertial><origin xyz="0 0 0.1"'
+        'the principal moment -0.2 [kg·m²] is negative; the nearest valid one is <inertial><origin xyz="0 0 0.1"'
     )
     pasted = NEAREST.search(text)
     assert pasted is not None

@@ -71,7 +71,7 @@ def test_a_package_is_found_in_the_folders_listed(folder: Path) -> None:
 
 def test_the_whole_package_of_a_file_may_be_named(folder: Path) -> None:
     base = folder / "my_robot/urdf"
-    with pytest.raises(SceneError, match="lies outside the folders"):
+    with pytest.raises(SceneError, match="is outside the folders"):
         resolve_uri("../meshes/my part.stl", base)
     (folder / "my_robot/package.xml").touch()
     assert resolve_uri("../meshes/my part.stl", base) == folder / "my_robot/meshes/my part.stl"
@@ -91,7 +91,7 @@ def test_the_whole_package_of_a_file_may_be_named(folder: Path) -> None:
 def test_files_elsewhere_are_rejected(folder: Path, uri: str) -> None:
     base = folder / "my_robot/urdf"
     (base / "link").symlink_to(folder / "secret")
-    with pytest.raises(SceneError, match=r"lies outside the folders .* package_dirs$"):
+    with pytest.raises(SceneError, match=r"is outside the folders .* package_dirs$"):
         resolve_uri(uri, base)
 
 

@@ -1,1 +1,1 @@
-"""Scene files in TOML: read with the place of every key, checked table by table, turned into a specification."""
+"""Scene files in TOML: read with the position of every key, checked table by table, converted to a specification."""

@@ -84,7 +84,7 @@ class BodyReader:
         given: list[str] = [k for k in ("mass", "com", "inertia") if k in body.model_fields_set]
         dense = [k for k, (solid, _) in enumerate(solids) if solid.density is not None]
         if dense and given:
-            problem = f"says {' and '.join(given)}, and shape has a density; give one of the two"
+            problem = f"has {' and '.join(given)}, and shape has a density; give one of the two"
             hint = _density_of_mass(body, solids) if given == ["mass"] else ""
             self.problems.add((*path, given[0]), problem + hint)
             return np.zeros(10)
@@ -129,7 +129,7 @@ class BodyReader:
     def _from_total(
         self, mass: float, path: Steps, solids: list[tuple[Solid, Shape | None]]
     ) -> Array:
-        """Spread a mass evenly over the volume of the shapes."""
+        """Distribute a mass evenly over the volume of the shapes."""
         total = np.zeros(10)
         for k, (solid, shape) in enumerate(solids):
             if shape is None:
@@ -140,7 +140,7 @@ class BodyReader:
     def _weigh(self, solid: Solid, shape: Shape, density: float, path: Steps) -> Array:
         if shape.mesh is None:
             return move_theta(primitive_theta(shape, density), solid.at.matrix)
-        from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads where a mesh is named
+        from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads only if a mesh is named
 
         try:
             theta = mesh_theta(
@@ -161,7 +161,7 @@ class BodyReader:
 
 
 def _density_of_mass(body: Body, solids: list[tuple[Solid, Shape | None]]) -> str:
-    """Which density makes the body's mass of its shape, if it has one alone, and no mesh."""
+    """Return a hint with the density that gives a single shape the body's mass; empty for several shapes or a mesh."""
     _, shape = solids[0]
     if len(solids) > 1 or shape is None or shape.mesh is not None or not body.mass:
         return ""
@@ -170,7 +170,7 @@ def _density_of_mass(body: Body, solids: list[tuple[Solid, Shape | None]]) -> st
 
 
 def _spreads_mass(body: Body) -> bool:
-    """True if the body's mass is spread over its shapes, if it has any."""
+    """Return whether the body's mass is distributed over its shapes."""
     return bool(body.mass) and body.inertia is None
 
 

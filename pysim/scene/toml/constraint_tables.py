@@ -36,10 +36,12 @@ class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
     axis: Vector3 | None = key(
         None, "", "direction in A, and in B of a joint; [0, 0, 1] by default"
     )
-    pitch: float | None = key(None, "m/rad", "travel along the axis a radian, for helical joints")
-    length: Positive | None = key(None, "m", "between the origins of A and B, for a distance")
-    radius: Positive | None = key(None, "m", "of a wheel, whose axis is z of frame B")
-    start: AnyConfiguration | None = key(None, "", "where the joint's coordinates are sought first")
+    pitch: float | None = key(None, "m/rad", "travel along the axis per radian, for helical joints")
+    length: Positive | None = key(
+        None, "m", "distance of the origins of A and B, for type distance"
+    )
+    radius: Positive | None = key(None, "m", "radius of a wheel, whose axis is z of frame B")
+    start: AnyConfiguration | None = key(None, "", "initial guess for the coordinates of the joint")
     parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
 
 
@@ -48,10 +50,14 @@ class Coupling(Table):
 
     name: Name = key(..., "", "the name of the coupling")
     joint: Name = key(..., "", "the coordinate that is coupled: a joint, or joint.coordinate")
-    ratios: dict[str, float] = key({}, "", "by coordinate: what it adds, as { pinion = -0.5 }")
+    ratios: dict[str, float] = key(
+        {}, "", "factor of each coordinate, for instance { pinion = -0.5 }"
+    )
     offset: float = key(0.0, "m or rad", "constant part")
-    function: Name | None = key(None, "", "a function that a plugin registered as a relation")
-    inputs: list[Name] = key([], "", "coordinates that are the function's arguments, in order")
+    function: Name | None = key(
+        None, "", "function registered by a plugin with @pysim.joints.relation"
+    )
+    inputs: list[Name] = key([], "", "coordinates that are the arguments of the function, in order")
 
 
 class Force(Table):
@@ -69,6 +75,6 @@ class Force(Table):
 
 
 class Assembly(Table):
-    """How the start is moved so that loops close and couplings hold."""
+    """Assembly of the start, so that loops close and couplings hold."""
 
     hold: list[Name] = key([], "", "joints (or joint.coordinate) that keep their start")

@@ -45,7 +45,7 @@ class ConstraintReader:
     bodies: Collection[str]
     joint_names: Collection[str]
     frames: Mapping[str, FrameSpec]
-    _given: dict[str, str] = field(default_factory=dict)  # where a name was given
+    _given: dict[str, str] = field(default_factory=dict)  # places of the names
 
     def loops(self, tables: Sequence[Loop]) -> tuple[LoopSpec, ...]:
         """Return the specifications of the loop tables."""
@@ -169,7 +169,7 @@ class ConstraintReader:
             self.problems.add(path, f"has {what} on both sides; name two bodies that move apart")
 
     def _body(self, name: str) -> str:
-        """The body that a name stands for: itself, or what carries the frame."""
+        """Return the body of a name: itself, or the body that carries the frame."""
         return self.frames[name].body if name in self.frames else name
 
     def _pose(self, name: str) -> Array:

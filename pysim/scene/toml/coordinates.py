@@ -35,7 +35,7 @@ CoordinateOf = Annotated[
 def place_of(
     given: int | str, names: Sequence[str], kind: str, path: Steps, problems: Problems
 ) -> int | None:
-    """Return the place of a coordinate among the names of a joint of a kind; None if it is not there."""
+    """Return the index of a coordinate among the names of a joint type; None if it is unknown."""
     if isinstance(given, str) and given in names:
         return names.index(given)
     if isinstance(given, int) and given < len(names):

@@ -18,7 +18,7 @@ class Plane(Table):
     """A plane of the world: n · p = offset, where n is the unit normal."""
 
     normal: Vector3 = key(..., "", "direction in the world; its length does not matter")
-    offset: float = key(0.0, "m", "from the world's origin to the plane, along the normal")
+    offset: float = key(0.0, "m", "distance of the plane from the world's origin, along the normal")
 
 
 def _place(value: object) -> object:
@@ -34,7 +34,7 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
     """A function of the state whose crossing is detected: a coordinate, a distance from a plane, or a plugin's."""
 
     name: Name = key(..., "", "the name of the event")
-    joint: Name | None = key(None, "", "the joint that is watched …")
+    joint: Name | None = key(None, "", "the joint to watch, with at")
     coordinate: CoordinateOf = key(0, "", "… which number of its q, by name or from 0")
     at: Annotated[
         float | str | None,
@@ -46,8 +46,10 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
     plane: Plane | None = key(None, "", "and the plane it passes, { normal, offset }")
     type: Name | None = key(None, "", "an event plugin, whose keys are written beside the others")
     parameters: dict[str, Any] = key({}, "", "keys of an event plugin")
-    direction: Literal["rising", "falling", "both"] = key("both", "", "which way it passes")
-    stop: bool = key(default=False, unit="", doc="end the run there")
+    direction: Literal["rising", "falling", "both"] = key(
+        "both", "", "sign change to detect: rising, falling or both"
+    )
+    stop: bool = key(default=False, unit="", doc="end the run at the event")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Event:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def read_events(
     scene: Scene, model: ModelSpec, settings: Settings, problems: Problems
 ) -> tuple[EventSpec, ...]:
-    """Return the events; what is wrong goes to `problems`."""
+    """Return the events; errors are collected in `problems`."""
     if scene.event and not find_integrator(settings.integrator).adaptive:
         adaptive = ", ".join(f'"{kind.name}"' for kind in BUILTIN.values() if kind.adaptive)
         problem = (
-            f"{settings.integrator!r} takes steps of one size and looks for nothing between them; "
+            f"{settings.integrator!r} takes steps of one size and does not locate events; "
             f"set simulation.integrator = {adaptive}"
         )
         problems.add(("event", 0), problem)
@@ -58,7 +58,7 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
         else:
             normal, offset = np.array(table.plane.normal) / length, table.plane.offset
         _check_body(table.body or "", path, model, problems)
-    if table.type is None and table.parameters:  # the file's own word
+    if table.type is None and table.parameters:  # written in the file itself
         problem = f"only an event with a type has keys of its own; remove {PARAMETERS}"
         problems.add((*path, PARAMETERS), problem, of_key=True)
     elif table.type is not None:
@@ -96,7 +96,7 @@ def _check_body(name: str, path: Steps, model: ModelSpec, problems: Problems) ->
 
 
 def _fixed(model: ModelSpec) -> set[str]:
-    """The world, and the bodies and frames that are welded to it."""
+    """Return the world, and the bodies and frames that are welded to it."""
     hangs_on = {joint.child: joint for joint in model.joints}
     fixed = {WORLD}
     for name in order_from_world(model.joints):
@@ -107,7 +107,7 @@ def _fixed(model: ModelSpec) -> set[str]:
 
 
 def _watched(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> tuple[int, float]:
-    """Which number of a joint's q is watched, and where [m or rad]."""
+    """Return the watched index of a joint's q, and the value [m or rad]."""
     joint = next((joint for joint in model.joints if joint.name == table.joint), None)
     if joint is None:
         known = [j.name for j in model.joints if j.type != "fixed"]
@@ -127,7 +127,7 @@ def _watched(table: Event, path: Steps, model: ModelSpec, problems: Problems) ->
         return 0, 0.0
     if kind.q_units[at] == "1":
         problem = (
-            f"{kind.q_names[at]!r} is a number of a quaternion, no angle; watch a "
+            f"{kind.q_names[at]!r} is a component of a quaternion, not an angle; watch a "
             "point of the body pass a plane, or write an event plugin"
         )
         problems.add((*path, "coordinate"), problem)
@@ -141,7 +141,7 @@ def _watched(table: Event, path: Steps, model: ModelSpec, problems: Problems) ->
 def _limit(
     table: Event, path: Steps, joint: JointSpec, at_v: int | None, problems: Problems
 ) -> float:
-    """The limit that `at` names, of a coordinate by its place in v; None of one that has none."""
+    """Return the limit that `at` names for the coordinate of v at an index; None if there is none."""
     limits = joint.lower if table.at == "lower" else joint.upper
     if at_v is None or not np.isfinite(limits[at_v]):
         problem = f"joint {table.joint!r} has no {table.at} limit; give limits.{table.at}, or a number here"

@@ -60,7 +60,7 @@ class JointReader:
             joint = _as_its_author_starts(replace(joint, parameters=own), kind)
         elif "pitch" in (key.name for key in kind.keys):
             if table.pitch is None:
-                problem = "is missing; give the travel along the axis a radian [m/rad]"
+                problem = "is missing; give the travel along the axis per radian [m/rad]"
                 self.problems.add((*path, "pitch"), problem)
             else:
                 joint = replace(joint, parameters={"pitch": table.pitch})
@@ -94,7 +94,7 @@ class JointReader:
                 self.problems.add((*path, name), problem, of_key=True)
 
     def with_passive(self, joint: JointSpec, table: Passive, path: Steps) -> JointSpec:
-        """Return the joint with what the table says of armature, springs, friction and limits."""
+        """Return the joint with the table's armature, springs, friction and limits."""
         kind = find_joint(joint.type)
         changes: dict[str, Any] = {}
         if table.friction is not None:
@@ -119,7 +119,7 @@ class JointReader:
         for name, whole in (("rest", "stiffness"), ("friction_width", "friction")):
             alone = getattr(table, name) is not None and getattr(table, whole) is None
             if alone and not np.any(getattr(joint, whole)):
-                problem = f"does nothing without {whole}; give {whole}, or leave {name} out"
+                problem = f"has no effect without {whole}; give {whole}, or leave {name} out"
                 self.problems.add((*path, name), problem, of_key=True)
 
     def _spread(self, given: list[float], kind: JointType, path: Steps) -> Array:
@@ -136,7 +136,7 @@ class JointReader:
     def _limits(
         self, joint: JointSpec, limits: Limits, kind: JointType, path: Steps
     ) -> dict[str, Any]:
-        """Bounds that the table leaves out are those that the joint's author or its URDF gave."""
+        """Apply limits; bounds that the table leaves out are those of the joint's author or of the URDF."""
         if not kind.is_real:
             problem = f"a {kind.name} joint has no limits; its coordinates are not angles"
             self.problems.add(path, problem, of_key=True)
@@ -148,7 +148,7 @@ class JointReader:
             upper = self._spread(limits.upper, kind, (*path, "upper"))
         given = limits.lower or limits.upper
         if not given and not np.isfinite([lower, upper]).any():
-            problem = "bounds nothing; give lower or upper, or leave limits out"
+            problem = "has no bound; give lower or upper, or leave limits out"
             self.problems.add(path, problem, of_key=True)
         for name, unit, low, high in zip(kind.q_names, kind.q_units, lower, upper, strict=True):
             if not low < high:
@@ -175,7 +175,7 @@ class JointReader:
         return replace(joint, start_v=np.array(given))
 
     def q(self, table: Configuration, kind: JointType, path: Steps) -> Array:
-        """Return the coordinates a table says."""
+        """Return the coordinates of a table."""
         quaternion = table.quaternion
         if table.q is not None:
             if table.xyz is not None or quaternion is not None:
@@ -233,7 +233,7 @@ def _expected(kind: JointType, names: tuple[str, ...], units: tuple[str, ...], g
 def resolve_mimics(
     joints: Iterable[JointSpec], paths: Mapping[str, Steps], problems: Problems
 ) -> list[JointSpec]:
-    """Return the joints, each that follows a follower made to follow the one that leads both."""
+    """Return the joints with chains of mimic joints resolved."""
     joints = list(joints)
     by_name = {joint.name: joint for joint in joints}
     return [_resolve_mimic(j, by_name, paths.get(j.name), problems) for j in joints]
@@ -254,7 +254,7 @@ def _resolve_mimic(
 def unit_axis(
     axis: Sequence[float] | None, path: Steps, problems: Problems
 ) -> tuple[float, float, float]:
-    """Return the direction of a table's axis, z where it gives none; what is wrong goes to `problems`."""
+    """Return the direction of a table's axis, z by default; errors are collected in `problems`."""
     if axis is None:
         return 0.0, 0.0, 1.0
     length = math.hypot(*axis)

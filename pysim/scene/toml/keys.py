@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pysim.scene.poses import Array, Quaternion
 
 T = TypeVar("T")
-SHORTEST_AXIS = 1e-9  # a shorter one has no direction
-ALL_JOINTS = ""  # what holds for the joints that a table does not name
+SHORTEST_AXIS = 1e-9  # a shorter one has no defined direction
+ALL_JOINTS = ""  # key of all joints that a table does not name
 
 
 def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN401, as pydantic
@@ -129,13 +129,13 @@ Rgba = Annotated[
 
 
 class Table(BaseModel):
-    """A table that knows all its keys."""
+    """A table that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
 class Turn(Table):
-    """A rotation, written in one of four ways."""
+    """A rotation in one of four notations."""
 
     rpy: Vector3 | None = key(None, "rad", "roll, pitch, yaw: Rz(yaw) Ry(pitch) Rx(roll)")
     quat_wxyz: Vector4 | None = key(None, "", "unit quaternion, scalar first")
@@ -146,7 +146,7 @@ class Turn(Table):
     def _one_rotation(self) -> Turn:
         given = [name for name in Turn.model_fields if getattr(self, name) is not None]
         if len(given) > 1:
-            raise error_text(f"has {' and '.join(given)}; a rotation is written in one way")
+            raise error_text(f"has {' and '.join(given)}; give one of them")
         for name in ("quat_wxyz", "quat_xyzw"):
             check_unit(getattr(self, name), name)
         if self.axis_angle is not None and math.hypot(*self.axis_angle[:3]) < SHORTEST_AXIS:
@@ -155,7 +155,7 @@ class Turn(Table):
 
     @property
     def quaternion(self) -> Quaternion | None:
-        """The rotation as (x, y, z, w), None where the table has none."""
+        """Return the rotation as (x, y, z, w), None if the table has none."""
         if self.rpy is not None:
             return from_rpy(*self.rpy)
         if self.axis_angle is not None:
@@ -179,7 +179,7 @@ def check_unit(quaternion: list[float] | None, name: str) -> None:
 
 
 class Pose(Turn):
-    """A frame in another; identity where nothing is given."""
+    """A frame relative to another; identity by default."""
 
     xyz: Vector3 = key([0.0, 0.0, 0.0], "m", "origin")
 
@@ -190,14 +190,14 @@ class Pose(Turn):
 
 
 class Configuration(Turn):
-    """Where a joint is: its coordinates, or a position and a rotation for those that have them."""
+    """Configuration of a joint: its coordinates, or a position and a rotation."""
 
     q: Numbers | None = key(None, "m or rad", "coordinates in the order of the joint type")
     xyz: Vector3 | None = key(None, "m", "position, for free and translation joints")
 
 
 class Start(Configuration):
-    """Where a joint starts and how fast."""
+    """Start configuration and velocity of a joint."""
 
     v: Numbers | None = key(None, "m/s or rad/s", "velocities in the order of the joint type")
 

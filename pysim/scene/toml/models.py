@@ -33,10 +33,10 @@ class ModelReader:
     joints: JointReader
     folder: Path
     package_dirs: tuple[Path, ...]
-    inertia: InertiaPolicy  # of the scene, for the models that have none of their own
+    inertia: InertiaPolicy  # of the scene, for models without their own
 
     def read(self, table: Model, path: Steps) -> tuple[list[BodySpec], list[JointSpec]]:
-        """Return the bodies and joints of the file, as the table at `path` has them."""
+        """Return the bodies and joints of the file, changed by the table at `path`."""
         spec = self._file(table, path)
         if spec is None:
             return [], []
@@ -88,7 +88,7 @@ class ModelReader:
                 joints[name] = self.joints.with_v(joints[name], v, at)
 
     def _starts(self, name: str, joints: dict[str, JointSpec], at: Steps) -> bool:
-        """Return whether a joint has a start of its own."""
+        """Return whether the table gives a joint a start."""
         if not self._knows(name, joints, "joint", at):
             return False
         joint = joints[name]
@@ -110,7 +110,7 @@ class ModelReader:
         ]
 
     def _weighed(self, body: BodySpec, look: BodyOverrides | None, path: Steps) -> BodySpec:
-        """Replace the file's mass, centre and inertia where the table has a mass."""
+        """Replace the file's mass, centre and inertia if the table has a mass."""
         given = look.model_fields_set & {"com", "inertia"} if look is not None else set()
         if look is None or look.mass is None:
             if given:

@@ -24,9 +24,9 @@ def check_names(
 
     Args:
         scene: the tables.
-        problems: where to note.
+        problems: receives the errors.
         taken: the bodies and joints of each of its models.
-        joints: all joints, the models' among them.
+        joints: all joints, including those of the models.
     """
     placed = _own(scene, ("body", "frame"), problems)
     driven = _own(scene, ("joint",), problems)
@@ -53,7 +53,7 @@ def check_names(
 
 
 def _used(scene: Scene) -> Iterator[tuple[Steps, str, str]]:
-    """Yield every name that a table uses: its path, what it should be, the name."""
+    """Yield path, kind and text of every name that a table uses."""
     for k, joint in enumerate(scene.joint):
         yield ("joint", k, "parent"), "parent", joint.parent
         yield ("joint", k, "child"), "child", joint.child
@@ -66,7 +66,7 @@ def _used(scene: Scene) -> Iterator[tuple[Steps, str, str]]:
 
 
 def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, str]:
-    """Return where each name is given, and refuse the second of two."""
+    """Return the place of each name, and reject the second of two."""
     given: dict[str, str] = {}
     for array in arrays:
         for k, table in enumerate(getattr(scene, array)):
@@ -88,9 +88,7 @@ def _refuse_brought(
     twice = next((name for name in names if name in given), None)
     if twice is not None:
         at: Steps = ("model", k)
-        problem = (
-            f"its {what} {twice!r} is taken by {given[twice]}; give the model a name of its own"
-        )
+        problem = f"its {what} {twice!r} is taken by {given[twice]}; give the model a name"
         problems.add(at, problem)
     given.update(dict.fromkeys(names, f"model[{k}]"))
 

@@ -19,12 +19,12 @@ _STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=]+))""")
 
 
 def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> dict[Steps, str]:
-    """Put each override into the values of a file and return where it went.
+    """Apply each override to the values of a file and return its path.
 
-    A key is a path with dots; an item of an array is named by its number or its `name`.
+    A key is a path with dots; an item of an array is addressed by its number or its `name`.
 
     Raises:
-        SceneError: a path that leads nowhere.
+        SceneError: a path that does not exist.
     """
     return {_set(values, key, _value(value)): key for key, value in overrides.items()}
 
@@ -33,17 +33,17 @@ def checked_overrides(given: object) -> Mapping[str, Any]:
     """Return overrides that map paths of keys to values.
 
     Raises:
-        SceneError: they do not, or a value is None, which no file can say.
+        SceneError: a path is invalid, or a value is None, which TOML cannot express.
     """
     if not isinstance(given, Mapping):
         problem = f"must map paths of keys to values, got {type(given).__name__}"
         raise SceneError("overrides", f'{problem}; write {{"simulation.step": 1e-4}}')
     for key, value in given.items():
         if not isinstance(key, str):
-            problem = "is no path of keys, which is a text as 'simulation.step'"
+            problem = "is not a path of keys; write a text such as 'simulation.step'"
             raise SceneError(f"overrides: {key!r}", problem)
         if value is None:
-            problem = "None is no value; give one, or leave the key out for what the file says"
+            problem = "None is not a value; give one, or leave the key out to keep the file's"
             raise SceneError(f"--set {key}", problem)
     return given
 
@@ -57,7 +57,7 @@ def _set(values: dict[str, Any], key: str, value: object) -> Steps:
             step: Step = _item(table, word, key)
         elif isinstance(table, dict):
             if word == "0" and word not in table:
-                continue  # one value stands for a list of one
+                continue  # one value means a list of one
             step = word
         else:
             problem = f"has nothing below {'.'.join(words[:k])!r}, which is {table!r}"
@@ -82,13 +82,13 @@ def _parse(key: str) -> list[str]:
         words.append(next(group for group in match.groups() if group is not None))
         at = match.end()
     if at < len(key) or not words or key.startswith("."):
-        problem = "is no path of keys; write it as simulation.step or body.rod.mass"
+        problem = "is not a path of keys; write it as simulation.step or body.rod.mass"
         raise SceneError(f"--set {key}", problem)
     return words
 
 
 def _item(items: list[Any], word: str, key: str) -> int:
-    """Return the index of an item named by its number or its name."""
+    """Return the index of an item given as its number or name."""
     names = [_name(item) for item in items]
     if word in names:
         return names.index(word)
@@ -100,15 +100,15 @@ def _item(items: list[Any], word: str, key: str) -> int:
     raise SceneError(f"--set {key}", f"nothing is named {word!r}{did_you_mean(word, known)}")
 
 
-def _name(item: Any) -> str:  # noqa: ANN401, whatever TOML can hold
-    """Return what an item is called; a model without a name goes by its file's."""
+def _name(item: Any) -> str:  # noqa: ANN401, any TOML value
+    """Return the name of an item; a model without a name has its file's."""
     if not isinstance(item, dict):
         return ""
     return str(item.get("name") or Path(str(item.get("file", ""))).stem)
 
 
 def _value(value: object) -> object:
-    """Return text as the TOML value that it is, if it is one, and NumPy's numbers as Python's."""
+    """Return a text as a TOML value if it is one, and NumPy numbers as Python numbers."""
     if isinstance(value, str):
         try:
             read = tomllib.loads(f"value = {value}")

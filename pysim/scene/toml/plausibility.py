@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 1e30
 _TURN = 2 * math.pi + 1e-3  # [rad]
-_ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and where their angles begin
+_ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and the index of their first angle
 
 
 def check_numbers(value: object, path: Steps, problems: Problems) -> None:

@@ -1,4 +1,4 @@
-"""Keys that plugins add to the tables of a scene, and the plugin files that a scene names."""
+"""Keys of plugins in the tables of a scene, and the plugin files that a scene names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
     """Run the files of the scene's `plugins` key; their decorators register what they define.
 
     Raises:
-        SceneError: code is not allowed, a file is missing, or its own error, with its line.
+        SceneError: code is not allowed, a file is missing, or the plugin raised an error, with its line.
     """
     names = source.values.get("plugins", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -42,9 +42,9 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
 
 
 def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection[str]]) -> None:
-    """Move the keys that belong to a plugin from the tables of joints, loops and the run into a table of their own.
+    """Move the keys of plugins from the tables of joints, loops and the run into separate tables.
 
-    Of a type that is not known, these are all that such tables do not share: the type is what is wrong, not the keys.
+    For an unknown type, all keys that such tables do not share are moved: the error is the type, not the keys.
     """
     _gather_of_integrator(values.get("simulation"), shared.get("simulation", ()))
     for name, keys in shared.items():
@@ -62,7 +62,7 @@ def _gather(table: dict[str, Any], shared: Collection[str]) -> None:
         names = [name for name in table if name not in shared]
     else:
         return
-    if PARAMETERS in table:  # the file's own word, which no table has
+    if PARAMETERS in table:  # written in the file itself, which no table allows
         names = [*names, *({PARAMETERS} - set(names))]
     table[PARAMETERS] = {name: table.pop(name) for name in names}
 
@@ -72,19 +72,21 @@ def _gather_of_integrator(table: object, shared: Collection[str]) -> None:
         return
     try:
         plugin = find_integrator(table["integrator"]).plugin
-    except PysimError:  # its name is what is wrong, not its keys
+    except PysimError:  # the error is its name, not its keys
         names = [name for name in table if name not in shared]
     else:
         own = () if plugin is None else fields_of(plugin)
         names = [name for name in own if name in table and name not in shared]
-        if plugin is not None and PARAMETERS in table:  # the file's own word, which no table has
+        if (
+            plugin is not None and PARAMETERS in table
+        ):  # written in the file itself, which no table allows
             names.append(PARAMETERS)
     if names:
         table[PARAMETERS] = {name: table.pop(name) for name in names}
 
 
 def gather_event_parameters(values: Mapping[str, Any]) -> None:
-    """Move the keys that belong to an event plugin from its table into a table of their own."""
+    """Move the keys of an event plugin from its table into a separate table."""
     events = values.get("event", [])
     for table in events if isinstance(events, list) else []:
         if isinstance(table, dict) and isinstance(table.get("type"), str):
@@ -107,10 +109,10 @@ def _plugin_of(table: object) -> type[Joint] | None:
 
 
 def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
-    """The keys that the plugin of the table at `path`, a joint's, a loop's or the run's, has of its own.
+    """Return the keys of the plugin of the table at `path`, of a joint, a loop or the run.
 
     Raises:
-        JointError: the table's type is unknown, so that nobody knows its keys.
+        JointError: the table's type is unknown.
     """
     if path == ("simulation",):
         name = values["simulation"].get("integrator")
@@ -126,7 +128,7 @@ def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]
 def check_parameters(
     kind: str, given: Mapping[str, Any], path: tuple[Any, ...], problems: Problems
 ) -> dict[str, Any]:
-    """Return a plugin's keys with their types checked; what is wrong goes to `problems`."""
+    """Return a plugin's keys with their types checked; errors are collected in `problems`."""
     plugin = find_joint(kind).plugin
     if plugin is None:
         return {}

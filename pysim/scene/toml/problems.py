@@ -53,7 +53,7 @@ class Problems:
         return did_you_mean(word, known) if len(self.found) < _MOST_LISTED else ""
 
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
-        """Note what the tables refuse."""
+        """Add the errors that pydantic found."""
         for details in error.errors(include_url=False):
             path = tuple(step for step in details["loc"] if step != ALL_JOINTS)
             of_key = details["type"] == "extra_forbidden"
@@ -65,10 +65,10 @@ class Problems:
             self.add(path, _problem(details, table, own), of_key=of_key)
 
     def check(self) -> None:
-        """Raise what was noted, in the order of the file.
+        """Raise the collected errors, in the order of the file.
 
         Raises:
-            SceneError: something was; one line each.
+            SceneError: there are errors; one line for each.
         """
         if not self.found:
             return
@@ -76,12 +76,12 @@ class Problems:
         lines = [problem, *(f"{w}: {p}" for _, w, p in others[: _MOST_LISTED - 1])]
         left = len(self.found) - _MOST_LISTED
         if left > 0:
-            lines.append(f"{self.source.name}: {left} more like these; fix these first")
+            lines.append(f"{self.source.name}: {left} more errors; fix these first")
         raise SceneError(where, "\n".join(lines))
 
 
 def shown(value: object) -> str:
-    """Return a value as TOML would write it, cut short."""
+    """Return a value as TOML writes it, shortened."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
@@ -151,7 +151,7 @@ def _unit(info: FieldInfo | None) -> str:
 
 
 def _field(table: type[Table], path: Iterable[Step]) -> tuple[type[Table] | None, FieldInfo | None]:
-    """Return the table below a path, and the last field on the way there."""
+    """Return the table below a path, and the last field before it."""
     owner: type[Table] | None = table
     info: FieldInfo | None = None
     for step in path:

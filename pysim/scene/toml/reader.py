@@ -79,7 +79,7 @@ def read_toml_worlds(
         SceneError, ModelError: as in `read_toml`.
     """
     source = read_source(path)
-    fresh = pickle.dumps(source.values)  # read back it is copied faster than by copy.deepcopy
+    fresh = pickle.dumps(source.values)  # unpickling is faster than copy.deepcopy
     table_cache = TableCache()
     for overrides in worlds:
         own = replace(source, values=pickle.loads(fresh))
@@ -164,7 +164,7 @@ def read_mechanism(
     inertia: InertiaPolicy = "check",
     allow_code: bool = False,
 ) -> ModelSpec:
-    """Return the mechanism of a scene file; a rule for its inertias goes before the file's own."""
+    """Return the mechanism of a scene file; a given inertia policy precedes the file's."""
     overrides = {} if inertia == "check" else {"inertia": inertia}
     model = read_toml(path, overrides, allow_code=allow_code, package_dirs=package_dirs).model
     if mimic:
@@ -183,7 +183,7 @@ class _Mechanism:
     table_cache: TableCache
 
     def build(self) -> ModelSpec:
-        """Return the mechanism, its names checked and its stops made."""
+        """Return the mechanism with names checked and default stops chosen."""
         bodies = BodyReader(self.problems, self.path.parent, self.package_dirs, self.scene.inertia)
         joints = JointReader(self.problems)
         models = ModelReader(

@@ -1,6 +1,6 @@
 """JSON Schema of scene files, generated from their tables, including shorthand notations.
 
-Keywords are those of draft 7 too, which most editors read.
+The keywords also belong to draft 7, which most editors read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOLD = ("title", "description", "unit", "default")
 
 @dataclass(frozen=True)
 class Shorthand:
-    """A short way of writing a value: what opens it, and its schema, made of the schema of the long way."""
+    """A shorthand of a value: the function that expands it, and its schema derived from that of the long form."""
 
     opened: Callable[[object], object]
     short: Callable[[Schema], Schema]
@@ -51,12 +51,12 @@ def demands(schema: Schema) -> Schema:
 def with_plugin_keys(
     word: str, built_in: Collection[str] = (), reserved: Collection[str] | None = None
 ) -> Callable[[Schema], None]:
-    """Let a table have keys of the plugin that its key `word` names; without one it knows all its keys.
+    """Allow keys of the plugin that the table's key `word` names; without a plugin, reject unknown keys.
 
     Args:
         word: the key.
-        built_in: what it may say that is no plugin.
-        reserved: keys that no plugin has for something else; by default all of the table.
+        built_in: its values that are not plugins.
+        reserved: keys that plugins cannot use; by default all keys of the table.
     """
 
     def opened(schema: Schema) -> None:
@@ -85,7 +85,7 @@ class SceneSchema(GenerateJsonSchema):
         return super().default_schema(schema)
 
     def encode_default(self, dft: object) -> object:
-        """Return a default as a file would write it."""
+        """Return a default as a file writes it."""
         if isinstance(dft, BaseModel):
             return dft.model_dump(exclude_unset=True)
         return super().encode_default(dft)

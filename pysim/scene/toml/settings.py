@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.tables import Scene, Simulation
 
 STEP = 1e-3  # [s]
-MOST = 2**53  # steps or outputs: a double counts no further
+MOST = 2**53  # steps or outputs: beyond it doubles do not count exactly
 STEP_TIME = 1e-6  # [s] of wall time that a step of a small mechanism takes
 DAY = 86400.0  # [s]
 RTOL = 1e-8
@@ -63,7 +63,7 @@ def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> Integrato
 
 
 def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[str, Any]:
-    """Return the keys that are the integrator's own."""
+    """Return the keys of the integrator."""
     table = scene.simulation
     radius = table.spectral_radius
     if radius is not None and "spectral_radius" not in kind.keys:
@@ -77,7 +77,7 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
         problems.add(("simulation", "spectral_radius"), problem)
     if kind.plugin is not None:
         return _plugin_parameters(table, kind.plugin, problems)
-    if table.parameters and table.integrator == kind.name:  # the file's own word
+    if table.parameters and table.integrator == kind.name:  # written in the file itself
         problem = f"{kind.name!r} has none; remove {PARAMETERS}"
         problems.add(("simulation", PARAMETERS), problem, of_key=True)
     default = SPECTRAL_RADIUS if radius is None else radius
@@ -153,7 +153,7 @@ def _tolerance(
     model: ModelSpec,
     problems: Problems,
 ) -> dict[str, float]:
-    """Return a tolerance by joint, that of all others under ALL_JOINTS."""
+    """Return a tolerance for each joint, and that of all others under ALL_JOINTS."""
     given = getattr(scene.simulation, name) or {}
     path: Steps = ("simulation", name)
     if given and not kind.adaptive:

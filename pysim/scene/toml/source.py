@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Step = str | int
     Steps = tuple[Step, ...]
 
-_DEEPEST = 50  # tables and lists in each other
+_DEEPEST = 50  # levels of nested tables and lists
 _TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
@@ -42,11 +42,11 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The text by lines."""
+        """Return the lines of the text."""
         return self.text.split("\n")
 
     def where(self, path: Iterable[Step], *, of_key: bool = False) -> str:
-        """Return `file:line:column: key`, or `--set key` of what the command line says."""
+        """Return `file:line:column: key`, or `--set key` for a value from the command line."""
         steps = self.steps(path)
         for length in range(len(steps), 0, -1):
             if steps[:length] in self.overridden:
@@ -61,7 +61,7 @@ class Source:
         return f"{self.name}:{line}:{column}" + (f": {key}" if key else "")
 
     def is_in_file(self, steps: Steps) -> bool:
-        """Return whether the file has a key or item, other than by the command line."""
+        """Return whether the file itself has a key or item."""
         node: Any = self.nodes
         for step in steps:
             node = _below(node, step)
@@ -93,7 +93,7 @@ class Source:
         return found
 
     def steps(self, path: Iterable[Step]) -> Steps:
-        """Return the path as the file has it: one value may stand for a list of one."""
+        """Return the path as in the file, where one value may mean a list of one."""
         kept: list[Step] = []
         value: Any = self.values
         for step in path:
@@ -162,7 +162,7 @@ def read_source(path: Path) -> Source:
 
 
 def key_text(steps: Iterable[Step]) -> str:
-    """Return a path as a user writes it: body[0].shape.density."""
+    """Return a path as users write it: body[0].shape.density."""
     text = ""
     for step in steps:
         if isinstance(step, int):
@@ -183,8 +183,8 @@ def _below(node: Any, step: Step) -> Any:  # noqa: ANN401, whatever TOML can hol
     return None
 
 
-def _first_inside(node: Any) -> Any:  # noqa: ANN401, whatever TOML can hold
-    """Return the first value in a table that only dotted keys name."""
+def _first_inside(node: Any) -> Any:  # noqa: ANN401, any TOML value
+    """Return the first value in a table that exists by dotted keys only."""
     while isinstance(node, dict) and node and not _is_located(node):
         node = next(iter(node.values()))
     return node
@@ -202,7 +202,7 @@ def _first(number: int | tuple[int, int]) -> int:
 
 
 def _is_deep(values: object) -> bool:
-    """Return whether tables are nested deeper than any scene's, which toml-rs does not survive."""
+    """Return whether tables are nested so deep that toml-rs would crash."""
     layer: list[Any] = [values]
     for _ in range(_DEEPEST):
         inner = [i.values() if isinstance(i, dict) else i for i in layer]

@@ -11,7 +11,7 @@ from pysim.errors import SceneError
 
 _LOCATED = re.compile(r"TOML parse error at line (\d+), column (\d+)")
 _PLACED = re.compile(r" \(at line (\d+), column (\d+)\)$")
-_SAFE_ON_A_LINE = 300  # opening brackets and dots that toml-rs nests without harm
+_SAFE_ON_A_LINE = 300  # opening brackets and dots that toml-rs parses safely
 
 # By parts of the messages of toml-rs and of tomllib; the first pair that matches both.
 _REMEDIES = (
@@ -81,7 +81,7 @@ def syntax_error(name: str, text: str, error: tomllib.TOMLDecodeError) -> SceneE
 
 
 def toml_rs_message(name: str, text: str, other: str = "") -> SceneError:
-    """Put toml-rs's several lines into one, with what to do; `other` is what tomllib says."""
+    """Join toml-rs's lines into one with a remedy; `other` is tomllib's message."""
     match = _LOCATED.search(text)
     where = f"{name}:{match[1]}:{match[2]}" if match else name
     reasons = [

@@ -42,7 +42,7 @@ from pysim.scene.toml.schema import with_plugin_keys
 
 
 class Box(Table):
-    """Full lengths along the axes."""
+    """A box, by its full lengths."""
 
     x: Positive = key(..., "m", "length along x")
     y: Positive = key(..., "m", "length along y")
@@ -56,14 +56,14 @@ class Sphere(Table):
 
 
 class Round(Table):
-    """A cylinder, cone or capsule along z, its middle in the origin."""
+    """A cylinder, cone or capsule along z, centred at the origin."""
 
     radius: Positive = key(..., "m", "radius")
     length: Positive = key(..., "m", "length along z, without the caps of a capsule")
 
 
 class Ellipsoid(Table):
-    """Semi-axes."""
+    """An ellipsoid, by its semi-axes."""
 
     a: Positive = key(..., "m", "semi-axis along x")
     b: Positive = key(..., "m", "semi-axis along y")
@@ -71,7 +71,7 @@ class Ellipsoid(Table):
 
 
 class Visual(Table):
-    """A shape that is drawn."""
+    """A shape to draw."""
 
     box: Annotated[Box, boxed("xyz")] | None = key(None, "", "{ x, y, z } or a list of three")
     sphere: Sphere | None = key(None, "", "{ radius }")
@@ -80,8 +80,8 @@ class Visual(Table):
     cone: Round | None = key(None, "", "{ radius, length }")
     ellipsoid: Annotated[Ellipsoid, boxed("abc")] | None = key(None, "", "{ a, b, c } or a list")
     mesh: Name | None = key(None, "", "mesh file, relative to the scene, or package://NAME/path")
-    scale: Numbers = key([1.0], "", "one number or three, for a mesh; negative mirrors")
-    at: Pose = key(Pose(), "", "the shape in the body frame")
+    scale: Numbers = key([1.0], "", "one number or three, for a mesh; a negative one mirrors")
+    at: Pose = key(Pose(), "", "pose of the shape in the body frame")
     color: Rgba | None = key(None, "", '"#rrggbb", a name, or [r, g, b] or [r, g, b, a] in 0 to 1')
 
     @model_validator(mode="after")
@@ -95,12 +95,12 @@ class Visual(Table):
         if 0 in self.scale:
             raise error_text("scale must not be zero")
         if "scale" in self.model_fields_set and self.mesh is None:
-            raise error_text(f"scale is for a mesh; give the {kinds[0]} its sizes")
+            raise error_text(f"scale is for a mesh; change the lengths of the {kinds[0]} instead")
         return self
 
     @property
     def kind(self) -> str:
-        """What the shape is."""
+        """Return the kind of the shape."""
         return next(kind for kind in SHAPE_KINDS if getattr(self, kind) is not None)
 
 
@@ -108,12 +108,18 @@ SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mes
 
 
 class Solid(Visual):
-    """A shape that is drawn, and weighs something if it has a density."""
+    """A shape to draw, with a mass if it has a density."""
 
-    density: Positive | None = key(None, "kg/m³", "uniform density")
-    repair: bool = key(default=False, unit="", doc="close small holes of a mesh to weigh it")
-    convex: bool = key(default=False, unit="", doc="weigh the convex hull of a mesh")
-    shell: Positive | None = key(None, "m", "weigh the triangles of a mesh as a sheet this thick")
+    density: Positive | None = key(None, "kg/m³", "uniform density, gives the shape its mass")
+    repair: bool = key(
+        default=False, unit="", doc="close small holes of a mesh to compute its mass"
+    )
+    convex: bool = key(
+        default=False, unit="", doc="compute the mass of a mesh from its convex hull"
+    )
+    shell: Positive | None = key(
+        None, "m", "compute the mass of a mesh as a sheet of this thickness"
+    )
 
     @model_validator(mode="after")
     def _one_way_to_weigh(self) -> Solid:
@@ -140,41 +146,49 @@ class Body(Table):
     """A rigid body. Its frame is the frame of the joint that moves it."""
 
     name: Name = key(..., "", "the name of the body")
-    mass: NotNegative | None = key(None, "kg", "total mass; left out where shapes have a density")
+    mass: NotNegative | None = key(None, "kg", "total mass; omit it if shapes have a density")
     com: Vector3 = key([0.0, 0.0, 0.0], "m", "centre of mass in the body frame")
-    inertia: Inertia | None = key(None, "kg·m²", "about the centre of mass, body axes")
-    shape: ListOf[Solid] = key([], "", "one shape or a list: drawn, and weighed by density or mass")
-    visual: ListOf[Visual] = key([], "", "one shape or a list, drawn only")
+    inertia: Inertia | None = key(None, "kg·m²", "inertia about the centre of mass, body axes")
+    shape: ListOf[Solid] = key(
+        [], "", "one shape or a list: drawn, and used for the mass properties"
+    )
+    visual: ListOf[Visual] = key([], "", "one shape or a list, only drawn")
 
 
 # Joints ------------------------------------------------------------------------------------------
 
 
 class Limits(Table):
-    """Stops: beyond a limit a spring and a damper push back."""
+    """Limits of a joint: beyond one, a spring and a damper act."""
 
     lower: Bounds | None = key(None, "m or rad", "lower limit, -inf for none")
     upper: Bounds | None = key(None, "m or rad", "upper limit, inf for none")
     stiffness: NotNegativeNumbers | None = key(
-        None, "N/m or N·m/rad", "spring of the stop; by default 100 rad/s with what it carries"
+        None, "N/m or N·m/rad", "spring of the stop; by default 100 rad/s with the mass it carries"
     )
     damping: NotNegativeNumbers | None = key(
-        None, "N·s/m or N·m·s/rad", "damper of the stop; by default half critical"
+        None, "N·s/m or N·m·s/rad", "damper of the stop; by default half the critical damping"
     )
 
 
 class Passive(Table):
-    """What resists a joint. A number holds for every coordinate, a list has one for each."""
+    """Passive forces of a joint. A number applies to every coordinate, a list has one for each."""
 
-    armature: NotNegativeNumbers | None = key(None, "kg or kg·m²", "inertia added to M's diagonal")
-    damping: NotNegativeNumbers | None = key(None, "N·s/m or N·m·s/rad", "viscous")
-    stiffness: NotNegativeNumbers | None = key(None, "N/m or N·m/rad", "spring towards rest")
-    rest: AnyConfiguration | None = key(None, "m or rad", "where the spring is at rest")
-    friction: NotNegativeNumbers | None = key(None, "N or N·m", "level of Coulomb friction")
+    armature: NotNegativeNumbers | None = key(
+        None, "kg or kg·m²", "rotor inertia, added to the diagonal of M"
+    )
+    damping: NotNegativeNumbers | None = key(None, "N·s/m or N·m·s/rad", "viscous damping")
+    stiffness: NotNegativeNumbers | None = key(
+        None, "N/m or N·m/rad", "stiffness of a spring towards rest"
+    )
+    rest: AnyConfiguration | None = key(
+        None, "m or rad", "configuration in which the spring is relaxed"
+    )
+    friction: NotNegativeNumbers | None = key(None, "N or N·m", "magnitude of Coulomb friction")
     friction_width: PositiveNumbers | None = key(
         None,
         "m/s or rad/s",
-        "friction is -friction tanh(v / friction_width); by default what it slows in 1 ms",
+        "friction force is -friction tanh(v / friction_width); by default the speed that friction stops in 1 ms",
     )
     limits: Limits | None = key(None, "", "{ lower, upper, stiffness, damping }")
     effort_limit: NotNegative | None = key(None, "N or N·m", "informative, not enforced")
@@ -182,9 +196,9 @@ class Passive(Table):
 
 
 class Mimic(Table):
-    """q = ratio · q of the other joint + offset."""
+    """A mimic joint: q = ratio · q of the leading joint + offset."""
 
-    joint: Name = key(..., "", "the joint that leads")
+    joint: Name = key(..., "", "the leading joint")
     ratio: float = key(1.0, "", "ratio")
     offset: float = key(0.0, "m or rad", "offset")
 
@@ -196,9 +210,9 @@ class Joint(Passive, json_schema_extra=with_plugin_keys("type", JOINTS, SCENE_KE
     type: Name = key(..., "", "the joint type, such as revolute")
     parent: Name = key("world", "", '"world" or a body')
     child: Name = key(..., "", "the body that the joint moves")
-    at: Pose = key(Pose(), "", "joint frame in the parent")
+    at: Pose = key(Pose(), "", "pose of the joint frame in the parent")
     axis: Vector3 | None = key(None, "", "direction in the joint frame; [0, 0, 1] by default")
-    pitch: float | None = key(None, "m/rad", "travel along the axis a radian, for helical joints")
+    pitch: float | None = key(None, "m/rad", "travel along the axis per radian, for helical joints")
     mimic: Mimic | None = key(None, "", "{ joint, ratio, offset }")
     start: AnyStart | None = key(None, "", "{ q, v }, or { xyz, rpy, v } and so on")
     parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
@@ -209,19 +223,19 @@ class Frame(Table):
 
     name: Name = key(..., "", "the name of the frame")
     body: Name = key(..., "", '"world" or a body')
-    at: Pose = key(Pose(), "", "the frame in the body frame")
+    at: Pose = key(Pose(), "", "pose of the frame in the body frame")
 
 
 class Actuator(Table):
-    """A force of time: offset + amplitude sin(frequency t + phase)."""
+    """A prescribed force: offset + amplitude sin(frequency t + phase)."""
 
     name: Name | None = key(None, "", "name; the joint's by default")
     joint: Name = key(..., "", "the joint it drives")
-    coordinate: CoordinateOf = key(0, "", "which velocity of the joint, by name or from 0")
+    coordinate: CoordinateOf = key(0, "", "velocity of the joint, by name or by index from 0")
     offset: float = key(0.0, "N or N·m", "constant part")
-    amplitude: float = key(0.0, "N or N·m", "of the sine")
-    frequency: NotNegative = key(0.0, "rad/s", "of the sine")
-    phase: float = key(0.0, "rad", "of the sine")
+    amplitude: float = key(0.0, "N or N·m", "amplitude of the sine")
+    frequency: NotNegative = key(0.0, "rad/s", "angular frequency of the sine")
+    phase: float = key(0.0, "rad", "phase of the sine")
 
     @model_validator(mode="after")
     def _a_whole_sine(self) -> Actuator:
@@ -241,11 +255,11 @@ class Actuator(Table):
 
 
 class BodyOverrides(Table):
-    """What a scene changes of a model's body. A mass replaces the file's mass, centre and inertia together."""
+    """Changes of a model's body. A mass replaces the file's mass, centre of mass and inertia together."""
 
     mass: NotNegative | None = key(None, "kg", "total mass, instead of the file's")
     com: Vector3 = key([0.0, 0.0, 0.0], "m", "centre of mass in the body frame")
-    inertia: Inertia | None = key(None, "kg·m²", "about the centre of mass, body axes")
+    inertia: Inertia | None = key(None, "kg·m²", "inertia about the centre of mass, body axes")
     color: Rgba | None = key(None, "", "colour of all its shapes")
 
 
@@ -255,28 +269,30 @@ class Model(Table):
     file: Name = key(..., "", "path relative to the scene, or package://NAME/path")
     name: Name | None = key(None, "", 'put before the names of the file: "name/link"')
     parent: Name = key("world", "", '"world" or a body')
-    at: Pose = key(Pose(), "", "root link in the parent")
+    at: Pose = key(Pose(), "", "pose of the root link in the parent")
     free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
-    mimic: bool = key(default=True, unit="", doc="let mimic joints follow")
-    inertia: InertiaPolicy | None = key(None, "", "as the scene's; by default the scene's")
+    mimic: bool = key(default=True, unit="", doc="apply the file's mimic joints")
+    inertia: InertiaPolicy | None = key(
+        None, "", "policy for inconsistent inertias; the scene's by default"
+    )
     limits: bool = key(default=True, unit="", doc="use the file's limits")
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
     start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
-    joint: dict[str, Passive] = key({}, "", "by joint: what replaces the file's values")
-    body: dict[str, BodyOverrides] = key({}, "", "by body: what replaces the file's values")
+    joint: dict[str, Passive] = key({}, "", "by joint: values that replace the file's")
+    body: dict[str, BodyOverrides] = key({}, "", "by body: values that replace the file's")
 
 
 # The scene ---------------------------------------------------------------------------------------
 
 
 class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRATORS)):
-    """How to run."""
+    """Settings of a run."""
 
     duration: Positive = key(10.0, "s", "simulated time")
     step: Positive | None = key(
-        None, "s", "longest time step; 1e-3 by default, without bound where steps adapt"
+        None, "s", "time step; 1e-3 by default. For dopri5 the longest step, unbounded by default"
     )
     integrator: Name = key(
         "rk4",
@@ -287,7 +303,7 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
     spectral_radius: float | None = key(
         None,
         "",
-        "generalized_alpha: what a step leaves of the fastest motion, 0 to 1; 0.9 by default",
+        "generalized_alpha: factor on the fastest motion in a step, 0 to 1; 0.9 by default",
     )
     rtol: Tolerance | None = key(
         None, "", "dopri5: relative error of a step, 1e-8 by default; or by joint, { NAME = … }"
@@ -303,13 +319,13 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
 
 
 class Output(Table):
-    """What to keep."""
+    """Settings of the output."""
 
     every: Positive | None = key(None, "s", "time between outputs; about duration/1000 by default")
 
 
 class Render(Table):
-    """How to draw; what is left out is chosen by the renderer."""
+    """Settings of pictures; the renderer chooses the rest."""
 
     tool: Name | None = key(
         None, "", "frame whose final pose is in the summary; the last frame by default"
@@ -317,20 +333,22 @@ class Render(Table):
     size: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
         None, "pixel", "width and height"
     )
-    fps: Positive | None = key(None, "1/s", "frames a second of movie")
-    speed: Positive | None = key(None, "", "simulated seconds a second of movie")
-    azimuth: float | None = key(None, "deg", "of the camera, about z")
-    elevation: float | None = key(None, "deg", "of the camera above the plane normal to gravity")
-    zoom: Positive | None = key(None, "", "more than 1 comes closer")
-    focus: Vector3 | None = key(None, "m", "point the camera looks at")
-    follow: bool | None = key(None, "", "let the camera travel along")
+    fps: Positive | None = key(None, "1/s", "frames per second of the movie")
+    speed: Positive | None = key(None, "", "simulated seconds per second of the movie")
+    azimuth: float | None = key(None, "deg", "azimuth of the camera about z")
+    elevation: float | None = key(
+        None, "deg", "elevation of the camera above the plane normal to gravity"
+    )
+    zoom: Positive | None = key(None, "", "magnification; more than 1 is closer")
+    focus: Vector3 | None = key(None, "m", "point at which the camera looks")
+    follow: bool | None = key(None, "", "let the camera follow the motion")
     ground: bool | None = key(None, "", "draw the ground")
     shadows: bool | None = key(None, "", "draw shadows")
-    label: bool | None = key(None, "", "write the time into the picture")
-    trails: list[Name] | None = key(None, "", "frames or bodies that leave a line")
-    trail_length: Positive | None = key(None, "s", "how far back a line reaches")
+    label: bool | None = key(None, "", "show the time in the picture")
+    trails: list[Name] | None = key(None, "", "frames or bodies whose paths are drawn")
+    trail_length: Positive | None = key(None, "s", "duration of the path that is shown")
     frames: list[Name] | None = key(None, "", "frames or bodies whose axes are drawn")
-    collision: bool | None = key(None, "", "draw the shapes for contact")
+    collision: bool | None = key(None, "", "draw collision shapes")
 
 
 class Scene(Table):
@@ -342,17 +360,17 @@ class Scene(Table):
         "check", "", 'physically inconsistent inertias: "check", "strict" or "nearest"'
     )
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
-    plugins: list[Name] = key([], "", "Python files with joints; run with --allow-code only")
+    plugins: list[Name] = key([], "", "Python files with plugins; they run with --allow-code only")
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
     loop: list[Loop] = key([], "", "joints that close loops")
     coupling: list[Coupling] = key([], "", "gears, differentials and cams")
     force: list[Force] = key([], "", "springs between bodies")
-    assembly: Assembly = key(Assembly(), "", "how the start is moved so that loops close")
+    assembly: Assembly = key(Assembly(), "", "assembly of the start, so that loops close")
     frame: list[Frame] = key([], "", "named frames")
-    actuator: list[Actuator] = key([], "", "forces of time on joints")
-    event: list[Event] = key([], "", "passings that a run looks for")
+    actuator: list[Actuator] = key([], "", "prescribed forces on joints")
+    event: list[Event] = key([], "", "events that a run locates")
     model: list[Model] = key([], "", "robots from other files")
-    simulation: Simulation = key(Simulation(), "", "how to run")
-    output: Output = key(Output(), "", "what to keep")
-    render: Render = key(Render(), "", "how to draw")
+    simulation: Simulation = key(Simulation(), "", "settings of the run")
+    output: Output = key(Output(), "", "settings of the output")
+    render: Render = key(Render(), "", "settings of pictures")

@@ -36,9 +36,9 @@ _SPEED_UNIT = {"prismatic": "m/s"}
 
 
 def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where: str) -> JointSpec:
-    """Return a joint that nothing drives, resists or limits, at rest at its neutral configuration.
+    """Return a joint without passive forces and limits, at its neutral configuration.
 
-    Its stops and the width of its friction are NaN, for `pysim.scene.stops` to choose.
+    The constants of its stops and friction are NaN; `pysim.scene.stops` chooses them.
     """
     joint_type = find_joint(kind)
     neutral = np.array(joint_type.neutral)
@@ -57,7 +57,7 @@ def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where:
 
 
 def read_joint(element: Element, *, mimic: bool) -> JointSpec:
-    """Return what a <joint> says; a joint that would follow another is a plain one with mimic=False."""
+    """Return the specification of a <joint>; with mimic=False a mimic joint is independent."""
     name, kind = element.text("name"), element.text("type")
     if kind not in TYPES:
         element.fail(f"unknown joint type {kind!r}{did_you_mean(kind, TYPES)}")
@@ -71,7 +71,7 @@ def read_joint(element: Element, *, mimic: bool) -> JointSpec:
     if kind == "planar" and joint.axis != (0.0, 0.0, 1.0):
         element.fail(
             f"the normal of a planar joint must be 0 0 1, got {joint.axis}; "
-            "turn the joint's <origin> and the child's frame instead"
+            "rotate the joint's <origin> and the child's frame instead"
         )
     joint = _with_dynamics(_with_limits(joint, element, kind), element)
     follows = element.child("mimic") if mimic else None
@@ -91,7 +91,7 @@ def _axis(element: Element) -> tuple[float, float, float]:
 
 
 def _with_limits(joint: JointSpec, element: Element, kind: str) -> JointSpec:
-    """Add limits; a revolute or prismatic joint whose lower and upper are both 0, or not there, has no range."""
+    """Add limits; a revolute or prismatic joint whose lower and upper are both 0, or missing, has no limits."""
     limit = element.child("limit")
     if limit is None:
         return joint
@@ -136,7 +136,7 @@ def _mimic(element: Element, joint: JointSpec) -> Mimic:
 def resolve_mimics(
     joints: Iterable[JointSpec], elements: Mapping[str, Element]
 ) -> tuple[JointSpec, ...]:
-    """Return the joints, each that follows a follower made to follow the one that leads both."""
+    """Return the joints with chains of mimic joints resolved."""
     joints = tuple(joints)
     by_name = {joint.name: joint for joint in joints}
     return tuple(_resolve_mimic(joint, by_name, elements[joint.name]) for joint in joints)

@@ -115,7 +115,7 @@ def _color(material: Element) -> Color | None:
 
 
 def _named_colors(robot: Element) -> dict[str, Color]:
-    """Return the colours materials have anywhere: some files define them inside a link and use them elsewhere."""
+    """Return the colours of all materials, since some files define them inside a link and use them elsewhere."""
     inside = (
         material
         for link in robot.all("link")

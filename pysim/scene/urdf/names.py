@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from pysim.scene.urdf.xml import Element
 
-_CLOSE, _CLOSE_OF_THREE = 0.75, 0.66  # of the letters are right: all but one of four or three
-_LONGER = 2  # letters by which a slip is longer or shorter at most
+_CLOSE, _CLOSE_OF_THREE = 0.75, 0.66  # share of equal letters: all but one of four or three
+_LONGER = 2  # greatest difference in length
 
 
 class _Names(NamedTuple):
@@ -83,6 +83,6 @@ def _meant(name: str, read: Iterable[str], present: Iterable[str] = ()) -> str |
         return None
     word = name.lower()
     near = [n for n in read if n not in present and abs(len(n) - len(word)) <= _LONGER]
-    turned = (n for n in near if sorted(n) == sorted(word))  # letters exchanged
+    swapped = (n for n in near if sorted(n) == sorted(word))  # two letters swapped
     near = [n for n in near if n[0] == word[:1]]
-    return next(turned, None) or closest(word, near, _CLOSE if len(word) > 3 else _CLOSE_OF_THREE)
+    return next(swapped, None) or closest(word, near, _CLOSE if len(word) > 3 else _CLOSE_OF_THREE)

@@ -42,7 +42,7 @@ def read_urdf(
     mimic: bool = True,
     inertia: InertiaPolicy = "check",
 ) -> ModelSpec:
-    """Return the mechanism a URDF file describes, in gravity (0, 0, −9.81) m/s².
+    """Return the mechanism of a URDF file, in gravity (0, 0, −9.81) m/s².
 
     The root link is welded to the world by a joint "root_fixed", or free on "root_joint". A link called "world"
     is the world itself if it is the root, welded and empty; otherwise it becomes the body "world_link".
@@ -91,11 +91,11 @@ def _by_name(elements: list[Element], robot: Element) -> dict[str, Element]:
 def _rooted(
     bodies: list[BodySpec], joints: list[JointSpec], *, free_base: bool
 ) -> tuple[list[BodySpec], list[JointSpec]]:
-    """Join the first link that no joint carries to the world."""
+    """Join the first link without a joint to the world."""
     carried = {joint.child for joint in joints}
     root = next((body for body in bodies if body.name not in carried), None)
     if root is None:
-        return bodies, joints  # a cycle, which the check of the tree names
+        return bodies, joints  # a cycle, which the check of the tree reports
     if root.name == WORLD:
         if not (free_base or root.theta.any() or root.geometries):
             return [body for body in bodies if body is not root], joints

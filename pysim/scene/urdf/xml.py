@@ -107,7 +107,7 @@ class Element:
         return pose
 
     def fail(self, problem: str) -> NoReturn:
-        """Raise the error that this element is wrong."""
+        """Raise an error of this element."""
         raise SceneError(self.where, f"{self.owner}: {problem}" if self.owner else problem)
 
 
@@ -160,7 +160,7 @@ class _Reader:
             raise
         except (LookupError, ValueError) as error:
             raise SceneError(self.name, f"cannot be decoded: {error}; save it as UTF-8") from None
-        if self.root is None:  # expat reports an empty text itself
+        if self.root is None:  # expat reports an empty text
             raise SceneError(self.name, "has no element")
         return self.root
 
@@ -183,5 +183,5 @@ class _Reader:
         self.open.pop()
 
     def _doctype(self, *names: object) -> None:
-        problem = f"<!DOCTYPE {names[0]}> is refused: it can hold entities; remove it"
+        problem = f"<!DOCTYPE {names[0]}> is rejected: it can define entities; remove it"
         raise SceneError(self._where(), problem)

@@ -69,7 +69,7 @@ CASES = [
     (
         BODY + "mass = 1\nshape = { sphere = { radius = 1 }, density = 1 }\n" + FREE,
         (
-            "s.toml:3:8: body[0].mass: says mass, and shape has a density; give one of the two "
+            "s.toml:3:8: body[0].mass: has mass, and shape has a density; give one of the two "
             "(shape.density = 0.238732 makes 1 [kg])"
         ),
     ),
@@ -87,7 +87,7 @@ CASES = [
     ),
     (
         BODY + "mass = 1\nshape = { sphere = { radius = 1 }, scale = 2 }\n" + FREE,
-        "s.toml:4:9: body[0].shape: scale is for a mesh; give the sphere its sizes",
+        "s.toml:4:9: body[0].shape: scale is for a mesh; change the lengths of the sphere instead",
     ),
     (
         BODY + "mass = 1\nshape = { sphere = { radius = 0 } }\n" + FREE,
@@ -103,11 +103,11 @@ CASES = [
     ),
     (
         JOINT + 'type = "revolute"\nrest = 0.1',
-        "s.toml:8:1: joint[0].rest: does nothing without stiffness; give stiffness, or leave rest out",
+        "s.toml:8:1: joint[0].rest: has no effect without stiffness; give stiffness, or leave rest out",
     ),
     (
         JOINT + 'type = "revolute"\nfriction_width = 0.1',
-        "s.toml:8:1: joint[0].friction_width: does nothing without friction; give friction, or leave friction_width out",
+        "s.toml:8:1: joint[0].friction_width: has no effect without friction; give friction, or leave friction_width out",
     ),
     (
         JOINT + 'type = "revolute"\n[[actuator]]\njoint = "j"\nfrequency = 1\nphase = 1',
@@ -155,7 +155,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "helical"',
-        "s.toml:4:1: joint[0].pitch: is missing; give the travel along the axis a radian [m/rad]",
+        "s.toml:4:1: joint[0].pitch: is missing; give the travel along the axis per radian [m/rad]",
     ),
     (
         JOINT + 'type = "revolute"\npitch = 1',
@@ -171,7 +171,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "revolute"\nlimits = { stiffness = 1e4 }',
-        "s.toml:8:1: joint[0].limits: bounds nothing; give lower or upper, or leave limits out",
+        "s.toml:8:1: joint[0].limits: has no bound; give lower or upper, or leave limits out",
     ),
     (
         JOINT + 'type = "revolute"\nlimits = { lower = nan }',
@@ -215,7 +215,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "free"\nat = { rpy = [0, 0, 0], axis_angle = [0, 0, 1, 0] }',
-        "s.toml:8:6: joint[0].at: has rpy and axis_angle; a rotation is written in one way",
+        "s.toml:8:6: joint[0].at: has rpy and axis_angle; give one of them",
     ),
     (
         JOINT + 'type = "free"\nat = { axis_angle = [0, 0, 0, 1] }',
@@ -432,7 +432,7 @@ def test_angles_beyond_a_turn_are_warned_of_with_what_they_are_in_radians() -> N
 def test_a_long_list_of_problems_is_cut() -> None:
     lines = message("".join(f"x{k} = 1\n" for k in range(30))).split("\n")
     assert len(lines) == 21
-    assert lines[-1] == "s.toml: 10 more like these; fix these first"
+    assert lines[-1] == "s.toml: 10 more errors; fix these first"
 
 
 def test_columns_count_characters() -> None:
@@ -503,7 +503,7 @@ def test_models_and_meshes_that_are_not_there() -> None:
         ),
         (
             model + model,
-            "s.toml:3:1: model[1]: its body 'base' is taken by model[0]; give the model a name of its own",
+            "s.toml:3:1: model[1]: its body 'base' is taken by model[0]; give the model a name",
         ),
         (
             BODY + 'mass = 1\nshape = { mesh = "rod.stl" }\n' + FREE,
@@ -532,8 +532,12 @@ SCENE = JOINT + 'type = "revolute"\n'
         ("simulation.step", "fast", "--set simulation.step: must be a number [s], got 'fast'"),
         ("joint.j.axis", [0, 0, 0], "--set joint.j.axis: has no direction, got [0.0, 0.0, 0.0]; "),
         ("body.b.mass.x", 1, "--set body.b.mass.x: has nothing below 'body.b.mass', which is 1"),
-        ("a..b", 1, "--set a..b: is no path of keys; write it as simulation.step or body.rod.mass"),
-        ("", 1, "--set : is no path of keys; write it as simulation.step or body.rod.mass"),
+        (
+            "a..b",
+            1,
+            "--set a..b: is not a path of keys; write it as simulation.step or body.rod.mass",
+        ),
+        ("", 1, "--set : is not a path of keys; write it as simulation.step or body.rod.mass"),
     ],
 )
 def test_overrides_are_named_in_what_is_wrong_with_them(
@@ -547,8 +551,8 @@ def test_overrides_are_named_in_what_is_wrong_with_them(
     [
         ([1], "overrides: must map paths of keys to values, got list; write"),
         ("a=1", "overrides: must map paths of keys to values, got str; write"),
-        ({1: 2}, "overrides: 1: is no path of keys"),
-        ({"simulation.step": None}, "--set simulation.step: None is no value; give one"),
+        ({1: 2}, "overrides: 1: is not a path of keys"),
+        ({"simulation.step": None}, "--set simulation.step: None is not a value; give one"),
     ],
 )
 def test_overrides_that_are_no_table_of_values_are_rejected(overrides: Any, expected: str) -> None:
@@ -648,6 +652,6 @@ def test_thousands_of_bad_numbers_and_names_are_reported_in_linear_time() -> Non
     for text in (numbers, names):
         Path("s.toml").write_text(text, "utf-8")
         began = time.process_time()
-        with pytest.raises(SceneError, match="more like these"):
+        with pytest.raises(SceneError, match="more errors"):
             read_scene("s.toml")
         assert time.process_time() - began < 2.0

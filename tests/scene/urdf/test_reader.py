@@ -64,12 +64,12 @@ REFUSALS = {
     "dup_joint": "1:485: joint 'j' is defined twice, first at {folder}/dup_joint.urdf:1:335; rename one",
     "hex": "1:103: link 'a': 'value' of <mass> must be a number, got '0x10'",
     "inf_mass": "1:103: link 'a': 'value' of <mass> must be finite, got '1e400'",
-    "mesh_escape": "1:93: link 'a': mesh 'file:///etc/../../../../etc/shadow': '/etc/shadow' lies outside "
-    "the folders this file may name files of; move it below the file that names it, or list its folder "
+    "mesh_escape": "1:93: link 'a': mesh 'file:///etc/../../../../etc/shadow': '/etc/shadow' is outside "
+    "the folders from which this file may name files; move it below the file that names it, or list its folder "
     "in package_dirs",
     "nan_mass": "1:103: link 'a': 'value' of <mass> must be a number, got 'nan'",
     "neg_mass": "1:103: link 'a': 'value' of <mass> must not be negative [kg], got -1.0",
-    "quad_blowup": "1:13: <!DOCTYPE r> is refused: it can hold entities; remove it",
+    "quad_blowup": "1:13: <!DOCTYPE r> is rejected: it can define entities; remove it",
     "self": "1:196: joint 'j' joins body 'a' to itself; name another parent",
     "two_roots": "1:196: body 'b' is not connected to the world; give it a joint whose child is 'b', "
     "or remove it",
