@@ -57,7 +57,7 @@ def test_a_link_that_breaks_the_triangle_is_reported_with_the_nearest_values(rob
     assert text == (
         f"{path}:1:34: link 'arm': the inertia is not physically consistent: Iyy + Izz < Ixx by 50 %, against the "
         "triangle inequality "
-        'of the principal moments 0.2, 0.3, 1 [kg·m²]; the nearest is <inertia ixx="1" ixy="0" ixz="0" '
+        'of the principal moments 0.2, 0.3, 1 [kg·m²]; the nearest valid one is <inertia ixx="1" ixy="0" ixz="0" '
         'iyy="0.45" iyz="0" izz="0.55"/>; paste it, or load with inertia = "nearest"'
     )
     pasted = NEAREST.search(text)
@@ -111,7 +111,7 @@ def test_nearest_takes_the_closest_body_and_logs_it(caplog: pytest.LogCaptureFix
 def test_strict_rejects_what_check_tells() -> None:
     with pytest.raises(
         SceneError,
-        match=r"link 'a': the inertia is not physically consistent: .*; the nearest is <",
+        match=r"link 'a': the inertia is not physically consistent: .*; the nearest valid one is <",
     ):
         pysim.load_model(TRIANGLE, inertia="strict")
     with pytest.raises(SceneError, match=r"^inertia 'nearset': unknown; did you mean 'nearest'\?$"):

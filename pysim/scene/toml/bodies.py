@@ -200,7 +200,7 @@ def theta_of_numbers(
         return theta
     text = f"inertia = {toml_inertia(nearest_printable(theta))}"
     if rule != "nearest":
-        remedy = f'the nearest is {text}; paste it, or take it by inertia = "nearest" on top'
+        remedy = f'the nearest valid one is {text}; paste it, or write inertia = "nearest" at the top of the scene'
         problems.add(at, f"{problem}; {remedy}")
         return theta
     log.warning("%s: %s; taken instead: %s", problems.source.where(at), problem, text)

@@ -95,7 +95,7 @@ CASES = [
     ),
     (
         BODY + "mass = 1\ninertia = { xx = 1, yy = 1, zz = 3 }\n" + FREE,
-        "s.toml:4:11: body[0].inertia: the inertia of body 'b' is not physically consistent: Ixx + Iyy < Izz by 33.3 %, against the triangle inequality of the principal moments 1, 1, 3 [kg·m²]; the nearest is inertia = { xx = 1.5, xy = 0, xz = 0, yy = 1.5, yz = 0, zz = 3 }; paste it, or take it by inertia = \"nearest\" on top",
+        "s.toml:4:11: body[0].inertia: the inertia of body 'b' is not physically consistent: Ixx + Iyy < Izz by 33.3 %, against the triangle inequality of the principal moments 1, 1, 3 [kg·m²]; the nearest valid one is inertia = { xx = 1.5, xy = 0, xz = 0, yy = 1.5, yz = 0, zz = 3 }; paste it, or write inertia = \"nearest\" at the top of the scene",
     ),
     (
         BODY + "mass = 0\ninertia = { xx = 1, yy = 1, zz = 1 }\n" + FREE,

@@ -92,7 +92,7 @@ def test_an_impossible_inertia_is_accepted_with_a_warning() -> None:
     assert [str(w.message) for w in caught] == [
         (
             f"{path}:1:72: link 'a': the inertia is not physically consistent: Ixx + Iyy < Izz by 60 %, against the "
-            "triangle inequality of the principal moments 1, 1, 5 [kg·m²]; the nearest is "
+            "triangle inequality of the principal moments 1, 1, 5 [kg·m²]; the nearest valid one is "
             '<inertia ixx="2.5" ixy="0" ixz="0" iyy="2.5" iyz="0" izz="5"/>; paste it, or load with inertia = "nearest"'
         )
     ]
