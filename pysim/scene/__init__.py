@@ -59,8 +59,9 @@ def read_model(
     package_dirs: Iterable[str | PathLike[str]] = (),
     inertia: InertiaPolicy = "check",
     allow_code: bool = False,
+    strict: bool = False,
 ) -> ModelSpec:
-    """Return the mechanism of a `.urdf` or `.toml` file.
+    """Return the mechanism of a scene, or of a file of another program that an importer reads.
 
     Args:
         path: the file, or `package://NAME/path`.
@@ -70,6 +71,7 @@ def read_model(
         inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
             a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
         allow_code: whether a scene may run Python code that it names.
+        strict: reject what an importer would leave out of the model; otherwise there is a warning.
 
     Raises:
         SceneError: the file cannot be read.
@@ -84,29 +86,23 @@ def read_model(
         )
     if str(path).startswith("package://"):
         path = resolve_uri(str(path), Path.cwd(), package_dirs)
-    suffix = Path(path).suffix.lower()
-    if suffix == ".urdf":
-        from pysim.scene.urdf.reader import read_urdf
+    if Path(path).suffix.lower() != ".toml":
+        from pysim.scene.importer import ImportOptions, read_foreign
 
-        return read_urdf(
-            path, free_base=free_base, mimic=mimic, package_dirs=package_dirs, inertia=inertia
-        )
-    if suffix == ".toml":
-        from pysim.scene.toml.reader import read_mechanism
+        options = ImportOptions(free_base, mimic, tuple(package_dirs), inertia, strict)
+        return read_foreign(Path(path), options)
+    from pysim.scene.toml.reader import read_mechanism
 
-        if free_base:
-            problem = 'free_base is for URDF; in a scene give the body a joint of type "free"'
-            raise SceneError(str(path), problem)
-        return read_mechanism(
-            Path(path),
-            mimic=mimic,
-            package_dirs=package_dirs,
-            inertia=inertia,
-            allow_code=allow_code,
-        )
-    if suffix == ".xml":
-        raise SceneError(str(path), "MJCF is not read yet; convert the model to .urdf or .toml")
-    raise SceneError(str(path), f"unknown kind of file {suffix!r}; pysim reads .urdf and .toml")
+    if free_base:
+        problem = 'free_base is for URDF; in a scene give the body a joint of type "free"'
+        raise SceneError(str(path), problem)
+    return read_mechanism(
+        Path(path),
+        mimic=mimic,
+        package_dirs=package_dirs,
+        inertia=inertia,
+        allow_code=allow_code,
+    )
 
 
 def scene_schema() -> dict[str, Any]:

@@ -101,8 +101,9 @@ def load_model(
     *,
     inertia: InertiaPolicy = "check",
     allow_code: bool = False,
+    strict: bool = False,
 ) -> Model:
-    """Read a mechanism from a `.urdf` or `.toml` file and compile it.
+    """Read a mechanism from a scene, or from a file of another program, and compile it.
 
     Args:
         path: the file, or `package://NAME/path`.
@@ -112,6 +113,8 @@ def load_model(
         inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
             a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
         allow_code: whether a scene may run Python code that it names, such as joint plugins.
+        strict: reject what an importer would leave out of the model, such as a missing mesh; otherwise there is a
+            warning.
 
     Raises:
         SceneError: the file cannot be read, or is invalid.
@@ -128,6 +131,7 @@ def load_model(
                 package_dirs=package_dirs,
                 inertia=inertia,
                 allow_code=allow_code,
+                strict=strict,
             )
         )
 

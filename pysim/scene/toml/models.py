@@ -9,10 +9,10 @@ import numpy as np
 
 from pysim.errors import SceneError, did_you_mean
 from pysim.joints import find_joint
+from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.tree import WORLD
-from pysim.scene.urdf.reader import read_urdf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,17 +56,15 @@ class ModelReader:
         except SceneError as error:
             self.problems.add((*path, "file"), error.problem)
             return None
-        if file.suffix.lower() != ".urdf":
-            problem = f"unknown kind of file {file.suffix!r}; a model is a .urdf file"
-            self.problems.add((*path, "file"), problem)
-            return None
-        return read_urdf(
-            file,
-            free_base=table.free_base,
-            mimic=table.mimic,
-            package_dirs=self.package_dirs,
-            inertia=table.inertia or self.inertia,
+        options = ImportOptions(
+            table.free_base, table.mimic, self.package_dirs, table.inertia or self.inertia
         )
+        try:
+            found = find_importer(file)
+        except SceneError as error:
+            self.problems.add((*path, "file"), error.problem)
+            return None
+        return found().read(file, options)
 
     def _replace_passive(self, joints: dict[str, JointSpec], table: Model, path: Steps) -> None:
         """Apply `joint.NAME` tables."""

@@ -1,0 +1,31 @@
+"""Importer of the Unified Robot Description Format (URDF)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pysim.scene.importer import Importer, ImportOptions, importer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pysim.scene.spec import ModelSpec
+
+
+@importer("urdf")
+class Urdf(Importer):
+    """Robots of ROS."""
+
+    suffixes = (".urdf",)
+    roots = ("robot",)
+
+    def read(self, path: Path, options: ImportOptions) -> ModelSpec:
+        from pysim.scene.urdf.reader import read_urdf  # noqa: PLC0415, loads when first used
+
+        return read_urdf(
+            path,
+            free_base=options.free_base,
+            mimic=options.mimic,
+            package_dirs=options.package_dirs,
+            inertia=options.inertia,
+        )
