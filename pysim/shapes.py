@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".glb")  # files of these kinds are read
 SIZES: dict[str, tuple[str, ...]] = {
     "box": ("x", "y", "z"),
     "sphere": ("radius",),

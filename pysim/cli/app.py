@@ -38,6 +38,10 @@ app = App(
 Overrides = Annotated[
     tuple[str, ...], Parameter(name="--set", consume_multiple=False, metavar="KEY=VALUE")
 ]
+Unset = Annotated[tuple[str, ...], Parameter(name="--unset", consume_multiple=False, metavar="KEY")]
+Folders = Annotated[
+    tuple[Path, ...], Parameter(name="--package-dir", consume_multiple=False, metavar="FOLDER")
+]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="NAME")]
 Output = Annotated[Path | None, Parameter(alias="-o", metavar="FILE")]
 Picture = Annotated[Path | None, Parameter(metavar="FILE")]
@@ -83,6 +87,8 @@ def run(
     still: Picture = None,
     duration: Seconds = None,
     set_: Overrides = (),
+    unset: Unset = (),
+    package_dir: Folders = (),
     overwrite: bool = False,
     quiet: bool = False,
     allow_code: bool = False,
@@ -103,6 +109,10 @@ def run(
         Simulated time [s], instead of the scene's.
     set_
         Override any key of the scene, as simulation.step=1e-4; may be repeated.
+    unset
+        Remove a key of the scene, as simulation.rtol; may be repeated.
+    package_dir
+        Folder with packages, or a package: the scene may read meshes in it; may be repeated.
     overwrite
         Replace the trajectory at --output.
     quiet
@@ -112,12 +122,22 @@ def run(
     """
     from pysim.cli.run import RunOptions, run_scene  # noqa: PLC0415, each command loads its own
 
-    options = RunOptions(output, movie, still, duration, set_, overwrite, quiet, allow_code)
-    return run_scene(existing(scene), options)
+    options = RunOptions(
+        output, movie, still, duration, set_, overwrite, quiet, allow_code, unset, package_dir
+    )
+    return run_scene(existing(scene, package_dir), options)
 
 
 @app.command
-def check(scene: str, /, *, set_: Overrides = (), allow_code: bool = False) -> None:
+def check(
+    scene: str,
+    /,
+    *,
+    set_: Overrides = (),
+    unset: Unset = (),
+    package_dir: Folders = (),
+    allow_code: bool = False,
+) -> None:
     """Read a scene or a robot and print its content, without running it.
 
     Parameters
@@ -126,12 +146,22 @@ def check(scene: str, /, *, set_: Overrides = (), allow_code: bool = False) -> N
         Scene (.toml) or robot (.urdf), a path or package://NAME/path.
     set_
         Override any key of the scene, as simulation.step=1e-4; may be repeated.
+    unset
+        Remove a key of the scene, as simulation.rtol; may be repeated.
+    package_dir
+        Folder with packages, or a package: the file may read meshes in it; may be repeated.
     allow_code
         Run Python code that the scene names.
     """
     from pysim.cli.check import check_scene  # noqa: PLC0415
 
-    check_scene(existing(scene), set_, allow_code=allow_code)
+    check_scene(
+        existing(scene, package_dir),
+        set_,
+        unset=unset,
+        package_dirs=package_dir,
+        allow_code=allow_code,
+    )
 
 
 @app.command
@@ -183,6 +213,7 @@ def identify(
     using: str = "torque",
     window: Seconds = 0.2,
     free_base: bool = False,
+    package_dir: Folders = (),
     overwrite: bool = False,
 ) -> None:
     """Identify masses, inertias, friction or a payload from a recorded motion.
@@ -211,15 +242,27 @@ def identify(
         Length of the differentiating filter [s].
     free_base
         The root link of a URDF floats.
+    package_dir
+        Folder with packages, or a package: the file may read meshes in it; may be repeated.
     overwrite
         Replace the file at --output.
     """
     from pysim.cli.identify import IdentifyOptions, identify_file  # noqa: PLC0415
 
     options = IdentifyOptions(
-        output, plot, body, payload, resistance, prior, using, window or 0.2, free_base, overwrite
+        output,
+        plot,
+        body,
+        payload,
+        resistance,
+        prior,
+        using,
+        window or 0.2,
+        free_base,
+        overwrite,
+        package_dir,
     )
-    identify_file(existing(scene), existing(data), options)
+    identify_file(existing(scene, package_dir), existing(data), options)
 
 
 @app.command

@@ -35,10 +35,18 @@ RESISTANCES = (
 )
 
 
-def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool = False) -> None:
+def check_scene(
+    path: Path,
+    overrides: tuple[str, ...] = (),
+    *,
+    unset: tuple[str, ...] = (),
+    package_dirs: tuple[Path, ...] = (),
+    allow_code: bool = False,
+) -> None:
     """Read a file and print its content, without running it."""
     if path.suffix.lower() == ".toml":
-        scene = load_scene(path, parse_overrides(overrides), allow_code=allow_code)
+        changes = parse_overrides(overrides, unset)
+        scene = load_scene(path, changes, allow_code=allow_code, package_dirs=package_dirs)
         print_line(f"{path}: {scene.spec.name}", style="bold")
         print_model(scene.model)
         found = mobility_at_start(scene)
@@ -47,12 +55,13 @@ def check_scene(path: Path, overrides: tuple[str, ...] = (), *, allow_code: bool
         bounds = step_bounds(scene)
         print_step(scene, bounds)
         warn_of_scene(scene, found, bounds)
-    elif overrides:
-        raise PysimError(str(path), "--set is for scenes; a robot file has no such keys")
+    elif overrides or unset:
+        option = "--set" if overrides else "--unset"
+        raise PysimError(str(path), f"{option} is for scenes; a robot file has no such keys")
     else:
         from pysim.simulation.loading import load_model  # noqa: PLC0415, a scene needs it not
 
-        model = load_model(path)
+        model = load_model(path, package_dirs=package_dirs)
         print_line(f"{path}: {model.name}", style="bold")
         print_model(model)
 

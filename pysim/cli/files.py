@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pysim.errors import PysimError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "view")
 
 
-def existing(name: str | Path) -> Path:
+def existing(name: str | Path, package_dirs: Iterable[Path] = ()) -> Path:
     """Return the path of an existing file; otherwise an error suggests a command or file."""
     if str(name).startswith("package://"):
         from pysim.scene.packages import resolve_uri  # noqa: PLC0415, where it is needed
 
-        return resolve_uri(str(name), Path.cwd())
+        return resolve_uri(str(name), Path.cwd(), package_dirs)
     path = Path(name)
     if path.is_file():
         return path

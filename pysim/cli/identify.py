@@ -38,6 +38,7 @@ class IdentifyOptions:
     window: float
     free_base: bool
     overwrite: bool
+    package_dirs: tuple[Path, ...] = ()
 
 
 def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
@@ -58,7 +59,14 @@ def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
     for note in found.notes:
         print_message("warning", note)
     if options.output is not None:
-        for note in write_found(found.model, path, options.output, overwrite=options.overwrite):
+        notes = write_found(
+            found.model,
+            path,
+            options.output,
+            package_dirs=options.package_dirs,
+            overwrite=options.overwrite,
+        )
+        for note in notes:
             print_message("warning", note)
         print_line(f"  written     {options.output}")
     if options.plot is not None:
@@ -74,9 +82,9 @@ def _read(path: Path, data: Path, options: IdentifyOptions) -> tuple[Model, Samp
         if is_run:
             problem = "a trajectory is identified with the scene that was run; give that scene"
             raise IdentificationError(str(path), problem)
-        model = load_model(path, free_base=options.free_base)
+        model = load_model(path, free_base=options.free_base, package_dirs=options.package_dirs)
         return model, read_samples(model, data, window=options.window)
-    scene = load_scene(path)
+    scene = load_scene(path, package_dirs=options.package_dirs)
     if is_run:
         return scene.model, read_run(scene, data)
     return scene.model, read_samples(scene.model, data, window=options.window)

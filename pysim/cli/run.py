@@ -16,6 +16,7 @@ from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
+from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
 from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.trajectory.reader import name_in
@@ -39,6 +40,8 @@ class RunOptions:
     overwrite: bool = False
     quiet: bool = False
     allow_code: bool = False
+    unset: tuple[str, ...] = ()
+    package_dirs: tuple[Path, ...] = ()
 
 
 def run_scene(path: Path, options: RunOptions) -> int:
@@ -48,7 +51,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
         raise PysimError(str(path), KINDS.get(path.suffix.lower(), other))
     _check_outputs(options)
     overrides = run_overrides(options)
-    scene = load_scene(path, overrides=overrides, allow_code=options.allow_code)
+    scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
     overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
@@ -74,7 +77,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
 
 def run_overrides(options: RunOptions) -> dict[str, Any]:
     """Keys of the scene that the command line sets."""
-    overrides = parse_overrides(options.overrides)
+    overrides = parse_overrides(options.overrides, options.unset)
     if options.duration is not None:
         if not 0 < options.duration < math.inf:
             raise PysimError("--duration", f"must be positive [s], got {options.duration:g}")
@@ -82,14 +85,18 @@ def run_overrides(options: RunOptions) -> dict[str, Any]:
     return overrides
 
 
-def parse_overrides(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Return `key=value` texts as a dict; the scene reader parses the values as TOML."""
+def parse_overrides(texts: tuple[str, ...], unset: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return `key=value` texts and keys to remove as a dict; the scene reader parses the values as TOML."""
     overrides: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):
             raise PysimError("--set", f"needs key=value, got {text!r}; as simulation.step=1e-4")
         overrides[key.strip()] = value.strip()
+    for key in unset:
+        if key in overrides:
+            raise PysimError("--unset", f"{key!r} is set by --set as well; leave one of them out")
+        overrides[key] = UNSET
     return overrides
 
 

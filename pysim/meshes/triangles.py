@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import SceneError
+from pysim.shapes import MESH_SUFFIXES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     Vertices = NDArray[np.float64]
     Faces = NDArray[np.int64]
-
-FORMATS = (".stl", ".obj", ".ply", ".dae", ".glb")
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,8 @@ def read_mesh(path: Path) -> Triangles:
 def _read(path: Path, changed: int, size: int) -> Triangles:  # noqa: ARG001, they make the cache see a change
     """Read a file; cached, because a scene may name it several times."""
     suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        problem = f"unknown kind of mesh {path.suffix!r}; pysim reads {', '.join(FORMATS)}"
+    if suffix not in MESH_SUFFIXES:
+        problem = f"unknown kind of mesh {path.suffix!r}; pysim reads {', '.join(MESH_SUFFIXES)}"
         raise SceneError(str(path), problem)
     data = path.read_bytes()
     if not data:

@@ -24,6 +24,7 @@ def read_scene(
     path: str | PathLike[str],
     overrides: Mapping[str, object] | None = None,
     allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> SceneSpec:
     """Return the specification of a scene file.
 
@@ -32,6 +33,7 @@ def read_scene(
         overrides: values by the path of a key, {"simulation.step": 1e-4, "body.rod.mass": "2"}, which replace those of
             the file. Text is parsed as a TOML value if it is one.
         allow_code: whether the scene may run Python code that it names.
+        package_dirs: folders that hold packages, or are packages; the scene and its robots may read meshes in them.
 
     Raises:
         SceneError: the file is invalid; the error lists every problem as `file:line:column: key.path`.
@@ -39,16 +41,24 @@ def read_scene(
     """
     from pysim.scene.toml.reader import read_toml
 
-    return read_toml(Path(path), {} if overrides is None else overrides, allow_code=allow_code)
+    return read_toml(
+        Path(path),
+        {} if overrides is None else overrides,
+        allow_code=allow_code,
+        package_dirs=package_dirs,
+    )
 
 
 def read_scenes(
-    path: str | PathLike[str], worlds: Iterable[Mapping[str, object]], allow_code: bool = False
+    path: str | PathLike[str],
+    worlds: Iterable[Mapping[str, object]],
+    allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> Iterator[SceneSpec]:
     """Yield the specification of a scene file in every world, given the overrides of each as in `read_scene`."""
     from pysim.scene.toml.reader import read_toml_worlds
 
-    return read_toml_worlds(Path(path), worlds, allow_code=allow_code)
+    return read_toml_worlds(Path(path), worlds, allow_code=allow_code, package_dirs=package_dirs)
 
 
 def read_model(
@@ -67,7 +77,7 @@ def read_model(
         path: the file, or `package://NAME/path`.
         free_base: give a URDF's root link a free joint to the world.
         mimic: let mimic joints follow; otherwise each is an independent coordinate.
-        package_dirs: folders that are searched first for `package://`.
+        package_dirs: folders that hold packages, or are packages; searched first, and meshes in them may be read.
         inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
             a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
         allow_code: whether a scene may run Python code that it names.

@@ -109,7 +109,7 @@ def load_model(
         path: the file, or `package://NAME/path`.
         free_base: give a URDF's root link a free joint named "root_joint" to the world.
         mimic: let mimic joints follow; otherwise each is an independent coordinate.
-        package_dirs: folders that are searched first for `package://`.
+        package_dirs: folders that hold packages, or are packages; searched first, and meshes in them may be read.
         inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
             a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
         allow_code: whether a scene may run Python code that it names, such as joint plugins.
@@ -140,16 +140,18 @@ def load_scene(
     path: str | PathLike[str],
     overrides: Mapping[str, Any] | None = None,
     allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> Scene:
     """Read a scene file and compile it; `overrides` maps dotted keys to values.
 
+    Meshes are read from the scene's folder, the two above it and `package_dirs`.
     A scene that names Python code is rejected unless `allow_code` is true. There are warnings about a suspicious start:
     a singular position, a body too light for its loops, a joint beyond its limits.
     """
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 
     with not_within_itself(path):
-        scene = compile_scene(read_scene(path, overrides, allow_code))
+        scene = compile_scene(read_scene(path, overrides, allow_code, package_dirs))
         warn_of_start(scene)
     return scene
 

@@ -20,14 +20,17 @@ from pysim.simulation.loading import compile_scene, not_within_itself
 from pysim.simulation.scene_warnings import warn_of_start, warn_of_worlds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from os import PathLike
 
     from pysim.simulation.loading import Scene
 
 
 def load_scenes(
-    path: str | PathLike[str], overrides: Mapping[str, Any], allow_code: bool = False
+    path: str | PathLike[str],
+    overrides: Mapping[str, Any],
+    allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> tuple[Scene, ...]:
     """Read a scene file once and compile it for each of many worlds; loops are closed in every one.
 
@@ -38,6 +41,7 @@ def load_scenes(
         overrides: values by the path of a key, as `load_scene` takes them, but one for each world: a list, or an array
             whose first axis is the world. A number, truth value or text that stands alone is that of every world.
         allow_code: whether the scene may name programs to run.
+        package_dirs: folders that hold packages, or are packages, as `load_scene` takes them.
 
     Raises:
         SceneError: there is no list, a list is empty or differs in length, or a value is invalid for its key.
@@ -51,7 +55,7 @@ def load_scenes(
     cache = TraceCache()
     try:
         with not_within_itself(path):
-            specs = read_scenes(path, worlds, allow_code=allow_code)
+            specs = read_scenes(path, worlds, allow_code, package_dirs)
             scenes.extend(compile_scene(spec, cache) for spec in specs)
     except PysimError as error:
         raise type(error)(f"world {len(scenes)}: {error.where}", error.problem) from error

@@ -119,7 +119,10 @@ ERRORS = [
     ),
     (
         "check package://nowhere/robot.urdf",
-        "'package://nowhere/robot.urdf': there is no package 'nowhere'; list the folder that holds it in package_dirs",
+        (
+            "'package://nowhere/robot.urdf': there is no package 'nowhere'; list the folder that holds it in "
+            "--package-dir, in Python package_dirs"
+        ),
     ),
     (
         "stone.toml -o other.h5",

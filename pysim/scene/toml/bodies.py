@@ -19,7 +19,7 @@ from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import BodySpec
 from pysim.scene.toml.tables import Solid
-from pysim.shapes import SIZES, Geometry, MassSource, Shape, primitive_theta
+from pysim.shapes import MESH_SUFFIXES, SIZES, Geometry, MassSource, Shape, primitive_theta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ class BodyReader:
             return Shape(table.kind, tuple(getattr(size, name) for name in SIZES[table.kind]))
         at = (*path, "mesh")
         try:
-            file = resolve_uri(table.mesh, self.folder, self.package_dirs)
+            file = resolve_uri(table.mesh, self.folder, self.package_dirs, MESH_SUFFIXES)
         except PysimError as error:
             self.problems.add(at, error.problem)
             return None
@@ -86,6 +86,10 @@ class BodyReader:
         if dense and given:
             problem = f"has {' and '.join(given)}, and shape has a density; give one of the two"
             hint = _density_of_mass(body, solids) if given == ["mass"] else ""
+            if any(steps[-1] == given[0] for steps in self.problems.source.overridden):
+                hint += self.problems.unset(
+                    *path, "shape", *([dense[0]] if len(solids) > 1 else ()), "density"
+                )
             self.problems.add((*path, given[0]), problem + hint)
             return np.zeros(10)
         if dense:

@@ -26,7 +26,26 @@ def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> 
     Raises:
         SceneError: a path that does not exist.
     """
-    return {_set(values, key, _value(value)): key for key, value in overrides.items()}
+    return {
+        _set(values, key, _value(value)): _option(key, value) for key, value in overrides.items()
+    }
+
+
+class _Unset:
+    """Type of UNSET."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+    def __reduce__(self) -> str:
+        return "UNSET"  # unpickled as the same object
+
+
+UNSET = _Unset()  # as a value: the key is removed
+
+
+def _option(key: str, value: object) -> str:
+    return f"--unset {key}" if value is UNSET else f"--set {key}"
 
 
 def checked_overrides(given: object) -> Mapping[str, Any]:
@@ -63,13 +82,29 @@ def _set(values: dict[str, Any], key: str, value: object) -> Steps:
             problem = f"has nothing below {'.'.join(words[:k])!r}, which is {table!r}"
             raise SceneError(f"--set {key}", problem)
         steps.append(step)
+        if value is UNSET:
+            _check_there(table, step, key, is_last=k == len(words) - 1)
         if k == len(words) - 1:
-            table[step] = value
+            if value is UNSET:
+                del table[step]
+            else:
+                table[step] = value
         elif isinstance(table, dict):
             table = table.setdefault(word, {})
         else:
             table = table[step]
     return tuple(steps)
+
+
+def _check_there(table: Any, step: Step, key: str, *, is_last: bool) -> None:  # noqa: ANN401, a table or a list
+    """Reject a missing key, and an item of a list: removing it would renumber the others."""
+    if isinstance(table, dict) and step not in table:
+        hint = did_you_mean(str(step), table)
+        raise SceneError(f"--unset {key}", f"the scene has no such key{hint}")
+    if isinstance(table, list) and is_last:
+        raise SceneError(
+            f"--unset {key}", "is an item of a list; remove keys of it, or edit the file"
+        )
 
 
 def _parse(key: str) -> list[str]:
@@ -97,14 +132,18 @@ def _item(items: list[Any], word: str, key: str) -> int:
             return int(word)
         raise SceneError(f"--set {key}", f"no item has index {word}, the last is {len(items) - 1}")
     known = [name for name in names if name]
-    raise SceneError(f"--set {key}", f"nothing is named {word!r}{did_you_mean(word, known)}")
+    hint = did_you_mean(word, known)
+    if len(known) < len(items):
+        array = key.partition(".")[0]
+        hint += f"; select an item without a name by its index, as {array}[{names.index('')}]"
+    raise SceneError(f"--set {key}", f"nothing is named {word!r}{hint}")
 
 
 def _name(item: Any) -> str:  # noqa: ANN401, any TOML value
-    """Return the name of an item; a model without a name has its file's."""
+    """Return the name of an item; that of its joint or file if it has none."""
     if not isinstance(item, dict):
         return ""
-    return str(item.get("name") or Path(str(item.get("file", ""))).stem)
+    return str(item.get("name") or item.get("joint") or Path(str(item.get("file", ""))).stem)
 
 
 def _value(value: object) -> object:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.toml.keys import ALL_JOINTS, Table
 from pysim.scene.toml.plugin_keys import PARAMETERS, keys_of
+from pysim.scene.toml.source import key_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,6 +53,10 @@ class Problems:
         """Return `did_you_mean` as long as it would be shown: among thousands of names a suggestion is slow."""
         return did_you_mean(word, known) if len(self.found) < _MOST_LISTED else ""
 
+    def unset(self, *path: Step) -> str:
+        """Return the option that removes a key of the file; "" without overrides."""
+        return f" (--unset {key_text(path)})" if self.source.overridden else ""
+
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Add the errors that pydantic found."""
         for details in error.errors(include_url=False):
@@ -62,7 +67,17 @@ class Problems:
             except JointError as unknown:
                 self.add((*path[:-1], "type"), unknown.problem)
                 continue
-            self.add(path, _problem(details, table, own), of_key=of_key)
+            problem = _problem(details, table, own) + self._excluded(path, details)
+            self.add(path, problem, of_key=of_key)
+
+    def _excluded(self, path: tuple[Step, ...], details: ErrorDetails) -> str:
+        """Return the option that removes a key of the file which excludes one set on the command line."""
+        _, got, kinds = str(details.get("ctx", {}).get("text", "")).partition(", got ")
+        if not (got and self.source.overridden):
+            return ""
+        set_ = {steps[: len(path) + 1] for steps in self.source.overridden}
+        in_file = [kind for kind in kinds.split(" and ") if (*path, kind) not in set_]
+        return self.unset(*path, in_file[0]) if kinds.count(" and ") and in_file else ""
 
     def check(self) -> None:
         """Raise the collected errors, in the order of the file.
@@ -111,7 +126,17 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
         return f"must be a list of tables; write [[{path[-1]}]]"
     if kind == "model_type" and inner is not None:
         return f"must be a table, {_outlined(inner)}, got {shown(got)}"
-    return f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
+    problem = f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
+    return problem + _quotes(table, path, got)
+
+
+def _quotes(table: type[Table], path: tuple[int | str, ...], got: object) -> str:
+    """Return a hint that a name with a dot needs quotes if TOML parsed it as a table."""
+    _, info = _field(table, path[:-1])
+    if not isinstance(got, dict) or not got or info is None or "dict[" not in str(info.annotation):
+        return ""
+    name = f"{path[-1]}.{next(iter(got))}"
+    return f'; a name with a dot needs quotes: "{name}" = {shown(next(iter(got.values())))}'
 
 
 def _outlined(table: type[Table]) -> str:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
+from pysim.scene.packages import folders_around
 from pysim.scene.spec import (
     ActuatorSpec,
     FrameSpec,
@@ -69,7 +70,11 @@ def read_toml(
 
 
 def read_toml_worlds(
-    path: Path, worlds: Iterable[Mapping[str, object]], *, allow_code: bool = False
+    path: Path,
+    worlds: Iterable[Mapping[str, object]],
+    *,
+    allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> Iterator[SceneSpec]:
     """Yield the specification of a scene file for every world, each with its own overrides.
 
@@ -78,12 +83,12 @@ def read_toml_worlds(
     Raises:
         SceneError, ModelError: as in `read_toml`.
     """
-    source = read_source(path)
+    source, folders = read_source(path), tuple(package_dirs)
     fresh = pickle.dumps(source.values)  # unpickling is faster than copy.deepcopy
     table_cache = TableCache()
     for overrides in worlds:
         own = replace(source, values=pickle.loads(fresh))
-        yield _read(own, path, overrides, table_cache, allow_code=allow_code, folders=())
+        yield _read(own, path, overrides, table_cache, allow_code=allow_code, folders=folders)
 
 
 def _read(
@@ -103,7 +108,8 @@ def _read(
     load_plugins(source, path, allow_code=allow_code)
     problems = Problems(source)
     scene = _validated(values, problems)
-    package_dirs = (*map(Path, folders), *_package_dirs(scene, path, problems))
+    given = tuple(map(Path, folders))
+    package_dirs = (*given, *_package_dirs(scene, path, problems, given))
     model = _Mechanism(scene, problems, path, package_dirs, table_cache).build()
     actuators = tuple(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
@@ -240,10 +246,19 @@ def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]
     return tuple(scene.assembly.hold)
 
 
-def _package_dirs(scene: Scene, path: Path, problems: Problems) -> list[Path]:
+def _package_dirs(
+    scene: Scene, path: Path, problems: Problems, given: tuple[Path, ...]
+) -> list[Path]:
+    """Return the folders that a scene lists; one outside the allowed folders is an error unless the user set it."""
     folders = [path.parent / folder for folder in scene.package_dirs]
+    allowed = [*folders_around(path.parent.resolve()), *(folder.resolve() for folder in given)]
+    by_user = any(steps[0] == "package_dirs" for steps in problems.source.overridden)
     for k, folder in enumerate(folders):
-        if not folder.is_dir():
+        if not (by_user or any(folder.resolve().is_relative_to(part) for part in allowed)):
+            problem = f"{str(folder.resolve())!r} is outside the folders that a scene may read"
+            remedy = "allow it by --package-dir, in Python package_dirs"
+            problems.add(("package_dirs", k), f"{problem}; {remedy}")
+        elif not folder.is_dir():
             problem = f"there is no folder {str(folder)!r}; paths are relative to the scene"
             problems.add(("package_dirs", k), problem)
     return folders

@@ -68,8 +68,9 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
     radius = table.spectral_radius
     if radius is not None and "spectral_radius" not in kind.keys:
         problem = (
-            f"{kind.name!r} has none; remove spectral_radius or take integrator = "
-            '"generalized_alpha"'
+            f"{kind.name!r} has none; "
+            f"remove spectral_radius{problems.unset('simulation', 'spectral_radius')} "
+            'or take integrator = "generalized_alpha"'
         )
         problems.add(("simulation", "spectral_radius"), problem, of_key=True)
     elif radius is not None and not 0 <= radius <= 1:
@@ -78,7 +79,9 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
     if kind.plugin is not None:
         return _plugin_parameters(table, kind.plugin, problems)
     if table.parameters and table.integrator == kind.name:  # written in the file itself
-        problem = f"{kind.name!r} has none; remove {PARAMETERS}"
+        problem = (
+            f"{kind.name!r} has none; remove {PARAMETERS}{problems.unset('simulation', PARAMETERS)}"
+        )
         problems.add(("simulation", PARAMETERS), problem, of_key=True)
     default = SPECTRAL_RADIUS if radius is None else radius
     return {"spectral_radius": default} if "spectral_radius" in kind.keys else {}
@@ -159,8 +162,8 @@ def _tolerance(
     if given and not kind.adaptive:
         adaptive = ", ".join(other.name for other in BUILTIN.values() if other.adaptive)
         problem = (
-            f"{kind.name!r} takes steps of one size and estimates no error; remove {name} or take "
-            f"one that adapts: {adaptive}"
+            f"{kind.name!r} takes steps of one size and estimates no error; "
+            f"remove {name}{problems.unset('simulation', name)} or take one that adapts: {adaptive}"
         )
         problems.add(path, problem, of_key=True)
     known = [joint.name for joint in model.joints]

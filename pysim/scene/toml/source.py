@@ -31,7 +31,7 @@ _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
 @dataclass(frozen=True)
 class Source:
-    """Values of a TOML file and their positions. `overridden` are the paths set on the command line."""
+    """Values of a TOML file and their positions. `overridden` maps the paths changed on the command line to options."""
 
     name: str
     text: str
@@ -52,10 +52,10 @@ class Source:
             if steps[:length] in self.overridden:
                 rest = key_text(steps[length:])
                 separator = "." if rest and not rest.startswith("[") else ""
-                return f"--set {self.overridden[steps[:length]]}{separator}{rest}"
+                return f"{self.overridden[steps[:length]]}{separator}{rest}"
         for path_set, key_set in self.overridden.items():
             if path_set[: len(steps)] == steps != () and not self.is_in_file(steps):
-                return f"--set {key_set}"
+                return key_set
         line, column = self.position(steps, of_key=of_key)
         key = key_text(steps)
         return f"{self.name}:{line}:{column}" + (f": {key}" if key else "")

@@ -10,9 +10,9 @@ import numpy as np
 from pysim.errors import SceneError, did_you_mean
 from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.inertia_policy import apply_inertia_policy
-from pysim.scene.packages import resolve_uri
+from pysim.scene.packages import resolve_uri, short
 from pysim.scene.spec import BodySpec
-from pysim.shapes import Geometry, Shape
+from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,9 +79,9 @@ class Links:
         uri = element.text("filename").strip()
         if uri not in self.meshes:
             try:
-                self.meshes[uri] = resolve_uri(uri, self.folder, self.package_dirs)
+                self.meshes[uri] = resolve_uri(uri, self.folder, self.package_dirs, MESH_SUFFIXES)
             except SceneError as error:
-                element.fail(f"mesh {uri!r}: {error.problem}")
+                element.fail(f"mesh {short(uri)}: {error.problem}")
         x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
         if 0 in {x, y, z}:
             element.fail(f"'scale' of <mesh> must not be zero, got {element.text('scale')!r}")

@@ -14,6 +14,7 @@ import pytest
 
 from pysim.errors import PysimError, PysimWarning, SceneError
 from pysim.scene import read_scene
+from pysim.scene.toml.overrides import UNSET
 
 BODY = '[[body]]\nname = "b"\n'
 FREE = '[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n'
@@ -655,3 +656,95 @@ def test_thousands_of_bad_numbers_and_names_are_reported_in_linear_time() -> Non
         with pytest.raises(SceneError, match="more errors"):
             read_scene("s.toml")
         assert time.process_time() - began < 2.0
+
+
+EXCLUSIVE = """[[body]]
+name = "rod"
+shape = { box = { x = 1.0, y = 1.0, z = 1.0 }, density = 100.0 }
+[[joint]]
+name = "c.angle"
+type = "revolute"
+child = "rod"
+[[actuator]]
+joint = "c.angle"
+offset = 1.0
+[simulation]
+integrator = "dopri5"
+rtol = 1e-6
+duration = 1.0
+"""
+
+
+def test_a_key_that_excludes_one_that_is_set_is_named_and_can_be_removed() -> None:
+    Path("s.toml").write_text(EXCLUSIVE, "utf-8")
+    cases = [
+        (
+            {"simulation.integrator": "rk4"},
+            {"simulation.rtol": UNSET},
+            "s.toml:13:1: simulation.rtol: 'rk4' takes steps of one size and estimates no error; remove rtol (--unset simulation.rtol) or take one that adapts: dopri5",
+        ),
+        (
+            {"body.rod.mass": 2.0},
+            {"body.rod.shape.density": UNSET},
+            "--set body.rod.mass: has mass, and shape has a density; give one of the two (shape.density = 2 makes 2 [kg]) (--unset body[0].shape.density)",
+        ),
+        (
+            {"body.rod.shape.sphere.radius": 2.0},
+            {"body[0].shape[0].box": UNSET},
+            "s.toml:3:9: body[0].shape: needs exactly one of box, sphere, cylinder, capsule, cone, ellipsoid, mesh, got box and sphere (--unset body[0].shape[0].box)",
+        ),
+    ]
+    for given, unset, expected in cases:
+        with pytest.raises(SceneError) as caught:
+            read_scene("s.toml", given)
+        assert str(caught.value) == expected
+        assert read_scene("s.toml", given | unset).overrides == given | unset
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        (
+            "simulation.rtl",
+            "--unset simulation.rtl: the scene has no such key; did you mean 'rtol'?",
+        ),
+        (
+            "simulation.x.y",
+            "--unset simulation.x.y: the scene has no such key; known: integrator, rtol, duration",
+        ),
+        (
+            "body[0]",
+            "--unset body[0]: is an item of a list; remove keys of it, or edit the file",
+        ),
+        (
+            "body.rod",
+            "--unset body.rod: is an item of a list; remove keys of it, or edit the file",
+        ),
+        (
+            "joint[0].type",
+            "--unset joint[0].type: is missing; add it: the joint type, such as revolute",
+        ),
+    ],
+)
+def test_keys_that_cannot_be_removed_are_rejected(key: str, expected: str) -> None:
+    Path("s.toml").write_text(EXCLUSIVE, "utf-8")
+    with pytest.raises(SceneError, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml", {key: UNSET})
+
+
+def test_an_actuator_without_a_name_is_found_by_its_joint_or_its_index() -> None:
+    Path("s.toml").write_text(EXCLUSIVE, "utf-8")
+    for key in ('actuator."c.angle".offset', "actuator[0].offset"):
+        assert read_scene("s.toml", {key: 3.0}).actuators[0].offset == 3.0
+    Path("s.toml").write_text(EXCLUSIVE + "[[event]]\nkind = 1\n", "utf-8")
+    expected = "--set event.hit.stop: nothing is named 'hit'; select an item without a name by its index, as event[0]"
+    with pytest.raises(SceneError, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml", {"event.hit.stop": True})
+
+
+def test_a_name_with_a_dot_needs_quotes() -> None:
+    coupling = '[[coupling]]\nname = "g"\njoint = "c.angle"\nratios = { c.angle = 0.1 }\n'
+    Path("s.toml").write_text(EXCLUSIVE + coupling, "utf-8")
+    expected = 's.toml:18:14: coupling[0].ratios.c: must be a number, got a table; a name with a dot needs quotes: "c.angle" = 0.1'
+    with pytest.raises(SceneError, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml")

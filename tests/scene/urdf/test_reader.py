@@ -66,7 +66,7 @@ REFUSALS = {
     "inf_mass": "1:103: link 'a': 'value' of <mass> must be finite, got '1e400'",
     "mesh_escape": "1:93: link 'a': mesh 'file:///etc/../../../../etc/shadow': '/etc/shadow' is outside "
     "the folders from which this file may name files; move it below the file that names it, or list its folder "
-    "in package_dirs",
+    "in --package-dir, in Python package_dirs",
     "nan_mass": "1:103: link 'a': 'value' of <mass> must be a number, got 'nan'",
     "neg_mass": "1:103: link 'a': 'value' of <mass> must not be negative [kg], got -1.0",
     "quad_blowup": "1:13: <!DOCTYPE r> is rejected: it can define entities; remove it",
@@ -430,7 +430,7 @@ def test_a_missing_mesh_is_named_with_the_path_tried(write: Write, tmp_path: Pat
     shape = '<visual><geometry><mesh filename="meshes/arm.stl"/></geometry></visual>'
     assert refusal(write(f'<link name="a">{shape}</link>')) == (
         f"r.urdf:2:34: link 'a': mesh 'meshes/arm.stl': there is no file '{tmp_path}/meshes/arm.stl'; "
-        "check the path, or package_dirs"
+        "check the path, or --package-dir, in Python package_dirs"
     )
 
 
