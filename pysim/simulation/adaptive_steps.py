@@ -31,17 +31,18 @@ FINEST = 1e-15  # smallest rtol that rounding permits for every coordinate
 ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 
 
-def run_adaptive(scene: Scene, times: Iterator[float]) -> Iterator[Segment]:
-    """Yield the segments of a run through output times [s], ascending; an event that stops the run ends the last.
+def run_adaptive(scene: Scene, times: Iterator[float], start: float = 0.0) -> Iterator[Segment]:
+    """Yield the segments of a run from `start` [s] through output times [s], ascending, to an event that stops it.
 
     Raises:
         SimulationError: a step underflowed, a tolerance is finer than rounding, or the run has stalled (stall.py).
     """
     model, settings = scene.model, scene.settings
-    q, v, state = scene.state.q, scene.state.v, AdaptiveState(events=len(scene.spec.events))
-    loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene)
+    q, v = scene.state.q, scene.state.v
+    state = AdaptiveState(events=len(scene.spec.events), time=start)
+    loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene, start)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
-    wanted, last = np.empty(0), 0.0
+    wanted, last = np.empty(0), start
     while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
         run = _engine.advance_adaptive(
             model,

@@ -2,6 +2,7 @@
 
     q, v = pysim.rollout(model, q0, v0, controls, step=1e-3, integrator="rk4", threads=0)
     q, v = pysim.rollout([heavy, light], q0, v0, controls, step=1e-3)
+    run = pysim.rollout(scene)                              # what the scene says, see scene_rollouts.py
 
 The worlds of a batch run side by side in SIMD packs, packs on threads; whatever the batch and the threads, a world
 gets the same bits, those that it gets alone with its own model.
@@ -11,19 +12,22 @@ from __future__ import annotations
 
 import operator
 import sys
-import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError, PysimWarning, SimulationError
+from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
+from pysim.simulation.given_starts import check_starts
+from pysim.simulation.loading import Scene
+from pysim.simulation.lost_worlds import warn_of_lost
+from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
+from pysim.simulation.scene_rollouts import Request, Rollout, RolloutState, scene_rollout
 from pysim.spatial.arrays import checked_number, refuse_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+@overload
 def rollout(
     model: Model | Sequence[Model],
     q0: ArrayLike,
@@ -45,8 +50,46 @@ def rollout(
     spectral_radius: float = 0.9,
     loop_q: Array | None = None,
     out: tuple[Array, Array] | None = None,
-) -> tuple[Array, Array]:
-    """Return the trajectories (q, v) of many worlds under given forces.
+) -> tuple[Array, Array]: ...
+@overload
+def rollout(
+    model: Scene | Sequence[Scene],
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
+    controls: None = None,
+    step: float | None = None,
+    integrator: str | None = None,
+    threads: int = 1,
+    *,
+    steps: int | None = None,
+    every: int | None = None,
+    spectral_radius: float | None = None,
+    signals: Sequence[str] = (),
+    state: RolloutState | None = None,
+) -> Rollout: ...
+def rollout(
+    model: Any,
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
+    controls: ArrayLike | None = None,
+    step: float | None = None,
+    integrator: str | None = None,
+    threads: int = 1,
+    *,
+    steps: int | None = None,
+    every: int | None = None,
+    spectral_radius: float | None = None,
+    loop_q: Array | None = None,
+    out: tuple[Array, Array] | None = None,
+    signals: Sequence[str] = (),
+    state: RolloutState | None = None,
+) -> tuple[Array, Array] | Rollout:
+    """Return the trajectories of many worlds: (q, v) of models under given forces, or a `Rollout` of scenes.
+
+    Of a scene, or a sequence of one for each world, every world runs what its scene says from t = 0: its actuators, its
+    integrator, its duration with its output interval; `q0` and `v0` are the starts of the worlds, the scenes' own by
+    default. `step` (its longest), `integrator` and `spectral_radius` replace the scene's; `steps` and `every`, so many
+    steps of exactly `step`, its duration and output interval. The rest is about models.
 
     Every world makes equal steps; during step n its generalised forces are `controls[n]`, to which the joints' own
     (damping, springs, friction, stops, plugins' forces) are added. Row 0 is the start, row k the state after k · every
@@ -72,6 +115,8 @@ def rollout(
             as `scene.state.loop_q.copy()` has them; written over with those of the end. A run goes on from its last row
             with them where a plugin, or a screw that has turned, closes a loop.
         out: arrays for q and v, C-contiguous, filled and returned.
+        signals: of scenes, names of the signals to record.
+        state: of scenes, `Rollout.state` of a rollout that this one continues, its last row given as q0 and v0.
 
     Returns:
         q (batch, 1 + steps / every, nq) and v (batch, 1 + steps / every, nv), without the first axis for one world.
@@ -79,18 +124,38 @@ def rollout(
     Raises:
         ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
         ModelError: models that differ in more than numbers; the text names the first that does, and in what.
-        SimulationError: the integrator is no scheme that a rollout can run.
+        SimulationError: the integrator is no scheme that a rollout can run, or a start violates its loops.
     """
+    if _are_scenes(model):
+        _check_of_scenes(controls, loop_q, out, signals)
+        request = Request(
+            None if q0 is None else _numbers(q0, "q0"),
+            None if v0 is None else _numbers(v0, "v0"),
+            None if step is None else checked_number(step, "step", "s"),
+            integrator,
+            _whole(threads, "threads", 2**31 - 1),
+            None if steps is None else _whole(steps, "steps"),
+            None if every is None else _whole(every, "every"),
+            None if spectral_radius is None else checked_number(spectral_radius, "spectral_radius"),
+            state,
+        )
+        return scene_rollout(model, request)
+    if signals or state is not None:
+        name = "signals" if signals else "state"
+        raise SimulationError(name, "is of scenes; give a scene instead of its model")
+    integrator = "rk4" if integrator is None else integrator
+    every = 1 if every is None else every
+    spectral_radius = 0.9 if spectral_radius is None else spectral_radius
     if not hasattr(model, "__iter__"):
         _engine.check_model(model)
-    worlds = [model] if isinstance(model, _engine.Model) else list(model)
+    worlds: list[Any] = [model] if isinstance(model, _engine.Model) else list(model)
     _check_alike(worlds)
     _check_scheme(worlds, integrator)
-    q0, v0 = _numbers(q0, "q0"), _numbers(v0, "v0")
+    q0, v0 = (_numbers(_given(x, name), name) for x, name in ((q0, "q0"), (v0, "v0")))
     controls = None if controls is None else _numbers(controls, "controls")
     steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps", 2**53))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
-    step = checked_number(step, "step", "s")
+    step = checked_number(_given(step, "step"), "step", "s")
     given: object = spectral_radius
     if not isinstance(given, float):  # its range is checked by the engine
         spectral_radius = checked_number(spectral_radius, "spectral_radius")
@@ -106,6 +171,7 @@ def rollout(
         expected = (*np.shape(q0)[:-1], worlds[0].loop_nq)
         if np.shape(loop_q) != expected:
             raise ValueError(f"loop_q must have shape {expected}, got {np.shape(loop_q)}")
+    _check_closed(worlds, q0, v0, loop_q)
     out_q, out_v = (None, None) if out is None else out
     q, v = _engine.rollout(
         worlds,
@@ -122,22 +188,73 @@ def rollout(
         out_q,
         out_v,
     )
-    _warn_of_lost(v, every, step)
+    t = np.asarray(every * step * np.arange(v.shape[-2]), float)
+    warn_of_lost(v, t)
+    if v.dtype == np.float64 and v.size and steps:
+        _warn_of_balance(worlds, integrator, step, spectral_radius, t, q, v, controls)
     return q, v
 
 
-def _warn_of_lost(v: Array, every: int, step: float) -> None:
-    """Say which worlds ended in NaN, and when the first of them did."""
-    worlds = v if v.ndim == 3 else v[None]
-    lost = np.flatnonzero(np.isnan(worlds[:, -1]).any(axis=-1))
-    if not len(lost):
+def _are_scenes(model: object) -> bool:
+    return isinstance(model, Scene) or (
+        isinstance(model, Sequence) and len(model) > 0 and isinstance(model[0], Scene)
+    )
+
+
+def _check_of_scenes(controls: object, loop_q: object, out: object, signals: Sequence[str]) -> None:
+    """Reject arguments that belong to rollouts of models, and signals that no scene has."""
+    if controls is not None:
+        problem = "are a scene's inputs, and this one has none; give generalised forces to a rollout of its model"
+        raise SimulationError("controls", problem)
+    for name, value in (("loop_q", loop_q), ("out", out)):
+        if value is not None:
+            raise SimulationError(
+                name, "is of rollouts of models; leave it out, or give scene.model"
+            )
+    if signals:
+        raise SimulationError(f"signals: {signals[0]!r}", "the scene has no signals; leave it out")
+
+
+def _check_closed(worlds: Sequence[Model], q0: Any, v0: Any, loop_q: Any) -> None:  # noqa: ANN401
+    """Check starts whose shapes the engine would accept; it rejects others itself."""
+    if not worlds or not worlds[0].rows:
         return
-    row = np.isnan(worlds[lost]).any(axis=-1).argmax(axis=1)
-    first = int(row.argmin())
-    when = f"world {lost[first]} first, before t = {row[first] * every * step:.4g} s"
-    problem = f"{len(lost)} of {len(worlds)} worlds did not stay finite or left their loops, {when}"
-    text = f"rollout: {problem}; their rows are NaN from there on, take a shorter step or milder forces"
-    warnings.warn(text, PysimWarning, stacklevel=3)
+    model = worlds[0]
+    rows_q, rows_v = (np.atleast_2d(x) for x in (q0, v0))
+    fits = rows_q.shape[1:] == (model.nq,) and rows_v.shape == (len(rows_q), model.nv)
+    if fits and rows_q.dtype == rows_v.dtype and rows_q.dtype.kind == "f":
+        near = None if loop_q is None else np.atleast_2d(loop_q)
+        each = worlds if len({id(world) for world in worlds}) > 1 else worlds[:1]
+        check_starts(each, rows_q, rows_v, near, stacklevel=3)
+
+
+def _warn_of_balance(
+    models: Sequence[Model],
+    integrator: str,
+    step: float,
+    spectral_radius: float,
+    t: Array,
+    q: Array,
+    v: Array,
+    controls: Any,  # noqa: ANN401, an array or None
+) -> None:
+    """Monitor the energy of worlds; rows of one world have no axis of it."""
+    keys = {"spectral_radius": spectral_radius} if find_integrator(integrator).keys else {}
+    one = q.ndim == 2
+    q, v = (x[None] if one else x for x in (q, v))
+    if controls is not None:
+        controls = controls[None] if one else controls
+    same = len({id(model) for model in models}) == 1
+    worlds = [world_of(m, integrator, step, keys) for m in (models[:1] if same else models)]
+    steps = (len(t) - 1) * round(t[1] / step) if len(t) > 1 else 0
+    warn_of_worlds_out_of_balance(worlds, t, q, v, steps, controls, stacklevel=3)
+
+
+def _given(x: Any, name: str) -> Any:  # noqa: ANN401, whatever is given
+    """An argument that models need."""
+    if x is None:
+        raise ValueError(f"{name} must be given with a model; only a scene has its own")
+    return x
 
 
 def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:

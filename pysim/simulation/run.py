@@ -19,6 +19,7 @@ import numpy as np
 
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_steps import run_adaptive
+from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.fixed_steps import run_fixed
 from pysim.simulation.implicit import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
@@ -76,6 +77,8 @@ def simulate(
     There are warnings about a suspicious start, and about a step too long for stability, a bounce, sharp friction or a
     fast spin.
 
+    A run whose energy is off the work done by more than its scheme explains is warned of, too.
+
     The file is marked incomplete until the run has ended; an existing trajectory is replaced with
     `overwrite`. After an error or an interrupt the file holds the rows so far.
 
@@ -89,9 +92,12 @@ def simulate(
         interrupts_held_back() as check_interrupts,
         Recorder(scene, output, overwrite=overwrite) as recorder,
     ):
-        _run(scene, recorder, _Clock(scene.settings.duration, progress, check_interrupts))
+        clock = _Clock(scene.settings.duration, progress, check_interrupts)
+        _run(scene, recorder, clock)
         recorder.finish()
-    return recorder.trajectory()
+    trajectory = recorder.trajectory()
+    warn_of_imbalance(scene, trajectory, clock.steps)
+    return trajectory
 
 
 def _check_scene(scene: object) -> None:
@@ -146,12 +152,12 @@ class _Clock:
         self._progress = progress
         self._check_interrupts = check_interrupts
         self._begin = self._reported = time.perf_counter()
-        self._steps = 0
+        self.steps = 0
         self.time = 0.0
         self.memory: SolverState | None = None
 
     def tick(self, now: float, steps: int) -> None:
-        self._steps += steps
+        self.steps += steps
         self.time = now
         self._check_interrupts()
         if time.perf_counter() - self._reported > REPORT_INTERVAL:
@@ -162,4 +168,4 @@ class _Clock:
         if self._progress is not None:
             wall = self._reported - self._begin
             counts = (self.memory.iterations, self.memory.rejected) if self.memory else (0, 0)
-            self._progress(Update(self.time, self._duration, wall, self._steps, *counts))
+            self._progress(Update(self.time, self._duration, wall, self.steps, *counts))

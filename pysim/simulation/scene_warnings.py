@@ -45,7 +45,7 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
     known: bool | None = scene.__dict__.get(_START)
     if known is not None:
         return known
-    singular = singular_start(scene, found or mobility_at_start(scene))
+    singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
     light = light_bodies(scene)
     for text in (*starts_beyond_limits(scene), singular, light):
         if text is not None:
@@ -69,7 +69,9 @@ def warn_of_scene(
     scene.__dict__[_STEP] = True
 
 
-def warn_of_worlds(scenes: Sequence[Scene], warn: Callable[..., object]) -> None:
+def warn_of_worlds(
+    scenes: Sequence[Scene], warn: Callable[..., object], stacklevel: int = 2
+) -> None:
     """Warn of the first of some worlds, evenly spaced among all, that has something to warn of."""
     for k in np.unique(np.linspace(0, len(scenes) - 1, min(len(scenes), WORLDS)).round()):
         world = int(k)
@@ -77,6 +79,7 @@ def warn_of_worlds(scenes: Sequence[Scene], warn: Callable[..., object]) -> None
             warnings.simplefilter("always")
             warn(scenes[world])
         for found in caught:
-            warnings.warn(f"world {world}: {found.message}", found.category, stacklevel=3)
+            where = f"world {world}: " if len(scenes) > 1 else ""
+            warnings.warn(f"{where}{found.message}", found.category, stacklevel=stacklevel + 1)
         if caught:
             return

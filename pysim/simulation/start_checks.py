@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pysim.loops import Mobility
+    from pysim.mechanism.model import Model, State
     from pysim.simulation.loading import Scene
 
 _DIGITS = 5e-10  # least inertia along a row, relative to the largest; below, the engine's pivots are rounding
@@ -29,14 +30,14 @@ def mobility_at_start(scene: Scene) -> Mobility | None:
     return mobility(model, state.q, state.loop_q) if model.rows else None
 
 
-def singular_start(scene: Scene, found: Mobility | None) -> str | None:
+def singular_start(model: Model, state: State, found: Mobility | None) -> str | None:
     """Describe a start at which loops leave the motion undetermined; None of one that leads on, singular or not."""
     if found is None:
         return None
     reasons = []
-    if found.rank_here < found.rank and not scene.state.v.any():
+    if found.rank_here < found.rank and not state.v.any():
         reasons.append("it can go on in more ways than one, and from rest rounding alone decides")
-    elif found.singular and not _leads_on(scene):
+    elif found.singular and not _leads_on(model, state):
         reasons.append("its start velocity cannot be followed")
     if found.stuck:
         reasons.append("nothing holds it against what pushes where it cannot go")
@@ -102,9 +103,8 @@ def _beyond_limits(scene: Scene) -> Iterator[tuple[int, float, str]]:
                 yield at_v + k, joint.stop_stiffness[k] * beyond, f"{joint.where}: {text}"
 
 
-def _leads_on(scene: Scene) -> bool:
+def _leads_on(model: Model, state: State) -> bool:
     """Whether some v̇ satisfies J v̇ + J̇ v = 0 along the start velocity."""
-    state = scene.state
-    at = constraints(scene.model, state.q, state.v, loop_q=state.loop_q)
+    at = constraints(model, state.q, state.v, loop_q=state.loop_q)
     left = at.bias - at.jacobian @ (np.linalg.pinv(at.jacobian, _FOLLOWED) @ at.bias)
     return bool(np.abs(left).max() <= _FOLLOWED * np.abs(state.v).max(initial=0.0) ** 2)

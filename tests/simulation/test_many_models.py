@@ -181,7 +181,7 @@ def test_what_is_no_model_and_a_list_of_another_length_are_reported(rng):
         pysim.rollout([model, None, model], *start, None, STEP, steps=1)
     scene = pysim.load_scene(SCENES / "spring.toml")
     with pytest.raises(pysim.ModelError, match=r"is no model, got Scene; give scene\.model"):
-        pysim.rollout([scene], np.zeros((1, 1)), np.zeros((1, 1)), None, STEP, steps=1)
+        pysim.rollout([model, scene], *start, None, STEP, steps=1)
     with pytest.raises(
         ValueError, match="there are 1 models for 3 worlds; give one for all, alone"
     ):

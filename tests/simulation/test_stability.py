@@ -161,6 +161,7 @@ def test_bounds_on_the_axes_are_the_published_ones(
 
 
 @pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
+@pytest.mark.filterwarnings("ignore:.* without work:pysim.PysimWarning")
 @pytest.mark.parametrize("integrator", ["semi_implicit", "rk2", "rk4"])
 @pytest.mark.parametrize("keys", ["damping = 300", "stiffness = 1e4\ndamping = 20"])
 def test_a_run_beyond_the_bound_blows_up_and_one_below_does_not(

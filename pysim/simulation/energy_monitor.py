@@ -1,0 +1,275 @@
+"""Energy monitor: compares the energy of a run with the work done on it, and reports errors beyond those of the scheme.
+
+    E = T + V + U        P = v·(τ + f(q, v) − f(q, 0))        d_k = E_k+1 − E_k − ∫ P dt        D_k = Σ d
+
+U is the energy of springs and stops, f the passive forces, τ that of the actuators. P is integrated over the outputs
+by cubics; how much they differ from the trapezoidal rule is the error of the integral. A balance that is off by more is
+compared with the errors of the scheme (scheme_errors.py), at outputs and at every step of the intervals that lose most.
+
+Intervals in which a stop may be touched are left out: a bounce is shorter than what outputs resolve.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import passive_forces
+from pysim.errors import PysimWarning
+from pysim.integrators import find_integrator
+from pysim.joints import find_joint
+from pysim.loops import constraints
+from pysim.mechanism.actuation import actuator_forces
+from pysim.simulation.scheme_errors import Motion, made_again, resolves, scheme_errors
+from pysim.simulation.start_checks import light_bodies
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import JointSpec
+    from pysim.simulation.loading import Scene
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+_SHARE = 1e-3  # of the energy at work, by which a balance is never off
+_INTEGRAL = 3.0  # times the error of the integrals
+_ROUNDING = 1e-10  # of the potential energy
+_REFINED = 64  # intervals whose work is integrated over every step
+_FINER = 8  # parts of a step over which its work is integrated
+_CARRIED = 4.0  # steps for which a blow is carried on
+_CURVED = 0.1  # of its change between two outputs: how far a velocity is from a straight line
+_SINGULAR = 0.2  # of the greatest independence of the rows: near a singular position
+_REACH = 1.5  # of the distance that the speed at two outputs covers between them
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """Energy that came or went without work."""
+
+    before: float  # [s]
+    after: float  # [s]: the interval in which most of it went
+    size: float  # [J] in all
+    scale: float  # [J] of the energy at work
+    row: int
+
+
+def imbalance(motion: Motion) -> Imbalance | None:
+    """Return by how much the balance is off beyond what scheme and outputs explain; None if it is not."""
+    if len(motion.t) < 2 or not is_monitored(motion.scene):
+        return None
+    with np.errstate(all="ignore"):  # of runs that grow without bound
+        return _imbalance(motion)
+
+
+def _imbalance(motion: Motion) -> Imbalance | None:
+    work, error = _work(motion)
+    d = np.diff(motion.energy) - work
+    seen = ~_may_touch_stops(motion)
+    d, error = np.where(seen, d, 0.0), np.where(seen, error, 0.0)
+    stored = motion.energy - motion.kinetic
+    scale = float(motion.kinetic.max() + np.ptp(stored))
+    least = _SHARE * scale + _ROUNDING * float(np.abs(stored).max())
+
+    def excess() -> Array:
+        return np.abs(np.cumsum(d)) - least - _INTEGRAL * np.cumsum(error)
+
+    if (excess() <= 0).all():
+        return None
+    if work.any():
+        _refine(motion, d, error)
+    if (excess() <= 0).all():
+        return None
+    beyond = excess() - np.cumsum(scheme_errors(motion, d, scale))
+    if (beyond <= 0).all():
+        return None
+    until = int(np.abs(np.cumsum(d)).argmax()) + 1
+    if not resolves(motion, int(np.abs(d[:until]).argmax())):
+        return None
+    row = int(np.abs(d[:until]).argmax())
+    size = float(np.cumsum(d)[until - 1])
+    return Imbalance(float(motion.t[row]), float(motion.t[row + 1]), size, scale, row)
+
+
+def describe(motion: Motion, found: Imbalance) -> str:
+    """Say when, how much, what the cause is likely to be and what to do."""
+    verb = "lost" if found.size < 0 else "gained"
+    share = (
+        f"{abs(found.size) / found.scale:.2g} of the energy at work" if found.scale > 0 else "all"
+    )
+    problem = (
+        f"the run {verb} {abs(found.size):.3g} J ({share}) without work, most of it between t = {found.before:.6g} and "
+        f"{found.after:.6g} s, more than the errors of {motion.scene.settings.integrator} explain"
+    )
+    cause, remedy = _cause(motion, found)
+    return f"{problem}; {cause}: {remedy}"
+
+
+def warn_of_imbalance(
+    scene: Scene, trajectory: Trajectory, steps: int, stacklevel: int = 2
+) -> None:
+    """Warn of a finished run whose balance is off."""
+    columns = (trajectory.t, trajectory.q, trajectory.v, trajectory.energy, trajectory.kinetic)
+    motion = Motion(scene, *columns, steps)
+    found = imbalance(motion)
+    if found is not None:
+        text = f"{scene.spec.path}: {describe(motion, found)}"
+        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+
+
+def is_monitored(scene: Scene) -> bool:
+    """Whether the work of all forces is known: not that of a plugin's force beside springs and stops."""
+    model = scene.model
+    own = [joint for joint in model.joints if find_joint(joint.type).has_force]
+    if not own:
+        return True
+    elastic = any(
+        joint.stiffness.any() or np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any()
+        for joint in model.joints
+    )
+    return not elastic and not model.spec.springs
+
+
+def _work(motion: Motion) -> tuple[Array, Array]:
+    """The work done over every interval, and how far it may be off (n − 1,) [J]."""
+    P = _power(motion)
+    step = np.diff(motion.t)
+    trapezoid = 0.5 * step * (P[1:] + P[:-1])
+    given, off = _work_of_controls(motion)
+    if not P.any():
+        return trapezoid + given, off
+    wide = np.concatenate([[2 * P[0] - P[1]], P, [2 * P[-1] - P[-2]]])
+    cubic = trapezoid - step / 24 * (wide[3:] - wide[2:-1] - wide[1:-2] + wide[:-3])
+    error = np.abs(cubic - trapezoid)
+    near = np.concatenate([error[:1], error, error[-1:]])
+    return cubic + given, np.maximum(error, np.maximum(near[2:], near[:-2])) + off
+
+
+def _work_of_controls(motion: Motion) -> tuple[Array, Array]:
+    """Σ h u·v over the steps of every interval, v between its outputs, and how far it may be off (n − 1,) [J]."""
+    intervals = len(motion.t) - 1
+    if motion.controls is None:
+        return np.zeros(intervals), np.zeros(intervals)
+    every = len(motion.controls) // intervals
+    u = motion.controls[: every * intervals].reshape(intervals, every, -1)
+    h = np.diff(motion.t) / every
+    begin, change = motion.v[:-1], np.diff(motion.v, axis=0)
+    share = (np.arange(every) + 0.5) / every
+    v = begin[:, None] + share[:, None] * change[:, None]
+    off = _CURVED * np.einsum("kni,ki->k", np.abs(u), np.abs(change))
+    return h * np.einsum("kni,kni->k", u, v), h * off
+
+
+def _power(motion: Motion) -> Array:
+    """P (n,) [W]."""
+    model, q, v = motion.scene.model, motion.q, motion.v
+    force = actuator_forces(motion.scene.actuation, motion.t)
+    if dissipates(model):
+        force = force + passive_forces(model, q, v)
+        if not any(find_joint(joint.type).has_force for joint in model.joints):
+            force -= passive_forces(model, q, np.zeros_like(v))
+    return np.asarray(np.einsum("ni,ni->n", v, force))
+
+
+def dissipates(model: Model) -> bool:
+    """Whether a passive force depends on velocities, or is a plugin's, stops left out."""
+    if any(spring.damping for spring in model.spec.springs):
+        return True
+    return any(
+        joint.damping.any() or joint.friction.any() or find_joint(joint.type).has_force
+        for joint in model.joints
+    )
+
+
+def _may_touch_stops(motion: Motion) -> NDArray[np.bool_]:
+    """Intervals (n − 1,) in which a coordinate may be at a stop."""
+    model, step = motion.scene.model, np.diff(motion.t)
+    found = np.zeros(len(step), bool)
+    places = zip(model.joints, model.q_offsets, model.v_offsets, strict=True)
+    for joint, at_q, at_v in places:
+        kind = find_joint(joint.type)
+        if at_q < 0:
+            found |= _follower_may_touch(motion, joint, step)
+            continue
+        at = kind.real_coordinates
+        for i, k in zip(*at, strict=True):
+            if not (np.isfinite(joint.lower[k]) or np.isfinite(joint.upper[k])):
+                continue
+            q, v = motion.q[:, at_q + i], motion.v[:, at_v + k]
+            found |= _comes_near(q, v, step, joint.lower[k], joint.upper[k])
+    return _with_neighbours(found, motion) if found.any() else found
+
+
+def _with_neighbours(found: NDArray[np.bool_], motion: Motion) -> NDArray[np.bool_]:
+    """The same with those a few steps before and after: a scheme may carry the blow of a stop on."""
+    step = motion.scene.settings.step
+    reach = _CARRIED * step / float(np.diff(motion.t).max()) if np.isfinite(step) else 1.0
+    width = 2 * max(1, int(np.ceil(reach))) + 1
+    return np.asarray(np.convolve(found, np.ones(width), "same") > 0)
+
+
+def _follower_may_touch(motion: Motion, joint: JointSpec, step: Array) -> NDArray[np.bool_]:
+    """The same of a joint that follows another."""
+    model, mimic = motion.scene.model, joint.mimic
+    if mimic is None or mimic.joint not in model.joint_names:
+        return np.zeros(len(step), bool)
+    at = model.joint_names.index(mimic.joint)
+    at_q, at_v = model.q_offsets[at], model.v_offsets[at]
+    if at_q < 0:
+        return np.ones(len(step), bool)
+    q, v = mimic.ratio * motion.q[:, at_q] + mimic.offset, mimic.ratio * motion.v[:, at_v]
+    return _comes_near(q, v, step, joint.lower[0], joint.upper[0])
+
+
+def _comes_near(q: Array, v: Array, step: Array, lower: float, upper: float) -> NDArray[np.bool_]:
+    """Intervals in which a coordinate at its speed may reach a limit."""
+    reach = _REACH * step * np.maximum(np.abs(v[1:]), np.abs(v[:-1]))
+    high, low = np.maximum(q[1:], q[:-1]) + reach, np.minimum(q[1:], q[:-1]) - reach
+    return np.asarray((high >= upper) | (low <= lower))
+
+
+def _refine(motion: Motion, d: Array, error: Array) -> None:
+    """Integrate the work over every step of the intervals that seem to lose most, in place."""
+    for k in np.argsort(-np.abs(d))[:_REFINED]:
+        steps = made_again(motion, int(k), _FINER)
+        if np.isclose(steps.t[-1], motion.t[k + 1], rtol=1e-12):
+            work, own = _work(steps)
+            d[k] = motion.energy[k + 1] - motion.energy[k] - work.sum()
+            error[k] = own.sum()
+
+
+def _cause(motion: Motion, found: Imbalance) -> tuple[str, str]:
+    """The likely cause, and the remedy."""
+    scene = motion.scene
+    light = light_bodies(scene)
+    if light is not None:
+        problem, remedy = light.rsplit("; ", 1)
+        return problem, remedy
+    if scene.model.rows and _nearly_singular(motion, found):
+        return (
+            "the loops nearly lose rank there, at a position where the mechanism could go on in two ways",
+            "change a length so that it keeps away from it or passes exactly through it, or shorten the step",
+        )
+    settings = scene.settings
+    if find_integrator(settings.integrator).adaptive:
+        return "something there is shorter than the steps", "lower simulation.rtol and atol"
+    return (
+        "something there is shorter than the step",
+        f"shorten simulation.step, now {settings.step:g} [s], and look there for what jumps",
+    )
+
+
+def _nearly_singular(motion: Motion, found: Imbalance) -> bool:
+    """Whether the rows are much less independent at the loss than they can be."""
+    near = slice(max(found.row - 1, 0), found.row + 3)
+    J = constraints(motion.scene.model, motion.q).jacobian
+    values = np.linalg.svd(
+        J / np.maximum(np.linalg.norm(J, axis=2, keepdims=True), 1e-300), compute_uv=False
+    )
+    rank = int(np.median((values > 1e-6).sum(axis=1)))
+    least = values[:, max(rank - 1, 0)]
+    return bool(least[near].min() < _SINGULAR * least.max())

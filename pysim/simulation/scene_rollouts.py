@@ -1,0 +1,375 @@
+"""Rollouts of scenes: many worlds in one call, every one as its scene says.
+
+    run = pysim.rollout(scene, q0, v0, threads=2)          # many starts of a scene
+    run = pysim.rollout(pysim.load_scenes(path, values))   # a scene for each world
+    run.t, run.q, run.v
+
+Many starts of one scene run side by side in packs, under schemes of fixed step. Scenes that differ, steps of adapted
+size with their events, plugins' schemes and callback joints run world by world as `simulate` runs them, on threads as
+far as they leave Python.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from os import cpu_count
+from threading import Event
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import ModelError, PysimWarning, SimulationError
+from pysim.integrators import check_wheels, find_integrator
+from pysim.mechanism.model import State
+from pysim.simulation.adaptive_steps import run_adaptive
+from pysim.simulation.fixed_steps import run_fixed, steps_between
+from pysim.simulation.given_starts import check_starts
+from pysim.simulation.implicit import SolverState
+from pysim.simulation.loading import Scene
+from pysim.simulation.lost_worlds import warn_of_lost
+from pysim.simulation.python_stepping import builtin_in_python
+from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance
+from pysim.simulation.run import output_times
+from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds
+from pysim.trajectory import Events
+from pysim.trajectory.events import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pysim.simulation.segment import Segment
+
+    Array = NDArray[np.float64]
+
+_SAME = ("integrator", "step", "duration", "every", "parameters", "rtol", "atol")  # of all scenes
+
+
+@dataclass(frozen=True)
+class RolloutState:
+    """What a step depends on besides q and v: a rollout that is given it goes on where another ended."""
+
+    t: float  # [s]
+    loop_q: Array  # coordinates of the joints that close loops (…, loop_nq)
+    scheme: Array  # what an implicit scheme keeps from step to step (…, numbers)
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Trajectories of many worlds; … is their axis, which a single world does not have."""
+
+    t: Array  # (rows,) [s]
+    q: Array  # (…, rows, nq); NaN after a world's end
+    v: Array  # (…, rows, nv)
+    state: RolloutState  # at the last row
+    signals: Mapping[str, Array] = field(default_factory=dict)  # that were recorded (…, rows)
+    events: tuple[Events, ...] = ()  # of every world; empty where the scene has none
+
+
+@dataclass(frozen=True)
+class Request:
+    """A rollout of scenes as it was asked for; None for what the scene says."""
+
+    q0: Array | None
+    v0: Array | None
+    step: float | None
+    integrator: str | None
+    threads: int
+    steps: int | None
+    every: int | None
+    spectral_radius: float | None
+    state: RolloutState | None
+
+
+@dataclass(frozen=True)
+class _Worlds:
+    """The worlds of a rollout, a row each."""
+
+    scenes: list[Scene]  # one for all, or one for each
+    q0: Array
+    v0: Array
+    loop_q: Array
+    scheme: Array | None
+    start: float  # [s]
+    threads: int
+
+    @property
+    def settings(self) -> Any:  # noqa: ANN401
+        return self.scenes[0].settings
+
+    def scene(self, k: int, end: float) -> Scene:
+        """The scene of a world with its own start, that ends at a time [s]."""
+        own = self.scenes[k if len(self.scenes) > 1 else 0]
+        state = State(self.q0[k], self.v0[k], self.loop_q[k])
+        return replace(own, state=state, settings=replace(own.settings, duration=end))
+
+
+def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
+    """Run every world from its start as its scene says.
+
+    Raises:
+        SimulationError: the scenes differ in how they run, or what is asked for cannot be run; by name.
+        ModelError: the scenes' models differ in structure.
+    """
+    one = isinstance(scenes, Scene)
+    given = [scenes] if isinstance(scenes, Scene) else list(scenes)
+    _check_alike(given)
+    warn_of_worlds(given, warn_of_scene, stacklevel=4)
+    adjusted = [_adjusted(scene, request) for scene in given]
+    alone = one and (request.q0 is None or request.q0.ndim == 1)
+    worlds = _worlds(adjusted, request)
+    if request.q0 is not None or request.v0 is not None:
+        models = [scene.model for scene in worlds.scenes]
+        check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, stacklevel=4)
+    blocks = _blocks(worlds, request)
+    run, steps = (_in_packs if _runs_in_packs(worlds) else _one_by_one)(worlds, blocks)
+    warn_of_worlds_out_of_balance(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
+    return _without_axis(run) if alone else run
+
+
+def _check_alike(scenes: list[Scene]) -> None:
+    for k, scene in enumerate(scenes[1:], 1):
+        if difference := scenes[0].model.structure_difference(scene.model):
+            problem = f"differs from scene[0] in structure: {difference}; give it a call of its own"
+            raise ModelError(f"scene[{k}]", problem)
+        for key in _SAME:
+            own, first = getattr(scene.settings, key), getattr(scenes[0].settings, key)
+            if own != first:
+                problem = f"{key} is {own}, that of scene[0] {first}; give it a call of its own"
+                raise SimulationError(f"scene[{k}]", problem)
+
+
+def _adjusted(scene: Scene, request: Request) -> Scene:
+    """The scene with the scheme and the step that were asked for."""
+    settings = scene.settings
+    kind = find_integrator(request.integrator or settings.integrator)
+    if kind.adaptive and not find_integrator(settings.integrator).adaptive:
+        problem = f"{kind.name!r} needs the scene's tolerances; set simulation.integrator and simulation.rtol there"
+        raise SimulationError("integrator", problem)
+    check_wheels(kind, scene.model.spec.wheels)
+    changes: dict[str, Any] = {"integrator": kind.name}
+    if kind.name != settings.integrator:
+        changes["parameters"] = {"spectral_radius": 0.9} if kind.keys else {}
+    if request.spectral_radius is not None and kind.keys:
+        changes["parameters"] = {"spectral_radius": request.spectral_radius}
+    if request.step is not None:
+        changes["step"] = request.step
+    if kind.adaptive and request.steps is not None:
+        raise SimulationError("steps", f"{kind.name!r} chooses its steps; leave steps out")
+    if not kind.adaptive and scene.spec.events:
+        problem = (
+            f"{kind.name!r} makes steps of fixed size, which find no events; leave integrator out"
+        )
+        raise SimulationError("integrator", problem)
+    if not kind.adaptive and not np.isfinite(changes.get("step", settings.step)):
+        raise SimulationError("step", f"{kind.name!r} needs one [s]; the scene has none")
+    return replace(scene, settings=replace(settings, **changes))
+
+
+def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
+    """Starts of every world, those of the scenes where none are given."""
+    q0 = _starts(request.q0, [scene.state.q for scene in scenes], "q0")
+    v0 = _starts(request.v0, [scene.state.v for scene in scenes], "v0")
+    q0, v0 = _broadcast(q0, v0)
+    if len(scenes) > 1 and len(scenes) != len(q0):
+        problem = f"there are {len(scenes)} scenes for {len(q0)} worlds"
+        raise ValueError(f"{problem}; give one for all, alone, or one for each")
+    count, near = len(q0), [scene.state.loop_q for scene in scenes]
+    loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
+    state = request.state
+    if state is None:
+        return _Worlds(scenes, q0, v0, loop_q, None, 0.0, request.threads)
+    loop_q = np.array(np.atleast_2d(state.loop_q), q0.dtype)
+    scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
+    if len(loop_q) != count or len(scheme) != count:
+        raise ValueError(f"state is of {len(loop_q)} worlds, got {count}; give that of the rollout")
+    return _Worlds(scenes, q0, v0, loop_q, scheme, state.t, request.threads)
+
+
+def _starts(given: Array | None, own: list[Array], name: str) -> Array:
+    if given is None:
+        return np.array(own)
+    if given.ndim not in (1, 2) or given.shape[-1] != len(own[0]):
+        problem = f"must have shape ({len(own[0])},) or (batch, {len(own[0])}), got {given.shape}"
+        raise ValueError(f"{name} {problem}")
+    if not np.isfinite(given).all():
+        raise ValueError(f"{name} must be finite, got nan or inf")
+    return np.atleast_2d(given)
+
+
+def _broadcast(q0: Array, v0: Array) -> tuple[Array, Array]:
+    count = max(len(q0), len(v0))
+    if {len(q0), len(v0)} - {1, count}:
+        raise ValueError(f"q0 is of {len(q0)} worlds, v0 of {len(v0)}; give as many")
+    dtype = np.result_type(q0, v0) if np.float32 not in (q0.dtype, v0.dtype) else np.float32
+    q0, v0 = (
+        np.ascontiguousarray(np.broadcast_to(x, (count, x.shape[1])), dtype) for x in (q0, v0)
+    )
+    return q0, v0
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Rows at equal distances: `rows` times `every` steps, `length` [s] in all, from `start` [s]."""
+
+    start: float
+    length: float
+    every: int
+    rows: int
+
+    @property
+    def times(self) -> Array:
+        """Of its rows but the first [s]."""
+        return np.asarray(self.start + self.length * np.arange(1, self.rows + 1))
+
+
+def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
+    """The output instants: as asked for, or the multiples of the output interval and the end."""
+    settings, start = worlds.settings, worlds.start
+    if request.steps is not None:
+        every = 1 if request.every is None else request.every
+        if request.steps < 0 or every < 1 or request.steps % every:
+            problem = f"every must divide the number of steps, {request.steps}, got {every}"
+            raise ValueError(problem)
+        return [_Block(start, settings.step * every, every, request.steps // every)]
+    if request.every is not None:
+        raise ValueError("every counts steps; give steps too, or leave it to the scene")
+    whole = len(list(output_times(settings.duration, settings.every))) - 1
+    even = abs(whole * settings.every - settings.duration) <= 1e-9 * settings.every
+    first = whole if even else whole - 1
+    blocks = []
+    for begin, length, rows in (
+        (0.0, settings.every, first),
+        (first * settings.every, settings.duration - first * settings.every, whole - first),
+    ):
+        if rows:
+            every = 1 if np.isinf(settings.step) else steps_between(0.0, length, settings.step)
+            blocks.append(_Block(start + begin, length, every, rows))
+    return blocks
+
+
+def _runs_in_packs(worlds: _Worlds) -> bool:
+    kind, model = find_integrator(worlds.settings.integrator), worlds.scenes[0].model
+    if kind.adaptive or kind.plugin is not None or model.callback_numbers:
+        return False
+    return len(worlds.scenes) == 1 and worlds.q0.dtype == np.float64
+
+
+def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
+    """Many starts of a scene under a scheme of fixed step, side by side; and the steps of a world."""
+    scene, count = worlds.scenes[0], len(worlds.q0)
+    settings, model = scene.settings, scene.model
+    numbers = _engine.memory_numbers(model, settings.integrator)
+    scheme = np.zeros((count, numbers)) if worlds.scheme is None else worlds.scheme
+    loop_q = worlds.loop_q.copy()
+    q, v, alive = worlds.q0, worlds.v0, np.ones(count, bool)
+    rows_q, rows_v = [q], [v]
+    t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
+    counts = [block.every for block in blocks for _ in range(block.rows)]
+    for start, end, steps in zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True):
+        q, v, done = _engine.advance(
+            model, q, v, start, (end - start) / steps, steps, settings.integrator, scene.actuation,
+            loop_q=loop_q, memory=scheme, threads=worlds.threads, **settings.parameters,
+        )  # fmt: skip
+        alive = alive & (np.asarray(done) == steps)
+        rows_q.append(np.where(alive[:, None], q, np.nan))
+        rows_v.append(np.where(alive[:, None], v, np.nan))
+    q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
+    warn_of_lost(v_t, t, stacklevel=5)
+    return Rollout(t, q_t, v_t, RolloutState(float(t[-1]), loop_q, scheme)), sum(counts)
+
+
+def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
+    """Every world as `simulate` runs it, NaN where one has ended; and the most steps of a world."""
+    if worlds.q0.dtype != np.float64:
+        name = worlds.settings.integrator
+        problem = f"{name!r} runs in double precision here; give float64"
+        raise SimulationError("q0", problem)
+    t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
+    count, model = len(worlds.q0), worlds.scenes[0].model
+    q, v = np.full((count, len(t), model.nq), np.nan), np.full((count, len(t), model.nv), np.nan)
+    q[:, 0], v[:, 0] = worlds.q0, worlds.v0
+    memories = [SolverState(worlds.scenes[0]) for _ in range(count)]
+    loop_q, events = worlds.loop_q.copy(), [joined([], model.nq, model.nv)] * count
+    errors: dict[int, str] = {}
+    steps = [0] * count
+
+    def run(k: int) -> Iterator[None]:
+        """Advance a world, from one piece of its run to the next."""
+        scene, row, passed = worlds.scene(k, float(t[-1])), 1, []
+        if worlds.scheme is not None:
+            memories[k].numbers[:] = worlds.scheme[k]
+        try:
+            for part in _parts(scene, t, memories[k]):
+                n = len(part.t)
+                q[k, row : row + n], v[k, row : row + n] = part.q, part.v
+                loop_q[k] = part.loop_q[-1] if n else loop_q[k]
+                row += n
+                steps[k] += part.steps
+                at = part.event
+                if at is not None:
+                    name = scene.spec.events[at.index].name
+                    passed.append(Events(np.array([at.t]), (name,), at.q[None], at.v[None]))
+                    events[k] = joined(passed, model.nq, model.nv)
+                yield
+        except SimulationError as error:
+            errors[k] = str(error)
+
+    _on_threads(run, count, 1 if _runs_python(worlds) else worlds.threads)
+    if errors:
+        first = min(errors)
+        problem = f"{len(errors)} of {count} worlds ended early, world {first}: {errors[first]}"
+        text = f"rollout: {problem}; their rows are NaN from there on"
+        warnings.warn(text, PysimWarning, stacklevel=4)
+    scheme = np.array([memory.numbers for memory in memories])
+    own = tuple(events) if worlds.scenes[0].spec.events else ()
+    return Rollout(t, q, v, RolloutState(float(t[-1]), loop_q, scheme), {}, own), max(steps)
+
+
+def _parts(scene: Scene, t: Array, memory: SolverState) -> Iterator[Segment]:
+    """The run of one world through its output instants."""
+    if find_integrator(scene.settings.integrator).adaptive:
+        if scene.model.callback_numbers:
+            builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
+        return run_adaptive(scene, iter(t[1:].tolist()), start=float(t[0]))
+    return run_fixed(scene, iter(t.tolist()), memory)
+
+
+def _runs_python(worlds: _Worlds) -> bool:
+    """Whether steps call Python, where threads only wait for each other."""
+    plugin = find_integrator(worlds.settings.integrator).plugin
+    return plugin is not None or bool(worlds.scenes[0].model.callback_numbers)
+
+
+def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) -> None:
+    """Exhaust run(0) … run(count − 1); an error or an interrupt ends them all."""
+    workers = min(count, threads or cpu_count() or 1)
+    if workers == 1:
+        for k in range(count):
+            deque(run(k), maxlen=0)
+        return
+    ended = Event()
+
+    def exhaust(k: int) -> None:
+        for _ in run(k):
+            if ended.is_set():
+                return
+
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            deque(pool.map(exhaust, range(count)), maxlen=0)
+        except BaseException:
+            ended.set()
+            raise
+
+
+def _without_axis(run: Rollout) -> Rollout:
+    """The only world of a rollout."""
+    state = RolloutState(run.state.t, run.state.loop_q[0], run.state.scheme[0])
+    return replace(run, q=run.q[0], v=run.v[0], state=state)

@@ -1,0 +1,244 @@
+"""Energy errors that a scheme makes: one step h compared with steps of h/2 and h/4 from the same state.
+
+    e = |E(h) − E(h/4)|        E(h/2) − E(h/4) = e (2⁻ᵖ − 4⁻ᵖ) / (1 − 4⁻ᵖ)
+
+Errors of a scheme of order p fall by 2ᵖ. What falls otherwise, or does not fall, is not due to its order: a jump from
+one branch of a mechanism to another, rounding, an impact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.algorithms import elastic_energy, kinetic_energy, potential_energy
+from pysim.errors import SimulationError
+from pysim.integrators import find_integrator
+from pysim.mechanism.model import State
+from pysim.simulation.adaptive_steps import run_adaptive
+from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.stability import modes_of, slide_bound
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.simulation.loading import Scene
+
+    Array = NDArray[np.float64]
+
+_SCHEME = 10.0  # times the errors of the scheme, from one output to the next
+_EVERY_STEP = 2.0  # times those of every step
+_LARGE = {
+    1: 0.05,
+    2: 0.03,
+    4: 0.01,
+}  # of the energy at work, by order: larger errors of a step are not the scheme's
+_RESOLVED = 0.7  # |h s| of the fastest mode, up to which a step resolves it
+_PARTS = 64  # of an interval, in place of steps of adapted size
+_PROBES = 256  # outputs at which a step is compared with shorter ones
+_PROBES_ALONE = 32  # where each step has forces of its own
+_WORST = 4  # intervals whose every step is
+_MOST_STEPS = 4096  # of these intervals
+_ORDERS = {
+    "semi_implicit": 1,
+    "rk2": 2,
+    "rk4": 4,
+    "variational": 2,
+    "variational4": 4,
+    "implicit_midpoint": 2,
+    "generalized_alpha": 2,
+}
+_LIKE = 6.0  # times more or less than an order lets errors fall
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Outputs of one world."""
+
+    scene: Scene
+    t: Array  # (n,) [s]
+    q: Array
+    v: Array
+    energy: Array  # (n,) [J]
+    kinetic: Array  # (n,) [J]
+    steps: int  # made in all
+    controls: Array | None = (
+        None  # generalised forces of every step (steps, nv), beside the actuators'
+    )
+
+    def actuation(self, step: int) -> _engine.Actuation:
+        """What acts during a step, given its number."""
+        own = self.scene.actuation
+        if self.controls is None:
+            return own
+        offset = own.offset + self.controls[step]
+        return _engine.Actuation(offset, own.amplitude, own.frequency, own.phase)
+
+
+def motion_of(
+    scene: Scene, t: Array, q: Array, v: Array, steps: int, controls: Array | None = None
+) -> Motion:
+    """Return outputs with their energies."""
+    kinetic = np.asarray(kinetic_energy(scene.model, q, v))
+    stored = np.asarray(potential_energy(scene.model, q)) + elastic_energy(scene.model, q)
+    return Motion(scene, t, q, v, kinetic + stored, kinetic, steps, controls)
+
+
+def resolves(motion: Motion, row: int) -> bool:
+    """Whether the step resolves the modes at some outputs before a row; else the scheme damps or misses them."""
+    scene, settings = motion.scene, motion.scene.settings
+    if find_integrator(settings.integrator).adaptive:
+        return True
+    if settings.step > slide_bound(scene)[1]:
+        return False
+    fastest = []
+    for k in np.unique(np.linspace(0, row, 3).astype(int)):
+        state = State(motion.q[k], motion.v[k], scene.state.loop_q)
+        modes = modes_of(replace(scene, state=state))
+        fastest.append(max((abs(mode.s) for mode in modes), default=0.0))
+    return bool(settings.step * np.median(fastest) < _RESOLVED)
+
+
+def scheme_errors(motion: Motion, d: Array, scale: float) -> Array:
+    """Errors of the energy that the scheme may make in every interval (n − 1,) [J]."""
+    settings = motion.scene.settings
+    kind = find_integrator(settings.integrator)
+    if kind.adaptive:
+        return _tolerated(motion, scale)
+    if kind.plugin is not None or motion.scene.model.callback_numbers:
+        return np.full(len(d), np.inf)  # whose steps take too long to be repeated
+    lengths = np.diff(motion.t)
+    counts = np.array([steps_between(0.0, x, settings.step) for x in lengths])
+    probes = _PROBES if motion.controls is None else _PROBES_ALONE
+    rows = np.unique(np.linspace(0, len(d) - 1, min(len(d), probes)).astype(int))
+    first = np.concatenate([[0], np.cumsum(counts)])  # step after every output
+    begins = motion.t[rows], motion.q[rows], motion.v[rows]
+    each = _step_errors(motion, *begins, lengths[rows] / counts[rows], first[rows])
+    each = _of_the_scheme(motion, each, scale)
+    errors = _SCHEME * counts * np.interp(np.arange(len(d)), rows, each)
+    for k in np.argsort(-np.abs(d))[:_WORST]:
+        if counts[k] <= _MOST_STEPS:
+            steps = first[k] + np.arange(counts[k])
+            own = _of_the_scheme(motion, _interval_errors(motion, int(k), steps), scale)
+            errors[k] = _EVERY_STEP * own.sum()
+    return errors
+
+
+def _of_the_scheme(motion: Motion, errors: Array, scale: float) -> Array:
+    """Errors of single steps, less those that are too large to be the scheme's at a step that suits it."""
+    order = _ORDERS[motion.scene.settings.integrator]
+    return np.where(errors <= _LARGE[order] * scale, errors, 0.0)
+
+
+def _interval_errors(motion: Motion, k: int, numbers: NDArray[np.intp]) -> Array:
+    """Those of every step of an interval, given their numbers, made again from its output (count,)."""
+    steps = made_again(motion, k)
+    h = np.full(len(steps.t) - 1, (motion.t[k + 1] - motion.t[k]) / len(numbers))
+    return _step_errors(motion, steps.t[:-1], steps.q[:-1], steps.v[:-1], h, numbers[: len(h)])
+
+
+def made_again(motion: Motion, k: int, parts: int = 1) -> Motion:
+    """An interval between two outputs, made again with an output after every part of a step.
+
+    Steps of adapted size are as they are, with outputs as close.
+    """
+    scene, start, end = motion.scene, float(motion.t[k]), float(motion.t[k + 1])
+    settings, q0, v0 = scene.settings, motion.q[k], motion.v[k]
+    t, q, v = [np.array([start])], [q0[None]], [v0[None]]
+    if find_integrator(settings.integrator).adaptive:
+        times = np.linspace(start, end, _PARTS + 1)
+        state = State(q0, v0, scene.state.loop_q)
+        own = replace(scene, state=state, settings=replace(settings, duration=end))
+        try:
+            for part in run_adaptive(own, iter(times[1:].tolist()), start):
+                t.append(part.t)
+                q.append(part.q)
+                v.append(part.v)
+        except SimulationError:
+            pass
+    else:
+        count = parts * steps_between(start, end, settings.step)
+        times = np.linspace(start, end, count + 1)
+        if motion.controls is not None:
+            every = count // parts
+            given = np.repeat(motion.controls[k * every : (k + 1) * every], parts, axis=0)
+            return _under_controls(motion, k, times, given)
+        legs = times[:-1], np.full(count, (end - start) / count), np.ones(count, np.intp)
+        q_t, v_t, _, made, _ = _engine.march(
+            scene.model, q0, v0, *legs, settings.integrator, scene.actuation, **settings.parameters
+        )
+        t.append(times[1 : 1 + made])
+        q.append(q_t[:made])
+        v.append(v_t[:made])
+    return motion_of(scene, np.concatenate(t), np.concatenate(q), np.concatenate(v), 0)
+
+
+def _under_controls(motion: Motion, k: int, times: Array, controls: Array) -> Motion:
+    """An interval made again, an output after every step, each under forces of its own."""
+    scene, settings = motion.scene, motion.scene.settings
+    state = motion.q[k], motion.v[k]
+    states = [state]
+    for time, u in zip(times[:-1], controls, strict=True):
+        drive = replace(motion, controls=u[None]).actuation(0)
+        h = float(times[1] - times[0])
+        q, v, done = _engine.advance(
+            scene.model, *state, float(time), h, 1, settings.integrator, drive, **settings.parameters
+        )  # fmt: skip
+        if done != 1:
+            break
+        state = q, v
+        states.append(state)
+    q_t, v_t = (np.array(column) for column in zip(*states, strict=True))
+    n = len(states)
+    return motion_of(scene, times[:n], q_t, v_t, n - 1, controls[: n - 1])
+
+
+def _step_errors(
+    motion: Motion, t: Array, q: Array, v: Array, h: Array, numbers: NDArray[np.intp]
+) -> Array:
+    """|E(h) − E(h/4)| (n,) after one step and after four shorter ones; 0 unless it falls by the order."""
+    ends = [_energies_after(motion, t, q, v, h, numbers, parts) for parts in (1, 2, 4)]
+    whole, half = np.abs(ends[0] - ends[2]), np.abs(ends[1] - ends[2])
+    p = _ORDERS[motion.scene.settings.integrator]
+    expected = (2.0**-p - 4.0**-p) / (1 - 4.0**-p)
+    rounding = 1e-13 * (np.abs(ends[2]) + np.abs(motion.energy).max())
+    falls = half <= _LIKE * expected * whole + rounding
+    falls &= half >= expected / _LIKE * whole - rounding
+    return np.where(falls & np.isfinite(whole), whole, 0.0)
+
+
+def _energies_after(
+    motion: Motion, t: Array, q: Array, v: Array, h: Array, numbers: NDArray[np.intp], parts: int
+) -> Array:
+    """E (n,) a step h later, made in parts."""
+    scene, settings = motion.scene, motion.scene.settings
+    energies = np.full(len(t), np.nan)
+    for rows in _alike(motion, h):
+        first = int(rows[0])
+        q1, v1, done = _engine.advance(
+            scene.model, q[rows], v[rows], float(t[first]), float(h[first]) / parts, parts,
+            settings.integrator, motion.actuation(int(numbers[first])), **settings.parameters,
+        )  # fmt: skip
+        after = motion_of(scene, t[rows], np.asarray(q1), np.asarray(v1), 0).energy
+        energies[rows] = np.where(np.asarray(done) == parts, after, np.nan)
+    return energies
+
+
+def _alike(motion: Motion, h: Array) -> list[NDArray[np.intp]]:
+    """Rows that one call can advance: all of one step, or each alone where forces depend on time."""
+    if motion.controls is not None or motion.scene.actuation.amplitude.any():
+        return list(np.arange(len(h))[:, None])
+    return [np.flatnonzero(h == size) for size in np.unique(h)]
+
+
+def _tolerated(motion: Motion, scale: float) -> Array:
+    """What the tolerances of adapted steps leave of the energy, were every step off by them."""
+    settings = motion.scene.settings
+    rtol = max(settings.rtol.values())
+    atol = max(settings.atol.values())
+    momentum = 2 * motion.kinetic.max() / max(float(np.abs(motion.v).max()), 1e-300)
+    a_step = rtol * scale + atol * momentum
+    return np.full(len(motion.t) - 1, a_step * motion.steps / max(len(motion.t) - 1, 1))

@@ -1,0 +1,288 @@
+"""The energy monitor: what it reports, and what it must not. The oracle is the energy of closed mechanisms, conserved.
+
+Losses are those of mechanisms near change points and of bodies too light for their loops; runs that lose or gain energy
+for a reason are those of the scenes, of coarse steps, of stops, friction, drives and sparse outputs.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimWarning
+from pysim.simulation.energy_monitor import imbalance
+from pysim.simulation.scheme_errors import motion_of
+
+SCENES = Path(__file__).parents[2] / "scenes"
+HINGE = "loop.hinge1.at_b.xyz"
+LONG = {"simulation.duration": 5.0}
+DOPRI5 = {"simulation.integrator": "dopri5", "simulation.rtol": 1e-8}
+
+
+def balance_texts(scene: pysim.Scene) -> list[str]:
+    """Run a scene and return what is said of its energy."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pysim.simulate(scene)
+    return [str(w.message) for w in caught if "without work" in str(w.message)]
+
+
+def scene_of(name: str, **keys: Any) -> pysim.Scene:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        return pysim.load_scene(SCENES / f"{name}.toml", keys, allow_code=True)
+
+
+LOSSES = [
+    ("four_bars", LONG | {HINGE: [1.0000000001, 0, 0]}),
+    ("four_bars", LONG | {HINGE: [1.00001, 0, 0], "simulation.integrator": "generalized_alpha"}),
+    ("four_bar", {"body.coupler.shape.density": 2.7e-9}),
+]
+
+
+@pytest.mark.parametrize(("name", "keys"), LOSSES)
+def test_energy_that_vanishes_without_work_is_reported_unless_it_is_kept(
+    name: str, keys: dict[str, Any]
+) -> None:
+    """A run that keeps its energy to 1e-3, because it passes right, is silent."""
+    scene = scene_of(name, **keys)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        try:
+            run = pysim.simulate(scene)
+        except pysim.SimulationError:
+            return  # it ends instead
+    off = np.abs(run.energy - run.energy[0]).max() / run.kinetic.max()
+    texts = balance_texts(scene)
+    assert (len(texts) == 1) == (off > 0.05)
+    if texts:
+        pattern = (
+            r"^\S+\.toml: the run (lost|gained) \S+ J \(\S+ of the energy at work\) without work, most of it between "
+            r"t = \S+ and \S+ s, more than the errors of \w+ explain; .+: .+$"
+        )
+        assert re.match(pattern, texts[0])
+
+
+def test_a_loss_that_is_put_in_is_found_with_its_time_and_size() -> None:
+    """A conservative run whose speed drops between two outputs."""
+    scene = scene_of("double_pendulum", **{"simulation.duration": 2.0})
+    run = pysim.simulate(scene)
+    v = run.v.copy()
+    v[120:] *= 0.9
+    motion = motion_of(scene, run.t, run.q, v, 2000)
+    found = imbalance(motion)
+    assert found is not None
+    assert (found.before, found.after) == (run.t[119], run.t[120])
+    assert found.size < 0
+    assert imbalance(motion_of(scene, run.t, run.q, run.v, 2000)) is None
+
+
+@pytest.mark.parametrize(
+    "name", sorted(p.stem for p in SCENES.glob("*.toml") if p.stem != "andrews")
+)
+def test_no_scene_is_reported(name: str) -> None:
+    scene = scene_of(name)
+    duration = min(scene.settings.duration, 2.0)
+    assert balance_texts(scene_of(name, **{"simulation.duration": duration})) == []
+
+
+COARSE = [
+    ("double_pendulum", "rk4", 2e-2),
+    ("double_pendulum", "semi_implicit", 1e-2),
+    ("by_hand", "rk2", 1e-2),
+    ("four_bar", "semi_implicit", 5e-3),
+    ("slider_crank", "rk2", 2e-3),
+    ("t_handle", "generalized_alpha", 1e-2),
+    ("spherical_pendulum", "variational", 2e-2),
+    ("robot_arm", "rk4", 5e-3),
+    ("stewart_platform", "implicit_midpoint", 2e-2),
+    ("five_bar", "rk4", 1e-2),
+]
+
+
+@pytest.mark.parametrize(("name", "integrator", "step"), COARSE)
+def test_errors_that_the_scheme_explains_are_not_reported(
+    name: str, integrator: str, step: float
+) -> None:
+    keys = {
+        "simulation.integrator": integrator,
+        "simulation.step": step,
+        "simulation.duration": 1.5,
+        "output.every": max(step, 0.01),
+    }
+    assert balance_texts(scene_of(name, **keys)) == []
+
+
+STOPPED = """
+name = "stopped"
+gravity = [0, 0, -9.81]
+[[body]]
+name = "bob"
+mass = 1.0
+com = [0, 0, -0.5]
+inertia = {{ xx = 0.01, yy = 0.01, zz = 0.01 }}
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "bob"
+axis = [0, 1, 0]
+start = {{ q = 1.0 }}
+{keys}
+[simulation]
+duration = 4.0
+step = 1e-3
+{scheme}
+[output]
+every = {every}
+"""
+HARD = "limits = { lower = -0.2, upper = 2.0, stiffness = 1e5, damping = %s }"
+
+
+@pytest.mark.parametrize("every", [1e-3, 0.01, 0.1])
+@pytest.mark.parametrize("scheme", ["", 'integrator = "generalized_alpha"'])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        HARD % "0",
+        HARD % "1000",
+        "damping = 0.3",
+        "damping = 30.0",
+        "friction = 0.5",
+        "friction = 0.5\nfriction_width = 1e-2",
+        "stiffness = 200\nrest = 0.0\ndamping = 0.1",
+        "armature = 0.1\nfriction = 2.0\ndamping = 0.1",
+    ],
+)
+def test_stops_friction_and_dampers_are_not_reported_however_sparse_the_outputs(
+    tmp_path: Path, keys: str, scheme: str, every: float
+) -> None:
+    path = tmp_path / "scene.toml"
+    path.write_text(STOPPED.format(keys=keys, scheme=scheme, every=every), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        scene = pysim.load_scene(path)
+    assert balance_texts(scene) == []
+
+
+@pytest.mark.parametrize("every", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("frequency", [3.0, 30.0, 300.0])
+def test_drives_are_not_reported_however_sparse_the_outputs(
+    tmp_path: Path, every: float, frequency: float
+) -> None:
+    drive = f'\n[[actuator]]\njoint = "hinge"\namplitude = 10.0\nfrequency = {frequency}\n'
+    path = tmp_path / "scene.toml"
+    path.write_text(STOPPED.format(keys="", scheme="", every=every) + drive, "utf-8")
+    assert balance_texts(pysim.load_scene(path)) == []
+
+
+def test_the_monitor_costs_less_than_two_percent_of_a_run() -> None:
+    scene = scene_of("double_pendulum")
+    run = pysim.simulate(scene)
+
+    def seconds(call: Any) -> float:
+        start = time.process_time()
+        call()
+        return time.process_time() - start
+
+    own = min(
+        seconds(lambda: imbalance(motion_of(scene, run.t, run.q, run.v, 10_000))) for _ in range(5)
+    )
+    whole = min(seconds(lambda: pysim.simulate(scene)) for _ in range(5))
+    assert own < 0.02 * whole
+
+
+# Rollouts ----------------------------------------------------------------------------------------
+
+
+def rollout_texts(*arguments: Any, **keys: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pysim.rollout(*arguments, **keys)
+    return [str(w.message) for w in caught if "without work" in str(w.message)]
+
+
+def test_a_rollout_reports_the_world_that_loses_energy() -> None:
+    scene = scene_of(*LOSSES[1][:1], **LOSSES[1][1])
+    whole = rollout_texts(scene)
+    q0, v0 = (np.tile(x, (3, 1)) for x in (scene.state.q, scene.state.v))
+    v0[[0, 2]] = 0.0  # these swing, and turn before the change point
+    run = pysim.simulate(scene_of("four_bars", **LONG))
+    assert np.ptp(run.energy) < 1e-6
+    of_model = rollout_texts(
+        scene.model, q0, v0, None, 1e-3, "generalized_alpha", steps=5000, every=20
+    )
+    for texts in (whole, of_model):
+        assert len(texts) <= 1
+        for text in texts:
+            assert re.match(r"^rollout: world \d: the run lost \S+ J ", text)
+    assert len(whole) == len(balance_texts(scene))
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "four_bar", "spherical_pendulum", "five_bar"])
+@pytest.mark.parametrize("every", [1, 25, 500])
+def test_rollouts_that_keep_their_energy_or_are_driven_are_silent(
+    name: str, every: int, rng: np.random.Generator
+) -> None:
+    scene = scene_of(name)
+    worlds, steps = 60, 2000
+    q0, v0 = (np.tile(x, (worlds, 1)) for x in (scene.state.q, scene.state.v))
+    model = scene.model
+    step = 5e-4
+    assert rollout_texts(model, q0, v0, None, step, steps=steps, every=every) == []
+    random = 0.1 * rng.normal(size=(worlds, steps, model.nv))
+    assert rollout_texts(model, q0, v0, random, step, every=every) == []
+    held = np.repeat(random[:, ::50], 50, axis=1)
+    assert rollout_texts(model, q0, v0, held, step, every=every) == []
+
+
+def test_a_loss_that_is_put_into_a_world_under_controls_is_found() -> None:
+    """Torques of every step and their work are known; the speed drops between two rows."""
+    from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
+
+    model = scene_of("double_pendulum").model
+    steps, step = 4000, 1e-3
+    t = step * np.arange(0, steps + 1, 10)
+    u = np.sin(3 * step * np.arange(steps))[:, None] * np.array([0.5, 0.2])
+    worlds = 80
+    q0, v0 = np.tile(model.neutral(), (worlds, 1)), np.zeros((worlds, 2))
+    controls = np.tile(u, (worlds, 1, 1))
+    q, v = pysim.rollout(model, q0, v0, controls, step, every=10)
+    v[:, 200:] *= 0.9
+    world = world_of(model, "rk4", step, {})
+    with pytest.warns(
+        PysimWarning, match=r"^rollout: world \d+: the run lost \S+ J .* between t = 1.99"
+    ):
+        warn_of_worlds_out_of_balance([world], t, q, v, steps, controls)
+
+
+def test_the_monitor_of_rollouts_costs_less_than_two_percent() -> None:
+    scene = scene_of("double_pendulum")
+    from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
+
+    q0, v0 = (np.tile(x, (256, 1)) for x in (scene.state.q, scene.state.v))
+    world = [world_of(scene.model, "rk4", 1e-3, {})]
+
+    def seconds(call: Any) -> float:
+        start = time.process_time()
+        call()
+        return time.process_time() - start
+
+    for every in (1, 10, 100):
+        q, v = pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=500, every=every)
+        t = 1e-3 * every * np.arange(q.shape[1])
+        own = min(
+            seconds(lambda: warn_of_worlds_out_of_balance(world, t, q, v, 500))  # noqa: B023
+            for _ in range(7)
+        )
+        whole = min(
+            seconds(lambda: pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=500, every=every))  # noqa: B023
+            for _ in range(7)
+        )
+        assert own < 0.02 * whole
