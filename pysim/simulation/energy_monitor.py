@@ -1,12 +1,13 @@
-"""Energy monitor: compares the energy of a run with the work done on it, and reports errors beyond those of the scheme.
+"""Energy monitor: compares the energy of a run with the work done on it and reports errors larger than the scheme's.
 
     E = T + V + U        P = v·(τ + f(q, v) − f(q, 0))        d_k = E_k+1 − E_k − ∫ P dt        D_k = Σ d
 
-U is the energy of springs and stops, f the passive forces, τ that of the actuators. P is integrated over the outputs
-by cubics; how much they differ from the trapezoidal rule is the error of the integral. A balance that is off by more is
-compared with the errors of the scheme (scheme_errors.py), at outputs and at every step of the intervals that lose most.
+U is the energy of springs and stops, f the passive forces, τ the actuators' forces. P is integrated over the outputs by
+cubics; their difference from the trapezoidal rule estimates the error of the integral. An imbalance larger than this
+error is compared with the errors of the scheme (scheme_errors.py), estimated at outputs and, in the intervals with the
+largest imbalance, at every step.
 
-Intervals in which a stop may be touched are left out: a bounce is shorter than what outputs resolve.
+Intervals in which a joint may touch a stop are excluded: a bounce is shorter than the output interval.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.loops import constraints
 from pysim.mechanism.actuation import actuator_forces
-from pysim.simulation.scheme_errors import Motion, made_again, resolves, scheme_errors
+from pysim.simulation.scheme_errors import Motion, rerun_interval, resolves, scheme_errors
 from pysim.simulation.start_checks import light_bodies
 
 if TYPE_CHECKING:
@@ -36,30 +37,38 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_SHARE = 1e-3  # of the energy at work, by which a balance is never off
+_CONSERVED = (
+    1e-3  # of the energy at work: a smaller imbalance is not reported where no work is done
+)
+_WORKED = 1e-2  # the same, of energy and work, where work is integrated
 _INTEGRAL = 3.0  # times the error of the integrals
 _ROUNDING = 1e-10  # of the potential energy
-_REFINED = 64  # intervals whose work is integrated over every step
-_FINER = 8  # parts of a step over which its work is integrated
-_CARRIED = 4.0  # steps for which a blow is carried on
-_CURVED = 0.1  # of its change between two outputs: how far a velocity is from a straight line
-_SINGULAR = 0.2  # of the greatest independence of the rows: near a singular position
-_REACH = 1.5  # of the distance that the speed at two outputs covers between them
+_REFINED = (
+    1,
+    4,
+    16,
+    64,
+)  # intervals whose work is integrated over every step, until it explains the balance
+_FINER = 8  # parts of a step for the integral of its work
+_AFTER_STOP = 4.0  # steps after contact with a stop that are excluded, too
+_CURVED = 0.1  # deviation of a velocity from a straight line, as a share of its change between two outputs
+_SINGULAR = 0.2  # of the largest smallest singular value: near a singular position
+_REACH = 1.5  # times the distance covered between two outputs at their larger speed
 
 
 @dataclass(frozen=True)
 class Imbalance:
-    """Energy that came or went without work."""
+    """Energy gained or lost without work."""
 
     before: float  # [s]
-    after: float  # [s]: the interval in which most of it went
-    size: float  # [J] in all
+    after: float  # [s]: the interval with the largest part of it
+    size: float  # [J] in total
     scale: float  # [J] of the energy at work
     row: int
 
 
 def imbalance(motion: Motion) -> Imbalance | None:
-    """Return by how much the balance is off beyond what scheme and outputs explain; None if it is not."""
+    """Return the imbalance that neither the scheme nor the output interval explains; None if there is none."""
     if len(motion.t) < 2 or not is_monitored(motion.scene):
         return None
     with np.errstate(all="ignore"):  # of runs that grow without bound
@@ -68,12 +77,16 @@ def imbalance(motion: Motion) -> Imbalance | None:
 
 def _imbalance(motion: Motion) -> Imbalance | None:
     work, error = _work(motion)
+    finite = np.isfinite(motion.energy[1:]) & np.isfinite(work) & np.isfinite(error)
+    if not finite.all():  # growth without bound: compare the rows before
+        return imbalance(motion.before(1 + int(finite.argmin())))
     d = np.diff(motion.energy) - work
-    seen = ~_may_touch_stops(motion)
-    d, error = np.where(seen, d, 0.0), np.where(seen, error, 0.0)
+    free = ~_may_touch_stops(motion)
+    d, error = np.where(free, d, 0.0), np.where(free, error, 0.0)
     stored = motion.energy - motion.kinetic
     scale = float(motion.kinetic.max() + np.ptp(stored))
-    least = _SHARE * scale + _ROUNDING * float(np.abs(stored).max())
+    share = _WORKED if work.any() else _CONSERVED
+    least = share * (scale + float(np.abs(work).sum())) + _ROUNDING * float(np.abs(stored).max())
 
     def excess() -> Array:
         return np.abs(np.cumsum(d)) - least - _INTEGRAL * np.cumsum(error)
@@ -81,9 +94,10 @@ def _imbalance(motion: Motion) -> Imbalance | None:
     if (excess() <= 0).all():
         return None
     if work.any():
-        _refine(motion, d, error)
-    if (excess() <= 0).all():
-        return None
+        for intervals in np.split(np.argsort(-np.abs(d))[: _REFINED[-1]], _REFINED[:-1]):
+            _refine(motion, d, error, intervals)
+            if (excess() <= 0).all():
+                return None
     beyond = excess() - np.cumsum(scheme_errors(motion, d, scale))
     if (beyond <= 0).all():
         return None
@@ -96,7 +110,7 @@ def _imbalance(motion: Motion) -> Imbalance | None:
 
 
 def describe(motion: Motion, found: Imbalance) -> str:
-    """Say when, how much, what the cause is likely to be and what to do."""
+    """Return the warning about an imbalance: its size, time and likely cause, and a remedy."""
     verb = "lost" if found.size < 0 else "gained"
     share = (
         f"{abs(found.size) / found.scale:.2g} of the energy at work" if found.scale > 0 else "all"
@@ -112,7 +126,7 @@ def describe(motion: Motion, found: Imbalance) -> str:
 def warn_of_imbalance(
     scene: Scene, trajectory: Trajectory, steps: int, stacklevel: int = 2
 ) -> None:
-    """Warn of a finished run whose balance is off."""
+    """Warn of a finished run whose energy balance does not close."""
     columns = (trajectory.t, trajectory.q, trajectory.v, trajectory.energy, trajectory.kinetic)
     motion = Motion(scene, *columns, steps)
     found = imbalance(motion)
@@ -122,7 +136,7 @@ def warn_of_imbalance(
 
 
 def is_monitored(scene: Scene) -> bool:
-    """Whether the work of all forces is known: not that of a plugin's force beside springs and stops."""
+    """Return whether the work of all forces can be computed: not that of a plugin's force beside springs and stops."""
     model = scene.model
     own = [joint for joint in model.joints if find_joint(joint.type).has_force]
     if not own:
@@ -135,7 +149,7 @@ def is_monitored(scene: Scene) -> bool:
 
 
 def _work(motion: Motion) -> tuple[Array, Array]:
-    """The work done over every interval, and how far it may be off (n − 1,) [J]."""
+    """Return the work done over every interval and the estimated error of its integral (n − 1,) [J]."""
     P = _power(motion)
     step = np.diff(motion.t)
     trapezoid = 0.5 * step * (P[1:] + P[:-1])
@@ -150,7 +164,7 @@ def _work(motion: Motion) -> tuple[Array, Array]:
 
 
 def _work_of_controls(motion: Motion) -> tuple[Array, Array]:
-    """Σ h u·v over the steps of every interval, v between its outputs, and how far it may be off (n − 1,) [J]."""
+    """Return Σ h u·v over the steps of every interval, v interpolated between outputs, and its error (n − 1,) [J]."""
     intervals = len(motion.t) - 1
     if motion.controls is None:
         return np.zeros(intervals), np.zeros(intervals)
@@ -165,7 +179,7 @@ def _work_of_controls(motion: Motion) -> tuple[Array, Array]:
 
 
 def _power(motion: Motion) -> Array:
-    """P (n,) [W]."""
+    """Return P (n,) [W]."""
     model, q, v = motion.scene.model, motion.q, motion.v
     force = actuator_forces(motion.scene.actuation, motion.t)
     if dissipates(model):
@@ -176,7 +190,7 @@ def _power(motion: Motion) -> Array:
 
 
 def dissipates(model: Model) -> bool:
-    """Whether a passive force depends on velocities, or is a plugin's, stops left out."""
+    """Return whether a passive force depends on velocities or is a plugin's; stops do not count."""
     if any(spring.damping for spring in model.spec.springs):
         return True
     return any(
@@ -186,7 +200,7 @@ def dissipates(model: Model) -> bool:
 
 
 def _may_touch_stops(motion: Motion) -> NDArray[np.bool_]:
-    """Intervals (n − 1,) in which a coordinate may be at a stop."""
+    """Return the intervals (n − 1,) in which a coordinate may touch a stop."""
     model, step = motion.scene.model, np.diff(motion.t)
     found = np.zeros(len(step), bool)
     places = zip(model.joints, model.q_offsets, model.v_offsets, strict=True)
@@ -205,15 +219,15 @@ def _may_touch_stops(motion: Motion) -> NDArray[np.bool_]:
 
 
 def _with_neighbours(found: NDArray[np.bool_], motion: Motion) -> NDArray[np.bool_]:
-    """The same with those a few steps before and after: a scheme may carry the blow of a stop on."""
+    """Add the intervals a few steps before and after: the error of a bounce may show in later steps."""
     step = motion.scene.settings.step
-    reach = _CARRIED * step / float(np.diff(motion.t).max()) if np.isfinite(step) else 1.0
+    reach = _AFTER_STOP * step / float(np.diff(motion.t).max()) if np.isfinite(step) else 1.0
     width = 2 * max(1, int(np.ceil(reach))) + 1
     return np.asarray(np.convolve(found, np.ones(width), "same") > 0)
 
 
 def _follower_may_touch(motion: Motion, joint: JointSpec, step: Array) -> NDArray[np.bool_]:
-    """The same of a joint that follows another."""
+    """Return the intervals in which a joint that follows another may touch a stop."""
     model, mimic = motion.scene.model, joint.mimic
     if mimic is None or mimic.joint not in model.joint_names:
         return np.zeros(len(step), bool)
@@ -226,24 +240,24 @@ def _follower_may_touch(motion: Motion, joint: JointSpec, step: Array) -> NDArra
 
 
 def _comes_near(q: Array, v: Array, step: Array, lower: float, upper: float) -> NDArray[np.bool_]:
-    """Intervals in which a coordinate at its speed may reach a limit."""
+    """Return the intervals in which a coordinate may reach a limit at its speed."""
     reach = _REACH * step * np.maximum(np.abs(v[1:]), np.abs(v[:-1]))
     high, low = np.maximum(q[1:], q[:-1]) + reach, np.minimum(q[1:], q[:-1]) - reach
     return np.asarray((high >= upper) | (low <= lower))
 
 
-def _refine(motion: Motion, d: Array, error: Array) -> None:
-    """Integrate the work over every step of the intervals that seem to lose most, in place."""
-    for k in np.argsort(-np.abs(d))[:_REFINED]:
-        steps = made_again(motion, int(k), _FINER)
-        if np.isclose(steps.t[-1], motion.t[k + 1], rtol=1e-12):
-            work, own = _work(steps)
+def _refine(motion: Motion, d: Array, error: Array, intervals: NDArray[np.intp]) -> None:
+    """Integrate the work over every step of some intervals, in place."""
+    for k in intervals:
+        rerun = rerun_interval(motion, int(k), _FINER)
+        if np.isclose(rerun.t[-1], motion.t[k + 1], rtol=1e-12):
+            work, own = _work(rerun)
             d[k] = motion.energy[k + 1] - motion.energy[k] - work.sum()
             error[k] = own.sum()
 
 
 def _cause(motion: Motion, found: Imbalance) -> tuple[str, str]:
-    """The likely cause, and the remedy."""
+    """Return the likely cause and the remedy."""
     scene = motion.scene
     light = light_bodies(scene)
     if light is not None:
@@ -251,20 +265,20 @@ def _cause(motion: Motion, found: Imbalance) -> tuple[str, str]:
         return problem, remedy
     if scene.model.rows and _nearly_singular(motion, found):
         return (
-            "the loops nearly lose rank there, at a position where the mechanism could go on in two ways",
-            "change a length so that it keeps away from it or passes exactly through it, or shorten the step",
+            "the loops nearly lose rank there, at a position where the motion branches",
+            "change a length to keep away from this position or to pass exactly through it, or shorten the step",
         )
     settings = scene.settings
     if find_integrator(settings.integrator).adaptive:
-        return "something there is shorter than the steps", "lower simulation.rtol and atol"
+        return "the steps do not resolve the motion there", "lower simulation.rtol and atol"
     return (
-        "something there is shorter than the step",
-        f"shorten simulation.step, now {settings.step:g} [s], and look there for what jumps",
+        "the step does not resolve the motion there",
+        f"shorten simulation.step, now {settings.step:g} [s], and check the forces at that time for jumps",
     )
 
 
 def _nearly_singular(motion: Motion, found: Imbalance) -> bool:
-    """Whether the rows are much less independent at the loss than they can be."""
+    """Return whether the rows are much closer to losing rank at the imbalance than elsewhere in the run."""
     near = slice(max(found.row - 1, 0), found.row + 3)
     J = constraints(motion.scene.model, motion.q).jacobian
     values = np.linalg.svd(

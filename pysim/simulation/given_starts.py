@@ -1,7 +1,7 @@
-"""Checks of the starts that a rollout is given: loops closed, velocities along them, no singular position.
+"""Checks of the start states passed to a rollout: closed loops, velocities that satisfy them, no singular position.
 
-A start that violates its loops is rejected, since the first step would move it by that much; one that is open by little
-more than rounding is warned of.
+A start that violates its loops is rejected, since the first step would move it by the violation; a violation slightly
+larger than rounding is a warning.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_OPEN = {8: 1e-6, 4: 1e-3}  # [m, rad] that is rejected, by the bytes of a number
-_NEARLY = {8: 1e-9, 4: 1e-4}  # [m, rad] that is warned of
+_OPEN = {8: 1e-6, 4: 1e-3}  # [m, rad] that are rejected, by the size of a number in bytes
+_NEARLY = {8: 1e-9, 4: 1e-4}  # [m, rad] that are a warning
 _WORLDS = 32  # whose rank is computed, evenly spaced
 _ANGLE = 1e-6  # [rad] between rows that are independent
 _REMEDY = "as pysim.loops.assemble and pysim.loops.project return it"
@@ -71,7 +71,7 @@ def _check(
     size: int,
     stacklevel: int,
 ) -> None:
-    """Reject or warn of rows of the constraints that leave too much."""
+    """Reject, or warn of, the constraint row with the largest violation."""
     left = np.nan_to_num(np.abs(left), nan=np.inf)
     world, row = np.unravel_index(left.argmax(), left.shape)
     largest = float(left[world, row])
@@ -89,7 +89,7 @@ def _check(
 def _warn_of_singular(
     model: Model, q: Array, v: Array, at: Constraints, first: int, stacklevel: int
 ) -> None:
-    """Warn of the first world, of some, whose rows have a lower rank than the model's usually have."""
+    """Warn of the first world, of those sampled, whose rows have a lower rank than usual for the model."""
     worlds = np.unique(np.linspace(0, len(q) - 1, min(len(q), _WORLDS)).astype(int))
     J = at.jacobian[worlds]
     length = np.linalg.norm(J, axis=2, keepdims=True)

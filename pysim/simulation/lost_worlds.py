@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_lost(v: NDArray[np.floating[Any]], t: Array, stacklevel: int = 2) -> None:
-    """Name the worlds whose velocities v (…, rows, nv) end in NaN, and when the first of them did, t (rows,) [s]."""
+    """Warn of worlds whose velocities v (…, rows, nv) end in NaN, with the time of the first, t (rows,) [s]."""
     worlds = v if v.ndim == 3 else v[None]
     lost = np.flatnonzero(np.isnan(worlds[:, -1]).any(axis=-1))
     if not len(lost):
@@ -25,5 +25,5 @@ def warn_of_lost(v: NDArray[np.floating[Any]], t: Array, stacklevel: int = 2) ->
     first = int(row.argmin())
     when = f"world {lost[first]} first, before t = {t[row[first]]:.4g} s"
     problem = f"{len(lost)} of {len(worlds)} worlds did not stay finite or left their loops, {when}"
-    text = f"rollout: {problem}; their rows are NaN from there on, take a shorter step or milder forces"
+    text = f"rollout: {problem}; their rows are NaN from there on; take a shorter step or smaller forces"
     warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)

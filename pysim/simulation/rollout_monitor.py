@@ -1,8 +1,7 @@
-"""Energy monitor of rollouts: worlds whose energy changes between rows are looked at, the rest cost a sum each.
+"""Energy monitor of rollouts: checks the balance (energy_monitor.py) of worlds whose energy changes between rows.
 
-Energies of rows, of all worlds at once, are a few per cent of the work of the steps between them; where rows are dense
-or steps few, fewer rows or worlds are taken, evenly spaced. A world whose energy changes is judged as a run is
-(energy_monitor.py).
+To limit the cost, the energies of only some rows and worlds, evenly spaced, are computed if rows are dense or steps
+few, and the balance of only a few worlds, those with the largest changes, is checked.
 """
 
 from __future__ import annotations
@@ -32,18 +31,20 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_SHARE = 1e-3  # of the energy at work, as in energy_monitor.py
-_ROWS_A_STEP = 0.002  # whose energies are computed, a step of a world
-_JUDGED = 4  # worlds at most
-_LEAST = 150_000  # bodies and rows of constraints times steps and worlds: less takes too short to be monitored
-_A_WORLD = 400_000  # the same for each world whose work is integrated
-_ALONE = 4  # worlds whose cost in packs is that of one alone
-_CONSTRAINT = 4  # bodies whose cost is that of a row
+_SHARE = 1e-3  # of the energy at work: a smaller change needs no check
+_ROWS_A_STEP = 0.002  # rows whose energies are computed, per step of a world
+_CHECKED = 4  # worlds whose balance is checked, at most
+_LEAST = (
+    300_000  # bodies and constraint rows times steps and worlds; smaller rollouts are not monitored
+)
+_A_WORLD = 400_000  # the same, for each world whose work is integrated
+_ALONE = 4  # worlds of a pack that take as long as one alone
+_CONSTRAINT = 4  # bodies that take as long as a constraint row
 
 
 @dataclass(frozen=True)
 class World:
-    """One world, with what a scene has of it."""
+    """A world of a rollout of models, with the fields of a scene that the monitor reads."""
 
     model: Model
     state: State
@@ -54,7 +55,7 @@ class World:
 
 
 def world_of(model: Model, integrator: str, step: float, parameters: dict[str, Any]) -> World:
-    """Return a model on its own, under a scheme."""
+    """Return the world of a model without actuators."""
     nv, q = model.nv, model.neutral()
     loop_q = constraints(model, q).loop_q if model.rows else np.zeros(0)
     settings = Settings(step=step, integrator=integrator, parameters=parameters)
@@ -72,7 +73,7 @@ def warn_of_worlds_out_of_balance(
     controls: Array | None = None,
     stacklevel: int = 2,
 ) -> None:
-    """Warn of the first world whose balance of energy is off.
+    """Warn of the first world whose energy balance does not close.
 
     Args:
         scenes: one for all worlds or one for each, scenes or what `world_of` returns.
@@ -88,12 +89,21 @@ def warn_of_worlds_out_of_balance(
     size *= steps * max(len(q), _ALONE)
     if q.dtype != np.float64 or size < _LEAST or len(t) < 2:
         return
-    judged = _JUDGED if controls is None and _conserve(scenes) else min(_JUDGED, size // _A_WORLD)
-    for k in _suspects(scenes, q, v, steps)[:judged]:
+    checked = (
+        _CHECKED if controls is None and _conserve(scenes) else min(_CHECKED, size // _A_WORLD)
+    )
+    for k in _suspects(scenes, q, v, steps)[:checked]:
         scene = scenes[k if len(scenes) > 1 else 0]
-        rows = slice(int(np.isfinite(v[k]).all(axis=1).cumprod().sum()))
-        own = None if controls is None else controls[k]
-        motion = motion_of(scene, t[rows], q[k, rows], v[k, rows], steps, own)
+        rows = int(np.isfinite(v[k]).all(axis=1).cumprod().sum())
+        made = (rows - 1) * steps // (len(t) - 1)
+        motion = motion_of(
+            scene,
+            t[:rows],
+            q[k, :rows],
+            v[k, :rows],
+            made,
+            None if controls is None else controls[k, :made],
+        )
         found = imbalance(motion)
         if found is not None:
             text = f"rollout: world {k}: {describe(motion, found)}"
@@ -102,7 +112,7 @@ def warn_of_worlds_out_of_balance(
 
 
 def _conserve(scenes: Sequence[Any]) -> bool:
-    """Whether nothing drives or brakes any world, so that energy alone says whether it is in balance."""
+    """Return whether no world has an actuator, dissipation or stops, so that its energy must be constant."""
     for scene in scenes:
         drive, model = scene.actuation, scene.model
         if drive.offset.any() or drive.amplitude.any() or dissipates(model):
@@ -116,7 +126,7 @@ def _conserve(scenes: Sequence[Any]) -> bool:
 
 
 def _suspects(scenes: Sequence[Any], q: Array, v: Array, steps: int) -> list[int]:
-    """Worlds whose energy changes, those that change most first."""
+    """Return the worlds whose energy changes, the largest change first."""
     worlds, rows = q.shape[:2]
     budget = max(2.0, _ROWS_A_STEP * steps * worlds)
     each = _spaced(rows, max(2, int(budget / worlds)))
@@ -134,23 +144,24 @@ def _suspects(scenes: Sequence[Any], q: Array, v: Array, steps: int) -> list[int
 
 
 def _spaced(count: int, most: int) -> NDArray[np.intp]:
-    """Up to so many of the numbers below `count`, evenly spaced, the first and the last among them."""
+    """Return at most `most` of the numbers below `count`, evenly spaced, including the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
 
 
 def _energies(
     scenes: Sequence[Any], chosen: NDArray[np.intp], q: Array, v: Array
 ) -> tuple[Array, Array]:
-    """Kinetic and stored energies (worlds, rows) [J]."""
+    """Return kinetic and stored energies (worlds, rows) [J]."""
     if len({id(scene.model) for scene in scenes}) > 1:
         parts = [
             _energies([scenes[k]], chosen[:1], q[i : i + 1], v[i : i + 1])
             for i, k in enumerate(chosen)
         ]
-        kinetic, stored = zip(*parts, strict=True)
-        return np.concatenate(kinetic), np.concatenate(stored)
+        each = zip(*parts, strict=True)
+        kinetic, stored = (np.concatenate(part) for part in each)
+        return kinetic, stored
     model = scenes[0].model
     at_q, at_v = (x.reshape(-1, x.shape[-1]) for x in (q, v))
-    moves = np.asarray(kinetic_energy(model, at_q, at_v))
-    rests = np.asarray(potential_energy(model, at_q)) + elastic_energy(model, at_q)
-    return moves.reshape(q.shape[:2]), rests.reshape(q.shape[:2])
+    kinetic = np.asarray(kinetic_energy(model, at_q, at_v))
+    stored = np.asarray(potential_energy(model, at_q)) + elastic_energy(model, at_q)
+    return kinetic.reshape(q.shape[:2]), stored.reshape(q.shape[:2])

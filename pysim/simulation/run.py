@@ -74,10 +74,8 @@ def simulate(
 ) -> Trajectory:
     """Run a scene and return its trajectory; with `output`, stream it to that file as well.
 
-    There are warnings about a suspicious start, and about a step too long for stability, a bounce, sharp friction or a
-    fast spin.
-
-    A run whose energy is off the work done by more than its scheme explains is warned of, too.
+    There are warnings about a suspicious start, about a step too long for stability, a bounce, sharp friction or a fast
+    spin, and after the run about energy gained or lost without work that the errors of the scheme do not explain.
 
     The file is marked incomplete until the run has ended; an existing trajectory is replaced with
     `overwrite`. After an error or an interrupt the file holds the rows so far.

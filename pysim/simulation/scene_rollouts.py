@@ -1,12 +1,11 @@
-"""Rollouts of scenes: many worlds in one call, every one as its scene says.
+"""Rollouts of scenes: many worlds in one call, each with the actuators, integrator and events of its scene.
 
     run = pysim.rollout(scene, q0, v0, threads=2)          # many starts of a scene
     run = pysim.rollout(pysim.load_scenes(path, values))   # a scene for each world
     run.t, run.q, run.v
 
-Many starts of one scene run side by side in packs, under schemes of fixed step. Scenes that differ, steps of adapted
-size with their events, plugins' schemes and callback joints run world by world as `simulate` runs them, on threads as
-far as they leave Python.
+Many starts of one scene run in packs under schemes of fixed step. Different scenes, adaptive steps with events,
+plugins' schemes and callback joints run world by world, as in `simulate`, on threads unless they call Python.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from pysim.simulation.lost_worlds import warn_of_lost
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance
 from pysim.simulation.run import output_times
-from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds
+from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds, with_settings
 from pysim.trajectory import Events
 from pysim.trajectory.events import joined
 
@@ -53,28 +52,28 @@ _SAME = ("integrator", "step", "duration", "every", "parameters", "rtol", "atol"
 
 @dataclass(frozen=True)
 class RolloutState:
-    """What a step depends on besides q and v: a rollout that is given it goes on where another ended."""
+    """State of a rollout beside q and v: everything else that the next step depends on."""
 
     t: float  # [s]
     loop_q: Array  # coordinates of the joints that close loops (…, loop_nq)
-    scheme: Array  # what an implicit scheme keeps from step to step (…, numbers)
+    scheme: Array  # state of an implicit scheme (…, numbers)
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """Trajectories of many worlds; … is their axis, which a single world does not have."""
+    """Trajectories of many worlds; … is their axis, which the result of a single world lacks."""
 
     t: Array  # (rows,) [s]
     q: Array  # (…, rows, nq); NaN after a world's end
     v: Array  # (…, rows, nv)
     state: RolloutState  # at the last row
-    signals: Mapping[str, Array] = field(default_factory=dict)  # that were recorded (…, rows)
+    signals: Mapping[str, Array] = field(default_factory=dict)  # recorded signals (…, rows)
     events: tuple[Events, ...] = ()  # of every world; empty where the scene has none
 
 
 @dataclass(frozen=True)
 class Request:
-    """A rollout of scenes as it was asked for; None for what the scene says."""
+    """Arguments of a rollout of scenes; None for the value of the scene."""
 
     q0: Array | None
     v0: Array | None
@@ -104,24 +103,24 @@ class _Worlds:
         return self.scenes[0].settings
 
     def scene(self, k: int, end: float) -> Scene:
-        """The scene of a world with its own start, that ends at a time [s]."""
+        """Return the scene of a world with its own start and duration [s]."""
         own = self.scenes[k if len(self.scenes) > 1 else 0]
         state = State(self.q0[k], self.v0[k], self.loop_q[k])
         return replace(own, state=state, settings=replace(own.settings, duration=end))
 
 
 def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
-    """Run every world from its start as its scene says.
+    """Run every world from its start.
 
     Raises:
-        SimulationError: the scenes differ in how they run, or what is asked for cannot be run; by name.
+        SimulationError: the scenes have different settings, or an argument does not suit them.
         ModelError: the scenes' models differ in structure.
     """
     one = isinstance(scenes, Scene)
     given = [scenes] if isinstance(scenes, Scene) else list(scenes)
     _check_alike(given)
-    warn_of_worlds(given, warn_of_scene, stacklevel=4)
     adjusted = [_adjusted(scene, request) for scene in given]
+    warn_of_worlds(adjusted, warn_of_scene, stacklevel=4)
     alone = one and (request.q0 is None or request.q0.ndim == 1)
     worlds = _worlds(adjusted, request)
     if request.q0 is not None or request.v0 is not None:
@@ -146,11 +145,11 @@ def _check_alike(scenes: list[Scene]) -> None:
 
 
 def _adjusted(scene: Scene, request: Request) -> Scene:
-    """The scene with the scheme and the step that were asked for."""
+    """Return the scene with the requested scheme and step; the scene itself if they are its own."""
     settings = scene.settings
     kind = find_integrator(request.integrator or settings.integrator)
     if kind.adaptive and not find_integrator(settings.integrator).adaptive:
-        problem = f"{kind.name!r} needs the scene's tolerances; set simulation.integrator and simulation.rtol there"
+        problem = f"{kind.name!r} needs tolerances; set simulation.integrator and simulation.rtol in the scene"
         raise SimulationError("integrator", problem)
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}
@@ -163,17 +162,16 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
     if kind.adaptive and request.steps is not None:
         raise SimulationError("steps", f"{kind.name!r} chooses its steps; leave steps out")
     if not kind.adaptive and scene.spec.events:
-        problem = (
-            f"{kind.name!r} makes steps of fixed size, which find no events; leave integrator out"
-        )
+        problem = f"{kind.name!r} has a fixed step, which detects no events; leave integrator out"
         raise SimulationError("integrator", problem)
     if not kind.adaptive and not np.isfinite(changes.get("step", settings.step)):
         raise SimulationError("step", f"{kind.name!r} needs one [s]; the scene has none")
-    return replace(scene, settings=replace(settings, **changes))
+    requested = replace(settings, **changes)
+    return scene if requested == settings else with_settings(scene, requested)
 
 
 def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
-    """Starts of every world, those of the scenes where none are given."""
+    """Return the starts of every world, by default those of the scenes."""
     q0 = _starts(request.q0, [scene.state.q for scene in scenes], "q0")
     v0 = _starts(request.v0, [scene.state.v for scene in scenes], "v0")
     q0, v0 = _broadcast(q0, v0)
@@ -216,7 +214,7 @@ def _broadcast(q0: Array, v0: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class _Block:
-    """Rows at equal distances: `rows` times `every` steps, `length` [s] in all, from `start` [s]."""
+    """Equidistant rows from `start` [s]: each row is `every` steps, `length` [s] together, after the one before."""
 
     start: float
     length: float
@@ -225,12 +223,12 @@ class _Block:
 
     @property
     def times(self) -> Array:
-        """Of its rows but the first [s]."""
+        """Times of the rows [s]."""
         return np.asarray(self.start + self.length * np.arange(1, self.rows + 1))
 
 
 def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
-    """The output instants: as asked for, or the multiples of the output interval and the end."""
+    """Return the output times: as requested, or the multiples of the output interval and the end."""
     settings, start = worlds.settings, worlds.start
     if request.steps is not None:
         every = 1 if request.every is None else request.every
@@ -262,7 +260,7 @@ def _runs_in_packs(worlds: _Worlds) -> bool:
 
 
 def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
-    """Many starts of a scene under a scheme of fixed step, side by side; and the steps of a world."""
+    """Run many starts of a scene under a scheme of fixed step; return the steps of a world, too."""
     scene, count = worlds.scenes[0], len(worlds.q0)
     settings, model = scene.settings, scene.model
     numbers = _engine.memory_numbers(model, settings.integrator)
@@ -286,7 +284,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
 
 
 def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
-    """Every world as `simulate` runs it, NaN where one has ended; and the most steps of a world."""
+    """Run every world as `simulate` does, NaN after its end; return the largest number of steps, too."""
     if worlds.q0.dtype != np.float64:
         name = worlds.settings.integrator
         problem = f"{name!r} runs in double precision here; give float64"
@@ -301,7 +299,7 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     steps = [0] * count
 
     def run(k: int) -> Iterator[None]:
-        """Advance a world, from one piece of its run to the next."""
+        """Run a world, yielding after each segment."""
         scene, row, passed = worlds.scene(k, float(t[-1])), 1, []
         if worlds.scheme is not None:
             memories[k].numbers[:] = worlds.scheme[k]
@@ -333,7 +331,7 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
 
 
 def _parts(scene: Scene, t: Array, memory: SolverState) -> Iterator[Segment]:
-    """The run of one world through its output instants."""
+    """Return the segments of a world through its output times."""
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
@@ -342,13 +340,13 @@ def _parts(scene: Scene, t: Array, memory: SolverState) -> Iterator[Segment]:
 
 
 def _runs_python(worlds: _Worlds) -> bool:
-    """Whether steps call Python, where threads only wait for each other."""
+    """Return whether steps call Python, so that threads cannot share the work."""
     plugin = find_integrator(worlds.settings.integrator).plugin
     return plugin is not None or bool(worlds.scenes[0].model.callback_numbers)
 
 
 def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) -> None:
-    """Exhaust run(0) … run(count − 1); an error or an interrupt ends them all."""
+    """Exhaust run(0) … run(count − 1) on threads; an error or an interrupt ends all of them."""
     workers = min(count, threads or cpu_count() or 1)
     if workers == 1:
         for k in range(count):
@@ -370,6 +368,6 @@ def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) 
 
 
 def _without_axis(run: Rollout) -> Rollout:
-    """The only world of a rollout."""
+    """Return the rollout of a single world without the axis of worlds."""
     state = RolloutState(run.state.t, run.state.loop_q[0], run.state.scheme[0])
     return replace(run, q=run.q[0], v=run.v[0], state=state)

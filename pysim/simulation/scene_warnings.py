@@ -7,6 +7,7 @@ another start or other settings is another object. A start that leaves the motio
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pysim.loops import Mobility
+    from pysim.scene.spec import Settings
     from pysim.simulation.loading import Scene
     from pysim.simulation.stability import StepBounds
 
@@ -52,6 +54,14 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
             warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
     scene.__dict__[_START] = singular is None
     return singular is None
+
+
+def with_settings(scene: Scene, settings: Settings) -> Scene:
+    """Return a scene with other settings, whose start is not reported again."""
+    other = replace(scene, settings=settings)
+    if _START in scene.__dict__:
+        other.__dict__[_START] = scene.__dict__[_START]
+    return other
 
 
 def warn_of_scene(

@@ -1,9 +1,9 @@
-"""Energy errors that a scheme makes: one step h compared with steps of h/2 and h/4 from the same state.
+"""Energy errors of a scheme, estimated by comparing one step h with steps of h/2 and h/4 from the same state.
 
     e = |E(h) − E(h/4)|        E(h/2) − E(h/4) = e (2⁻ᵖ − 4⁻ᵖ) / (1 − 4⁻ᵖ)
 
-Errors of a scheme of order p fall by 2ᵖ. What falls otherwise, or does not fall, is not due to its order: a jump from
-one branch of a mechanism to another, rounding, an impact.
+Errors of a scheme of order p fall by 2ᵖ. An error that falls at another rate is no truncation error: it is a jump
+between branches of a mechanism's motion, rounding, or an impact.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_SCHEME = 10.0  # times the errors of the scheme, from one output to the next
-_EVERY_STEP = 2.0  # times those of every step
+_SCHEME = 10.0  # safety factor of errors interpolated between outputs
+_EVERY_STEP = 2.0  # safety factor of errors estimated at every step
 _LARGE = {
     1: 0.05,
     2: 0.03,
     4: 0.01,
-}  # of the energy at work, by order: larger errors of a step are not the scheme's
-_RESOLVED = 0.7  # |h s| of the fastest mode, up to which a step resolves it
-_PARTS = 64  # of an interval, in place of steps of adapted size
-_PROBES = 256  # outputs at which a step is compared with shorter ones
-_PROBES_ALONE = 32  # where each step has forces of its own
-_WORST = 4  # intervals whose every step is
-_MOST_STEPS = 4096  # of these intervals
+}  # largest truncation error of a step, by order, of the energy at work
+_RESOLVED = 0.7  # largest |h s| of the fastest mode that a step resolves
+_PARTS = 64  # outputs in an interval that is run again with adaptive steps
+_PROBES = 256  # outputs at which the error of a step is estimated
+_PROBES_ALONE = 32  # the same if every step has its own controls
+_WORST = 4  # intervals whose errors are estimated at every step
+_MOST_STEPS = 4096  # in such an interval
 _ORDERS = {
     "semi_implicit": 1,
     "rk2": 2,
@@ -51,7 +51,7 @@ _ORDERS = {
     "implicit_midpoint": 2,
     "generalized_alpha": 2,
 }
-_LIKE = 6.0  # times more or less than an order lets errors fall
+_LIKE = 6.0  # factor by which the fall of an error may differ from that of its order
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,22 @@ class Motion:
     v: Array
     energy: Array  # (n,) [J]
     kinetic: Array  # (n,) [J]
-    steps: int  # made in all
+    steps: int  # in total
     controls: Array | None = (
-        None  # generalised forces of every step (steps, nv), beside the actuators'
+        None  # generalised forces of every step (steps, nv), added to the actuators'
     )
 
+    def before(self, row: int) -> Motion:
+        """Return the outputs before a row."""
+        made = self.steps * max(row - 1, 0) // max(len(self.t) - 1, 1)
+        controls = None if self.controls is None else self.controls[:made]
+        t, q, v, energy, kinetic = (
+            column[:row] for column in (self.t, self.q, self.v, self.energy, self.kinetic)
+        )
+        return Motion(self.scene, t, q, v, energy, kinetic, made, controls)
+
     def actuation(self, step: int) -> _engine.Actuation:
-        """What acts during a step, given its number."""
+        """Return the actuation during a step, given its number."""
         own = self.scene.actuation
         if self.controls is None:
             return own
@@ -88,7 +97,7 @@ def motion_of(
 
 
 def resolves(motion: Motion, row: int) -> bool:
-    """Whether the step resolves the modes at some outputs before a row; else the scheme damps or misses them."""
+    """Return whether the step resolves the modes at some outputs up to a row."""
     scene, settings = motion.scene, motion.scene.settings
     if find_integrator(settings.integrator).adaptive:
         return True
@@ -103,13 +112,13 @@ def resolves(motion: Motion, row: int) -> bool:
 
 
 def scheme_errors(motion: Motion, d: Array, scale: float) -> Array:
-    """Errors of the energy that the scheme may make in every interval (n − 1,) [J]."""
+    """Return the largest energy error that the scheme explains in every interval (n − 1,) [J]."""
     settings = motion.scene.settings
     kind = find_integrator(settings.integrator)
     if kind.adaptive:
         return _tolerated(motion, scale)
     if kind.plugin is not None or motion.scene.model.callback_numbers:
-        return np.full(len(d), np.inf)  # whose steps take too long to be repeated
+        return np.full(len(d), np.inf)  # their steps are too slow to be repeated
     lengths = np.diff(motion.t)
     counts = np.array([steps_between(0.0, x, settings.step) for x in lengths])
     probes = _PROBES if motion.controls is None else _PROBES_ALONE
@@ -128,22 +137,22 @@ def scheme_errors(motion: Motion, d: Array, scale: float) -> Array:
 
 
 def _of_the_scheme(motion: Motion, errors: Array, scale: float) -> Array:
-    """Errors of single steps, less those that are too large to be the scheme's at a step that suits it."""
+    """Return the errors of single steps, 0 for those too large to be truncation errors of a suitable step."""
     order = _ORDERS[motion.scene.settings.integrator]
     return np.where(errors <= _LARGE[order] * scale, errors, 0.0)
 
 
 def _interval_errors(motion: Motion, k: int, numbers: NDArray[np.intp]) -> Array:
-    """Those of every step of an interval, given their numbers, made again from its output (count,)."""
-    steps = made_again(motion, k)
+    """Return the errors of every step of an interval (count,), given their numbers; the interval is run again."""
+    steps = rerun_interval(motion, k)
     h = np.full(len(steps.t) - 1, (motion.t[k + 1] - motion.t[k]) / len(numbers))
     return _step_errors(motion, steps.t[:-1], steps.q[:-1], steps.v[:-1], h, numbers[: len(h)])
 
 
-def made_again(motion: Motion, k: int, parts: int = 1) -> Motion:
-    """An interval between two outputs, made again with an output after every part of a step.
+def rerun_interval(motion: Motion, k: int, parts: int = 1) -> Motion:
+    """Run the interval between two outputs again, with an output after every part of a step.
 
-    Steps of adapted size are as they are, with outputs as close.
+    Adaptive steps remain adaptive, with outputs at equal distances.
     """
     scene, start, end = motion.scene, float(motion.t[k]), float(motion.t[k + 1])
     settings, q0, v0 = scene.settings, motion.q[k], motion.v[k]
@@ -166,9 +175,15 @@ def made_again(motion: Motion, k: int, parts: int = 1) -> Motion:
             every = count // parts
             given = np.repeat(motion.controls[k * every : (k + 1) * every], parts, axis=0)
             return _under_controls(motion, k, times, given)
-        legs = times[:-1], np.full(count, (end - start) / count), np.ones(count, np.intp)
+        intervals = times[:-1], np.full(count, (end - start) / count), np.ones(count, np.intp)
         q_t, v_t, _, made, _ = _engine.march(
-            scene.model, q0, v0, *legs, settings.integrator, scene.actuation, **settings.parameters
+            scene.model,
+            q0,
+            v0,
+            *intervals,
+            settings.integrator,
+            scene.actuation,
+            **settings.parameters,
         )
         t.append(times[1 : 1 + made])
         q.append(q_t[:made])
@@ -177,7 +192,7 @@ def made_again(motion: Motion, k: int, parts: int = 1) -> Motion:
 
 
 def _under_controls(motion: Motion, k: int, times: Array, controls: Array) -> Motion:
-    """An interval made again, an output after every step, each under forces of its own."""
+    """Run an interval again with an output after every step, each under its own controls."""
     scene, settings = motion.scene, motion.scene.settings
     state = motion.q[k], motion.v[k]
     states = [state]
@@ -199,7 +214,7 @@ def _under_controls(motion: Motion, k: int, times: Array, controls: Array) -> Mo
 def _step_errors(
     motion: Motion, t: Array, q: Array, v: Array, h: Array, numbers: NDArray[np.intp]
 ) -> Array:
-    """|E(h) − E(h/4)| (n,) after one step and after four shorter ones; 0 unless it falls by the order."""
+    """Return |E(h) − E(h/4)| (n,) after one step and after four shorter ones; 0 unless it falls by the order."""
     ends = [_energies_after(motion, t, q, v, h, numbers, parts) for parts in (1, 2, 4)]
     whole, half = np.abs(ends[0] - ends[2]), np.abs(ends[1] - ends[2])
     p = _ORDERS[motion.scene.settings.integrator]
@@ -213,7 +228,7 @@ def _step_errors(
 def _energies_after(
     motion: Motion, t: Array, q: Array, v: Array, h: Array, numbers: NDArray[np.intp], parts: int
 ) -> Array:
-    """E (n,) a step h later, made in parts."""
+    """Return E (n,) after a step h, divided into equal parts."""
     scene, settings = motion.scene, motion.scene.settings
     energies = np.full(len(t), np.nan)
     for rows in _alike(motion, h):
@@ -228,14 +243,14 @@ def _energies_after(
 
 
 def _alike(motion: Motion, h: Array) -> list[NDArray[np.intp]]:
-    """Rows that one call can advance: all of one step, or each alone where forces depend on time."""
+    """Return the rows that one call can advance: all with the same step, or each alone if forces depend on time."""
     if motion.controls is not None or motion.scene.actuation.amplitude.any():
         return list(np.arange(len(h))[:, None])
     return [np.flatnonzero(h == size) for size in np.unique(h)]
 
 
 def _tolerated(motion: Motion, scale: float) -> Array:
-    """What the tolerances of adapted steps leave of the energy, were every step off by them."""
+    """Return the energy error of adaptive steps that are all off by their tolerances."""
     settings = motion.scene.settings
     rtol = max(settings.rtol.values())
     atol = max(settings.atol.values())

@@ -182,6 +182,19 @@ def test_drives_are_not_reported_however_sparse_the_outputs(
     assert balance_texts(pysim.load_scene(path)) == []
 
 
+def test_an_imbalance_before_energies_overflow_has_a_finite_size() -> None:
+    """A conservative run whose speeds grow from one output on until their squares overflow."""
+    scene = scene_of("double_pendulum", **{"simulation.duration": 2.0})
+    run = pysim.simulate(scene)
+    growth = 10.0 ** np.maximum(0.0, np.minimum(20.0 * (np.arange(201.0) - 120), 300.0))
+    motion = motion_of(scene, run.t, run.q, run.v * growth[:, None], 2000)
+    assert not np.isfinite(motion.energy).all()
+    found = imbalance(motion)
+    assert found is not None
+    assert found.size > 0
+    assert np.isfinite([found.size, found.scale]).all()
+
+
 def test_the_monitor_costs_less_than_two_percent_of_a_run() -> None:
     scene = scene_of("double_pendulum")
     run = pysim.simulate(scene)
@@ -260,6 +273,17 @@ def test_a_loss_that_is_put_into_a_world_under_controls_is_found() -> None:
         PysimWarning, match=r"^rollout: world \d+: the run lost \S+ J .* between t = 1.99"
     ):
         warn_of_worlds_out_of_balance([world], t, q, v, steps, controls)
+
+
+def test_the_controls_of_a_world_that_ends_early_belong_to_their_rows(
+    rng: np.random.Generator,
+) -> None:
+    """Until it ends, the work of its controls explains its energy."""
+    scene, worlds = scene_of("double_pendulum"), 200
+    q0, v0 = (np.tile(x, (worlds, 1)) for x in (scene.state.q, scene.state.v))
+    u = np.repeat(0.5 * rng.normal(size=(worlds, 40, 2)), 50, axis=1)
+    u[:, 1000:] = 1e200
+    assert rollout_texts(scene.model, q0, v0, u, 1e-3, every=10) == []
 
 
 def test_the_monitor_of_rollouts_costs_less_than_two_percent() -> None:

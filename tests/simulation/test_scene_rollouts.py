@@ -162,7 +162,7 @@ def test_single_precision_is_of_models() -> None:
         ),
         (
             {"integrator": "dopri5"},
-            "integrator: 'dopri5' needs the scene's tolerances; set simulation.integrator and simulation.rtol there",
+            "integrator: 'dopri5' needs tolerances; set simulation.integrator and simulation.rtol in the scene",
         ),
     ],
 )
