@@ -137,13 +137,14 @@ def check(
     unset: Unset = (),
     package_dir: Folders = (),
     allow_code: bool = False,
+    strict: bool = False,
 ) -> None:
     """Read a scene or a robot and print its content, without running it.
 
     Parameters
     ----------
     scene
-        Scene (.toml) or robot (.urdf), a path or package://NAME/path.
+        Scene (.toml) or model of another program (.urdf, …), a path or package://NAME/path.
     set_
         Override any key of the scene, as simulation.step=1e-4; may be repeated.
     unset
@@ -151,7 +152,9 @@ def check(
     package_dir
         Folder with packages, or a package: the file may read meshes in it; may be repeated.
     allow_code
-        Run Python code that the scene names.
+        Run Python code that the scene names, and expand a robot by xacro.
+    strict
+        Reject what would be left out of a model of another program.
     """
     from pysim.cli.check import check_scene  # noqa: PLC0415
 
@@ -161,6 +164,7 @@ def check(
         unset=unset,
         package_dirs=package_dir,
         allow_code=allow_code,
+        strict=strict,
     )
 
 

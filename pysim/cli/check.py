@@ -42,6 +42,7 @@ def check_scene(
     unset: tuple[str, ...] = (),
     package_dirs: tuple[Path, ...] = (),
     allow_code: bool = False,
+    strict: bool = False,
 ) -> None:
     """Read a file and print its content, without running it."""
     if path.suffix.lower() == ".toml":
@@ -61,9 +62,10 @@ def check_scene(
     else:
         from pysim.simulation.loading import load_model  # noqa: PLC0415, a scene needs it not
 
-        model = load_model(path, package_dirs=package_dirs)
+        model = load_model(path, package_dirs=package_dirs, allow_code=allow_code, strict=strict)
         print_line(f"{path}: {model.name}", style="bold")
         print_model(model)
+        print_omitted(model.spec.omitted)
 
 
 def print_model(model: Model) -> None:
@@ -94,6 +96,12 @@ def print_model(model: Model) -> None:
         print_line()
     for name, kind, runs in plugins:
         print_line(f"  plugin      {name}: {kind} {runs}")
+
+
+def print_omitted(omitted: tuple[str, ...]) -> None:
+    """Print what an importer left out of a model."""
+    for line in omitted:
+        print_line(f"  left out    {line}")
 
 
 def print_constraints(scene: Scene, found: Mobility | None) -> None:

@@ -16,6 +16,7 @@ from pysim.errors import PysimError
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
+from pysim.scene.importer import foreign_suffixes
 from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
 from pysim.simulation.scene_warnings import warn_of_scene
@@ -24,8 +25,8 @@ from pysim.trajectory.reader import name_in
 TRAJECTORIES = (".h5", ".hdf5")
 KINDS = {
     ".h5": "is a trajectory; see it with pysim view",
-    ".urdf": "is a robot, not a scene; give a scene with a [[model]] table that names it",
 }
+MODEL = "is a model, not a scene; give a scene with a [[model]] table that names it"
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,11 @@ class RunOptions:
 def run_scene(path: Path, options: RunOptions) -> int:
     """Run the scene at `path` and return the exit status."""
     if path.suffix.lower() != ".toml":
+        suffix = path.suffix.lower()
         other = f"unknown kind of file {path.suffix!r}; pysim runs .toml scenes"
-        raise PysimError(str(path), KINDS.get(path.suffix.lower(), other))
+        if suffix in foreign_suffixes():
+            other = MODEL
+        raise PysimError(str(path), KINDS.get(suffix, other))
     _check_outputs(options)
     overrides = run_overrides(options)
     scene = load_scene(path, overrides, options.allow_code, options.package_dirs)

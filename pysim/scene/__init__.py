@@ -80,7 +80,7 @@ def read_model(
         package_dirs: folders that hold packages, or are packages; searched first, and meshes in them may be read.
         inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
             a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
-        allow_code: whether a scene may run Python code that it names.
+        allow_code: whether a scene may run Python code that it names, and a robot be expanded by xacro.
         strict: reject what an importer would leave out of the model; otherwise there is a warning.
 
     Raises:
@@ -99,7 +99,7 @@ def read_model(
     if Path(path).suffix.lower() != ".toml":
         from pysim.scene.importer import ImportOptions, read_foreign
 
-        options = ImportOptions(free_base, mimic, tuple(package_dirs), inertia, strict)
+        options = ImportOptions(free_base, mimic, tuple(package_dirs), inertia, strict, allow_code)
         return read_foreign(Path(path), options)
     from pysim.scene.toml.reader import read_mechanism
 

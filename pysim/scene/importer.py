@@ -50,6 +50,8 @@ class ImportOptions:
     ] = ()  # folders that hold packages, or are packages
     inertia: InertiaPolicy = "check"
     strict: bool = False  # reject what the model would leave out
+    allow_code: bool = False  # run code in the file, such as the expressions of xacro
+    fix_massless: bool = True  # fix joints that move no mass; a scene may give them some
 
 
 class Importer:

@@ -31,6 +31,10 @@ ROBOTS = "example-robot-data"
 _ROBOT_SUFFIXES = ("_description", "_data")  # suffix of its folders
 
 
+class ForbiddenFileError(SceneError):
+    """A file exists, but outside the folders that may be read."""
+
+
 def resolve_uri(
     uri: str,
     base: Path,
@@ -46,8 +50,8 @@ def resolve_uri(
         suffixes: allowed file suffixes in lower case; empty: any.
 
     Raises:
-        SceneError: there is no such file, package or scheme, the file lies outside the allowed folders or has
-            another suffix.
+        ForbiddenFileError: the file lies outside the allowed folders.
+        SceneError: there is no such file, package or scheme, or the file has another suffix.
     """
     base = base.resolve()
     folders = [Path(folder).resolve() for folder in package_dirs]
@@ -66,6 +70,16 @@ def resolve_uri(
         return _existing(uri, [(base / rest, [*_own_folders(base), *folders])], suffixes)
     problem = f"unknown scheme {scheme[:40]!r}; use a path, file:// or package://"
     raise SceneError(short(uri), problem)
+
+
+def package_folder(name: str, base: Path, package_dirs: Iterable[str | PathLike[str]] = ()) -> Path:
+    """Return the folder of the package `name` for a file in the folder `base`.
+
+    Raises:
+        SceneError: there is none.
+    """
+    folders = [Path(folder).resolve() for folder in package_dirs]
+    return _package_roots(f"package://{name}", name, base.resolve(), folders)[0]
 
 
 def folders_around(base: Path) -> list[Path]:
@@ -166,7 +180,8 @@ def _first_existing(
             f"{str(candidates[0][0].resolve())!r} is outside the folders from which this file may name files; "
             f"move it below the file that names it, or list its folder in {CONSENT}"
         )
-        raise SceneError(short(uri), problem)
+        exists = any(path.is_file() for path, _ in candidates)
+        raise (ForbiddenFileError if exists else SceneError)(short(uri), problem)
     of_kind = [path for path in inside if not suffixes or path.suffix.lower() in suffixes]
     if not of_kind:
         problem = (

@@ -192,6 +192,7 @@ class ModelSpec:
     loops: tuple[LoopSpec, ...] = ()
     couplings: tuple[CouplingSpec, ...] = ()
     springs: tuple[SpringSpec, ...] = ()
+    omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
 
     @property
     def wheels(self) -> list[str]:

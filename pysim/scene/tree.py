@@ -139,9 +139,20 @@ def _refuse_unreached(body: BodySpec, hangs_on: Mapping[str, JointSpec]) -> None
 
 
 def _check_massless(spec: ModelSpec) -> None:
-    """Reject a joint that moves nothing: no mass or inertia among its descendants, and no armature.
+    """Reject a joint that moves nothing."""
+    for joint in massless_joints(spec):
+        problem = (
+            f"joint {joint.name!r} moves only massless bodies, {joint.child!r} and what it carries; a "
+            f"massless leaf makes M singular; give {joint.child!r} a mass, the joint an armature, "
+            "or make the joint fixed"
+        )
+        raise ModelError(joint.where, problem)
 
-    The inertia of followers counts for the joint that leads them.
+
+def massless_joints(spec: ModelSpec) -> list[JointSpec]:
+    """Return the joints that move nothing: no mass or inertia among their descendants, and no armature.
+
+    The inertia of followers counts for the joint that leads them; followers are not returned.
     """
     massive = {body.name for body in spec.bodies if body.theta.any()}
     hangs_on = {joint.child: joint for joint in spec.joints}
@@ -150,13 +161,9 @@ def _check_massless(spec: ModelSpec) -> None:
             massive.add(hangs_on[name].parent)
     moved = {joint.name for joint in spec.joints if joint.child in massive}
     moved |= {j.mimic.joint for j in spec.joints if j.mimic is not None and j.name in moved}
-    for joint in spec.joints:
-        if joint.type == "fixed" or joint.mimic is not None or joint.name in moved:
-            continue
-        if not joint.armature.all():
-            problem = (
-                f"joint {joint.name!r} moves only massless bodies, {joint.child!r} and what it carries; a "
-                f"massless leaf makes M singular; give {joint.child!r} a mass, the joint an armature, "
-                "or make the joint fixed"
-            )
-            raise ModelError(joint.where, problem)
+    return [
+        joint
+        for joint in spec.joints
+        if joint.type != "fixed" and joint.mimic is None and joint.name not in moved
+        if not joint.armature.all()
+    ]

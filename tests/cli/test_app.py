@@ -135,7 +135,7 @@ ERRORS = [
     ("other.h5", "other.h5: is a trajectory; see it with pysim view"),
     (
         "robot.urdf",
-        "robot.urdf: is a robot, not a scene; give a scene with a [[model]] table that names it",
+        "robot.urdf: is a model, not a scene; give a scene with a [[model]] table that names it",
     ),
     ("view stone.toml", "stone.toml: is not an HDF5 file; give a trajectory that pysim wrote"),
     ("joints helicl", "joints: unknown joint type 'helicl'; did you mean 'helical'?"),

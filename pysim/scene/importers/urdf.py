@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @importer("urdf")
 class Urdf(Importer):
-    """Robots of ROS."""
+    """Robots of ROS, also in its macro language xacro."""
 
-    suffixes = (".urdf",)
+    suffixes = (".urdf", ".xacro")
     roots = ("robot",)
 
     def read(self, path: Path, options: ImportOptions) -> ModelSpec:
@@ -28,4 +28,7 @@ class Urdf(Importer):
             mimic=options.mimic,
             package_dirs=options.package_dirs,
             inertia=options.inertia,
+            strict=options.strict,
+            fix_massless=options.fix_massless,
+            allow_code=options.allow_code,
         )

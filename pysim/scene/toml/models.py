@@ -57,7 +57,11 @@ class ModelReader:
             self.problems.add((*path, "file"), error.problem)
             return None
         options = ImportOptions(
-            table.free_base, table.mimic, self.package_dirs, table.inertia or self.inertia
+            table.free_base,
+            table.mimic,
+            self.package_dirs,
+            table.inertia or self.inertia,
+            fix_massless=False,
         )
         try:
             found = find_importer(file)

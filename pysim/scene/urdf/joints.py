@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.omissions import Omissions
     from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
@@ -56,7 +57,7 @@ def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where:
     )
 
 
-def read_joint(element: Element, *, mimic: bool) -> JointSpec:
+def read_joint(element: Element, omissions: Omissions, *, mimic: bool) -> JointSpec:
     """Return the specification of a <joint>; with mimic=False a mimic joint is independent."""
     name, kind = element.text("name"), element.text("type")
     if kind not in TYPES:
@@ -67,7 +68,7 @@ def read_joint(element: Element, *, mimic: bool) -> JointSpec:
     if kind == "fixed":
         return joint
     if joint.type in {"revolute", "prismatic", "planar"}:
-        joint = replace(joint, axis=_axis(element))
+        joint = replace(joint, axis=_axis(element, omissions))
     if kind == "planar" and joint.axis != (0.0, 0.0, 1.0):
         element.fail(
             f"the normal of a planar joint must be 0 0 1, got {joint.axis}; "
@@ -80,8 +81,8 @@ def read_joint(element: Element, *, mimic: bool) -> JointSpec:
     return joint
 
 
-def _axis(element: Element) -> tuple[float, float, float]:
-    axis = element.child("axis")
+def _axis(element: Element, omissions: Omissions) -> tuple[float, float, float]:
+    axis = element.first("axis", omissions)
     given = (1.0, 0.0, 0.0) if axis is None else axis.numbers("xyz", 3)
     length = float(np.linalg.norm(given))
     if length < 1e-9 and axis is not None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import SceneError, did_you_mean
+from pysim.errors import SceneError, closest, did_you_mean
 from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.inertia_policy import apply_inertia_policy
-from pysim.scene.packages import resolve_uri, short
+from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
 from pysim.scene.spec import BodySpec
 from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.scene.inertia_policy import InertiaPolicy
+    from pysim.scene.omissions import Omissions
     from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
@@ -37,23 +38,42 @@ class Links:
         robot: Element,
         folder: Path,
         package_dirs: Iterable[str | PathLike[str]],
-        inertia: InertiaPolicy = "check",
+        inertia: InertiaPolicy,
+        omissions: Omissions,
     ) -> None:
         self.folder = folder
         self.package_dirs = tuple(package_dirs)
         self.inertia = inertia
-        self.colors = _named_colors(robot)
+        self.omissions = omissions
+        self.colors = self._named_colors(robot)
         self.meshes: dict[str, Path] = {}
 
     def read(self, link: Element) -> BodySpec:
         """Return the specification of a <link>."""
         name = link.text("name")
         geometries = [
-            self._geometry(element, role)
+            geometry
             for role in ("visual", "collision")
             for element in link.all(role)
+            if (geometry := self._valid_geometry(element, role)) is not None
         ]
-        return BodySpec(name, _theta(link, self.inertia), tuple(geometries), link.where)
+        theta = _theta(link, self.inertia, self.omissions)
+        return BodySpec(name, theta, tuple(geometries), link.where)
+
+    def _valid_geometry(self, element: Element, role: str) -> Geometry | None:
+        """Return a shape, None if it is broken or its mesh is missing."""
+        try:
+            return self._geometry(element, role)
+        except (ForbiddenFileError, _MisspeltShapeError):
+            raise
+        except SceneError as error:
+            problem = error.problem.removeprefix(f"{element.owner}: ")
+            meshes = [mesh for geometry in element.all("geometry") for mesh in geometry.all("mesh")]
+            name = "".join(f" {short(mesh.attributes.get('filename', ''))}" for mesh in meshes)
+            problem = problem.removeprefix(f"mesh{name}: ")
+            item = f"{element.owner}: {role} {'mesh' if name else 'shape'}{name}"
+            self.omissions.add("shapes", item, error.where, f"is left out: {problem}")
+        return None
 
     def _geometry(self, element: Element, role: str) -> Geometry:
         shape = self._shape(element.required("geometry"))
@@ -68,7 +88,10 @@ class Links:
             geometry.fail(f"<geometry> needs one shape of {', '.join(_SHAPES)}")
         element = geometry.children[0]
         if element.tag not in _SHAPES:
-            element.fail(f"unknown shape <{element.tag}>{did_you_mean(element.tag, _SHAPES)}")
+            problem = f"unknown shape <{element.tag}>{did_you_mean(element.tag, _SHAPES)}"
+            if closest(element.tag, _SHAPES) is not None:
+                raise _MisspeltShapeError(element.where, f"{element.owner}: {problem}")
+            element.fail(problem)
         if element.tag == "mesh":
             return self._mesh(element)
         sizes = {"box": ("size",), "sphere": ("radius",)}.get(element.tag, ("radius", "length"))
@@ -81,17 +104,49 @@ class Links:
             try:
                 self.meshes[uri] = resolve_uri(uri, self.folder, self.package_dirs, MESH_SUFFIXES)
             except SceneError as error:
-                element.fail(f"mesh {short(uri)}: {error.problem}")
+                problem = f"{element.owner}: mesh {short(uri)}: {error.problem}"
+                raise type(error)(element.where, problem) from None
         x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
         if 0 in {x, y, z}:
             element.fail(f"'scale' of <mesh> must not be zero, got {element.text('scale')!r}")
         return Shape("mesh", (), self.meshes[uri], (x, y, z))
 
+    def _named_colors(self, robot: Element) -> dict[str, Color]:
+        """Return the colours materials have anywhere: some files define them inside a link and use them elsewhere."""
+        inside = (
+            material
+            for link in robot.all("link")
+            for visual in link.all("visual")
+            for material in visual.all("material")
+        )
+        colors: dict[str, Color] = {}
+        for material in (*robot.all("material"), *inside):
+            name = material.attributes.get("name", "")
+            try:
+                color = _color(material)
+            except SceneError as error:
+                item = f"material {name!r}"
+                self.omissions.add("colours", item, error.where, f"is left out: {error.problem}")
+                continue
+            if name and color is not None:
+                colors.setdefault(name, color)
+        return colors
 
-def _theta(link: Element, rule: InertiaPolicy) -> Array:
-    """Return θ (10,) about the link's origin; a link without <inertial> has no mass."""
-    inertial = link.child("inertial")
+
+class _MisspeltShapeError(SceneError):
+    """The name of a shape is similar to a known one."""
+
+
+def _theta(link: Element, rule: InertiaPolicy, omissions: Omissions) -> Array:
+    """Return θ (10,) about the link's origin; a link without <inertial> or <mass> has no mass."""
+    inertial = link.first("inertial", omissions)
     if inertial is None:
+        return np.zeros(10)
+    if not inertial.all("mass"):
+        item = f"{link.owner}: <inertial>"
+        omissions.add(
+            "inertias", item, inertial.where, "is ignored: it has no <mass>; give one [kg]"
+        )
         return np.zeros(10)
     mass = inertial.required("mass").non_negative("value", "kg")
     tensor = inertial.required("inertia")
@@ -112,19 +167,3 @@ def _color(material: Element) -> Color | None:
     if not all(0 <= value <= 1 for value in (r, g, b, a)):
         element.fail(f"'rgba' of <color> must lie between 0 and 1, got {element.text('rgba')!r}")
     return r, g, b, a
-
-
-def _named_colors(robot: Element) -> dict[str, Color]:
-    """Return the colours of all materials, since some files define them inside a link and use them elsewhere."""
-    inside = (
-        material
-        for link in robot.all("link")
-        for visual in link.all("visual")
-        for material in visual.all("material")
-    )
-    colors: dict[str, Color] = {}
-    for material in (*robot.all("material"), *inside):
-        name, color = material.attributes.get("name", ""), _color(material)
-        if name and color is not None:
-            colors.setdefault(name, color)
-    return colors

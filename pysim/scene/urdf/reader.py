@@ -1,8 +1,9 @@
 """Reader of robots in the Unified Robot Description Format (URDF).
 
-It reads links with mass properties, shapes and colours, and joints with limits, damping, friction and mimic. Like other
-readers, it ignores transmissions, sensors, safety controllers and extensions; misspelt URDF names are rejected. Mesh
-files must exist; their contents are read when first used. A revolute joint without a range is continuous.
+It reads links with mass properties, shapes and colours, and joints with limits, damping, friction and mimic. It rejects
+faults that change the motion, such as misspelt URDF names. It warns of what it leaves out, such as a missing mesh, and
+lists transmissions and extensions of other programs. The contents of meshes are read when first used. A revolute joint
+without a range is continuous.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.scene.massless import fix_massless_joints, has_mass
+from pysim.scene.omissions import Omissions
 from pysim.scene.spec import ModelSpec
 from pysim.scene.stops import with_stops
 from pysim.scene.tree import WORLD, check_connections
+from pysim.scene.urdf.extensions import list_extensions
 from pysim.scene.urdf.joints import plain_joint, read_joint, resolve_mimics
 from pysim.scene.urdf.links import Links
 from pysim.scene.urdf.names import check_spelling
+from pysim.scene.urdf.xacro import expand_xacro, is_xacro
 from pysim.scene.urdf.xml import read_xml
 
 if TYPE_CHECKING:
@@ -41,6 +46,9 @@ def read_urdf(
     package_dirs: Iterable[str | PathLike[str]] = (),
     mimic: bool = True,
     inertia: InertiaPolicy = "check",
+    strict: bool = False,
+    fix_massless: bool = True,
+    allow_code: bool = False,
 ) -> ModelSpec:
     """Return the mechanism of a URDF file, in gravity (0, 0, −9.81) m/s².
 
@@ -54,22 +62,33 @@ def read_urdf(
         mimic: let mimic joints follow; otherwise each is a coordinate of its own.
         inertia: how to treat a physically inconsistent inertia: "check" warns of it, "strict" rejects it, "nearest"
             replaces it.
+        strict: reject what would be left out: missing meshes, broken shapes, repeated elements, massless joints.
+        fix_massless: fix joints that move no mass; otherwise they are left to the check of the model.
+        allow_code: expand a file written in xacro, whose expressions are Python.
 
     Raises:
         SceneError: the file cannot be read; the text says `file:line:column`, what, and what to do.
         ModelError: links and joints do not form a tree.
     """
     path = Path(path)
+    omissions = Omissions(strict=strict)
     robot = read_xml(path)
     if robot.tag != "robot":
         robot.fail(f"the root element of a URDF file is <robot>, got <{robot.tag}>")
+    if is_xacro(robot):
+        robot = expand_xacro(path, robot, package_dirs, allow_code=allow_code)
     check_spelling(robot)
-    links = Links(robot, path.parent, package_dirs, inertia)
+    links = Links(robot, path.parent, package_dirs, inertia, omissions)
     bodies = [links.read(element) for element in robot.all("link")]
     elements = robot.all("joint")
-    joints = [read_joint(element, mimic=mimic) for element in elements]
+    joints = [read_joint(element, omissions, mimic=mimic) for element in elements]
     if not bodies:
-        robot.fail("<robot> needs a <link>")
+        macros = any(child.tag == "xacro:macro" for child in robot.children)
+        robot.fail(
+            "defines macros of xacro and no <link>; load the file that uses them"
+            if macros
+            else "<robot> needs a <link>"
+        )
     bodies, joints = _rooted(bodies, joints, free_base=free_base)
     spec = ModelSpec(
         name=robot.attributes.get("name") or path.stem,
@@ -80,7 +99,18 @@ def read_urdf(
     )
     check_connections(spec)
     joints = list(resolve_mimics(joints, _by_name(elements, robot)))
-    return replace(spec, joints=with_stops(joints, bodies))
+    spec = replace(spec, joints=tuple(joints))
+    if fix_massless and (has_mass(spec) or not _masses(robot)):
+        spec = fix_massless_joints(spec, omissions)
+    list_extensions(robot, omissions)
+    return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())
+
+
+def _masses(robot: Element) -> bool:
+    """Return whether a link has a <mass>, be it 0: without any, the file is a drawing."""
+    return any(
+        inertial.all("mass") for link in robot.all("link") for inertial in link.all("inertial")
+    )
 
 
 def _by_name(elements: list[Element], robot: Element) -> dict[str, Element]:

@@ -1,7 +1,7 @@
 """Reader of XML from unknown sources: elements with their place in the file, and strict parsing of attributes.
 
 Expat is used because it reports the column as well as the line. A document type is rejected before its content is read,
-so there are no entities to expand and nothing is fetched.
+so there are no entities to expand and nothing is fetched. The size of a file and the depth of its elements are bounded.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.omissions import Omissions
+
     Array = NDArray[np.float64]
 
+LARGEST = 1 << 27  # bytes of a file
+DEEPEST = 200  # elements within each other
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -45,6 +49,16 @@ class Element:
         found = self.all(tag)
         if len(found) > 1:
             found[1].fail(f"second <{tag}> in <{self.tag}>; keep one")
+        return found[0] if found else None
+
+    def first(self, tag: str, omissions: Omissions) -> Element | None:
+        """Return the first child of this tag, None if there is none; further ones are left out."""
+        found = self.all(tag)
+        for other in found[1:]:
+            item = f"{self.owner}: second <{tag}>" if self.owner else f"second <{tag}>"
+            first = ":".join(found[0].where.rsplit(":", 2)[-2:])
+            reason = f"is ignored in favour of the one at {first}; keep one"
+            omissions.add("repeated elements", item, other.where, reason)
         return found[0] if found else None
 
     def required(self, tag: str) -> Element:
@@ -126,15 +140,35 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
 def read_xml(path: Path) -> Element:
     """Return the root element of a file.
 
+    Blank lines before the XML declaration and zero bytes after the last element are accepted.
+
     Raises:
-        SceneError: the file cannot be read, is not well-formed or has a document type.
+        SceneError: the file cannot be read, is not well-formed, too large or deep, or has a document type.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise SceneError(str(path), f"cannot be read: {reason}; check the path") from None
-    return _Reader(str(path)).read(data)
+    if len(data) > LARGEST:
+        raise SceneError(str(path), f"is larger than {LARGEST >> 20} MiB; split it")
+    return parse_xml(data, str(path))
+
+
+def parse_xml(data: bytes, name: str) -> Element:
+    """Return the root element of a text, with places in the file `name`.
+
+    Raises:
+        SceneError: the text is not well-formed, too deep, or has a document type.
+    """
+    blank = len(data) - len(data.lstrip(b"\r\n\t "))
+    if blank and data.startswith(
+        b"<?xml", blank
+    ):  # the declaration becomes blanks, which keeps the lines
+        end = data.find(b"?>", blank) + 2
+        data = data[:blank] + b" " * (end - blank) + data[end:]
+    return _Reader(name).read(data.rstrip(b"\0"))
 
 
 class _Reader:
@@ -169,6 +203,9 @@ class _Reader:
         return f"{self.name}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if len(self.open) == DEEPEST:
+            problem = f"<{tag}> lies within {DEEPEST} other elements; remove some levels"
+            raise SceneError(self._where(), problem)
         owner = self.open[-1].owner if self.open else ""
         if len(self.open) == 1:
             owner = f"{tag} {attributes['name']!r}" if "name" in attributes else ""

@@ -146,10 +146,6 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
             '<link name="a">\n<visual><geometry><bax/></geometry></visual></link>',
             "r.urdf:3:19: link 'a': unknown shape <bax>; did you mean 'box'?",
         ),
-        (
-            '<link name="a">\n<visual><geometry><sphere radius="0"/></geometry></visual></link>',
-            "r.urdf:3:19: link 'a': 'radius' of <sphere> must be positive [m], got '0'",
-        ),
         ("<link name='a'>\n</lnk>", "r.urdf:3:3: not well-formed XML: mismatched tag"),
         ("<link name='a'>&bomb;</link>", "r.urdf:2:16: not well-formed XML: undefined entity"),
     ],
@@ -424,14 +420,6 @@ def test_no_real_robot_is_rejected_for_its_spelling() -> None:
         pytest.skip("needs example-robot-data")
     for path in sorted((folder / "robots").rglob("*.urdf")):
         check_spelling(read_xml(path))
-
-
-def test_a_missing_mesh_is_named_with_the_path_tried(write: Write, tmp_path: Path) -> None:
-    shape = '<visual><geometry><mesh filename="meshes/arm.stl"/></geometry></visual>'
-    assert refusal(write(f'<link name="a">{shape}</link>')) == (
-        f"r.urdf:2:34: link 'a': mesh 'meshes/arm.stl': there is no file '{tmp_path}/meshes/arm.stl'; "
-        "check the path, or --package-dir, in Python package_dirs"
-    )
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""Omissions: parts of a foreign file that the model leaves out or replaces, each reported with its place.
+
+What may change the motion or the picture is a warning, or an error if the user asked for `strict`. What belongs to
+other programs is only listed, for `pysim check`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pysim.errors import PysimWarning, SceneError
+
+LISTED = 24  # items of one kind in a warning
+
+
+class Omission(NamedTuple):
+    """An item that is left out: its kind in the plural, its name, its place, and what happens to it and why."""
+
+    kind: str
+    item: str
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.item} {self.reason}"
+
+
+@dataclass
+class Omissions:
+    """Collection of what a reader leaves out of a file."""
+
+    strict: bool = False
+    found: list[Omission] = field(default_factory=list)
+    listed: list[Omission] = field(default_factory=list)
+
+    def add(self, kind: str, item: str, where: str, reason: str) -> None:
+        """Record an item to warn of; one that is recorded already is ignored.
+
+        Raises:
+            SceneError: the user asked for strict reading.
+        """
+        omission = Omission(kind, item, where, reason)
+        if self.strict:
+            raise SceneError(where, f"{item} {reason}")
+        if all((kind, item) != (other.kind, other.item) for other in self.found):
+            self.found.append(omission)
+
+    def note(self, kind: str, item: str, where: str, reason: str) -> None:
+        """Record an item that has no effect on the mechanism."""
+        self.listed.append(Omission(kind, item, where, reason))
+
+    def warn(self) -> tuple[str, ...]:
+        """Warn once of each kind of item, and return every item as a line of text."""
+        for kind in dict.fromkeys(omission.kind for omission in self.found):
+            first, *rest = (omission for omission in self.found if omission.kind == kind)
+            more = ""
+            if rest:
+                names = [f"{o.item} ({_line(o.where)})" for o in rest[:LISTED]]
+                tail = f", and {len(rest) - LISTED} that `pysim check` lists" * (len(rest) > LISTED)
+                more = f"; {len(rest)} more {kind}: {', '.join(names)}{tail}"
+            warnings.warn(f"{first}{more}", PysimWarning, stacklevel=4)
+        return tuple(map(str, (*self.found, *self.listed)))
+
+
+def _line(where: str) -> str:
+    """Return the line, or the line and column, at the end of a place in a file."""
+    words = where.rsplit(":", 2)
+    numbers = [word for word in words if word.isdigit()]
+    return f"line {numbers[0]}" if numbers else where
