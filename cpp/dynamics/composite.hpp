@@ -31,7 +31,7 @@ void moving_bodies(const ModelOf<S>& model,
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     CompositeBody<S>& C = body[b];
-    C.X_PB = tree::evaluate(model, b, q, columns);
+    tree::evaluate(model, b, q, columns, C.X_PB);
     Motion<S> V = joint.parent < 0 ? spatial::zero_motion<S>() : to_child(C.X_PB, body[joint.parent].V);
     for (int i = 0; i < joint.nv; ++i) V = plus(V, tree::axis(joint, columns, i), v[joint.v + i]);
     C.V = V;

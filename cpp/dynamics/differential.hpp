@@ -68,7 +68,7 @@ DifferentialDynamics<S> prepare_differential(
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     DifferentialBody<S>& B = d.body[b];
-    B.X_PB = tree::evaluate(model, b, q, d.columns);
+    tree::evaluate(model, b, q, d.columns, B.X_PB);
     B.vJ = tree::joint_twist(joint, d.columns, v);
     const bool root = joint.parent < 0;
     B.V = B.vJ;

@@ -75,7 +75,7 @@ struct TreeFactor {
   void place(const S* q, Workspace<S> w) {
     const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
     for (int b = 0; b < model.bodies; ++b) {
-      body[b].X_PB = tree::evaluate(model, b, q, sincos, columns);
+      tree::evaluate(model, b, q, sincos, columns, body[b].X_PB);
     }
   }
 

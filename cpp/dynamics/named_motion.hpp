@@ -34,7 +34,7 @@ void spread_motion(const ModelOf<S>& model,
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     MovingBody<S>& B = body[b];
-    B.X_PB = tree::evaluate(model, b, q, columns);
+    tree::evaluate(model, b, q, columns, B.X_PB);
     const bool root = joint.parent < 0;
     Motion<S> V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
     Motion<S> acc = to_child(B.X_PB, root ? a0 : body[joint.parent].a);

@@ -33,7 +33,7 @@ void rnea(const ModelOf<S>& model,
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     Body& B = body[b];
-    B.X_PB = tree::evaluate(model, b, q, sincos, columns);
+    tree::evaluate(model, b, q, sincos, columns, B.X_PB);
 
     if (joint.parent < 0) {
       V = spatial::zero_motion<S>();

@@ -24,7 +24,7 @@ void spread_carriers(const ModelOf<S>& model, const S* q, const S* v, Carrier<S>
     const Joint& joint = model.joint[b];
     Carrier<S>& B = body[b];
     const bool root = joint.parent < 0;
-    B.X_PB = tree::evaluate(model, b, q, columns);
+    tree::evaluate(model, b, q, columns, B.X_PB);
     B.X_WB = root ? B.X_PB : body[joint.parent].X_WB * B.X_PB;
     B.V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
     for (int i = 0; v != nullptr && i < joint.nv; ++i)

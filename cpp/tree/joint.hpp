@@ -151,47 +151,78 @@ PYSIM_NOINLINE void evaluate_other(
 
 /// X_PB of a joint that is not revolute.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate_not_revolute(const ModelOf<S>& model,
-                                           int b,
-                                           const S* full_q,
-                                           Motion<S>* stored_columns) {
+PYSIM_INLINE void evaluate_not_revolute(
+    const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns, Pose<S>& X_PB) {
   const Joint& joint = model.joint[b];
   if (PYSIM_LIKELY(joint.shape == Shape::prismatic || joint.shape == Shape::fixed)) {
     const Pose<S> X = placement<S>(model.constants[b]);
-    if (joint.shape == Shape::fixed) return X;
-    return {X.R, fma(full_q[joint.q], X.R.z, X.p)};
+    X_PB = X;
+    if (joint.shape == Shape::prismatic) X_PB.p = fma(full_q[joint.q], X.R.z, X.p);
+    return;
   }
-  Pose<S> X;
-  evaluate_other(model, b, full_q, stored_columns, X);
-  return number_by_number(X);
+  evaluate_other(model, b, full_q, stored_columns, X_PB);
 }
 
-/// X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
+/// Sets X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
 template <class S>
-PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns) {
+PYSIM_INLINE void evaluate(
+    const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns, Pose<S>& X_PB) {
   const Joint& joint = model.joint[b];
   if (PYSIM_LIKELY(joint.shape == Shape::revolute)) {
     const Pose<S> X = placement<S>(model.constants[b]);
     S s, c;
     simd::sincos(full_q[joint.q], s, c);
-    return {turn_about_z(X.R, s, c), X.p};
+    X_PB = {turn_about_z(X.R, s, c), X.p};
+    return;
   }
-  return evaluate_not_revolute(model, b, full_q, stored_columns);
+  evaluate_not_revolute(model, b, full_q, stored_columns, X_PB);
 }
 
 /// The same, where the sines and cosines of hinges are known.
+template <class S>
+PYSIM_INLINE void evaluate(const ModelOf<S>& model,
+                           int b,
+                           const S* full_q,
+                           const SincosTable<S>& sincos,
+                           Motion<S>* stored_columns,
+                           Pose<S>& X_PB) {
+  const Joint& joint = model.joint[b];
+  if (PYSIM_LIKELY(joint.shape == Shape::revolute)) {
+    const Pose<S> X = placement<S>(model.constants[b]);
+    X_PB = {turn_about_z(X.R, sincos.sin[joint.q], sincos.cos[joint.q]), X.p};
+    return;
+  }
+  evaluate_not_revolute(model, b, full_q, stored_columns, X_PB);
+}
+
+/// X_PB of joint b, for what uses it once.
+template <class S>
+PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns) {
+  if (PYSIM_LIKELY(model.joint[b].shape == Shape::revolute)) {
+    const Pose<S> X = placement<S>(model.constants[b]);
+    S s, c;
+    simd::sincos(full_q[model.joint[b].q], s, c);
+    return {turn_about_z(X.R, s, c), X.p};
+  }
+  Pose<S> X;
+  evaluate_not_revolute(model, b, full_q, stored_columns, X);
+  return number_by_number(X);
+}
+
 template <class S>
 PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
                               int b,
                               const S* full_q,
                               const SincosTable<S>& sincos,
                               Motion<S>* stored_columns) {
-  const Joint& joint = model.joint[b];
-  if (PYSIM_LIKELY(joint.shape == Shape::revolute)) {
+  if (PYSIM_LIKELY(model.joint[b].shape == Shape::revolute)) {
     const Pose<S> X = placement<S>(model.constants[b]);
-    return {turn_about_z(X.R, sincos.sin[joint.q], sincos.cos[joint.q]), X.p};
+    const int k = model.joint[b].q;
+    return {turn_about_z(X.R, sincos.sin[k], sincos.cos[k]), X.p};
   }
-  return evaluate_not_revolute(model, b, full_q, stored_columns);
+  Pose<S> X;
+  evaluate_not_revolute(model, b, full_q, stored_columns, X);
+  return number_by_number(X);
 }
 
 /// c = Ṡ v of a joint whose columns move in the body frame.
