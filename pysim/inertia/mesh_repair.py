@@ -37,7 +37,7 @@ def repaired(
         fill: close holes of up to four edges.
 
     Raises:
-        PysimError: the mesh is flat, open or one-sided.
+        PysimError: the mesh is flat, open or one-sided, or all its triangles are degenerate.
     """
     _refuse_flat(where, vertices)
     vertices, faces = _welded(where, vertices, faces, fill=fill)
@@ -122,7 +122,7 @@ def _rim(beside: dict[int, list[int]]) -> list[int]:
     for vertex in run:  # grows while it is walked
         neighbours = beside.pop(vertex)
         plain = plain and len(neighbours) == 2
-        following = [n for n in neighbours if n not in run]
+        following = [n for n in dict.fromkeys(neighbours) if n not in run]
         run += following[:1] if plain else following
     return run if plain else []
 
@@ -136,6 +136,9 @@ def _joined(
     kept = kept[(kept != np.roll(kept, 1, axis=1)).all(axis=1)]
     from_least = (kept.argmin(axis=1)[:, None] + np.arange(3)) % 3
     turned = np.take_along_axis(kept, from_least, axis=1)
+    if len(kept) == 0:
+        problem = "has no triangle whose corners differ; export the mesh again"
+        raise PysimError(where, problem)
     once = np.sort(np.unique(turned, axis=0, return_index=True)[1])
     if len(once) < len(kept):
         text = f"{counted(len(kept) - len(once), 'triangle')} there twice, counted once"

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+SMALLEST = 1e-9  # m
+FARTHEST = 1e4  # sizes from the origin: single precision then resolves 6e-4 of the size
+
+
 @dataclass(frozen=True)
 class MeshSolid:
     """Solid whose mass a mesh gives: vertices (n, 3) [m], outward faces (m, 3), or their hull, or a sheet of them."""
@@ -90,12 +94,27 @@ def read_solid(
     vertices = mesh.vertices * factors
     faces = mesh.faces if factors.prod() >= 0 else mesh.faces[:, ::-1]
     where = str(path)
+    _check_extent(vertices, where)
     if convex or shell is not None:
         return MeshSolid(vertices, faces, convex, shell, where)
     try:
         return MeshSolid(*repaired(vertices, faces, where, fill=repair), where=where)
     except PysimError as error:
         raise SceneError(error.where, error.problem) from None
+
+
+def _check_extent(vertices: Array, where: str) -> None:
+    """Reject a mesh that is too small for a body, or whose distance from its origin exceeds the vertices' precision."""
+    size, distance = float(np.ptp(vertices, axis=0).max()), float(abs(vertices).max())
+    if distance > FARTHEST * size:
+        problem = (
+            f"is {size:.3g} m across and {distance:.3g} m from its origin, too far for the precision of its "
+            f"vertices (at most {FARTHEST:g} times its size); export it near its origin and move the body instead"
+        )
+        raise SceneError(where, problem)
+    if size < SMALLEST:
+        problem = f"is {size:.3g} m across, at least {SMALLEST:g} m are needed; check its unit, or set scale"
+        raise SceneError(where, problem)
 
 
 def mesh_theta(

@@ -95,4 +95,5 @@ def _read_text(path: Path, data: bytes) -> Vertices:
 
 def _refuse(path: Path, number: int, line: str, expected: str) -> None:
     shown = line if len(line) <= 40 else line[:40] + "…"
-    raise SceneError(str(path), f"line {number}: expected {expected}, got {shown!r}")
+    problem = f"line {number}: expected {expected}, got {shown!r}; export it again"
+    raise SceneError(str(path), problem)

@@ -32,7 +32,7 @@ FACES = np.array(
 )
 REFUSALS = {
     "ascii_comma.stl": "line 4: expected 'vertex' and three numbers with decimal points, "
-    "got 'vertex 0,0 0 0'",
+    "got 'vertex 0,0 0 0'; export it again",
     "ascii_noend.stl": "ends before 'endsolid'; it is cut, export it again",
     "count_4G.stl": "says 4294967295 triangles, which take 214748364834 bytes, but has 684; "
     "it is cut or damaged, export it again",
@@ -317,3 +317,34 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     assert len(read_mesh(path).faces) == 12
     write_obj(path, CUBE, FACES[:-1])
     assert len(read_mesh(path).faces) == 11
+
+
+def test_a_mesh_too_far_from_its_origin_for_its_precision_is_rejected(tmp_path: Path) -> None:
+    path = write_stl(tmp_path / "far.stl", (CUBE + 1e6)[FACES])
+    assert refusal(path) == (
+        "is 1 m across and 1e+06 m from its origin, too far for the precision of its vertices "
+        "(at most 10000 times its size); export it near its origin and move the body instead"
+    )
+    near = write_stl(tmp_path / "near.stl", (CUBE + 1e3)[FACES])
+    assert mesh_theta(near, ONE, 1.0)[0] == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("across", [1e-40, 1e-10])
+def test_a_mesh_smaller_than_a_nanometre_is_rejected(tmp_path: Path, across: float) -> None:
+    path = write_stl(tmp_path / "small.stl", (CUBE * across)[FACES])
+    assert refusal(path) == (
+        f"is {across:g} m across, at least 1e-09 m are needed; check its unit, or set scale"
+    )
+
+
+def test_an_edge_of_three_triangles_is_a_typed_error(tmp_path: Path) -> None:
+    """Closing holes walks along open edges, of which the same may occur several times."""
+    extra = np.vstack([FACES, [[0, 3, 1]]])
+    path = write_obj(tmp_path / "extra.obj", CUBE, extra)
+    with pytest.raises(SceneError, match="is not watertight: 3 edges are without a triangle"):
+        mesh_theta(path, ONE, 1.0, repair=True)
+
+
+def test_a_mesh_of_triangles_without_corners_is_rejected(tmp_path: Path) -> None:
+    path = write_obj(tmp_path / "lines.obj", CUBE, np.array([[0, 0, 1], [2, 2, 7]]))
+    assert refusal(path) == "has no triangle whose corners differ; export the mesh again"

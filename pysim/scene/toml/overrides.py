@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import SceneError, did_you_mean
+from pysim.scene.toml.source import check_size
 
 if TYPE_CHECKING:
     from pysim.scene.toml.source import Step, Steps
@@ -26,9 +27,12 @@ def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> 
     Raises:
         SceneError: a path that does not exist.
     """
-    return {
-        _set(values, key, _value(value)): _option(key, value) for key, value in overrides.items()
-    }
+    changed = {}
+    for key, given in overrides.items():
+        value, option = _value(given), _option(key, given)
+        check_size(value, option)
+        changed[_set(values, key, value)] = option
+    return changed
 
 
 class _Unset:
@@ -151,7 +155,7 @@ def _value(value: object) -> object:
     if isinstance(value, str):
         try:
             read = tomllib.loads(f"value = {value}")
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # not TOML, or an integer of thousands of digits
             return value
         return read["value"] if list(read) == ["value"] else value
     if isinstance(value, (np.ndarray, np.generic)):

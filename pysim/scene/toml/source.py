@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from pysim.errors import SceneError
 from pysim.scene.toml.syntax import syntax_error, toml_rs_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     Step = str | int
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _DEEPEST = 50  # levels of nested tables and lists
 _TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
+_LARGEST = 2**63  # beyond the integers that TOML allows
+LONGEST_TEXT = 4096  # characters of a key or value
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
 
@@ -152,13 +155,28 @@ def read_source(path: Path) -> Source:
         raise syntax_error(name, text, error) from None
     except RecursionError:
         raise SceneError(name, _TOO_DEEP) from None
+    except ValueError:  # Python converts no text of thousands of digits
+        raise SceneError(*_long_integer(name, text)) from None
     if _is_deep(values):
         raise SceneError(name, _TOO_DEEP)
     try:
         located = toml_rs.load_with_metadata(io.BytesIO(text.encode()), toml_version="1.0.0")
     except toml_rs.TOMLDecodeError as error:
         raise toml_rs_message(name, str(error)) from None
-    return Source(name, text, values, located.meta["nodes"])
+    source = Source(name, text, values, located.meta["nodes"])
+    for steps, of_key, problem in _excessive(values):
+        raise SceneError(source.where(steps, of_key=of_key)[: 2 * LONGEST_TEXT], problem)
+    return source
+
+
+def check_size(value: object, where: str) -> None:
+    """Reject a value from the command line or Python that no scene file could hold.
+
+    Raises:
+        SceneError: an integer exceeds 64 bits, or a text is too long.
+    """
+    for _, _, problem in _excessive(value):
+        raise SceneError(where, problem)
 
 
 def key_text(steps: Iterable[Step]) -> str:
@@ -199,6 +217,49 @@ def _is_located(node: Any) -> bool:  # noqa: ANN401, whatever TOML can hold
 
 def _first(number: int | tuple[int, int]) -> int:
     return number if isinstance(number, int) else number[0]
+
+
+def _excessive(values: object) -> Iterator[tuple[Steps, bool, str]]:
+    """Yield the path of every integer beyond 64 bits and every long text, whether it is the key, and the problem."""
+    layer: list[tuple[Steps, object]] = [((), values)]
+    for steps, value in layer:  # grows during the iteration
+        if isinstance(value, dict):
+            for name in value:
+                if len(str(name)) > LONGEST_TEXT:
+                    yield steps, True, _too_long(str(name), "key")
+            layer += [((*steps, name), inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            layer += [((*steps, k), inner) for k, inner in enumerate(value)]
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            yield steps, False, _too_long(value, "text")
+        elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+            yield (
+                steps,
+                False,
+                f"integer {_scientific(value)} exceeds 64 bits; write it as a decimal fraction",
+            )
+
+
+def _scientific(value: int) -> str:
+    """Return an integer with three digits, also beyond the range of float."""
+    digits = str(abs(value))
+    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:3]}e{len(digits) - 1}"
+
+
+def _too_long(text: str, kind: str) -> str:
+    return f"a {kind} has {len(text)} characters, at most {LONGEST_TEXT} are allowed; shorten {text[:20]}…"
+
+
+def _long_integer(name: str, text: str) -> tuple[str, str]:
+    """Return the place and problem of the first integer that Python refuses to convert."""
+    digits = sys.get_int_max_str_digits()
+    found = re.search(rf"[0-9_]{{{digits},}}", text)
+    at = found.start() if found else 0
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return (
+        f"{name}:{line}:{column}",
+        f"integer of more than {digits} digits exceeds 64 bits; shorten it",
+    )
 
 
 def _is_deep(values: object) -> bool:

@@ -742,6 +742,51 @@ def test_an_actuator_without_a_name_is_found_by_its_joint_or_its_index() -> None
         read_scene("s.toml", {"event.hit.stop": True})
 
 
+LARGE_INTEGERS = {
+    "9" * 23: "integer 9.99e22 exceeds 64 bits; write it as a decimal fraction",
+    "-9223372036854775809": "integer -9.22e18 exceeds 64 bits; write it as a decimal fraction",
+    "9" * 4000: "integer 9.99e3999 exceeds 64 bits; write it as a decimal fraction",
+}
+
+
+@pytest.mark.parametrize("number", LARGE_INTEGERS)
+def test_an_integer_beyond_64_bits_is_rejected_as_toml_demands(number: str) -> None:
+    Path("s.toml").write_text(f"[[body]]\nname = 'b'\nmass = {number}\n{FREE}", "utf-8")
+    with pytest.raises(SceneError) as caught:
+        read_scene("s.toml")
+    assert str(caught.value) == f"s.toml:3:8: body[0].mass: {LARGE_INTEGERS[number]}"
+    Path("s.toml").write_text(EXCLUSIVE, "utf-8")
+    for value in (number, int(number)):
+        with pytest.raises(SceneError) as caught:
+            read_scene("s.toml", {"body.rod.mass": value})
+        assert str(caught.value) == f"--set body.rod.mass: {LARGE_INTEGERS[number]}"
+
+
+def test_an_integer_of_thousands_of_digits_is_a_typed_error() -> None:
+    Path("s.toml").write_text(f"[[body]]\nname = 'b'\nmass = {'9' * 5000}\n{FREE}", "utf-8")
+    expected = "s.toml:3:8: integer of more than 4300 digits exceeds 64 bits; shorten it"
+    with pytest.raises(SceneError, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('name = "{}"', "s.toml:1:8: name: a text has 5000000 characters, at most 4096 are allowed; shorten {}…"),
+        ("{} = 1", "s.toml:1:1: a key has 5000000 characters, at most 4096 are allowed; shorten {}…"),
+    ],
+)  # fmt: skip
+def test_a_name_of_megabytes_is_rejected_briefly(text: str, expected: str) -> None:
+    Path("s.toml").write_text(text.format("n" * 5_000_000) + "\n" + BODY + FREE, "utf-8")
+    with pytest.raises(SceneError) as caught:
+        read_scene("s.toml")
+    assert str(caught.value) == expected.format("n" * 20)
+    Path("s.toml").write_text(EXCLUSIVE, "utf-8")
+    expected = "--set name: a text has 5000000 characters, at most 4096 are allowed; shorten nnnnnnnnnnnnnnnnnnnn…"
+    with pytest.raises(SceneError, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml", {"name": "n" * 5_000_000})
+
+
 def test_a_name_with_a_dot_needs_quotes() -> None:
     coupling = '[[coupling]]\nname = "g"\njoint = "c.angle"\nratios = { c.angle = 0.1 }\n'
     Path("s.toml").write_text(EXCLUSIVE + coupling, "utf-8")
