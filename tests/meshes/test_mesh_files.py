@@ -338,7 +338,7 @@ def test_a_mesh_smaller_than_a_nanometre_is_rejected(tmp_path: Path, across: flo
 
 
 def test_an_edge_of_three_triangles_is_a_typed_error(tmp_path: Path) -> None:
-    """Closing holes walks along open edges, of which the same may occur several times."""
+    """Closing holes walks along open edges, and the same edge may occur several times."""
     extra = np.vstack([FACES, [[0, 3, 1]]])
     path = write_obj(tmp_path / "extra.obj", CUBE, extra)
     with pytest.raises(SceneError, match="is not watertight: 3 edges are without a triangle"):
