@@ -7,6 +7,7 @@ import importlib
 import pytest
 
 import pysim
+from tests.scene_runs import SCENES
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,16 @@ def test_a_former_name_warns_every_time_and_names_the_new_one(old: str, new: str
         assert [str(w.message) for w in warned] == [f"{old} is deprecated; use {new}"]
         assert warned[0].filename == __file__
         assert value is resolve(new)
+
+
+@pytest.mark.parametrize(("old", "new"), [("planar", "planar_tree"), ("flat", "planar_loops")])
+def test_a_former_property_of_a_model_warns_and_names_the_new_one(old: str, new: str) -> None:
+    model = pysim.load_model(SCENES / "four_bar.toml")
+    with pytest.warns(DeprecationWarning, match="is deprecated; use") as warned:
+        value = getattr(model, old)
+    assert [str(w.message) for w in warned] == [f"Model.{old} is deprecated; use Model.{new}"]
+    assert warned[0].filename == __file__
+    assert value is getattr(model, new) is True
 
 
 def resolve(path: str) -> object:

@@ -1,8 +1,7 @@
 """The language of sources, documentation and messages: plain engineering English.
 
 tests/language.txt lists phrases that are not used, as regular expressions. The second claim is that a file opens with a
-sentence or noun phrase that names its subject. Files that do not comply yet are listed by their names, without folders,
-in tests/language_pending.txt: the list may only shrink. `python tests/test_language.py` removes lines that are done.
+sentence or noun phrase that names its subject.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PENDING = ROOT / "tests" / "language_pending.txt"
 PHRASES = [
     (re.compile(phrase.replace(" ", r"[\s/#]+"), re.IGNORECASE), instead)  # also across lines
     for line in (ROOT / "tests" / "language.txt").read_text("utf-8").splitlines()
@@ -72,20 +70,9 @@ def faults(name: str) -> list[str]:
     return opening(name, FILES[name]) + phrases(FILES[name])
 
 
-def pending() -> list[str]:
-    """Return the names of the files that do not comply yet."""
-    return PENDING.read_text("utf-8").split()
-
-
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_is_written_in_plain_words_or_still_pending(name: str) -> None:
-    if Path(name).name not in pending():
-        assert faults(name) == []
-
-
-def test_the_list_of_pending_files_only_shrinks() -> None:
-    done = sorted(set(pending()) - {Path(name).name for name in FILES if faults(name)})
-    assert done == [], "remove these lines from tests/language_pending.txt"
+def test_a_file_is_written_in_plain_words(name: str) -> None:
+    assert faults(name) == []
 
 
 @pytest.mark.parametrize(
@@ -116,8 +103,3 @@ def test_the_phrases_are_found_in_their_odd_uses_only(text: str, count: int) -> 
 )
 def test_an_opening_names_the_subject(name: str, text: str, count: int) -> None:
     assert len(opening(name, text)) == count
-
-
-if __name__ == "__main__":
-    open_ = {Path(name).name for name in FILES if faults(name)}
-    PENDING.write_text("".join(f"{name}\n" for name in pending() if name in open_), "utf-8")

@@ -1,4 +1,4 @@
-// NumPy arrays at the boundary: what is wrong with them is said by name, or they are handed on as they are.
+// NumPy arrays at the boundary: checked, with errors that name the argument, and passed on without a copy.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -15,7 +15,7 @@ namespace pysim::bindings {
 
 namespace py = pybind11;
 
-/// The axes of one state's row: at most three, kept without allocation, for a call should cost little.
+/// The axes of one state's row: at most three, stored without allocation because calls must be cheap.
 struct Shape {
   int ndim = 0;
   py::ssize_t size[3] = {};
@@ -66,7 +66,7 @@ inline int type_number(py::handle array) {
   return py::detail::array_descriptor_proxy(record(array).descr)->type_num;
 }
 
-/// True if the numbers lie in memory as the kernels read them: in C order, aligned, in this processor's byte
+/// True if the numbers are in memory as the kernels read them: in C order, aligned, in this processor's byte
 /// order.
 inline bool is_plain(py::handle array) {
   constexpr int wanted = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
@@ -74,7 +74,7 @@ inline bool is_plain(py::handle array) {
          py::detail::array_descriptor_proxy(record(array).descr)->byteorder == '=';
 }
 
-/// True if the call is to run in single precision: its first array is float32.
+/// True if the call runs in single precision: its first array is float32.
 inline bool is_single(py::handle x) {
   return py::isinstance<py::array>(x) && type_number(x) == py::detail::npy_api::NPY_FLOAT_;
 }
@@ -207,7 +207,7 @@ Real* numbers(const py::array& out) {
   return reinterpret_cast<Real*>(record(out).data);
 }
 
-/// The caller's array for a result, refused by name unless the kernel can write it as it is.
+/// The caller's array for a result; rejected with the argument's name if the kernel cannot write it as it is.
 template <class Real>
 py::array accept_output(py::handle out, const char* name, const Leading& leading, const Shape& row) {
   constexpr int wanted =

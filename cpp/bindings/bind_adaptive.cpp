@@ -1,3 +1,4 @@
+// Adaptive steps and their events on the Python side.
 #include <pybind11/native_enum.h>
 
 #include "bindings/events.hpp"
@@ -25,7 +26,7 @@ const double* tolerance(const Numbers& x, const Model& model, const char* name) 
   return x.data();
 }
 
-/// What worlds carry from call to call: a row of numbers a world, see engine::AdaptiveCall.
+/// State that worlds carry from call to call: one row of numbers per world, see engine::AdaptiveCall.
 class AdaptiveState {
  public:
   using Call = engine::AdaptiveCall;
@@ -54,7 +55,7 @@ class AdaptiveState {
     return other;
   }
 
-  /// A number of every world.
+  /// One number per world.
   Numbers column(Call::Place place) const {
     return numbers_[py::make_tuple(py::ellipsis(), int{place})].cast<Numbers>();
   }
@@ -67,11 +68,11 @@ class AdaptiveState {
 
   void check(py::ssize_t worlds, int events) const {
     if (worlds == this->worlds() && events == events_) return;
-    const auto say = [](py::ssize_t w, int e) {
+    const auto describe_size = [](py::ssize_t w, int e) {
       return std::to_string(w) + " worlds and " + std::to_string(e) + " events";
     };
-    throw std::invalid_argument("state must be of " + say(worlds, events) + ", got " +
-                                say(this->worlds(), events_));
+    throw std::invalid_argument("state must be for " + describe_size(worlds, events) + ", got " +
+                                describe_size(this->worlds(), events_));
   }
 
  private:
@@ -79,7 +80,7 @@ class AdaptiveState {
   Numbers numbers_;
 };
 
-/// States at the times, where the next call begins, and what every world did.
+/// States at the requested times, the start of the next call, and the record of every world.
 struct AdaptiveRun {
   py::array q_at, v_at, q, v, event_q, event_v;
   AdaptiveState state;
@@ -170,19 +171,20 @@ EventDescription program_event(const tree::ProgramDescription& program, Directio
 }
 
 void bind_events(py::module_& m) {
-  py::native_enum<Direction>(m, "Direction", "enum.Enum", "Which change of an event's sign counts.")
+  py::native_enum<Direction>(
+      m, "Direction", "enum.Enum", "Direction of the sign change that triggers an event.")
       .value("falling", Direction::falling)
       .value("both", Direction::both)
       .value("rising", Direction::rising)
       .finalize();
   py::class_<EventDescription>(
-      m, "EventDescription", "A function of the state whose passing through 0 counts.")
+      m, "EventDescription", "Function of the state whose zero crossings are events.")
       .def_static("coordinate",
                   &coordinate_event,
                   "index"_a,
                   "offset"_a,
                   "direction"_a,
-                  "A number of q less the offset.")
+                  "A coordinate of q minus the offset.")
       .def_static("plane",
                   &plane_event,
                   "body"_a,
@@ -190,10 +192,11 @@ void bind_events(py::module_& m) {
                   "normal"_a,
                   "offset"_a,
                   "direction"_a,
-                  "How far a point of a body (-1 is the world) lies along the normal, less the offset [m].")
+                  "Position of a body's point (-1: the world) along the normal, minus the offset [m].")
       .def_static(
           "program", &program_event, "program"_a, "direction"_a, "What a traced program gives for q and v.");
-  py::class_<Events>(m, "Events", "Events of one model, one of which ends a call of advance_adaptive.")
+  py::class_<Events>(
+      m, "Events", "Events of one model; the first that occurs ends a call of advance_adaptive.")
       .def(py::init<const Model&, const std::vector<EventDescription>&>(), "model"_a, "descriptions"_a)
       .def("__len__", &Events::size);
 }
@@ -202,7 +205,8 @@ void bind_state(py::module_& m) {
   using Place = engine::AdaptiveCall::Place;
   using engine::AdaptiveRecord;
   using stepping::AdaptiveStatus;
-  py::native_enum<AdaptiveStatus>(m, "AdaptiveStatus", "enum.Enum", "What ended a call of advance_adaptive.")
+  py::native_enum<AdaptiveStatus>(
+      m, "AdaptiveStatus", "enum.Enum", "Reason for which a call of advance_adaptive ended.")
       .value("running", AdaptiveStatus::running)
       .value("reached", AdaptiveStatus::reached)
       .value("underflow", AdaptiveStatus::underflow)
@@ -213,7 +217,7 @@ void bind_state(py::module_& m) {
     return [place](const AdaptiveState& state) { return state.column(place); };
   };
   py::class_<AdaptiveState>(
-      m, "AdaptiveState", "What worlds carry from call to call of advance_adaptive; a step of 0 is chosen.")
+      m, "AdaptiveState", "State carried between calls of advance_adaptive; a step of 0 is chosen anew.")
       .def(py::init<py::ssize_t, int, double, double>(),
            "worlds"_a = 1,
            "events"_a = 0,
@@ -221,14 +225,15 @@ void bind_state(py::module_& m) {
            "step"_a = 0.0)
       .def_property_readonly("time", column(Place::time), "(worlds,) [s].")
       .def_property_readonly("step", column(Place::step_size), "The next step (worlds,) [s].")
-      .def_property_readonly(
-          "last_error", column(Place::last_error), "Of the last accepted step (worlds,), at least 1e-4.")
-      .def_property_readonly(
-          "growth", column(Place::growth), "How much longer the next step may be (worlds,).")
-      .def_property_readonly(
-          "seen", column(Place::seen), "Up to when events were looked for (worlds,) [s]; needs events.")
-      .def_property_readonly("signs", &AdaptiveState::signs, "Of every event (worlds, events).");
-  py::class_<AdaptiveRecord> record(m, "AdaptiveRecord", "What a world did in a call.");
+      .def_property_readonly("last_error",
+                             column(Place::last_error),
+                             "Error of the last accepted step (worlds,), at least 1e-4.")
+      .def_property_readonly("growth", column(Place::growth), "Largest factor of the next step (worlds,).")
+      .def_property_readonly("seen",
+                             column(Place::seen),
+                             "Time up to which events were reported (worlds,) [s]; requires events.")
+      .def_property_readonly("signs", &AdaptiveState::signs, "Sign of every event (worlds, events).");
+  py::class_<AdaptiveRecord> record(m, "AdaptiveRecord", "Record of one world in a call.");
   using Count = std::ptrdiff_t;
   record
       .def(py::init<Count, Count, Count, Count, AdaptiveStatus, Count>(),
@@ -238,7 +243,7 @@ void bind_state(py::module_& m) {
            "worst"_a,
            "status"_a,
            "event"_a)
-      .def_readonly("reached", &AdaptiveRecord::reached, "Times that were reached.")
+      .def_readonly("reached", &AdaptiveRecord::reached, "Number of times that were reached.")
       .def_readonly("accepted", &AdaptiveRecord::accepted, "Steps.")
       .def_readonly("rejected", &AdaptiveRecord::rejected, "Steps.")
       .def_readonly(
@@ -246,15 +251,16 @@ void bind_state(py::module_& m) {
       .def_readonly("status", &AdaptiveRecord::status)
       .def_readonly("event", &AdaptiveRecord::event, "The event that ended the call; -1 for none.");
   define_record(record, "reached", "accepted", "rejected", "worst", "status", "event");
-  py::class_<AdaptiveRun>(m, "AdaptiveRun", "What a call returns; without an event its state has no meaning.")
-      .def_readonly("q_at", &AdaptiveRun::q_at, "At the times (…, count, nq).")
-      .def_readonly("v_at", &AdaptiveRun::v_at, "At the times (…, count, nv).")
-      .def_readonly("q", &AdaptiveRun::q, "For the next call, as v and state (…, nq).")
+  py::class_<AdaptiveRun>(
+      m, "AdaptiveRun", "Result of a call; event_q and event_v are undefined without an event.")
+      .def_readonly("q_at", &AdaptiveRun::q_at, "q at the times (…, count, nq).")
+      .def_readonly("v_at", &AdaptiveRun::v_at, "v at the times (…, count, nv).")
+      .def_readonly("q", &AdaptiveRun::q, "q for the next call (…, nq), to be passed with v and state.")
       .def_readonly("v", &AdaptiveRun::v, "(…, nv)")
       .def_readonly("state", &AdaptiveRun::state)
       .def_readonly("records", &AdaptiveRun::records, "One a world.")
-      .def_readonly("event_q", &AdaptiveRun::event_q, "At the event (…, nq).")
-      .def_readonly("event_v", &AdaptiveRun::event_v, "At the event (…, nv).");
+      .def_readonly("event_q", &AdaptiveRun::event_q, "q at the event (…, nq).")
+      .def_readonly("event_v", &AdaptiveRun::event_v, "v at the event (…, nv).");
 }
 
 }  // namespace
@@ -279,7 +285,7 @@ void bind_adaptive(py::module_& m) {
         "attempts"_a = 10000,
         "loop_q"_a = py::none(),
         "threads"_a = 1,
-        "Steps of Dormand and Prince through the times, from q and v.");
+        "Advance q and v through the times by adaptive steps of Dormand and Prince.");
 }
 
 }  // namespace pysim::bindings

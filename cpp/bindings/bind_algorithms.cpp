@@ -1,4 +1,4 @@
-// Algorithms of one state as functions of Python, each by its signature in engine/algorithms.hpp.
+// Algorithms of one state as Python functions, each bound by its signature in engine/algorithms.hpp.
 #include <string_view>
 #include <utility>
 
@@ -34,7 +34,7 @@ Shape row_of(const Signature& signature, const Model& model) {
   return row;
 }
 
-/// Array i of a call, in the role of its name.
+/// Array i of a call, read according to its name.
 template <const Signature& signature, int i, class Real>
 void set_array(Call<Real>& call, const Arguments& given) {
   constexpr std::string_view name = signature.array[i];

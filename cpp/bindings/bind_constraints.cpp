@@ -1,6 +1,6 @@
+// Constraints of a state on the Python side: rows, constrained dynamics and its derivatives, projection.
+// The public functions and their docstrings are in pysim.loops.
 #include "bindings/derivative_functions.hpp"
-
-// The public functions, with their docstrings, are those of pysim.loops.
 
 namespace pysim::bindings {
 
@@ -22,7 +22,7 @@ struct ConstraintRows {
   py::array residual, bias, jacobian, wrenches, loop_q;
 };
 
-/// A state moved onto the constraints: what is left of the residual, and the rank of their Jacobian.
+/// A state moved onto the constraints, the remaining residual, and the rank of the Jacobian.
 struct ProjectedState {
   py::array q, v, loop_q, residual, rank;
 };
@@ -47,7 +47,7 @@ ConstrainedAccelerations constrained_aba(const Model& model,
   return {call.run(&StateKernels<Real>::constrained_aba, {n(model.nv())}, threads), forces};
 }
 
-/// Three matrices, of accelerations or of row forces, and how far a singular position opens.
+/// Three matrices, of accelerations or of row forces, and the measure of a singular position.
 template <class Real>
 py::tuple constrained_aba_derivatives(const Model& model,
                                       py::handle q,
@@ -196,7 +196,8 @@ void bind_constraints(py::module_& m) {
       "passive"_a = false,
       "forces"_a = false,
       "out"_a = py::none(),
-      "Of accelerations (nv, nv) or row forces (rows, nv) by q, v and tau; and how far a singular position "
+      "Derivatives of accelerations (nv, nv) or row forces (rows, nv) by q, v and tau; and how far a "
+      "singular position "
       "opens.");
   m.def(
       "constraint_rows",

@@ -1,12 +1,12 @@
-// Derivatives of the dynamics. These are the public functions of pysim: their docstrings are what a user
-// reads.
+// Derivatives of the dynamics. These are public functions of pysim; users read their docstrings, which are
+// given here.
 #include "bindings/derivative_functions.hpp"
 
 namespace pysim::bindings {
 namespace {
 
-/// `count` matrices (nv, nv) a state, with respect to q, v and the third argument; `out` may be a tuple of as
-/// many arrays.
+/// `count` matrices (nv, nv) per state, with respect to q, v and the third argument; `out` may be a tuple of
+/// `count` arrays.
 template <class Real>
 py::object matrices(Call<Real>& call, KernelPair kernel, const Arguments& given, int count = 3) {
   constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
@@ -51,11 +51,11 @@ Args:
     a: dv/dt (…, nv) [m/s² or rad/s²].
     f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
     threads: threads that share a batch; 0 uses every processor.
-    passive: subtract the joints' own forces (damping, springs, friction, stops), as in `rnea`.
+    passive: subtract the joints' passive forces (damping, springs, friction, stops), as in `rnea`.
     out: three arrays for the results, which are then returned.
 
 Raises:
-    ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)";
+    ValueError: an array has a wrong shape or dtype, or contains NaN, infinity or a quaternion that is not of unit length.)";
 
 // ------------------------------------------------------------------------------------------ accelerations
 
@@ -86,11 +86,11 @@ Args:
     tau: generalised forces (…, nv) [N or N·m].
     f_ext: external wrenches (…, nbodies, 6) [N, N·m] on each body, in its frame, about its origin.
     threads: threads that share a batch; 0 uses every processor.
-    passive: add the joints' own forces (damping, springs, friction, stops), as in `aba`.
+    passive: add the joints' passive forces (damping, springs, friction, stops), as in `aba`.
     out: three arrays for the results, which are then returned.
 
 Raises:
-    ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.)";
+    ValueError: an array has a wrong shape or dtype, or contains NaN, infinity or a quaternion that is not of unit length.)";
 
 // ------------------------------------------------------------------------------------------ passive forces
 
@@ -110,7 +110,7 @@ constexpr Signature passive_force_derivatives = {"passive_force_derivatives", {"
 constexpr const char* passive_force_derivatives_doc =
     R"(Return (∂τ/∂q, ∂τ/∂v), each (…, nv, nv), of τ = passive_forces(model, q, v).
 
-∂/∂q is along q ⊕ dq. A stop counts where it pushes; at its very edge the derivative is that of the free side.)";
+∂/∂q is along q ⊕ dq. A stop contributes where it acts; exactly at the limit the derivative is that of the free side.)";
 
 }  // namespace
 

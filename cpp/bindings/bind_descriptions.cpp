@@ -30,7 +30,7 @@ using Term = tree::Term<double>;
 namespace {
 
 void bind_enums(py::module_& m) {
-  py::native_enum<JointShape>(m, "Shape", "enum.Enum", "How a joint moves.")
+  py::native_enum<JointShape>(m, "Shape", "enum.Enum", "Motion of a joint.")
       .value("revolute", JointShape::revolute)
       .value("prismatic", JointShape::prismatic)
       .value("helical", JointShape::helical)
@@ -61,7 +61,7 @@ void bind_enums(py::module_& m) {
       .value("pose", Group::pose)
       .finalize();
   py::native_enum<LoopKind>(
-      m, "LoopKind", "enum.Enum", "What a loop holds: a joint's motion, or a point or wheel of frame B.")
+      m, "LoopKind", "enum.Enum", "Constraint of a loop: of a joint, or of a point or wheel of frame B.")
       .value("joint", LoopKind::joint)
       .value("plane", LoopKind::plane)
       .value("line", LoopKind::line)
@@ -193,7 +193,7 @@ double Passive::* passive_number(const std::string& name) {
     if (name == entry.name) return entry.number;
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
-  throw py::type_error("Passive has no number '" + name + "'; it has " + names);
+  throw py::type_error("Passive has no field '" + name + "'; it has " + names);
 }
 
 /// Numbers in the order of `passive_numbers`, or by name.
@@ -238,8 +238,8 @@ void bind_joint(py::module_& m) {
   py::class_<MotionDescription> motion(
       m,
       "MotionDescription",
-      "How a joint moves: a built-in shape, or blocks and columns of a plugin "
-      "with the programs that were traced.");
+      "Motion of a joint: a built-in shape, or blocks and columns of a plugin "
+      "with its traced programs.");
   motion
       .def(py::init(&make_motion),
            "shape"_a,
@@ -274,11 +274,10 @@ void bind_joint(py::module_& m) {
                 "force",
                 "force_derivative");
 
-  py::class_<JointDescription> joint(
-      m,
-      "JointDescription",
-      "A joint on its parent body (-1 is the world). Where it follows another: q = "
-      "ratio q_other + offset. Arrays left out are zeros.");
+  py::class_<JointDescription> joint(m,
+                                     "JointDescription",
+                                     "A joint on its parent body (-1 is the world). A mimic joint has q = "
+                                     "ratio q_other + offset. Omitted arrays are zeros.");
   joint
       .def(py::init(&make_joint),
            "name"_a,
@@ -393,7 +392,7 @@ void bind_loop(py::module_& m) {
 }
 
 void bind_coupling(py::module_& m) {
-  py::class_<Term> term(m, "Term", "Factor times a coordinate, by its place in q and in v.");
+  py::class_<Term> term(m, "Term", "Factor times a coordinate, given by its index in q and in v.");
   term.def(py::init<int, int, double>(), "q"_a, "v"_a, "factor"_a = 1.0)
       .def_readonly("q", &Term::q)
       .def_readonly("v", &Term::v)
@@ -401,7 +400,9 @@ void bind_coupling(py::module_& m) {
   define_record(term, "q", "v", "factor");
 
   py::class_<CouplingDescription> coupling(
-      m, "CouplingDescription", "Terms less the offset, less a function of the inputs, are 0.");
+      m,
+      "CouplingDescription",
+      "Coupling: the sum of the terms minus the offset minus a function of the inputs is 0.");
   coupling
       .def(py::init(&make_coupling),
            "name"_a,

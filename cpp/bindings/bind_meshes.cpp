@@ -1,3 +1,4 @@
+// Mass properties and faults of triangle meshes on the Python side; documented in pysim/meshes.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -33,7 +34,7 @@ engine::MeshView view(const Numbers& vertices, const Faces& faces, const Numbers
   return {vertices.data(), faces.data(), faces.shape(0), origin.data()};
 }
 
-/// Faces are trusted by the integrals: surface_faults looks first.
+/// Faces are not checked by the integrals: call surface_faults first.
 Numbers mesh_moments(const Numbers& vertices, const Faces& faces, const Numbers& origin, bool sheet) {
   const auto mesh = view(vertices, faces, origin);
   Numbers sums(10);
@@ -92,7 +93,7 @@ engine::SurfaceFaults surface_faults(const Faces& faces, py::ssize_t vertices) {
   return faults;
 }
 
-/// Faces are trusted, as by the integrals.
+/// Faces are not checked, as in the integrals.
 engine::Crossings find_crossings(const Numbers& vertices, const Faces& faces) {
   check_rows(vertices, "vertices");
   check_rows(faces, "faces");
@@ -133,16 +134,16 @@ void bind_results(py::module_& m) {
   using engine::Crossings;
   using engine::FaceFault;
   using engine::SurfaceFaults;
-  py::class_<FaceFault>(m, "FaceFault", "How many faces have a fault, and the first that has it (-1: none).")
+  py::class_<FaceFault>(m, "FaceFault", "Number of faces with a fault, and the first of them (-1: none).")
       .def_readonly("count", &FaceFault::count)
       .def_readonly("first", &FaceFault::first);
   py::class_<SurfaceFaults>(
-      m, "SurfaceFaults", "Faces that are outside, pinched or repeated; whether all close.")
+      m, "SurfaceFaults", "Faces that are outside, pinched or repeated, and whether the surface is closed.")
       .def_readonly("outside", &SurfaceFaults::outside)
       .def_readonly("pinched", &SurfaceFaults::pinched)
       .def_readonly("repeated", &SurfaceFaults::repeated)
       .def_readonly("closed", &SurfaceFaults::closed);
-  py::class_<Crossings>(m, "Crossings", "How many pairs of faces cross, and the first pair (-1: none).")
+  py::class_<Crossings>(m, "Crossings", "Number of pairs of faces that cross, and the first pair (-1: none).")
       .def_readonly("count", &Crossings::count)
       .def_readonly("first", &Crossings::first)
       .def_readonly("second", &Crossings::second);
@@ -179,7 +180,7 @@ void bind_meshes(py::module_& m) {
         &surface_faults,
         "faces"_a,
         "vertices"_a,
-        "Faults of a surface; with a face outside, nothing else is looked for.");
+        "Faults of a surface; if a face is outside, no other fault is searched for.");
   m.def("find_crossings",
         &find_crossings,
         "vertices"_a,
@@ -189,7 +190,7 @@ void bind_meshes(py::module_& m) {
         &label_shells,
         "faces"_a,
         "vertices"_a,
-        "Number of shells, and for each face which it belongs to; faces with a common vertex are of one.");
+        "Number of shells, and the shell of each face; faces with a common vertex belong to the same shell.");
   m.def("vertex_bounds",
         &vertex_bounds,
         "vertices"_a,

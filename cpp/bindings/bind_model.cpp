@@ -1,3 +1,4 @@
+// The model on the Python side: construction, properties, comparison and pickling.
 #include <pybind11/stl.h>
 
 #include <utility>
@@ -37,7 +38,8 @@ std::vector<int> per_joint(const Model& model, Select select) {
 }  // namespace
 
 void bind_model(py::module_& m) {
-  py::class_<Model>(m, "Model", "Frozen mechanism; build it with pysim.compile.")
+  py::class_<Model>(
+      m, "Model", "Frozen mechanism; build it with pysim.load_model or pysim.simulation.compile_model.")
       .def(py::init(&make_model),
            "joints"_a,
            "inertias"_a,
@@ -45,23 +47,21 @@ void bind_model(py::module_& m) {
            "loops"_a = std::vector<tree::LoopDescription>(),
            "couplings"_a = std::vector<tree::CouplingDescription>(),
            "springs"_a = std::vector<tree::Spring<double>>(),
-           "One inertia (10,) a joint, of the body it moves: m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx.")
-      .def_property_readonly("nq", &Model::nq, "Numbers in q.")
-      .def_property_readonly("nv", &Model::nv, "Numbers in v.")
-      .def_property_readonly(
-          "tree_nv", &Model::tree_nv, "Numbers in v with those of joints that follow others.")
+           "One inertia (10,) per joint, of the body it moves: m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx.")
+      .def_property_readonly("nq", &Model::nq, "Length of q.")
+      .def_property_readonly("nv", &Model::nv, "Length of v.")
+      .def_property_readonly("tree_nv", &Model::tree_nv, "Length of v including mimic joints.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
+      .def_property_readonly("planar_tree",
+                             &Model::planar_tree,
+                             "True if the bodies of each tree move in a plane: its joints rotate about the "
+                             "plane's normal or slide in the "
+                             "plane, and none is a mimic joint. Forward dynamics then uses planar algebra.")
       .def_property_readonly(
-          "planar",
-          &Model::planar_tree,
-          "True if all joints keep their bodies in planes, each tree in its own: they turn about its normal "
-          "or "
-          "slide across it, and none follows another. Forward dynamics then stays in the plane.")
-      .def_property_readonly("flat",
-                             &Model::planar_loops,
-                             "True if besides all trees share a plane, and hinges close loops there and "
-                             "nothing else does: they are "
-                             "held there, too.")
+          "planar_loops",
+          &Model::planar_loops,
+          "True if all trees also move in the same plane and hinges alone close loops: the "
+          "constraints then use planar algebra as well.")
       .def_property_readonly(
           "gravity",
           [](const Model& model) { return py::array_t<double>(3, model.gravity()); },
@@ -73,17 +73,18 @@ void bind_model(py::module_& m) {
       .def_property_readonly(
           "q_offsets",
           [](const Model& model) { return per_joint(model, [](const auto& j) { return j.reduced_q; }); },
-          "Where each joint's numbers begin in q; -1 where it follows another joint.")
+          "Index of each joint's first number in q; -1 for a mimic joint.")
       .def_property_readonly(
           "v_offsets",
           [](const Model& model) { return per_joint(model, [](const auto& j) { return j.reduced_v; }); },
-          "Where each joint's numbers begin in v; -1 where it follows another joint.")
+          "Index of each joint's first number in v; -1 for a mimic joint.")
       .def("structure_difference",
            &Model::structure_difference,
            "other"_a,
-           "How another model differs in more than its numbers; empty where the two are alike.")
-      .def_property_readonly("rows", &Model::rows, "Rows of the constraints: loops and couplings.")
-      .def_property_readonly("loop_nq", &Model::loop_nq, "Coordinates of the joints that close loops.")
+           "Return the structural difference from another model; empty if only numbers differ.")
+      .def_property_readonly("rows", &Model::rows, "Number of constraint rows, of loops and couplings.")
+      .def_property_readonly(
+          "loop_nq", &Model::loop_nq, "Number of coordinates of the joints that close loops.")
       .def_property_readonly(
           "loop_rows",
           [](const Model& model) {
@@ -91,9 +92,10 @@ void bind_model(py::module_& m) {
             for (const auto& loop : model.loops()) rows.push_back(loop.rows);
             return rows;
           },
-          "Rows of every loop.")
-      .def_property_readonly(
-          "callback_numbers", &Model::callback_numbers, "Numbers a state that Python computes.")
+          "Number of rows of every loop.")
+      .def_property_readonly("callback_numbers",
+                             &Model::callback_numbers,
+                             "Numbers per state that callback joints compute in Python.")
       .def(
           "neutral",
           [](const Model& model) {
@@ -105,7 +107,7 @@ void bind_model(py::module_& m) {
       "check_model",
       [](py::handle model) { model_of(model.ptr()); },
       "model"_a,
-      "Refuse what is no model, by its type and what to give instead.");
+      "Reject an argument that is not a model, with its type and what to pass instead.");
 }
 
 }  // namespace pysim::bindings

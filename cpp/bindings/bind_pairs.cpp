@@ -1,3 +1,4 @@
+// Functions of two rows of numbers on the Python side; documented in pysim/spatial.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -53,7 +54,7 @@ void map_pairs(const engine::PairMap<Real>& map, const Rows2<Real>& a, const Row
 
 void bind_pairs(py::module_& m) {
   const char* doc =
-      "Applies a named function to rows of a and b, one row standing for all if it is alone, and writes y.";
+      "Applies a named function to rows of a and b, a single row being used for all, and writes y.";
   m.def(
       "map_pairs",
       [](const std::string& name, const Rows2<float>& a, const Rows2<float>& b, Rows2<float> y) {
@@ -83,7 +84,7 @@ void bind_pairs(py::module_& m) {
         }
         return columns;
       },
-      "Functions map_pairs knows, with the numbers a row of a, b and y has.");
+      "Functions of map_pairs, with the lengths of the rows of a, b and y.");
 }
 
 }  // namespace pysim::bindings

@@ -1,4 +1,4 @@
-// Rollouts. Documented in pysim.rollouts.
+// Rollouts; documented in pysim/simulation/rollouts.py.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -14,14 +14,14 @@ using namespace pybind11::literals;
 
 namespace {
 
-/// One for all worlds, or one for each; alike, see Model::structure_difference.
+/// One model for all worlds, or one for each; alike, see Model::structure_difference.
 using Models = std::vector<const Model*>;
 
 bool is_one(const Models& models) {
   return std::all_of(models.begin(), models.end(), [&](const Model* m) { return m == models[0]; });
 }
 
-/// What is asked for besides the arrays.
+/// Arguments other than the arrays.
 struct Plan {
   double step;
   py::ssize_t steps, every;
@@ -50,10 +50,10 @@ void check_count(const Models& models, const Leading& leading) {
   if (static_cast<std::ptrdiff_t>(models.size()) == leading.states) return;
   throw std::invalid_argument("there are " + std::to_string(models.size()) + " models for " +
                               std::to_string(leading.states) +
-                              " worlds; give one for all, alone, or one for each");
+                              " worlds; pass one model for all, or a list with one for each");
 }
 
-/// Where the coordinates of the joints that close loops start, world after world.
+/// Initial coordinates of the joints that close loops, world after world.
 template <class Real>
 std::vector<Real> loop_starts(const Models& models) {
   std::vector<Real> rows;
@@ -63,8 +63,8 @@ std::vector<Real> loop_starts(const Models& models) {
   return rows;
 }
 
-/// Runs the rows in pieces of about a twentieth of a second, so that Ctrl-C is heard. Any pieces give the
-/// same bits.
+/// Runs the rows in pieces of about a twentieth of a second, so that Ctrl-C is handled. The pieces do not
+/// change the bits of the result.
 template <class Real>
 void run_in_pieces(Call<Real>& call, const Models& models, engine::RolloutCall<Real>& rollout, int threads) {
   using Clock = std::chrono::steady_clock;

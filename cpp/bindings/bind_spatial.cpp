@@ -1,3 +1,4 @@
+// Functions of rows of numbers on the Python side; documented in pysim/spatial.
 #include <string>
 
 #include "bindings/arrays.hpp"
@@ -87,7 +88,7 @@ void bind_spatial(py::module_& m) {
         for (const auto& map : engine::kernels().float64.spatial.maps) names.append(map.name);
         return names;
       },
-      "Names of the functions map_rows knows.");
+      "Names of the functions of map_rows.");
 }
 
 }  // namespace pysim::bindings

@@ -1,3 +1,4 @@
+// Steps of fixed size on the Python side: equal steps of many states, and consecutive intervals of one.
 #include <algorithm>
 #include <vector>
 
@@ -14,11 +15,11 @@ namespace {
 using Counts = py::array_t<py::ssize_t, py::array::c_style>;
 
 /// Equal steps of size `step` from `time` [s].
-struct Leg {
+struct Interval {
   double time, step;
   py::ssize_t steps;
 
-  Leg(double t, double h, py::ssize_t n) : time(t), step(h), steps(n) {
+  Interval(double t, double h, py::ssize_t n) : time(t), step(h), steps(n) {
     if (!(step > 0)) throw std::invalid_argument("step must be positive [s], got " + std::to_string(step));
     if (!std::isfinite(time)) {
       throw std::invalid_argument("time must be finite [s], got " + std::to_string(time));
@@ -27,17 +28,17 @@ struct Leg {
   }
 };
 
-/// States on their way by one scheme under the same forces.
-class Journey {
+/// States that one scheme advances under constant actuation.
+class FixedRun {
  public:
-  Journey(const Model& model,
-          py::handle q,
-          py::handle v,
-          const std::string& integrator,
-          const Actuation& actuation,
-          py::handle loop_q,
-          std::optional<SchemeMemory::Array>& memory,
-          double spectral_radius)
+  FixedRun(const Model& model,
+           py::handle q,
+           py::handle v,
+           const std::string& integrator,
+           const Actuation& actuation,
+           py::handle loop_q,
+           std::optional<SchemeMemory::Array>& memory,
+           double spectral_radius)
       : model_(stepped_here(model)),
         call_(model, q),
         loop_q_(loop_q, call_.loop_start()),
@@ -57,14 +58,14 @@ class Journey {
   const Leading& leading() const { return call_.leading(); }
   const double* loop_q() { return loop_q_.data(); }
 
-  /// Takes the states where they are over a leg, to `q` and `v`, where they are then.
-  void travel(const Leg& leg, double* q, double* v, std::ptrdiff_t* done, int threads) {
+  /// Advances the states over an interval and writes the result to `q` and `v`.
+  void advance(const Interval& interval, double* q, double* v, std::ptrdiff_t* done, int threads) {
     engine::Batch<double>& batch = call_.batch();
     batch.out = q;
     batch.out_v = v;
-    batch.time = leg.time;
-    batch.step = leg.step;
-    batch.steps = leg.steps;
+    batch.time = interval.time;
+    batch.step = interval.step;
+    batch.steps = interval.steps;
     batch.done = done;
     engine::run_batch<double>(&engine::StateKernels<double>::advance, model_, batch, threads);
     batch.q = q;
@@ -97,42 +98,42 @@ py::tuple advance(const Model& model,
                   std::optional<SchemeMemory::Array> memory,
                   double spectral_radius,
                   int threads) {
-  const Leg leg(time, step, steps);
+  const Interval interval(time, step, steps);
   if (threads < 0)
     throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
-  Journey journey(model, q, v, integrator, actuation, loop_q, memory, spectral_radius);
-  auto q1 = make_output<double>(journey.leading(), {model.nq()});
-  auto v1 = make_output<double>(journey.leading(), {model.nv()});
-  std::vector<std::ptrdiff_t> done(static_cast<std::size_t>(journey.leading().states));
+  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, spectral_radius);
+  auto q1 = make_output<double>(run.leading(), {model.nq()});
+  auto v1 = make_output<double>(run.leading(), {model.nv()});
+  std::vector<std::ptrdiff_t> done(static_cast<std::size_t>(run.leading().states));
   {
     const ReleasedGil nogil;
-    journey.travel(leg, numbers<double>(q1), numbers<double>(v1), done.data(), threads);
+    run.advance(interval, numbers<double>(q1), numbers<double>(v1), done.data(), threads);
   }
-  if (!journey.leading().batched) return py::make_tuple(q1, v1, done.front());
-  return py::make_tuple(q1, v1, py::array_t<std::ptrdiff_t>(journey.leading().states, done.data()));
+  if (!run.leading().batched) return py::make_tuple(q1, v1, done.front());
+  return py::make_tuple(q1, v1, py::array_t<std::ptrdiff_t>(run.leading().states, done.data()));
 }
 
-py::tuple march(const Model& model,
-                py::handle q,
-                py::handle v,
-                const Numbers& times,
-                const Numbers& sizes,
-                const Counts& steps,
-                const std::string& integrator,
-                const Actuation& actuation,
-                py::handle loop_q,
-                std::optional<SchemeMemory::Array> memory,
-                double spectral_radius) {
-  std::vector<Leg> way;
+py::tuple advance_intervals(const Model& model,
+                            py::handle q,
+                            py::handle v,
+                            const Numbers& times,
+                            const Numbers& sizes,
+                            const Counts& steps,
+                            const std::string& integrator,
+                            const Actuation& actuation,
+                            py::handle loop_q,
+                            std::optional<SchemeMemory::Array> memory,
+                            double spectral_radius) {
+  std::vector<Interval> intervals;
   if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
     throw std::invalid_argument("times, sizes and steps must have shape (count,)");
   }
   for (py::ssize_t k = 0; k < times.size(); ++k) {
-    way.emplace_back(times.data()[k], sizes.data()[k], steps.data()[k]);
+    intervals.emplace_back(times.data()[k], sizes.data()[k], steps.data()[k]);
   }
-  Journey journey(model, q, v, integrator, actuation, loop_q, memory, spectral_radius);
-  if (journey.leading().batched) throw std::invalid_argument("q must be one state");
-  const auto rows = static_cast<py::ssize_t>(way.size());
+  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, spectral_radius);
+  if (run.leading().batched) throw std::invalid_argument("q must be one state");
+  const auto rows = static_cast<py::ssize_t>(intervals.size());
   py::array_t<double> q_at({rows, py::ssize_t{model.nq()}}), v_at({rows, py::ssize_t{model.nv()}});
   py::array_t<double> loop_q_at({rows, py::ssize_t{model.loop_nq()}});
   double *q_row = q_at.mutable_data(), *v_row = v_at.mutable_data(), *loop_q_row = loop_q_at.mutable_data();
@@ -140,10 +141,10 @@ py::tuple march(const Model& model,
   std::ptrdiff_t done = 0;
   {
     const ReleasedGil nogil;
-    for (const Leg& leg : way) {
-      journey.travel(leg, q_row, v_row, &done, 1);
-      loop_q_row = std::copy_n(journey.loop_q(), model.loop_nq(), loop_q_row);
-      if (done < leg.steps) break;
+    for (const Interval& interval : intervals) {
+      run.advance(interval, q_row, v_row, &done, 1);
+      loop_q_row = std::copy_n(run.loop_q(), model.loop_nq(), loop_q_row);
+      if (done < interval.steps) break;
       q_row += model.nq();
       v_row += model.nv();
       ++made;
@@ -180,15 +181,13 @@ void bind_stepping(py::module_& m) {
         "memory"_a.noconvert() = py::none(),
         "spectral_radius"_a = 0.9,
         "threads"_a = 1,
-        "Makes equal steps and returns (q, v, done); done counts the steps whose state stayed finite and on "
-        "its "
-        "constraints, and a state that did not is returned as it last was. loop_q, the coordinates of the "
-        "joints "
-        "that close loops, are moved along in place; they are found anew where none are given. memory, "
-        "(states, memory_numbers), is what an implicit scheme carries from call to call, in place; zeros "
-        "begin.");
-  m.def("march",
-        &march,
+        "Makes equal steps and returns (q, v, done). done counts the steps whose state is finite and "
+        "satisfies the constraints; a state that fails is returned as it was before the failed step. loop_q, "
+        "the coordinates of the joints that close loops, is updated in place; without it they are fitted "
+        "anew. memory, (states, memory_numbers), is the state that an implicit scheme carries from call to "
+        "call, updated in place; it starts with zeros.");
+  m.def("advance_intervals",
+        &advance_intervals,
         "model"_a,
         "q"_a,
         "v"_a,
@@ -201,13 +200,10 @@ void bind_stepping(py::module_& m) {
         "loop_q"_a = py::none(),
         "memory"_a.noconvert() = py::none(),
         "spectral_radius"_a = 0.9,
-        "As `advance` for one state, leg after leg: from when, size of a step and how many steps, (count,) "
-        "each. "
-        "Returns q, v and loop_q at the end of each leg, how many legs were made, and the good steps of the "
-        "last "
-        "that was begun; where that is not a whole leg its row is the last good state, and those behind it "
-        "are of "
-        "no meaning.");
+        "As `advance` for one state, interval after interval: each has a start, a step size and a number of "
+        "steps, (count,). Returns q, v and loop_q at the end of each interval, the number of complete "
+        "intervals, and the good steps of the last one that was started. If that one is incomplete, its row "
+        "is the last good state, and the rows after it are undefined.");
   m.def(
       "memory_numbers",
       [](const Model& model, const std::string& integrator) {
@@ -215,9 +211,9 @@ void bind_stepping(py::module_& m) {
       },
       "model"_a,
       "integrator"_a,
-      "Numbers a state that a scheme keeps from step to step: iterations, rejected steps, coordinate that "
-      "converged "
-      "worst, 1 where the last step failed, and its own; none for explicit schemes.");
+      "Numbers that a scheme carries from step to step, per state: iterations, rejected steps, the "
+      "coordinate with the largest residual, 1 if the last step failed, and the scheme's own numbers; "
+      "none for explicit schemes.");
   m.def("integrators", [] {
     py::list names;
     for (const char* name : engine::integrator_names) names.append(name);

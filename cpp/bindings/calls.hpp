@@ -39,7 +39,7 @@ class Call {
   void set_x(py::handle x, const char* name, const Shape& row) { batch_.x = keep(x, name, row); }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
-  /// Coordinates of the joints that close loops; where they start if none are given.
+  /// Coordinates of the joints that close loops; their initial values if none are given.
   void set_loop_q(py::handle loop_q) {
     if (!loop_q.is_none()) {
       batch_.loop_q = keep(loop_q, "loop_q", {model_.loop_nq()});
@@ -49,14 +49,14 @@ class Call {
     batch_.loop_q = loop_start_.data();
   }
 
-  /// Runs a rollout of worlds that have a model each.
+  /// Runs a rollout of worlds that have one model each.
   void execute_worlds(const std::vector<const Model*>& models, int threads) {
     check_threads(threads);
     const ReleasedGil nogil;
     engine::run_worlds<Real>(models, batch_, threads);
   }
 
-  /// Where the coordinates of the joints that close loops start, for every state.
+  /// Initial coordinates of the joints that close loops, for every state.
   std::vector<Real> loop_start() const {
     std::vector<Real> rows;
     for (py::ssize_t k = 0; k < leading_.states; ++k) {
@@ -71,7 +71,7 @@ class Call {
     batch_.v = zeros_.data();
   }
 
-  /// Refuses quaternions that are not of unit length, by joint.
+  /// Rejects quaternions that are not of unit length, with the joint's name.
   void check_quaternions(const Real* q, const char* name) const {
     for (const auto& quaternion : model_.quaternions()) check_quaternion(q + quaternion.at, name, quaternion);
   }
@@ -94,7 +94,7 @@ class Call {
   void execute(engine::Kernel<Real> StateKernels<Real>::* kernel, int threads) {
     check_threads(threads);
     if (model_.callback_numbers() > 0) compute_callbacks();
-    constexpr int long_call = 64;  // coordinates from which giving the GIL back costs less than keeping it
+    constexpr int long_call = 64;  // coordinates from which releasing the GIL pays
     if (leading_.states == 1 && batch_.rollout == nullptr && model_.nv() < long_call) {
       engine::run_batch<Real>(kernel, model_, batch_, 1);
     } else {
@@ -118,7 +118,7 @@ class Call {
   static void check_apart(const Extent& out, const Extent& other) {
     if (!out.overlaps(other)) return;
     throw std::invalid_argument(std::string(out.name) + " shares memory with " + other.name +
-                                "; give it memory of its own");
+                                "; pass a separate array");
   }
 
   /// One quaternion of every state, the first at x.
@@ -135,7 +135,7 @@ class Call {
     }
   }
 
-  /// Asks the Python model for pose, columns and bias of its callback joints, state by state.
+  /// Evaluates pose, columns and bias of the callback joints in Python, state by state.
   void compute_callbacks() {
     const auto rows = [this](const Real* data, int count) {
       return py::array_t<Real>({leading_.states, static_cast<py::ssize_t>(count)}, data);
@@ -146,7 +146,7 @@ class Call {
     const auto given = py::array_t<Real, py::array::c_style | py::array::forcecast>::ensure(
         model.attr("callback_rows")(rows(batch_.q, model_.nq()), v));
     if (!given || given.size() != leading_.states * model_.callback_numbers()) {
-      throw std::invalid_argument("callback joints must give numbers for every state");
+      throw std::invalid_argument("callback joints must return numbers for every state");
     }
     batch_.callback = given.data();
     callback_ = given;

@@ -1,11 +1,11 @@
-// What functions that return derivatives share: several results at once, and whom they refuse.
+// Arguments of functions that return derivatives: several output arrays, and rejection of callback joints.
 #pragma once
 
 #include "bindings/functions.hpp"
 
 namespace pysim::bindings {
 
-/// A joint that Python computes has no second derivatives.
+/// A joint that is evaluated in Python has no second derivatives.
 inline void refuse_callbacks(const Model& model) {
   for (std::size_t k = 0; k < model.joints().size(); ++k) {
     if (model.joints()[k].callback < 0) continue;
@@ -16,8 +16,8 @@ inline void refuse_callbacks(const Model& model) {
   }
 }
 
-/// The caller's place for result i of `count`, None where `out` was left out; else `out` must be a tuple of
-/// as many.
+/// The caller's array for result i of `count`, None if `out` is omitted; otherwise `out` must be a tuple of
+/// `count` arrays.
 inline py::object place_of(const Arguments& given, std::size_t i, std::size_t count) {
   if (!is_given(given.out)) return py::none();
   if (!py::isinstance<py::tuple>(given.out) || py::len(given.out) != count) {

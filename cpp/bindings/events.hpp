@@ -1,4 +1,4 @@
-// Events of one model, kept for the kernels.
+// Events of one model, stored for the kernels.
 #pragma once
 
 #include <stdexcept>
@@ -10,10 +10,10 @@
 
 namespace pysim::bindings {
 
-/// Which change of sign of an event's function counts.
+/// Sign changes of an event's function that trigger it.
 enum class Direction : int { falling = -1, both = 0, rising = 1 };
 
-/// An event, see stepping::Event, in the frames the user named.
+/// An event, see stepping::Event, in the user's frames.
 struct EventDescription {
   stepping::Event event;
   tree::ProgramDescription program;  ///< of kind "program": inputs q, then v; one output
@@ -54,7 +54,7 @@ class Events {
 
   static void check_index(int index, int first, int end) {
     if (index < first || index >= end) {
-      throw std::invalid_argument("an event has index " + std::to_string(index) + ", which is not there");
+      throw std::invalid_argument("an event has index " + std::to_string(index) + ", which does not exist");
     }
   }
 

@@ -1,9 +1,9 @@
-// Functions of a model and arrays as Python sees them: f(model, arrays…, *, threads=1, [passive=False,]
+// Functions of a model and arrays, as Python calls them: f(model, arrays…, *, threads=1, [passive=False,]
 // out=None).
 //
-// A control loop calls them thousands of times a second, so they are C functions of Python (METH_FASTCALL),
-// not pybind11's: a call of one state spends its time in the kernel. A function is a Signature, a body, and a
-// line in its module; those of engine/algorithms.hpp are defined in one go (bind_algorithms.cpp):
+// A control loop calls them thousands of times per second, so they are C functions of Python (METH_FASTCALL)
+// rather than pybind11's: the time of a call is then spent in the kernel. A function is a Signature, a body
+// and a line in its module; those of engine/algorithms.hpp are defined together (bind_algorithms.cpp):
 //
 //     constexpr Signature aba_derivatives = {"aba_derivatives", {"q", "v", "tau", "f_ext"}, {}};
 //     define<aba_derivatives, derivatives_of_accelerations>(m, "Return …");
@@ -24,7 +24,7 @@ constexpr bool is_optional(std::string_view array) {
   return array == "f_ext";
 }
 
-/// One call. An array that was left out is None.
+/// One call. An omitted array is None.
 struct Arguments {
   const Model* model = nullptr;
   py::handle array[max_arrays] = {Py_None, Py_None, Py_None, Py_None};
@@ -61,12 +61,12 @@ inline bool is_given(py::handle x) {
   return !x.is_none();
 }
 
-/// Of an array that may not be left out.
+/// The array of an argument that is required.
 inline void refuse_none(py::handle x, const char* name) {
   if (x.is_none()) throw py::type_error(std::string(name) + " must be an array, got None");
 }
 
-/// v, the third array under its name, and external wrenches where there are some.
+/// v, the third array under its name, and external wrenches if there are any.
 template <class Real>
 void set_motion(Call<Real>& call, const Arguments& given, const char* third) {
   call.set_v(given.array[1]);
@@ -74,11 +74,11 @@ void set_motion(Call<Real>& call, const Arguments& given, const char* third) {
   if (is_given(given.array[3])) call.set_f_ext(given.array[3]);
 }
 
-/// What to say of something that is no model.
+/// Error text for an argument that is not a model.
 inline std::string no_model(py::handle x) {
   const auto type = py::cast<std::string>(py::type::handle_of(x).attr("__name__"));
-  const char* instead = py::hasattr(x, "model") ? ".model of it" : "what pysim.load_model returns";
-  return "model must be a pysim.Model, got " + type + "; give " + instead;
+  const char* instead = py::hasattr(x, "model") ? "its .model" : "the result of pysim.load_model";
+  return "model must be a pysim.Model, got " + type + "; pass " + instead;
 }
 
 inline const Model& model_of(PyObject* x) {
@@ -95,7 +95,7 @@ inline int threads_of(PyObject* x) {
   return static_cast<int>(threads);
 }
 
-/// Sorts what Python passed into the places of a signature.
+/// Assigns the arguments of a Python call to the parameters of a signature.
 class Reader {
  public:
   explicit Reader(const Signature& signature) : signature_(signature), arrays_(signature.arrays()) {}
@@ -165,7 +165,7 @@ class Reader {
   bool seen_[max_arrays + 1] = {};
 };
 
-/// Turns the exception being handled into Python's.
+/// Converts the C++ exception being handled to a Python exception.
 inline void raise_in_python() noexcept {
   try {
     throw;

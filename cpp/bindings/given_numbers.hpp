@@ -9,7 +9,7 @@
 
 namespace pysim::bindings {
 
-/// What Python gives as numbers: any array, list or tuple of them.
+/// Numbers passed from Python: any array, list or tuple.
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 /// "(3,)", "(0, 10)".
@@ -40,7 +40,7 @@ inline void pack_pose(const Numbers& matrix, const char* name, double pose[12]) 
   }
 }
 
-/// The matrix again.
+/// The inverse: 12 numbers as a 4x4 matrix.
 inline Numbers pose_matrix(const double pose[12]) {
   Numbers matrix({4, 4});
   double* const X = matrix.mutable_data();

@@ -1,4 +1,4 @@
-// Integrators by their names in Python.
+// Integrators and their Python names.
 #pragma once
 
 #include <stdexcept>

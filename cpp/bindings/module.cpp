@@ -1,3 +1,4 @@
+// Table of contents of the extension module pysim._engine.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -24,8 +25,8 @@ PYBIND11_MODULE(_engine, m) {
   m.doc() = "Compiled multibody engine. Import it through pysim, not directly.";
   m.def("available_isas",
         &pysim::engine::available_isas,
-        "Instruction sets this CPU can run, narrowest first.");
-  m.def("use_isa", &pysim::engine::use_isa, pybind11::arg("isa"), "Run another instruction set from now on.");
+        "Instruction sets that this CPU supports, narrowest first.");
+  m.def("use_isa", &pysim::engine::use_isa, pybind11::arg("isa"), "Select another instruction set.");
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
   bind_descriptions(m);
   bind_model(m);

@@ -1,7 +1,7 @@
-// Records at the boundary: frozen values made of named fields.
+// Records at the boundary: immutable values with named fields.
 //
-// A record's fields are the arguments of its constructor, under the same names, so a copy with changes,
-// equality, a pickle and a text of it follow from their list.
+// A record's fields are its constructor's arguments, under the same names, so its modified copies, equality,
+// pickling and text representation follow from the list of fields.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -30,7 +30,7 @@ inline std::string text_of(const py::object& record) {
   return text + ")";
 }
 
-/// Whether two values of a field are the same; arrays bit by bit.
+/// Whether two values of a field are equal; arrays are compared bit by bit.
 inline bool is_same_value(const py::handle& a, const py::handle& b) {
   if (!py::isinstance<py::array>(a) || !py::isinstance<py::array>(b)) return a.equal(b);
   return a.attr("tobytes")().equal(b.attr("tobytes")());

@@ -1,4 +1,4 @@
-// The GIL, given back while C++ computes, in the default floating-point environment.
+// Release of the GIL while C++ computes in the default floating-point environment.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,11 +10,11 @@
 
 namespace pysim::bindings {
 
-/// Gives the GIL back while it lives.
+/// Releases the GIL during its lifetime.
 ///
-/// A daemon thread may work on when the interpreter goes down. CPython before 3.14 then unwinds the thread
-/// that asks for the GIL, through objects that need it, and py::gil_scoped_release lets that end the process.
-/// Here such a thread waits for the end of the process where it is, as from CPython 3.14 on.
+/// A daemon thread may still run when the interpreter shuts down. CPython before 3.14 then unwinds a thread
+/// that requests the GIL, through objects that need it, and py::gil_scoped_release then ends the process.
+/// Here such a thread waits until the process ends, as it does from CPython 3.14 on.
 class ReleasedGil {
  public:
   ReleasedGil() : state_(PyEval_SaveThread()) {}
@@ -25,7 +25,7 @@ class ReleasedGil {
     try {
       PyEval_RestoreThread(state_);
     } catch (const abi::__forced_unwind&) {
-      for (;;) pause();  // never left, for an unwinding that is caught has to go on
+      for (;;) pause();  // never left: an unwinding that is caught has to continue
     }
 #else
     PyEval_RestoreThread(state_);

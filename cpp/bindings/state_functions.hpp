@@ -1,11 +1,11 @@
-// Functions of a model and the arrays of its state (q, v, a, f_ext), perhaps of a frame: one way to a kernel.
+// Functions of a model, a state (q, v, a, f_ext) and optionally a frame: one common path to a kernel.
 #pragma once
 
 #include "bindings/functions.hpp"
 
 namespace pysim::bindings {
 
-/// A frame fixed to a body, and how its motion is expressed.
+/// A frame fixed to a body, and the axes in which its motion is expressed.
 struct FrameArgument {
   int body;                       ///< −1 for the world
   std::vector<double> placement;  ///< in the user's body frame, as 12 numbers
@@ -34,7 +34,7 @@ struct FrameArgument {
   }
 };
 
-/// Rows of a kernel; the arrays are q, v, a, f_ext in this order, None where there is none.
+/// Rows of a kernel; the arrays are q, v, a, f_ext in this order, None if absent.
 template <class Real>
 py::array run_states(const Arguments& given,
                      const KernelPair& kernels,

@@ -1,4 +1,4 @@
-// Arguments of stepping: forces, and what a run carries along from call to call.
+// Arguments of stepping functions: forces, and the state that a run carries from call to call.
 #pragma once
 
 #include <pybind11/stl.h>
@@ -11,7 +11,7 @@
 
 namespace pysim::bindings {
 
-/// Prescribed forces, kept with the model they belong to: each array (nv,).
+/// Prescribed forces, stored with their model: each array (nv,).
 struct Actuation {
   Numbers offset, amplitude, frequency, phase;
 
@@ -25,13 +25,13 @@ struct Actuation {
   }
 };
 
-/// Coordinates of the loops' joints, moved along in place; where the caller gives none, nobody sees them.
+/// Coordinates of the loops' joints, updated in place; discarded if the caller passes none.
 template <class Real>
 class LoopCoordinates {
  public:
   using Array = py::array_t<Real, py::array::c_style>;
 
-  /// `start` are those of every state, one after the other.
+  /// `start` holds those of every state, one after the other.
   LoopCoordinates(py::handle given, std::vector<Real> start) : own_(std::move(start)), numbers_(own_.data()) {
     if (!is_given(given)) return;
     if (!py::isinstance<Array>(given)) {
@@ -40,7 +40,7 @@ class LoopCoordinates {
     given_ = py::reinterpret_borrow<Array>(given);
     if (given_.size() != static_cast<py::ssize_t>(own_.size()) || !given_.writeable()) {
       throw std::invalid_argument("loop_q must be writeable and have " + std::to_string(own_.size()) +
-                                  " numbers, those of every state");
+                                  " numbers, for all states together");
     }
     numbers_ = given_.mutable_data();
     if (!std::all_of(numbers_, numbers_ + own_.size(), [](Real x) { return std::isfinite(x); })) {
@@ -56,8 +56,8 @@ class LoopCoordinates {
   Real* numbers_;
 };
 
-/// What an implicit scheme remembers, moved along in place; where the caller gives none, every run begins
-/// anew.
+/// State of an implicit scheme, updated in place; if the caller passes none, every run starts
+/// afresh.
 class SchemeMemory {
  public:
   using Array = py::array_t<double, py::array::c_style>;
@@ -67,11 +67,11 @@ class SchemeMemory {
       own_.resize(static_cast<std::size_t>(numbers));
     } else if (given_->size() != numbers || !given_->writeable()) {
       throw std::invalid_argument("memory must be writeable and have " + std::to_string(numbers) +
-                                  " numbers in all");
+                                  " numbers");
     }
   }
 
-  /// Null where there is nothing to remember.
+  /// Null if the scheme has no such state.
   double* data() {
     if (given_) return given_->size() == 0 ? nullptr : given_->mutable_data();
     return own_.empty() ? nullptr : own_.data();

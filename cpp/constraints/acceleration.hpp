@@ -1,7 +1,7 @@
 // Forward dynamics of a mechanism with its couplings, passive forces and external wrenches.
 //
-// A tree without couplings is the articulated-body algorithm. Where joints follow others, accelerations come
-// from the inertia on the independent coordinates:  (Eᵀ M E) v̇ = τ − Eᵀ h(q, v).
+// A tree without mimic joints needs the articulated-body algorithm only. With mimic joints, accelerations
+// follow from the inertia on the independent coordinates:  (Eᵀ M E) v̇ = τ − Eᵀ h(q, v).
 #pragma once
 
 #include "dynamics/passive.hpp"
@@ -14,7 +14,7 @@ using tree::ModelOf;
 using tree::take;
 using tree::Workspace;
 
-/// v̇ of the reduced coordinates under the generalised forces `tau`; `passive` adds the joints' own forces.
+/// v̇ of the reduced coordinates under the generalised forces `tau`; `passive` adds passive joint forces.
 template <class S>
 void acceleration(const ModelOf<S>& model,
                   const S* reduced_q,

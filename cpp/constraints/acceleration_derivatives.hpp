@@ -3,7 +3,7 @@
 //     ∂a/∂τ = M⁻¹        ∂a/∂q = −M⁻¹ ∂τ/∂q        ∂a/∂v = −M⁻¹ ∂τ/∂v
 //
 // with the derivatives of inverse dynamics at the acceleration a of (q, v, τ). Column k of ∂τ has entries
-// only above and below k; coordinates in a row share them, up to four at a time.
+// only above and below k; consecutive coordinates share them, up to four at a time.
 #pragma once
 
 #include "constraints/acceleration.hpp"
@@ -61,7 +61,7 @@ void multiply_tree(const ModelOf<S>& model, const S* A, S* D, Workspace<S> w) {
   }
 }
 
-/// ∂a/∂q, ∂a/∂v and, in the place of ∂τ/∂a, M⁻¹. Coordinates are the user's.
+/// ∂a/∂q, ∂a/∂v and, instead of ∂τ/∂a, M⁻¹. Coordinates are the user's.
 template <class S>
 DerivativeMatrices<S> acceleration_derivatives(const ModelOf<S>& model,
                                                const S* reduced_q,

@@ -1,6 +1,6 @@
-// An orthonormal basis of twists, split along a joint's motion subspace.
+// Orthonormal basis of twists, split along a joint's motion subspace.
 //
-//     S = Q [R; 0],  Q = [Q₁ W]        Q₁ spans what the joint lets move, Wᵀ S = 0 what it holds
+//     S = Q [R; 0],  Q = [Q₁ W]        Q₁ spans the joint's free directions, Wᵀ S = 0 the constrained ones
 //
 // by Householder's reflections [Golub and Van Loan 2013, algorithm 5.2.1].
 #pragma once
@@ -16,7 +16,7 @@ using simd::select;
 using spatial::Force;
 using spatial::Motion;
 
-/// Where every column of S is a unit twist, Q only reorders them: `order` says how, and R = 1.
+/// If every column of S is a unit twist, Q only reorders them: `order` is the permutation, and R = 1.
 template <class S>
 struct Annihilator {
   int nv;
@@ -25,7 +25,7 @@ struct Annihilator {
   S R[6][6];  ///< column j of R in R[j]
   S Q[6][6];  ///< column j of Q in Q[j]
 
-  /// What the joint holds: column `nv + k` of Q, as a wrench in frame B.
+  /// A constrained direction of the joint: column `nv + k` of Q, as a wrench in frame B.
   Force<S> held(int k) const {
     S w[6];
     for (int i = 0; i < 6; ++i) w[i] = unit ? all<S>(i == order[nv + k] ? 1 : 0) : Q[nv + k][i];
@@ -45,7 +45,7 @@ struct Annihilator {
     }
   }
 
-  /// S⁺ V from the first nv parts of Qᵀ V, in place:  R x = Q₁ᵀ V.
+  /// S⁺ V from the first nv components of Qᵀ V, in place:  R x = Q₁ᵀ V.
   void coordinates(S* parts) const {
     for (int i = nv - 1; i >= 0 && !unit; --i) {
       for (int j = i + 1; j < nv; ++j) parts[i] = fnma(R[j][i], parts[j], parts[i]);
@@ -70,7 +70,7 @@ struct Annihilator {
     return {{w[0], w[1], w[2]}, {w[3], w[4], w[5]}};
   }
 
-  /// Takes column j of S (R[j] holds it) into the factors; the columns before it are done.
+  /// Includes column j of S (stored in R[j]) in the factors; the columns before it are done.
   void reflect(int j) {
     S* x = R[j];
     S square = all<S>(0);
@@ -99,7 +99,7 @@ struct Annihilator {
   }
 };
 
-/// Splits along unit twists: the joint's own first, in its order, then the others.
+/// Splits along unit twists: the joint's columns first, in their order, then the others.
 template <class S>
 void order_units(const tree::Joint& joint, Annihilator<S>& split) {
   bool taken[6] = {};

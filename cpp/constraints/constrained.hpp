@@ -1,4 +1,4 @@
-// Forward dynamics of a mechanism whose loops are closed and whose couplings hold.
+// Forward dynamics of a mechanism subject to its loops and couplings.
 //
 //     M v̇ = τ − h + Jᵀ λ,  g̈ = J v̇ + bias = 0      ⟹      G λ = −g̈₀,   v̇ = v̇₀ + M⁻¹ Jᵀ λ
 //
@@ -12,7 +12,7 @@
 
 namespace pysim::constraints {
 
-/// A mechanism at one state with its rows, both factored.
+/// A mechanism at one state and its constraint rows, both factored.
 template <class S>
 struct ConstrainedMechanism {
   MechanismFactor<S> factor;
@@ -23,8 +23,8 @@ struct ConstrainedMechanism {
       : factor(model, w), rows(take_rows(model, true, w)), delassus(rows, w) {}
   ConstrainedMechanism(const ConstrainedMechanism&) = delete;  // the matrix refers to the rows
 
-  /// v̇ of the user's coordinates, constraints and couplings included, and the constraints' forces λ [rows].
-  /// φ of the loops follows q, but for that of hinges.
+  /// v̇ of the user's coordinates, constraints included, and the constraint forces λ [rows].
+  /// φ of the loops follows q, except that of hinges.
   void accelerate(const S* reduced_q,
                   const S* reduced_v,
                   const S* tau,

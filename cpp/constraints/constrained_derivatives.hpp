@@ -1,12 +1,12 @@
-// Derivatives of the dynamics that obeys loops and couplings, and of the forces that hold them.
+// Derivatives of constrained forward dynamics and of the constraint forces.
 //
 //     [M −Jᵀ] [∂v̇]     [D]        D = ∂(M v̇ + h − Jᵀλ)        [∂v̇]     [ N  Zᵀ] [D]
 //     [J   0] [∂λ] = − [G]        G = ∂g̈                       [∂λ] = − [−Z G⁺] [G]
 //
 //     Z = G⁺ J M⁻¹        N = M⁻¹ − M⁻¹ Jᵀ Z = ∂v̇/∂τ        ∂λ/∂τ = −Z
 //
-// D and G hold v̇ and λ; the loops' wrenches in D follow their frames, see loop_slopes.hpp. Rows that depend
-// on others are left out of G⁺, as in v̇ itself: right where that dependence lasts, see singular.
+// D and G contain v̇ and λ; the loops' wrenches in D follow their frames, see loop_slopes.hpp. Dependent rows
+// are left out of G⁺, as in v̇ itself: this is exact if their dependence persists, see singular.
 #pragma once
 
 #include "constraints/constrained.hpp"

@@ -10,7 +10,7 @@
 
 namespace pysim::constraints {
 
-/// Adds what couplings change to ∂g̈ and to −∂(Jᵀλ)/∂q.
+/// Adds the derivatives of the couplings to ∂g̈ and to −∂(Jᵀλ)/∂q.
 template <class S>
 void add_coupling_slopes(const ModelOf<S>& model,
                          const S* reduced_q,

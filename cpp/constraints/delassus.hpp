@@ -1,8 +1,8 @@
 // The Delassus matrix  G = J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ  of a list of rows, factored.
 //
 // A row of Y = (L⁻¹ Jᵀ)ᵀ is one sweep to the root along the row's support path. Rows whose paths share no
-// coordinate leave zeros in G; the list says which share some. G⁻¹ is the inertia Λ of the operational space
-// of the rows.
+// coordinate leave zeros in G; the row blocks list those that share some. G⁻¹ is the operational-space
+// inertia Λ of the rows.
 #pragma once
 
 #include "constraints/rows.hpp"
@@ -35,7 +35,7 @@ struct Delassus {
     G.last = take<int>(w, count);
   }
 
-  /// `dependence` may be null: then rows are taken as they are found.
+  /// `dependence` may be null: then dependent rows are detected here.
   void factorise(MechanismFactor<S>& factor, Dependence<S>* dependence = nullptr) {
     for (int n = 0; n < rows.blocks; ++n) {
       if (n == 0 || rows.block[n - 1].row != rows.block[n].row) begin_rows(factor, rows.block[n]);
@@ -73,7 +73,7 @@ struct Delassus {
     if (i < block.end) multiply_rows<1>(block, i);
   }
 
-  /// R rows from i on; with themselves also above the diagonal, which is never read.
+  /// R rows from i on; among themselves also above the diagonal, which is never read.
   template <int R>
   void multiply_rows(const tree::RowBlock& block, int i) {
     const int end = block.other == block.row ? i + R : block.other_end;
@@ -105,8 +105,8 @@ struct Delassus {
     }
   }
 
-  /// 1/√ of the largest diagonal among a row's relatives: rows of its loop that hold positions, or that hold
-  /// turns. A row without relatives is compared with what a row in any direction could reach there.
+  /// 1/√ of the largest diagonal among the related rows: rows of the same loop that constrain positions, or
+  /// that constrain rotations. A row without relatives is scaled by the largest diagonal possible there.
   void scale(const MechanismFactor<S>& factor) {
     const auto& model = factor.model;
     const S o = all<S>(0), one = all<S>(1);
@@ -141,7 +141,7 @@ struct Delassus {
     }
   }
 
-  /// About the diagonal that a row at the place of row i could have.
+  /// Approximate diagonal that a row at the place of row i could have.
   S attainable(const MechanismFactor<S>& factor, int i) const {
     const int* const coordinate = rows.coordinates(i);
     const S* const inv_D = factor.inv_D();

@@ -1,6 +1,6 @@
 // Inverse of the inertia on the reduced coordinates, and the mobility of a frame.
 //
-// M⁻¹ of a tree is made without M; where joints mimic others it is that of the reduced inertia, (Eᵀ M E)⁻¹.
+// M⁻¹ of a tree is computed without M; with mimic joints it is that of the reduced inertia, (Eᵀ M E)⁻¹.
 // The mobility of a frame is the Delassus matrix G = J M⁻¹ Jᵀ of its Jacobian, the inverse of its
 // operational-space inertia Λ [Khatib 1987, eq. 20].
 #pragma once
@@ -17,7 +17,7 @@ using tree::ModelOf;
 using tree::take;
 using tree::Workspace;
 
-/// M⁻¹ (reduced_nv × reduced_nv), row-major; the result lies in the workspace.
+/// M⁻¹ (reduced_nv × reduced_nv), row-major; the result is in the workspace.
 template <class S>
 const S* inverse_inertia(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   S* const matrix = take<S>(w, std::ptrdiff_t{1} * model.nv * model.nv);

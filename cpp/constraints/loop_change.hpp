@@ -1,9 +1,9 @@
-// Derivatives of the rows of one loop as frame B moves against frame A, at an acceleration the rows allow.
+// Derivatives of the rows of one loop as frame B moves relative to frame A, at an admissible acceleration.
 //
 //     g̈ = W·A_AB + bias      X_AB ← X_AB e^[ξ]:      dg̈ = W·dA_AB + P·ξ + R·dV_AB      dF = T ξ
-//
-// for the wrench F = Σ λ W on B. A joint whose S is constant holds the same W in B for ever: P = R = T = 0.
-// If S depends on φ, φ follows X_AB as on a closed loop, dφ = S⁺ξ; what else is here holds for open loops
+// for the wrench F = Σ λ W on B. If a joint's S is constant, so is W in B, and then P = R = T = 0.
+// If S depends on φ, φ follows X_AB as in a closed loop, dφ = S⁺ξ; everything else here is also valid for
+// open loops.
 // too.
 #pragma once
 
@@ -22,7 +22,7 @@ struct LoopChange {
   bool turns;           ///< T is not zero
 };
 
-/// One loop at a state: its rows' wrenches in B and the wrench that its forces make.
+/// One loop at a state: its rows' wrenches in B and the wrench of their forces.
 template <class S>
 struct LoopAtState {
   int k, rows;
@@ -62,7 +62,7 @@ void split_off(const Annihilator<S>& split, const Motion<S>& V, S (&x)[6]) {
   split.coordinates(x);
 }
 
-/// dF = −S⁺ᵀ [Σ_k ∂S_j/∂φ_k·F dφ_k] for each component of ξ: F moves no joint, Sᵀ F = 0.
+/// dF = −S⁺ᵀ [Σ_k ∂S_j/∂φ_k·F dφ_k] for each component of ξ: F does no work on the joint, Sᵀ F = 0.
 template <class S>
 void turn_with_joint(const SubspaceDerivative<S>& D,
                      const Annihilator<S>& split,
@@ -129,7 +129,7 @@ void joint_change(
   turn_with_joint(D, split, loop.F, out.T);
 }
 
-/// A point held along n, which stays in A:  g̈ = n·p̈,  p̈ = v̇ + ω × v,  dn = n × θ.
+/// A point constrained along n, which is fixed in A:  g̈ = n·p̈,  p̈ = v̇ + ω × v,  dn = n × θ.
 template <class S>
 void point_change(const LoopAtState<S>& loop, LoopChange<S>& out) {
   const Motion<S>&V = loop.motion.V, &A = loop.motion.A;
@@ -145,7 +145,7 @@ void point_change(const LoopAtState<S>& loop, LoopChange<S>& out) {
   }
 }
 
-/// n = p/|p| turns as B goes past A too, dn = (s − n n·s)/|p|, and g̈ = n·p̈ + (|ṗ|² − (n·ṗ)²)/|p|.
+/// n = p/|p| rotates as B moves past A, dn = (s − n n·s)/|p|, and g̈ = n·p̈ + (|ṗ|² − (n·ṗ)²)/|p|.
 template <class S>
 void distance_change(const LoopAtState<S>& loop, LoopChange<S>& out) {
   point_change(loop, out);

@@ -1,12 +1,12 @@
-// One loop: frame A on a body and frame B on another move against each other as a joint lets them.
+// One loop: frame A on a body and frame B on another, whose relative motion a joint constrains.
 //
-//     e = log(X_J(φ)⁻¹ X_AB)              at the joint's coordinates φ that fit best, see loop_fit.hpp
-//     g = Wᵀ e = 0                        W spans what the joint holds, Wᵀ S(φ) = 0
+//     e = log(X_J(φ)⁻¹ X_AB)              at the joint's best-fitting coordinates φ, see loop_fit.hpp
+//     g = Wᵀ e = 0                        W spans the constrained directions, Wᵀ S(φ) = 0
 //     ġ = Wᵀ V_AB,   g̈ = Wᵀ (A_AB − Ṡ φ̇)  on the constraint, where V_AB = S φ̇
 //
-// V_AB is the twist of B against A in B; A_AB the rate of its components. Any joint closes a loop this way, a
-// traced plugin too. Points held in a plane, on a line or at a distance have no joint: their rows are written
-// out; so are a wheel's, in rolling.hpp.
+// V_AB is the twist of B relative to A in B; A_AB the rate of its components. Any joint can close a loop this
+// way, including a traced plugin. Points held in a plane, on a line or at a distance have no joint: their
+// rows are written out, and so are those of a wheel, in rolling.hpp.
 #pragma once
 
 #include "constraints/loop_fit.hpp"
@@ -20,21 +20,21 @@ using tree::LoopKind;
 using tree::take;
 using tree::Workspace;
 
-/// Motion of frame B against frame A, in B.
+/// Motion of frame B relative to frame A, in B.
 template <class S>
 struct RelativeMotion {
   Pose<S> X_AB;
   Motion<S> V, A;
 };
 
-/// The rows of one loop: residual g, wrenches W in frame B, and the part of g̈ that no acceleration gives.
+/// The rows of one loop: residual g, wrenches W in frame B, and the velocity-dependent part of g̈.
 template <class S>
 struct LoopRows {
   S g[6], bias[6];
   Force<S> W[6];
 };
 
-/// Whether a hinge keeps its axis parallel whatever the tree does, as in a plane: its rows are a point's.
+/// Whether a hinge keeps its axis parallel in every configuration, as in a plane: its rows are a point's.
 PYSIM_INLINE bool pins_a_point(const Loop& loop, const Joint& joint) {
   constexpr int positions = 3;  // its first rows
   bool pins = joint.shape == tree::Shape::revolute;
@@ -42,7 +42,7 @@ PYSIM_INLINE bool pins_a_point(const Loop& loop, const Joint& joint) {
   return pins;
 }
 
-/// Rows of such a hinge: frames A and B differ by a turn about z, so e is the distance vector of their
+/// Rows of such a hinge: frames A and B differ by a rotation about z, so e is the distance vector of their
 /// origins.
 template <class S>
 void pin_rows(const RelativeMotion<S>& motion, const Loop& loop, LoopRows<S>& out) {
@@ -56,7 +56,7 @@ void pin_rows(const RelativeMotion<S>& motion, const Loop& loop, LoopRows<S>& ou
   }
 }
 
-/// Rows of loop k closed by a joint, those it keeps.
+/// Rows of loop k closed by a joint: those that are independent.
 template <class S>
 void joint_rows(const ModelOf<S>& model,
                 int k,
@@ -87,7 +87,7 @@ void joint_rows(const ModelOf<S>& model,
   for (int n = 0; n < loop.rows; ++n) out.bias[loop.kept[n]] = -parts[joint.nv + loop.kept[n]];
 }
 
-/// Rows of a point of B held in A: along n it may not move. p, ṗ and the bias of p̈ in A:
+/// Rows of a point of B that is fixed in A along n. p, ṗ and the bias of p̈ in A:
 ///
 ///     ġ = n·R v,   g̈ = n·R (v̇ + ω×v)
 template <class S>
@@ -110,7 +110,7 @@ void distance_row(const RelativeMotion<S>& motion, S length, LoopRows<S>& out) {
   out.bias[0] = fma(inverse, fnma(along, along, dot(motion.V.v, motion.V.v)), out.bias[0]);
 }
 
-/// A wheel of `radius` on the plane of A; what only holds velocities has no residual.
+/// A wheel of `radius` on the plane of A; rows that constrain velocities only have no residual.
 template <class S>
 void wheel_rows(const RelativeMotion<S>& motion, S radius, LoopRows<S>& out) {
   const S o = all<S>(0);
@@ -123,7 +123,7 @@ void wheel_rows(const RelativeMotion<S>& motion, S radius, LoopRows<S>& out) {
   out.bias[2] = wheel.row(wheel.s, wheel.s_rate, motion.V, out.W[2]);
 }
 
-/// The rows of loop k; φ of its joint is moved to where it fits, but for a hinge's.
+/// The rows of loop k; φ of its joint is updated to the best fit, except a hinge's.
 template <class S>
 void loop_rows(const ModelOf<S>& model,
                int k,

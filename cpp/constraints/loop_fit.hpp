@@ -1,8 +1,8 @@
-// The coordinates φ of the joint that closes a loop, where they fit the pose of frame B in frame A best.
+// Coordinates φ of the joint that closes a loop, fitted to the pose of frame B in frame A.
 //
 //     e = log(X_J(φ)⁻¹ X_AB)      φ ← φ ⊕ S⁺e until Sᵀe = 0
 //
-// A hinge needs no steps: its fit is closed, and leaves e without φ. Frame A is turned so that X_J(0) = 1.
+// A hinge needs no iterations: its fit and its e have closed forms. Frame A is turned so that X_J(0) = 1.
 #pragma once
 
 #include "constraints/annihilator.hpp"
@@ -19,14 +19,14 @@ using spatial::Vec3;
 using tree::Joint;
 using tree::ModelOf;
 
-/// Largest step of φ that is not made, for poses and φ of size one, and how many are tried.
+/// Largest step of φ that is treated as zero, for poses and φ of order one, and the number of iterations.
 template <class Real>
 struct FitTolerance {
   static constexpr Real step = sizeof(Real) == 8 ? Real(1e-13) : Real(5e-6);
   static constexpr int tries = 30;
 };
 
-/// Everything of loop k that depends on φ alone, after the joint was evaluated there.
+/// Everything of loop k that depends on φ alone, after the joint was evaluated.
 template <class S>
 struct LoopFit {
   Annihilator<S> split;
@@ -41,7 +41,7 @@ void fit(
   f.split.split(spatial::log(inverse(X_J) * X_AB), f.parts);
 }
 
-/// A screw's travel says how often it has turned, which its pose does not; without a pitch nothing does.
+/// A screw's travel determines its whole turns, its pose does not; without a pitch nothing determines them.
 template <class S>
 void count_turns(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) {
   const auto& constants = closure.constants[k];
@@ -50,7 +50,7 @@ void count_turns(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi) 
   turned = select(pitch == all<S>(0), turned, X_AB.p.z / pitch);
 }
 
-/// Size of what a fit compares, for its tolerance.
+/// Magnitude of the compared quantities, for the tolerance.
 template <class S>
 S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
   S size = dot(X_AB.p, X_AB.p) + all<S>(1);
@@ -58,7 +58,7 @@ S fit_size(const Joint& joint, const Pose<S>& X_AB, const S* phi) {
   return sqrt(size);
 }
 
-/// Where a hinge fits best in closed form:  φ is the angle by which Rz(φ)ᵀ R has no turn about z left.
+/// Best fit of a hinge in closed form:  φ is the angle for which Rz(φ)ᵀ R has no rotation about z.
 ///
 ///     X_AB = (R, p)      cos φ ∝ R_xx + R_yy,  sin φ ∝ R_yx − R_xy
 template <class S>
@@ -69,12 +69,12 @@ struct HingeFit {
   explicit HingeFit(const Mat3<S>& R) : HingeFit(R.x.x + R.y.y, R.x.y - R.y.x) {}
 };
 
-/// e at the angle that fits, without its sine.
+/// e at the fitted angle, without its sine.
 template <class S>
 void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, LoopFit<S>& f) {
   const HingeFit<S> best(X_AB.R);
   const S length = sqrt(fma(best.sine, best.sine, best.cosine * best.cosine));
-  const auto known = length > all<S>(0);  // tilted by half a turn, every angle fits alike
+  const auto known = length > all<S>(0);  // tilted by half a turn, every angle fits equally well
   const S inverse = all<S>(1) / length;
   const S c = select(known, inverse * best.cosine, all<S>(1));
   const S s = select(known, inverse * best.sine, all<S>(0));
@@ -86,7 +86,7 @@ void fit_hinge(const ModelOf<S>& closure, int k, const Pose<S>& X_AB, LoopFit<S>
   f.split.split(spatial::log(left), f.parts);
 }
 
-/// Turns the φ of a hinge to where it fits; it keeps its whole turns, and stays as it is where it fits
+/// Updates the φ of a hinge to the best fit; whole turns are kept, and φ is unchanged if it fits
 /// already.
 template <class S>
 void follow_hinge(const ModelOf<S>& closure, int k, const HingeFit<S>& best, S* phi) {
@@ -101,9 +101,9 @@ void follow_hinge(const ModelOf<S>& closure, int k, const HingeFit<S>& best, S* 
   angle += select(moves, step, all<S>(0));
 }
 
-/// Moves the φ of loop k to where the joint fits X_AB best, starting from where it is. A hinge needs no φ.
+/// Updates the φ of loop k to the best fit to X_AB, starting from its present value. A hinge needs no φ.
 ///
-/// A world whose φ fits already is left as it is to the last bit.
+/// A world whose φ fits already is unchanged to the last bit.
 template <class S>
 void fit_coordinates(
     const ModelOf<S>& closure, int k, const Pose<S>& X_AB, S* phi, Motion<S>* columns, LoopFit<S>& f) {

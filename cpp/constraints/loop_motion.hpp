@@ -1,4 +1,4 @@
-// A loop's frame B and the bodies it ties, as differential dynamics of the tree sees them.
+// Motion of a loop's frame B and of its two bodies, in the form that differential dynamics of the tree uses.
 #pragma once
 
 #include "constraints/rows.hpp"
@@ -8,7 +8,7 @@ namespace pysim::constraints {
 
 using dynamics::RneaDerivatives;
 
-/// Frame B of a loop, seen from both bodies of the loop; the world is a body too.
+/// Frame B of a loop, relative to both bodies of the loop; either may be the world.
 template <class S>
 struct LoopFrame {
   Pose<S> X_aB, X_bB;
@@ -37,7 +37,7 @@ void add_loop_wrenches(
   }
 }
 
-/// A loop's bodies as they move, in frame B, and the pose of frame B on the axes that rnea_derivatives.hpp
+/// Motion of a loop's bodies in frame B, and the pose of frame B on the axes that rnea_derivatives.hpp
 /// uses of each body's tree.
 template <class S>
 struct LoopMotion {

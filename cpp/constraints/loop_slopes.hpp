@@ -1,7 +1,7 @@
-// Derivatives of loops with respect to q and v: g̈ of their rows, and Jᵀλ of wrenches that follow their
+// Derivatives of loops with respect to q and v: g̈ of their rows, and Jᵀλ of wrenches that follow the loops'
 // frames.
 //
-// Inverse dynamics takes the wrenches F on b and −X_AB* F on a to stay in these bodies. As X_AB ← X_AB e^[ξ],
+// Inverse dynamics treats the wrenches F on b and −X_AB* F on a as fixed in these bodies. For X_AB e^[ξ]
 // they change there by dF and −X_AB* (dF + ξ ×* F), dF = T ξ of loop_change.hpp.
 #pragma once
 
@@ -27,7 +27,7 @@ void subtract_to_root(const ModelOf<S>& model,
   }
 }
 
-/// Subtracts from D_q what moving a body's joint adds to a loop's wrenches in the frames of its bodies: dF on
+/// Subtracts from D_q the change of a loop's wrenches, in its bodies' frames, as a body's joint moves: dF on
 /// b, −(dF + ξ ×* F) on a.
 template <class S>
 void subtract_wrench_changes(const ModelOf<S>& model,
@@ -55,8 +55,8 @@ void subtract_wrench_changes(const ModelOf<S>& model,
   }
 }
 
-/// ∂g̈ of the loops' rows to `out`, and what their wrenches' changes push taken from D_q, the derivatives of
-/// M v̇ + h under wrenches that stay in their bodies. λ are the rows' forces and W their wrenches; φ fits.
+/// ∂g̈ of the loops' rows to `out`, and the torques of their wrenches' changes subtracted from D_q, the
+/// derivatives of M v̇ + h under wrenches fixed in their bodies. λ are the rows' forces, W their wrenches.
 template <class S>
 void add_loop_slopes(const ModelOf<S>& model,
                      const Pose<S>* X_WB,

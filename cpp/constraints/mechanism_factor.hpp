@@ -1,8 +1,8 @@
-// The factored inertia of a mechanism, of the kind that its structure allows; chosen here and nowhere else.
+// Factored inertia of a mechanism; its kind is chosen here, by the mechanism's structure.
 //
-//     reduced   joints that mimic others: M on the reduced coordinates is dense
+//     reduced   some joints mimic others: M on the reduced coordinates is dense
 //     planar    loops of hinges in one plane: the recursion in three numbers
-//     tree      else: the articulated-body recursion
+//     tree      otherwise: the articulated-body recursion
 //
 // All have the interface of dynamics/inertia_factor.hpp. q, v and `passive` are the tree's full coordinates;
 // τ, a and what `forward`, `backward` and `apply` solve for are the reduced ones.
@@ -44,8 +44,8 @@ class MechanismFactor {
     return f(static_cast<TreeFactor<S>&>(spatial_));
   }
 
-  /// f(factor) where the bodies of a closed mechanism alone matter: how they move does not depend on what is
-  /// solved for. Closed mechanisms in packs of two registers are planar, see engine/dispatch.cpp.
+  /// f(factor) for what needs the motion of a closed mechanism's bodies only, which does not depend on the
+  /// coordinates solved for. Closed mechanisms in packs of two registers are planar, see engine/dispatch.cpp.
   template <class F>
   PYSIM_INLINE decltype(auto) visit_bodies(const F& f) const {
     if constexpr (simd::in_two<S>) {
@@ -80,7 +80,7 @@ class MechanismFactor {
     visit([=](auto& factor) { factor.factor(q, nullptr, w); });
   }
 
-  /// After `move`: a = M⁻¹ (τ + passive − h(q, v)), and the bodies' accelerations; `springs` pull as well.
+  /// After `move`: a = M⁻¹ (τ + passive − h(q, v)), and the bodies' accelerations; springs are included.
   void accelerate(const S* q,
                   const S* v,
                   const S* tau,

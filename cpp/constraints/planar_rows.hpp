@@ -1,4 +1,4 @@
-// Rows of the hinges that close loops in a plane. Of a loop from a point A of body a to a point B of body b,
+// Rows of the hinges that close loops in a plane. For a loop from point A of body a to point B of body b,
 // D = p_B − p_A:
 //
 //     u = v_B − v_A − ω_a n × D     u̇ = a_B − a_A − α_a n × D − ω_a n × Ḋ
@@ -56,7 +56,7 @@ HingeFit<S> hinge_fit(const ModelOf<S>& model, int k, const PlanarFactor<S>& fac
   return {dot(xA, xB) + dot(yA, yB), dot(yA, xB) - dot(xA, yB)};
 }
 
-/// Rows of loop k in the plane, those it keeps.
+/// Rows of loop k in the plane: those that are independent.
 template <class S>
 void planar_rows(
     const ModelOf<S>& model, int k, const PlanarFactor<S>& factor, const Rows<S>& r, bool with_jacobian) {

@@ -1,9 +1,9 @@
-// Back onto the constraints after a step, by the smallest motion in the norm of M.
+// Projection onto the constraints after a step, by the smallest motion in the norm of M.
 //
 //     q ← q ⊕ −M⁻¹Jᵀ G⁺ g    until g = 0            v ← v − M⁻¹Jᵀ G⁺ J v            G = J M⁻¹ Jᵀ
 //
-// The velocity's part that leaves the constraints is M-orthogonal to the rest, so what is taken from the
-// kinetic energy is of second order in the drift of one step: the motion is not damped [Eich 1993; Blajer
+// The component of v that violates the constraints is M-orthogonal to the rest, so the loss of kinetic energy
+// is of second order in the drift of one step: the motion is not damped [Eich 1993; Blajer
 // 2011].
 #pragma once
 
@@ -11,19 +11,19 @@
 
 namespace pysim::constraints {
 
-/// Residual [m, rad] at which projection stops, the one below which it stops where nothing is gained any
-/// more, the one it must reach, and how many steps it may take.
+/// Residual [m, rad] at which projection stops, residual below which it stops when it no longer decreases,
+/// residual that must be reached, and the largest number of iterations.
 template <class Real>
 struct ProjectionTolerance {
   static constexpr Real residual = sizeof(Real) == 8 ? Real(1e-15) : Real(2e-7);
   static constexpr Real enough = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
   static constexpr Real required = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4);
   static constexpr int tries = 12;
-  /// product of the residual that was found and the rate that is left, beyond which v is corrected once more
+  /// product of the initial residual and the remaining rate above which v is corrected once more
   static constexpr Real aside = sizeof(Real) == 8 ? Real(1e-14) : Real(1e-7);
 };
 
-/// What projection leaves behind.
+/// Result of a projection.
 template <class S>
 struct Projected {
   S residual;  ///< largest |g| [m, rad]
@@ -32,7 +32,7 @@ struct Projected {
 
 /// Moves q and v of the user's coordinates onto the constraints.
 ///
-/// M and G are factored once, where the state is found: after one step of a scheme that is near enough.
+/// M and G are factored once, at the given state: after one step of a scheme that is close enough.
 template <class S>
 class Projection {
   using Tolerance = ProjectionTolerance<typename S::Real>;
@@ -72,8 +72,8 @@ class Projection {
     }
   }
 
-  /// q once more from `found_q`, where it does not settle while rows are left out that depended on others
-  /// when the step began, or are regularised out: it began at a singular position, and they hold again.
+  /// q once more from `found_q` if it does not converge with rows left out that were dependent at the
+  /// start of the step, or regularised: the step began at a singular position, and the rows are needed again.
   void settle_with_all_rows(const S* found_q) {
     if (dependence_ == nullptr) return;
     const auto stuck = residual() > all<S>(Tolerance::required);
@@ -88,8 +88,8 @@ class Projection {
     regularised_ = true;
   }
 
-  /// G was factored where the state was found: what is left of ġ is about as large as both residuals'
-  /// product.
+  /// G was factored at the given state: the remaining ġ is about the product of both
+  /// residuals.
   void settle_velocity() {
     auto aside = leaves_rate();
     correct(rows_.gd);
@@ -152,8 +152,8 @@ class Projection {
   bool regularised_ = true;  ///< whether rows that have nearly vanished are regularised
 };
 
-/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that is there already
-/// keeps its q to the last bit.
+/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that satisfies them
+/// already keeps its q to the last bit.
 template <class S>
 Projected<S> project(const ModelOf<S>& model,
                      S* reduced_q,

@@ -6,8 +6,8 @@
 //     height     g = p·z − r |n_xy|      W = [n; c × n]
 //     no slip    t·(v + ω × c) = 0       W = [t; c × t],   s alike; these hold velocities, never a position
 //
-// and Ẇ from  ṅ = n × ω,  u̇ = u⊥ (u⊥·ṅ) / |n_xy|.  A wheel that lies flat touches everywhere: 1/|n_xy| is 0
-// there, and so are the wrenches of its no-slip rows.
+// and Ẇ from  ṅ = n × ω,  u̇ = u⊥ (u⊥·ṅ) / |n_xy|.  A wheel that lies flat has no contact point: 1/|n_xy| is
+// set to 0 then, and so are the wrenches of its no-slip rows.
 #pragma once
 
 #include "spatial/motion.hpp"
@@ -43,7 +43,7 @@ struct Wheel {
     s_rate = cross(n_rate, t) + cross(n, t_rate);
   }
 
-  /// Row i against a motion V of frame B: its wrench, and Ẇ·V.
+  /// Row i for a motion V of frame B: its wrench, and Ẇ·V.
   S row(const Vec3<S>& along, const Vec3<S>& rate, const Motion<S>& V, Force<S>& W) const {
     W = {along, cross(c, along)};
     return dot(V, Force<S>{rate, cross(c_rate, along) + cross(c, rate)});

@@ -1,6 +1,6 @@
 // Derivatives of the rows of a rolling wheel with respect to its pose and its spin, see rolling.hpp.
 //
-//     dn = n × θ for a turn θ of B,    dṅ = dn × ω + n × dω;    u turns by dα = u⊥·dn / |n_xy|
+//     dn = n × θ for a rotation θ of B,    dṅ = dn × ω + n × dω;    u turns by dα = u⊥·dn / |n_xy|
 //
 //     d(turn) = (u⊥·dṅ − dα u·ṅ − turn u·dn) / |n_xy|
 #pragma once
@@ -30,7 +30,7 @@ struct WheelChange {
   }
 };
 
-/// The rows of a wheel as they change: W, Ẇ, dW and dẆ of row i.
+/// Changes of the rows of a wheel: W, Ẇ, dW and dẆ of row i.
 template <class S>
 struct WheelRows {
   const Wheel<S>& wheel;

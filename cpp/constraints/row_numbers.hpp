@@ -1,9 +1,9 @@
-// The list of constraint rows at one state, made anew for every state.
+// List of constraint rows at one state, filled anew for every state.
 //
 //     g = 0      ġ = J v = 0      g̈ = J v̇ + bias = 0
 //
-// The rows of loops and couplings come first, in the model's order. What solves for the forces of rows reads
-// this list and not the model, so that a step may hold rows that others do not.
+// The rows of loops and couplings come first, in the model's order. Solvers of the constraint forces read
+// this list rather than the model, so that rows can be added within a step.
 #pragma once
 
 #include "spatial/motion.hpp"
@@ -20,8 +20,8 @@ using tree::Workspace;
 
 template <class S>
 struct Rows {
-  int count, nv;                  ///< rows; reduced coordinates, the longest that a row can be
-  const tree::SupportPath* path;  ///< [count] the bodies and coordinates that the force of a row reaches
+  int count, nv;                  ///< rows; number of reduced coordinates, the greatest length of a row
+  const tree::SupportPath* path;  ///< [count] the bodies and coordinates on the row's support path
   const int* on_paths;            ///< bodies and coordinates of all paths
   const tree::RowBlock* block;    ///< [blocks] rows whose paths share coordinates, see tree::RowBlock
   int blocks;
@@ -30,7 +30,7 @@ struct Rows {
   S* gd;        ///< [count] ġ
   S* gdd;       ///< [count] g̈ under the accelerations of the bodies; null if accelerations are not requested
   S* J;         ///< (count, nv): of each row the coordinates of its path, in their order
-  S* reach;     ///< (count, nv) likewise: the square of what a row in any direction could reach at its place
+  S* reach;     ///< (count, nv) likewise: the square of the largest entry that a row could have at its place
   Force<S>* W;  ///< [count] the wrench of a loop's row on body b, in the engine's frame B
 
   /// The coordinates of row i, path[i].nv of them.
@@ -65,13 +65,13 @@ Rows<S> take_rows(const ModelOf<S>& model, bool with_accelerations, Workspace<S>
           take<Force<S>>(w, rows)};
 }
 
-/// Whether a row holds a position, rather than a turn.
+/// Whether a row constrains a position rather than a rotation.
 template <class S>
 PYSIM_INLINE simd::Mask<S> holds_position(const Force<S>& W) {
   return dot(W.f, W.f) > all<S>(typename S::Real(0.5));
 }
 
-/// A force of one along axis i.
+/// A unit force along axis i.
 template <class S>
 PYSIM_INLINE Force<S> unit_force(int i) {
   const S o = all<S>(0), e = all<S>(1);

@@ -1,9 +1,9 @@
-// Derivatives of g̈ of a loop's rows with respect to q and v, by differential dynamics of the bodies: of
+// Derivatives of g̈ of a loop's rows with respect to q and v, by differential dynamics of the bodies. For
 // everything that coordinate k moves, in the root's axes [rnea_derivatives.hpp],
 //
 //     ∂V = Ψ_k dq_k + S_k dv_k        ∂A = (A_k + Ψ_k × V) dq_k + (A'_k + S_k × V) dv_k
 //
-// for numbers in the bodies' own frames. In frame B of a loop, + for a joint on the way to B, − on that to A:
+// in the bodies' own frames. In frame B of a loop, + for a joint on the path to B, − for one on that to A:
 //
 //     ξ = ± S_k dq_k      dV_AB = ± ((Ψ_k + S_k × V_A) dq_k + S_k dv_k)
 //     dA_AB = ± ((A_k − (V_A + V_B) × Ψ_k + S_k × A_A − V_B × (S_k × V_A)) dq_k
@@ -28,7 +28,7 @@ struct RowSlopes {
   S *q, *v;
 };
 
-/// Wrenches that a row reads of a coordinate on its path.
+/// Wrenches that a row is multiplied by for a coordinate on its path.
 template <class S>
 struct RowPull {
   Force<S> W, Y, Z;

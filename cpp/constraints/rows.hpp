@@ -1,4 +1,4 @@
-// All rows of the constraints at one state: residual g, Jacobian J, and g̈ under given accelerations.
+// Rows of all constraints at one state: residual g, Jacobian J, and g̈ under given accelerations.
 //
 //     ġ = J v        g̈ = J v̇ + bias(q, v)
 #pragma once
@@ -13,7 +13,7 @@ PYSIM_INLINE Pose<S> stored_pose(const typename S::Parameter* numbers) {
   return {spatial::all33<S>(numbers), spatial::all3<S>(numbers + 9)};
 }
 
-/// Frame B of loop k in the world, and its pose, twist and (on demand) acceleration against frame A.
+/// Frame B of loop k in the world, and its pose, twist and (on demand) acceleration relative to frame A.
 ///
 ///     A_AB = A_B − X_BA A_A − V_B × V_AB
 template <class S>
@@ -38,8 +38,8 @@ RelativeMotion<S> relative_motion(
   return motion;
 }
 
-/// What a loop's rows get of the joint of body b:  ± W_Wᵀ X_WB S, about the origin p of the loop's frame B.
-/// `at` is where its coordinates begin on their path.
+/// Contribution of the joint of body b to a loop's rows:  ± W_Wᵀ X_WB S, about the loop frame's origin p.
+/// `at` is the place of its first coordinate on the path.
 template <class S>
 void add_joint(const TreeFactor<S>& factor,
                const Loop& loop,
@@ -99,7 +99,7 @@ void spread_jacobian(const Rows<S>& r, S* J) {
   }
 }
 
-/// Rows of loop k, those it keeps.
+/// Rows of loop k: those that are independent.
 template <class S>
 void put_loop_rows(const ModelOf<S>& model,
                    int k,
@@ -134,8 +134,8 @@ void put_loop_rows(const ModelOf<S>& model,
   if (model.loop[k].rows > 0) planar_rows(model, k, factor, r, with_jacobian);
 }
 
-/// The rows of every loop, given the bodies' motion in `factor`; J on demand. φ follows, but for that of
-/// hinges, which their rows do not need.
+/// The rows of every loop, from the bodies' motion in `factor`; J on demand. φ follows, except that of
+/// hinges, whose rows do not need it.
 template <class S>
 void evaluate_rows(const ModelOf<S>& model,
                    const MechanismFactor<S>& factor,
@@ -166,7 +166,7 @@ void follow_hinges(const ModelOf<S>& model, const MechanismFactor<S>& factor, S*
   });
 }
 
-/// Turns the wrenches of the loops' rows into frame B as the user named it.
+/// Rotates the wrenches of the loops' rows to the user's axes of frame B.
 template <class S>
 void name_wrenches(const ModelOf<S>& model, const Rows<S>& r) {
   for (int k = 0; k < model.loops; ++k) {

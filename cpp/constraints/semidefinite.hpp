@@ -1,12 +1,12 @@
 // Solves A x = b for a symmetric positive semidefinite A of unknown rank, one rank for each world.
 //
-//     A = L D Lᵀ      rows are taken as pivots in passes: first, from top to bottom, those whose pivot is at
-//                     least 10⁻², then of those left the ones above 10⁻⁴, …
+//     A = L D Lᵀ      pivots are chosen in passes from top to bottom: first all rows whose pivot is at
+//                     least 10⁻², then of the remaining ones those above 10⁻⁴, …
 //
-// so that no pivot is much smaller than any that is left, as with a threshold [Duff, Erisman and Reid 2017,
-// section 5.2.1], and rows stay where they are: L is as narrow as A. A is scaled to a unit diagonal first;
-// a pivot is then sin² of the angle between a row of J and those before it, whatever its unit. Rows whose
-// pivot vanishes depend on the others: they get x = 0. Every world takes its rows by masks, so that its
+// so that no pivot is much smaller than any remaining one, as in threshold pivoting [Duff, Erisman and Reid
+// 2017, section 5.2.1], and rows are not moved: L is as narrow as A. A is scaled to a unit diagonal first;
+// a pivot is then sin² of the angle between a row of J and those before it, in any unit. Rows whose
+// pivot vanishes depend on the others: they get x = 0. Every world chooses its pivots by masks, so its
 // result does not depend on its neighbours.
 #pragma once
 
@@ -19,7 +19,7 @@ using simd::fma;
 using simd::fnma;
 using simd::select;
 
-/// Least pivot of an independent row, and least diagonal of a row that moves anything, relative to the
+/// Least pivot of an independent row, and least diagonal of a nonzero row, relative to the
 /// largest; both pivots are sin² of angles.
 template <class Real>
 struct RankTolerance {
@@ -29,15 +29,15 @@ struct RankTolerance {
 };
 
 /// A (n × n, row-major, its lower triangle from column `first` on) as L D Lᵀ, L below the diagonal. Of rows i
-/// and j the one that was taken later has the other's column in L; either way it is kept at (max, min).
+/// and j the one eliminated later has the other's column in L; it is stored at (max, min) in either case.
 template <class S>
 struct Semidefinite {
   int n;
   S* A;
   S* inv_D;        ///< [n] 1/D or 0
   S* regularised;  ///< [n] the same, regularised near singular positions
-  S* scale;        ///< [n] what makes the diagonal one, or at most one among its relatives
-  S* pass;         ///< [n] the pass that took the row, or `never`
+  S* scale;        ///< [n] scale that makes the diagonal one, or at most one among related rows
+  S* pass;         ///< [n] the pass in which the row was eliminated, or `never`
   S* column;       ///< [n] scratch
   int* first;      ///< [n] the first column of a row that is not zero
   int* last;       ///< [n] scratch: the last row that may not be zero in a column
@@ -45,8 +45,8 @@ struct Semidefinite {
   S smallest;  ///< pivot of an independent row
   int passes;
 
-  /// `residual` is how far the state is off the constraints. In the worlds where that is `known`, `dependent`
-  /// [n] says which rows depend on others; it may be null where it is known nowhere.
+  /// `residual` is the distance from the constraints. In worlds where dependence is `known`, `dependent`
+  /// [n] marks the dependent rows; it may be null if it is known nowhere.
   void factorise(S residual, simd::Mask<S> known, const simd::Mask<S>* dependent) {
     using Tolerance = RankTolerance<typename S::Real>;
     const S o = all<S>(0);
@@ -71,10 +71,10 @@ struct Semidefinite {
   /// x ← A⁺ x for every x in the range of A, small pivots regularised.
   void solve(S* x) const { substitute(x, regularised); }
 
-  /// x ← A⁺ x, nothing regularised.
+  /// x ← A⁺ x, without regularisation.
   void solve_unregularised(S* x) const { substitute(x, inv_D); }
 
-  /// x ← A⁺ x, regularised for the part `errors` of x alone, which is used up.
+  /// x ← A⁺ x, regularised for the part `errors` of x only, which is overwritten.
   void solve_split(S* x, S* errors) const {
     for (int i = 0; i < n; ++i) x[i] = (x[i] - errors[i]) * scale[i], errors[i] *= scale[i];
     for (int p = 0; p < passes; ++p) forward(p, x);
@@ -91,7 +91,7 @@ struct Semidefinite {
 
   S full_rank() const { return number(n); }
 
-  /// The same of `columns` of X at once, whose rows lie `stride` apart: a row of L meets them all.
+  /// The same for `columns` of X at once, whose rows are `stride` apart: each row of L is read once.
   void solve_columns(S* X, int columns, int stride) const {
     multiply_rows(scale, X, columns, stride);
     substitute_columns(X, columns, stride);
@@ -99,7 +99,7 @@ struct Semidefinite {
   }
 
  private:
-  bool waits_;  ///< some row was left in some world that a later pass may take
+  bool waits_;  ///< some row of some world was left for a later pass
 
   static S never() { return all<S>(99); }
   static S left_out() { return all<S>(98); }  ///< known to depend on others
@@ -141,7 +141,7 @@ struct Semidefinite {
     }
   }
 
-  /// x_i −= L_ik x_k for a row k of pass p and a row i that was taken after it; transposed x_k −= L_ik x_i.
+  /// x_i −= L_ik x_k for a row k of pass p and a row i eliminated after it; transposed x_k −= L_ik x_i.
   void subtract_row(int p, int k, int i, S* X, int columns, int stride, bool transposed = false) const {
     const S now = number(p), o = all<S>(0);
     const auto later = i > k ? pass[i] >= now : pass[i] > now;
@@ -172,7 +172,7 @@ struct Semidefinite {
     }
   }
 
-  /// Takes row k as a pivot in the worlds where it is at least `least`, if it was not taken before.
+  /// Eliminates row k in the worlds where its pivot is at least `least`, unless it was eliminated before.
   void take(int k, S least, const Regularisation<S>& regularisation) {
     using Tolerance = RankTolerance<typename S::Real>;
     const S D = A[k * n + k], o = all<S>(0);
@@ -194,7 +194,7 @@ struct Semidefinite {
     eliminate(k, inverse, taken);
   }
 
-  /// A_ij −= A_ik D⁻¹ A_jk,  L_ik = A_ik D⁻¹   for all rows that are left.
+  /// A_ij −= A_ik D⁻¹ A_jk,  L_ik = A_ik D⁻¹   for all remaining rows.
   void eliminate(int k, S inverse, simd::Mask<S> taken) {
     const int begin = gather_column(k);
     for (int i = begin; i <= last[k]; ++i) {
@@ -209,8 +209,8 @@ struct Semidefinite {
 
   bool meets(int i, int k) const { return i != k && first[i] <= k; }
 
-  /// Column k of the rows left, from the row that is returned to the last; zero where there is none. Rows
-  /// above k are left only where they wait; those that k brings together meet from then on.
+  /// Column k of the remaining rows, from the returned row to the last; zero if there is none. Rows
+  /// above k remain only if they were deferred; elimination of k fills their entries from then on.
   int gather_column(int k) {
     const int begin = waits_ || passes > 0 ? first[k] : k + 1;
     for (int i = begin; i <= last[k]; ++i) {
@@ -225,7 +225,7 @@ struct Semidefinite {
     return begin;
   }
 
-  /// x_i −= L_ik x_k for every row k of pass p and the rows i that were taken after it.
+  /// x_i −= L_ik x_k for every row k of pass p and the rows i eliminated after it.
   void forward(int p, S* x) const {
     const S o = all<S>(0), now = number(p);
     for (int i = 0; i < n; ++i) {

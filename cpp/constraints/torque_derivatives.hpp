@@ -1,6 +1,6 @@
-// Derivatives of inverse dynamics with couplings and passive forces, row after row to whatever takes them.
+// Derivatives of inverse dynamics with mimic joints and passive forces, passed row by row to a consumer.
 //
-// Where joints follow others, q_tree = E q + offset:  ∂τ/∂q = Eᵀ ∂τ_tree/∂q_tree E, and alike for v and v̇.
+// With mimic joints, q_tree = E q + offset:  ∂τ/∂q = Eᵀ ∂τ_tree/∂q_tree E, and likewise for v and v̇.
 #pragma once
 
 #include "dynamics/passive_derivatives.hpp"
@@ -19,7 +19,7 @@ using tree::ModelOf;
 using tree::take;
 using tree::Workspace;
 
-/// Three n × n matrices, row-major: derivatives with respect to q, v and v̇. Rows are made in their place.
+/// Three n × n matrices, row-major: derivatives with respect to q, v and v̇. Rows are computed in place.
 template <class S>
 struct DerivativeMatrices {
   int n;
@@ -41,7 +41,7 @@ DerivativeMatrices<S> take_matrices(int n, Workspace<S>& w) {
   return take_matrices(n, n, w);
 }
 
-/// Where a tree's rows are made and added to those of the user's coordinates.
+/// Buffer in which a tree's rows are computed before they are added to those of the user's coordinates.
 template <class S>
 struct OwnRows {
   const ModelOf<S>& model;
@@ -66,7 +66,7 @@ struct OwnRows {
   }
 };
 
-/// The joints' own forces, which act on their own coordinates alone.
+/// The joints' passive forces, which act on their own coordinates only.
 template <class S>
 void subtract_passive(const ModelOf<S>& model,
                       const S* q,
@@ -88,8 +88,8 @@ void subtract_passive(const ModelOf<S>& model,
   }
 }
 
-/// The tree's derivatives from what `prepare_rnea_derivatives` left: row r of a run is made in
-/// `rows.row(run, r)`, then `rows.put(run)` takes them all. `passive` subtracts the joints' own forces.
+/// The tree's derivatives from the result of `prepare_rnea_derivatives`: row r of a run is computed in
+/// `rows.row(run, r)`, then `rows.put(run)` consumes them. `passive` subtracts the joints' passive forces.
 template <class S, class Rows>
 void torque_derivatives(const ModelOf<S>& model,
                         const dynamics::RneaDerivatives<S>& d,

@@ -10,9 +10,9 @@
 // A joint of several coordinates is treated as that many joints in a row without bodies between them: the
 // columns are eliminated one by one, which is the factorisation of SᵀIA S and needs no small solver.
 //
-// A body's first child is its neighbour: what passes between them stays in registers. Only forks store their
-// velocity, articulated inertia and acceleration; long branches would otherwise spend a fifth of their time
-// on the traffic between the caches. Pass `every` to store those of every body.
+// A body's first child follows it directly: what passes between them stays in registers. Only forks store
+// their velocity, articulated inertia and acceleration; storing all of them takes a fifth of the time on long
+// branches, in traffic between the caches. Pass `every` to store those of every body.
 #pragma once
 
 #include "dynamics/pivot.hpp"
@@ -28,7 +28,7 @@ template <class S>
 struct Elimination : Pivot<S, Force<S>> {
   S a;  ///< D⁻¹ u: v̇ if the body were carried along without acceleration
 
-  /// u, which is left over of τ where pA pushes with Sᵀ pA.
+  /// u, the part of τ that remains after the force Sᵀ pA.
   PYSIM_INLINE S push(S tau, S pushed) {
     const S u = tau - pushed;
     a = this->inv_D * u;
@@ -49,8 +49,8 @@ PYSIM_INLINE Inertia<S> body_inertia(const ModelOf<S>& model, int b) {
   return spatial::all_inertia<S>(model.constants[b].inertia);
 }
 
-/// Pass 1 of 3: velocities, bias accelerations and bias forces of the bodies alone. V is stored of forks, or
-/// of `every` body.
+/// Pass 1 of 3: velocities, bias accelerations and bias forces of single bodies. V is stored for forks, or
+/// for `every` body.
 template <class S>
 void spread_velocity(const ModelOf<S>& model,
                      const S* q,
@@ -82,8 +82,8 @@ void spread_velocity(const ModelOf<S>& model,
   }
 }
 
-/// Eliminates the accelerations of a joint's columns, the last one first. The root's first column is the end:
-/// the world does not move.
+/// Eliminates the accelerations of a joint's columns, the last one first. The recursion ends at the root's
+/// first column: the world does not move.
 template <bool with_forces, class S>
 PYSIM_INLINE void eliminate_columns(const ModelOf<S>& model,
                                     const Joint& joint,
@@ -106,10 +106,10 @@ PYSIM_INLINE void eliminate_columns(const ModelOf<S>& model,
   }
 }
 
-/// Pass 2 of 3: eliminates each joint's accelerations and hands the rest to the parent. `fork` [bodies] is of
-/// forks: their articulated inertia with the children that have arrived, until the first child does.
+/// Pass 2 of 3: eliminates each joint's accelerations and passes the rest to the parent. `fork` [bodies]
+/// holds the articulated inertia of forks with the children processed so far, until the first child is.
 ///
-/// Without forces it factors the inertia alone: no pA, and `diagonal` (nv), if it is not null, is added to
+/// Without forces it factors the inertia only: no pA, and `diagonal` (nv), if it is not null, is added to
 /// the inertias of the coordinates.
 template <bool with_forces = true, class S>
 void reduce_to_root(const ModelOf<S>& model,
@@ -128,7 +128,7 @@ void reduce_to_root(const ModelOf<S>& model,
       IA = articulated(body_inertia<S>(model, b));
       if constexpr (with_forces) pA = B.pA;
     }
-    // the first child to arrive finds the parent's own inertia, which is never stored alone
+    // the first child to be processed adds the parent's own inertia, which is never stored separately
     ArticulatedInertia<S> arriving;
     if (joint.hinge && (with_forces || diagonal == nullptr)) {  // the inertia about z does not pass
       Elimination<S>& E = elimination[joint.v];
@@ -158,7 +158,7 @@ void reduce_to_root(const ModelOf<S>& model,
   }
 }
 
-/// Pass 3 of 3: accelerations, root to leaves. Leaves those of forks, or of `every` body, in c (gravity
+/// Pass 3 of 3: accelerations, root to leaves. Stores those of forks, or of `every` body, in c (gravity
 /// included).
 template <class S>
 void spread_acceleration(const ModelOf<S>& model,
@@ -177,7 +177,7 @@ void spread_acceleration(const ModelOf<S>& model,
       acc = body[joint.parent].c;
     }
     acc = plus_to_child(B.c, B.X_PB, acc);
-    if (joint.hinge) {  // K of its own axis is 1: the turn of the parent cancels
+    if (joint.hinge) {  // K of its own axis is 1: the rotation of the parent cancels
       const Elimination<S>& E = elimination[joint.v];
       const S turns = fnma(E.K.t.y, acc.w.y, fnma(E.K.t.x, acc.w.x, E.a));
       const S w_z = fnma(E.K.f.z, acc.v.z, fnma(E.K.f.y, acc.v.y, fnma(E.K.f.x, acc.v.x, turns)));

@@ -1,4 +1,4 @@
-// Half a step on the configuration's Lie group by Cayley's map, group by group; real coordinates as they are.
+// Half step on the configuration's Lie group by Cayley's map, group by group; real coordinates are linear.
 #pragma once
 
 #include "dynamics/retract.hpp"
@@ -6,7 +6,7 @@
 
 namespace pysim::dynamics {
 
-/// y with q ⊕ 2 y the whole step of a body that moves by 2 x. y may be x.
+/// y such that q ⊕ 2 y is the whole step of a body that moves by 2 x. y may be x.
 template <class S>
 void half_cayley(const ModelOf<S>& model, const S* x, S* y) {
   for (int k = 0; k < model.runs; ++k) {

@@ -3,7 +3,7 @@
 //     h = Σ X_GB* M V = A v            ḣ = Σ X_GB* (M a + V ×* M V)          X_GB = (R_WB, p_WB − c)
 //     A_k = X_GB* M S_k                Ȧ_k = X_GB* (M S̊_k + (B + Bᵀ) S_k) − [0; ċ × f_k]
 //
-// The map's M and B are those of composite bodies; a has no gravity in it, rotors (armature) no part in h.
+// M and B are those of composite bodies; a excludes gravity, and rotors (armature) do not contribute to h.
 #pragma once
 
 #include "dynamics/composite.hpp"
@@ -32,7 +32,7 @@ PYSIM_INLINE Pose<S> from_center(const Pose<S>& X_WB, const Vec3<S>& c) {
   return {X_WB.R, X_WB.p - c};
 }
 
-/// Momentum and its rate; `a` may be null, then the rate is that of zero v̇.
+/// Momentum and its rate; if `a` is null, the rate is that of zero v̇.
 template <class S>
 struct Momentum {
   Force<S> h, h_dot;

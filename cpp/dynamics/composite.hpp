@@ -1,4 +1,4 @@
-// Composite bodies in motion: what every joint carries, its inertia and how that inertia changes.
+// Composite bodies in motion: the inertia that every joint carries, and the rate of that inertia.
 //
 //     V = X_BP V_P + S v      S̊ = Ṡ + V × S                                      root to leaves
 //     M_P += X_PB* M X_BP     B_P += X_PB* B X_BP,   B(M, V) of gyroscopic.hpp     leaves to root
@@ -20,7 +20,7 @@ struct CompositeBody {
   spatial::Gyroscopic<S> B;
 };
 
-/// Bodies alone, root to leaves; `rate` (tree nv) are the columns' absolute rates.
+/// Single bodies, root to leaves; `rate` (tree nv) are the columns' absolute rates.
 template <class S>
 void moving_bodies(const ModelOf<S>& model,
                    const S* q,
@@ -44,7 +44,7 @@ void moving_bodies(const ModelOf<S>& model,
   }
 }
 
-/// Adds body b, complete, to its parent.
+/// Adds body b, with all its children, to its parent.
 template <class S>
 PYSIM_INLINE void add_to_parent(const Joint& joint, const CompositeBody<S>& C, CompositeBody<S>* body) {
   if (joint.parent < 0) return;

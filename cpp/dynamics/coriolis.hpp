@@ -13,7 +13,7 @@
 
 namespace pysim::dynamics {
 
-/// The wrenches that one column leaves on the bodies above.
+/// The wrenches of one column on the bodies above.
 template <class S>
 struct ColumnWrenches {
   Force<S> F1, F2;

@@ -10,7 +10,7 @@
 
 namespace pysim::dynamics {
 
-/// What the rows of M are made of: composite bodies and the joints' columns (tree nv).
+/// Quantities from which the rows of M are computed: composite bodies and the joints' columns (tree nv).
 template <class S>
 struct CompositeTree {
   RootAxesBody<S>* body;
@@ -30,15 +30,15 @@ CompositeTree<S> composite_tree(const ModelOf<S>& model, const S* q, Workspace<S
   return tree;
 }
 
-/// Rows of M that are made together, at most.
+/// Largest number of rows of M that are computed together.
 template <class S>
 constexpr int inertia_group = S::width < 8 ? 8 : S::width;
 
 /// Rows first … first + count of M up to their diagonals, and the columns that mirror them; count is at most
 /// a group.
 ///
-/// They climb to the root together: a joint is read once for all of them, and their sums do not wait for each
-/// other. Those below it are neighbours, for a joint's coordinates are followed by those it moves.
+/// They are propagated to the root together: a joint is read once for all of them, and their sums are
+/// independent. The rows are neighbours, because a joint's coordinates are followed by those it moves.
 template <class S>
 void inertia_rows(const ModelOf<S>& model, const CompositeTree<S>& tree, int first, int count, S* M) {
   const int n = model.nv;

@@ -1,14 +1,14 @@
-// Derivatives of inverse dynamics with respect to where a joint sits and how its axes lie [Kwon, eqs. 5-10].
+// Derivatives of inverse dynamics with respect to the placement and the axes of joints [Kwon, eqs. 5-10].
 //
 //     placement   X_PJ ← X_PJ e^[ε]                 a joint is moved in its parent: one virtual joint before
-//     it twist       X_J(q) ← e^[η] X_J(q) e^[−η]      A ← Ad(e^η) A: one before it (η) and one behind it
-//     (−η)
+//     twist       X_J(q) ← e^[η] X_J(q) e^[−η]      A ← Ad(e^η) A: one virtual joint before it (η) and
+//                                                   one after it (−η)
 //
 // A virtual joint with the unit twist s between bodies P and B has the derivatives of a real one:
 //
 //     Ψ = V_P × s      A = a_P × s + V_P × Ψ      Fs = 2 B Ψ + M A + s ×* F      (rnea_derivatives.hpp)
 //
-// Everything is in the frame R of the tree's root body. Bodies' parameters and external wrenches stay in the
+// Everything is in the frame R of the tree's root body. Bodies' parameters and external wrenches are in the
 // frames of their bodies.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace pysim::dynamics {
 
-/// One of the six directions of a body's joint; `own` are its effects on the joint's own forces.
+/// One of the six directions of a body's joint; `own` are its effects on the joint's passive forces.
 template <class S>
 struct DesignColumn {
   Motion<S> Psi, A;
@@ -62,7 +62,7 @@ Motion<S> user_unit(const ModelOf<S>& model, int b, int k) {
   return k < 3 ? Motion<S>{e, zero3<S>()} : Motion<S>{zero3<S>(), e};
 }
 
-/// The six columns of every body; `twists` moves the joints' axes, else the joints are moved in their
+/// The six columns of every body; `twists` moves the joints' axes, otherwise the joints are moved in their
 /// parents.
 template <class S>
 void design_columns(const ModelOf<S>& model,

@@ -1,4 +1,4 @@
-// Differential dynamics: how every body's motion and wrench change with joint twists, q, v and v̇
+// Differential dynamics: derivatives of every body's motion and wrench with respect to joint twists, q, v, v̇
 // [Kwon, algorithm 1, for trees of every joint shape, X_PJ ≠ 1 and external wrenches].
 //
 // λ = (η, q, v, v̇);  P = ∂V/∂λ, Q = ∂a/∂λ, R = ∂F/∂λ of every body in its own frame, S = ∂τ/∂λ.
@@ -23,7 +23,7 @@ namespace pysim::dynamics {
 
 using tree::SubspaceDerivative;
 
-/// A body as inverse dynamics leaves it, in its own frame; F is the wrench of its joint.
+/// A body after inverse dynamics, in its own frame; F is the wrench of its joint.
 template <class S>
 struct DifferentialBody {
   Pose<S> X_PB;
@@ -31,8 +31,8 @@ struct DifferentialBody {
   Force<S> MV, F;
 };
 
-/// What one column adds at a body's joint: P̄ and Q̄ to the body, R̄ to the wrench on its parent, and what the
-/// joint's own forces change by while the wrench stays.
+/// Seed of one column at a body's joint: P̄ and Q̄ of the body, R̄ of the wrench on its parent, and change
+/// of the joint's passive forces at constant wrench.
 template <class S>
 struct Seed {
   Motion<S> P, Q;
@@ -56,7 +56,7 @@ struct DifferentialDynamics {
   Motion<S>* slope;  ///< ∂S_i/∂q_k and ∂c/∂q_k of joints whose S depends on q
 };
 
-/// Motions and wrenches. `a` and `f_ext` may be null.
+/// Computes motions and wrenches. `a` and `f_ext` may be null.
 template <class S>
 DifferentialDynamics<S> prepare_differential(
     const ModelOf<S>& model, const S* q, const S* v, const S* a, const Force<S>* f_ext, Workspace<S>& w) {

@@ -14,7 +14,7 @@ void parent_motion(
   a_P = parent < 0 ? minus_gravity<S>(model) : d.body[parent].a;
 }
 
-/// Moves the axes of joint b along the twist e of the joint's frame.
+/// Adds the seed of a motion of the axes of joint b along the twist e of the joint's frame.
 template <class S>
 void seed_twist(const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b, const Motion<S>& e) {
   const Joint& joint = model.joint[b];
@@ -31,7 +31,7 @@ void seed_twist(const ModelOf<S>& model, const DifferentialDynamics<S>& d, int b
   }
 }
 
-/// Adds a change of coordinate k of joint b, times `ratio`: of its position …
+/// Adds the seed of coordinate k of joint b, times `ratio`: of its position …
 template <class S>
 void seed_position(const ModelOf<S>& model,
                    const DifferentialDynamics<S>& d,

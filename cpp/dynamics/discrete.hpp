@@ -1,21 +1,21 @@
-// A step as discrete mechanics sees it: momenta at its two ends, from the displacements of the bodies between
+// Discrete Lagrangian of a step: momenta at its two ends, from the displacements of the bodies between
 // them [Lee, Liu, Park, Srinivasa 2016; Bou-Rabee and Marsden 2009].
 //
 //     L_d = Σ (m |Δc|² + φᵀ I φ) / 2h         Δc  displacement of the body's centre of mass
-//                                             φ   log of its turn,   I  inertia about its centre of mass
+//                                             φ   log of its rotation,   I  inertia about its centre of mass
 //     p₀ = −∂L_d/∂q₀ = Σ J(q₀)ᵀ [m Δc; J_l⁻ᵀ(φ) I φ] / h
 //     p₁ =  ∂L_d/∂q₁ = Σ J(q₁)ᵀ [m Δc; J_r⁻ᵀ(φ) I φ] / h
 //
 // Both are total momenta of the tree, so components without a force are conserved to rounding; and the centre
 // of mass of the whole moves as a point under the total force, which the screw motion log ΔX_B would not
-// give.
+// achieve.
 #pragma once
 
 #include "dynamics/small_steps.hpp"
 
 namespace pysim::dynamics {
 
-/// Σ J_Bᵀ F_B on the coordinates of the tree; F is overwritten by what each joint carries.
+/// Σ J_Bᵀ F_B on the coordinates of the tree; F is overwritten by the wrench that each joint carries.
 template <class S>
 void generalized(const ModelOf<S>& model, const Posture<S>& at, Force<S>* F, S* p) {
   for (int b = model.bodies - 1; b >= 0; --b) {
@@ -25,7 +25,7 @@ void generalized(const ModelOf<S>& model, const Posture<S>& at, Force<S>* F, S* 
   }
 }
 
-/// The body's part of p₀ or p₁, about its origin in its frame there.
+/// Contribution of one body to p₀ or p₁, about its origin in its frame there.
 template <class S>
 PYSIM_INLINE Force<S> body_momentum(const Inertia<S>& M, const SmallPose<S>& step, bool start, S h) {
   const S rate = all<S>(1) / h, none = all<S>(0);
@@ -52,7 +52,7 @@ void step_momentum(const ModelOf<S>& model,
   generalized(model, at, F, p);
 }
 
-/// Momentum M(q) v and the pull of gravity, on the tree's coordinates. Armature is left to the caller.
+/// Momentum M(q) v and the force of gravity, on the tree's coordinates. The caller adds armature.
 template <class S>
 void momentum_and_weight(
     const ModelOf<S>& model, const Posture<S>& at, const S* v, S* p, S* weight, Workspace<S> w) {

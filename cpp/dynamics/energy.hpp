@@ -1,7 +1,7 @@
-// Energies and the centre of mass.
+// Kinetic and potential energy, and the centre of mass.
 //
-//     K = ½ Σ Vᵀ M V + ½ Σ armature v²        U = −Σ g·(m p_WB + R_WB mc)        com = Σ (m p_WB + R_WB mc) /
-//     Σ m
+//     K = ½ Σ Vᵀ M V + ½ Σ armature v²        U = −Σ g·(m p_WB + R_WB mc)
+//     com = Σ (m p_WB + R_WB mc) / Σ m
 #pragma once
 
 #include "dynamics/kinematics.hpp"

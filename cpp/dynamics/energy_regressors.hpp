@@ -3,7 +3,7 @@
 //     K = Σ ½ m v·v + mc·(v × ω) + ½ ω·I ω        U = Σ −m g·p_WB − mc·(R_WBᵀ g)
 //     h = Σ X_WB* [m v + ω × mc; mc × v + I ω],   about the world's origin, in world axes
 //
-// Rotors (armature) are no part of θ. A momentum about the centre of mass would not be linear in θ.
+// Rotors (armature) are not part of θ. A momentum about the centre of mass would not be linear in θ.
 #pragma once
 
 #include "dynamics/named_motion.hpp"

@@ -22,7 +22,7 @@ PYSIM_INLINE Motion<S> rotate(const spatial::Mat3<S>& R, const Motion<S>& V) {
   return {R * V.v, R * V.w};
 }
 
-/// A twist of F, from F's axes.
+/// A twist of F, given on F's axes.
 template <class S>
 PYSIM_INLINE Motion<S> express(Expressed where, const Pose<S>& X_WF, const Motion<S>& V) {
   switch (where) {
@@ -36,7 +36,7 @@ PYSIM_INLINE Motion<S> express(Expressed where, const Pose<S>& X_WF, const Motio
   return V;
 }
 
-/// The pose of F in every body of its path to the world, and X_WF. Leaves the joints' columns.
+/// The pose of F in every body on its path to the world, and X_WF. Also computes the joints' columns.
 template <class S>
 Pose<S> climb(
     const ModelOf<S>& model, const S* q, const BodyFrame<S>& frame, Pose<S>* X_BF, Motion<S>* columns) {

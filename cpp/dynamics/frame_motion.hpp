@@ -2,8 +2,8 @@
 //
 //     V_F = Σ J_k v_k        A_F = Σ J_k v̇_k + J̇_k v_k,  J̇ as in jacobian.hpp
 //
-// A_F is the spatial acceleration, the rate of V_F's numbers in F's axes, without gravity. The classical one
-// has the acceleration of a point as its linear part:  v̇ + ω × v.
+// A_F is the spatial acceleration, the rate of V_F's components in F's axes, without gravity. The classical
+// acceleration's linear part is that of a point:  v̇ + ω × v.
 #pragma once
 
 #include "dynamics/jacobian.hpp"

@@ -1,10 +1,10 @@
-// M⁻¹ of a tree without M: the eliminations of the articulated-body algorithm, made once for a configuration
-// and then applied to any right-hand side, each in O(n) [Featherstone 2008, section 7.3].
+// Factor of M⁻¹ of a tree, without M: the eliminations of the articulated-body algorithm, computed once per
+// configuration and applied to any right-hand side in O(n) [Featherstone 2008, section 7.3].
 //
-//   factor     leaves to root    U = IA S    D = SᵀU + I_r    K = U D⁻¹    IA −= K Uᵀ    IA_P += X_PB* IA
-//   X_BP forward    leaves to root    y = τ − Sᵀ F    F += K y    F_P += X_PB* F                         y =
-//   L⁻¹ τ backward   root to leaves    A = X_BP A_P    x = D⁻¹ y − Kᵀ A    A += S x                x = L⁻ᵀ
-//   D⁻¹ y
+//   factor     leaves to root    U = IA S    D = SᵀU + I_r    K = U D⁻¹    IA −= K Uᵀ
+//                                IA_P += X_PB* IA X_BP
+//   forward    leaves to root    y = τ − Sᵀ F    F += K y    F_P += X_PB* F                y = L⁻¹ τ
+//   backward   root to leaves    A = X_BP A_P    x = D⁻¹ y − Kᵀ A    A += S x              x = L⁻ᵀ D⁻¹ y
 //
 // so that M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and J M⁻¹ Jᵀ = Y D⁻¹ Yᵀ with a row of Y = (L⁻¹ Jᵀ)ᵀ for each row of J.
 //
@@ -18,7 +18,7 @@
 
 namespace pysim::dynamics {
 
-/// Generalised forces τ and the joints' own, which may be null.
+/// Generalised forces τ and the joints' passive forces, which may be null.
 template <class S>
 const S* with_passive(const ModelOf<S>& model, const S* tau, const S* passive, Workspace<S>& w) {
   if (passive == nullptr) return tau;
@@ -39,7 +39,7 @@ struct TreeFactor {
   Force<S>* force = nullptr;              ///< of a sweep to the root (bodies, 2 rows)
   Motion<S>* acceleration = nullptr;      ///< of a sweep to the leaves
 
-  /// Takes room only where it is `used`.
+  /// Reserves memory only if it is `used`.
   TreeFactor(const ModelOf<S>& m, Workspace<S>& w, bool used) : model(m) {
     if (!used) return;
     inv_D = take<S>(w, m.nv);
@@ -52,14 +52,14 @@ struct TreeFactor {
     elimination = take<Elimination<S>>(w, m.nv);
   }
 
-  /// Places the bodies and gives them their velocities, and the forces that these need.
+  /// Places the bodies and computes their velocities, and the forces due to these.
   void move(const S* q, const S* v, Workspace<S> w) {
     const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
     spread_velocity<S>(model, q, v, nullptr, body, columns, sincos, true);
     place_in_world();
   }
 
-  /// Places the bodies and gives them their velocities, no more; keeps the factors.
+  /// Places the bodies and computes their velocities only; keeps the factors.
   void place(const S* q, const S* v, Workspace<S> w) {
     place(q, w);
     for (int b = 0; b < model.bodies; ++b) {
@@ -71,7 +71,7 @@ struct TreeFactor {
     place_in_world();
   }
 
-  /// Poses of the bodies in their parents, all that `factor` needs.
+  /// Poses of the bodies in their parents, the only input of `factor`.
   void place(const S* q, Workspace<S> w) {
     const tree::SincosTable<S> sincos = tree::sincos_table(model, q, w);
     for (int b = 0; b < model.bodies; ++b) {
@@ -79,20 +79,20 @@ struct TreeFactor {
     }
   }
 
-  /// Factors M(q) where the bodies were placed, `diagonal` (nv) added unless it is null.
+  /// Factors M(q) at the bodies' placement, `diagonal` (nv) added unless it is null.
   void factor(const S*, const S* diagonal, Workspace<S>) {
     const S* const tau = nullptr;
     reduce_to_root<false>(model, tau, body, fork, columns, elimination, diagonal);
     keep_pivots();
   }
 
-  /// After `move`, every spring and damper pulls the bodies at its ends; returns the other external wrenches.
+  /// After `move`, adds the forces of all springs and dampers; returns the other external wrenches.
   const Force<S>* add_springs(const Force<S>* f_ext, Workspace<S>&) {
     spring_wrenches([this](int b, const Force<S>& F) { body[b].pA = body[b].pA - F; });
     return f_ext;
   }
 
-  /// After `move`, factors M(q); leaves a = M⁻¹ (tau + passive − h(q, v)), and the bodies' accelerations.
+  /// After `move`, factors M(q); computes a = M⁻¹ (tau + passive − h(q, v)), and the bodies' accelerations.
   /// `passive` and `f_ext` may be null.
   void accelerate(
       const S*, const S*, const S* tau, const S* passive, const Force<S>* f_ext, S* a, Workspace<S> w) {
@@ -116,7 +116,7 @@ struct TreeFactor {
     }
   }
 
-  /// y = L⁻¹ τ in place, for `rows` of τ that lie `stride` apart and are zero but for the coordinates of
+  /// y = L⁻¹ τ in place, for `rows` of τ that are `stride` apart and zero except in the coordinates of
   /// `path`, in their order.
   void forward(const tree::SupportPath& path, int rows, S* y, int stride) {
     const PathBodies bodies(model, path);
@@ -150,11 +150,11 @@ struct TreeFactor {
     backward(x);
   }
 
-  /// X_WB of every body at q, where they were placed.
+  /// X_WB of every body at q, where the bodies were placed.
   const Pose<S>* poses(const S*, Workspace<S>) const { return X_WB; }
 
  protected:
-  /// pull(b, F) for both ends of every spring and damper: F pulls body b, where the bodies were placed.
+  /// pull(b, F) for both ends of every spring and damper: F acts on body b, where the bodies were placed.
   template <class Pull>
   void spring_wrenches(const Pull& pull) const {
     const auto end = [&](int b, const Vec3<S>& at) -> SpringEnd<S> {
@@ -187,7 +187,7 @@ struct TreeFactor {
     }
   }
 
-  /// `forward` of R rows along `bodies`; from one coordinate to the next y goes on by `step`.
+  /// `forward` of R rows along `bodies`; consecutive coordinates of y are `step` apart.
   template <int R, class Bodies>
   void sweep(const Bodies& bodies, S* y, int step, int stride) {
     sweep_to_root<R>(model, bodies, spatial::zero_force<S>(), force, [&](int b, Force<S>(&F)[R]) {

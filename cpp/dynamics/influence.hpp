@@ -1,9 +1,9 @@
-// Influence coefficients: the unit twist of every joint coordinate, seen from the world.
+// Influence coefficients: the unit twist of every joint coordinate, in the world.
 //
-//     h_k = X_WB S_k, about the world's origin; for a hinge or a slide on z a column of Ad: [p × R z; R z],
-//     [R z; 0]
+//     h_k = X_WB S_k, about the world's origin; for a revolute or prismatic joint along z a column of Ad:
+//           [p × R z; R z] or [R z; 0]
 //
-// and of second order, how they turn with one another [Thomas & Tesar 1982; Benedict & Tesar 1978]:
+// and of second order, their derivatives [Thomas & Tesar 1982; Benedict & Tesar 1978]:
 //
 //     H_ik = ∂h_i/∂q_k = h_k × h_i if joint k is that of i or above it, else 0
 //
@@ -15,7 +15,7 @@
 
 namespace pysim::dynamics {
 
-/// Twists h (6 × nv of the tree), row-major: a joint that follows another has columns of its own.
+/// Twists h (6 × nv of the tree), row-major: a mimic joint has columns of its own.
 template <class S>
 void influence_coefficients(const ModelOf<S>& model, const S* q, S* h, Workspace<S> w) {
   Pose<S>* const X_WB = take<Pose<S>>(w, model.bodies);
@@ -32,7 +32,7 @@ void influence_coefficients(const ModelOf<S>& model, const S* q, S* h, Workspace
   }
 }
 
-/// ∂h_i/∂q_k within joint b, in the world: what its S turns by; nothing where S is constant.
+/// ∂h_i/∂q_k within joint b, in the world: the change of its S; zero if S is constant.
 template <class S>
 void add_reduced_slopes(const ModelOf<S>& model,
                         int b,

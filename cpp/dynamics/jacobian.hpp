@@ -12,7 +12,7 @@
 
 namespace pysim::dynamics {
 
-/// Adds a tree coordinate's column to the user's 6 × reduced_nv matrix, row-major: J_own = J E.
+/// Adds a tree coordinate's column to the user's 6 × reduced_nv matrix, row-major: J_reduced = J E.
 template <class S>
 PYSIM_INLINE void add_column(const ModelOf<S>& model, int k, const Motion<S>& column, S* J) {
   const auto& coupling = model.mimic_v[k];
@@ -52,7 +52,7 @@ Motion<S> frame_twist(
   return V_F;
 }
 
-/// dJ/dt (6 × reduced_nv), row-major, of the numbers `jacobian` gives.
+/// dJ/dt (6 × reduced_nv), row-major, of the numbers that `jacobian` returns.
 template <class S>
 void jacobian_rate(const ModelOf<S>& model,
                    const S* q,

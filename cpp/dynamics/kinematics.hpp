@@ -22,7 +22,7 @@ using tree::ModelOf;
 using tree::take;
 using tree::Workspace;
 
-/// Where the coordinates below joint b end.
+/// The coordinate after the last one below joint b.
 template <class Real>
 PYSIM_INLINE int velocities_end(const tree::ModelView<Real>& model, int b) {
   const int end = model.joint[b].end;

@@ -1,16 +1,16 @@
-// Inverse of the joint-space inertia, without the inertia.
+// Inverse of the joint-space inertia, computed without the inertia.
 //
 // Column j of M⁻¹ is the acceleration under the unit force j. By reciprocity it needs no second pass to the
-// leaves: what a wrench F on body B does to coordinate k is −F·A, with A what the unit force k does to B. On
-// the axes of root_axes.hpp:
+// leaves: the acceleration of coordinate k under a wrench F on body B is −F·A, A being the acceleration of B
+// under the unit force k. On the axes of root_axes.hpp:
 //
 //   1. leaves to root    IA, U = IA S, D = SᵀU as in aba.hpp
-//   2. root to leaves    Ω_B = Ω_P moved by p, then of every column
+//   2. root to leaves    Ω_B = Ω_P moved by p, then for every column
 //                            g = Ω D⁻¹U       M⁻¹_kk = D⁻¹ + g·D⁻¹U       A_k = S M⁻¹_kk − g
 //                            Ω ← Ω + A_k Sᵀ − S gᵀ
-//   3. columns climb     F_j = D⁻¹U at its own joint, at every joint above
+//   3. leaves to root    F_j = D⁻¹U at its own joint, at every joint above
 //                            M⁻¹_kj = −A_k·F_j      F_j −= D⁻¹U SᵀF_j, then moved by p
-//   4. branches that meet at body B                                       M⁻¹_kj = F_kᵀ Ω_B F_j, both at B
+//   4. branches that join at body B                                       M⁻¹_kj = F_kᵀ Ω_B F_j, both at B
 //
 // The articulated-body algorithm on nv unit forces is that of Carpentier & Mansard 2018, section IV; the
 // mobility Ω that of Kreutz-Delgado, Jain & Rodriguez 1992.
@@ -36,7 +36,7 @@ struct UnitForces {
 };
 
 /// Eliminates the accelerations of joint b from IA: K and D⁻¹ of its coordinates.
-/// Leaves what the parent then carries in IA, as reduce_to_root of aba.hpp does.
+/// Leaves in IA the inertia that the parent carries, as reduce_to_root of aba.hpp does.
 template <class S>
 PYSIM_INLINE void eliminate(const ModelOf<S>& model, int b, ArticulatedInertia<S>& IA, UnitForces<S>& at) {
   const Joint& joint = model.joint[b];
@@ -60,7 +60,7 @@ void eliminate_accelerations(const ModelOf<S>& model, UnitForces<S>& at) {
   for (int b = model.bodies - 1; b >= 0; --b) eliminate(model, b, IA, at);
 }
 
-/// Pass 2: the diagonal of M⁻¹, and what every coordinate does to its body.
+/// Pass 2: the diagonal of M⁻¹, and the acceleration of each coordinate's body under its unit force.
 template <class S>
 void spread_mobility(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
   Mobility<S> Omega;
@@ -81,7 +81,7 @@ void spread_mobility(const ModelOf<S>& model, UnitForces<S>& at, S* Minv) {
   }
 }
 
-/// Columns that climb together, at most: a joint is then read once for all of them.
+/// Largest number of columns propagated together: a joint is then read once for all of them.
 constexpr int climbing_group = 16;
 
 /// M⁻¹_kj of columns j = first … first + count with all coordinates k above them; count is at most a group.
@@ -105,7 +105,7 @@ void climb(const ModelOf<S>& model, int first, int count, UnitForces<S>& at, S* 
   }
 }
 
-/// M⁻¹ between the branches that meet at body b.
+/// M⁻¹ between the branches that join at body b.
 template <class S>
 void join_branches(const ModelOf<S>& model, int b, UnitForces<S>& at, S* Minv) {
   const Joint& joint = model.joint[b];

@@ -1,9 +1,9 @@
-// Poses, twists and proper accelerations of all bodies, in the frames the user named.
+// Poses, twists and proper accelerations of all bodies, in the user's frames.
 //
 //     V = X_BP V_P + S v        a = X_BP a_P + S v̇ + c + V × S v        a₀ = −g        root to leaves
 //
-// The recursion runs in the engine's frames, whose axes are turned so that joints are cheap; T, the turn of a
-// body, takes its results to the named frame:  X_PB ← T_P X_PB Tᵀ,  V ← T V,  a ← T a,  S ← T S.
+// The recursion runs in the engine's frames, whose axes are turned so that joints are cheap; T, the rotation
+// of a body's frame, maps its results to the user's:  X_PB ← T_P X_PB Tᵀ,  V ← T V,  a ← T a,  S ← T S.
 #pragma once
 
 #include "dynamics/frame.hpp"
@@ -16,7 +16,7 @@ struct MovingBody {
   Motion<S> V, a;
 };
 
-/// T of body b: the axes of the engine's frame in the named one.
+/// T of body b: the axes of the engine's frame in the user's.
 template <class S>
 PYSIM_INLINE spatial::Mat3<S> turn(const ModelOf<S>& model, int b) {
   return spatial::all33<S>(model.constants[b].alignment);
@@ -50,7 +50,7 @@ void spread_motion(const ModelOf<S>& model,
   }
 }
 
-/// From the engine's frames to the named ones; S_B (tree nv) are the joints' columns there.
+/// From the engine's frames to the user's; S_B (tree nv) are the joints' columns there.
 template <class S>
 void name_frames(const ModelOf<S>& model, const Motion<S>* columns, MovingBody<S>* body, Motion<S>* S_B) {
   for (int b = 0; b < model.bodies; ++b) {

@@ -3,8 +3,8 @@
 //     τ = −d v − k (q ⊖ q_rest) − f tanh(v / w) − stop(q, v)
 //
 // A spring on a rotation stores ½ φᵀ k φ, φ = log(R_restᵀ R); its moment is −J_l⁻¹(φ) k φ. A free joint's
-// spring acts on the position in the parent and on the rotation. A stop pushes only: beyond the limit, spring
-// and damper, never pulling back.
+// spring acts on the position in the parent and on the rotation. A stop acts beyond the limit only, as a
+// spring and a damper that never pull back.
 #pragma once
 
 #include "dynamics/retract.hpp"
@@ -23,7 +23,7 @@ PYSIM_INLINE Vec3<S> stiffness3(const Passive<typename S::Parameter>* p, const V
   return {all<S>(p[0].stiffness) * d.x, all<S>(p[1].stiffness) * d.y, all<S>(p[2].stiffness) * d.z};
 }
 
-/// φ = log(R_restᵀ R) of the quaternion q, given where its rest stands among the joint's coordinates.
+/// φ = log(R_restᵀ R) of the quaternion q, given the place of its rest among the joint's coordinates.
 template <class S>
 PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Parameter>& c, int at, const S* q) {
   const Quaternion<S> rest = {
@@ -47,7 +47,7 @@ PYSIM_INLINE S plain_force(const Passive<typename S::Parameter>& p, S rest, S q,
   return fnma(all<S>(p.damping), v, all<S>(p.stiffness) * (rest - q) - pushed);
 }
 
-/// The pull of springs on a block's rotation or pose, at the block's first coordinates.
+/// Forces of springs on a block's rotation or pose, at the block's first coordinates.
 template <class S>
 void turning_spring(const Block& block,
                     const Constants<typename S::Parameter>& c,
@@ -62,7 +62,7 @@ void turning_spring(const Block& block,
   store(-transpose_times(spatial::rotation(load_quaternion(q + turn)), pull), tau);
 }
 
-/// What a plugin's own force adds, at the joint's first coordinates; r are scratch registers.
+/// The force of a plugin, at the joint's first coordinates; r are scratch registers.
 template <class S>
 void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
                        const Joint& joint,
@@ -77,7 +77,7 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
   for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
 }
 
-/// Whether a number is not zero, in any world.
+/// Whether a number is nonzero in any world.
 template <class Real>
 PYSIM_INLINE bool is_there(Real x) {
   return x != 0;
@@ -120,7 +120,7 @@ PYSIM_INLINE void block_forces(const Block& block,
   for (int i = 0; i < block.nv; ++i) add_friction(p[i], v[i], tau[i]);
 }
 
-/// The passive forces that joints have of themselves, in tree coordinates.
+/// The joints' passive forces, in tree coordinates.
 template <class S>
 void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   if (!model.joint_forces) {

@@ -1,12 +1,12 @@
-// Derivatives of the joints' passive forces: a block a joint, for no such force reaches beyond its joint.
+// Derivatives of the joints' passive forces: one block per joint, because each depends on its joint only.
 //
-//     real coordinate   ∂τ/∂q = −k − k_stop      ∂τ/∂v = −d − d_stop − f/w (1 − tanh²(v/w))     stop where it
-//     pushes rotation          τ = −J_l⁻¹(φ) K φ        dφ = J_r⁻¹(φ) δ        φ = log(R_restᵀ R)
-//                       dτ = −J_l⁻¹ K dφ + dφ × Kφ / 2 − κ (dφ × (φ × Kφ) + φ × (dφ × Kφ)) − κ' (φ·dφ) φ × (φ
-//                       × Kφ)
+//     real coordinate   ∂τ/∂q = −k − k_stop (if the stop acts)     ∂τ/∂v = −d − d_stop − f/w (1 − tanh²(v/w))
+//     rotation          τ = −J_l⁻¹(φ) K φ        dφ = J_r⁻¹(φ) δ        φ = log(R_restᵀ R)
+//                       dτ = −J_l⁻¹ K dφ + dφ × Kφ / 2 − κ (dφ × (φ × Kφ) + φ × (dφ × Kφ))
+//                            − κ' (φ·dφ) φ × (φ × Kφ)
 //     position          τ = −Rᵀ K p              dτ = τ × δω − Rᵀ K R δv
 //
-// with κ(θ²) of so3.hpp and κ' = (dκ/dθ) / θ. A plugin's own force has a program for its derivatives.
+// with κ(θ²) of so3.hpp and κ' = (dκ/dθ) / θ. A plugin's force has a program for its derivatives.
 #pragma once
 
 #include "dynamics/passive.hpp"
@@ -38,7 +38,7 @@ PYSIM_INLINE S kappa_slope(S square, S kappa) {
   return select(square < all<S>(Real(0.25)), near, far / (square * square));
 }
 
-/// dτ of a rotation's spring along the body turns e_x, e_y, e_z, to columns k … k + 2 of rows k … k + 2.
+/// dτ of a rotation's spring for the body rotations e_x, e_y, e_z, to columns k … k + 2 of rows k … k + 2.
 template <class S>
 void turn_spring_derivatives(const Passive<typename S::Parameter>* p, const Vec3<S>& phi, int nv, S* block) {
   const S half = all<S>(typename S::Real(0.5)), o = all<S>(0), e = all<S>(1);
@@ -105,7 +105,7 @@ void spring_derivatives(const Joint& joint,
   }
 }
 
-/// What a plugin's own force adds; r are scratch registers.
+/// The derivatives of a plugin's force; r are scratch registers.
 template <class S>
 void add_force_derivatives(const tree::ProgramView<typename S::Parameter>& program,
                            const Joint& joint,

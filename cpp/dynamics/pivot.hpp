@@ -2,8 +2,8 @@
 //
 //     U = IA S      D = SᵀU + I_r      K = U D⁻¹      then  IA ← IA − K Uᵀ
 //
-// I_r is the inertia that the coordinate has of its own: armature, and what an implicit step adds. Bodies in
-// space, in a plane and on the root's axes are all eliminated here; they differ in the type of IA and S.
+// I_r is the inertia of the coordinate itself: armature, and the terms of an implicit step. Bodies in
+// space, in a plane and on the root's axes are all eliminated here; they differ in the types of IA and S.
 #pragma once
 
 #include "tree/subspace.hpp"

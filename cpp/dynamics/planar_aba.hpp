@@ -1,18 +1,18 @@
 // Articulated-body algorithm of a tree whose bodies stay in planes.
 //
-// Every joint turns about the normal n of its tree's plane or slides along it: the joints carry what
-// acts across the plane, and twist, wrench and inertia have 3, 3 and 6 numbers instead of 6, 6 and 21. They
-// are on axes that do not move, about the bodies' origins; a is the acceleration of that point and of the
-// turn.
+// Every joint rotates about the normal n of its tree's plane or slides in it: the joints carry the load
+// across the plane, and twist, wrench and inertia have 3, 3 and 6 numbers instead of 6, 6 and 21. They
+// are on fixed axes, about the bodies' origins; a is the acceleration of that point and the angular
+// acceleration.
 //
 //   1. root to leaves    ω = ω_P + q̇        d = R_P (at + Σ e s)     c = −ω_P² d + 2 ω_P n × Σ R_P e ṡ
 //                        f = −ω² R mc − f_ext
-//   2. leaves to root    pA += IA c, then the columns as in aba.hpp:  S = [0; 1] a turn, [R_P e; 0] a slide
+//   2. leaves to root    pA += IA c, then the columns as in aba.hpp:  S = [0; 1] a hinge, [R_P e; 0] a slide
 //                        then IA_P += IA, pA_P += pA, both moved by d
 //   3. root to leaves    a = [a_P + α_P n × d; α_P], then for each column, forwards:
 //                        q̈ = D⁻¹ u − Kᵀ a     a += S q̈;     at last a += [c; 0]
 //
-// A joint that turns about −n has sense −1: q̇ and τ count with it [as table 7.1 of Featherstone 2008 in the
+// A joint that rotates about −n has sense −1, a factor of q̇ and τ [as table 7.1 of Featherstone 2008 in the
 // subalgebra se(2)].
 #pragma once
 
@@ -48,7 +48,7 @@ struct PlanarElimination : Pivot<S, PlanarForce<S>> {
   Vec2<S> slide;  ///< R_P e
 };
 
-/// A column of a planar joint: a slide along a direction, or a turn.
+/// A column of a planar joint: a translation along a direction, or a rotation.
 template <class S>
 struct PlanarColumn {
   bool turns;
@@ -118,9 +118,9 @@ void spread_planar_velocity(const ModelOf<S>& model,
   }
 }
 
-/// A hinge's elimination and the move to the parent in one: a hinge passes on no moment, so of the rest M
-/// alone is moved. IA and pA include what the parent has already, `sum` and P: only one product then waits
-/// for D⁻¹.
+/// Elimination of a hinge and the move to the parent in one: a hinge transmits no moment about its axis, so
+/// only M of the rest is moved. IA and pA include the parent's `sum` and P, so that a single product
+/// depends on D⁻¹.
 ///
 ///     s = U·(n × d)     M ← M − K Uᵀ     h = M n × d − s K     I = (n × d)·M n × d − s² D⁻¹
 template <class S>
@@ -174,7 +174,7 @@ PYSIM_INLINE void eliminate_planar_columns(const ModelOf<S>& model,
   }
 }
 
-/// Pass 2 of 3. `fork` [bodies] is of forks: their articulated inertia with the children that have arrived.
+/// Pass 2 of 3. `fork` [bodies] holds the articulated inertia of forks with the children processed so far.
 /// `diagonal` (nv) is added to the inertias of the coordinates; it may be null.
 template <class S>
 void reduce_planar(const ModelOf<S>& model,
@@ -214,7 +214,7 @@ void reduce_planar(const ModelOf<S>& model,
   }
 }
 
-/// Pass 3 of 3. Leaves the accelerations of forks, or of `every` body, gravity included.
+/// Pass 3 of 3. Stores the accelerations of forks, or of `every` body, gravity included.
 template <class S>
 void spread_planar_acceleration(const ModelOf<S>& model,
                                 const PlanarElimination<S>* elimination,
@@ -243,7 +243,7 @@ void spread_planar_acceleration(const ModelOf<S>& model,
     }
     if (tree::turns_in_plane(joint)) {
       const PlanarElimination<S>& E = elimination[joint.v + slides];
-      const S free = dot_subtract(E.K.f, acc, E.a);  // turned as if it had not been turned along
+      const S free = dot_subtract(E.K.f, acc, E.a);  // rotated as if its parent had not accelerated
       const S turned = joint.hinge ? free : fma(all<S>(1) - E.K.t, turning, free);
       a[joint.v + slides] = sense * (turned - turning);
       turning = turned;

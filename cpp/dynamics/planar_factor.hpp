@@ -1,5 +1,5 @@
-// The same as inertia_factor.hpp for a mechanism that moves in one plane: three numbers for six, on axes that
-// do not turn.
+// Factor of M⁻¹ of a mechanism that moves in one plane: inertia_factor.hpp in 3 numbers instead of 6, on
+// fixed axes.
 #pragma once
 
 #include "dynamics/inertia_factor.hpp"
@@ -13,14 +13,14 @@ struct PlanarPlace {
   Vec2<S> r, v;
 };
 
-/// Acceleration of a body's origin, and of its turn.
+/// Acceleration of a body's origin, and its angular acceleration.
 template <class S>
 struct PlanarRate {
   Vec2<S> a;
   S alpha;
 };
 
-/// A point of a body: place, velocity, acceleration, and the body's turning.
+/// A point of a body: position, velocity, acceleration, and the body's angular velocity.
 template <class S>
 struct PlanarPoint {
   Vec2<S> arm;  ///< from the body's origin
@@ -28,8 +28,8 @@ struct PlanarPoint {
   S w, alpha;
 };
 
-/// Entry −1 of places, sines, ω and accelerations is the world's, which does not move: what reads those of a
-/// body need not know whether it is one.
+/// Entry −1 of places, sines, ω and accelerations is the world's, which does not move: readers need not
+/// distinguish the world from a body.
 template <class S>
 struct PlanarFactor {
   const ModelOf<S>& model;
@@ -61,9 +61,9 @@ struct PlanarFactor {
     cos[-1] = all<S>(1);
   }
 
-  /// Places the bodies and gives them their velocities, and the forces that these need. Factors that were
-  /// found elsewhere are kept and used with the new distances between the bodies: they are near, not the
-  /// same.
+  /// Places the bodies and computes their velocities, and the forces due to these. Factors of another
+  /// configuration are kept and used with the new distances between the bodies: they are approximate
+  /// then.
   void move(const S* q, const S* v, Workspace<S> w) {
     tree::planar_sincos(model, q, sin, cos, w);
     spread_planar_velocity<S>(model, q, v, nullptr, {sin, cos}, body, elimination);
@@ -153,7 +153,7 @@ struct PlanarFactor {
     }
   }
 
-  /// A point of a body, or of the world (−1), `at` its axes; accelerations as they were found last.
+  /// A point of a body, or of the world (−1); `at` is given on its axes; accelerations are the last computed.
   PYSIM_INLINE PlanarPoint<S> point(int b, const Vec2<S>& at, bool with_acceleration) const {
     const S o = all<S>(0);
     const PlanarBody<S>& B = body[b];
@@ -165,12 +165,12 @@ struct PlanarFactor {
     return p;
   }
 
-  /// A vector on the axes of body b, on the plane's.
+  /// A vector given on the axes of body b, on the plane's.
   PYSIM_INLINE Vec2<S> to_plane(int b, const Vec2<S>& own) const {
     return spatial::turn(sin[b], cos[b], own);
   }
 
-  /// f, on the plane's axes, pulls body b at the end of `arm`.
+  /// Applies f, on the plane's axes, to body b at the end of `arm`.
   void pull(int b, const Vec2<S>& arm, const Vec2<S>& f) {
     if (b < 0) return;
     body[b].pA.f = body[b].pA.f - f;

@@ -1,11 +1,11 @@
-// Wrenches that the joints transmit, and the part of them that does work.
+// Wrenches that the joints transmit, and their working parts.
 //
 //     F_B = M a + V ×* M V − F_ext + Σ X_BC* F_C      on body B by its joint, about the body's origin
-//     working:  S (SᵀS)⁻¹ Sᵀ F                        non-working:  what is left, reciprocal to S
+//     working:  S (SᵀS)⁻¹ Sᵀ F                        non-working:  the rest, reciprocal to S
 //
-// For a hinge or a slide the working part is h* (hᵀ F), the moment about or the force along its axis. Where
-// the columns are no unit vectors (a screw, a plugin), it is the smallest wrench that does the work, in
-// metres. A column that vanishes, as at the top of a cam, does no work and has no part in it.
+// For a hinge or a slide the working part is h* (hᵀ F), the moment about or the force along its axis. If
+// the columns are not unit vectors (a screw, a plugin), it is the smallest wrench that does the same work, in
+// metres. A column that vanishes, as at the top of a cam, does no work and does not contribute.
 #pragma once
 
 #include "dynamics/named_motion.hpp"

@@ -2,7 +2,7 @@
 //
 //     q = E q_r + offset      M_r = Eᵀ M(q) E = L D Lᵀ      M_r v̇_r = τ − Eᵀ h(q, v)
 //
-// The articulated-body recursion has no place for Eᵀ M E: M is made by the composite-rigid-body algorithm.
+// The articulated-body recursion cannot represent Eᵀ M E: the composite-rigid-body algorithm computes M.
 #pragma once
 
 #include "dynamics/crba.hpp"
@@ -49,13 +49,13 @@ void reduced_load(const ModelOf<S>& model,
   for (int i = 0; i < model.reduced_nv; ++i) load[i] = tau[i] + rest[i];
 }
 
-/// The bodies move as those of TreeFactor; what is solved is on the reduced coordinates.
+/// The bodies move as those of TreeFactor; systems are solved on the reduced coordinates.
 template <class S>
 struct ReducedFactor : TreeFactor<S> {
   using TreeFactor<S>::model;
   SymmetricFactor<S> M_r;
 
-  /// Takes room for the bodies, and for M_r, where they are used.
+  /// Reserves memory for the bodies, and for M_r, if they are used.
   ReducedFactor(const ModelOf<S>& m, Workspace<S>& w, bool bodies, bool reduced)
       : TreeFactor<S>(m, w, bodies), M_r(take_symmetric(reduced ? m.reduced_nv : 0, w)) {
     if (reduced) this->inv_D = M_r.inv_D;
@@ -63,7 +63,7 @@ struct ReducedFactor : TreeFactor<S> {
 
   void factor(const S* q, const S* diagonal, Workspace<S> w) { factor_reduced(model, q, diagonal, M_r, w); }
 
-  /// Returns all external wrenches: inverse dynamics takes them again.
+  /// Returns all external wrenches: inverse dynamics needs them again.
   const Force<S>* add_springs(const Force<S>* f_ext, Workspace<S>& w) {
     if (model.springs == 0) return f_ext;
     Force<S>* const F = take<Force<S>>(w, model.bodies);

@@ -2,22 +2,22 @@
 // θ = [m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] of each body [Atkeson, An, Hollerbach 1986; Traversaro et al.
 // 2016].
 //
-//     F = Y_B θ:       f = m α + K mc        K = α_B× + ω×ω×        α  acceleration of the origin, a.v + ω ×
-//     v
+//     F = Y_B θ:       f = m α + K mc        K = α_B× + ω×ω×        α = a.v + ω × v,  acceleration of the
+//                                                                   origin
 //                      τ = mc × α + I ω̇ + ω × I ω
 //     τ_k = Σ_B J_Bkᵀ Y_B θ_B       J_Bk = X_BP J_Pk + S_k,  the twist of body B for a unit of coordinate k
 //
 // A row of Y runs over the bodies that coordinate k moves. With J = [u; w] and z = w × ω its entries are
 //
-//     m:  α·u        mc:  Kᵀ u + α × w        Iij:  w_i ω̇_j + w_j ω̇_i + z_i ω_j + z_j ω_i   (halved for i =
-//     j)
+//     m:  α·u        mc:  Kᵀ u + α × w        Iij:  w_i ω̇_j + w_j ω̇_i + z_i ω_j + z_j ω_i
+//                                             (halved for i = j)
 #pragma once
 
 #include "dynamics/named_motion.hpp"
 
 namespace pysim::dynamics {
 
-/// What the parameters of a body are multiplied by, in its named frame.
+/// Factors of the parameters of a body, in the user's frame.
 template <class S>
 struct RegressorBody {
   Pose<S> X_PB;
@@ -58,7 +58,7 @@ PYSIM_INLINE void regressor_entries(const RegressorBody<S>& B, const Motion<S>& 
   row[9] = fma(z.z, o.z, w.z * e.z);
 }
 
-/// All bodies for a state; `a` may be null. Leaves the joints' columns in S_B (tree nv).
+/// All bodies for a state; `a` may be null. Stores the joints' columns in S_B (tree nv).
 template <class S>
 void regressor_bodies(const ModelOf<S>& model,
                       const S* q,

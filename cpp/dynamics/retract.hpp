@@ -1,11 +1,11 @@
-// The configuration's Lie group, joint by joint: q ⊕ dq, its inverse, and what Munthe-Kaas needs.
+// Lie group of the configuration, joint by joint: q ⊕ dq, its inverse, and the Munthe-Kaas rate.
 //
 //     real coordinates   q + dq
 //     rotation           R exp(dq×)                      SO(3), as of a ball
-//     pose               X exp([dq])                     SE(3), dq = [v; ω] in the child frame, as of a free
-//     joint
+//     pose               X exp([dq])                     SE(3), dq = [v; ω] in the child frame, as of
+//                                                        a free joint
 //
-// Coordinates here are the user's own: a joint that follows another has none.
+// Coordinates here are the user's: a mimic joint has none.
 #pragma once
 
 #include "simd/wide.hpp"
@@ -75,7 +75,7 @@ void retract(const ModelOf<S>& model, const S* q, const S* dq, S* q1) {
   retract(model.run, model.runs, q, dq, q1);
 }
 
-/// dq with q0 ⊕ dq = q1, the shorter way round.
+/// dq with q0 ⊕ dq = q1, of the smaller rotation.
 template <class S>
 void difference(const ModelOf<S>& model, const S* q0, const S* q1, S* dq) {
   for (int k = 0; k < model.runs; ++k) {

@@ -8,7 +8,7 @@
 
 namespace pysim::dynamics {
 
-/// τ that gives the accelerations `a` [N or N·m]. `a` may be null (zero), `f_ext` may be null (none).
+/// τ for the accelerations `a` [N or N·m]. `a` may be null (zero), `f_ext` may be null (none).
 template <class S>
 void rnea(const ModelOf<S>& model,
           const S* q,

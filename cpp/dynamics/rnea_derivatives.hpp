@@ -1,15 +1,15 @@
 // Derivatives of inverse dynamics [Carpentier & Mansard 2018; Singh, Russell & Wensing 2022, table I].
 //
 // Everything is expressed in the frame R of the tree's root body: sums over subtrees and products of two
-// joints then need no transformation, and the distance to the world's origin costs no digits.
+// joints then need no transformation, and the distance to the world's origin costs no precision.
 //
 //   1. root to leaves    of every column S_k, with P the parent, u = ∂S/∂q_k v, w = ∂(S v̇ + c)/∂q_k:
 //                            Ψ = V_P × S_k + u           A = a_P × S_k + V_P × Ψ + V × u + w
 //                                                        A' = (V_P + V) × S_k + ∂c/∂v_k
 //   2. leaves to root    M, B, F of everything the joint carries, then
-//                            Fa = M S_k     Fq = 2 B Ψ + M A + S_k ×* F     Fv = 2 B S_k + M A'    G = 2 Bᵀ
-//                            S_k
-//   3. row by row        as torque_rows.hpp says
+//                            Fa = M S_k     Fq = 2 B Ψ + M A + S_k ×* F     Fv = 2 B S_k + M A'
+//                            G = 2 Bᵀ S_k
+//   3. row by row        see torque_rows.hpp
 //
 // ∂/∂q_k is along q ⊕ e_k. A joint whose S depends on q adds (∂S_i/∂q_k)·F to its own rows.
 #pragma once
@@ -23,7 +23,7 @@ namespace pysim::dynamics {
 using spatial::Gyroscopic;
 using tree::SubspaceDerivative;
 
-/// What pass 3 reads of one coordinate; G is a pure moment.
+/// Quantities of one coordinate that pass 3 reads; G is a pure moment.
 template <class S>
 struct CoordinateDerivatives {
   Motion<S> Sj, Psi, A, A_v;
@@ -31,7 +31,7 @@ struct CoordinateDerivatives {
   Vec3<S> G;
 };
 
-/// A body alone after pass 1, with everything it carries after pass 2.
+/// A single body after pass 1, a composite body after pass 2.
 template <class S>
 struct DerivativeBody {
   Pose<S> X_RB;
@@ -85,7 +85,7 @@ void add_slopes(const ModelOf<S>& model,
   }
 }
 
-/// Pass 1, one body: its columns and what moves them.
+/// Pass 1, one body: its columns and their motion.
 template <class S>
 void spread_columns(const ModelOf<S>& model,
                     int b,
@@ -120,7 +120,7 @@ void spread_columns(const ModelOf<S>& model,
   B.a = acc;
 }
 
-/// Pass 1: velocities, accelerations and the bodies alone. `a` and `f_ext` may be null.
+/// Pass 1: velocities, accelerations and single bodies. `a` and `f_ext` may be null.
 template <class S>
 void spread_derivatives(const ModelOf<S>& model,
                         const S* q,
@@ -150,7 +150,7 @@ void spread_derivatives(const ModelOf<S>& model,
   }
 }
 
-/// Pass 2: subtrees, and the wrenches that a change of each coordinate leaves.
+/// Pass 2: composite bodies, and the wrenches due to a change of each coordinate.
 template <class S>
 void gather_derivatives(const ModelOf<S>& model, const RneaDerivatives<S>& d) {
   const S two = all<S>(2);

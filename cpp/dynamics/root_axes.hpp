@@ -1,9 +1,9 @@
-// A tree on the axes of its root body.
+// Tree quantities on the axes of the root body.
 //
 //     R = R_P R_PB(q)     p = R_P p_PB     M, S turned by R        root to leaves
 //
-// Every body's quantities are about its own origin, which lies at p from its parent's; only their axes are
-// the root's. From a body to its parent they are moved but never rotated, and no digits are
+// Every body's quantities are about its own origin, which is at p from its parent's; only their axes are
+// the root's. From a body to its parent they are translated but never rotated, and no precision is
 // lost to the distance from the root.
 #pragma once
 
@@ -16,10 +16,10 @@ template <class S>
 struct RootAxesBody {
   spatial::Mat3<S> R;
   Vec3<S> p;
-  Inertia<S> M;  ///< alone, then with everything it carries
+  Inertia<S> M;  ///< of the single body, then of the composite body
 };
 
-/// S_iᵀ F of a column on the root's axes, which is still a mere axis if it was one in its body.
+/// S_iᵀ F of a column on the root's axes, which is still a single axis if it was one in its body.
 template <class S>
 PYSIM_INLINE S dot_in_root_axes(tree::Column column, const Motion<S>& Sj, const Force<S>& F) {
   if (column == tree::stored) return dot(Sj, F);
@@ -34,7 +34,7 @@ PYSIM_INLINE Motion<S> plus_in_root_axes(tree::Column column, const Motion<S>& S
   return {fma(s, Sj.v, c.v), c.w};
 }
 
-/// Root to leaves: bodies alone and the joints' columns `Sj` (tree nv).
+/// Root to leaves: single bodies and the joints' columns `Sj` (tree nv).
 template <class S>
 void to_root_axes(const ModelOf<S>& model, const S* q, RootAxesBody<S>* body, Motion<S>* Sj, Workspace<S> w) {
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);

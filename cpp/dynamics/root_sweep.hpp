@@ -1,4 +1,4 @@
-// Sweep of forces from the leaves to the root, for several rows at once: they cross the same joints.
+// Sweep of forces from the leaves to the root, for several rows at once because they share the joints.
 #pragma once
 
 #include "simd/pack.hpp"
@@ -24,8 +24,8 @@ struct EveryBody {
   PYSIM_INLINE int operator[](int n) const { return count - 1 - n; }
 };
 
-/// Carries R forces along `bodies`. across(b, force) takes them across the joint of body b and on to its
-/// parent; where branches meet they add up in `at_forks` (bodies, R).
+/// Propagates R forces along `bodies`. across(b, force) moves them across the joint of body b to its
+/// parent; where branches join they are added in `at_forks` (bodies, R).
 template <int R, class Model, class Bodies, class Force, class Across>
 PYSIM_INLINE void sweep_to_root(
     const Model& model, const Bodies& bodies, const Force& zero, Force* at_forks, const Across& across) {
@@ -39,7 +39,7 @@ PYSIM_INLINE void sweep_to_root(
   for (int n = 0; n < bodies.count; ++n) {
     const int b = bodies[n];
     const tree::Joint& joint = model.joint[b];
-    const bool alone = joint.leaf || (n > 0 && bodies[n - 1] != b + 1);  // nothing comes from a child
+    const bool alone = joint.leaf || (n > 0 && bodies[n - 1] != b + 1);  // no force comes from a child
 #pragma GCC unroll 2
     for (int r = 0; r < R; ++r) {
       if (joint.fork >= 0) {

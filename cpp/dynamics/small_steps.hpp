@@ -1,5 +1,5 @@
-// Displacement of every body in its own frame while the coordinates take a step ξ, to full relative
-// precision: the step is small, the poses at its ends are not, so it is never computed by comparing them.
+// Displacement of every body in its own frame for a step ξ of the coordinates, to full relative
+// precision: the step is small and the poses at its ends are not, so it is not computed as their difference.
 //
 //     ΔX_B = X_WB(q₀)⁻¹ X_WB(q₀ ⊕ ξ)         ΔX_B = (X_PB⁻¹ ΔX_P X_PB) E_B
 //
@@ -30,7 +30,7 @@ Posture<S> posture(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
   return at;
 }
 
-/// How far the furthest body is from the root, along the tree [m].
+/// Distance of the farthest body from the root, along the tree [m].
 template <class S>
 S reach(const ModelOf<S>& model, const Posture<S>& at, Workspace<S> w) {
   S* const away = take<S>(w, model.bodies);
@@ -95,7 +95,7 @@ SmallPose<S> joint_step(
               fma(xi[joint.v + 1], in_plane[1].v, xi[joint.v] * in_plane[0].v)};
     }
     case Shape::program:
-    case Shape::callback: {  // known by its poses alone
+    case Shape::callback: {  // determined by its poses only
       const Pose<S> E = inverse(start.X_PB[b]) * end.X_PB[b];
       return {spatial::quaternion_of(E.R), E.p};
     }

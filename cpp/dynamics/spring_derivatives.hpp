@@ -6,7 +6,7 @@
 //     ∂τ_i/∂v_k = −c (n·D_i) (n·D_k)               ∂f/∂q_k = k n·D_k + c (∂n/∂q_k·ḋ + n·Σ_i H_ik v_i)
 //
 // H_ik = ∂D_i/∂q_k, of an end at p:  ω_k × D_i if joint k is that of i or above it, else ω_i × D_k; within a
-// joint whose S depends on q, the velocity that ∂S_i/∂q_k gives p as well. All in world axes.
+// joint whose S depends on q, also the velocity of p due to ∂S_i/∂q_k. All in world axes.
 #pragma once
 
 #include "dynamics/springs.hpp"
@@ -14,14 +14,14 @@
 
 namespace pysim::dynamics {
 
-/// What a unit of a coordinate gives an end of a spring: its velocity, and the turning of all that the joint
-/// carries.
+/// Effect of a unit velocity of a coordinate on an end of a spring: its velocity, and the angular velocity of
+/// the bodies that the joint carries.
 template <class S>
 struct Lever {
   Vec3<S> D, w;
 };
 
-/// Bodies with their springs' ends, and the columns of a spring in the making.
+/// Bodies with their springs' ends, and the columns of the current spring.
 template <class S>
 struct SpringDerivatives {
   const Carrier<S>* body;
@@ -30,7 +30,7 @@ struct SpringDerivatives {
   Lever<S>* lever;   ///< of one end
   Vec3<S>*D, *rate;  ///< of both: D, and ∂ḋ/∂q
   S *by_q, *by_v;    ///< (reduced_nv, reduced_nv), row-major
-  S sign;            ///< of what is added to them
+  S sign;            ///< sums of the added terms
 };
 
 /// Adds `x` to entry (i, k), in tree coordinates.

@@ -1,7 +1,7 @@
 // Springs and dampers between points of two bodies.
 //
-//     n = (p_B − p_A)/|p_B − p_A|,  f = −k (|p_B − p_A| − length) − c n·(v_B − v_A)       on b along n, on a
-//     against τ = Jᵀ f,  E = ½ k (|p_B − p_A| − length)²
+//     n = (p_B − p_A)/|p_B − p_A|,  f = −k (|p_B − p_A| − length) − c n·(v_B − v_A)       f n on b, −f n on a
+//     τ = Jᵀ f,  E = ½ k (|p_B − p_A| − length)²
 #pragma once
 
 #include "dynamics/kinematics.hpp"
@@ -10,7 +10,7 @@ namespace pysim::dynamics {
 
 using tree::Spring;
 
-/// Placement and motion of one body, as springs see them.
+/// Placement and motion of one body, for the ends of springs.
 template <class S>
 struct Carrier {
   Pose<S> X_PB, X_WB;
@@ -49,14 +49,14 @@ SpringEnd<S> spring_end(const Carrier<S>* body, int b, const Vec3<S>& at) {
   return spring_end(body[b].X_WB, body[b].V, at);
 }
 
-/// What a spring pulls its end A with, in the world; its end B is pulled the other way.
+/// The force on a spring's end A, in the world; the force on its end B is opposite.
 template <class S>
 Vec3<S> spring_pull(const Spring<typename S::Parameter>& spring,
                     const SpringEnd<S>& A,
                     const SpringEnd<S>& B) {
   const Vec3<S> d = B.p - A.p;
   const S reach = sqrt(dot(d, d)), o = all<S>(0);
-  const Vec3<S> n = select(reach > o, all<S>(1) / reach, o) * d;  // ends that meet have no direction
+  const Vec3<S> n = select(reach > o, all<S>(1) / reach, o) * d;  // coincident ends have no direction
   const S pull = fma(
       all<S>(spring.stiffness), reach - all<S>(spring.length), all<S>(spring.damping) * dot(n, B.v - A.v));
   return pull * n;
@@ -81,7 +81,7 @@ void push_at(const ModelOf<S>& model,
   }
 }
 
-/// Adds what every spring and damper does to τ, in tree coordinates.
+/// Adds the forces of all springs and dampers to τ, in tree coordinates.
 template <class S>
 void add_spring_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
   Carrier<S>* const body = take<Carrier<S>>(w, model.bodies);

@@ -1,18 +1,18 @@
-// Pass 3 of the derivatives of inverse dynamics (rnea_derivatives.hpp): rows, some neighbours at a time.
+// Pass 3 of the derivatives of inverse dynamics (rnea_derivatives.hpp): rows of consecutive coordinates.
 //
 //     k at or above i:   ∂τ_i/∂q_k = Ψ_k·G_i + A_k·Fa_i      ∂τ_i/∂v_k = S_k·G_i + A'_k·Fa_i
 //     k below i:         ∂τ_i/∂q_k = S_i·Fq_k                ∂τ_i/∂v_k = S_i·Fv_k
 //
-// Coordinates that follow each other down one branch have the same ones above the first and the same ones
-// below the last. Each of these is then read once for all of the rows: what pass 2 leaves of 50 joints is
-// three times the first-level cache.
+// Consecutive coordinates of one branch have the same coordinates above the first and the same ones
+// below the last. Each of these is then read once for all of the rows: the results of pass 2 for 50 joints
+// are three times as large as the first-level cache.
 #pragma once
 
 #include "dynamics/rnea_derivatives.hpp"
 
 namespace pysim::dynamics {
 
-/// Rows made together at most.
+/// Largest number of rows computed together.
 constexpr int max_rows = 4;
 
 /// Derivatives of one τ_i with respect to q, v and v̇, nv numbers each.
@@ -26,7 +26,7 @@ struct RowRun {
   int first, count, body, last;
 };
 
-/// As many rows as may be made together from coordinate i of joint b on: 4, 2 or 1.
+/// Number of rows that can be computed together from coordinate i of joint b on: 4, 2 or 1.
 template <class Real>
 PYSIM_INLINE RowRun row_run(const tree::ModelView<Real>& model, int b, int i) {
   RowRun longest = {i, 1, b, b}, run = longest;
@@ -44,7 +44,7 @@ PYSIM_INLINE RowRun row_run(const tree::ModelView<Real>& model, int b, int i) {
   return longest;
 }
 
-/// The rows from coordinate i of joint b on; empty behind the last joint.
+/// The rows from coordinate i of joint b on; empty after the last joint.
 template <class Real>
 PYSIM_INLINE RowRun run_from(const tree::ModelView<Real>& model, int b, int i) {
   if (b == model.bodies) return {i, 0, b, b};
@@ -105,10 +105,10 @@ void put_zeros(int begin, int end, const TorqueRow<S>* row) {
 
 /// Columns of the rows' own joints, row by row.
 template <class S>
-void put_own(const ModelOf<S>& model,
-             const RneaDerivatives<S>& d,
-             const RowRun& run,
-             const TorqueRow<S>* row) {
+void put_joint_columns(const ModelOf<S>& model,
+                       const RneaDerivatives<S>& d,
+                       const RowRun& run,
+                       const TorqueRow<S>* row) {
   const Joint& last = model.joint[run.last];
   int b = run.body;
   for (int r = 0; r < run.count; ++r) {
@@ -120,7 +120,7 @@ void put_own(const ModelOf<S>& model,
       const CoordinateDerivatives<S>& K = d.coordinate[k];
       if (k < joint.v + joint.nv) {
         put_above<1>(K, I, row + r, k);
-        if (k > i) row[r].a[k] = dot(I->Sj, K.F_a);  // the very bits of its mirror image
+        if (k > i) row[r].a[k] = dot(I->Sj, K.F_a);  // the same bits as its mirror image
       } else {
         put_below<1>(K, I, row + r, k);
       }
@@ -132,7 +132,7 @@ void put_own(const ModelOf<S>& model,
   }
 }
 
-/// R rows, which may hold anything before.
+/// R rows; their initial contents are overwritten.
 template <int R, class S>
 void torque_rows(const ModelOf<S>& model,
                  const RneaDerivatives<S>& d,
@@ -153,7 +153,7 @@ void torque_rows(const ModelOf<S>& model,
   const int end = velocities_end(model, run.last);
   for (int k = last.v + last.nv; k < end; ++k) put_below<R>(d.coordinate[k], I, row, k);
   put_zeros<R>(end, model.nv, row);
-  put_own(model, d, run, row);
+  put_joint_columns(model, d, run, row);
 }
 
 /// The same for a run of any length.

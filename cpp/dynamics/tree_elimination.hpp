@@ -1,9 +1,9 @@
-// A matrix that is zero between the branches of a tree, not symmetric, solved by elimination from the leaves.
+// Elimination, from the leaves, of an unsymmetric matrix that is zero between the branches of a tree.
 //
 //     A = (1 + U) D (1 + L)      U above, L below the diagonal, both zero between branches: no fill-in
 //
-// Without pivoting: meant for an inertia and what a small step adds to it. `above[k]` is the coordinate above
-// k, −1 at a root; null stands for k − 1, where branches are tied together.
+// Without pivoting: for an inertia plus the terms of a small step. `above[k]` is the coordinate above
+// k, −1 at a root; null means k − 1, for branches that are coupled.
 #pragma once
 
 #include "simd/pack.hpp"

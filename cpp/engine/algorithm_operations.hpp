@@ -1,4 +1,4 @@
-// Kinematics, dynamics and energies as operations on states: read a pack of them, run, write.
+// Kinematics, dynamics and energies as operations on states: read a pack, compute, write.
 #pragma once
 
 #include "constraints/acceleration.hpp"
@@ -22,7 +22,7 @@ struct ForwardKinematics {
     for (int b = 0; b < model.bodies; ++b) {
       Pose<S> X = X_WB[b];
       const auto& turn = model.constants[b].alignment;
-      if (turn[8] < 1) X.R = X.R * transpose(spatial::all33<S>(turn));  // else the two frames are one
+      if (turn[8] < 1) X.R = X.R * transpose(spatial::all33<S>(turn));  // otherwise the two frames are equal
       const int place = b % together;
       put_matrix(X, entry + 16 * place);
       if (place + 1 < together && b + 1 < model.bodies) continue;

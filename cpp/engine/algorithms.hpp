@@ -1,8 +1,8 @@
 // Algorithms of one state: name, operation and signature, each registered here once.
 //
-// An algorithm is a kernel (dynamics/), an operation that reads, runs and writes it
-// (engine/*_operations.hpp), and here an entry and, if Python calls it with arrays alone, a signature. The
-// tables of kernels (kernels.hpp) and Python's function (bindings/bind_algorithms.cpp) follow from these.
+// An algorithm is a kernel (dynamics/), an operation that reads states, runs it and writes the result
+// (engine/*_operations.hpp), an entry here and, if Python calls it with arrays only, a signature. The
+// tables of kernels (kernels.hpp) and the Python function (bindings/bind_algorithms.cpp) follow from these.
 #pragma once
 
 namespace pysim::engine {
@@ -38,7 +38,7 @@ namespace pysim::engine {
   entry(integrate, Integrate)                                           \
   entry(difference, Difference)
 
-/// Functions of a frame, too.
+/// Functions of a frame as well.
 #define PYSIM_FRAME_FUNCTIONS(entry)                                    \
   entry(frame_placement, FramePlacement)                                \
   entry(jacobian, Jacobian)                                             \
@@ -52,7 +52,7 @@ namespace pysim::engine {
   entry(twist_derivatives, DesignDerivatives<true>)                     \
   entry(placement_derivatives, DesignDerivatives<false>)
 
-/// Derivatives by the state: several matrices.
+/// Derivatives with respect to the state: several matrices.
 #define PYSIM_STATE_DERIVATIVES(entry)                                  \
   entry(rnea_derivatives, RneaDerivatives)                              \
   entry(aba_derivatives, AbaDerivatives)                                \
@@ -67,12 +67,12 @@ namespace pysim::engine {
   entry(project, Project)                                               \
   entry(rollout, Rollout)
 
-/// Steps from call to call, in double precision alone.
+/// Steps that continue from call to call, in double precision only.
 #define PYSIM_STEPS(entry)                                              \
   entry(advance, Advance)                                               \
   entry(advance_adaptive, AdvanceAdaptive)
 
-/// The same in the tables of one unit each.
+/// The same, in tables of one translation unit each.
 #define PYSIM_ALGORITHMS(entry) PYSIM_FUNCTIONS(entry) PYSIM_FRAME_FUNCTIONS(entry)
 #define PYSIM_DERIVATIVES(entry) PYSIM_STATE_DERIVATIVES(entry) PYSIM_DESIGN_DERIVATIVES(entry)
 
@@ -91,16 +91,16 @@ struct Length {
 };
 
 enum Rule : unsigned {
-  takes_passive = 1,      ///< the joints' own forces may be included
-  refuses_callbacks = 2,  ///< joints that Python computes have no second derivatives
+  takes_passive = 1,      ///< the joints' passive forces may be included
+  refuses_callbacks = 2,  ///< callback joints are rejected: they have no second derivatives
   at_rest = 4,            ///< v is zero
-  needs_bodies = 8        ///< undefined where nothing moves
+  needs_bodies = 8        ///< undefined if nothing moves
 };
 
 constexpr int max_arrays = 4, max_axes = 3;
 
-/// What a function is called with and what it gives a state. An array's name is its role: the first is a
-/// configuration, v a velocity, f_ext external wrenches, which may be left out, q1 a configuration, and any
+/// Arguments of a function and its result per state. An array's name determines its meaning: the first is a
+/// configuration, v a velocity, f_ext external wrenches, which may be omitted, q1 a configuration, and any
 /// other has nv numbers.
 struct Signature {
   const char* name;

@@ -1,4 +1,4 @@
-// The caller's arrays: one row a state, and how packs of states are read from and written to them.
+// Arrays of the caller: one row per state; packs of states are read from them and written to them.
 #pragma once
 
 #include "dynamics/frame.hpp"
@@ -32,24 +32,24 @@ enum class Integrator : int {
 constexpr const char* integrator_names[] = {
     "semi_implicit", "rk2", "rk4", "variational", "variational4", "implicit_midpoint", "generalized_alpha"};
 
-/// Numbers a world that a scheme keeps from step to step. Variational ones carry no momenta through
+/// Numbers per world that a scheme carries from step to step. Variational schemes carry no momenta through
 /// constraints, whose forces change them.
 constexpr int solver_numbers(Integrator integrator, int nv, int rows) {
   const Integrator first = rows > 0 ? Integrator::implicit_midpoint : Integrator::variational;
   return integrator < first ? 0 : stepping::solver_numbers(nv);
 }
 
-/// What a world did in a call of adapted steps.
+/// Result of a call of adaptive steps, for one world.
 struct AdaptiveRecord {
   std::ptrdiff_t reached, accepted, rejected;  ///< outputs, steps
-  std::ptrdiff_t worst;  ///< coordinate of v with the largest error of the last step tried
+  std::ptrdiff_t worst;  ///< coordinate of v with the largest error of the last attempted step
   stepping::AdaptiveStatus status;
-  std::ptrdiff_t event;  ///< which one ended the call; −1 for none
+  std::ptrdiff_t event;  ///< the event that ended the call; −1 for none
 };
 
-/// What a run of adapted steps reads and writes beside the batch's q and v; a row is a world.
+/// Arguments and results of adaptive steps besides the batch's q and v; each row belongs to a world.
 struct AdaptiveCall {
-  /// Places in a row of `state`; the last two with events only, the signs of all from `signs` on.
+  /// Columns of `state`; the last two with events only, the signs of all events from `signs` on.
   enum Place : int { time, step_size, last_error, growth, seen, signs };
 
   stepping::Tolerances tolerances;
@@ -58,7 +58,7 @@ struct AdaptiveCall {
   double longest;  ///< step [s]
   stepping::Events events;
   double* state;              ///< (worlds, state_numbers), carried from call to call; in and out
-  double *q, *v;              ///< (worlds, nq), (worlds, nv): where the next call begins
+  double *q, *v;              ///< (worlds, nq), (worlds, nv): the start of the next call
   AdaptiveRecord* record;     ///< (worlds)
   double *event_q, *event_v;  ///< (worlds, nq), (worlds, nv): the state at the event that ended the call
 
@@ -66,19 +66,19 @@ struct AdaptiveCall {
   static int state_numbers(int events) { return events > 0 ? signs + events : int{seen}; }
 };
 
-/// What a rollout reads and writes: row 0 of a world is where it starts, row k its state after k · every
+/// Arguments and results of a rollout: row 0 of a world is its start, row k its state after k · every
 /// steps.
 template <class Real>
 struct RolloutCall {
   const Real* controls;  ///< (worlds, rows · every, nv) [N or N·m]; null for none
-  std::ptrdiff_t rows;   ///< of a world beside its start
-  std::ptrdiff_t every;  ///< steps a row
-  std::ptrdiff_t begin;  ///< the row that this run starts from …
-  std::ptrdiff_t end;    ///< … and the last it makes
+  std::ptrdiff_t rows;   ///< of a world, in addition to its start
+  std::ptrdiff_t every;  ///< steps per row
+  std::ptrdiff_t begin;  ///< the first row of this run …
+  std::ptrdiff_t end;    ///< … and its last
   Real *q, *v;           ///< (worlds, 1 + rows, nq), (worlds, 1 + rows, nv)
 };
 
-/// What operations on constraints give beside `out`; null where an operation does not give it.
+/// Results of operations on constraints besides `out`; null if an operation does not compute them.
 template <class Real>
 struct ConstraintOutputs {
   Real* forces;    ///< (states, rows) λ
@@ -89,32 +89,32 @@ struct ConstraintOutputs {
   Real* rank;      ///< (states) of J
 };
 
-/// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. What an algorithm
-/// does not use is null.
+/// Inputs and outputs of one call; every array is C-contiguous, row k belongs to state k. Arrays that an
+/// algorithm does not use are null.
 template <class Real>
 struct Batch {
   std::ptrdiff_t states;
   const Real *q, *v;
   const Real* x;         ///< third argument: a, tau, dq or q1
-  const Real* callback;  ///< (states, callback_numbers) of joints that Python computes
-  const Real* loop_q;    ///< (states, closure nq) where the fit of the loops' joints begins
+  const Real* callback;  ///< (states, callback_numbers) of callback joints
+  const Real* loop_q;    ///< (states, closure nq) initial values of the fit of the loops' joints
   const Real* f_ext;     ///< (states, bodies, 6) in the user's body frames
   Real* out;
   Real* out_v;       ///< the new velocity
   Real* out_loop_q;  ///< the new coordinates of the loops' joints
   ConstraintOutputs<Real> constraint;
   Real* derivative[3];    ///< derivatives: with respect to q, v and the third argument
-  bool passive;           ///< include the joints' own forces
-  bool forces;            ///< derivatives of what the rows of the constraints pull with, not of accelerations
+  bool passive;           ///< include the joints' passive forces
+  bool forces;            ///< derivatives of the constraint forces instead of the accelerations
   int body;               ///< of a frame: the body that carries it, −1 the world
   const Real* placement;  ///< of a frame: its pose in the engine's body frame, as 12 numbers
   dynamics::Expressed expressed;
-  bool classical;  ///< accelerations of points, not of twists' components
+  bool classical;  ///< accelerations of points instead of spatial accelerations
 
   const stepping::Actuation* actuation;
   Integrator integrator;
   double spectral_radius;
-  Real* memory;  ///< (states, solver_numbers), in and out; null where the scheme has none
+  Real* memory;  ///< (states, solver_numbers), in and out; null if the scheme has none
   double time, step;
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< advance: good steps of each state
@@ -134,7 +134,7 @@ PYSIM_INLINE void put_matrix(const Pose<S>& X, S* entry) {
   }
 }
 
-/// W consecutive states of a batch: what one run of a kernel reads and writes.
+/// W consecutive states of a batch: the unit of work of a kernel.
 template <class S>
 struct States {
   using Real = typename S::Real;
@@ -144,15 +144,15 @@ struct States {
   std::ptrdiff_t first;
   Workspace<S> w;
 
-  /// `count` numbers of each row, to be changed.
+  /// `count` numbers of each row, writable.
   S* load(const Real* rows, int count) {
     S* const packs = take<S>(w, count);
     simd::load_rows(rows + first * count, count, count, packs);
     return packs;
   }
 
-  /// `count` numbers of each row. A single state's are read where the caller has them: of numbers copied one
-  /// by one a vector can be read only when the copies have reached the cache.
+  /// `count` numbers of each row. Those of a single state are read in place: a vector load of numbers that
+  /// were just stored one by one has to wait until the stores have reached the cache.
   const S* read(const Real* rows, int count) {
     if constexpr (S::width == 1) return reinterpret_cast<const S*>(rows + first * count);
     return load(rows, count);
@@ -162,7 +162,7 @@ struct States {
     simd::store_rows(packs, count, rows + first * count, count);
   }
 
-  /// `count` numbers of `out` from `begin` on, where a state's row has `row` numbers.
+  /// `count` numbers of `out` from `begin` on, if a state's row has `row` numbers.
   void save_part(const S* packs, std::ptrdiff_t begin, std::ptrdiff_t count, std::ptrdiff_t row) const {
     simd::store_rows(packs, count, batch.out + first * row + begin, row);
   }
@@ -171,7 +171,7 @@ struct States {
     simd::clear_rows<S>(end - begin, batch.out + first * row + begin, row);
   }
 
-  /// The user's q, and behind it what Python computed.
+  /// The user's q, followed by the numbers that Python computed.
   const S* reduced_q() { return model.callback_numbers > 0 ? copy_q() : read(batch.q, model.reduced_nq); }
 
   S* copy_q() {
@@ -185,7 +185,7 @@ struct States {
   /// Coordinates of the loops' joints.
   S* loop_q() { return load(batch.loop_q, model.loop_nq()); }
 
-  /// What an implicit scheme remembers of the worlds; null where it has no memory.
+  /// State that an implicit scheme carries in each world; null if it has none.
   S* memory() {
     return batch.memory == nullptr ? nullptr : load(batch.memory, stepping::solver_numbers(model.reduced_nv));
   }
@@ -200,13 +200,13 @@ struct States {
   const S* full_q() { return tree::full_q(model, reduced_q(), w); }
   const S* full_v() { return tree::full_v(model, reduced_v(), w); }
 
-  /// v̇ in tree coordinates; null where the caller gave none.
+  /// v̇ in tree coordinates; null if the caller gave none.
   const S* full_a() {
     if (batch.x == nullptr) return nullptr;
     return tree::full_v(model, reduced_x(), w);
   }
 
-  /// External wrenches in the engine's frames; null where the caller gave none.
+  /// External wrenches in the engine's frames; null if the caller gave none.
   const Force<S>* f_ext() {
     if (batch.f_ext == nullptr) return nullptr;
     Force<S>* const wrench = take<Force<S>>(w, model.bodies);

@@ -8,7 +8,7 @@ namespace pysim::engine {
 struct BodyRegressor {
   static constexpr int in = 12, out = 60;
 
-  /// Row r is what the unit twist r does work on.
+  /// Row r is the work that the wrench does on the unit twist r.
   template <class S>
   static void at(const S* x, S* y) {
     const spatial::Motion<S> V = {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};

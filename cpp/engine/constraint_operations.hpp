@@ -1,4 +1,4 @@
-// What a mechanism's loops and couplings ask and do, as operations on states.
+// Constrained dynamics, constraint rows and projection as operations on states.
 #pragma once
 
 #include "constraints/constrained_derivatives.hpp"
@@ -24,7 +24,7 @@ struct ConstrainedAba {
   }
 };
 
-/// ∂v̇ (nv, nv) or ∂λ (rows, nv) by q, v and τ; and how far a singular position opens.
+/// ∂v̇ (nv, nv) or ∂λ (rows, nv) by q, v and τ; and the measure of a singular position.
 struct ConstrainedAbaDerivatives {
   template <class S>
   static void at(States<S> at) {
@@ -70,13 +70,13 @@ struct ConstraintRows {
   }
 };
 
-/// The state moved onto the constraints: q (nq), v (nv), φ, the residual left and the rank of J.
+/// The state moved onto the constraints: q (nq), v (nv), φ, the remaining residual and the rank of J.
 struct Project {
   template <class S>
   static void at(States<S> at) {
     const auto& model = at.model;
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
-    constraints::project(model, q, v, loop_q, at.w);  // from afar the velocity needs the factors of the end
+    constraints::project(model, q, v, loop_q, at.w);  // from far away the velocity needs the end's factors
     const auto projected = constraints::project(model, q, v, loop_q, at.w);
     at.save(q, at.batch.out, model.reduced_nq);
     at.save(v, at.batch.out_v, model.reduced_nv);

@@ -1,6 +1,6 @@
-// Pairs are found in a tree of boxes over the faces in Morton order [Morton 1966; Lauterbach et al. 2009]:
-// equal numbers of neighbours side by side, so that node k of a level holds nodes 2k and 2k + 1 of the level
-// below and the tree needs no links.
+// Detection of crossing faces in a tree of boxes over the faces in Morton order [Morton 1966; Lauterbach et
+// al. 2009]: each node has equal numbers of neighbouring faces, node k of a level holds nodes 2k and 2k + 1
+// of the level below, and the tree needs no links.
 #include "engine/crossings.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ Point minus(const Point& a, const Point& b) {
   return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
 }
 
-/// Side of the plane (a, b, c) on which d lies: the sign of det [a − d, b − d, c − d], 0 within its rounding
+/// Side of the plane (a, b, c) on which d is: the sign of det [a − d, b − d, c − d], 0 within its rounding
 /// error [Shewchuk 1997, bound A of ORIENT3D].
 int side(const Point& a, const Point& b, const Point& c, const Point& d) {
   constexpr double bound = 7.771561172376103e-16;
@@ -71,13 +71,13 @@ enum class Passage { none, inside, rim };
 /// coordinates.
 struct RimPassage {
   std::array<Point, 4> places;  ///< p, q, a, b
-  bool enters;                  ///< from the front of the face to its back on the way from p to q
+  bool enters;                  ///< from the front of the face to its back when going from p to q
   Index pierced;
   std::pair<Index, Index> faces;
   bool counted;  ///< these faces cross elsewhere too
 };
 
-/// How the segment p q, whose ends lie on different sides of the face, passes through it; and through which
+/// How the segment p q, whose ends are on different sides of the face, passes through it; and through which
 /// edge of its rim.
 Passage passage(const Point& p, const Point& q, const Face& face, int& rim) {
   const auto& [a, b, c] = face.corner;
@@ -116,7 +116,7 @@ bool edge_pierces(const Face& one, const Face& other, std::vector<RimPassage>& r
   return inside;
 }
 
-/// Two corners at the same places: the faces share an edge and cannot cross but in their plane.
+/// Two corners at the same places: the faces share an edge and can cross in their common plane only.
 bool share_an_edge(const Face& one, const Face& other) {
   int common = 0;
   for (const Point& p : one.corner) {
@@ -232,7 +232,7 @@ class Tree {
     }
   }
 
-  /// Notes the passages through a rim that pass through both faces behind it, one way.
+  /// Records the passages through a rim that also pass through both adjacent faces, for one order of a pair.
   void settle_rims() {
     const auto before = [](const RimPassage& x, const RimPassage& y) { return x.places < y.places; };
     std::sort(rims_.begin(), rims_.end(), before);

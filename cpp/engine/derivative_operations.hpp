@@ -1,4 +1,4 @@
-// Derivatives of the dynamics as operations on states: matrices leave row by row, as they are made.
+// Derivatives of the dynamics as operations on states: matrices are written row by row, as computed.
 #pragma once
 
 #include "constraints/acceleration_derivatives.hpp"
@@ -7,7 +7,7 @@
 
 namespace pysim::engine {
 
-/// Rows of the three matrices: made in a buffer, stored in the caller's arrays.
+/// Rows of the three matrices: computed in a buffer, stored in the caller's arrays.
 template <class S>
 struct StoredRows {
   const States<S>& at;

@@ -1,4 +1,4 @@
-// Differential dynamics as an operation on states: columns leave as they are made.
+// Differential dynamics as an operation on states: columns are written as they are computed.
 #pragma once
 
 #include "dynamics/design_derivatives.hpp"
@@ -7,7 +7,7 @@
 
 namespace pysim::engine {
 
-/// Where the columns of a pack of states go: P, Q and R (bodies, 6, width) and S (reduced_nv, width).
+/// Destination of the columns of a pack of states: P, Q and R (bodies, 6, width) and S (reduced_nv, width).
 template <class S>
 struct DifferentialColumns {
   using Real = typename S::Real;
@@ -17,7 +17,7 @@ struct DifferentialColumns {
   S* tau;  ///< room for one column of the tree's coordinates
   std::ptrdiff_t width;
 
-  /// Spreads the seeds, stores what they change as a column, and clears them.
+  /// Propagates the seeds, stores the result as a column, and clears them.
   void make(std::ptrdiff_t column) const {
     const auto& model = at.model;
     dynamics::spread_seeds(model, d, tau);

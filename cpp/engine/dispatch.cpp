@@ -1,3 +1,4 @@
+// Dispatch of batches to the kernels of the instruction set in use.
 #include "engine/dispatch.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ struct Candidate {
   bool supported;
 };
 
-/// The tables of an instruction set, of which W doubles fill a register.
+/// Tables of an instruction set with W doubles per register.
 #define PYSIM_KERNELS_OF(isa, W)                                                                    \
   Kernels {                                                                                         \
     #isa,                                                                                           \
@@ -83,8 +84,8 @@ std::atomic<const Kernels*>& current() {
   return table;
 }
 
-/// While it lives, numbers below the normal range count as zero: in single precision they cost a hundred
-/// cycles each and mean nothing at 24 bits. Double precision keeps them.
+/// During its lifetime, subnormal numbers count as zero: in single precision they cost a hundred
+/// cycles each and are insignificant at 24 bits. Double precision keeps them.
 class FlushDenormals {
  public:
   FlushDenormals() {
@@ -107,7 +108,7 @@ class FlushDenormals {
 };
 
 /// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads. Packs are of
-/// `widest` states where there are some of them for every thread, else of `width`.
+/// `widest` states if there is at least one per thread, otherwise of `width`.
 template <class Real, class Part>
 void split(const Batch<Real>& batch, int width, int widest, int threads, const Part& part) {
   constexpr std::ptrdiff_t packs_a_thread = 4;
@@ -145,7 +146,7 @@ void use_isa(std::string_view isa) {
   current().store(&kernels_for(isa));
 }
 
-/// Whether rollouts of a model take packs of two registers; what a world does is the same. Motion in a plane
+/// Whether rollouts of a model use packs of two registers, which does not change results. Motion in a plane
 /// is a little arithmetic between divisions and short loops, and a plugin's program is read instruction by
 /// instruction: both are bound by latency. Trees and loops in space fill the registers.
 template <class Real>

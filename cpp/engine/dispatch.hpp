@@ -1,4 +1,4 @@
-// Which instruction set runs, chosen when the engine loads, and batches on threads.
+// Choice of the instruction set when the engine is loaded, and execution of batches on threads.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace pysim::engine {
 
-/// Instruction sets this processor can run, narrowest first.
+/// Instruction sets that this processor supports, narrowest first.
 std::vector<std::string> available_isas();
 
-/// The table in use: the widest this processor runs, or what PYSIM_ISA names.
+/// The table in use: the widest that this processor supports, or the one that PYSIM_ISA names.
 const Kernels& kernels();
 
-/// Its part of one precision.
+/// Its kernels of one precision.
 template <class Real>
 const Precision<Real>& precision() {
   if constexpr (sizeof(Real) == 8) {
@@ -26,17 +26,17 @@ const Precision<Real>& precision() {
   }
 }
 
-/// Uses another instruction set from now on ("auto": the widest). Throws std::invalid_argument.
+/// Selects another instruction set ("auto": the widest). Throws std::invalid_argument.
 void use_isa(std::string_view isa);
 
-/// Runs one kernel over a batch on `threads` threads (0: one a processor). Any split gives the same bits.
+/// Runs one kernel over a batch on `threads` threads (0: one per processor). Any split gives the same bits.
 template <class Real>
 void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
                const tree::Model& model,
                const Batch<Real>& batch,
                int threads);
 
-/// Rollouts of worlds of which state k has the model models[k]; the models are alike, see
+/// Rollouts of worlds with one model each, models[k] for state k; the models are alike, see
 /// Model::structure_difference.
 template <class Real>
 void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads);

@@ -1,4 +1,4 @@
-// The floating-point environment that kernels compute in: round to nearest, denormals kept, no traps.
+// Floating-point environment of the kernels: round to nearest, denormals kept, no traps.
 //
 // Another library of the process may have set a rounding mode, flushing of denormals or traps for the calling
 // thread, and threads inherit these from the thread that starts them. Results would then differ in their
@@ -13,7 +13,7 @@
 
 namespace pysim::engine {
 
-/// Sets the default environment while it lives; costs one read of the control register where it is set.
+/// Sets the default environment during its lifetime; if it is set already, the cost is one register read.
 class DefaultFloatingPoint {
  public:
   DefaultFloatingPoint() {
@@ -35,7 +35,7 @@ class DefaultFloatingPoint {
 
  private:
 #if defined(PYSIM_X86)
-  static constexpr unsigned control_bits = 0xffc0u;  ///< the others are flags of what has happened
+  static constexpr unsigned control_bits = 0xffc0u;  ///< the other bits are flags of past exceptions
   static constexpr unsigned default_control = 0x1f80u;
   unsigned saved_ = _mm_getcsr();
 #else

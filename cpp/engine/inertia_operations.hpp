@@ -1,4 +1,4 @@
-// Matrices and momenta of the mechanism, and its joints' reactions, as operations on states.
+// Inertia matrices, momenta and joint reactions of the mechanism as operations on states.
 #pragma once
 
 #include "constraints/inverse_inertia.hpp"

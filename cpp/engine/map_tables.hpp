@@ -36,7 +36,7 @@ struct PairKernels {
   PairMap<Real> maps[count];
 };
 
-/// Vertices (n, 3) [m]; faces (count, 3), indices of vertices; `origin` (3) is what vertices are seen from.
+/// Vertices (n, 3) [m]; faces (count, 3), indices of vertices; `origin` (3) is subtracted from the vertices.
 struct MeshView {
   const double* vertices;
   const std::ptrdiff_t* faces;

@@ -1,7 +1,7 @@
 // Integrals over the triangles of a mesh and their derivatives w.r.t. its vertices; lanes are triangles here.
 //
-// Triangle k belongs to lane k mod 8 of a block whatever the width of a pack, so that the sums have the same
-// bits on AVX2 and AVX-512. What is left over is filled up with triangles without extent, which add nothing.
+// Triangle k belongs to lane k mod 8 of a block at any pack width, so that the sums have the same
+// bits on AVX2 and AVX-512. The last block is padded with triangles of zero area, which add nothing.
 #pragma once
 
 #include "engine/map_tables.hpp"
@@ -123,7 +123,7 @@ PYSIM_INLINE void weigh_slots(const spatial::Triangle<S>& t, S density, int lane
   }
 }
 
-/// rows (n, 3, 10) = ∂θ/∂v, θ about the origin of the view; rows hold zeros before.
+/// rows (n, 3, 10) = ∂θ/∂v, θ about the origin of the view; rows must be zero beforehand.
 template <class S>
 void mesh_derivatives(const MeshView& mesh, double density, double* rows) {
   const auto origin = spatial::all3<S>(mesh.origin);
@@ -143,8 +143,8 @@ void mesh_derivatives(const MeshView& mesh, double density, double* rows) {
   }
 }
 
-/// rows (n, 3) = Σ weights ∂θ/∂v of ten weights: what `mesh_derivatives` would give, without its ten numbers
-/// an entry.
+/// rows (n, 3) = Σ weights ∂θ/∂v of ten weights: the product with `mesh_derivatives`, without storing its ten
+/// numbers per entry.
 template <class S>
 void mesh_gradient(const MeshView& mesh, const double* weights, double* rows) {
   const auto origin = spatial::all3<S>(mesh.origin);
@@ -171,7 +171,7 @@ void mesh_gradient(const MeshView& mesh, const double* weights, double* rows) {
   }
 }
 
-/// rows (n, 3, 10) = ∂θ/∂v of a sheet of some mass per area; rows hold zeros before.
+/// rows (n, 3, 10) = ∂θ/∂v of a sheet of some mass per area; rows must be zero beforehand.
 template <class S>
 void sheet_derivatives(const MeshView& mesh, double area_density, double* rows) {
   const auto origin = spatial::all3<S>(mesh.origin);

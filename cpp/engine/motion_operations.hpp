@@ -16,7 +16,7 @@
 
 namespace pysim::engine {
 
-/// Calls f(scheme) with the scheme of fixed step that is asked for.
+/// Calls f(scheme) with the requested scheme of fixed step.
 template <class F>
 PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
   switch (integrator) {
@@ -59,7 +59,7 @@ struct Advance {
   }
 };
 
-/// Puts the states a world passes at the call's times into its rows of `out` (count, nq) and `out_v`.
+/// Stores a world's states at the call's times in its rows of `out` (count, nq) and `out_v`.
 template <class S>
 struct RowsOfTime {
   const States<S>& at;
@@ -162,7 +162,7 @@ struct Rollout {
   }
 
  private:
-  /// Row `begin`, which an earlier run made or which is the start. A world that is out waits at its start.
+  /// Row `begin`, which is the start or was written by an earlier run. Failed worlds keep their start.
   template <class S>
   static stepping::WorldStates<S> start(States<S>& at) {
     const auto& call = *at.batch.rollout;

@@ -1,9 +1,9 @@
-// Functions of two rows of numbers, row by row: displacements acting on spatial vectors, inertias, and
-// inertias acting.
+// Functions of two rows of numbers, row by row: displacements acting on spatial vectors, sums of inertias,
+// and inertias acting on twists.
 //
 // Displacements are records of 12 numbers, rotation column-major, then position; inertias are the engine's
-// [m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx]. A row may stand for all: its stride is 0. The result may be written
-// over an argument. A new map is one struct and one line of the table.
+// [m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx]. A single row is used for all rows: its stride is 0. The result may
+// be an argument. To add a map, write one struct and one line of the table.
 #pragma once
 
 #include "engine/map_tables.hpp"
@@ -168,7 +168,7 @@ void map_pair(const typename S::Real* a,
   for (int i = 0; i < Map::out; ++i) simd::scatter(out[i], y + i, Map::out);
 }
 
-/// Whole packs first, then the remaining rows one at a time through the same code.
+/// Whole packs first, then the remaining rows one at a time by the same code.
 template <class Map, class S, class Tail>
 void map_pairs(const typename S::Real* a,
                std::ptrdiff_t a_stride,

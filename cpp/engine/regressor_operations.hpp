@@ -7,7 +7,7 @@
 
 namespace pysim::engine {
 
-/// Row after row, each written whole: Y is large, and most of it is read by nobody here.
+/// Row after row, each written whole: Y is large and is not read again here.
 struct JointTorqueRegressor {
   template <class S>
   static void at(States<S> at) {

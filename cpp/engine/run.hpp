@@ -1,4 +1,4 @@
-// Runs an operation on every state of a batch, W states at a time.
+// Execution of an operation on every state of a batch, W states at a time.
 #pragma once
 
 #include "engine/batch.hpp"

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::align_val_t alignment{64};
 
-/// Blocks from this size on are address space that takes memory where it is first used: a bound for every
+/// Blocks from this size on are address space that takes memory when it is first used: a bound for every
 /// kernel of a tree of n coordinates grows with n², and kernels in O(n) use little of it.
 constexpr std::size_t reserved_from = std::size_t{64} << 20;
 

@@ -1,14 +1,14 @@
 // Scratch memory of a thread, kept between calls and grown on demand.
 //
-// Held by a key of the C library and not by a thread_local variable: registering the destructor of one, and
-// the first access to one from a thread, end the process where no memory is left.
+// Found by a key of the C library instead of a thread_local variable: registering the destructor of one, and
+// the first access to one from a thread, end the process if no memory is left.
 #pragma once
 
 #include <cstddef>
 
 namespace pysim::engine {
 
-/// At least `bytes` of the calling thread, aligned to 64; valid until its next call. Throws std::bad_alloc.
+/// At least `bytes` for the calling thread, aligned to 64; valid until its next call. Throws std::bad_alloc.
 void* scratch(std::size_t bytes);
 
 }  // namespace pysim::engine

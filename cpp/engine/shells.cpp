@@ -1,4 +1,4 @@
-// Disjoint sets of vertices, paths halved while they are walked [Tarjan and van Leeuwen 1984].
+// Disjoint sets of vertices, with paths halved during each search [Tarjan and van Leeuwen 1984].
 #include "engine/shells.hpp"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Which triangles of a surface hang together.
+// Shells: connected components of a surface of triangles.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 namespace pysim::engine {
 
 /// Numbers the shells of faces (count, 3) of indices below `vertices` from 0, in the order of their first
-/// faces; faces that share a vertex are of one shell. Leaves the shell of each face and returns how many
-/// there are.
+/// faces; faces that share a vertex belong to the same shell. Writes the shell of each face and returns their
+/// number.
 std::ptrdiff_t label_shells(const std::ptrdiff_t* faces,
                             std::ptrdiff_t count,
                             std::ptrdiff_t vertices,

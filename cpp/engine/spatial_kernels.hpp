@@ -1,7 +1,7 @@
 // Functions of rows of numbers, row by row: rotations and displacements as arrays, and elementary functions.
 //
-// A map reads `in` numbers a row and writes `out`. Matrices are row-major here, as NumPy keeps them. A new
-// map is one struct and one line of the table.
+// A map reads `in` numbers per row and writes `out`. Matrices are row-major here, as in NumPy. To add a
+// map, write one struct and one line of the table.
 #pragma once
 
 #include "engine/body_regressor_map.hpp"
@@ -91,7 +91,7 @@ struct Se3Log : Columns<16, 6> {
   }
 };
 
-/// [[J, Q], [0, J]]: the blocks on the diagonal are SO(3)'s, Q is what the angular columns move linearly.
+/// [[J, Q], [0, J]]: the diagonal blocks are SO(3)'s, Q is the linear effect of the angular columns.
 template <class S, class Times>
 PYSIM_INLINE void write_se3_jacobian(const spatial::Mat3<S>& J, Times times, S* y) {
   const S o = simd::all<S>(0), e = simd::all<S>(1);
@@ -131,7 +131,7 @@ struct RotationFromQuaternion : Columns<4, 9> {
   }
 };
 
-/// The unit quaternion of a rotation, of the two the one with w ≥ 0.
+/// The unit quaternion of a rotation with w ≥ 0.
 template <class S>
 PYSIM_INLINE void write_quaternion(const spatial::Mat3<S>& R, S* y) {
   const auto q = spatial::quaternion_of(R);
@@ -156,7 +156,7 @@ struct PositionAndQuaternion : Columns<16, 7> {
   }
 };
 
-/// How far a matrix is from being a rotation: RᵀR − 1 (xx, yy, zz, xy, yz, zx) and det R.
+/// Deviation of a matrix from a rotation: RᵀR − 1 (xx, yy, zz, xy, yz, zx) and det R.
 struct RotationDefect : Columns<9, 7> {
   template <class S>
   static void at(const S* x, S* y) {
@@ -268,7 +268,7 @@ void map_pack(const typename S::Real* x, typename S::Real* y) {
   for (int i = 0; i < Map::out; ++i) simd::scatter(out[i], y + i, Map::out);
 }
 
-/// Whole packs first, then the remaining rows one at a time through the same code.
+/// Whole packs first, then the remaining rows one at a time by the same code.
 template <class Map, class S, class Tail>
 void map_rows(const typename S::Real* x, typename S::Real* y, std::ptrdiff_t rows) {
   std::ptrdiff_t k = 0;

@@ -1,3 +1,4 @@
+// Faults of a list of triangles: edges compared by hashes, repeated faces found in a hash table.
 #include "engine/surface.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 using Face = std::array<std::ptrdiff_t, 3>;
 
-/// The finaliser of SplitMix64 [Steele, Lea and Flood 2014]: each bit of x decides about each bit of the
+/// The finaliser of SplitMix64 [Steele, Lea and Flood 2014]: each bit of x affects each bit of the
 /// result.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -24,12 +25,12 @@ std::uint64_t hash(std::ptrdiff_t a, std::ptrdiff_t b) {
   return mix(mix(std::uint64_t(a) + 0x9e3779b97f4a7c15U) + std::uint64_t(b));
 }
 
-/// +h where the edge is walked up, −h where it is walked down.
+/// +h if the edge is traversed upwards, −h if it is traversed downwards.
 std::uint64_t edge_term(std::ptrdiff_t a, std::ptrdiff_t b) {
   return a < b ? hash(a, b) : std::uint64_t(0) - hash(b, a);
 }
 
-/// The same face from its least vertex on.
+/// The same face, starting at its least vertex.
 Face from_least(const std::ptrdiff_t* f) {
   if (f[0] <= f[1] && f[0] <= f[2]) return {f[0], f[1], f[2]};
   if (f[1] <= f[2]) return {f[1], f[2], f[0]};
@@ -45,7 +46,7 @@ class FaceSet {
     slots_.assign(size, -1);
   }
 
-  /// False if a face with the same vertices, walked the same way, is there.
+  /// Inserts a face; false if one with the same vertices in the same order is present.
   bool insert(std::ptrdiff_t face) {
     const Face f = from_least(faces_ + 3 * face);
     const std::size_t mask = slots_.size() - 1;

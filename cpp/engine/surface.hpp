@@ -1,5 +1,5 @@
-// What a list of triangles is before it is integrated: found in two passes over the faces, without sorting
-// them.
+// Faults of a list of triangles, found before it is integrated in two passes over the faces, without
+// sorting.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace pysim::engine {
 
-/// How many faces are like this, and the first of them; −1 where there is none.
+/// Number of faces with a fault, and the first of them; −1 if there is none.
 struct FaceFault {
   std::ptrdiff_t count = 0, first = -1;
 
@@ -17,15 +17,15 @@ struct FaceFault {
 };
 
 struct SurfaceFaults {
-  FaceFault outside;    ///< names a vertex that is not there
-  FaceFault pinched;    ///< names a vertex twice
-  FaceFault repeated;   ///< the same three vertices, walked the same way, as an earlier face
-  bool closed = false;  ///< every edge is walked as often forth as back
+  FaceFault outside;    ///< refers to a vertex that does not exist
+  FaceFault pinched;    ///< refers to a vertex twice
+  FaceFault repeated;   ///< the same three vertices, in the same order, as an earlier face
+  bool closed = false;  ///< every edge is traversed equally often in both directions
 };
 
 /// Faces (count, 3) of indices below `vertices`. Edges are compared by the sum of their hashes, forth minus
-/// back: an open surface is taken for a closed one with probability 2⁻⁶⁴. With a face outside, nothing else
-/// is told.
+/// back: an open surface passes as closed with probability 2⁻⁶⁴. If a face is outside, no other fault
+/// is reported.
 SurfaceFaults inspect_surface(const std::ptrdiff_t* faces, std::ptrdiff_t count, std::ptrdiff_t vertices);
 
 /// Extent (3), (3) of vertices (count, 3); returns the first that is not finite, or −1.

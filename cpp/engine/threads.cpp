@@ -1,3 +1,4 @@
+// Thread pool: a queue of tasks, grown on demand and never destroyed.
 #include "engine/threads.hpp"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class Pool {
 };
 
 /// Deliberately never destroyed: its threads wait until the process ends. A forked child has none of them and
-/// starts its own; no lock is taken here, for another thread may have held it when the process forked.
+/// starts its own; no lock is taken here, because another thread may have held it when the process forked.
 Pool& pool() {
   static std::atomic<Pool*> instance{nullptr};
   Pool* current = instance.load();
@@ -61,13 +62,13 @@ Pool& pool() {
   return *current;
 }
 
-/// States that threads take run by run: who is free takes the next, so that neither worlds that need more
-/// steps than others nor a processor that is busy elsewhere hold up the rest.
+/// States that threads take in runs: a free thread takes the next run, so that neither worlds with more
+/// steps than others nor a busy processor delays the rest.
 class Runs {
  public:
   using Part = std::function<void(std::ptrdiff_t, std::ptrdiff_t)>;
 
-  /// `part` is called no more once `wait` has returned.
+  /// `part` is not called after `wait` has returned.
   Runs(std::ptrdiff_t count, std::ptrdiff_t length, const Part& part)
       : count_(count), length_(length), part_(part), left_((count + length - 1) / length) {}
 
@@ -87,7 +88,7 @@ class Runs {
     }
   }
 
-  /// Until all are done; throws the first exception of a part.
+  /// Waits until all are done; throws the first exception of a part.
   void wait() {
     std::unique_lock<std::mutex> lock(mutex_);
     done_.wait(lock, [this] { return left_ == 0; });
@@ -109,7 +110,7 @@ constexpr std::ptrdiff_t runs_a_thread = 8;
 }  // namespace
 
 std::ptrdiff_t thread_count(int threads) {
-  constexpr std::ptrdiff_t enough = 8;  // for every processor, whatever else is asked for
+  constexpr std::ptrdiff_t enough = 8;  // for every processor, whatever the requested number
   const std::ptrdiff_t processors = std::max(1u, std::thread::hardware_concurrency());
   return threads > 0 ? std::min<std::ptrdiff_t>(threads, enough * processors) : processors;
 }
@@ -128,11 +129,11 @@ void parallel_for(std::ptrdiff_t count,
   const auto runs = std::make_shared<Runs>(count, grain * ((grains + pieces - 1) / pieces), part);
   try {
     for (std::ptrdiff_t i = 1; i < takers; ++i) {
-      // one that comes too late finds nothing to take
+      // a thread that starts too late finds no run left
       pool().submit([runs] { runs->take_all(); }, static_cast<std::size_t>(takers - 1));
     }
   } catch (const std::exception&) {
-    // no memory or no thread is left: those that were submitted share the work, and `part` must outlive them
+    // no memory or no thread is left: the threads started so far share the work, and `part` must outlive them
   }
   runs->take_all();
   runs->wait();

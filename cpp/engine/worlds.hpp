@@ -1,4 +1,4 @@
-// Rollouts of worlds that each have a model of their own; the models are alike but for their numbers.
+// Rollouts of worlds that have one model each; the models differ in their numbers only.
 #pragma once
 
 #include "engine/motion_operations.hpp"

@@ -1,4 +1,4 @@
-// The bits of numbers: signs, exponents, leading halves, rounding. What elementary functions are made of.
+// Bits of floating-point numbers: signs, exponents, leading halves, rounding; used by elementary functions.
 #pragma once
 
 #include "simd/pack.hpp"
@@ -75,7 +75,7 @@ struct Scaled {
   S m, k;
 };
 
-/// Subnormal numbers too; what zero, negative numbers, infinity and NaN give is for the caller to replace.
+/// Subnormal numbers included; the caller replaces the results for zero, negative numbers, infinity and NaN.
 template <class S>
 PYSIM_INLINE Scaled<S> split_exponent(S x) {
   using Integer = typename S::Integer;

@@ -1,7 +1,7 @@
 // Exponential, logarithm, powers and the hyperbolic tangent.
 //
 // Sources: e_exp.c, e_log.c and e_pow.c of fdlibm (Sun Microsystems 1993), tanh.c of Cephes (Moshier 1989),
-// with selections for branches.
+// with selections instead of branches.
 #pragma once
 
 #include "simd/bits.hpp"
@@ -137,7 +137,7 @@ template <int W, class Isa>
 PYSIM_INLINE Pack<double, W, Isa> pow(Pack<double, W, Isa> x, Pack<double, W, Isa> y) {
   using S = Pack<double, W, Isa>;
   const S o = all<S>(0), one = all<S>(1), infinity = all<S>(__builtin_inf()), a = magnitude(x);
-  // beyond 2⁶⁴ every power but 1 has left the range
+  // beyond 2⁶⁴ every power except of 1 overflows or underflows
   const S bound = all<S>(18446744073709551616.0), bounded = min(max(y, -bound), bound);
   S l1, l2;
   log2_in_two(a, l1, l2);

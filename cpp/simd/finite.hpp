@@ -5,7 +5,7 @@
 
 namespace pysim::simd {
 
-/// True if x[0 … count) are. Four packs of sums, for one sum would wait for itself at every number.
+/// True if all of x[0 … count) are finite. Four independent sums, because a single one is bound by latency.
 template <class S>
 bool all_finite(const typename S::Real* x, std::ptrdiff_t count) {
   constexpr int W = S::width;

@@ -1,4 +1,4 @@
-// Packs from rows of W worlds: the way back of store_rows.
+// Loading of packs from rows of W worlds: the inverse of store_rows.
 #pragma once
 
 #include "simd/transpose.hpp"

@@ -1,4 +1,4 @@
-// Numbers out of tables: a row a lane, chosen by the lane's own index.
+// Table lookup: lane k reads the row of its own index.
 #pragma once
 
 #include "simd/pack.hpp"
@@ -44,7 +44,7 @@ PYSIM_INLINE Pack<Real, W, Isa> lookup(const Real* table, Pack<Real, W, Isa> ind
   }
 }
 
-/// The same from a table of each world's own.
+/// The same from one table per world.
 template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> lookup(const Pack<Real, W, Isa>* table,
                                        Pack<Real, W, Isa> index,

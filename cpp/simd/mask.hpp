@@ -1,4 +1,4 @@
-// Truth values of a pack of worlds, one a lane: what comparisons of packs give and selections take.
+// Truth values of a pack of worlds, one per lane: results of comparisons and conditions of selections.
 #pragma once
 
 #include "simd/twin.hpp"
@@ -11,7 +11,7 @@ struct Mask {
   using Lanes = decltype(typename S::Lanes{} < typename S::Lanes{});
 
   alignas(typename S::Real) alignas(
-      Lanes) Lanes lanes;  ///< as large as a number, so that a workspace holds masks too
+      Lanes) Lanes lanes;  ///< as large as a number, so that masks can be stored in a workspace
 
   PYSIM_INLINE friend Mask operator!(Mask a) {
     if constexpr (S::width == 1) {
@@ -39,7 +39,7 @@ PYSIM_INLINE Mask<S> nowhere() {
   return Mask<S>{};
 }
 
-/// What a comparison of the bits of numbers gives; its integers may be others than those of numbers.
+/// Result of a comparison of the bits of numbers; its integers may differ from those of numbers.
 template <class S, class Lanes>
 PYSIM_INLINE Mask<S> mask_of_bits(Lanes lanes) {
   return {__builtin_bit_cast(typename Mask<S>::Lanes, lanes)};

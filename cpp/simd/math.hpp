@@ -1,5 +1,5 @@
-// Elementary functions on packs: the same operations in every lane and at every width, selections for
-// branches.
+// Elementary functions on packs: the same operations in every lane and at every width, with selections
+// instead of branches.
 //
 // A lane's result does not depend on the others nor on the width, and is the same on AVX2 and AVX-512. Errors
 // are bounded in units in the last place (ulp) and measured by tests/simd.
@@ -10,7 +10,7 @@
 
 namespace pysim::simd {
 
-/// √(x² + y²) within 1.5 ulp, without overflow on the way; infinite where either is.
+/// √(x² + y²) within 1.5 ulp, without overflow of intermediate results; infinite if either argument is.
 template <class S>
 PYSIM_INLINE S hypot(S x, S y) {
   using Integer = typename S::Integer;

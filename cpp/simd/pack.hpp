@@ -1,4 +1,4 @@
-// W simulations side by side in one number type.
+// Pack: W simulations in the lanes of one number type.
 //
 // Everything above this folder is written once, over a type S that behaves like a number; the lanes of S are
 // independent worlds. Intrinsics live in this folder alone, and only where the vector extensions of GCC and
@@ -12,11 +12,11 @@ namespace pysim::simd {
 template <class Real, int W, class Isa>
 struct Pack;
 
-/// In place of an instruction set's tag: the worlds of a pack have models that differ in their numbers.
+/// Tag in place of an instruction set: the worlds of a pack have models with different numbers.
 template <class Isa>
 struct Varied;
 
-/// A number of the model: one for all worlds of a pack, or a pack of one for each.
+/// A number of the model: one for all worlds of a pack, or a pack with one for each.
 template <class Real, int W, class Isa>
 struct ParameterOf {
   using type = Real;
@@ -27,7 +27,7 @@ struct ParameterOf<Real, W, Varied<Isa>> {
   using type = Pack<Real, W, Varied<Isa>>;
 };
 
-/// Whether W numbers take two registers.
+/// Whether a pack of W numbers takes two registers.
 template <class Real, int W, class Isa>
 constexpr bool take_two = W > 1 && W * sizeof(Real) > register_bytes<Isa>();
 
@@ -40,7 +40,7 @@ struct LanesOf<Real, W, Isa, true> {
   using type = Twin<typename Vector<Real, W / 2>::type, Isa>;
 };
 
-/// W simulations side by side: lane k of every Pack belongs to world k.
+/// W simulations: lane k of every Pack belongs to world k.
 ///
 /// Isa is a tag. It makes this type, and so every template instantiated on it, distinct for
 /// each instruction set; the linker can then never hand an AVX2 body to a baseline caller.
@@ -77,7 +77,7 @@ struct Pack {
 template <class S>
 constexpr bool in_two = take_two<typename S::Real, S::width, typename S::Isa>;
 
-/// A pack of one of two registers.
+/// A pack for one of two registers.
 template <class S>
 using HalfOf = Pack<typename S::Real, S::width / 2, typename S::Isa>;
 
@@ -106,7 +106,7 @@ PYSIM_INLINE S all(typename S::Real x) {
   }
 }
 
-/// A number that is each world's own already.
+/// A number that is given per world already.
 template <class S>
 PYSIM_INLINE S all(S x) {
   return x;
@@ -134,7 +134,7 @@ PYSIM_INLINE Pack<Real, W, Isa> select(Mask<Pack<Real, W, Isa>> mask,
   }
 }
 
-/// Likewise of masks.
+/// The same for masks.
 template <class S>
 PYSIM_INLINE Mask<S> select(Mask<S> mask, Mask<S> a, Mask<S> b) {
   return (mask & a) | ((!mask) & b);
@@ -170,8 +170,8 @@ PYSIM_INLINE void set_lane(S& a, int k, typename S::Real x) {
 
 /// a·b + c with one rounding where the processor has it; a·b + c on the baseline.
 ///
-/// Written out by hand wherever products are summed: contraction is off, so that AVX2 and AVX-512 give the
-/// same bits. A loop of __builtin_fma over the lanes falls to scalar code inside a large kernel.
+/// Called explicitly for all sums of products: contraction is off, so that AVX2 and AVX-512 give the
+/// same bits. A loop of __builtin_fma over the lanes compiles to scalar code inside a large kernel.
 template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> fma(Pack<Real, W, Isa> a, Pack<Real, W, Isa> b, Pack<Real, W, Isa> c) {
   [[maybe_unused]] constexpr std::size_t bytes = W * sizeof(Real);
@@ -286,7 +286,7 @@ PYSIM_INLINE S largest(const S* x, int n) {
   return size;
 }
 
-/// Lane k from p[k·stride]: one number of W worlds, from rows that belong to one world each.
+/// Lane k from p[k·stride]: one number of W worlds, from one row per world.
 template <class S>
 PYSIM_INLINE S gather(const typename S::Real* p, std::ptrdiff_t stride) {
   if constexpr (S::width == 1) {

@@ -1,4 +1,4 @@
-// The first numbers of a pack from memory and back; what lies behind them is neither read nor written.
+// Partial loads and stores: the first numbers of a pack; memory after them is neither read nor written.
 #pragma once
 
 #include "simd/pack.hpp"
@@ -17,7 +17,7 @@ PYSIM_INLINE __m256i first_lanes(int count) {
 }
 #endif
 
-/// Lane k from p[k] for k < count, zero from there on.
+/// Lane k from p[k] for k < count, zero for the others.
 template <class S>
 PYSIM_INLINE S load_part(const typename S::Real* p, int count) {
   [[maybe_unused]] constexpr std::size_t bytes = sizeof(S);
@@ -65,7 +65,7 @@ PYSIM_INLINE void store_part(const S& a, typename S::Real* p, int count) {
     return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), a.lanes);
   }
 #endif
-#if defined(__AVX2__)  // by halves: masked stores of 32 bytes take some processors tens of cycles
+#if defined(__AVX2__)  // by halves: masked stores of 32 bytes cost some processors tens of cycles
   if constexpr (bytes == 32 && is_double) {
     __m128d rest = _mm256_castpd256_pd128(a.lanes);
     if (count >= 2) {

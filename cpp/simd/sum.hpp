@@ -1,4 +1,4 @@
-// Sums that keep what a sum of floating-point numbers loses.
+// Compensated sums, which retain the rounding errors of floating-point additions.
 //
 //   s = a + b     b' = s − a     lost = (a − (s − b')) + (b − b')      [Knuth, TAOCP 2, 4.2.2, theorem B]
 //
@@ -9,7 +9,7 @@
 
 namespace pysim::simd {
 
-/// a + b, and what it was rounded by.
+/// a + b, and its rounding error.
 template <class S>
 struct Rounded {
   S sum, lost;
@@ -32,7 +32,7 @@ struct Sum {
   }
 };
 
-/// What all lanes of n sums hold together, lane by lane in their order.
+/// The sum of all lanes of n sums, lane by lane in order.
 template <class One, class S>
 PYSIM_INLINE typename One::Real total(const Sum<S>* sums, int n) {
   Sum<One> whole;

@@ -1,7 +1,7 @@
-// Rows of W worlds from packs: what a kernel computed lane by lane, stored world by world.
+// Stores of packs to rows of W worlds: numbers computed lane by lane, stored world by world.
 //
-// W packs are a W × W matrix with one world a column; its transpose has one world a row, which is stored
-// whole. Blocks of 1, 2, 4, … lanes change places between packs that lie as far apart: log₂ W rounds.
+// W packs are a W × W matrix with one world per column; its transpose has one world per row, which is stored
+// whole. Blocks of 1, 2, 4, … lanes are exchanged between packs at the same distance: log₂ W rounds.
 #pragma once
 
 #include "simd/part.hpp"
@@ -22,7 +22,7 @@ struct LanesUpTo<8> : LaneNumbers<0, 1, 2, 3, 4, 5, 6, 7> {};
 template <>
 struct LanesUpTo<16> : LaneNumbers<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15> {};
 
-/// Blocks of h lanes: the odd ones of a change places with the even ones of b.
+/// Exchanges blocks of h lanes: the odd ones of a with the even ones of b.
 template <int h, class S, int... k>
 PYSIM_INLINE void exchange(S& a, S& b, LaneNumbers<k...>) {
   constexpr int W = S::width;  // lane W + k of a shuffle is lane k of b
@@ -90,8 +90,8 @@ PYSIM_INLINE void store_block(const S* packs, int count, typename S::Real* rows,
 
 /// Lane k of packs[0 … count) to the `count` numbers at rows + k·stride.
 ///
-/// W rows grow side by side, and the processor foresees none of them: the next lines are prefetched
-/// two ahead. Otherwise each would hold up all stores behind it, for twice the time in all.
+/// W rows are written side by side, and the processor does not predict them: the next lines are prefetched
+/// two ahead. Otherwise each would delay all later stores, which doubles the total time.
 template <class S>
 void store_rows(const S* packs, std::ptrdiff_t count, typename S::Real* rows, std::ptrdiff_t stride) {
   constexpr int W = S::width;

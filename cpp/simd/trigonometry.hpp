@@ -18,7 +18,7 @@ struct Reduced {
 
 /// Cody and Waite: π/2 in parts; n times each part but the last is exact for |n| < 2²⁰, |x| ≤ 1e6.
 ///
-/// A fused x − n p takes a first part of all 53 bits: it is a multiple of 2⁻⁵³ and less than one, so exact.
+/// A fused x − n p admits a first part of all 53 bits: it is a multiple of 2⁻⁵³ and less than one, so exact.
 template <class Isa, int W>
 PYSIM_INLINE Reduced<Pack<double, W, Isa>> reduce_half_pi(Pack<double, W, Isa> x) {
   using S = Pack<double, W, Isa>;
@@ -38,7 +38,7 @@ PYSIM_INLINE Reduced<Pack<double, W, Isa>> reduce_half_pi(Pack<double, W, Isa> x
   return {r, rest - (r - c.sum), bits(shifted)};
 }
 
-/// Single precision is reduced in double.
+/// Single precision is reduced in double precision.
 template <class Isa, int W>
 PYSIM_INLINE Reduced<Pack<float, W, Isa>> reduce_half_pi(Pack<float, W, Isa> x) {
   using S = Pack<float, W, Isa>;
@@ -62,8 +62,8 @@ PYSIM_INLINE Reduced<Pack<float, W, Isa>> reduce_half_pi(Pack<float, W, Isa> x) 
   }
 }
 
-/// Lanes beyond the fast reduction, one by one; the others stay as they are. In long double, for a C
-/// library's double cosine may be wrong by several ulp where a huge number is closest to a zero.
+/// Lanes beyond the fast reduction, one by one; the others are unchanged. In long double, because a C
+/// library's double cosine may be wrong by several ulp for huge numbers closest to a zero.
 template <class S>
 __attribute__((noinline, cold)) void sincos_beyond(S x, S limit, S& s, S& c) {
   for (int k = 0; k < S::width; ++k) {
@@ -107,7 +107,7 @@ PYSIM_INLINE void sincos(S x, S& s, S& c) {
   const auto rotated = ((x0.quadrant + Integer(1)) & Integer(2)) << (top - 1);
   const S sin_x = from_bits<S>(bits(select(even, sin_r, cos_r)) ^ second);
   c = from_bits<S>(bits(select(even, cos_r, sin_r)) ^ rotated);
-  s = select(x == all<S>(0), x, sin_x);  // the sign of zero survives
+  s = select(x == all<S>(0), x, sin_x);  // preserves the sign of zero
 
   const S limit = all<S>(Real(1e6));
   if (__builtin_expect(any(magnitude(x) > limit), false)) sincos_beyond(x, limit, s, c);
@@ -178,7 +178,7 @@ PYSIM_INLINE S atan(S x) {
   return atan2(x, all<S>(1));
 }
 
-/// What arc sine and arc cosine share: for |x| < ½ the angle is x + x·ratio; beyond, the half angle's sine is
+/// Common part of arc sine and arc cosine: for |x| < ½ the angle is x + x·ratio; else the half angle's sine
 /// s = √((1 − |x|)/2) = first + second and half the angle is s + s·ratio.
 template <class S>
 struct HalfAngle {

@@ -1,11 +1,11 @@
-// Two registers side by side, as one vector that is twice as wide.
+// Two registers as one vector of twice the width.
 //
-// A kernel that waits much, for divisions and for the number before, or that spends its time on the way from
-// joint to joint, does the work of two registers of worlds in little more than the time of one. One that
-// keeps the registers busy gains nothing and runs out of them.
+// A kernel that is bound by latency, of divisions or of dependent operations, or by the traversal of
+// joints, processes two registers of worlds in little more than the time of one. One that
+// keeps the registers busy gains nothing, and spills.
 //
 // Without it rollouts of 256 worlds of scenes/four_bar.toml, double_pendulum.toml and knee.toml by rk4 take
-// 1.19, 1.14 and 1.16 times as long on AVX-512. tests/simulation/test_paired_registers.py holds the bits.
+// 1.19, 1.14 and 1.16 times as long on AVX-512. tests/simulation/test_paired_registers.py checks the bits.
 #pragma once
 
 #include "simd/vectors.hpp"
@@ -15,7 +15,7 @@ namespace pysim::simd {
 template <class Half, class Isa>
 struct Twin;
 
-/// Truth values of numbers and of their bits may come as different integers; here they are one.
+/// Comparisons of numbers and of their bits may give different integers; here they are one type.
 template <class Isa, class Half>
 PYSIM_INLINE auto mask_of(Half low, Half high) {
   using Real = typename RealOf<sizeof(ElementOf<Half>)>::type;
@@ -24,7 +24,7 @@ PYSIM_INLINE auto mask_of(Half low, Half high) {
   return Twin<Mask, Isa>(__builtin_bit_cast(Mask, low), __builtin_bit_cast(Mask, high));
 }
 
-/// What the compiler's vectors do, by halves.
+/// Operations of the compiler's vectors, by halves.
 template <class Half, class Isa>
 struct Twin {
   using Element = ElementOf<Half>;
@@ -33,7 +33,7 @@ struct Twin {
 
   Twin() = default;
   PYSIM_INLINE Twin(Half l, Half h) : low(l), high(h) {}
-  PYSIM_INLINE Twin(Element x) : low(x - Half{}), high(low) {}  ///< a number stands for a vector of it
+  PYSIM_INLINE Twin(Element x) : low(x - Half{}), high(low) {}  ///< a number is broadcast to a vector
 
   PYSIM_INLINE friend Twin operator-(Twin a) { return {-a.low, -a.high}; }
   PYSIM_INLINE friend Twin operator~(Twin a) { return {~a.low, ~a.high}; }

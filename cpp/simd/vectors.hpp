@@ -1,4 +1,4 @@
-// The compiler's vectors: of numbers, of their bits, and how much of them a register holds.
+// Vector types of the compiler: of numbers, of their bits, and of register width.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,17 @@
 #include <immintrin.h>
 #endif
 
-// Builds with sanitizers leave inlining to the compiler: the checks of all that is inlined are too many.
+// Builds with sanitizers leave inlining to the compiler: the checks of all inlined code are too many.
 #if !defined(PYSIM_INLINE)
 #define PYSIM_INLINE inline __attribute__((always_inline))
 #endif
 #define PYSIM_NOINLINE __attribute__((noinline))
-// Calls save every register of packs: the compiler keeps the saving to branches that it takes for rare.
+// Calls save every register of packs: the compiler moves this to branches that it considers unlikely.
 #define PYSIM_LIKELY(condition) __builtin_expect(condition, true)
 
 namespace pysim::simd {
 
-/// Bytes of a register. Isa is the tag of the instruction set that is compiled for: without it all sets would
+/// Bytes of a register. Isa is the tag of the instruction set being compiled: without it all sets would
 /// share one body.
 template <class Isa>
 constexpr std::size_t register_bytes() {
@@ -51,7 +51,7 @@ struct IntegerOf<4> {
   using type = int;
 };
 
-/// The number of so many bytes.
+/// The number type of that many bytes.
 template <std::size_t bytes>
 struct RealOf {
   using type = double;

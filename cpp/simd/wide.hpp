@@ -1,7 +1,7 @@
-// The numbers of one world side by side in full registers, where an operation is the same for all of them.
+// Full registers of numbers of one world, for operations that are the same for all of them.
 //
-// A pack of worlds is wide already. One world alone fills its lanes with its own coordinates; every lane does
-// the arithmetic of the scalar code and gives the same bits.
+// A pack of worlds fills its registers already. A single world fills its lanes with its coordinates; every
+// lane does the arithmetic of the scalar code and gives the same bits.
 #pragma once
 
 #include "simd/part.hpp"
@@ -28,11 +28,11 @@ struct WideOf<S, true> {
 template <class S>
 using Wide = typename WideOf<S, S::width == 1>::type;
 
-/// How many consecutive S are one Wide<S>.
+/// Number of consecutive S in one Wide<S>.
 template <class S>
 constexpr int at_once = Wide<S>::width / S::width;
 
-/// The T, as many S as it holds, that begins at p.
+/// The T, as many S as it holds, starting at p.
 template <class T, class S>
 PYSIM_INLINE T load_at(const S* p) {
   if constexpr (T::width == S::width) {
@@ -51,7 +51,7 @@ PYSIM_INLINE void store_at(const T& a, S* p) {
   }
 }
 
-/// The same number for all of a world's.
+/// The same number in all lanes of a world.
 template <class T, class S>
 PYSIM_INLINE T widen(S x) {
   if constexpr (T::width == S::width) {

@@ -29,7 +29,7 @@ PYSIM_INLINE ArticulatedInertia<S> articulated(const Inertia<S>& B) {
   return {{B.m, B.m, B.m, o, o, o}, {{o, -B.mc.z, B.mc.y}, {B.mc.z, o, -B.mc.x}, {-B.mc.y, B.mc.x, o}}, B.I};
 }
 
-/// The sum with a rigid body, of whose M and H only nine entries are not zero.
+/// The sum with a rigid body, whose M and H have only nine nonzero entries.
 template <class S>
 PYSIM_INLINE ArticulatedInertia<S> operator+(const Inertia<S>& B, const ArticulatedInertia<S>& A) {
   const Vec3<S>& c = B.mc;
@@ -53,7 +53,7 @@ PYSIM_INLINE Force<S> multiply_add(const ArticulatedInertia<S>& A, const Motion<
           transpose_multiply_add(A.H, a.v, multiply_add(columns(A.I), a.w, F.t))};
 }
 
-/// A − K Uᵀ, of K that is a multiple of U.
+/// A − K Uᵀ, for a K that is a multiple of U.
 template <class S>
 PYSIM_INLINE ArticulatedInertia<S> minus_outer(const ArticulatedInertia<S>& A,
                                                const Force<S>& K,
@@ -63,7 +63,7 @@ PYSIM_INLINE ArticulatedInertia<S> minus_outer(const ArticulatedInertia<S>& A,
           minus_outer(A.I, K.t, U.t)};
 }
 
-/// The same inertia on the axes R maps to, about the same point.
+/// The same inertia on the axes that R maps to, about the same point.
 template <class S>
 PYSIM_INLINE ArticulatedInertia<S> rotate(const Mat3<S>& R, const ArticulatedInertia<S>& A) {
   return {rotate(R, A.M), rotate(R, A.H), rotate(R, A.I)};

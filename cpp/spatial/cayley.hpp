@@ -1,10 +1,10 @@
 // Cayley's map in the adjoint representation, as the exponential of a twist [Simo and Wong 1991; Selig 2007].
 //
-//     exp(2 y) = cay(2 x),   cay(X) = (1 − X/2)⁻¹ (1 + X/2) of the matrix that x is on twists
+//     exp(2 y) = cay(2 x),   cay(X) = (1 − X/2)⁻¹ (1 + X/2) of the matrix of x acting on twists
 //     rotation    y = s(θ²) x,                              s = atan θ / θ,  θ = |x|
 //     twist       ω_y = s ω,  v_y = s v + 2 s' (ω·v) ω      s' = ds/dθ²      (s of the dual number |x|²)
 //
-// A step made of it leaves the momentum of a body, averaged over the step's ends, where it is in space.
+// A step by this map conserves the spatial momentum of a body, averaged over the step's ends.
 #pragma once
 
 #include "simd/math.hpp"

@@ -1,11 +1,11 @@
 // Square root of a spatial inertia, of any rank.
 //
-//     M = X* F Fᵀ X⁻¹,   F = [ √m·1  0 ]     X the displacement by c, the centre of mass
-//                            [ 0     Lp ]    Ic = Lp Lpᵀ about c, Lp = L with its rows at the places of the
-//                            pivots
+//     M = X* F Fᵀ X⁻¹,   F = [ √m·1  0 ]     X  displacement by c, the centre of mass
+//                            [ 0     Lp ]    Ic = Lp Lpᵀ about c,
+//                                            Lp is L with its rows at the places of the pivots
 //
-// Cholesky with diagonal pivoting [Higham 2002, 10.3]: the largest moment left is next. What is left below
-// the tolerance is zero, so a rod has rank 2 and a point 0; the tolerance is relative to the trace of Ic, and
+// Cholesky with diagonal pivoting [Higham 2002, 10.3]: the largest remaining moment is next. Remainders
+// below the tolerance are zero, so a rod has rank 2 and a point 0; it is relative to the trace of Ic, and
 // to the rounding of the moments about the reference point from which Ic was computed.
 #pragma once
 

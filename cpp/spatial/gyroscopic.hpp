@@ -1,4 +1,4 @@
-// How the inertia of a moving body acts on a second twist: the bilinear part of V ×* M V.
+// Rate of a moving body's inertia as a map of a second twist: the bilinear part of V ×* M V.
 #pragma once
 
 #include "spatial/inertia.hpp"

@@ -1,13 +1,13 @@
-// What a hinge lets through of an articulated inertia, IA − U D⁻¹ Uᵀ of aba.hpp [Featherstone 2008, section
-// 7.3], in 15 numbers: those of a turn about z are zero.
+// Articulated inertia after the elimination of a hinge, IA − U D⁻¹ Uᵀ of aba.hpp [Featherstone 2008, section
+// 7.3], in 15 numbers: those of a rotation about z are zero.
 #pragma once
 
 #include "spatial/articulated.hpp"
 
 namespace pysim::spatial {
 
-/// An articulated inertia without its part about z, where a body turns freely: a turn about z meets no
-/// resistance, IA [0; z] = 0.
+/// An articulated inertia without its part about z, the axis of free rotation: IA [0; z] = 0.
+///
 ///
 ///     IA = [ M   H ]      H  two columns, the third is zero      [kg·m]
 ///          [ Hᵀ  I ]      I  its third row and column are zero   [kg·m²]
@@ -47,7 +47,7 @@ PYSIM_INLINE Force<S> multiply_add_across_z(const HingedInertia<S>& A,
           {fma(A.Hx.y, a.v.y, fma(A.Hx.x, a.v.x, tx)), fma(A.Hy.y, a.v.y, fma(A.Hy.x, a.v.x, ty)), F.t.z}};
 }
 
-/// The same inertia on the axes R maps to, about the same point.
+/// The same inertia on the axes that R maps to, about the same point.
 template <class S>
 PYSIM_INLINE ArticulatedInertia<S> rotate(const Mat3<S>& R, const HingedInertia<S>& A) {
   const Vec3<S> Hx = R * A.Hx, Hy = R * A.Hy;

@@ -38,7 +38,7 @@ PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Motion<S>& V) {
           cross_add(M.mc, V.v, M.I * V.w)};  // τ = I ω + mc × v
 }
 
-/// F = M a + V ×* M V, which is Newton's and Euler's equations about the origin, whose acceleration as a
+/// F = M a + V ×* M V: the Newton-Euler equations about the origin, whose acceleration as a
 /// point of the body is A = a + ω × v:
 ///
 ///     f = m A + α × mc + ω × (ω × mc)        τ = I α + mc × A + ω × I ω
@@ -49,7 +49,7 @@ PYSIM_INLINE Force<S> newton_euler(const Inertia<S>& M, const Motion<S>& V, cons
           cross_add(w, M.I * w, cross_add(M.mc, A, M.I * a.w))};
 }
 
-/// The same inertia on the axes R maps to, about the same point.
+/// The same inertia on the axes that R maps to, about the same point.
 template <class S>
 PYSIM_INLINE Inertia<S> rotate(const Mat3<S>& R, const Inertia<S>& M) {
   return {M.m, R * M.mc, rotate(R, M.I)};

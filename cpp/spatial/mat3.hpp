@@ -83,7 +83,7 @@ PYSIM_INLINE Vec3<S> operator*(const Sym3<S>& A, const Vec3<S>& b) {
           fma(A.zz, b.z, fma(A.yz, b.y, A.zx * b.x))};
 }
 
-/// A − k uᵀ, of k that is a multiple of u.
+/// A − k uᵀ, for a k that is a multiple of u.
 template <class S>
 PYSIM_INLINE Sym3<S> minus_outer(const Sym3<S>& A, const Vec3<S>& k, const Vec3<S>& u) {
   return {fnma(k.x, u.x, A.xx),
@@ -100,7 +100,7 @@ PYSIM_INLINE Mat3<S> columns(const Sym3<S>& A) {
   return {{A.xx, A.xy, A.zx}, {A.xy, A.yy, A.yz}, {A.zx, A.yz, A.zz}};
 }
 
-/// R A Rᵀ of a symmetric A: the same tensor on the axes R maps to.
+/// R A Rᵀ of a symmetric A: the same tensor on the axes that R maps to.
 template <class S>
 PYSIM_INLINE Sym3<S> rotate(const Mat3<S>& R, const Sym3<S>& A) {
   // B = R A by columns, then the six entries of B Rᵀ that are needed.

@@ -7,8 +7,8 @@ namespace pysim::spatial {
 
 /// A = Ω F, a symmetric 6×6 map from wrenches to accelerations, the inverse of an inertia.
 ///
-/// With linear and angular parts exchanged it moves to another point as an inertia does, but the other way:
-/// v' = v − p × ω where τ' = τ + p × f. It is kept so.
+/// With linear and angular parts exchanged it is translated like an inertia, but in the opposite sense:
+/// v' = v − p × ω and τ' = τ + p × f. It is stored in that form.
 template <class S>
 struct Mobility {
   ArticulatedInertia<S> exchanged;
@@ -19,14 +19,14 @@ struct Mobility {
   }
 };
 
-/// That of what does not move.
+/// Mobility of a fixed body: zero.
 template <class S>
 PYSIM_INLINE Mobility<S> zero_mobility() {
   const S o = all<S>(0);
   return {{{o, o, o, o, o, o}, {zero3<S>(), zero3<S>(), zero3<S>()}, {o, o, o, o, o, o}}};
 }
 
-/// M + a sᵀ − s gᵀ, of which only a half is computed: a + g is along s, and the sum symmetric.
+/// M + a sᵀ − s gᵀ; only one half is computed: a + g is along s, and the sum is symmetric.
 template <class S>
 PYSIM_INLINE Sym3<S> freed(const Sym3<S>& M, const Vec3<S>& s, const Vec3<S>& g, const Vec3<S>& a) {
   return {fma(a.x, s.x, fnma(s.x, g.x, M.xx)),
@@ -37,7 +37,7 @@ PYSIM_INLINE Sym3<S> freed(const Sym3<S>& M, const Vec3<S>& s, const Vec3<S>& g,
           fma(a.z, s.x, fnma(s.z, g.x, M.zx))};
 }
 
-/// Ω + A Sᵀ − S gᵀ with A = S m − g. An S that only turns leaves the linear part alone.
+/// Ω + A Sᵀ − S gᵀ with A = S m − g. An S without a linear part leaves the linear part unchanged.
 template <class S>
 PYSIM_INLINE Mobility<S> freed(
     const Mobility<S>& Omega, const Motion<S>& Sj, bool turns, const Motion<S>& g, const Motion<S>& A) {
@@ -49,7 +49,7 @@ PYSIM_INLINE Mobility<S> freed(
       {M, {fma(Sj.v.x, A.w, H.x), fma(Sj.v.y, A.w, H.y), fma(Sj.v.z, A.w, H.z)}, freed(O.I, Sj.v, g.v, A.v)}};
 }
 
-/// The same mobility, of the point that lies at p from the old one.
+/// The same mobility, of the point at p from the old one.
 template <class S>
 PYSIM_INLINE Mobility<S> moved_to(const Vec3<S>& p, const Mobility<S>& Omega) {
   return {translate(-p, Omega.exchanged)};

@@ -59,13 +59,13 @@ PYSIM_INLINE S dot(const Motion<S>& V, const Force<S>& F) {
   return dot(V.v, F.f) + dot(V.w, F.t);
 }
 
-/// V × A = [ω×a + v×α; ω×α], the derivative of a twist A that is carried along by V.
+/// V × A = [ω×a + v×α; ω×α], the derivative of a twist A that moves with V.
 template <class S>
 PYSIM_INLINE Motion<S> cross(const Motion<S>& V, const Motion<S>& A) {
   return {cross_add(V.v, A.w, cross(V.w, A.v)), cross(V.w, A.w)};
 }
 
-/// V ×* F = [ω×f; ω×τ + v×f], the derivative of a wrench F that is carried along by V.
+/// V ×* F = [ω×f; ω×τ + v×f], the derivative of a wrench F that moves with V.
 template <class S>
 PYSIM_INLINE Force<S> cross(const Motion<S>& V, const Force<S>& F) {
   return {cross(V.w, F.f), cross_add(V.v, F.f, cross(V.w, F.t))};
@@ -102,7 +102,7 @@ PYSIM_INLINE Force<S> to_parent(const Pose<S>& X_AB, const Force<S>& F) {
 template <class S>
 PYSIM_INLINE Force<S> plus_to_parent(const Force<S>& F, const Pose<S>& X_AB, const Force<S>& F_B) {
   const Vec3<S> f = X_AB.R * F_B.f;
-  // the moment arrives last and passes through three operations alone: a chain of bodies waits for them
+  // the moment is computed last and passes through three operations only: a chain of bodies waits for them
   return {F.f + f, multiply_add(X_AB.R, F_B.t, cross_add(X_AB.p, f, F.t))};
 }
 

@@ -1,7 +1,7 @@
-// Motion in a plane: what is left of spatial algebra where everything turns about one normal n.
+// Spatial algebra of motion in a plane, where all rotations are about one normal n.
 //
-// Vectors are on axes x and y of the plane; a turn about n is one number. Wrenches and inertias are about a
-// body's origin, accelerations those of that point (classical, not spatial).
+// Vectors are on axes x and y of the plane; a rotation about n is one number. Wrenches and inertias are about
+// a body's origin, accelerations those of that point (classical, not spatial).
 #pragma once
 
 #include "spatial/vec3.hpp"
@@ -23,7 +23,7 @@ PYSIM_INLINE Vec2<S> zero2() {
   return {all<S>(0), all<S>(0)};
 }
 
-/// The same vector in every world, from two consecutive numbers; or each world's own, from packs of them.
+/// The same vector in every world, from two consecutive numbers; or one per world, from packs of them.
 template <class S, class Number>
 PYSIM_INLINE Vec2<S> all2(const Number* p) {
   return {all<S>(p[0]), all<S>(p[1])};
@@ -58,13 +58,13 @@ PYSIM_INLINE Vec2<S> fnma(S s, const Vec2<S>& a, const Vec2<S>& c) {
   return {fnma(s, a.x, c.x), fnma(s, a.y, c.y)};
 }
 
-/// n × a, a quarter turn: the velocity of a point at a where its body turns with 1 rad/s.
+/// n × a, a quarter turn: the velocity of a point at a if its body rotates with 1 rad/s.
 template <class S>
 PYSIM_INLINE Vec2<S> quarter_turn(const Vec2<S>& a) {
   return {-a.y, a.x};
 }
 
-/// a turned by the angle with this sine and cosine.
+/// a rotated by the angle with this sine and cosine.
 template <class S>
 PYSIM_INLINE Vec2<S> turn(S sin, S cos, const Vec2<S>& a) {
   return {fnma(sin, a.y, cos * a.x), fma(sin, a.x, cos * a.y)};
@@ -128,7 +128,7 @@ PYSIM_INLINE PlanarForce<S> operator*(const PlanarInertia<S>& A, const Vec2<S>& 
   return {{fma(A.xy, v.y, A.xx * v.x), fma(A.yy, v.y, A.xy * v.x)}, dot(A.h, v)};
 }
 
-/// A − K Uᵀ, of K that is a multiple of U.
+/// A − K Uᵀ, for a K that is a multiple of U.
 template <class S>
 PYSIM_INLINE PlanarInertia<S> minus_outer(const PlanarInertia<S>& A,
                                           const PlanarForce<S>& K,

@@ -1,4 +1,4 @@
-// Small dense symmetric positive semidefinite systems, row-major n × n.
+// Solution of small dense symmetric positive semidefinite systems, row-major n × n.
 #pragma once
 
 #include "simd/math.hpp"

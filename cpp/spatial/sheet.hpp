@@ -1,11 +1,11 @@
 // Derivative of a thin sheet's mass properties with respect to the corners of its triangles.
 //
-// A triangle (a, b, c) adds w/2, w s/6, w Q/24 with w = |n| (solid.hpp). When a moves, with n̂ = n/w and u = s
-// + a,
+// A triangle (a, b, c) adds w/2, w s/6, w Q/24 with w = |n| (solid.hpp). For a motion of a, with n̂ = n/w and
+// u = s + a,
 //
 //     ∂w = g = (b − c) × n̂     ∂s = 1     ∂Q along axis k = e_k uᵀ + u e_kᵀ
 //
-// A triangle without area has no n̂; its area is at its least there and 0 is taken for g.
+// A triangle without area has no n̂; its area is at its minimum there, and g is set to 0.
 #pragma once
 
 #include "spatial/solid.hpp"

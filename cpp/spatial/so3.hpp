@@ -5,9 +5,9 @@
 //     J_l(φ) = 1 + α φ× + β φ×φ×,   α = (1 − cos θ)/θ²,  β = (θ − sin θ)/θ³
 //     J_l⁻¹(φ) = 1 − φ×/2 + κ φ×φ×,  κ = (1 − (θ/2) cot(θ/2))/θ²,      θ = |φ|
 //
-// A coefficient that a small angle would ruin is its own series there. Thresholds: what the closed form
-// loses, ε/θ², multiplied by the φ×φ× (θ²) beside it stays at rounding, and so does the first term a series
-// leaves out.
+// Coefficients that cancel at small angles are replaced by their own series there. Thresholds: the error of
+// the closed form, ε/θ², multiplied by the φ×φ× (θ²) beside it is of the order of rounding, and so is the
+// first term that a series leaves out.
 #pragma once
 
 #include "simd/math.hpp"
@@ -50,7 +50,7 @@ PYSIM_INLINE Mat3<S> rotation(const Quaternion<S>& q) {
           {fma(q.x, z2, wy), fms(q.y, z2, wx), one - fma(q.x, x2, q.y * y2)}};
 }
 
-/// The unit quaternion of a rotation matrix, from its largest component, w ≥ 0 where that is the largest.
+/// The unit quaternion of a rotation matrix, from its largest component; w ≥ 0 if that is the largest.
 template <class S>
 PYSIM_INLINE Quaternion<S> quaternion_of(const Mat3<S>& R) {
   const S one = all<S>(1), half = all<S>(typename S::Real(0.5));
@@ -80,7 +80,7 @@ struct HalfTurn {
   S k, c;
 };
 
-/// The half turn of θ². Less than a tenth of a radian, as in a step, needs no sine.
+/// Half angle of θ²: sine and cosine. Angles below a tenth of a radian, as in a step, need no sine.
 template <class S>
 PYSIM_INLINE HalfTurn<S> half_turn(S square) {
   constexpr double k_series[] = {1.0 / 185794560, -1.0 / 645120, 1.0 / 3840, -1.0 / 48, 0.5};
@@ -124,7 +124,7 @@ PYSIM_INLINE Vec3<S> log_quaternion(const Quaternion<S>& q) {
   return select(turned, far, near) * u;
 }
 
-/// The rotation vector of a rotation matrix, |φ| ≤ π. Small turns, as of what is nearly closed, need no root:
+/// The rotation vector of a rotation matrix, |φ| ≤ π. Small rotations, as in a closed loop, need no root:
 /// φ = (asin s / s) u,  u = ½ (R − Rᵀ)ᵛ,  s = |u|.
 template <class S>
 PYSIM_INLINE Vec3<S> log(const Mat3<S>& R) {
@@ -158,7 +158,7 @@ PYSIM_INLINE JacobianCoefficients<S> jacobian_coefficients(S square) {
   return {two_k * h.k, select(turned, (all<S>(1) - sinc) / square, near), sinc};
 }
 
-/// κ of θ², 1/12 at rest; singular at a full turn only.
+/// κ of θ², 1/12 at zero; singular only at a full turn.
 template <class S>
 PYSIM_INLINE S inverse_jacobian_kappa(S square) {
   constexpr double series[] = {

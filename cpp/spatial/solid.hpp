@@ -1,7 +1,7 @@
-// What a triangle adds to the mass properties of the solid it bounds, or of a sheet [Kwon, (15)-(28); Mirtich
-// 1996].
+// Mass properties of a solid or a sheet: contribution of one triangle of its surface [Kwon, (15)-(28);
+// Mirtich 1996].
 //
-// A triangle (a, b, c), counter-clockwise from outside, is with the origin a tetrahedron of volume det/6:
+// A triangle (a, b, c), counter-clockwise from outside, and the origin form a tetrahedron of volume det/6:
 //
 //     s = a + b + c    Q = s sᵀ + a aᵀ + b bᵀ + c cᵀ    det = a·(b × c)    n = (b − a) × (c − a)
 //
@@ -13,8 +13,8 @@
 //
 //     ∂∫ 1 = n/6        ∂∫ x = u nᵀ/24        ∂∫ x xᵀ = (Q + u vᵀ + v uᵀ) ⊗ n/120
 //
-// Summed over the triangles around v it is Kwon's (18), (21), (23) and (27) with every face's slot added
-// once; a single triangle differs from theirs by what cancels around the vertex of a closed surface.
+// Summed over the triangles around v it equals Kwon's (18), (21), (23) and (27) with every face's slot added
+// once; for a single triangle the difference cancels around the vertex of a closed surface.
 #pragma once
 
 #include "spatial/mat3.hpp"

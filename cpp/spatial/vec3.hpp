@@ -1,4 +1,4 @@
-// Vectors of three numbers, each number W worlds wide.
+// Vectors of three numbers, each a pack of W worlds.
 #pragma once
 
 #include "simd/pack.hpp"
@@ -32,7 +32,7 @@ PYSIM_INLINE Vec3<S> zero3() {
   return {o, o, o};
 }
 
-/// The same vector in every world, from three consecutive numbers; or each world's own, from packs of them.
+/// The same vector in every world, from three consecutive numbers; or one per world, from packs of them.
 template <class S, class Number>
 PYSIM_INLINE Vec3<S> all3(const Number* p) {
   return {all<S>(p[0]), all<S>(p[1]), all<S>(p[2])};

@@ -1,10 +1,10 @@
-// Steps of adapted size: each as long as its estimated error allows [Hairer, Norsett, Wanner 1993, II.4].
+// Adaptive steps: each as long as its estimated error allows [Hairer, Norsett, Wanner 1993, II.4].
 //
 //     accepted if |e| ≤ 1        h ← h · clamp(0.9 |e|^(0.75·0.04 − 0.2) |e_last|^0.04)        PI control
 //
-// Outputs are interpolated and change no step. A call ends within the step that holds its last output; that
-// step is not kept but made again by the next call, so that any split of the outputs gives the same bits. So
-// it is with an event: the call ends at it, and the next one looks on from there.
+// Outputs are interpolated and change no step. A call ends within the step that contains its last output;
+// that step is discarded and repeated by the next call, so that any split of the outputs gives the same bits.
+// The same holds for an event: the call ends at it, and the next one continues from there.
 #pragma once
 
 #include "simd/math.hpp"
@@ -14,24 +14,24 @@
 
 namespace pysim::stepping {
 
-/// What a world carries from call to call. `h` of 0: the first step is to be chosen.
+/// State of a world from call to call. An `h` of 0: the first step is to be chosen.
 template <class S>
 struct AdaptiveState {
   S *q, *v;
   S time, h;
-  S last_error;  ///< of the last accepted step, at least 1e-4
-  S growth;      ///< how much longer the next step may be: 10, after a rejection 1
+  S last_error;  ///< error of the last accepted step, at least 1e-4
+  S growth;      ///< largest factor of the next step: 10, after a rejection 1
   EventWatch<S> watch;
 };
 
-/// What happened during a call, in every world.
+/// Result of a call, for every world.
 template <class S>
 struct Record {
   S reached, accepted, rejected;
-  S worst;   ///< coordinate of v with the largest error of the last step tried; the one with the least
-             ///< resolution if blurred
+  S worst;   ///< coordinate of v with the largest error of the last step tried; if blurred, the one with
+             ///< the least resolution
   S status;  ///< an AdaptiveStatus
-  S event;   ///< which event ended the call, at state.watch.seen; −1 for none
+  S event;   ///< the event that ended the call, at state.watch.seen; −1 for none
 };
 
 /// Worlds that have not reached the end of the call.
@@ -87,7 +87,7 @@ S first_step(const System<S>& system,
   return min(all<S>(100) * h0, h1);
 }
 
-/// Hands out the states at those times up to `stop` that lie in the step just accepted by the `good` worlds.
+/// Writes the states at the times up to `stop` that lie in the step just accepted by the `good` worlds.
 template <class S, class Sink>
 void hand_out(const System<S>& system,
               const AdaptiveState<S>& state,
@@ -121,8 +121,8 @@ void hand_out(const System<S>& system,
   }
 }
 
-/// Looks for the first event of the step just accepted by the `good` worlds; returns where it is, else the
-/// step's end. A time that is rounded is not before the event.
+/// Searches the step just accepted by the `good` worlds for its first event; returns the event's time, or the
+/// step's end. Times within rounding of an event are not before it.
 template <class S>
 S look_for_events(const System<S>& system,
                   const Events& events,
@@ -140,14 +140,14 @@ S look_for_events(const System<S>& system,
   return select(first.index < all<S>(0), end, max(state.watch.seen, when));
 }
 
-/// Up to when outputs are handed out: those within rounding of an event's instant come after it.
+/// End of the outputs to be written: those within rounding of an event's time come after it.
 template <class S>
 S outputs_until(const Crossing<S>& first, S stop, S h) {
   const S rounding = all<S>(0x1p-45) * max(abs(stop), h);
   return select(first.index < all<S>(0), stop, stop - rounding);
 }
 
-/// Ends the call of worlds that still run where an event is, and keeps what was seen by them and by those
+/// Ends the call of running worlds at their event, and stores the observed signs for them and for those
 /// that keep the step.
 template <class S, class Sink>
 void hand_out_event(int count,
@@ -171,8 +171,8 @@ void hand_out_event(int count,
   }
 }
 
-/// Ends the call of worlds whose step is refused by tolerances that are finer than their numbers: no step
-/// would ever be short enough.
+/// Ends the call of worlds whose tolerances are finer than the rounding of their state: no step would ever
+/// be accepted.
 template <class S>
 void refuse_blurred(const ModelOf<S>& model,
                     const Allowance<S>& allowed,
@@ -191,7 +191,7 @@ void refuse_blurred(const ModelOf<S>& model,
 }
 
 /// Advances every world through `times` (ascending, `count` of them), with at most `attempts` steps tried.
-/// `sink(k, index, q, v)` takes world k's state at times[index], `sink.event(k, q, v)` that at an event.
+/// `sink(k, index, q, v)` receives world k's state at times[index], `sink.event(k, q, v)` that at an event.
 template <class S, class Sink>
 Record<S> advance_adaptive(const System<S>& system,
                            const Tolerances& tolerances,

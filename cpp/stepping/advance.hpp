@@ -1,4 +1,4 @@
-// Whole output intervals at a time: many equal steps, watched for NaN and infinite values.
+// Steps of equal size over whole output intervals, checked for NaN and infinite values.
 #pragma once
 
 #include "simd/finite.hpp"
@@ -22,14 +22,14 @@ simd::Mask<S> finite(const ModelOf<S>& model, const S* q, const S* v) {
   }
 }
 
-/// What a scheme may change while it tries a step; null where it has no memory.
+/// Copy of the state that a scheme may change while it tries a step; null if it has none.
 template <class S>
 S* copy_solver_state(const System<S>& system, Workspace<S>& w) {
   if (system.memory == nullptr) return nullptr;
   return SolverState<S>{system.memory, system.model.reduced_nv}.copy(w).numbers;
 }
 
-/// Takes over what `trial` counted in the worlds that tried a step, and kept where it was good.
+/// Copies the counts of `trial` in the worlds that tried a step, and its state in those that succeeded.
 template <class S>
 void keep_solver_state(const System<S>& system,
                        const System<S>& trial,
@@ -40,8 +40,8 @@ void keep_solver_state(const System<S>& system,
   SolverState<S>{system.memory, nv}.keep({trial.memory, nv}, tried, good);
 }
 
-/// Makes up to `steps` steps of size h from `time`, in place. A world whose state stops being finite, or
-/// leaves its constraints, stays at its last good state; `done` counts the good steps of each world.
+/// Makes up to `steps` steps of size h from `time`, in place. A world whose state becomes NaN or infinite, or
+/// violates its constraints, keeps its last good state; `done` counts the good steps of each world.
 template <class Scheme, class S>
 void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
   System<S> inner = system;

@@ -1,13 +1,13 @@
-// Momenta of trees that float or turn about a point, carried from step to step on axes that do not turn:
-// components without a force are not rounded anew in every step, and no errors add up.
+// Momenta of trees with a free or spherical root, carried from step to step on non-rotating axes: components
+// without a force are not rounded again in every step, and no errors accumulate.
 //
 //     P ← P + R f       L ← L + R n − (c − o) × R f       Rᵀ (P, L + (c − o) × P)  =  p of the root's
 //     coordinates
 //
 // P, L  linear momentum of a tree with a free joint at its root, and angular about its centre of mass c
-// f, n  what forces give to the root's coordinates in half a step; R, o  axes and origin of the root there
+// f, n  impulses on the root's coordinates in half a step; R, o  axes and origin of the root there
 //
-// During a step c moves as P does, so L stays. A ball at the root has L alone, about o.
+// During a step c moves with P, so L is constant. A spherical root has L only, about o.
 //
 // Without it test_rounding_of_steps_does_not_add_up_in_the_momenta of
 // tests/integrators/test_carried_momentum.py fails.
@@ -33,7 +33,7 @@ class CarriedMomenta {
  public:
   using Posture = dynamics::Posture<S>;
 
-  /// `kept` (reduced_nv) is what the step before left, and where this one leaves its own; null to carry
+  /// `kept` (reduced_nv) is the result of the previous step, and receives that of this one; null to carry
   /// nothing.
   CarriedMomenta(const ModelOf<S>& model, S* kept, Workspace<S>& w)
       : model_(model),
@@ -41,8 +41,8 @@ class CarriedMomenta {
         mass_(take<S>(w, model.bodies)),
         moment_(take<Vec3<S>>(w, model.bodies)) {}
 
-  /// Puts what is carried in place of the momenta p that q and v have. Where they differ by more than
-  /// rounding a run begins, or its state was changed, and p is carried from here on.
+  /// Replaces the momenta p of q and v by the carried ones. If they differ by more than rounding, the run
+  /// starts or its state was changed, and p is carried from here on.
   void begin(const Posture& start, S* p) {
     if (!any()) return;
     sum_moments(start);
@@ -68,12 +68,12 @@ class CarriedMomenta {
 
   bool any() const { return carried_ != nullptr; }
 
-  /// Impulses on the coordinates, (reduced_nv), where the step begins.
+  /// Adds impulses on the coordinates, (reduced_nv), at the start of the step.
   void push(const Posture& at, const S* impulse) const {
     each_root(at, [&](const Root& root) { add(root, impulse + root.joint.reduced_v, root.carried); });
   }
 
-  /// The step ends, with impulses; what is carried takes the place of the momenta p there.
+  /// Ends the step, with impulses; the carried momenta replace the momenta p there.
   void end(const Posture& end, const S* impulse, S* p) {
     if (!any()) return;
     sum_moments(end);
@@ -84,8 +84,8 @@ class CarriedMomenta {
  private:
   using Real = typename S::Real;
   using Joint = tree::Joint;
-  /// Relative to the momenta of the tree's coordinates, for the whole may stand still: far above what solving
-  /// with M leaves, far below what anyone changes.
+  /// Relative to the momenta of the tree's coordinates, because the whole may be at rest: far above the error
+  /// of solving with M, far below any change of the state.
   static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
 
   struct Root {
@@ -105,7 +105,7 @@ class CarriedMomenta {
     return false;
   }
 
-  /// A momentum p of the root's coordinates, added to P and L.
+  /// Adds a momentum p of the root's coordinates to P and L.
   static void add(const Root& root, const S* p, S* sum) {
     if (root.joint.shape == tree::Shape::ball) return store(load3(sum) + root.R * load3(p), sum);
     const Vec3<S> f = root.R * load3(p);
@@ -127,14 +127,14 @@ class CarriedMomenta {
     });
   }
 
-  /// Armature is no body's momentum and keeps to the joint's axes: its trees carry nothing.
+  /// Armature is not a body's momentum and is fixed to the joint's axes: trees with armature carry nothing.
   S armature(const Joint& joint) const {
     S most = all<S>(0);
     for (int i = joint.v; i < joint.v + joint.nv; ++i) most = max(most, all<S>(model_.armature[i]));
     return most;
   }
 
-  /// m and m c of every body and all that it carries.
+  /// m and m c of every composite body.
   void sum_moments(const Posture& at) {
     for (int b = 0; b < model_.bodies; ++b) {
       const auto M = dynamics::body_inertia<S>(model_, b);

@@ -1,8 +1,8 @@
-// Order 4 from a symmetric scheme of order 2, by five steps of it [Suzuki 1990].
+// Composition of order 4 of a symmetric scheme of order 2, in five substeps [Suzuki 1990].
 //
 //     Φ_h = φ_ph φ_ph φ_(1−4p)h φ_ph φ_ph,        p = 1 / (4 − 4^(1/3))
 //
-// The composition is symmetric, and symplectic where φ is.
+// The composition is symmetric, and symplectic if φ is.
 #pragma once
 
 #include "stepping/system.hpp"

@@ -9,10 +9,10 @@ namespace pysim::stepping {
 
 /// The criterion, world by world.
 ///
-/// They contract until rounding is all that is left. A world is done when its correction is within
-/// `tolerance` of the whole and no longer shrinks by half; so each ends at its own rounding, whatever its
-/// neighbours do. Rounding grows with the condition of M, so with the square of the levers: a correction
-/// within `blurred` is rounding too once `patience` of them have brought none that is smaller.
+/// The iterations contract to rounding. A world is done when its correction is within
+/// `tolerance` of the whole and no longer halves; so each stops at its own rounding, independently of its
+/// neighbours. Rounding grows with the condition of M, and so with the square of the levers: a correction
+/// within `blurred` counts as rounding too once `patience` corrections have brought none that is smaller.
 template <class S>
 struct Contraction {
   using Real = typename S::Real;
@@ -22,10 +22,10 @@ struct Contraction {
 
   S blurred;
   S last = all<S>(Real(__builtin_inf())), least = last;
-  S waited = all<S>(0);                          ///< corrections since the least
+  S waited = all<S>(0);                          ///< corrections since the smallest one
   simd::Mask<S> active = simd::everywhere<S>();  ///< worlds that iterate
 
-  /// `lever` [m]: how far the furthest body is from the root.
+  /// `lever` [m]: distance of the farthest body from the root.
   explicit Contraction(S lever)
       : blurred(min(all<S>(tolerance) * max(all<S>(1), lever * lever), all<S>(most))) {}
 

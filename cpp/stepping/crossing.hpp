@@ -1,34 +1,34 @@
-// The first event of a step, found on its interpolated states.
+// Location of the first event of a step on its interpolated states.
 //
-// A world carries the sign of every event and the time up to which it has looked. A sign that is the other
-// one, or 0, at the end of a quarter of the step has changed in it; so has one that a valley between the
-// quarter's ends shows. When is bisected down to rounding. The time of an event is the right end of the last
-// bracket, where the sign is the new one already: the step may be made again from there and finds what
-// follows, the others of the same instant first. A run that begins on an event leaves it, which is no
-// passing.
+// A world carries the sign of every event and the time up to which it was checked. A sign that differs, or is
+// 0, at the end of a quarter of the step has changed in it; so has one that a double root between the
+// quarter's ends reveals. The time is bisected down to rounding. The time of an event is the right end of the
+// last bracket, where the sign is the new one already: the step may be repeated from there and finds the
+// following events, those of the same time first. A run that begins on an event leaves it, which is not a
+// crossing.
 #pragma once
 
 #include "stepping/double_root.hpp"
 
 namespace pysim::stepping {
 
-/// What a world carries from step to step.
+/// State that a world carries from step to step.
 template <class S>
 struct EventWatch {
-  S seen;   ///< up to when events were handed out [s]
-  S* sign;  ///< one an event: −1, 0, 1; NaN before the first step
+  S seen;   ///< time up to which events were reported [s]
+  S* sign;  ///< one per event: −1, 0, 1; NaN before the first step
 };
 
-/// The first event of a step: where, which (−1: none), and the signs there; its state is in q, v.
+/// The first event of a step: its time, index (−1: none), and the signs there; its state is in q, v.
 template <class S>
 struct Crossing {
   S theta, index;
   S *sign, *now, *q, *v;
-  EventSample<S>*from, *to;  ///< where the interval that is looked through begins and ends
+  EventSample<S>*from, *to;  ///< start and end of the interval that is searched
 };
 
 constexpr int pieces = 4;
-/// A step is looked through a rounding error beyond its end: what passes at the end of a run is found.
+/// A step is searched a rounding error beyond its end, so that an event at the end of a run is found.
 constexpr double last_theta = 1 + 0x1p-46;
 
 template <class S>
@@ -40,7 +40,7 @@ Crossing<S> take_crossing(const System<S>& system, const Events& events, Workspa
   return {all<S>(1), all<S>(-1), sign, now, q, v, from, to};
 }
 
-/// Signs of the state that a run begins with.
+/// Signs at the initial state of a run.
 template <class S>
 void begin_watch(
     const System<S>& system, const Events& events, const S* q, const S* v, EventWatch<S>& watch) {
@@ -50,7 +50,7 @@ void begin_watch(
   }
 }
 
-/// Whether a sign went over to the other or to 0.
+/// Whether a sign changed to the opposite or to 0.
 template <class S>
 PYSIM_INLINE simd::Mask<S> changed(S before, S now) {
   return (before * now <= all<S>(0)) & (abs(before) == all<S>(1));
@@ -63,8 +63,8 @@ PYSIM_INLINE simd::Mask<S> passed(const Event& event, S before, S now) {
   return changed(before, now) & (before == all<S>(-event.direction));
 }
 
-/// Where in (left, right] a sign that is `after` at `right` is first seen changed, for the `asked` worlds: to
-/// the other one where that is what it becomes, so that what follows begins beyond 0.
+/// First time in (left, right] at which a sign that is `after` at `right` has changed, for `asked` worlds:
+/// to the opposite if that is its final value, so that the search continues beyond 0.
 template <class S>
 S bisect(const StepInterpolant<S>& step,
          const Event& event,
@@ -91,7 +91,7 @@ S bisect(const StepInterpolant<S>& step,
   }
 }
 
-/// How far towards `end` to look at once: to where a sign has changed that is back at `end`.
+/// Largest time before `end` to check at once: a sign that has changed there is back at `end`.
 template <class S>
 S next_stop(const StepInterpolant<S>& step, S end, simd::Mask<S> looking, const Crossing<S>& first) {
   const Events& events = step.events;
@@ -108,7 +108,7 @@ S next_stop(const StepInterpolant<S>& step, S end, simd::Mask<S> looking, const 
   return stop;
 }
 
-/// Looks through (at, stop] for the `looking` worlds.
+/// Searches (at, stop] for the `looking` worlds.
 template <class S>
 void look_until(const StepInterpolant<S>& step, S at, S stop, simd::Mask<S> looking, Crossing<S>& first) {
   const Events& events = step.events;
@@ -133,7 +133,7 @@ void look_until(const StepInterpolant<S>& step, S at, S stop, simd::Mask<S> look
   }
 }
 
-/// Until when worlds that stand on an event have left it, on the side that counts.
+/// Time at which worlds that start on an event have left it, on the relevant side.
 template <class S>
 S leaving(const Events& events, S at, const Crossing<S>& first) {
   S leaves = at;
@@ -143,7 +143,7 @@ S leaving(const Events& events, S at, const Crossing<S>& first) {
   return leaves;
 }
 
-/// Looks for the first event of a step that begins at `time`, for the `good` worlds.
+/// Searches for the first event of a step that begins at `time`, for the `good` worlds.
 template <class S>
 void find_crossing(const StepInterpolant<S>& step,
                    S time,

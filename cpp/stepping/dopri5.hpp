@@ -1,7 +1,7 @@
-// Dormand and Prince's pair of orders 5 and 4, on the configuration's Lie group.
+// Dormand-Prince pair of orders 5 and 4, on the configuration's Lie group.
 //
-// The seventh stage is at the end of the step, so its acceleration is the first of the next step. What
-// the two orders differ by estimates the error in the tangent; a polynomial of order 4 in between gives the
+// The seventh stage is at the end of the step, so its acceleration is the first of the next step. The
+// difference of the two orders estimates the error in the tangent space; a polynomial of order 4 gives the
 // state at any time of the step [Hairer, Norsett, Wanner 1993, II.5 and II.6].
 #pragma once
 
@@ -21,7 +21,7 @@ struct DormandPrince {
       {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656, 0, 0},
       {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84, 0}};
   static constexpr double c[7] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
-  /// weights of order 5 less those of order 4
+  /// weights of order 5 minus those of order 4
   static constexpr double e[7] = {
       71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
   /// b_s(θ) = Σ_n dense[s][n] θⁿ⁺¹  [Shampine 1986]
@@ -58,7 +58,7 @@ void interpolate(
   retract(system.model, q, xi, q_t);
 }
 
-/// The same, brought back onto the constraints; leaves no trace in the coordinates of the loops.
+/// The same, projected onto the constraints; the coordinates of the loops' joints are not changed.
 template <class S>
 void state_within(
     const System<S>& system, S h, S theta, const S* q, const S* v, const Stages<S>& stages, S* q_t, S* v_t) {

@@ -1,13 +1,13 @@
-// Pairs of passings between two instants of one sign, which the signs there do not show.
+// Double roots of an event function: pairs of crossings between two instants of the same sign.
 //
-// With g > 0 at both, a least g lies between them for certain
+// With g > 0 at both, g certainly has a minimum between them
 //
 //     if g falls at the left and rises at the right,
 //     if g falls at the left and is no lower at the right, or if it rises at the right and is no lower at the
 //     left.
 //
-// Of the halves of such a valley one is a valley again: it is halved until g ≤ 0 is met, or until the slopes
-// at its ends lead, twice over, nowhere near 0.
+// One half of such an interval is again such an interval: it is halved until g ≤ 0 is found, or until the
+// slopes at its ends, doubled, do not reach 0.
 //
 // Without it tests/events/test_events.py fails: test_every_change_of_sign_that_dense_outputs_show_is_found
 // and six others.
@@ -17,14 +17,14 @@
 
 namespace pysim::stepping {
 
-/// Whether a least g is sure to be between.
+/// Whether there certainly is a minimum of g between.
 template <class S>
 PYSIM_INLINE simd::Mask<S> has_minimum(const EventSample<S>& left, const EventSample<S>& right) {
   const auto falls = left.rise<all<S>(0), rises = right.rise> all<S>(0);
   return (falls & (rises | (right.g >= left.g))) | (rises & (left.g >= right.g));
 }
 
-/// Whether the slopes at the ends, twice over, reach 0.
+/// Whether the slopes at the ends, doubled, reach 0.
 template <class S>
 PYSIM_INLINE simd::Mask<S> may_reach_zero(const EventSample<S>& left, const EventSample<S>& right) {
   const S steepest = max(abs(left.rise), abs(right.rise));
@@ -42,8 +42,8 @@ PYSIM_INLINE EventSample<S> choose(simd::Mask<S> first, const EventSample<S>& x,
   return {select(first, x.theta, y.theta), select(first, x.g, y.g), select(first, x.rise, y.rise)};
 }
 
-/// An instant between `left` and `right`, of sign `side` both, at which the event is not on that side, for
-/// the `asked` worlds; `right` where none is found.
+/// A time between `left` and `right`, where the sign is `side`, at which the event is not on that side, for
+/// the `asked` worlds; `right` if none is found.
 template <class S>
 S find_double_root(const StepInterpolant<S>& step,
                    const Event& event,

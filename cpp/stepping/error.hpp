@@ -1,4 +1,4 @@
-// Norm of the error of a step, in the tangent, relative to the tolerances.
+// Norm of the error of a step, in the tangent space, relative to the tolerances.
 //
 //     |e| = √ mean_i (e_i / (atol_i + rtol_i · size_i))²        over the coordinates of ξ and of v
 //
@@ -10,7 +10,7 @@
 
 namespace pysim::stepping {
 
-/// Sizes of the coordinates of q, one a coordinate of v.
+/// Sizes of the coordinates of q, one per coordinate of v.
 template <class S>
 void configuration_size(const ModelOf<S>& model, const S* q, S* size) {
   using tree::Group;
@@ -27,7 +27,7 @@ void configuration_size(const ModelOf<S>& model, const S* q, S* size) {
   }
 }
 
-/// What is allowed of each coordinate of ξ and of v, between a step's ends.
+/// Allowed error of each coordinate of ξ and of v, between a step's ends.
 template <class S>
 struct Allowance {
   S *xi, *v;
@@ -55,7 +55,7 @@ Allowance<S> allowance(const System<S>& system,
   return {xi, v};
 }
 
-/// The norm above; `worst` receives the coordinate of v that holds the largest part of it.
+/// The norm above; `worst` receives the coordinate of v with the largest contribution.
 template <class S>
 S error_norm(int nv, const Allowance<S>& allowed, const S* xi, const S* v, S* worst) {
   S sum = all<S>(0), largest = all<S>(-1);
@@ -69,7 +69,7 @@ S error_norm(int nv, const Allowance<S>& allowed, const S* xi, const S* v, S* wo
   return sqrt(sum / all<S>(nv > 0 ? 2 * nv : 1));
 }
 
-/// The norm of what rounding leaves of q and v: above 1 the tolerances are finer than the numbers.
+/// The norm of the rounding errors of q and v: above 1 the tolerances are finer than rounding.
 template <class S>
 S rounding_norm(
     const ModelOf<S>& model, const Allowance<S>& allowed, const S* q, const S* v, S* worst, Workspace<S> w) {

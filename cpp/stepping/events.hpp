@@ -1,8 +1,8 @@
-// Events: functions of the state whose change of sign is looked for in a run.
+// Events: functions of the state whose sign changes are located during a run.
 //
 //     coordinate   g = q_i − offset
 //     plane        g = n · p_W(q) − offset         p a point of a body or of the world
-//     program      g = what a traced plugin says of (q, v)
+//     program      g = result of a traced plugin for (q, v)
 #pragma once
 
 #include "stepping/system.hpp"

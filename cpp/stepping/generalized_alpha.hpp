@@ -6,8 +6,8 @@
 //
 //     α_m = (2ρ − 1)/(ρ + 1)    α_f = ρ/(ρ + 1)    γ = ½ + α_f − α_m    β = (γ + ½)²/4
 //
-// ρ is the spectral radius for motion faster than any step: what is left of it after one. a is carried from
-// step to step; it is that at t + (α_m − α_f) h, so a step of another length draws it nearer or farther
+// ρ is the spectral radius for infinitely fast motion: the factor of its amplitude per step. a is carried
+// from step to step; it belongs to t + (α_m − α_f) h, so a step of another length rescales a − w
 // [Jay and Negrut 2008]:  a₀ ← w₀ + (h / h₀) (a₀ − w₀).
 #pragma once
 
@@ -28,7 +28,7 @@ struct GeneralizedAlpha {
     }
   };
 
-  /// A step of the `wanted` worlds; those where it succeeds.
+  /// A step of the `wanted` worlds; returns those in which it succeeds.
   template <class S>
   static simd::Mask<S> attempt(
       const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const SolverState<S>& memory) {

@@ -1,4 +1,4 @@
-// A step of an implicit scheme; where its equation cannot be solved, 2, 4, … shorter steps in its place.
+// Subdivision of an implicit step whose equation cannot be solved into 2, 4, … shorter steps.
 #pragma once
 
 #include "stepping/solver_state.hpp"
@@ -8,7 +8,7 @@ namespace pysim::stepping {
 
 template <class Scheme>
 struct Halving {
-  static constexpr int levels = 6;  ///< at most 2⁶ steps for one
+  static constexpr int levels = 6;  ///< at most 2⁶ substeps
 
   template <class S>
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
@@ -29,7 +29,7 @@ struct Halving {
   }
 
  private:
-  /// Tries h in `parts` steps; q1 and v1 take the end of those `wanted` worlds that arrive. Returns which do.
+  /// Tries h in `parts` steps; q1 and v1 receive the end in the `wanted` worlds that succeed. Returns these.
   template <class S>
   static simd::Mask<S> walk(const System<S>& system,
                             simd::Mask<S> wanted,

@@ -3,9 +3,9 @@
 //     w = v̇(t + h/2, q_m, v_m)      v_m = v₀ + h/2 w      v₁ = v₀ + h w
 //     q_m = q₀ ⊕ y,  q₁ = q₀ ⊕ 2 y      exp(2 y) = cay(h v_m) of every rotation and displacement
 //
-// Stable for stiff motion of any frequency, and it damps none of it. Cayley's map keeps energy and momentum
-// of a free body to rounding [Simo and Wong 1991]. Other motion it makes backwards as forwards: energy has no
-// trend where motion swings; where it turns on and on, a trend of order 2, for the map is not symplectic.
+// Stable for stiff motion of any frequency, without damping it. Cayley's map conserves energy and momentum
+// of a free body to rounding [Simo and Wong 1991]. Other motion is time-reversible: energy has no
+// trend if the motion oscillates; if it rotates steadily, a trend of order 2, as the map is not symplectic.
 #pragma once
 
 #include "stepping/newton.hpp"
@@ -14,13 +14,13 @@
 namespace pysim::stepping {
 
 struct ImplicitMidpoint {
-  /// What constraints change of v at the start: nothing, the accelerations keep to them.
+  /// Change of v by constraints at the start: none, because the accelerations satisfy them.
   template <class S>
   static void expect(const System<S>& system, S, S, const S*, const S*, S* push) {
     for (int i = 0; i < system.model.reduced_nv; ++i) push[i] = all<S>(0);
   }
 
-  /// A step of the `wanted` worlds, `again` from the acceleration found before; those where it succeeds.
+  /// A step of the `wanted` worlds, `again` from the acceleration found before; returns those that succeed.
   template <class S>
   static simd::Mask<S> attempt(const System<S>& system,
                                simd::Mask<S> wanted,

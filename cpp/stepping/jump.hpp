@@ -1,9 +1,9 @@
-// Jumps of the forces between two steps: accelerations that a scheme carries belong to the forces before.
+// Jumps of the forces between two steps: the accelerations that a scheme carries are updated.
 //
 //     a₀ ← a₀ + (v̇ − w₀)      w₀ ← v̇(q₀, v₀) under the forces now
 //
-// Of the schemes here generalised α alone carries an acceleration into the next velocity. Those of the steps
-// before, from which its iterations begin, jump with it.
+// Of the schemes here only generalised α carries an acceleration into the next velocity. The accelerations of
+// earlier steps, from which its iterations start, jump as well.
 #pragma once
 
 #include "stepping/generalized_alpha.hpp"
@@ -16,7 +16,7 @@ constexpr bool carries_acceleration = false;
 template <>
 inline constexpr bool carries_acceleration<Halving<GeneralizedAlpha>> = true;
 
-/// Worlds in which one of n forces is another than before.
+/// Worlds in which one of n forces has changed.
 template <class S>
 simd::Mask<S> jumps(const S* forces, const S* before, int n) {
   auto found = simd::nowhere<S>();
@@ -24,11 +24,11 @@ simd::Mask<S> jumps(const S* forces, const S* before, int n) {
   return found;
 }
 
-/// Takes the accelerations in the memory along in the worlds that `jumped`, at q₀ and v₀.
+/// Updates the carried accelerations in the worlds that `jumped`, at q₀ and v₀.
 template <class S>
 void jump(const System<S>& system, simd::Mask<S> jumped, const S* q, const S* v) {
   const SolverState<S> memory = {system.memory, system.model.reduced_nv};
-  jumped &= !(memory.step() == all<S>(0));  // a world that begins knows none
+  jumped &= !(memory.step() == all<S>(0));  // a world at its start carries none
   if (none(jumped)) return;
   System<S> inner = system;
   inner.dependence = nullptr;

@@ -1,25 +1,25 @@
-// Solves the equation of an implicit step, world by world.
+// Newton's method for the equation of an implicit step, world by world.
 //
 //     w ← w + s_k      s_k = −A⁻¹ M (w − v̇(q(w), v(w))), corrected by the steps before it
 //
-// The correction is Broyden's [Kelley 1995, section 7.3]. A = M to begin with: what is not stiff needs no
-// derivatives. A world whose iterations shrink too slowly starts again with A from the analytical
-// derivatives, made anew where even that is slow: Newton's method; it begins with them from then on. A step
+// The correction is Broyden's [Kelley 1995, section 7.3]. A = M initially: non-stiff motion needs no
+// derivatives. A world whose iterations converge too slowly restarts with A from the analytical
+// derivatives, recomputed if even that is slow: Newton's method; from then on it starts with them. A step
 // after which the next would be longer is halved [Deuflhard 2011, section 3.3].
 //
 // Without the second of the conditions for `solved` (see judge) two tests of
 // tests/loops/test_implicit_loops.py fail: test_a_stiff_spring_between_bodies_of_a_loop_comes_to_rest is one.
 //
-// A world ends by its own numbers, whatever its neighbours do: when what is to come is within the tolerance,
-// or when within `rounding` nothing is gained any more.
+// A world stops by its own numbers, independently of its neighbours: when the predicted correction is within
+// the tolerance, or when it no longer decreases within `rounding`.
 #pragma once
 
 #include "stepping/newton_matrix.hpp"
 
 namespace pysim::stepping {
 
-/// What may be left of v, relative to 1 + max |v|: usually, where energy is to be kept, where only rounding
-/// is left.
+/// Error of v that may remain, relative to 1 + max |v|: usually, if energy is to be conserved, at
+/// rounding.
 template <class Real>
 struct NewtonTolerance {
   static constexpr double usual = sizeof(Real) == 8 ? 1e-12 : 1e-6;
@@ -27,7 +27,7 @@ struct NewtonTolerance {
   static constexpr double rounding = sizeof(Real) == 8 ? 1e-11 : 1e-4;
 };
 
-/// The last steps, for Broyden's correction; a step that counts no more is zero. Full, it begins anew.
+/// The last steps, for Broyden's correction; invalidated steps are zero. It restarts when full.
 template <class S>
 struct StepHistory {
   static constexpr int most = 16;
@@ -42,7 +42,7 @@ struct StepHistory {
     for (int k = 0; k < count; ++k) inverse_square[k] = select(worlds, o, inverse_square[k]);
   }
 
-  /// Corrects z and takes it into the history.
+  /// Corrects z and adds it to the history.
   void correct(S* z) {
     const S o = all<S>(0), one = all<S>(1);
     if (count == most) count = 0;
@@ -70,7 +70,7 @@ struct StepHistory {
   }
 };
 
-/// The largest number and where it stands.
+/// The largest number and its index.
 template <class S>
 S largest(const S* x, int count, S* where) {
   S size = all<S>(0);
@@ -87,12 +87,12 @@ S largest(const S* x, int count, S* where) {
 template <class S>
 struct Newton {
   static constexpr int most = 80;    ///< iterations
-  static constexpr int patient = 6;  ///< iterations that may go by without derivatives
+  static constexpr int patient = 6;  ///< iterations allowed without derivatives
 
   const System<S>& system;
   const Stage<S>& stage;
   S* w;
-  S* start;  ///< w at the beginning
+  S* start;  ///< initial w
   S* step;
   S* made;  ///< the step that led to w
   NewtonIterate<S> trial;
@@ -144,7 +144,7 @@ struct Newton {
   }
 
  private:
-  /// What is left of the equation at w. φ of a world that is through stays where its last iteration left it.
+  /// Residual of the equation at w. φ of a finished world stays at its last iteration.
   void evaluate_active(const System<S>& inner) {
     inner.evaluate_active(
         active, [this](const System<S>& s) { evaluate(s, stage, static_cast<const S*>(w), trial); });
@@ -168,13 +168,13 @@ struct Newton {
   /// Decides on the step by the first case that applies:
   ///
   ///     case      applies if                                     w             A       |s| kept   ends
-  ///     solved    what is to come is within the tolerance,       w + s         stays   yes        solved
-  ///               or nothing is gained within rounding
+  ///     solved    the next correction is within the tolerance,   w + s         stays   yes        solved
+  ///               or no decrease within rounding
   ///     lost      the first step by a new A is NaN or infinite   w             stays   yes        unsolved
   ///     restart   without A: slow, or patience is over           start         form    yes
   ///     halve     with A: |s| does not shrink                    w − made/2    stays   no
   ///     renew     with A: slow                                   w             form    yes
-  ///     advance   else                                           w + s         stays   yes
+  ///     advance   otherwise                                      w + s         stays   yes
   void judge(int n) {
     using Real = typename S::Real;
     using Tolerance = NewtonTolerance<Real>;
@@ -212,7 +212,7 @@ struct Newton {
     active &= !(solves | lost);
   }
 
-  /// Back to the start, back by half of the step that led to w, or on.
+  /// Back to the start, back by half of the step that led to w, or forward.
   void move(simd::Mask<S> restart, simd::Mask<S> halve, simd::Mask<S> on) {
     const S half = all<S>(typename S::Real(0.5));
     if (any(halve)) history.forget(halve);
@@ -225,7 +225,7 @@ struct Newton {
   }
 };
 
-/// Solves for w, where it begins, in the `wanted` worlds; those where that succeeds.
+/// Solves for w from its initial value, in the `wanted` worlds; returns those in which that succeeds.
 template <class S>
 simd::Mask<S> solve(const System<S>& system,
                     const Stage<S>& stage,

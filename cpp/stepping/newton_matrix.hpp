@@ -1,9 +1,9 @@
-// The derivative of an implicit step's equation, by the analytical derivatives of inverse dynamics.
+// Derivative of an implicit step's equation, from the analytical derivatives of inverse dynamics.
 //
 //     M (w − v̇(q(w), v(w))) = τ_ID(q, v, w) − Q(q, v)        A = M + G ∂τ/∂v + B ∂τ/∂q
 //     with constraints                                       A = M (1 − G ∂v̇/∂v − B ∂v̇/∂q)
 //
-// Left out is J_r of a step, which is near 1; iterations correct it.
+// J_r of a step, which is near 1, is neglected; iterations correct it.
 #pragma once
 
 #include "constraints/constrained_derivatives.hpp"
@@ -13,7 +13,7 @@
 
 namespace pysim::stepping {
 
-/// A, factored, and M; worlds that asked for no derivatives have the identity for M⁻¹ A.
+/// A, factored, and M; worlds that request no derivatives have the identity for M⁻¹ A.
 template <class S>
 struct NewtonMatrix {
   int n;
@@ -35,7 +35,7 @@ struct Formed {
   S *A, *M;
 };
 
-/// Of a tree, at the acceleration w.
+/// For a tree, at the acceleration w.
 template <class S>
 Formed<S> form_of_tree(const ModelOf<S>& model,
                        const Stage<S>& stage,
@@ -54,7 +54,7 @@ Formed<S> form_of_tree(const ModelOf<S>& model,
   return {D.q, D.a};
 }
 
-/// Of a mechanism with constraints, at its own acceleration.
+/// For a mechanism with constraints, at its own acceleration.
 template <class S>
 Formed<S> form_of_constrained(const System<S>& system,
                               const Stage<S>& stage,

@@ -1,7 +1,7 @@
-// Start of the iterations of an implicit step: the accelerations of the last steps, extrapolated.
+// Prediction of an implicit step's acceleration: the accelerations of the last steps, extrapolated.
 //
 //     w = w_n + (w_n − w_n₋₁) + (w_n − 2 w_n₋₁ + w_n₋₂)        steps of one length
-//     w = w_n + (h / h_n) (w_n − w_n₋₁)                         a step of another
+//     w = w_n + (h / h_n) (w_n − w_n₋₁)                         a step of different length
 #pragma once
 
 #include "stepping/solver_state.hpp"
@@ -9,7 +9,7 @@
 
 namespace pysim::stepping {
 
-/// A world that begins takes the acceleration it starts with for all of those before.
+/// A world at its start uses its initial acceleration for all earlier ones.
 template <class S>
 void begin(const System<S>& system,
            simd::Mask<S> begins,
@@ -29,9 +29,9 @@ void begin(const System<S>& system,
   memory.step() = select(begins, h, memory.step());
 }
 
-/// Which rows depend on others at q and v, where a step begins: found there, where the step before met some
-/// that did or nearly did. The first acceleration that its equation needs is off the constraints,
-/// where such rows seem to hold.
+/// Dependent rows at q and v, where a step begins: determined there if the previous step had dependent or
+/// nearly dependent rows. The first acceleration of its equation is off the constraints,
+/// where such rows appear to be independent.
 template <class S>
 void find_dependence(const System<S>& system,
                      simd::Mask<S> wanted,
@@ -47,14 +47,14 @@ void find_dependence(const System<S>& system,
   inner.acceleration(unknown, time, q, v, a);
 }
 
-/// What the next step needs to know of that.
+/// Stores the dependence of rows for the next step.
 template <class S>
 void keep_apart(const System<S>& system, simd::Mask<S> wanted, const SolverState<S>& memory) {
   if (system.dependence == nullptr) return;
   memory.apart() = select(wanted, number(system.dependence->apart), memory.apart());
 }
 
-/// Shifts the memory's accelerations by a step and draws them on; of a stiff world the last stays as it is.
+/// Shifts the stored accelerations by a step and extrapolates them; for a stiff world the last one is kept.
 template <class S>
 void predict(const System<S>& system,
              simd::Mask<S> wanted,

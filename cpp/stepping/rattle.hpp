@@ -1,12 +1,12 @@
-// A symmetric scheme held on the constraints, symmetric still [Andersen 1983; Hairer, Lubich, Wanner 2006,
+// RATTLE: a symmetric scheme on the constraints, still symmetric [Andersen 1983; Hairer, Lubich, Wanner 2006,
 // sections V.4.1 and VII.1.4; Marsden and West 2001, section 3.5].
 //
 //     v₀⁺ = v₀ + M(q₀)⁻¹ J(q₀)ᵀ λ      (q₁, v₁⁻) = Φ(q₀, v₀⁺)      λ such that g(q₁) = 0
 //     v₁  = v₁⁻ + M(q₁)⁻¹ J(q₁)ᵀ μ     J(q₁) v₁ = 0, by the projection that ends every step
 //
 // The step is time-reversible, so energy does not drift. Around a variational scheme of the tree
-// alone it is the constrained variational scheme; around a scheme whose accelerations keep to the
-// constraints, λ is what a step's curvature leaves.
+// alone it is the constrained variational scheme; around a scheme whose accelerations satisfy the
+// constraints, λ corrects the curvature over a step.
 #pragma once
 
 #include "stepping/solver_state.hpp"
@@ -14,7 +14,7 @@
 
 namespace pysim::stepping {
 
-/// The constraints at the start of a step, and how far any other q is off them.
+/// The constraints at the start of a step, and the residual at any other q.
 template <class S>
 class StartConstraints {
  public:
@@ -48,9 +48,9 @@ class StartConstraints {
     return largest(static_cast<const S*>(end_rows_.g), model.rows);
   }
 
-  /// x = M⁻¹ J₀ᵀ G₀⁺ g of the residual found last, which J₀ would leave as well as J₁ of the end does. Beside
-  /// a singular position some row of J₀ is about to vanish and J₁ may have many times as much of it: there
-  /// x = M⁻¹ J₀ᵀ G₀⁺ J₀ y, the part that J₀ᵀ can give of the correction at the end, y = M⁻¹ J₁ᵀ G₁⁺ g.
+  /// x = M⁻¹ J₀ᵀ G₀⁺ g of the last residual, which J₀ reduces as well as J₁ of the end does. Near
+  /// a singular position some row of J₀ almost vanishes and J₁ may be many times as large: then
+  /// x = M⁻¹ J₀ᵀ G₀⁺ J₀ y, the projection on J₀ᵀ of the correction at the end, y = M⁻¹ J₁ᵀ G₁⁺ g.
   void correction(S* x, Workspace<S> w) {
     for (int i = 0; i < system_.model.rows; ++i) lambda_[i] = end_rows_.g[i];
     delassus_.correct(factor_, lambda_, x);
@@ -80,14 +80,14 @@ class StartConstraints {
   bool turns_;             ///< in some world
 };
 
-/// A step that is being found: where the nearest try so far ends, and what is known of it in each world.
+/// A step during its iterations: the end of the best iterate so far, and the status of each world.
 template <class S>
 struct RattleIterate {
   S *q, *v;                    ///< its end
   simd::Mask<S> active, good;  ///< where λ is corrected still; where the scheme succeeded
   S last;                      ///< residual
 
-  /// Takes an end at residual `off` where it is nearer, and says where; goes on while something is gained.
+  /// Stores an end with residual `off` if it is the best; returns it, and continues while it decreases.
   simd::Mask<S> take(int nq, int nv, const S* next_q, const S* next_v, simd::Mask<S> made, S off) {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     const auto nearer = active & ((off < last) | !(last < all<S>(__builtin_inf())));
@@ -113,7 +113,7 @@ struct Rattle {
     for (int i = 0; i < system.model.reduced_nq; ++i) q[i] += failed;
   }
 
-  /// A step of the `wanted` worlds; those where it succeeds.
+  /// A step of the `wanted` worlds; returns those in which it succeeds.
   template <class S>
   static simd::Mask<S> attempt(
       const System<S>& system, simd::Mask<S> wanted, S time, S h, S* q, S* v, const SolverState<S>& memory) {

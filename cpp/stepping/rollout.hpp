@@ -1,9 +1,9 @@
-// Advances many worlds in parallel, each with its own controls, and records their states at a fixed interval.
+// Rollout: advances many worlds in parallel, each with its controls, recording states at a fixed interval.
 //
 //     x₀ = start        x_n+1 = step(x_n, u_n)        row k = x_{k · every}
 //
-// A world whose state stops being finite, or leaves its constraints, is out: its rows from there on are NaN,
-// and the others never see it.
+// A world whose state becomes NaN or infinite, or violates its constraints, has failed: its rows from there
+// on are NaN, and the others are not affected.
 #pragma once
 
 #include "stepping/advance.hpp"
@@ -11,7 +11,7 @@
 
 namespace pysim::stepping {
 
-/// One world a lane. A world that is out keeps its last good state, so that no kernel meets a NaN.
+/// One world per lane. A failed world keeps its last good state, so that kernels receive no NaN.
 template <class S>
 struct WorldStates {
   S *q, *v;
@@ -36,7 +36,7 @@ void advance_lanes(
   system.keep_loop_q(worlds.alive, trial.loop_q);
 }
 
-/// The forces of a step and those of the step before it, in turn.
+/// The forces of a step and those of the previous step, alternating.
 template <class S>
 struct ControlHistory {
   S *now, *before;
@@ -48,8 +48,8 @@ struct ControlHistory {
   }
 };
 
-/// Makes rows begin + 1 … end of `every` steps each. `controls(n, to)` loads the forces (nv) of step n, and
-/// says whether there are any; `row(k, worlds)` receives row k.
+/// Makes rows begin + 1 … end of `every` steps each. `controls(n, to)` loads the forces (nv) of step n and
+/// returns whether there are any; `row(k, worlds)` receives row k.
 template <class Scheme, class S, class Controls, class Row>
 void rollout(const System<S>& system,
              S h,

@@ -14,19 +14,19 @@ struct Actuation {
   const double* phase;
 };
 
-/// Error tolerances of adaptive steps. One number a coordinate of v each.
+/// Error tolerances of adaptive steps, one per coordinate of v.
 struct Tolerances {
   const double* relative;
   const double* position;  ///< [m] or [rad]
   const double* velocity;  ///< [m/s] or [rad/s]
 };
 
-/// What ended a call of adaptive steps.
+/// Reason for which a call of adaptive steps ended.
 enum class AdaptiveStatus : int {
-  running,    ///< out of attempts; the next call goes on
+  running,    ///< no attempts left; the next call continues
   reached,    ///< all times were reached
-  underflow,  ///< the step grew too short
-  event,      ///< an event was met
+  underflow,  ///< the step became too short
+  event,      ///< an event occurred
   blurred     ///< the tolerances are finer than the numbers
 };
 

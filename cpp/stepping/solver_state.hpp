@@ -10,7 +10,7 @@ using simd::all;
 using simd::select;
 using tree::take;
 
-/// Counts stay if a step fails; what follows them is restored where the step is made again.
+/// Counts are kept if a step fails; the fields after them are restored when the step is repeated.
 constexpr int solver_counts = 4;
 constexpr int solver_numbers(int nv) {
   return solver_counts + 3 + 4 * nv;
@@ -22,17 +22,17 @@ struct SolverState {
   int nv;
 
   S& iterations() const { return numbers[0]; }  ///< of Newton's method
-  S& rejected() const { return numbers[1]; }    ///< steps that did not converge and were made again, halved
-  S& worst() const { return numbers[2]; }       ///< coordinate of v whose equation was solved worst
-  S& lost() const { return numbers[3]; }        ///< 1 once no halving helped
+  S& rejected() const { return numbers[1]; }    ///< steps that did not converge and were repeated in halves
+  S& worst() const { return numbers[2]; }       ///< coordinate of v with the largest residual
+  S& lost() const { return numbers[3]; }        ///< 1 if halving did not help
   S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
-  S& stiff() const { return numbers[5]; }       ///< 1 where iterations need the derivatives
+  S& stiff() const { return numbers[5]; }       ///< 1 if iterations need the derivatives
   S& apart() const { return numbers[6]; }       ///< 1 if no row depended on others in the last step
   S* last() const { return numbers + 7; }       ///< acceleration that solved the last step
   S* before() const { return last() + nv; }     ///< the one before
   S* earlier() const { return before() + nv; }  ///< and the one before that
   S* algorithmic() const { return earlier() + nv; }  ///< generalised α's own acceleration
-  /// What a variational scheme carries in place of accelerations, see carried_momentum.hpp.
+  /// State of a variational scheme in place of accelerations, see carried_momentum.hpp.
   S* momenta() const { return numbers == nullptr ? nullptr : last(); }
 
   SolverState copy(tree::Workspace<S>& w) const {
@@ -41,7 +41,7 @@ struct SolverState {
     return {to, nv};
   }
 
-  /// Takes over the counts of `other` where it is `counted`, and all the rest where it is `good`.
+  /// Copies the counts of `other` in `counted` worlds, and the rest in `good` ones.
   void keep(const SolverState& other, simd::Mask<S> counted, simd::Mask<S> good) const {
     for (int i = 0; i < solver_counts; ++i) numbers[i] = select(counted, other.numbers[i], numbers[i]);
     for (int i = solver_counts; i < solver_numbers(nv); ++i) {

@@ -1,8 +1,8 @@
-// Equation of an implicit step for the acceleration: it is that of the state it leads to.
+// Equation of an implicit step: its acceleration is that of the state it leads to.
 //
 //     q(w) = q₀ ⊕ (ξ₀ + B w)     v(w) = v₀ + G w          w = v̇(t, q(w), v(w))
 //
-// Constraints are in v̇, so w keeps to them whatever their rank.
+// Constraints are included in v̇, so w satisfies them for any rank.
 #pragma once
 
 #include "dynamics/cayley_step.hpp"
@@ -15,13 +15,13 @@ template <class S>
 struct Stage {
   S time;
   const S* q0;
-  S *xi0, *v0;       ///< where w = 0 leads, in the tangent at q₀
+  S *xi0, *v0;       ///< state at w = 0, in the tangent space at q₀
   S B, G;            ///< [s²], [s]
-  bool cayley;       ///< ξ is half a step of Cayley's
-  double tolerance;  ///< what may be left of an error in v, for velocities of one
+  bool cayley;       ///< ξ is half a step of Cayley's map
+  double tolerance;  ///< permitted error of v, for velocities of order one
 };
 
-/// Where w leads, and what is left of its equation.
+/// The state that w leads to, and the residual of its equation.
 template <class S>
 struct NewtonIterate {
   S *q, *v, *rest;

@@ -1,4 +1,4 @@
-// Values of the events between the ends of a step, on its interpolated states.
+// Event functions within a step, on its interpolated states.
 #pragma once
 
 #include "stepping/dopri5.hpp"
@@ -6,16 +6,16 @@
 
 namespace pysim::stepping {
 
-/// An event's g at an instant of a step and how it rises, dg/dθ.
+/// An event's g at a time within a step, and its slope, dg/dθ.
 template <class S>
 struct EventSample {
   S theta, g, rise;
 };
 
-/// A step between its ends, and its events.
+/// A step as a function of θ, and its events.
 template <class S>
 struct StepInterpolant {
-  static constexpr double apart = 0x1p-22;  ///< of two θ whose g make a slope
+  static constexpr double apart = 0x1p-22;  ///< distance of two θ for a slope
 
   const System<S>& system;
   const Events& events;
@@ -28,13 +28,13 @@ struct StepInterpolant {
     return sign_of(value(event, q_t, v_t));
   }
 
-  /// Of every event; the state is left in q_t, v_t.
+  /// g of every event; the state is left in q_t, v_t.
   void signs(S theta, S* sign, S* q_t, S* v_t) const {
     state_within(system, h, theta, q, v, stages, q_t, v_t);
     for (int k = 0; k < events.count; ++k) sign[k] = sign_of(value(events.event[k], q_t, v_t));
   }
 
-  /// Of every event, on states that are not brought back onto the constraints.
+  /// g of every event, on states that are not projected onto the constraints.
   void points(S theta, EventSample<S>* point, S* q_t, S* v_t) const {
     interpolate(system, h, theta, q, v, stages, q_t, v_t);
     for (int k = 0; k < events.count; ++k) point[k].g = value(events.event[k], q_t, v_t);

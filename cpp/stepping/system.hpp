@@ -1,4 +1,4 @@
-// The mechanism as a scheme sees it: its acceleration at a time, and q ⊕ dq.
+// Mechanism as an ordinary differential equation: its acceleration at a time, and q ⊕ dq.
 #pragma once
 
 #include "constraints/acceleration.hpp"
@@ -23,11 +23,11 @@ struct System {
   const Actuation& actuation;
   Workspace<S> workspace;
   S* loop_q;  ///< coordinates φ of the loops' joints, carried from one evaluation to the next
-  const S* control = nullptr;  ///< generalised forces of each world, held during a step; null for none
+  const S* control = nullptr;  ///< generalised forces of each world, constant during a step; null for none
   S* memory = nullptr;         ///< of an implicit scheme, see solver_state.hpp; null for the others
   double spectral_radius = 1;  ///< of generalised α
   constraints::Dependence<S>* dependence =
-      nullptr;  ///< of the rows, within a step; null for as they are found
+      nullptr;  ///< dependence of the rows within a step; null to detect it anew
 
   /// τ(t).
   void actuate(S time, S* tau) const {
@@ -41,7 +41,7 @@ struct System {
     }
   }
 
-  /// τ(t) and the joints' own forces.
+  /// τ(t) and the joints' passive forces.
   void generalized_force(S time, const S* reduced_q, const S* reduced_v, S* force) const {
     actuate(time, force);
     if (!has_passive(model)) return;
@@ -81,7 +81,7 @@ struct System {
     constraints::accelerate_by_one_sided_limits<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
   }
 
-  /// What `evaluate` finds of a mechanism; worlds that are not `active` keep φ and what is known of rows.
+  /// Result of `evaluate` for a mechanism; worlds that are not `active` keep φ and the dependence of rows.
   template <class Evaluate>
   void evaluate_active(simd::Mask<S> active, Evaluate evaluate) const {
     System<S> inner = *this;
@@ -97,7 +97,7 @@ struct System {
     evaluate_active(active, [=](const System<S>& inner) { inner.acceleration(time, q, v, a); });
   }
 
-  /// A step begins here, in the worlds where it `begins`: its first acceleration finds which rows depend on
+  /// Starts a step in the worlds where it `begins`: its first acceleration determines which rows depend on
   /// others.
   void begin_step(simd::Mask<S> begins = simd::everywhere<S>()) const {
     if (dependence != nullptr) dependence->forget(begins);
@@ -112,7 +112,7 @@ struct System {
     if (dependence != nullptr) dependence->keep(worlds, found, model.rows);
   }
 
-  /// A scheme tries a step with φ of its own, and keeps it where the step is good.
+  /// Lets a scheme try a step with its own φ, which is kept if the step is good.
   S* copy_loop_q(Workspace<S>& w) const {
     S* const copy = take<S>(w, model.loop_nq());
     simd::copy_each<S>(loop_q, model.loop_nq(), copy);
@@ -123,12 +123,12 @@ struct System {
     simd::copy_where<S>(good, tried, model.loop_nq(), loop_q);
   }
 
-  /// What a step found; null where it has found nothing, and what its end is like then is nothing to go by.
+  /// Result of a step; null if there is none, in which case nothing is known of its end.
   constraints::Dependence<S>* known_dependence() const {
     return dependence != nullptr && any(dependence->known) ? dependence : nullptr;
   }
 
-  /// Brings a state that a scheme has reached back onto the constraints; holds in every lane where that
+  /// Projects a state that a scheme has reached onto the constraints; true in every lane in which that
   /// succeeds.
   simd::Mask<S> project(S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;

@@ -1,13 +1,13 @@
-// A variational integrator of order 2 on the configuration's Lie group, in O(n) an iteration [Lee, Liu, Park,
+// Variational integrator of order 2 on the configuration's Lie group, O(n) per iteration [Lee, Liu, Park,
 // Srinivasa 2016, arXiv 1609.02898; Marsden and West 2001].
 //
 //     p₀ = M(q₀) v₀
 //     p₀ + h/2 (Q(t₀, q₀, ξ/h) + G(q₀)) = −∂L_d/∂q₀ (q₀, q₁),   q₁ = q₀ ⊕ ξ           for ξ
 //     p₁ = ∂L_d/∂q₁ (q₀, q₁) + h/2 (Q(t₁, q₁, ξ/h) + G(q₁)),   v₁ = M(q₁)⁻¹ p₁
 //
-// Symplectic: energy does not drift, momenta that nothing changes stay to rounding. ξ is found by Newton's
+// Symplectic: energy does not drift, and conserved momenta are constant to rounding. ξ is found by Newton's
 // method with M(q₀)/h, and half the damping, in place of the derivative: the error shrinks by a factor of the
-// order of h an iteration.
+// order of h per iteration.
 #pragma once
 
 #include "constraints/mechanism_factor.hpp"
@@ -20,13 +20,13 @@ namespace pysim::stepping {
 
 /// Σ ratio x of the tree on the user's coordinates, armature times the rate added.
 template <class S>
-void to_own(const ModelOf<S>& model, const S* tree_rate, S* tree_p, S* own, Workspace<S> w) {
+void to_reduced(const ModelOf<S>& model, const S* tree_rate, S* tree_p, S* reduced, Workspace<S> w) {
   for (int i = 0; i < model.nv; ++i) tree_p[i] = fma(all<S>(model.armature[i]), tree_rate[i], tree_p[i]);
   const S* sum = tree::reduced_forces(model, static_cast<const S*>(tree_p), w);
-  for (int i = 0; i < model.reduced_nv; ++i) own[i] = sum[i];
+  for (int i = 0; i < model.reduced_nv; ++i) reduced[i] = sum[i];
 }
 
-/// M(q) v and the pull of gravity.
+/// M(q) v and the force of gravity.
 template <class S>
 void momentum(const System<S>& system, const dynamics::Posture<S>& at, const S* reduced_v, S* p, S* weight) {
   const auto& model = system.model;
@@ -36,7 +36,7 @@ void momentum(const System<S>& system, const dynamics::Posture<S>& at, const S* 
   dynamics::momentum_and_weight(model, at, v, tree_p, tree_weight, w);
   const S* pull = tree::reduced_forces(model, static_cast<const S*>(tree_weight), w);
   for (int i = 0; i < model.reduced_nv; ++i) weight[i] = pull[i];
-  to_own(model, v, tree_p, p, w);
+  to_reduced(model, v, tree_p, p, w);
 }
 
 /// ∓∂L_d/∂q at one end of the step ξ, `at` being the start or the end.
@@ -57,7 +57,7 @@ void momentum_between(const System<S>& system,
   for (int i = 0; i < model.nv; ++i) rate[i] = xi[i] / h;
   dynamics::body_steps(model, start, end, xi, step);
   dynamics::step_momentum(model, at_start ? start : end, at_start, step, h, tree_p, w);
-  to_own(model, static_cast<const S*>(rate), tree_p, p, w);
+  to_reduced(model, static_cast<const S*>(rate), tree_p, p, w);
 }
 
 /// Factors M, `diagonal` added unless it is null, at q of the reduced coordinates.
@@ -72,7 +72,7 @@ void factor_at(constraints::MechanismFactor<S>& inertia,
 struct Variational {
   static constexpr int most_iterations = 100;
 
-  /// What constraints change of v at the start: half a step of the acceleration that they give.
+  /// Change of v by constraints at the start: half a step of the acceleration due to the constraints.
   template <class S>
   static void expect(const System<S>& system, S time, S h, const S* q, const S* v, S* push) {
     Workspace<S> w = system.workspace;
@@ -87,12 +87,12 @@ struct Variational {
     for (int i = 0; i < nv; ++i) push[i] = all<S>(0.5) * h * (push[i] - free[i]);
   }
 
-  /// A step of the tree alone; the worlds where it succeeds.
+  /// A step of the tree alone; returns the worlds in which it succeeds.
   template <class S>
   static simd::Mask<S> attempt(
       const System<S>& system, simd::Mask<S>, S time, S h, S* q, S* v, const SolverState<S>& memory, bool) {
     step(system, time, h, q, v, memory.momenta());
-    return q[0] == q[0];  // a step that does not converge has no numbers
+    return q[0] == q[0];  // a step that does not converge has no result
   }
 
   template <class S>
@@ -160,7 +160,7 @@ struct Variational {
     factor_at<S>(inertia, q1, nullptr, w);
     for (int i = 0; i < nv; ++i) v[i] = p[i];
     inertia.apply(v);
-    // one refinement: the factor's rounding is the same in every step, and would add up
+    // one refinement: the factor's rounding is the same in every step, and would accumulate
     momentum(inner, end, static_cast<const S*>(v), rest, weight);
     for (int i = 0; i < nv; ++i) rest[i] = p[i] - rest[i];
     inertia.apply(rest);

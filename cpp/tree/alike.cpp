@@ -1,4 +1,4 @@
-// Whether models differ in their numbers alone, so that they can stand side by side in the lanes of packs.
+// Comparison of model structures: models that differ in their numbers only can share the lanes of packs.
 #include <algorithm>
 #include <tuple>
 
@@ -12,7 +12,7 @@ std::string counted(const char* what, std::size_t here, std::size_t there) {
   return "it has " + std::to_string(there) + " " + what + ", not " + std::to_string(here);
 }
 
-/// Whether all but the numbers of two records is the same.
+/// Whether two records are equal in everything except numbers.
 struct CompareStructure {
   bool same = true;
 
@@ -39,7 +39,7 @@ bool is_same_program(const ProgramDescription& a, const ProgramDescription& b) {
              a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), is_same_structure<Instruction>);
 }
 
-/// Whether two joints move alike; what else a Joint says follows from this and from how the tree hangs.
+/// Whether two joints have the same motion; the other fields of a Joint follow from this and the tree.
 bool is_same_motion(const Joint& a, const Joint& b) {
   return std::tie(a.shape, a.nq, a.nv, a.biased, a.stored_count, a.blocks) ==
              std::tie(b.shape, b.nq, b.nv, b.biased, b.stored_count, b.blocks) &&
@@ -59,14 +59,14 @@ std::string Model::joint_difference(const Model& other) const {
     if (names_[k] != other.names_[k]) {
       return "its joint " + std::to_string(k) + " is '" + other.names_[k] + "', not '" + names_[k] + "'";
     }
-    if (!is_same_motion(here, there)) return its("moves in another way");
-    if (here.hinge != there.hinge) return its("has an armature in one of the two alone");
-    if (here.parent != there.parent) return its("hangs on another body");
+    if (!is_same_motion(here, there)) return its("has another type of motion");
+    if (here.hinge != there.hinge) return its("has an armature in one of the two only");
+    if (here.parent != there.parent) return its("has another parent body");
     const auto leader = [&](const Model& m) {
       return here.nv == 0 ? -1 : m.double_.mimic_v[static_cast<std::size_t>(here.v)].own;
     };
     if (here.reduced_v != there.reduced_v || leader(*this) != leader(other))
-      return its("follows another one");
+      return its("mimics another joint");
   }
   return "";
 }
@@ -75,7 +75,7 @@ std::string Model::program_difference(const Model& other) const {
   for (std::size_t k = 0; k < programs_.size(); ++k) {
     if (k < other.programs_.size() && is_same_program(programs_[k], other.programs_[k])) continue;
     return "the program of '" + programs_[k].owner +
-           "' has other instructions: some of its numbers are equal, or 0 or 1, in one of the two alone";
+           "' has other instructions: some of its numbers are equal, or 0 or 1, in one of the two only";
   }
   return counted("programs", programs_.size(), other.programs_.size());
 }
@@ -87,13 +87,13 @@ std::string Model::loop_difference(const Model& other) const {
     const Loop &here = loops_[k], &there = other.loops_[k];
     const auto its = [&](const char* what) { return "its loop '" + closure_->model.names_[k] + "' " + what; };
     if (here.kind != there.kind) return its("is of another type");
-    if (here.a != there.a || here.b != there.b) return its("ties other bodies");
+    if (here.a != there.a || here.b != there.b) return its("connects other bodies");
     if (here.rows != there.rows || !std::equal(here.kept, here.kept + here.rows, there.kept)) {
-      return its("keeps other rows");
+      return its("has other independent rows");
     }
   }
   const std::string closure = closure_ ? closure_->model.structure_difference(other.closure_->model) : "";
-  return closure.empty() ? "" : "of the joints that close its loops, " + closure;
+  return closure.empty() ? "" : "in the joints that close its loops, " + closure;
 }
 
 std::string Model::coupling_difference(const Model& other) const {
@@ -108,7 +108,7 @@ std::string Model::coupling_difference(const Model& other) const {
     const Coupling<double>& r = ours[k];
     const bool same = is_same_structure(r, theirs[k]) && same_run(r.first_term, r.terms) &&
                       same_run(r.first_input, r.inputs);
-    if (!same) return "its coupling '" + coupling_names_[k] + "' ties other coordinates";
+    if (!same) return "its coupling '" + coupling_names_[k] + "' connects other coordinates";
   }
   return "";
 }
@@ -119,7 +119,7 @@ std::string Model::spring_difference(const Model& other) const {
   if (!count.empty()) return count;
   for (std::size_t k = 0; k < ours.size(); ++k) {
     if (!is_same_structure(ours[k], theirs[k])) {
-      return "its spring " + std::to_string(k) + " hangs on other bodies";
+      return "its spring " + std::to_string(k) + " is attached to other bodies";
     }
   }
   return "";

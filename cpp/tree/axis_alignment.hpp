@@ -1,4 +1,4 @@
-// Frames of the host model: turned so that a joint's axis is z. Matrices are column-major.
+// Alignment of body frames with joint axes: a joint's axis is z of its frame. Matrices are column-major.
 #pragma once
 
 #include <algorithm>

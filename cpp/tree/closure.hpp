@@ -5,7 +5,7 @@
 
 namespace pysim::tree {
 
-/// A forest on the world: joint k closes loop k; and how kernels see it.
+/// A forest on the world, in which joint k closes loop k; and its view for the kernels.
 struct Closure {
   Model model;
   ModelView<double> double_view;

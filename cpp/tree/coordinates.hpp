@@ -1,5 +1,5 @@
-// Between the user's coordinates and the tree's, where one joint follows another:  q_tree = ratio q_own +
-// offset.
+// Maps between the user's reduced coordinates and the tree's full ones, for mimic joints:  q_tree = ratio
+// q_reduced + offset.
 #pragma once
 
 #include "tree/model_view.hpp"
@@ -10,60 +10,60 @@ namespace pysim::tree {
 using simd::all;
 using simd::fma;
 
-/// The tree's q. Without couplings the very same array.
+/// The tree's q. Without mimic joints, the same array.
 template <class S>
-const S* full_q(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
-  if (!model.mimic) return own;
+const S* full_q(const ModelOf<S>& model, const S* reduced, Workspace<S>& w) {
+  if (!model.mimic) return reduced;
   S* const q = take<S>(w, model.nq + model.callback_numbers);
   for (int i = 0; i < model.nq; ++i) {
     const auto& c = model.mimic_q[i];
-    q[i] = fma(all<S>(c.ratio), own[c.own], all<S>(c.offset));
+    q[i] = fma(all<S>(c.ratio), reduced[c.own], all<S>(c.offset));
   }
-  for (int i = 0; i < model.callback_numbers; ++i) q[model.nq + i] = own[model.reduced_nq + i];
+  for (int i = 0; i < model.callback_numbers; ++i) q[model.nq + i] = reduced[model.reduced_nq + i];
   return q;
 }
 
 /// The tree's v (or v̇).
 template <class S>
-const S* full_v(const ModelOf<S>& model, const S* own, Workspace<S>& w) {
-  if (!model.mimic) return own;
+const S* full_v(const ModelOf<S>& model, const S* reduced, Workspace<S>& w) {
+  if (!model.mimic) return reduced;
   S* const v = take<S>(w, model.nv);
   for (int i = 0; i < model.nv; ++i) {
     const auto& c = model.mimic_v[i];
-    v[i] = all<S>(c.ratio) * own[c.own];
+    v[i] = all<S>(c.ratio) * reduced[c.own];
   }
   return v;
 }
 
-/// Generalised forces on the user's coordinates, τ_own = Σ ratio τ_tree. Without couplings the very same
+/// Generalised forces on the user's coordinates, τ_reduced = Σ ratio τ_tree. Without mimic joints, the same
 /// array.
 template <class S>
 const S* reduced_forces(const ModelOf<S>& model, const S* tau, Workspace<S>& w) {
   if (!model.mimic) return tau;
-  S* const own = take<S>(w, model.reduced_nv);
-  for (int i = 0; i < model.reduced_nv; ++i) own[i] = all<S>(0);
+  S* const reduced = take<S>(w, model.reduced_nv);
+  for (int i = 0; i < model.reduced_nv; ++i) reduced[i] = all<S>(0);
   for (int i = 0; i < model.nv; ++i) {
     const auto& c = model.mimic_v[i];
-    own[c.own] = fma(all<S>(c.ratio), tau[i], own[c.own]);
+    reduced[c.own] = fma(all<S>(c.ratio), tau[i], reduced[c.own]);
   }
-  return own;
+  return reduced;
 }
 
-/// Joint-space inertia on the user's coordinates, M_own = Eᵀ M E with E the coupling's matrix.
+/// Joint-space inertia on the user's coordinates, M_reduced = Eᵀ M E with the mimic joints' matrix E.
 template <class S>
 S* reduced_inertia(const ModelOf<S>& model, S* M, Workspace<S>& w) {
   if (!model.mimic) return M;
   const int n = model.reduced_nv;
-  S* const own = take<S>(w, static_cast<std::ptrdiff_t>(n) * n);
-  for (int i = 0; i < n * n; ++i) own[i] = all<S>(0);
+  S* const reduced = take<S>(w, static_cast<std::ptrdiff_t>(n) * n);
+  for (int i = 0; i < n * n; ++i) reduced[i] = all<S>(0);
   for (int i = 0; i < model.nv; ++i) {
     for (int j = 0; j < model.nv; ++j) {
       const auto &a = model.mimic_v[i], &b = model.mimic_v[j];
-      S& entry = own[a.own * n + b.own];
+      S& entry = reduced[a.own * n + b.own];
       entry = fma(all<S>(a.ratio * b.ratio), M[i * model.nv + j], entry);
     }
   }
-  return own;
+  return reduced;
 }
 
 }  // namespace pysim::tree

@@ -1,10 +1,10 @@
-// A joint as algorithms see it: its pose, its motion subspace, its bias.
+// Joint kinematics: pose, motion subspace and bias of a joint.
 //
 //   X_PB(q)     pose of the body in its parent
 //   S(q)        motion subspace, columns in the body frame:  V_joint = S v
 //   c(q, v)     bias  Ṡ v
 //
-// A shape is a case of `evaluate` and, if its columns move in the body frame, of `bias`, subspace_rate.hpp
+// A shape is a case of `evaluate` and, if its columns change in the body frame, of `bias`, subspace_rate.hpp
 // and subspace_derivative.hpp. Further cases are in dynamics/small_steps.hpp (universal, planar: exact small
 // steps) and constraints/loop_fit.hpp (hinges fit a loop in closed form, screws count their turns).
 #pragma once
@@ -30,7 +30,7 @@ PYSIM_INLINE Mat3<S> turn_about_z(const Mat3<S>& R, S sin, S cos) {
   return {fma(sin, R.y, cos * R.x), fma(-sin, R.x, cos * R.y), R.z};
 }
 
-/// Registers of a joint program: they lie behind the joint's stored columns.
+/// Registers of a joint program, stored after the joint's columns.
 template <class S>
 PYSIM_INLINE S* registers(const Joint& joint, Motion<S>* stored_columns) {
   return &stored_columns[joint.first_stored + joint.stored_count].v.x;
@@ -61,7 +61,7 @@ Pose<S> evaluate_program(const Joint& joint,
           {r[o[9]], r[o[10]], r[o[11]]}};
 }
 
-/// Pose, columns, bias and columns' rates as Python computed them for this state.
+/// Pose, columns, bias and columns' rates that Python computed for this state.
 template <class S>
 Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* stored_columns) {
   const S* n = numbers + 12;
@@ -72,15 +72,15 @@ Pose<S> evaluate_callback(const Joint& joint, const S* numbers, Motion<S>* store
   return {{{n[0], n[1], n[2]}, {n[3], n[4], n[5]}, {n[6], n[7], n[8]}}, {n[9], n[10], n[11]}};
 }
 
-/// The twelve numbers of a pose that lies in memory, one by one: copied as a block where scalars were stored
-/// a moment before, they would wait for the stores (RNEA of one state takes twice as long).
+/// The twelve numbers of a pose in memory, one by one: copied as a block just after scalar stores,
+/// they would wait for the stores (RNEA of one state would take twice as long).
 template <class S>
 PYSIM_INLINE Pose<S> number_by_number(const Pose<S>& X) {
   const auto each = [](const Vec3<S>& a) { return Vec3<S>{a.x, a.y, a.z}; };
   return {{each(X.R.x), each(X.R.y), each(X.R.z)}, each(X.p)};
 }
 
-/// X_PB of the shapes that are neither revolute, prismatic nor fixed. Out of line: inlined into every
+/// X_PB of the shapes other than revolute, prismatic and fixed. Out of line: inlined into every
 /// recursion, its switch and five sincos were a tenth of the engine's code.
 template <class S>
 PYSIM_NOINLINE void evaluate_other(
@@ -163,7 +163,7 @@ PYSIM_INLINE void evaluate_not_revolute(
   evaluate_other(model, b, full_q, stored_columns, X_PB);
 }
 
-/// Sets X_PB of joint b, and its stored columns where S depends on q or is no set of unit vectors.
+/// Sets X_PB of joint b, and its stored columns if S depends on q or is not a set of unit vectors.
 template <class S>
 PYSIM_INLINE void evaluate(
     const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns, Pose<S>& X_PB) {
@@ -178,7 +178,7 @@ PYSIM_INLINE void evaluate(
   evaluate_not_revolute(model, b, full_q, stored_columns, X_PB);
 }
 
-/// The same, where the sines and cosines of hinges are known.
+/// The same, given the sines and cosines of hinges.
 template <class S>
 PYSIM_INLINE void evaluate(const ModelOf<S>& model,
                            int b,
@@ -195,7 +195,7 @@ PYSIM_INLINE void evaluate(const ModelOf<S>& model,
   evaluate_not_revolute(model, b, full_q, stored_columns, X_PB);
 }
 
-/// X_PB of joint b, for what uses it once.
+/// Returns X_PB of joint b, for callers that use it once.
 template <class S>
 PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model, int b, const S* full_q, Motion<S>* stored_columns) {
   if (PYSIM_LIKELY(model.joint[b].shape == Shape::revolute)) {
@@ -225,7 +225,7 @@ PYSIM_INLINE Pose<S> evaluate(const ModelOf<S>& model,
   return number_by_number(X);
 }
 
-/// c = Ṡ v of a joint whose columns move in the body frame.
+/// c = Ṡ v of a joint whose columns change in the body frame.
 template <class S>
 PYSIM_NOINLINE Motion<S> bias_of_moving_columns(const ModelOf<S>& model,
                                                 int b,
@@ -261,7 +261,7 @@ PYSIM_NOINLINE Motion<S> bias_of_moving_columns(const ModelOf<S>& model,
   }
 }
 
-/// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns do not move in the body frame.
+/// c = Ṡ v of joint b after `evaluate`; zero for every shape whose columns are constant in the body frame.
 template <class S>
 PYSIM_INLINE Motion<S> bias(const ModelOf<S>& model, int b, Motion<S>* stored_columns, const S* full_v) {
   const Joint& joint = model.joint[b];

@@ -82,7 +82,7 @@ void Model::add_joint(const JointDescription& d, const PackedInertia& inertia) {
   if (d.parent < -1 || d.parent >= nbodies()) {
     throw std::invalid_argument("joint '" + d.name + "': its parent must come before it");
   }
-  int open = nbodies() - 1;  // depth first: the parent is the last body or above it
+  int open = nbodies() - 1;  // depth first: the parent is the last body or one of its ancestors
   while (open != d.parent && open >= 0) open = joints_[static_cast<std::size_t>(open)].parent;
   if (open != d.parent) {
     throw std::invalid_argument("joint '" + d.name + "': bodies must come depth first");
@@ -178,7 +178,7 @@ void Model::add_blocks(const JointDescription& d, Joint& joint) {
     joint.nq += block.nv + (block.group == Group::real ? 0 : 1);
   }
   if (joint.nv > max_joint_nv) fail("a joint has at most 6 velocities");
-  if (p.columns.size() != static_cast<std::size_t>(joint.nv)) fail("a plugin needs a column a velocity");
+  if (p.columns.size() != static_cast<std::size_t>(joint.nv)) fail("a plugin needs one column per velocity");
   std::copy(p.columns.begin(), p.columns.end(), joint.column);
   joint.stored_count = joint.nv;
   joint.biased = p.biased;
@@ -189,7 +189,7 @@ void Model::add_program(const JointDescription& d, Joint& joint) {
   joint.program = keep_program(d.motion.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
-/// A place for ∂S/∂q and ∂c/∂q, of a traced joint with its program and that program's registers.
+/// Reserves memory for ∂S/∂q and ∂c/∂q; for a traced joint also for its program's registers.
 void Model::add_slopes(const JointDescription& d, Joint& joint) {
   if (!joint.biased && !d.motion.derivative) return;
   const int twists = joint.nv * joint.nv + joint.nv;
@@ -200,8 +200,8 @@ void Model::add_slopes(const JointDescription& d, Joint& joint) {
   slopes_ += (d.motion.derivative->registers + 5) / 6;
 }
 
-/// Python hands over pose, columns, bias and the columns' rates; the latter wait behind the columns until
-/// they are asked for.
+/// Python passes pose, columns, bias and the columns' rates; the latter are stored after the columns until
+/// they are needed.
 void Model::add_callback(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
   joint.callback = callback_numbers_;
@@ -209,7 +209,7 @@ void Model::add_callback(const JointDescription& d, Joint& joint) {
   callback_numbers_ += 12 + 6 * joint.stored_count;
 }
 
-/// Index of a program among the model's; refuses one that would touch what is not its own.
+/// Index of a program among the model's; rejects one with registers out of range.
 int Model::keep_program(const std::optional<ProgramDescription>& given,
                         std::size_t outputs,
                         const std::string& owner) {
@@ -218,12 +218,14 @@ int Model::keep_program(const std::optional<ProgramDescription>& given,
   const auto outside = [&](int r) { return r < 0 || r >= program.registers; };
   for (const auto& i : program.code) {
     if (outside(i.a) || outside(i.out)) {
-      throw std::invalid_argument("joint '" + owner + "': an instruction uses a register that is not there");
+      throw std::invalid_argument("joint '" + owner +
+                                  "': an instruction uses a register that does not exist");
     }
   }
   if (program.outputs.size() != outputs ||
       std::any_of(program.outputs.begin(), program.outputs.end(), outside)) {
-    throw std::invalid_argument("joint '" + owner + "': the outputs of a program do not fit its coordinates");
+    throw std::invalid_argument("joint '" + owner +
+                                "': a program has the wrong number of outputs for its coordinates");
   }
   programs_.push_back(program);
   programs_.back().owner = owner;

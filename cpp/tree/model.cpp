@@ -1,3 +1,4 @@
+// Frozen model: construction from joint descriptions, and its views for the kernels.
 #include "tree/model.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace pysim::tree {
 namespace {
 
-/// Where the quaternion of a block begins in its joint's coordinates; −1 if it has none.
+/// First number of a block's quaternion in its joint's coordinates; −1 if it has none.
 int quaternion_offset(const Block& block) {
   if (block.group == Group::rotation) return block.q;
   return block.group == Group::pose ? block.q + 3 : -1;
@@ -36,7 +37,7 @@ Model::Model(const std::vector<JointDescription>& joints,
   close_loops(ties.loops);
   add_couplings(ties.couplings);
   find_row_blocks();
-  hang_springs(ties.springs);
+  add_springs(ties.springs);
   mark_branches();
   find_planes();
   for (const auto& program : programs_) {
@@ -62,7 +63,7 @@ Model::Model(const std::vector<JointDescription>& joints,
   float_.mimic_v = rounded(double_.mimic_v);
 }
 
-/// A follower's coupling is its leader's, scaled; the leader may stand anywhere, but leads itself.
+/// A mimic joint's map is its leader's, scaled; the leader may come later, but is not itself a mimic joint.
 void Model::set_mimics(const std::vector<JointDescription>& joints) {
   for (std::size_t k = 0; k < joints.size(); ++k) {
     const JointDescription& d = joints[k];
@@ -72,7 +73,7 @@ void Model::set_mimics(const std::vector<JointDescription>& joints) {
         joints[leader].follows >= 0) {
       throw std::invalid_argument(
           "joint '" + d.name +
-          "': both it and the joint it follows need one coordinate, and that one its own");
+          "': mimic needs two joints of one coordinate each, and the leading one must not mimic another");
     }
     double_.mimic_q[static_cast<std::size_t>(joints_[k].q)] = {joints_[leader].reduced_q, d.ratio, d.offset};
     double_.mimic_v[static_cast<std::size_t>(joints_[k].v)] = {joints_[leader].reduced_v, d.ratio, 0};
@@ -138,8 +139,8 @@ void Model::number_forks() {
   }
 }
 
-/// Which of the user's coordinates move which. Couplings and springs tie branches together: then all count as
-/// one.
+/// Tree structure of the user's coordinates. Couplings and springs connect branches: then all count as one
+/// branch.
 void Model::mark_branches() {
   for (int k = 0; k < reduced_nv_; ++k) above_.push_back(k - 1);
   below_end_.assign(static_cast<std::size_t>(reduced_nv_), reduced_nv_);

@@ -1,4 +1,4 @@
-// The frozen model: owns the numbers that ModelView shows to the kernels.
+// The frozen model: owner of the numbers that ModelView shows to the kernels.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@ struct ProgramDescription {
   std::vector<double> constants;
   std::vector<double> tables;
   std::vector<int> outputs;
-  std::string owner;  ///< the joint or coupling it belongs to
+  std::string owner;  ///< the joint or coupling that runs it
 };
 
-/// How a joint moves, in the frames the user named.
+/// Motion of a joint, in the user's frames.
 struct MotionDescription {
   Shape shape = Shape::fixed;
   double axis[3] = {0, 0, 1};
@@ -43,13 +43,13 @@ inline Passive<double> no_passive() {
   return passive;
 }
 
-/// A joint, in the frames the user named. Empty arrays mean zeros, and no passive forces.
+/// A joint, in the user's frames. Empty arrays mean zeros, and no passive forces.
 struct JointDescription {
   std::string name;
   MotionDescription motion;
   int parent = -1;  ///< body, −1 for the world
   double placement[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
-  int follows = -1;  ///< joint whose coordinate this one copies:  q = ratio q_other + offset
+  int follows = -1;  ///< joint that this one mimics:  q = ratio q_other + offset
   double ratio = 1, offset = 0;
   std::vector<double> rest;              ///< [nq]
   std::vector<double> armature;          ///< [nv]
@@ -62,16 +62,16 @@ using PackedInertia = std::array<double, 10>;
 /// Columns of the rotation that takes z to the joint's axis: the engine's axes in the user's frame.
 void joint_alignment(const MotionDescription& motion, double turn[9]);
 
-/// A loop between frames A and B, in the frames the user named.
+/// A loop between frames A and B, in the user's frames.
 struct LoopDescription {
   std::string name;
   LoopKind kind = LoopKind::joint;
-  MotionDescription motion;  ///< of the joint that closes it; of shape "fixed" where a point is held
+  MotionDescription motion;  ///< of the joint that closes it; of shape "fixed" if a point is constrained
   int a = -1, b = -1;        ///< bodies, −1 for the world
   double at_a[12] = {}, at_b[12] = {};
   double length = 0;
-  std::vector<int> kept;      ///< which of its rows the engine takes
-  std::vector<double> start;  ///< the joint's coordinates where their fit begins [nq]
+  std::vector<int> kept;      ///< its rows that the engine uses
+  std::vector<double> start;  ///< the joint's initial coordinates for the fit [nq]
 };
 
 /// A coupling between coordinates, see Coupling.
@@ -83,14 +83,14 @@ struct CouplingDescription {
   std::optional<ProgramDescription> derivative;  ///< outputs (2 + inputs) · inputs
 };
 
-/// What ties a tree together.
+/// Loops, couplings and springs of a mechanism.
 struct Ties {
   std::vector<LoopDescription> loops;
   std::vector<CouplingDescription> couplings;
-  std::vector<Spring<double>> springs;  ///< points in the frames the user named
+  std::vector<Spring<double>> springs;  ///< points in the user's frames
 };
 
-/// Numbers of one precision, laid out as the kernels read them.
+/// Numbers of one precision, in the layout that the kernels read.
 template <class Real>
 struct ModelNumbers {
   std::vector<std::vector<Real>> program_constants, program_tables;
@@ -111,7 +111,7 @@ struct ModelNumbers {
 /// A quaternion among the user's coordinates.
 struct QuaternionPlace {
   int at;     ///< its first number in q
-  int joint;  ///< whose it is
+  int joint;  ///< its joint
 };
 
 struct Closure;
@@ -119,7 +119,7 @@ struct Closure;
 /// Built once, never changed. Body k moves with joint k; a parent comes before its children.
 class Model {
  public:
-  /// One inertia a joint, of the body it moves. Throws std::invalid_argument where the description is no tree
+  /// One inertia per joint, of the body it moves. Throws std::invalid_argument if the joints are not a tree
   /// in that order.
   Model(const std::vector<JointDescription>& joints,
         const std::vector<PackedInertia>& inertias,
@@ -146,7 +146,7 @@ class Model {
   const std::vector<Loop>& loops() const { return loops_; }
   int loop_nq() const;
 
-  /// Coordinates of the loops' joints from which their fit begins.
+  /// Initial coordinates of the loops' joints for the fit.
   const std::vector<double>& loop_start() const { return loop_start_; }
   int tree_nv() const { return nv_; }
   int nbodies() const { return static_cast<int>(joints_.size()); }
@@ -155,8 +155,8 @@ class Model {
   const double* gravity() const { return gravity_; }
   const std::vector<QuaternionPlace>& quaternions() const { return quaternions_; }
 
-  /// How `other` differs in more than its numbers: what cannot stand side by side with it in a pack. Empty
-  /// where the two are alike.
+  /// Difference of `other` in more than its numbers, which prevents sharing a pack with it. Empty
+  /// if the two are alike.
   std::string structure_difference(const Model& other) const;
 
   /// The neutral configuration: zeros, identity quaternions.
@@ -193,7 +193,7 @@ class Model {
   void find_row_blocks();
   void share(const SupportPath& path, const SupportPath& other);
   void add_couplings(const std::vector<CouplingDescription>& couplings);
-  void hang_springs(const std::vector<Spring<double>>& springs);
+  void add_springs(const std::vector<Spring<double>>& springs);
   std::string joint_difference(const Model& other) const;
   std::string program_difference(const Model& other) const;
   std::string loop_difference(const Model& other) const;

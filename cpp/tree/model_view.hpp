@@ -1,10 +1,10 @@
-// The frozen model as kernels read it: plain numbers behind plain pointers, no functions.
+// Frozen model as the kernels read it: numbers behind plain pointers, without functions.
 //
-// Coordinates here are the tree's own. Where one joint follows another (mimic), the tree has more coordinates
-// than the user; `coordinates.hpp` maps between the two, and no algorithm knows.
+// Coordinates here are the tree's full ones. With mimic joints, the tree has more coordinates than the user;
+// `coordinates.hpp` maps between the two, so that algorithms need not distinguish them.
 //
-// A record lists its fields once, in `visit`: f is called with each field of all records at a time. Numbers
-// are of type Real; what is not belongs to the structure.
+// A record lists its fields once, in `visit`: f is called with the same field of all records. Numbers
+// are of type Real; all other fields belong to the structure.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace pysim::tree {
 
-/// How a joint moves. A turned joint has its axis on z of the engine's body frame.
+/// Motion of a joint. A revolute joint has its axis on z of the engine's body frame.
 enum class Shape : int {
   revolute,     ///< Rz(q)
   prismatic,    ///< z q
@@ -24,24 +24,24 @@ enum class Shape : int {
   planar,       ///< x q₀ + y q₁, Rz(q₂)
   translation,  ///< x q₀ + y q₁ + z q₂
   free,         ///< position, quaternion
-  fixed,        ///< nothing; closes a loop as a weld, never moves a body of the tree
-  program,      ///< as a traced plugin says
-  callback      ///< as numbers say that Python computed for this state
+  fixed,        ///< none; closes a loop as a weld, never moves a body of the tree
+  program,      ///< given by a traced plugin
+  callback      ///< given by numbers that Python computed for this state
 };
 
-/// One column of the motion subspace: a unit vector known when the model is built, or six stored numbers.
+/// One column of the motion subspace: a constant unit vector, or six stored numbers.
 enum Column : signed char { vx, vy, vz, wx, wy, wz, stored };
 
 constexpr int max_joint_nv = 6;
 
-/// What a run of coordinates is: plain numbers, a rotation (quaternion in q), a displacement (position,
+/// Kind of a run of coordinates: plain numbers, a rotation (quaternion in q), a displacement (position,
 /// quaternion).
 enum class Group : signed char { real, rotation, pose };
 
 /// Consecutive coordinates of one group, counted from the joint's first.
 struct Block {
   Group group;
-  int q, v;  ///< where it begins
+  int q, v;  ///< its first coordinate
   int nv;    ///< 3 for a rotation, 6 for a pose
 
   template <class F, class... Records>
@@ -56,25 +56,25 @@ struct Joint {
   int parent;                ///< body, or −1 for the world
   int end;                   ///< bodies k … end − 1 are those that move with joint k
   int nq, nv;                ///< numbers in q and v
-  int q, v;                  ///< where they begin, in tree coordinates
-  int reduced_q, reduced_v;  ///< where they begin in the user's coordinates; −1 if the joint follows another
-  int first_stored;          ///< where its stored columns begin; −1 if it has none
-  int stored_count;          ///< how many they are
-  int fork;         ///< of a body with two children or more: where the columns below it begin among those of
+  int q, v;                  ///< index of its first number, in tree coordinates
+  int reduced_q, reduced_v;  ///< index of its first number in the user's coordinates; −1 for a mimic joint
+  int first_stored;          ///< index of its first stored column; −1 if it has none
+  int stored_count;          ///< number of stored columns
+  int fork;         ///< of a body with two children or more: index of the columns below it among those of
                     ///< all forks; else −1
   bool biased;      ///< c = Ṡ q̇ is not zero
-  bool hinge;       ///< turns freely about z: one column, no bias, no armature
+  bool hinge;       ///< rotates freely about z: one column, no bias, no armature
   bool leaf;        ///< no joint has this body as its parent
   bool last_child;  ///< no later joint has the same parent: going to the root, it comes first
   Column column[max_joint_nv];  ///< the motion subspace, column by column
   int blocks;                   ///< its coordinates, group by group
   Block block[max_joint_nv];
-  int program;           ///< which joint program moves it; −1 for the shapes above
-  int force;             ///< which program gives its passive force (outputs: nv); −1 for none
-  int force_derivative;  ///< which program differentiates that force (outputs: 2 nv²); −1 for none
-  int derivative;        ///< which program differentiates its columns and bias; −1 for none
-  int first_slope;       ///< where the derivatives of its columns and bias begin; −1 if S is constant
-  int callback;          ///< where its numbers begin among those Python computed; −1 for none
+  int program;           ///< joint program that moves it; −1 for the shapes above
+  int force;             ///< program of its passive force (outputs: nv); −1 for none
+  int force_derivative;  ///< program of the derivatives of that force (outputs: 2 nv²); −1 for none
+  int derivative;        ///< program of the derivatives of its columns and bias; −1 for none
+  int first_slope;       ///< index of the derivatives of its columns and bias; −1 if S is constant
+  int callback;          ///< index of its numbers among those that Python computed; −1 for none
 };
 
 /// One step of a joint program: registers[out] = op(registers[a], registers[b], registers[c]).
@@ -104,14 +104,14 @@ struct ProgramView {
   const int* outputs;
 };
 
-/// Constants of body k and its joint, in the engine's (turned) frames.
+/// Constants of body k and its joint, in the engine's frames.
 template <class Real>
 struct Constants {
   Real placement[12];  ///< joint frame in the parent body: rotation column-major, position [m]
   Real inertia[10];    ///< m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx about the body frame's origin
   Real alignment[9];   ///< axes of the engine's frame in the user's body frame, column-major
   Real pitch;          ///< [m/rad]
-  Real rest[12];       ///< where the joint's spring is at rest, in its nq coordinates
+  Real rest[12];       ///< rest position of the joint's spring, in its nq coordinates
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
@@ -120,12 +120,12 @@ struct Constants {
 };
 
 /// Body k of a tree whose joints keep its bodies in planes, see dynamics/planar_aba.hpp: on axes x and y of
-/// the plane and its normal n, to which those of every body are parallel where all coordinates are zero.
+/// the plane and its normal n; all bodies' axes are parallel to these if all coordinates are zero.
 template <class Real>
 struct PlaneBody {
-  Real at[2];               ///< the joint's place on the parent [m]
-  Real slide[4];            ///< directions in which it slides, on the parent's axes
-  Real sense;               ///< −1 where it turns about −n, else 1
+  Real at[2];               ///< the joint's position on the parent [m]
+  Real slide[4];            ///< directions of its translations, on the parent's axes
+  Real sense;               ///< −1 if it rotates about −n, else 1
   Real mass, moment[2], I;  ///< m, mc; I about n, about the body's origin
   Real axes[9];             ///< x, y, n in the engine's frame of the body, column-major
   Real gravity[2];          ///< [m/s²]
@@ -137,7 +137,7 @@ struct PlaneBody {
   }
 };
 
-/// Where a hinge closes a loop in the plane: its ends on the axes of their bodies, and the axes of the loop's
+/// A hinge that closes a loop in the plane: its ends on the axes of their bodies, and the axes of the loop's
 /// frames A and B.
 template <class Real>
 struct PlaneLoop {
@@ -150,7 +150,7 @@ struct PlaneLoop {
   }
 };
 
-/// The ends of a spring on the plane's axes, and how far they are apart across the plane.
+/// The ends of a spring on the plane's axes, and their distance across the plane.
 template <class Real>
 struct PlaneSpring {
   Real at_a[2], at_b[2];
@@ -167,7 +167,7 @@ template <class Real>
 struct Passive {
   Real damping, stiffness;            ///< [N·s/m], [N/m], or [N·m·s/rad], [N·m/rad]
   Real friction, friction_width;      ///< −friction tanh(v / width)
-  Real lower, upper;                  ///< ±inf where there is none
+  Real lower, upper;                  ///< ±inf for none
   Real stop_stiffness, stop_damping;  ///< the stop beyond a limit
 
   template <class F, class... Records>
@@ -177,7 +177,7 @@ struct Passive {
   }
 };
 
-/// The numbers of Passive as scene keys name them, and their values where there is no force.
+/// The numbers of Passive, with the names of the scene keys, and their values for no force.
 struct PassiveNumber {
   const char* name;
   double Passive<double>::* number;
@@ -194,7 +194,7 @@ constexpr PassiveNumber passive_numbers[] = {
     {"stop_damping", &Passive<double>::stop_damping, 0},
 };
 
-/// Coordinate i of the tree is ratio · own + offset.
+/// Coordinate i of the tree is ratio · q_reduced[own] + offset.
 template <class Real>
 struct Mimic {
   int own;
@@ -206,7 +206,7 @@ struct Mimic {
   }
 };
 
-/// What a loop holds: a joint's motion, a point of frame B (its origin) in frame A, or a wheel's.
+/// Constraint of a loop: a joint's, on a point of frame B (its origin) in frame A, or a wheel's.
 enum class LoopKind : int {
   joint,     ///< X_AB is a pose of the joint
   plane,     ///< z = 0
@@ -215,21 +215,21 @@ enum class LoopKind : int {
   wheel      ///< a disc about z of B rolls on the plane z = 0 of A
 };
 
-/// Bodies that the force of a row reaches, leaves first: a run of `way`; and their coordinates, a run as
-/// well: in the order in which a sweep to the root meets them, or all of the user's where joints follow
-/// others.
+/// Support path of a row: the bodies that its force affects, leaves first, a run of `path`; and their
+/// coordinates, a run as well: in the order of a sweep to the root, or all of the user's if there are mimic
+/// joints.
 struct SupportPath {
   int first, count;
   int first_v, nv;
 };
 
-/// Coordinates that two ways share: where they begin on each of them.
+/// Coordinates that two paths share: their first index on each of them.
 struct SharedRun {
   int own, other, count;
 };
 
-/// Rows [row, end), of one way, and rows [other, other_end) before them or the same, whose way shares some of
-/// its coordinates: `runs` of `shared`.
+/// Rows [row, end) with one path, and rows [other, other_end) before them or the same, whose path shares some
+/// of its coordinates: `runs` of `shared`.
 struct RowBlock {
   int row, end, other, other_end;
   int first, runs;
@@ -239,14 +239,14 @@ struct RowBlock {
 struct Loop {
   LoopKind kind;
   int a, b;       ///< bodies, −1 for the world
-  int row, rows;  ///< its place among the rows of the constraints
+  int row, rows;  ///< its first row among the rows of the constraints
   int kept[6];    ///< the rows of the joint that some motion of the tree can violate
 };
 
 template <class Real>
 struct LoopConstants {
   Real at_a[12], at_b[12];  ///< frames A and B in the engine's frames of their bodies; B turned as its joint
-  Real length;              ///< [m], a wheel's radius
+  Real length;              ///< [m], the distance of a point or the radius of a wheel
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
@@ -260,7 +260,7 @@ struct Coupling {
   int row;
   int first_term, terms;  ///< Σ factor q
   int program;            ///< f and its slopes, see couplings.hpp; −1 for none
-  int derivative;         ///< how these change, see coupling_derivatives.hpp; −1 for none
+  int derivative;         ///< the derivatives of these, see coupling_derivatives.hpp; −1 for none
   int first_input, inputs;
   Real offset;
 
@@ -296,37 +296,37 @@ struct Spring {
   }
 };
 
-/// Structure of a mechanism: its joints, what ties them, and how many of everything there are.
+/// Structure of a mechanism: its joints, loops, couplings and springs, and the numbers of everything.
 struct Structure {
   int bodies;
-  int fork_columns;            ///< coordinates below forks, counted once a fork
+  int fork_columns;            ///< coordinates below forks, counted once per fork
   int nq, nv;                  ///< of the tree
   int reduced_nq, reduced_nv;  ///< of the user
-  int stored_columns;          ///< twists to keep for all joints, registers of programs among them
-  int slopes;                  ///< twists to keep for derivatives of columns and biases, registers among them
-  int callback_numbers;        ///< numbers a state that Python computes; they follow q
-  bool mimic;                  ///< some joint follows another
+  int stored_columns;          ///< twists stored for all joints, registers of programs included
+  int slopes;                  ///< twists stored for derivatives of columns and biases, registers included
+  int callback_numbers;        ///< numbers per state that Python computes; they follow q
+  bool mimic;                  ///< there are mimic joints
   bool aligned;                ///< some body frame was turned
   bool planar_tree;            ///< all bodies move in planes
-  bool planar_loops;   ///< all bodies move in one plane, and hinges close loops there, nothing else does
-  bool joint_forces;   ///< some joint has damping, a spring, friction, a limit or a force of its own
-  const Joint* joint;  ///< [bodies]
-  const Block* run;    ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
-                       ///< are one run, whatever their joints
+  bool planar_loops;           ///< all bodies move in one plane, where hinges alone close loops
+  bool joint_forces;           ///< some joint has damping, a spring, friction, a limit or a plugin's force
+  const Joint* joint;          ///< [bodies]
+  const Block* run;  ///< [runs] the user's coordinates, group by group; plain numbers that are neighbours
+                     ///< are one run, whatever their joints
   int runs;
   const int* above;      ///< [reduced_nv], the coordinate above; −1 at a root; k − 1 if mimic
   const int* below_end;  ///< [reduced_nv], where the coordinates that k moves end
   int programs;
-  int loops, rows, row_blocks;  ///< loops, the rows of all constraints, and which of them meet
+  int loops, rows, row_blocks;  ///< loops, the rows of all constraints, and the row blocks
   const Loop* loop;
-  const SupportPath* row_path;  ///< [rows] the bodies that the force of a row reaches
-  const int* path;              ///< bodies and coordinates, way after way
-  const RowBlock* row_block;    ///< row after row, and of each from the first that it meets to itself
+  const SupportPath* row_path;  ///< [rows] the support path of each row
+  const int* path;              ///< bodies and coordinates, path after path
+  const RowBlock* row_block;    ///< row blocks in the order of their first rows
   const SharedRun* shared;
   int couplings, terms, springs;
 };
 
-/// Whether anything but inertia, gravity and constraints acts.
+/// Whether any forces besides inertia, gravity and constraints act.
 inline __attribute__((always_inline)) bool has_passive(const Structure& model) {
   return model.joint_forces || model.springs > 0;
 }
@@ -335,7 +335,7 @@ template <class Real>
 struct ModelView : Structure {
   Real gravity[3];
   const Constants<Real>* constants;           ///< [bodies]
-  const PlaneBody<Real>* plane;               ///< [bodies] where they move in planes
+  const PlaneBody<Real>* plane;               ///< [bodies] if they move in planes
   const PlaneLoop<Real>* plane_loop;          ///< [loops] of a planar_loops model
   const PlaneSpring<Real>* plane_spring;      ///< [springs] of a planar_loops model
   const Real* armature;                       ///< [nv], of the tree
@@ -347,7 +347,7 @@ struct ModelView : Structure {
   const Coupling<Real>* coupling;             ///< [couplings]
   const Term<Real>* term;                     ///< [terms]
   const Spring<Real>* spring;                 ///< [springs]
-  const ModelView<Real>* closure;             ///< the joints that close the loops, a forest of their own
+  const ModelView<Real>* closure;             ///< the joints that close the loops, as a separate forest
 
   /// Numbers in φ, the coordinates of the loops' joints.
   int loop_nq() const { return loops == 0 ? 0 : closure->nq; }

@@ -1,4 +1,4 @@
-// Bodies that stay in planes: where they are turned to, and which of a joint's coordinates slide.
+// Bodies that move in planes: their orientations, and the translations among a joint's coordinates.
 #pragma once
 
 #include "spatial/planar.hpp"
@@ -9,7 +9,7 @@ namespace pysim::tree {
 using spatial::all2;
 using spatial::Vec2;
 
-/// A planar joint slides along its first coordinates and turns with its last.
+/// A planar joint translates along its first coordinates and rotates with its last.
 PYSIM_INLINE int slides(const Joint& joint) {
   return joint.shape == Shape::revolute ? 0 : joint.shape == Shape::prismatic ? 1 : 2;
 }

@@ -1,4 +1,4 @@
-// Which trees keep their bodies in planes, and the numbers that planar_aba.hpp reads of those.
+// Detection of trees whose bodies move in planes, and the numbers that planar_aba.hpp reads for them.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -9,7 +9,7 @@
 namespace pysim::tree {
 namespace {
 
-/// Largest sine of an angle between what counts as parallel: what products of rotations leave.
+/// Largest sine of an angle between axes that count as parallel: the rounding of products of rotations.
 constexpr double parallel = 1e-13;
 
 double dot(const double* a, const double* b) {
@@ -32,7 +32,7 @@ bool keeps_to(const double* normal, const Joint& joint, const double* axis) {
 
 }  // namespace
 
-/// Poses of the bodies where all coordinates are zero, in the engine's frames.
+/// Poses of the bodies at zero coordinates, in the engine's frames.
 std::vector<Model::NeutralPose> Model::neutral_poses() const {
   std::vector<NeutralPose> poses(joints_.size());
   for (std::size_t b = 0; b < joints_.size(); ++b) {
@@ -48,8 +48,8 @@ std::vector<Model::NeutralPose> Model::neutral_poses() const {
   return poses;
 }
 
-/// The first axis that a tree turns about is the normal of its plane. Trees in parallel planes share their
-/// axes; one that only slides takes those of the first that turns.
+/// The first rotation axis of a tree is the normal of its plane. Trees in parallel planes share their
+/// axes; a tree that only translates uses those of the first tree that rotates.
 void Model::find_planes() {
   const std::vector<NeutralPose> poses = neutral_poses();
   const auto axis = [&](auto joint) { return &poses[static_cast<std::size_t>(joint - joints_.begin())][6]; };
@@ -78,7 +78,7 @@ void Model::find_planes() {
   if (planar_loops_) project_loops(poses, common);
 }
 
-/// Whether there are loops, and every one is a hinge along the normal that holds positions across it alone.
+/// Whether there are loops, and every one is a hinge along the normal whose rows constrain positions in the
 bool Model::hinges_close_loops(const std::vector<NeutralPose>& poses, const double normal[3]) const {
   for (std::size_t k = 0; k < loops_.size(); ++k) {
     const Loop& loop = loops_[k];

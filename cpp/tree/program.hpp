@@ -1,8 +1,8 @@
-// Joint programs: what a plugin's `placement` recorded when it was traced, run on packs.
+// Joint programs: instructions recorded by tracing a plugin's `placement`, run on packs.
 //
 // A program is straight-line code over registers of packs. The tracer (pysim/joints) has folded constants,
 // shared common subexpressions, and derived the motion subspace and the bias by automatic differentiation;
-// here is only a loop over instructions, whose cost is shared by the lanes.
+// this file only loops over instructions, and the cost of the loop is shared by the lanes.
 #pragma once
 
 #include "simd/lookup.hpp"
@@ -14,7 +14,7 @@ namespace pysim::tree {
 using simd::all;
 using simd::fma;
 
-/// How many inner knots are at or below x: the segment of a piecewise polynomial.
+/// Number of inner knots at or below x: the segment of a piecewise polynomial.
 template <class S>
 S spline_segment(S x, const typename S::Parameter* knots, int count) {
   S index = all<S>(0);
@@ -22,7 +22,7 @@ S spline_segment(S x, const typename S::Parameter* knots, int count) {
   return index;
 }
 
-/// The program's constants, to the registers behind its inputs.
+/// Copies the program's constants to the registers after its inputs.
 template <class S>
 PYSIM_INLINE void load_constants(const ProgramView<typename S::Parameter>& program, S* r) {
   for (int i = 0; i < program.constant_count; ++i) r[i] = all<S>(program.constants[i]);

@@ -1,4 +1,4 @@
-// Records of doubles as records of floats.
+// Conversion of records of doubles to records of floats.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ void copy_numbers(const From* from, std::size_t n, To* to) {
   std::transform(from, from + n, to, [](From x) { return static_cast<To>(x); });
 }
 
-/// Rounds numbers, copies what belongs to the structure.
+/// Rounds numbers, and copies fields that belong to the structure.
 struct Rounding {
   void operator()(float& to, const double& from) const { to = static_cast<float>(from); }
   template <std::size_t n>

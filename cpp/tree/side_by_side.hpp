@@ -1,7 +1,7 @@
-// The models of W worlds as one model whose numbers are packs: lane k is world k's.
+// Models of W worlds combined into one model whose numbers are packs: lane k is world k's.
 //
-// The models are alike: what is no number (joints, loops, programs' instructions) is the first one's, and all
-// stay in planes or none. Where
+// The models are alike: their structure (joints, loops, programs' instructions) is that of the first one, and
+// all or none are planar. If
 // one has passive forces, those without add zeros.
 #pragma once
 
@@ -92,7 +92,7 @@ struct SideBySide {
     return lanes;
   }
 
-  /// `count` packs of the numbers that stand where at(world) points.
+  /// `count` packs of the numbers at at(world).
   template <class At>
   S* numbers(At at, std::ptrdiff_t count) const {
     S* const packs = take<S>(w, count);
@@ -100,7 +100,7 @@ struct SideBySide {
     return packs;
   }
 
-  /// One pack each of the worlds' records. Those that hold nothing but numbers are loaded as one run.
+  /// One pack for each of the worlds' records. Records of numbers only are loaded as one run.
   template <template <class> class Record, class Real>
   const Record<S>* records(const Record<Real>* World::* member, int count) const {
     if constexpr (number_count<Record<Real>>() * sizeof(Real) == sizeof(Record<Real>)) {

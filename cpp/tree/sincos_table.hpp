@@ -1,8 +1,8 @@
-// Sines and cosines of a state's hinges, taken before the tree is walked.
+// Sines and cosines of a state's hinges, computed before the traversal of the tree.
 //
-// A pack of worlds takes the sine of one joint in all its worlds at once. One world alone has nothing to fill
-// its lanes with but its own coordinates: they are independent, so they are turned W at a time, those that
-// are no angles with them. Every lane does the same arithmetic as the scalar code and gives the same bits.
+// A pack of worlds computes the sine of one joint for all its worlds at once. A single world can fill its
+// lanes with its own coordinates only: they are independent, so W at a time are computed, including those
+// that are not angles. Every lane does the same arithmetic as the scalar code and gives the same bits.
 #pragma once
 
 #include "simd/math.hpp"
@@ -12,7 +12,7 @@
 
 namespace pysim::tree {
 
-/// Sines and cosines of n angles; those of one world are taken side by side.
+/// Sines and cosines of n angles; those of one world are computed side by side.
 template <class S>
 PYSIM_INLINE void sincos_each(const S* angles, int n, S* sin, S* cos) {
   if constexpr (S::width > 1) {

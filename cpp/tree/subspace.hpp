@@ -1,7 +1,7 @@
-// The motion subspace S of a joint, as algorithms use it: S v, Sᵀ F, IA S, V × S v.
+// Motion subspace S of a joint as an operator: S v, Sᵀ F, IA S, V × S v.
 //
 // A column is usually a unit vector: then S v is one addition, Sᵀ F picks a number and IA S picks six. The
-// choice is made here, once an operation, so that every algorithm reads as algebra.
+// choice is made here, once per operation, so that every algorithm reads as algebra.
 #pragma once
 
 #include "spatial/articulated.hpp"
@@ -18,7 +18,7 @@ using spatial::Pose;
 using spatial::Vec3;
 using spatial::zero3;
 
-/// Column i of a joint's motion subspace; `twist` points at six stored numbers where it is no unit vector.
+/// Column i of a joint's motion subspace; `twist` points to six stored numbers if it is not a unit vector.
 template <class S>
 struct Axis {
   Column column;
@@ -133,7 +133,7 @@ PYSIM_INLINE Force<S> operator*(const Inertia<S>& M, const Axis<S>& Sj) {
   return M * *Sj.twist;
 }
 
-/// X_AB S_i, of a unit vector no more than its turned axis and its moment.
+/// X_AB S_i; of a unit vector only its rotated axis and its moment.
 template <class S>
 PYSIM_INLINE Motion<S> to_parent(const Pose<S>& X_AB, const Axis<S>& Sj) {
   const auto turning = [&](const Vec3<S>& axis) { return Motion<S>{cross(X_AB.p, axis), axis}; };
@@ -156,7 +156,7 @@ PYSIM_INLINE Motion<S> to_parent(const Pose<S>& X_AB, const Axis<S>& Sj) {
   return to_parent(X_AB, *Sj.twist);
 }
 
-/// True of a joint whose only column is a turn about z: most are, and then an operation is a line.
+/// Whether a joint's only column is a rotation about z: most are, and then an operation is one line.
 PYSIM_INLINE bool turns_about_z(const Joint& joint) {
   return joint.nv == 1 && joint.column[0] == wz;
 }
@@ -181,7 +181,7 @@ PYSIM_INLINE Motion<S> joint_twist(const Joint& joint, const Motion<S>* stored_c
   return plus_joint_twist(spatial::zero_motion<S>(), joint, stored_columns, v);
 }
 
-/// V × S v, with the one product a turned revolute or prismatic joint leaves.
+/// V × S v, by the single product that remains for an aligned revolute or prismatic joint.
 template <class S>
 PYSIM_INLINE Motion<S> cross_joint_twist(const Motion<S>& V,
                                          const Joint& joint,

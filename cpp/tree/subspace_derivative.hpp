@@ -1,18 +1,18 @@
-// Derivatives of a joint's motion subspace and bias along its own coordinates: what derivatives of the
-// dynamics need of a joint whose S depends on q.
+// Derivatives of a joint's motion subspace and bias with respect to its own coordinates, for derivatives of
+// the dynamics of joints whose S depends on q.
 //
 //     ∂S_i/∂q_k     every column along every coordinate             c = Σ_ik ∂S_i/∂q_k v_i v_k
-//     ∂c/∂q_k       the bias along every coordinate, v held
+//     ∂c/∂q_k       the bias along every coordinate, at constant v
 //
-// ∂/∂q_k is along q ⊕ e_k. Of the other shapes both are zero. A traced joint has a program of its own for
-// them, which nothing else runs.
+// ∂/∂q_k is along q ⊕ e_k. For the other shapes both are zero. A traced joint has a separate program for
+// them.
 #pragma once
 
 #include "tree/joint.hpp"
 
 namespace pysim::tree {
 
-/// Twists of one joint: ∂S_i/∂q_k at k nv + i, behind them ∂c/∂q_k at nv² + k.
+/// Twists of one joint: ∂S_i/∂q_k at k nv + i, then ∂c/∂q_k at nv² + k.
 template <class S>
 struct SubspaceDerivative {
   int nv;
@@ -22,7 +22,7 @@ struct SubspaceDerivative {
   PYSIM_INLINE Motion<S>& bias(int k) const { return twist[nv * nv + k]; }
 };
 
-/// Runs a traced joint's derivative program; its registers lie behind the twists it leaves.
+/// Runs a traced joint's derivative program; its registers follow the twists that it computes.
 template <class S>
 void program_derivative(
     const ModelOf<S>& model, const Joint& joint, const S* q, const S* v, const SubspaceDerivative<S>& D) {
@@ -36,7 +36,7 @@ void program_derivative(
   for (int i = 0; i < twists; ++i) D.twist[i] = twist_of(r, program.outputs + 6 * i);
 }
 
-/// ∂S/∂q and ∂c/∂q of joint b in its body's frame, after `evaluate`; for joints with a place for them
+/// ∂S/∂q and ∂c/∂q of joint b in its body's frame, after `evaluate`; for joints with memory for them
 /// (first_slope).
 template <class S>
 void subspace_derivative(const ModelOf<S>& model,
@@ -58,7 +58,7 @@ void subspace_derivative(const ModelOf<S>& model,
     D.bias(1).w = -(v[0] * v[1]) * Sj[0].w;
   }
   if (joint.shape == Shape::planar) {
-    // S₀ and S₁ turn backwards with q₂, c = (∂S₀/∂q₂ v₀ + ∂S₁/∂q₂ v₁) v₂
+    // S₀ and S₁ rotate backwards with q₂, c = (∂S₀/∂q₂ v₀ + ∂S₁/∂q₂ v₁) v₂
     for (int i = 0; i < 2; ++i) D.column(i, 2).v = {Sj[i].v.y, -Sj[i].v.x, o};
     D.bias(2).v = -v[2] * fma(v[1], Sj[1].v, v[0] * Sj[0].v);
   }

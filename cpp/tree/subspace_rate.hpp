@@ -1,4 +1,4 @@
-// Ṡ of a joint, column by column: how its motion subspace changes in the body frame along q̇.
+// Rate Ṡ of a joint's motion subspace, column by column, in the body frame along q̇.
 //
 // Only the sum c(q, v) = Σ Ṡ_k v_k is known of a traced joint. Its columns follow from c, which is quadratic
 // in v, and from the symmetry of second derivatives of the pose. With T(u, w) = Σ w_k ∂_u S_k:
@@ -33,7 +33,7 @@ PYSIM_INLINE void velocity_bracket(const Joint& joint, const S* v, int k, S* bra
   }
 }
 
-/// c at other velocities; runs the whole program, for its second part may reuse registers of the first.
+/// c at other velocities; runs the whole program, because its second part may reuse registers of the first.
 template <class S>
 Motion<S> program_bias(const Joint& joint,
                        const ProgramView<typename S::Parameter>& program,
@@ -81,7 +81,7 @@ void subspace_rate(
     case Shape::universal:  // d/dq₁ of (cos q₁, 0, sin q₁)
       S_dot[0].w = {-(Sj[0].w.z * v[1]), o, Sj[0].w.x * v[1]};
       return;
-    case Shape::planar:  // vectors fixed in the parent turn backwards in the child
+    case Shape::planar:  // vectors fixed in the parent rotate backwards in the child
       for (int i = 0; i < 2; ++i) S_dot[i].v = {Sj[i].v.y * v[2], -(Sj[i].v.x * v[2]), o};
       return;
     case Shape::callback:

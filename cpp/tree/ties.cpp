@@ -1,4 +1,4 @@
-// What ties the tree of a model together: loops, couplings, springs between bodies.
+// Loops, couplings and springs of a model: their placement in the tree, and the support paths of their rows.
 #include <stdexcept>
 #include <utility>
 
@@ -23,7 +23,7 @@ int all_rows(LoopKind kind, const Joint& joint) {
   return 0;
 }
 
-/// The pose's axes turned:  R ← R R_turn.
+/// The pose with its axes turned:  R ← R R_turn.
 void align_pose(const double turn[9], double pose[12]) {
   double turned[9];
   times(pose, turn, 3, turned);
@@ -32,7 +32,7 @@ void align_pose(const double turn[9], double pose[12]) {
 
 }  // namespace
 
-/// Frames A and B into the engine's frames of their bodies, both turned as the joint that closes the loop:
+/// Frames A and B in the engine's frames of their bodies, both turned like the joint that closes the loop:
 /// its placement is then the identity, see loop_fit.hpp.
 void Model::close_loops(const std::vector<LoopDescription>& loops) {
   if (loops.empty()) return;
@@ -83,11 +83,11 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     double_.loop_constants.push_back(c);
   }
   if (loop_start_.size() != static_cast<std::size_t>(loop_nq())) {
-    throw std::invalid_argument("loops need a start for every coordinate of their joints");
+    throw std::invalid_argument("loops must have an initial value for every coordinate of their joints");
   }
 }
 
-/// The ancestors of a and b, themselves among them.
+/// The ancestors of a and b, including a and b.
 SupportPath Model::path_to_world(int a, int b) {
   const auto first = static_cast<int>(paths_.size());
   while (a >= 0 || b >= 0) {
@@ -106,7 +106,7 @@ SupportPath Model::everything() {
   return with_coordinates(first);
 }
 
-/// The way whose bodies stand at the end of all ways from `first` on.
+/// The support path of the bodies appended to the paths from `first` on, with their coordinates.
 SupportPath Model::with_coordinates(int first) {
   const auto end = static_cast<int>(paths_.size());
   for (int n = first; n < end && !mimic_; ++n) {
@@ -121,7 +121,7 @@ void Model::add_couplings(const std::vector<CouplingDescription>& couplings) {
   const auto keep = [this](const CouplingDescription& d, const std::vector<Term<double>>& terms) {
     for (const auto& t : terms) {
       if (t.q < 0 || t.q >= reduced_nq_ || t.v < 0 || t.v >= reduced_nv_) {
-        throw std::invalid_argument("coupling '" + d.name + "': no such coordinate");
+        throw std::invalid_argument("coupling '" + d.name + "': refers to a coordinate that does not exist");
       }
       double_.terms.push_back(t);
     }
@@ -143,23 +143,23 @@ void Model::add_couplings(const std::vector<CouplingDescription>& couplings) {
 }
 
 void Model::find_row_blocks() {
-  const auto end_of_kin = [this](std::size_t row) {  // rows of one loop have the very same way
+  const auto end_of_path = [this](std::size_t row) {  // the rows of one loop have the same path
     std::size_t end = row + 1;
     while (end < row_paths_.size() && row_paths_[end].first == row_paths_[row].first) ++end;
     return end;
   };
-  for (std::size_t row = 0; row < row_paths_.size(); row = end_of_kin(row)) {
-    for (std::size_t other = 0; other <= row; other = end_of_kin(other)) {
-      RowBlock meeting = {
-          int(row), int(end_of_kin(row)), int(other), int(end_of_kin(other)), int(shared_.size()), 0};
+  for (std::size_t row = 0; row < row_paths_.size(); row = end_of_path(row)) {
+    for (std::size_t other = 0; other <= row; other = end_of_path(other)) {
+      RowBlock block = {
+          int(row), int(end_of_path(row)), int(other), int(end_of_path(other)), int(shared_.size()), 0};
       share(row_paths_[row], row_paths_[other]);
-      meeting.runs = static_cast<int>(shared_.size()) - meeting.first;
-      if (meeting.runs > 0 || other == row) row_blocks_.push_back(meeting);
+      block.runs = static_cast<int>(shared_.size()) - block.first;
+      if (block.runs > 0 || other == row) row_blocks_.push_back(block);
     }
   }
 }
 
-/// Keeps the coordinates that lie on both ways, run by run; both descend, or are all there are.
+/// Appends the coordinates on both paths, run by run; both are in descending order, or hold all coordinates.
 void Model::share(const SupportPath& path, const SupportPath& other) {
   const std::size_t first = shared_.size();
   const int *const a = paths_.data() + path.first_v, *const b = paths_.data() + other.first_v;
@@ -178,10 +178,10 @@ void Model::share(const SupportPath& path, const SupportPath& other) {
   }
 }
 
-void Model::hang_springs(const std::vector<Spring<double>>& springs) {
+void Model::add_springs(const std::vector<Spring<double>>& springs) {
   for (Spring<double> s : springs) {
     if (std::min(s.a, s.b) < -1 || std::max(s.a, s.b) >= nbodies()) {
-      throw std::invalid_argument("a spring hangs on a body that is not there");
+      throw std::invalid_argument("a spring is attached to a body that does not exist");
     }
     for (auto [body, point] : {std::pair{s.a, s.at_a}, std::pair{s.b, s.at_b}}) {
       if (body < 0) continue;

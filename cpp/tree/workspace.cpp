@@ -26,7 +26,7 @@
 namespace pysim::tree {
 namespace {
 
-/// Addresses of one thread; the second half of them cannot be accessed.
+/// Addresses of one thread; access to their second half is a fault.
 class Reservation {
  public:
   Reservation() {
@@ -44,7 +44,7 @@ class Reservation {
  private:
   static constexpr std::size_t least_bytes = std::size_t{1} << 24, usual_bytes = std::size_t{1} << 36;
 
-  /// Where the process may use only so many addresses (ulimit -v), all threads together take a quarter.
+  /// If the process may use only so many addresses (ulimit -v), all threads together take a quarter.
   static std::size_t most_bytes() {
     rlimit limit = {};
     if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual_bytes;

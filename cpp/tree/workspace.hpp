@@ -1,12 +1,12 @@
-// Scratch memory of one pack of worlds: arrays one behind the other, in memory that the calling thread
+// Workspace: scratch memory of one pack of worlds, consecutive arrays in memory that the calling thread
 // reserves once.
 //
 //     S* const tau = take<S>(w, model.nv);
 //
-// A workspace is a place in that memory and is copied freely: what a function takes from its own copy is free
-// again when it returns. Only addresses are reserved, more than any model takes, and memory that is never
-// written is never allocated; what follows it cannot be accessed. So kernels check no bounds and no size has
-// to be computed beforehand, as in WebAssembly engines [Haas 2017]. Builds without NDEBUG check: the arrays
+// A workspace is a position in that memory and is copied freely: arrays that a function takes from its own
+// copy are free again when it returns. Only addresses are reserved, more than any model takes, and memory
+// never written is never allocated; access beyond it is a fault. So kernels check no bounds and no size has
+// to be computed beforehand, as in WebAssembly engines [Haas 2017]. Builds without NDEBUG check the arrays
 // of an operation, guarded by the bytes behind them, and the end of the memory.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace pysim::tree {
 
-/// Where the calling thread's workspaces begin, aligned to a page.
+/// Start of the calling thread's workspaces, aligned to a page.
 void* workspace_memory();
 
 #ifdef NDEBUG
@@ -28,7 +28,7 @@ PYSIM_INLINE void guard_array(const void*, void*) {}
 
 constexpr std::ptrdiff_t guard_bytes = 64;
 
-/// Watches the bytes from `end` on, and no longer those behind arrays from `array` on: these are free again.
+/// Guards the bytes from `end` on, and no longer those behind arrays from `array` on: these are free again.
 void guard_array(const void* array, void* end);
 
 void begin_operation(const char* name);
@@ -38,7 +38,7 @@ void end_operation();
 
 #endif
 
-/// The operation that the thread runs while this lives; `name` contains "Operation = …" or is the name.
+/// The operation that the thread runs during this object's lifetime; `name` contains "Operation = …" or is
 class RunningOperation {
  public:
 #ifdef NDEBUG

@@ -85,7 +85,7 @@ def _closed_base(
 
 
 def _preferred(unknowns: Unknowns) -> NDArray[np.intp]:
-    """From the root outwards, moments before masses: what a body shares with its parent is said of the parent."""
+    """Order columns from the root outwards, moments first, so that shared parameters are named after the parent."""
     within = [6, 4, 9, 5, 7, 8, 1, 2, 3, 0]  # Iyy, Ixx, Izz, products, mc, m
     bodies = [10 * block + k for block in range(unknowns.blocks) for k in within]
     return np.array([*bodies, *range(10 * unknowns.blocks, unknowns.size)], np.intp)
@@ -126,7 +126,7 @@ def _first_independent(W: Array, preferred: NDArray[np.intp], rank: int) -> NDAr
 
 
 def _independent(W: Array, preferred: NDArray[np.intp], rank: int, least: float) -> list[int]:
-    """Columns of unit length that keep at least a length after what those chosen before explain of them."""
+    """Select columns of unit length whose remainder after those already selected keeps at least a given length."""
     Q = np.zeros((len(W), rank))
     chosen: list[int] = []
     for k in preferred:
@@ -143,7 +143,7 @@ def _independent(W: Array, preferred: NDArray[np.intp], rank: int, least: float)
 
 
 def _name(row: Array, own: int, names: tuple[str, ...]) -> str:
-    """A combination in words, its own unknown first: "a.Izz + b.Iyy − 0.333 b.mcz"."""
+    """Return a combination as text, the unknown that names it first: "a.Izz + b.Iyy − 0.333 b.mcz"."""
     text = names[own]
     for k in np.flatnonzero(row):
         if k != own:
@@ -154,7 +154,7 @@ def _name(row: Array, own: int, names: tuple[str, ...]) -> str:
 
 
 def column_scale(W: Array) -> Array:
-    """Lengths of the columns; infinite for those that are rounding, which so become zero."""
+    """Return the lengths of the columns; infinite for those that are rounding, which become zero."""
     length = np.sqrt((W * W).sum(axis=0))
     return np.where(length > _RANK * length.max(initial=0.0), length, np.inf)
 

@@ -72,7 +72,7 @@ class AllowedMotions:
 
 
 def has_constraints(model: Model) -> bool:
-    """Whether loops or couplings tie coordinates together."""
+    """Return whether loops or couplings constrain the coordinates."""
     return model.rows > 0
 
 
@@ -128,7 +128,7 @@ def random_closed_samples(
 
 
 def _long(x: Array, length: Array | float) -> Array:
-    """Vectors (n, nv) whose largest entry has a length; zero ones as they are."""
+    """Return vectors (n, nv) scaled so that the largest entry has a given length; zero vectors are unchanged."""
     return np.asarray(length * x / np.maximum(np.abs(x).max(axis=1, keepdims=True), 1e-300))
 
 
@@ -186,7 +186,7 @@ def projected_torque(
 
 
 def _projected_rows(unknowns: Unknowns, samples: Samples, P: Array) -> Array:
-    """[W y] (n, nv, size + 1) of the projected equations."""
+    """Return [W y] (n, nv, size + 1) of the projected equations."""
     inertial, columns, left = unknowns.equations(samples)
     parts = [P @ inertial, *(P * column[:, None, :] for column in columns.values())]
     return np.concatenate([*parts, P @ left[:, :, None]], axis=2)
@@ -206,7 +206,7 @@ class _WeightedRows:
         self.usual = ranks == self.rank
 
     def allowed(self, loop_q: Array) -> AllowedMotions:
-        """The motions, of unit length in the norm of M and at right angles."""
+        """Return the admissible motions, orthonormal in the norm of M."""
         free = np.swapaxes(self.Vt[:, self.rank :], 1, 2)
         N = np.linalg.solve(np.swapaxes(self.L, 1, 2), free)
         if self.rank == 0:
@@ -216,7 +216,7 @@ class _WeightedRows:
         return AllowedMotions(N, valid, self.q, loop_q)
 
     def smallest(self, rate: Array) -> Array:
-        """The smallest x (n, nv) in the norm of M with J x = rate (n, rows)."""
+        """Return the smallest x (n, nv) in the norm of M with J x = rate (n, rows)."""
         k = self.rank
         along = np.einsum("nij,ni->nj", self.U[:, :, :k], rate / self.length)
         x = np.einsum(
@@ -226,7 +226,7 @@ class _WeightedRows:
 
 
 def _projected(model: Model, samples: Samples) -> tuple[Array, Array, Array]:
-    """q, v and loop_q (n, …) on the constraints."""
+    """Return q, v and loop_q (n, …) projected onto the constraints."""
     if not _follows_turns(model):
         found = project(model, samples.q, samples.v)
         q, v, loop_q, left = found.q, found.v, found.loop_q, found.residual
@@ -245,7 +245,7 @@ def _projected(model: Model, samples: Samples) -> tuple[Array, Array, Array]:
 
 
 def _follows_turns(model: Model) -> bool:
-    """Whether a loop's residual depends on where its joint's coordinates are sought: screws and plugins."""
+    """Return whether a loop's residual depends on the initial guess of its joint's coordinates: screws and plugins."""
     for loop in model.spec.loops:
         name = joint_of_loop_type(find_loop_type(loop.type))
         if name == "screw" or find_joint(name).plugin is not None:
@@ -265,7 +265,7 @@ def _not_of_this_mechanism(model: Model, samples: Samples, row: int) -> Identifi
 
 
 def _noted_residual(model: Model, samples: Samples, loop_q: Array) -> list[str]:
-    """What to note of a recording that is open by more than rounding."""
+    """Return the note on a recording whose loops are open by more than rounding."""
     residual = np.abs(constraints(model, samples.q, loop_q=loop_q).residual)
     row, k = np.unravel_index(residual.argmax(), residual.shape)
     if residual[row, k] <= _MOVED:
@@ -281,7 +281,7 @@ def _noted_residual(model: Model, samples: Samples, loop_q: Array) -> list[str]:
 def _seeds(
     model: Model, count: int, rng: np.random.Generator, near: AllowedMotions | None
 ) -> tuple[Array, Array]:
-    """Closed configurations and the loops' coordinates at which random walks begin."""
+    """Return closed configurations and loop coordinates at which random walks start."""
     if near is None:
         state = start_state(model)
         with warnings.catch_warnings():

@@ -70,7 +70,7 @@ def differentiated(
 
 
 def _central_differences(model: Model, q: Array, step: float) -> Array:
-    """Second order within; the first and last rows, which are dropped, repeat their neighbours."""
+    """Return central differences of second order; the first and last rows, dropped later, repeat their neighbours."""
     ahead = model.difference(q[1:-1], q[2:])
     behind = model.difference(q[1:-1], q[:-2])
     inner = (ahead - behind) / (2 * step)

@@ -51,7 +51,7 @@ def compress_energies(
 
 
 def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
-    """[W y] of consecutive intervals of `stride` samples."""
+    """Return [W y] of consecutive intervals of `stride` samples."""
     model, q, v = unknowns.model, samples.q, samples.v
     ends = slice(None, None, stride)
     energy = unknowns.inertial(

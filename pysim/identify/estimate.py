@@ -94,7 +94,7 @@ class _Problem:
         self.R, self.z = _times_blocks(R, self.maps), z
 
     def followed(self, x: Array) -> tuple[Array, int]:
-        """Where the minimum moves to while the noise falls from the size of the residual to one."""
+        """Follow the minimum while the noise decreases from the size of the residual to one."""
         residual = self.R @ self._own(x) - self.z
         noise, evaluations = float(np.sqrt(np.mean(residual**2))), 0
         while noise > _STAGE:
@@ -104,7 +104,7 @@ class _Problem:
         return x, evaluations
 
     def bounded(self, x: Array) -> tuple[Array, NDArray[np.bool_], int, bool]:
-        """The minimum above the bounds: x, what is free of them, evaluations, whether it converged.
+        """Return the minimum above the bounds: x, the free unknowns, number of evaluations, whether it converged.
 
         What falls below is put on its bound and left out, round by round, and let free again where the sum falls
         inwards [Lawson and Hanson 1974, ch. 23].
@@ -124,7 +124,7 @@ class _Problem:
     def _search(
         self, x: Array, free: NDArray[np.bool_], noise: float, tolerance: float
     ) -> tuple[Array, int, bool]:
-        """Levenberg and Marquardt's method over what is free, with analytical derivatives."""
+        """Minimise over the free unknowns by Levenberg and Marquardt's method, with analytical derivatives."""
         from scipy.optimize import least_squares  # noqa: PLC0415, loads when first used
 
         def whole(y: Array) -> Array:
@@ -146,13 +146,13 @@ class _Problem:
         return whole(found.x), int(found.nfev), bool(found.status > 0)
 
     def phi(self, x: Array) -> Array:
-        """φ of every body, its exponents kept from overflow: a step that long is rejected."""
+        """Return φ of every body, its exponents limited against overflow: a step that long is rejected."""
         phi = x[: self.inertial].reshape(-1, 10).copy()
         phi[:, :4] = phi[:, :4].clip(-_LONGEST, _LONGEST)
         return phi
 
     def _own(self, x: Array) -> Array:
-        """The unknowns with every θ′ in its own frame."""
+        """Return the unknowns with every θ′ in the frame of its body."""
         return np.concatenate([from_log_cholesky(self.phi(x)).ravel(), x[self.inertial :]])
 
     def p(self, x: Array) -> Array:
@@ -173,12 +173,12 @@ class _Problem:
         return np.concatenate([data, _with_blocks(regular, own / self.deviation)])
 
     def slope(self, x: Array) -> Array:
-        """∂p/∂x, block diagonal."""
+        """Return ∂p/∂x, block diagonal."""
         return _with_blocks(np.eye(len(x)), self.maps @ log_cholesky_jacobian(self.phi(x)))
 
 
 def _own_frames(theta: Array) -> Array:
-    """T (blocks, 10, 10) with θ = T θ′, where J = U₀ J′ U₀ᵀ and J⁰ = U₀ U₀ᵀ."""
+    """Return T (blocks, 10, 10) with θ = T θ′, where J = U₀ J′ U₀ᵀ and J⁰ = U₀ U₀ᵀ."""
     U, _ = log_cholesky_factor(log_cholesky(theta))
     units = pseudo_inertia(np.eye(10))
     moved = U[:, None] @ units @ np.swapaxes(U, -1, -2)[:, None]
@@ -186,7 +186,7 @@ def _own_frames(theta: Array) -> Array:
 
 
 def _times_blocks(R: Array, blocks: Array) -> Array:
-    """R with its first columns, ten by ten, multiplied by blocks (k, 10, 10)."""
+    """Multiply the first columns of R, ten by ten, by blocks (k, 10, 10)."""
     inertial = 10 * len(blocks)
     product = R.copy()
     by_block = R[:, :inertial].reshape(len(R), len(blocks), 10).transpose(1, 0, 2)

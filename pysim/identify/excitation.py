@@ -163,7 +163,7 @@ class _Design:
         self.fine = np.linspace(0, period, _FINE * harmonics)
 
     def motion(self, x: Array, condition: float = np.nan) -> Excitation:
-        """The feasible motion of free numbers."""
+        """Return the feasible motion for free numbers."""
         sine, cosine = x.reshape(2, self.harmonics, self.model.nv)
         k = np.arange(1.0, self.harmonics + 1)
         if self.harmonics > 1:
@@ -184,7 +184,7 @@ class _Design:
         )
 
     def log_condition(self, x: Array) -> tuple[float, Array]:
-        """The logarithm of κ, columns scaled to unit length, and its gradient by differences of one batch of motions.
+        """Return the logarithm of κ of columns of unit length, and its gradient by differences of a batch of motions.
 
         With W = Ŵ diag(l) both are linear in dW: d log σ = uᵀ dW diag(1/l) v / σ − Σ_k v_k² dl_k / l_k.
         """
@@ -206,7 +206,7 @@ class _Design:
         return float(np.log(values[0] / values[-1])), (gradient - base) / _STEP
 
     def _equations(self, motions: Sequence[Excitation]) -> Array:
-        """Columns of all unknowns (motions, samples · nv, size)."""
+        """Return the columns of all unknowns (motions, samples · nv, size)."""
         states = [m.at(self.coarse) for m in motions]
         q, v, a = (np.concatenate(parts) for parts in zip(*states, strict=True))
         inertial = self.unknowns.inertial(joint_torque_regressor(self.model, q, v, a))
@@ -222,7 +222,7 @@ def _phases(t: Array, frequency: float, harmonics: int) -> tuple[Array, Array]:
 
 
 def _ranges(model: Model) -> tuple[Array, Array]:
-    """Limits of position (nv,), about the neutral configuration where there are none."""
+    """Return the limits of position (nv,), about the neutral configuration for coordinates without limits."""
     lower, upper = (np.full(model.nv, x) for x in (-np.inf, np.inf))
     for joint, at, nv in zip(model.joints, model.v_offsets, model.joint_nv, strict=True):
         if at >= 0:

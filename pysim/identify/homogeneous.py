@@ -30,7 +30,7 @@ _NOTHING = 1e-9  # of the terms of an equation: known forces that are rounding
 
 
 def is_homogeneous(unknowns: Unknowns, triangles: Triangles) -> bool:
-    """Whether the known side of every equation is zero beside its terms."""
+    """Return whether the known side of every equation is negligible beside its terms."""
     if unknowns.payload is not None:
         return False
     known = np.sqrt(triangles.squares(np.zeros(triangles.size)))
@@ -61,7 +61,7 @@ def with_kinetic_energy(unknowns: Unknowns, samples: Samples, triangles: Triangl
 
 
 def _mean_kinetic_energy(unknowns: Unknowns, samples: Samples) -> Array:
-    """The row (size,) whose product with the unknowns is their mean kinetic energy [J]."""
+    """Return the row (size,) whose product with the unknowns is their mean kinetic energy [J]."""
     row = np.zeros(unknowns.size)
     inertial = unknowns.inertial(kinetic_energy_regressor(unknowns.model, samples.q, samples.v))
     row[: 10 * unknowns.blocks] = inertial.mean(axis=0)

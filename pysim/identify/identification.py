@@ -89,7 +89,7 @@ class Identification:
         return self.identifiable
 
     def resistance(self, name: str) -> Array:
-        """A resistance that was identified (nv,)."""
+        """Return an identified resistance (nv,)."""
         at = 10 * self.unknowns.blocks + self.unknowns.resistances.index(name) * self.model.nv
         return self.estimate.p[at : at + self.model.nv]
 
@@ -211,7 +211,7 @@ def _compressed(
     interval: float,
     folds: int,
 ) -> Triangles:
-    """The equations of the whole motion, fold by fold, as triangles."""
+    """Return the equations of the whole motion, fold by fold, as triangular factors."""
     folds = max(1, min(folds, len(samples) // 2))
     if using == "torque":
         return compress_torques(unknowns, samples, folds)
@@ -228,7 +228,7 @@ def _compressed_closed(
     motions: AllowedMotions,
     folds: int,
 ) -> Triangles:
-    """The projected equations of the whole motion, the noise that weights them estimated with them."""
+    """Return the projected equations of the whole motion, with the noise that weights them."""
     folds = max(1, min(folds, int(motions.valid.sum()) // 2))
     scale = force_scale(unknowns.model, samples)
     for _ in range(_REWEIGHTED):
@@ -323,7 +323,7 @@ def _prior(unknowns: Unknowns, deviation: float) -> Prior:
 
 
 def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
-    """Standard deviation of each equation, from the residuals of weighted least squares.
+    """Return the standard deviation of each equation, from the residuals of weighted least squares.
 
     The first weights come from the model's own residuals, not from the signal: of a base in flight that is zero, and
     no bodies at all would explain it.
@@ -343,7 +343,7 @@ def _noise(triangles: Triangles, base: BaseParameters, start: Array) -> Array:
 
 
 def _least_squares(W: Array, z: Array) -> tuple[Array, Array, float]:
-    """β of least W β − z, its covariance for unit noise, and the condition number, columns scaled to unit length."""
+    """Solve min |W β − z|; return β, its covariance for unit noise, and the condition number of the scaled columns."""
     scale = column_scale(W)
     U, values, Vt = np.linalg.svd(W / scale, full_matrices=False)
     kept = values > len(W) * np.finfo(float).eps * values[0]

@@ -36,7 +36,7 @@ def found_model(unknowns: Unknowns, p: Array) -> Model:
 
 
 def found_joints(unknowns: Unknowns, p: Array) -> tuple[JointSpec, ...]:
-    """The moving joints with the resistances that were found; joints that follow others keep theirs."""
+    """Return the moving joints with the identified resistances; mimic joints keep theirs."""
     model = unknowns.model
     values = dict(
         zip(unknowns.resistances, p[10 * unknowns.blocks :].reshape(-1, model.nv), strict=True)

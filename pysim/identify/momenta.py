@@ -57,7 +57,7 @@ def check_floats(unknowns: Unknowns, source: str) -> None:
 
 
 def _tied_to_world(model: Model, root: int) -> str | None:
-    """The loop, spring or coupling by which the world holds a floating mechanism, in words; None without one."""
+    """Return the loop, spring or coupling that connects a floating mechanism to the world; None without one."""
     for kind, ties in (("loop", model.spec.loops), ("spring", model.spec.springs)):
         for tie in ties:
             if -1 in (_moving(model, tie.a), _moving(model, tie.b)):
@@ -70,7 +70,7 @@ def _tied_to_world(model: Model, root: int) -> str | None:
 
 
 def _moving(model: Model, link: str) -> int:
-    """The body that a link moves with; −1 for the world."""
+    """Return the index of the body that a link belongs to; −1 for the world."""
     return -1 if link == "world" else model.frames[link][0]
 
 
@@ -101,7 +101,7 @@ def compress_momenta(
 
 
 def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
-    """[W y] (k, 6, size + 1) of consecutive intervals of `stride` samples.
+    """Return [W y] (k, 6, size + 1) of consecutive intervals of `stride` samples.
 
     Moments are about where the base is in the middle of each: far from the world's origin they would drown in p.
     """
@@ -120,7 +120,7 @@ def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
 
 
 def _weights(model: Model, X: Array) -> Array:
-    """W (n, 6, 10 nbodies): m gives [g; p × g], mc gives [0; (R e) × g]."""
+    """Return W (n, 6, 10 nbodies): m gives [g; p × g], mc gives [0; (R e) × g]."""
     n, bodies = X.shape[:2]
     W = np.zeros((n, 6, bodies, 10))
     W[:, :3, :, 0] = model.gravity[:, None]
@@ -131,13 +131,13 @@ def _weights(model: Model, X: Array) -> Array:
 
 
 def _in_world(X: Array, wrench: Array) -> Array:
-    """X_WB* F (n, 6): a wrench in the base's frame, about the world's origin."""
+    """Return X_WB* F (n, 6): a wrench given in the base's frame, about the world's origin."""
     f, t = (np.einsum("nij,nj->ni", X[:, :3, :3], part) for part in (wrench[:, :3], wrench[:, 3:]))
     return np.concatenate([f, t + np.cross(X[:, :3, 3], f)], axis=1)
 
 
 def _total_mass(unknowns: Unknowns) -> Array:
-    """[W y] (1, size + 1): the unknown masses add up to what the model has for them."""
+    """Return [W y] (1, size + 1): the sum of the unknown masses equals the model's."""
     row = np.zeros((1, unknowns.size + 1))
     row[0, :-1:10] = 1.0
     row[0, -1] = unknowns.start[::10].sum()

@@ -103,7 +103,7 @@ def read_run(scene: Scene, path: str | PathLike[str]) -> Samples:
 def _columns(
     key: str, wanted: tuple[str, ...], names: Sequence[str], values: Array, source: str
 ) -> Array | None:
-    """The columns of a group in the model's order; None where the file has none of them."""
+    """Return the columns of a group in the model's order; None if the file has none of them."""
     found = [name for name in wanted if name in names]
     if not found:
         return None

@@ -57,7 +57,7 @@ class Triangles:
         return len(self.active)
 
     def count(self, folds: Iterable[int] | None = None) -> int:
-        """Instants in some folds."""
+        """Return the number of instants in some folds."""
         return sum(self.rows[k] for k in self._chosen(folds))
 
     def weighted(self, sigma: Array, folds: Iterable[int] | None = None) -> tuple[Array, Array]:

@@ -80,7 +80,7 @@ class Unknowns:
         return np.concatenate([theta.ravel(), *map(self.known_resistance, self.resistances)])
 
     def known_resistance(self, name: str) -> Array:
-        """What the model has of a resistance (nv,)."""
+        """Return the model's value of a resistance (nv,)."""
         if name == "offset":
             return np.zeros(self.model.nv)
         return _by_coordinate(self.model, name)
@@ -125,7 +125,7 @@ class Unknowns:
         return a if name == "armature" else np.ones_like(v)
 
     def inertial(self, Y: Array) -> Array:
-        """The unknown bodies' columns (…, 10 blocks) of a regressor's (…, 10 nbodies)."""
+        """Return the unknown bodies' columns (…, 10 blocks) of a regressor (…, 10 nbodies)."""
         blocks = Y.reshape(*Y.shape[:-1], self.model.nbodies, 10)
         if self.payload is not None:
             carried: Array = blocks[..., self.model.frames[self.payload][0], :] @ self.carry
@@ -145,7 +145,7 @@ class Unknowns:
 
 
 def _by_coordinate(model: Model, name: str) -> Array:
-    """A number of every independent coordinate (nv,)."""
+    """Return one number per independent coordinate (nv,)."""
     values = np.zeros(model.nv)
     for joint, at, nv in zip(model.joints, model.v_offsets, model.joint_nv, strict=True):
         if at >= 0:

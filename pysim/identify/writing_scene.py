@@ -61,7 +61,7 @@ def _weigh(table: Any, theta: Array | None) -> None:  # noqa: ANN401, tomlkit's 
 
 
 def _inside(document: Any, kind: str, name: str, where: str) -> Any:  # noqa: ANN401
-    """The table of a body or joint in the [[model]] that it comes from, made where there is none."""
+    """Return the table of a body or joint inside the [[model]] that it comes from; create it if it is missing."""
     import tomlkit  # noqa: PLC0415
 
     models = _listed(document["model"])

@@ -86,7 +86,7 @@ class _Places:
         self.path.pop()
 
     def _tag(self, start: int) -> tuple[int, bool]:
-        """Where a start tag ends, and whether it is the whole element, <tag/>."""
+        """Return the end of a start tag, and whether it is the whole element, <tag/>."""
         match = _TAG.match(self.data, start)
         end = match.end() if match else start
         return end, self.data[end - 2 : end] == b"/>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -114,6 +115,18 @@ class Model(_engine.Model):
     def name(self) -> str:
         """Name of the model in its file."""
         return self.spec.name
+
+    @property
+    def planar(self) -> bool:
+        """Deprecated name of `planar_tree`."""
+        warnings.warn("Model.planar is deprecated; use Model.planar_tree", DeprecationWarning, 2)
+        return self.planar_tree
+
+    @property
+    def flat(self) -> bool:
+        """Deprecated name of `planar_loops`."""
+        warnings.warn("Model.flat is deprecated; use Model.planar_loops", DeprecationWarning, 2)
+        return self.planar_loops
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def _advance_function(scene: Scene, loop_q: Array, memory: SolverState) -> Advan
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
     scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
     if not _runs_in_python(scene):
-        return lambda q, v, intervals: _engine.march(
+        return lambda q, v, intervals: _engine.advance_intervals(
             model, q, v, *intervals, name, drive, loop_q=loop_q, memory=memory.numbers, **own_keys
         )
     own = (

@@ -163,7 +163,7 @@ def rollout(
         q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
         if len(q0) != len(worlds):
             problem = f"there are {len(worlds)} models for {len(q0)} worlds"
-            raise ValueError(f"{problem}; give one for all, alone, or one for each")
+            raise ValueError(f"{problem}; pass one model for all, or a list with one for each")
         controls = None if controls is None else _of_every_world(controls, len(worlds), 2)
     elif controls is not None and controls.ndim == 3:
         q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))

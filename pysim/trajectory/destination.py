@@ -74,7 +74,7 @@ def take_name(draft: Path, path: Path, target: Path, *, overwrite: bool) -> None
 
 
 def hold(descriptor: int) -> None:
-    """Lock an open file for writing, as HDF5 does unless its locks are switched off; some file systems have none."""
+    """Lock an open file for writing, as HDF5 does unless its locks are disabled; some file systems have no locks."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

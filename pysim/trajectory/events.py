@@ -34,7 +34,7 @@ class Events:
         return len(self.t)
 
     def times_of(self, name: str) -> Array:
-        """Times [s] of the events of a name."""
+        """Return the times [s] of the events with a name."""
         return self.t[[own == name for own in self.names]]
 
 
@@ -91,7 +91,7 @@ def read_events(file: h5py.File, nq: int, nv: int, *, complete: bool) -> Events:
 
 
 def joined(parts: list[Events], nq: int, nv: int) -> Events:
-    """All events of several runs of them."""
+    """Join the events of several runs."""
     if not parts:
         return no_events(nq, nv)
     names = tuple(name for part in parts for name in part.names)

@@ -70,7 +70,7 @@ def _write_numbers(file: h5py.File, key: str, values: NDArray[Any]) -> None:
 
 
 def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
-    """The header's names, units and texts, by the names of their datasets."""
+    """Return the header's names, units and texts, by the names of their datasets."""
     optional = {
         "names/events": header.event_names,
         "names/loops": header.loop_names,
@@ -93,13 +93,13 @@ def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
 
 
 def chunk_rows(header: TrajectoryHeader, key: str) -> int:
-    """How many rows of a dataset HDF5 keeps together."""
+    """Return the number of rows of a dataset in one HDF5 chunk."""
     numbers = int(np.prod(header.row_shapes[key], dtype=int))
     return max(1, min(1024, CHUNK_BYTES // (8 * max(1, numbers))))
 
 
 def _unit(key: str) -> str:
-    """One unit for the whole dataset, or where to look for those of its columns."""
+    """Return the unit of a whole dataset, or a reference to the units of its columns."""
     if key not in {"q", "v", "a"}:
         return UNITS[key.partition("/")[0]]
     where = "coordinates" if key == "q" else "velocities"
@@ -116,7 +116,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 
 
 def read_header(file: h5py.File) -> TrajectoryHeader:
-    """What a file says of itself.
+    """Read the header of a trajectory file.
 
     Raises:
         ValueError: a part is missing or invalid.
@@ -171,7 +171,7 @@ def _visuals(file: h5py.File) -> list[dict[str, Any]]:
 
 
 def _names_of(file: h5py.File, key: str, rows: str) -> tuple[str, ...]:
-    """Names of what not every scene has; there are any where there are rows of it."""
+    """Return the names of optional items; there are as many as rows of the dataset."""
     names = texts(file, key) if has(file, key) else ()
     if bool(names) != has(file, rows):
         there, missing = (key, rows) if names else (rows, key)

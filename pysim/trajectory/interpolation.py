@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def interpolated_poses(t: Array, poses: Array, times: Array) -> Array:
-    """Poses (k, nbodies, 7) at `times` (k,) from `poses` (n, nbodies, 7) at `t` (n,) [s]."""
+    """Return poses (k, nbodies, 7) at `times` (k,), interpolated from `poses` (n, nbodies, 7) at `t` (n,) [s]."""
     if len(t) == 1:
         return np.repeat(poses, len(times), axis=0)
     after = np.clip(np.searchsorted(t, times, side="right"), 1, len(t) - 1)
@@ -30,7 +30,7 @@ def interpolated_poses(t: Array, poses: Array, times: Array) -> Array:
 
 
 def slerp(first: Array, last: Array, s: Array) -> Array:
-    """Unit quaternions (..., 4) a fraction `s` of the short way from `first` to `last`."""
+    """Return unit quaternions (..., 4) at a fraction `s` of the shorter arc from `first` to `last`."""
     cosine = np.sum(first * last, axis=-1, keepdims=True)
     last = np.where(cosine < 0, -last, last)
     phi = np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
@@ -44,7 +44,7 @@ def slerp(first: Array, last: Array, s: Array) -> Array:
 
 
 def rotation_matrices(quaternions: Array) -> Array:
-    """Rotations (..., 3, 3) of unit quaternions (..., 4) in the order x y z w."""
+    """Return rotation matrices (..., 3, 3) of unit quaternions (..., 4) in the order x y z w."""
     x, y, z, w = np.moveaxis(quaternions, -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -55,7 +55,7 @@ def rotation_matrices(quaternions: Array) -> Array:
 
 
 def pose_matrices(poses: Array) -> Array:
-    """Homogeneous matrices (..., 4, 4) of poses (..., 7): position, then quaternion."""
+    """Return homogeneous matrices (..., 4, 4) of poses (..., 7): position, then quaternion."""
     matrices = np.zeros((*poses.shape[:-1], 4, 4))
     matrices[..., :3, :3] = rotation_matrices(poses[..., 3:])
     matrices[..., :3, 3] = poses[..., :3]

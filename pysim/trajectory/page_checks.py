@@ -113,7 +113,7 @@ def checked_commit(descriptor: int) -> Commit | None:
 
 
 def _fields_before(descriptor: int, end: int) -> tuple[bytes, int, int]:
-    """Kind, bytes of HDF5 and offset of the record that ends at `end`; an empty kind where there is none."""
+    """Return kind, HDF5 bytes and offset of the record that ends at `end`; the kind is empty if there is none."""
     data = read_all(descriptor, FIELDS.size, max(0, end - FIELDS.size - CRC.size))
     if len(data) == FIELDS.size:
         kind, size, start = FIELDS.unpack(data)
@@ -123,7 +123,7 @@ def _fields_before(descriptor: int, end: int) -> tuple[bytes, int, int]:
 
 
 def _body(record: bytes, name: str) -> bytes:
-    """The body of a record that has its checksum."""
+    """Return the body of a record that has its checksum."""
     sealed, crc = record[: -CRC.size], record[-CRC.size :]
     if len(record) < FIELDS.size + CRC.size or crc != CRC.pack(zlib.crc32(sealed)):
         raise ValueError(f"its {name} does not have its checksum")
@@ -141,7 +141,7 @@ def _entries(body: bytes) -> list[tuple[int, bytes]]:
 
 
 def _table(file: RestoredFile, size: int, *, required: bool) -> tuple[int, ...] | None:
-    """Checksums of the pages of `size` bytes of HDF5, None where they need not be there and are not."""
+    """Return the checksums of the pages of `size` bytes of HDF5; None if they are absent and not required."""
     count = -(-size // PAGE)
     file.seek(size)
     record = file.read(4 * count + FIELDS.size + CRC.size)

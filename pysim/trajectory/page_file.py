@@ -121,7 +121,7 @@ class PageFile(io.RawIOBase):
             os.close(self.descriptor)
 
     def _page(self, number: int) -> bytes | bytearray:
-        """The bytes of a page, with zeros where nothing was written."""
+        """Return the bytes of a page, with zeros where nothing was written."""
         if number in self._pages:
             return self._pages[number]
         return self._page_on_disk(number).ljust(PAGE, b"\0")
@@ -144,7 +144,7 @@ class PageFile(io.RawIOBase):
         return checksums
 
     def _changed_blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Offsets and bytes of pages that are new, and of the blocks of others that differ from those on disk."""
+        """Return offsets and bytes of new pages, and of the blocks of other pages that differ from those on disk."""
         for number, page in sorted(self._pages.items()):
             start, length = number * PAGE, min(PAGE, self._size - number * PAGE)
             if start >= self._committed and length > 0:
@@ -157,7 +157,7 @@ class PageFile(io.RawIOBase):
                     yield start + first, block
 
     def _overwritten(self, new: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-        """Offsets and bytes of the last commit, its checksums included, that `new` overwrites."""
+        """Return offsets and bytes of the last commit, its checksums included, that `new` overwrites."""
         end = self._committed + len(self._trailer)
         for offset, data in new:
             length = min(len(data), end - offset)
@@ -215,7 +215,7 @@ def read_all(descriptor: int, length: int, offset: int) -> bytes:
 
 
 def _spans(start: int, length: int) -> Iterator[tuple[int, int, int]]:
-    """Pages of a range of bytes: number, first byte in the page, end in the page."""
+    """Yield the pages of a range of bytes: number, first byte in the page, end in the page."""
     end = start + length
     while start < end:
         number, first = divmod(start, PAGE)

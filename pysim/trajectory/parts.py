@@ -65,7 +65,7 @@ def create_rows(
 
 
 def _fixed_text(encoded: list[bytes]) -> np.dtype[Any]:
-    """The type of UTF-8 texts that has room for each of these."""
+    """Return the fixed-length UTF-8 type that has room for each of these texts."""
     import h5py  # noqa: PLC0415, costs 0.1 s
 
     kind: np.dtype[Any] = h5py.string_dtype("utf-8", max([1, *map(len, encoded)]))
@@ -147,7 +147,7 @@ def _check_memory(found: h5py.Dataset) -> None:
 
 
 def text(file: h5py.File, key: str) -> str:
-    """One text."""
+    """Return one text."""
     found = dataset(file, key)
     if found.shape != ():
         raise ValueError(f"{key!r} must be one text, has shape {found.shape}")
@@ -155,7 +155,7 @@ def text(file: h5py.File, key: str) -> str:
 
 
 def texts(file: h5py.File, key: str) -> tuple[str, ...]:
-    """A list of texts."""
+    """Return a list of texts."""
     found = dataset(file, key)
     if found.shape is None or len(found.shape) != 1:
         raise ValueError(f"{key!r} must be a list of texts, has shape {found.shape}")
@@ -172,7 +172,7 @@ def _decoded(found: h5py.Dataset, key: str) -> Any:  # noqa: ANN401, a text or a
 
 
 def parsed(file: h5py.File, key: str, kind: type[dict[str, Any] | list[Any]]) -> Any:  # noqa: ANN401, as JSON
-    """A JSON text that is an object (dict) or an array (list)."""
+    """Parse a JSON text that is an object (dict) or an array (list)."""
     try:
         value = json.loads(text(file, key))
     except json.JSONDecodeError as error:
@@ -184,7 +184,7 @@ def parsed(file: h5py.File, key: str, kind: type[dict[str, Any] | list[Any]]) ->
 
 
 def attribute(file: h5py.File, key: str) -> Any:  # noqa: ANN401, whatever HDF5 can hold
-    """An attribute that must be there."""
+    """Return a required attribute."""
     if key not in file.attrs:
         raise ValueError(f"it lacks the attribute {key!r}")
     return file.attrs[key]
@@ -196,7 +196,7 @@ def has_attribute(file: h5py.File, key: str) -> bool:
 
 
 def text_attribute(file: h5py.File, key: str) -> str:
-    """An attribute that is a text."""
+    """Return an attribute that is a text."""
     found = attribute(file, key)
     if isinstance(found, bytes):  # of a fixed length
         found = found.decode("utf-8", "surrogateescape")
@@ -210,7 +210,7 @@ def text_attribute(file: h5py.File, key: str) -> str:
 
 
 def flag(file: h5py.File, key: str) -> bool:
-    """An attribute that is true or false."""
+    """Return an attribute that is true or false."""
     found = attribute(file, key)
     if not isinstance(found, np.bool_ | np.integer) or found not in (0, 1):
         raise ValueError(f"{key!r} must be true or false, got {_short(found)}")
@@ -218,7 +218,7 @@ def flag(file: h5py.File, key: str) -> bool:
 
 
 def whole_number(file: h5py.File, key: str) -> int:
-    """An attribute that is a whole number."""
+    """Return an attribute that is a whole number."""
     found = attribute(file, key)
     if not isinstance(found, np.integer):
         raise ValueError(f"{key!r} must be a whole number, got {_short(found)}")  # noqa: TRY004
@@ -226,7 +226,7 @@ def whole_number(file: h5py.File, key: str) -> int:
 
 
 def real_numbers(file: h5py.File, key: str, shape: tuple[int, ...]) -> list[float]:
-    """An attribute of real numbers, infinite ones among them."""
+    """Return an attribute of real numbers, which may be infinite."""
     found = np.asarray(attribute(file, key))
     if found.dtype.kind not in "fiu" or found.shape != shape or np.isnan(found).any():
         shown = f"{shape[0]} numbers" if shape else "a number"

@@ -139,7 +139,7 @@ def _check_unlocked(descriptor: int) -> None:
 
 
 def failure(path: Path, what: str, error: Exception, otherwise: str = "") -> TrajectoryError:
-    """Say in a user's words why the file system or HDF5 refused; `otherwise` is what to do where no more is known."""
+    """Return the error for a failure of the file system or HDF5; `otherwise` is the fallback remedy."""
     if _in_use(error):
         problem = "another program is writing it; wait until it is done"
         return TrajectoryError(str(path), problem)
@@ -157,13 +157,13 @@ def failure(path: Path, what: str, error: Exception, otherwise: str = "") -> Tra
 
 
 def _plain(error: Exception) -> str:
-    """First line of an error's text, without a capital."""
+    """Return the first line of an error's text, without a capital."""
     text = str(error.args[0] if error.args else error).splitlines()
     return (text[0][:1].lower() + text[0][1:]) if text else type(error).__name__
 
 
 def _errno_in(text: str) -> int | None:
-    """HDF5 hides the system's error number in its text: `errno = 28`."""
+    """Return the system's error number, which HDF5 includes in its text: `errno = 28`."""
     _, found, rest = text.partition("errno = ")
     digits = rest.split(",")[0].strip()
     return int(digits) if found and digits.isdigit() else None

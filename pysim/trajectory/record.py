@@ -217,18 +217,18 @@ class Trajectory:
                 writer.finish()
 
     def poses_at(self, times: ArrayLike) -> Array:
-        """Body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; held beyond both ends."""
+        """Return body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; constant beyond both ends."""
         if len(self) == 0:
             raise TrajectoryError(self.source, "has no rows; the run stopped before its first")
         return interpolated_poses(self.t, self.poses, np.atleast_1d(np.asarray(times, float)))
 
     def path_of(self, frame: str) -> Array:
-        """Positions (n, 3) [m] of a frame, or of a body's origin, in the world."""
+        """Return the positions (n, 3) [m] of a frame, or of a body's origin, in the world."""
         body, offset = self.carrier_of(frame)
         return self.carried_point(body, offset[:3, 3])
 
     def carrier_of(self, frame: str) -> tuple[int, Array]:
-        """The body (-1: world) that carries a frame, and its pose (4, 4) [m] in that body."""
+        """Return the body (-1: world) that carries a frame, and the frame's pose (4, 4) [m] in that body."""
         header = self.header
         if frame in header.frame_names:
             index = header.frame_names.index(frame)
@@ -239,7 +239,7 @@ class Trajectory:
         raise TrajectoryError(self.source, f"unknown frame {frame!r}{hint}")
 
     def carried_point(self, body: int, point: ArrayLike) -> Array:
-        """Positions (n, 3) [m] in the world of a `point` (3,) [m] fixed to a body (-1: world)."""
+        """Return the positions (n, 3) [m] in the world of a `point` (3,) [m] fixed to a body (-1: world)."""
         if body < 0:
             return np.tile(np.asarray(point, float), (len(self), 1))
         poses = self.poses[:, body]

@@ -35,7 +35,7 @@ def header_visuals(
 
 
 def mesh_hash(path: Path) -> str:
-    """SHA-256 of a mesh file, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a mesh file, as 64 hexadecimal digits."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

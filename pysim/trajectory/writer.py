@@ -126,7 +126,7 @@ class TrajectoryWriter:
         self._last_flush = time.monotonic()
 
     def _rows_a_flush(self) -> int:
-        """Rows of a few megabytes, and in small mechanisms a few of HDF5's chunks."""
+        """Return the number of rows per flush: a few megabytes, and in small mechanisms a few HDF5 chunks."""
         row = sum(8 * int(np.prod(shape, dtype=int)) for shape in self.header.row_shapes.values())
         return max(1, FLUSH_BYTES // row)
 
@@ -204,7 +204,7 @@ class TrajectoryWriter:
             warnings.warn(f"{self.path}: {fate}", PysimWarning, stacklevel=3)
 
     def _abandon(self) -> None:
-        """Let go of a file that cannot be written any more; what was committed stays."""
+        """Close a file that cannot be written any more; committed data remains."""
         file, self._file, self._pending, self._events = self._file, None, [], []
         pages, self._pages = self._pages, None
         self._datasets.clear()

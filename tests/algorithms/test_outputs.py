@@ -56,7 +56,7 @@ def test_an_output_that_lies_over_an_argument_is_rejected_by_name(model):
     memory = np.zeros(40)
     q, v, tau = memory[:8], memory[8:15], memory[15:22]
     q[:] = model.neutral()
-    message = "out shares memory with {}; give it memory of its own"
+    message = "out shares memory with {}; pass a separate array"
     refused(lambda: pysim.aba(model, q, v, tau, out=tau), message.format("tau"))
     refused(lambda: pysim.aba(model, q, v, tau, out=memory[14:21]), message.format("v"))
     refused(lambda: pysim.generalized_gravity(model, q, out=memory[7:14]), message.format("q"))
@@ -88,7 +88,7 @@ def test_a_wrong_call_is_said_by_name(model):
     called_wrongly(lambda: pysim.crba(model, q, q=q), "crba() got two values for 'q'")
     called_wrongly(lambda: pysim.crba(model, q, speed=3), "crba() takes no argument 'speed'")
     called_wrongly(lambda: pysim.crba(model, q, passive=True), "crba() takes no argument 'passive'")
-    remedy = "give what pysim.load_model returns"
+    remedy = "pass the result of pysim.load_model"
     called_wrongly(
         lambda: pysim.crba("panda", q), f"model must be a pysim.Model, got str; {remedy}"
     )
@@ -139,7 +139,7 @@ def test_a_scene_for_a_model_is_reported_which_to_give(call):
     scene = pysim.load_scene(SCENES / "pendulum.toml")
     called_wrongly(
         lambda: call(scene, scene.state.q),
-        "model must be a pysim.Model, got Scene; give .model of it",
+        "model must be a pysim.Model, got Scene; pass its .model",
     )
 
 

@@ -42,7 +42,7 @@ def inputs(model, rng, n):
 @pytest.mark.parametrize("n", BATCHES)
 def test_accelerations_are_those_of_the_dense_tree(spec, rng, isa, n):
     model, tree = compile_model(spec), oracle.Tree(spec)
-    assert model.planar
+    assert model.planar_tree
     q, v, tau, f_ext = inputs(model, rng, n)
     expected = [tree.aba(*row) for row in zip(q, v, tau, f_ext, strict=True)]
     close(pysim.aba(model, q, v, tau, f_ext), expected, 1e-10)
@@ -68,8 +68,8 @@ def test_a_tilt_of_a_picoradian_changes_accelerations_as_little(rng):
         compile_model(planar_tree(np.random.default_rng(seed), ["revolute"] * 8, tilt=tilt))
         for tilt in (0.0, TILT)
     )
-    assert flat.planar
-    assert not tilted.planar
+    assert flat.planar_tree
+    assert not tilted.planar_tree
     q, v, tau, f_ext = inputs(flat, rng, 8)
     close(pysim.aba(tilted, q, v, tau, f_ext), pysim.aba(flat, q, v, tau, f_ext), 1e-10)
 
@@ -80,7 +80,7 @@ def test_a_tilt_of_a_picoradian_changes_accelerations_as_little(rng):
 def test_a_tree_that_only_slides_moves_in_the_plane_of_one_that_turns(order, rng, isa):
     spec = planar_tree(rng, order, normal=rng.normal(size=3), roots=2, chain=True)
     model, tree = compile_model(spec), oracle.Tree(spec)
-    assert model.planar
+    assert model.planar_tree
     q, v, tau, f_ext = inputs(model, rng, 5)
     expected = [tree.aba(*row) for row in zip(q, v, tau, f_ext, strict=True)]
     close(pysim.aba(model, q, v, tau, f_ext), expected, 1e-10)
@@ -118,6 +118,6 @@ def test_what_leaves_the_plane_is_not_planar(kind, axis, rng):
     odd = make_joint("odd", kind, "body2", "end", axis=where, **changes)
     body = BodySpec("end", random_theta(rng))
     model = compile_model(replace(spec, bodies=(*spec.bodies, body), joints=(*spec.joints, odd)))
-    assert not model.planar
+    assert not model.planar_tree
     q, v, tau, _ = inputs(model, rng, 4)
     close(pysim.rnea(model, q, v, pysim.aba(model, q, v, tau)), tau, 1e-10)

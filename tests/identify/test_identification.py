@@ -301,7 +301,8 @@ def test_a_motion_that_tells_too_little_is_reported(
     found = identify(panda, make_samples(panda, still.t[:50], q, tau, rest[:50], rest[:50]))
     assert found.identifiable < 12
     with pytest.warns(
-        DeprecationWarning, match=r"told is deprecated; use Identification\.identifiable"
+        DeprecationWarning,
+        match=r"^Identification\.told is deprecated; use Identification\.identifiable$",
     ):
         assert found.told == found.identifiable
     assert found.notes == (

@@ -161,11 +161,11 @@ def test_a_free_fall_is_followed_in_few_steps_and_exactly():
         ({"longest": 0.0}, "longest must be positive [s], got 0.000000"),
         (
             {"state": AdaptiveState(2)},
-            "state must be of 1 worlds and 0 events, got 2 worlds and 0 events",
+            "state must be for 1 worlds and 0 events, got 2 worlds and 0 events",
         ),
         (
             {"state": AdaptiveState(events=3)},
-            "state must be of 1 worlds and 0 events, got 1 worlds and 3 events",
+            "state must be for 1 worlds and 0 events, got 1 worlds and 3 events",
         ),
     ],
 )

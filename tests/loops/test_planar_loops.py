@@ -72,7 +72,7 @@ def test_accelerations_and_forces_are_those_of_the_dense_system_in_space(
 ) -> None:
     spec, q = mechanism(rng, form, ends)
     model, oracle = compile_model(spec), Loops(spec)
-    assert model.flat
+    assert model.planar_loops
     v = project(model, q, rng.normal(size=model.nv)).v
     tau, f_ext = rng.normal(size=model.nv), rng.normal(size=(model.nbodies, 6))
 
@@ -149,7 +149,7 @@ def test_a_slider_crank_is_held_in_its_plane(rng: np.random.Generator) -> None:
     q = rng.uniform(-1, 1, 3)
     spec = replace(spec, loops=(hinge_loop(rng, spec, q, "body1", "body2", normal),))
     model, oracle = compile_model(spec), Loops(spec)
-    assert model.flat
+    assert model.planar_loops
     v = project(model, q, rng.normal(size=3)).v
     tau = rng.normal(size=3)
     expected, _ = oracle.acceleration(q, v, tau)
@@ -173,7 +173,16 @@ def test_worlds_whose_other_links_leave_the_plane_go_in_one_call_and_keep_their_
     models, q = zip(
         *(world(tilt) for tilt in (0.0, 0.1, 0.0, 0.0, 0.2, 0.0, 0.0, 0.0)), strict=True
     )
-    assert [model.flat for model in models] == [True, False, True, True, False, True, True, True]
+    assert [model.planar_loops for model in models] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
     q0 = np.array(q)
     together = pysim.rollout(list(models), q0, 0 * q0, None, 1e-3, "rk4", steps=10)
     assert_same(together, rolled_alone(models, q0, 0 * q0, None, 1e-3, "rk4", steps=10))
@@ -187,6 +196,6 @@ def test_a_rollout_of_worlds_with_their_own_numbers_has_the_bits_of_each_alone(
         for density in np.linspace(1000.0, 9000.0, 9)
     ]
     models, q = [s.model for s in scenes], np.array([s.state.q for s in scenes])
-    assert all(model.flat for model in models)
+    assert all(model.planar_loops for model in models)
     together = pysim.rollout(models, q, 0 * q, None, 1e-3, "rk4", steps=20)
     assert_same(together, rolled_alone(models, q, 0 * q, None, 1e-3, "rk4", steps=20))

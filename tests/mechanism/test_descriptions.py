@@ -106,7 +106,7 @@ def test_passive_forces_are_none_by_default_and_refuse_unknown_names():
     with pytest.raises(TypeError) as error:
         Passive(dampin=1.0)
     assert str(error.value) == (
-        "Passive has no number 'dampin'; it has damping, stiffness, friction, friction_width, lower, "
+        "Passive has no field 'dampin'; it has damping, stiffness, friction, friction_width, lower, "
         "upper, stop_stiffness, stop_damping"
     )
     with pytest.raises(TypeError, match=r"^Passive has 8 numbers, got 9$"):

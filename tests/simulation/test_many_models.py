@@ -182,9 +182,7 @@ def test_what_is_no_model_and_a_list_of_another_length_are_reported(rng):
     scene = pysim.load_scene(SCENES / "spring.toml")
     with pytest.raises(pysim.ModelError, match=r"is no model, got Scene; give scene\.model"):
         pysim.rollout([model, scene], *start, None, STEP, steps=1)
-    with pytest.raises(
-        ValueError, match="there are 1 models for 3 worlds; give one for all, alone"
-    ):
+    with pytest.raises(ValueError, match="there are 1 models for 3 worlds; pass one model for all"):
         pysim.rollout([model], *start, None, STEP, steps=1)
 
 
@@ -205,22 +203,22 @@ def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
     loop = LoopSpec("loop", "distance", "body0", "body3", np.eye(4), np.eye(4), length=1.0)
     tied = replace(spec, couplings=(gear,), loops=(loop,), springs=(spring,))
     cases = {
-        "its joint 'joint3' moves in another way": (spec, changed(spec, 3, type="prismatic")),
-        "its joint 'joint3' has an armature in one of the two alone": (
+        "its joint 'joint3' has another type of motion": (spec, changed(spec, 3, type="prismatic")),
+        "its joint 'joint3' has an armature in one of the two only": (
             changed(spec, 3, armature=np.zeros(1)),
             changed(spec, 3, armature=np.ones(1)),
         ),
         "it has 3 moving bodies, not 4": (spec, random_tree(rng, CHAIN[:3], chain=True)),
         "its joint 0 is 'hip', not 'joint0'": (spec, changed(spec, 0, name="hip")),
-        "its joint 'joint3' hangs on another body": (spec, changed(spec, 3, parent="body1")),
-        "its joint 'joint3' follows another one": (spec, changed(spec, 3, mimic=Mimic("joint0"))),
+        "its joint 'joint3' has another parent body": (spec, changed(spec, 3, parent="body1")),
+        "its joint 'joint3' mimics another joint": (spec, changed(spec, 3, mimic=Mimic("joint0"))),
         "it has 0 couplings, not 1": (tied, replace(tied, couplings=())),
-        "its coupling 'gear' ties other coordinates": (
+        "its coupling 'gear' connects other coordinates": (
             tied,
             replace(tied, couplings=(other_gear,)),
         ),
         "it has 0 loops, not 1": (tied, replace(tied, loops=())),
-        "its loop 'loop' ties other bodies": (
+        "its loop 'loop' connects other bodies": (
             tied,
             replace(tied, loops=(replace(loop, b="body2"),)),
         ),
@@ -229,7 +227,7 @@ def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
             replace(tied, loops=(replace(loop, type="point_on_plane"),)),
         ),
         "it has 0 springs between bodies, not 1": (tied, replace(tied, springs=())),
-        "its spring 0 hangs on other bodies": (
+        "its spring 0 is attached to other bodies": (
             tied,
             replace(tied, springs=(replace(spring, b="body3"),)),
         ),
@@ -257,7 +255,8 @@ def test_as_many_worlds_as_models_are_asked_for(rng):
     spec = random_tree(rng, ("revolute",))
     models = [compile_model(Variation(rng).model(spec)) for _ in range(3)]
     with pytest.raises(
-        ValueError, match="there are 3 models for 2 worlds; give one for all, alone, or one"
+        ValueError,
+        match="there are 3 models for 2 worlds; pass one model for all, or a list with one",
     ):
         pysim.rollout(models, np.zeros((2, 1)), np.zeros((2, 1)), None, STEP, steps=1)
     with pytest.raises(ValueError, match="models must hold a model for every world, got none"):

@@ -74,8 +74,8 @@ def test_a_world_gets_the_bits_that_it_gets_alone(
     mechanism: Any, scheme: str, rng: Any, isa: str
 ) -> None:
     model, q = mechanism(rng)
-    assert model.planar
-    assert model.flat == (mechanism is linkage)
+    assert model.planar_tree
+    assert model.planar_loops == (mechanism is linkage)
     near = [model.integrate(q, 0.02 * x) for x in rng.normal(size=(WORLDS, model.nv))]
     start = project(model, np.array(near), rng.normal(size=(WORLDS, model.nv)))
     controls = rng.normal(size=(WORLDS, 6, model.nv))
@@ -118,7 +118,7 @@ def test_a_world_with_a_model_of_its_own_gets_the_bits_that_it_gets_alone(
         compile_scene(replace(spec, model=Variation(rng).model(spec.model))) for _ in range(WORLDS)
     ]
     models = [scene.model for scene in scenes]
-    assert all(model.flat for model in models)
+    assert all(model.planar_loops for model in models)
     q0 = np.array([scene.state.q for scene in scenes])
     controls = 0.01 * rng.normal(size=(WORLDS, 4, models[0].nv))
 
@@ -138,7 +138,7 @@ def test_worlds_in_planes_share_packs_with_none_that_leaves_them(
         x: compile_model(planar_tree(np.random.default_rng(seed), kinds, tilt=x)) for x in tilts
     }
     models = [made[x] for x in tilts]
-    assert [model.planar for model in models] == [x == 0 for x in tilts]
+    assert [model.planar_tree for model in models] == [x == 0 for x in tilts]
     q0, v0 = rng.normal(size=(2, len(models), models[0].nv))
     controls = rng.normal(size=(len(models), 3, models[0].nv))
 
@@ -151,7 +151,7 @@ def test_worlds_that_are_lost_or_at_singular_positions_disturb_no_neighbour(
     rng: Any, isa: str
 ) -> None:
     model = compile_model(many_four_bars(3))
-    assert model.flat
+    assert model.planar_loops
     tilt = rng.permutation(np.geomspace(1e-7, 1, WORLDS))
     tilt[[2, 11, 20]] = 0
     post = np.array([1 if name.startswith("pivot") else -1 for name in model.joint_names])

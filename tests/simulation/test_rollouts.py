@@ -214,7 +214,7 @@ def test_what_is_wrong_is_said_by_name(rng):
     q = np.zeros((3, 5, 2))
     refused(
         lambda: run(model, q0, v0, u, STEP, out=(q, q)),
-        "out[1] shares memory with out[0]; give it memory of its own",
+        "out[1] shares memory with out[0]; pass a separate array",
     )
     u[1, 2, 0] = np.nan
     refused(lambda: run(model, q0, v0, u, STEP), "controls must be finite, got nan at [1, 2, 0]")

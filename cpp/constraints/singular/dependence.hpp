@@ -1,7 +1,7 @@
-// Rows that depend on others, as found where a step begins, on the constraints.
+// Dependent constraint rows, detected at the start of a step, where the state satisfies the constraints.
 //
-// Within the step the state is off the constraints a little, and rows that depend on each other seem
-// independent: they would hold what is free to move.
+// Within the step the state is slightly off the constraints, and dependent rows appear to be independent:
+// they would then constrain free motion.
 #pragma once
 
 #include "simd/pack.hpp"
@@ -16,13 +16,13 @@ using tree::Workspace;
 template <class S>
 struct Dependence {
   simd::Mask<S>* row;   ///< [rows]
-  simd::Mask<S> known;  ///< in these worlds this step has found it
-  S most;               ///< rows that were independent at once so far; 0 before anything is known
+  simd::Mask<S> known;  ///< worlds in which this step has determined it
+  S most;               ///< largest number of independent rows so far; 0 before the first factorisation
   simd::Mask<S> apart;  ///< no row depends on others, nor nearly
 
   void forget(simd::Mask<S> worlds) { known &= !worlds; }
 
-  /// Takes over in `fresh` worlds which rows a factorisation left out.
+  /// In `fresh` worlds, records the rows that a factorisation left out.
   template <class Factor>
   void remember(const Factor& G) {
     const auto fresh = !known;
@@ -39,7 +39,7 @@ struct Dependence {
     return copied;
   }
 
-  /// Takes over what `other` holds in some worlds.
+  /// Copies the record of `other` in some worlds.
   void keep(simd::Mask<S> worlds, const Dependence& other, int rows) {
     for (int i = 0; i < rows; ++i) row[i] = select(worlds, other.row[i], row[i]);
     known = select(worlds, other.known, known);

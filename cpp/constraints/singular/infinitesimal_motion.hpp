@@ -3,9 +3,9 @@
 //
 //     J t = 0        J v̇ + J̇ t = 0 for v̇ = −M⁻¹ Jᵀ G⁺ J̇ t ?
 //
-// Rows whose dependence lasts (Bricard's linkage, a loop said twice) are kept by some v̇ along every motion t
-// that they allow. At a singular position there is none for almost every t: a self-stress of the rows, a
-// quadratic form on those motions, does not vanish.
+// If the dependence of rows persists (Bricard's linkage, a redundant loop), some v̇ satisfies them for every
+// admissible motion t. At a singular position none exists for almost every t: the quadratic form that a
+// self-stress of the rows defines on those motions does not vanish.
 #pragma once
 
 #include "constraints/constrained_derivatives.hpp"
@@ -13,12 +13,12 @@
 
 namespace pysim::constraints {
 
-/// A motion t = N f that the rows allow, the answer to a force on every coordinate, no two alike.
+/// An admissible motion t = N f, the response to a force on every coordinate, all different.
 template <class S>
 void allowed_motion(const KktInverse<S>& inverse, S* t) {
   using Real = typename S::Real;
   for (int i = 0; i < inverse.n; ++i) {
-    Real share = 0;  // multiples of the golden section, less whole numbers
+    Real share = 0;  // multiples of the golden ratio, modulo 1
     t[i] = all<S>(0);
     for (int j = 0; j < inverse.n; ++j) {
       share += Real(0.6180339887);
@@ -28,11 +28,11 @@ void allowed_motion(const KktInverse<S>& inverse, S* t) {
   }
 }
 
-/// How far the rows leave J v̇ + J̇ t = 0, as a share of what is to be made up for: 0 where the mechanism can
-/// go on along t, about 1 at a singular position.
+/// Residual of J v̇ + J̇ t = 0 relative to J̇ t: 0 if the mechanism can continue along t, about 1 at a
+/// singular position.
 ///
-/// Only worlds with dependent rows that still allow some motion are asked; what rounding leaves of J̇ t is
-/// held against the fastest motion there is, t².
+/// Tested only in worlds with dependent rows that still admit some motion; the rounding error of J̇ t is
+/// compared with t² of the fastest motion.
 template <class S>
 S infinitesimal_motion(ConstrainedMechanism<S>& mechanism,
                        const KktInverse<S>& inverse,

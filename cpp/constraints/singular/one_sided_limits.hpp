@@ -3,21 +3,21 @@
 //
 //     v̇(q) = (v̇(q ⊕ εv) + v̇(q ⊕ −εv)) / 2 + O(ε²)
 //
-// The rows that are left do not determine the branch on which the mechanism continues; its motion v does. On
-// both sides of q along v the rows hold, with a pivot of about ε². Rows that are redundant everywhere depend
-// on others there, too.
+// The remaining rows do not determine the branch on which the mechanism continues; its motion v does. On
+// both sides of q along v the rows are independent, with a pivot of about ε². Rows that are redundant
+// everywhere remain dependent there.
 #pragma once
 
 #include "constraints/constrained.hpp"
 
 namespace pysim::constraints {
 
-/// What is looked at beside a singular position, and when.
+/// Distance from a singular position at which forward dynamics is evaluated, and thresholds.
 template <class Real>
 struct OneSidedLimits {
   static constexpr Real away = sizeof(Real) == 8 ? Real(1e-4) : Real(1e-2);  ///< ε |v| [rad, m]
-  static constexpr Real slow = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);  ///< |v| that has no direction
-  /// Pivot, over the residual squared, of a row that holds; being off the constraints opens smaller ones.
+  static constexpr Real slow = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);  ///< |v| without direction
+  /// Pivot, over the residual squared, of an independent row; constraint errors cause smaller pivots.
   static constexpr Real opened = Real(1e6);
 };
 
@@ -32,8 +32,8 @@ S speed_of_rows(const Rows<S>& rows, const S* v) {
   return speed;
 }
 
-/// After `mechanism.accelerate` in the worlds where a step begins: the accelerations `a` and what depends,
-/// where rows depend that did not, or where nothing is known of that.
+/// After `mechanism.accelerate` in the worlds where a step begins: the accelerations `a` and the dependence
+/// of rows, if rows have become dependent, or if nothing is known of it.
 template <class S>
 void accelerate_by_one_sided_limits(ConstrainedMechanism<S>& mechanism,
                                     const S* reduced_q,

@@ -1,7 +1,7 @@
-// Forces of the rows near a singular position.
+// Constraint forces near a singular position, with the inexact part of their load regularised.
 //
-//     λ = −G⁺ (J v̇₀ + bias)      bias may be an error divided by its distance: its part is regularised;
-//                                what the tree's own accelerations v̇₀ load the rows with is given in full
+//     λ = −G⁺ (J v̇₀ + bias)      bias may contain an error divided by a small distance: it is regularised;
+//                                the load of the tree's own accelerations v̇₀ is exact
 #pragma once
 
 #include "constraints/delassus.hpp"

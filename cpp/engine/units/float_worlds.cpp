@@ -1,4 +1,4 @@
-// Rollouts of worlds with models of their own, in packs of floats.
+// Rollouts of worlds with one model each, in packs of floats.
 #include "engine/units/unit.hpp"
 #include "engine/worlds.hpp"
 

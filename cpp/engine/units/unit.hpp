@@ -1,11 +1,11 @@
-// Number types of one instruction set, and how a unit fills its tables.
+// Number types of one instruction set, and the tables that its translation units fill.
 //
 // CMake compiles every file of this folder once for each instruction set, with its flags and
 //
-//     PYSIM_ISA     baseline, avx2 or avx512: the namespace of what is defined
+//     PYSIM_ISA     baseline, avx2 or avx512: the namespace of the definitions
 //     PYSIM_WIDTH   doubles in a register
 //
-// A unit includes kernels alone: any other inline function compiled here could end up being called on a
+// A unit includes kernels only: any other inline function compiled here could end up being called on a
 // processor that lacks the instruction set.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rollouts of worlds with models of their own, in packs of doubles.
+// Rollouts of worlds with one model each, in packs of doubles.
 #include "engine/worlds.hpp"
 
 #include "engine/units/unit.hpp"

@@ -1,4 +1,4 @@
-// Rollouts of worlds with models of their own, in packs of two registers of doubles.
+// Rollouts of worlds with one model each, in packs of two registers of doubles.
 #include "engine/units/unit.hpp"
 #include "engine/worlds.hpp"
 

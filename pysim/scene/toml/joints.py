@@ -211,7 +211,7 @@ class JointReader:
 
 
 def _as_its_author_starts(joint: JointSpec, kind: JointType) -> JointSpec:
-    """A plugin's `start` and `limits`, which the scene's keys replace."""
+    """Return a plugin's `start` and `limits`, which the scene's keys replace."""
     if kind.plugin is None or set(joint.parameters) != set(fields_of(kind.plugin)):
         return joint
     plugin = kind.plugin(**joint.parameters)
