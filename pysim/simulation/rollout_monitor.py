@@ -7,7 +7,7 @@ few, and the balance of only a few worlds, those with the largest changes, is ch
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from pysim.mechanism.model import State
 from pysim.scene.spec import Settings
 from pysim.simulation.energy_monitor import describe, dissipates, imbalance
 from pysim.simulation.scheme_errors import motion_of
+from pysim.simulation.step_checks import sharp_friction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +63,32 @@ def world_of(model: Model, integrator: str, step: float, parameters: dict[str, A
     none = _engine.Actuation(*np.zeros((4, nv)))
     spec = SimpleNamespace(model=model.spec, path="rollout")
     return World(model, State(q, np.zeros(nv), loop_q), settings, none, spec)
+
+
+def warn_of_friction_of_worlds(
+    scenes: Sequence[Any], t: Array, q: Array, v: Array, stacklevel: int = 2
+) -> None:
+    """Warn of the first world, of a few evenly spaced, with friction sharper than the step along its run.
+
+    Args:
+        scenes: one for all worlds or one for each, scenes or what `world_of` returns.
+        t: times of the rows (rows,) [s].
+        q: (worlds, rows, nq).
+        v: (worlds, rows, nv).
+        stacklevel: as of `warnings.warn`, from the caller of this function.
+    """
+    if q.dtype != np.float64:
+        return
+    for k in _spaced(len(q), _CHECKED):
+        scene = scenes[k if len(scenes) > 1 else 0]
+        if isinstance(scene, World):
+            scene = replace(scene, state=State(q[k, 0], v[k, 0], scene.state.loop_q))
+        text = sharp_friction(scene, t, q[k], v[k])
+        if text is not None:
+            if isinstance(scene, World):
+                text = text.replace("simulation.step", "step")
+            warnings.warn(f"rollout: world {k}: {text}", PysimWarning, stacklevel=stacklevel + 1)
+            return
 
 
 def warn_of_worlds_out_of_balance(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -20,11 +21,17 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
+from pysim.mechanism.model import State
 from pysim.simulation.given_starts import check_starts
 from pysim.simulation.loading import Scene
 from pysim.simulation.lost_worlds import warn_of_lost
-from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
+from pysim.simulation.rollout_monitor import (
+    warn_of_friction_of_worlds,
+    warn_of_worlds_out_of_balance,
+    world_of,
+)
 from pysim.simulation.scene_rollouts import Request, Rollout, RolloutState, scene_rollout
+from pysim.simulation.scene_warnings import warn_of_model
 from pysim.spatial.arrays import checked_number, refuse_mask
 
 if TYPE_CHECKING:
@@ -191,7 +198,7 @@ def rollout(
     t = np.asarray(every * step * np.arange(v.shape[-2]), float)
     warn_of_lost(v, t)
     if v.dtype == np.float64 and v.size and steps:
-        _warn_of_balance(worlds, integrator, step, spectral_radius, t, q, v, controls)
+        _monitor(worlds, integrator, step, spectral_radius, t, q, v, controls)
     return q, v
 
 
@@ -228,7 +235,7 @@ def _check_closed(worlds: Sequence[Model], q0: Any, v0: Any, loop_q: Any) -> Non
         check_starts(each, rows_q, rows_v, near, stacklevel=3)
 
 
-def _warn_of_balance(
+def _monitor(
     models: Sequence[Model],
     integrator: str,
     step: float,
@@ -238,7 +245,7 @@ def _warn_of_balance(
     v: Array,
     controls: Any,  # noqa: ANN401, an array or None
 ) -> None:
-    """Monitor the energy of worlds; rows of one world have no axis of it."""
+    """Check step, friction and energy of worlds; the arrays of a single world have no axis of worlds."""
     keys = {"spectral_radius": spectral_radius} if find_integrator(integrator).keys else {}
     one = q.ndim == 2
     q, v = (x[None] if one else x for x in (q, v))
@@ -246,6 +253,10 @@ def _warn_of_balance(
         controls = controls[None] if one else controls
     same = len({id(model) for model in models}) == 1
     worlds = [world_of(m, integrator, step, keys) for m in (models[:1] if same else models)]
+    start = State(q[0, 0], v[0, 0], worlds[0].state.loop_q)
+    first: Any = replace(worlds[0], state=start)
+    warn_of_model(first, stacklevel=3)
+    warn_of_friction_of_worlds(worlds, t, q, v, stacklevel=3)
     steps = (len(t) - 1) * round(t[1] / step) if len(t) > 1 else 0
     warn_of_worlds_out_of_balance(worlds, t, q, v, steps, controls, stacklevel=3)
 

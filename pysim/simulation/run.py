@@ -26,7 +26,7 @@ from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
-from pysim.simulation.scene_warnings import warn_of_scene
+from pysim.simulation.scene_warnings import warn_of_friction, warn_of_scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,7 +75,8 @@ def simulate(
     """Run a scene and return its trajectory; with `output`, stream it to that file as well.
 
     There are warnings about a suspicious start, about a step too long for stability, a bounce, sharp friction or a fast
-    spin, and after the run about energy gained or lost without work that the errors of the scheme do not explain.
+    spin, and after the run about friction sharper than the step where a joint came to rest, and about energy gained or
+    lost without work that the errors of the scheme do not explain.
 
     The file is marked incomplete until the run has ended; an existing trajectory is replaced with
     `overwrite`. After an error or an interrupt the file holds the rows so far.
@@ -94,6 +95,7 @@ def simulate(
         _run(scene, recorder, clock)
         recorder.finish()
     trajectory = recorder.trajectory()
+    warn_of_friction(scene, trajectory.t, trajectory.q, trajectory.v)
     warn_of_imbalance(scene, trajectory, clock.steps)
     return trajectory
 

@@ -31,7 +31,10 @@ from pysim.simulation.implicit import SolverState
 from pysim.simulation.loading import Scene
 from pysim.simulation.lost_worlds import warn_of_lost
 from pysim.simulation.python_stepping import builtin_in_python
-from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance
+from pysim.simulation.rollout_monitor import (
+    warn_of_friction_of_worlds,
+    warn_of_worlds_out_of_balance,
+)
 from pysim.simulation.run import output_times
 from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds, with_settings
 from pysim.trajectory import Events
@@ -128,6 +131,7 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
         check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, stacklevel=4)
     blocks = _blocks(worlds, request)
     run, steps = (_in_packs if _runs_in_packs(worlds) else _one_by_one)(worlds, blocks)
+    warn_of_friction_of_worlds(worlds.scenes, run.t, run.q, run.v, stacklevel=4)
     warn_of_worlds_out_of_balance(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
     return _without_axis(run) if alone else run
 

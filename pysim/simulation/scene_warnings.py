@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,17 +20,23 @@ from pysim.simulation.start_checks import (
     singular_start,
     starts_beyond_limits,
 )
-from pysim.simulation.step_checks import long_steps
+from pysim.simulation.step_checks import long_steps, sharp_friction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from pysim.loops import Mobility
+    from pysim.mechanism.model import Model
     from pysim.scene.spec import Settings
     from pysim.simulation.loading import Scene
     from pysim.simulation.stability import StepBounds
 
+    Array = NDArray[np.float64]
+
 WORLDS = 32  # of many that are checked, evenly spaced
+_checked_models: WeakKeyDictionary[Model, set[tuple[Any, ...]]] = WeakKeyDictionary()
 _START, _STEP = (
     "_start_is_determined",
     "_step_is_checked",
@@ -77,6 +84,43 @@ def warn_of_scene(
         for text in long_steps(scene, bounds):
             warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
     scene.__dict__[_STEP] = True
+
+
+def warn_of_friction(scene: Scene, t: Array, q: Array, v: Array, stacklevel: int = 2) -> None:
+    """Warn of friction sharper than the step along a run.
+
+    Args:
+        scene: the scene.
+        t: times of the outputs (n,) [s].
+        q: configurations (n, nq).
+        v: velocities (n, nv).
+        stacklevel: as of `warnings.warn`, from the caller of this function.
+    """
+    text = sharp_friction(scene, t, q, v)
+    if text is not None:
+        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_model(world: Scene, stacklevel: int = 2) -> None:
+    """Warn of a model of a rollout, at the start of a world, as of a scene; once for every integrator and step.
+
+    Args:
+        world: with the model's fields of a scene.
+        stacklevel: as of `warnings.warn`, from the caller of this function.
+    """
+    settings = world.settings
+    checked = _checked_models.setdefault(world.model, set())
+    key = settings.integrator, settings.step, *settings.parameters.values()
+    if key in checked:
+        return
+    checked.add(key)
+    found = mobility_at_start(world)
+    if found is not None and found.singular:
+        return  # reported with the starts
+    for text in (light_bodies(world), *long_steps(world)):
+        if text is not None:
+            where = "rollout: " + text.replace("simulation.step", "step")
+            warnings.warn(where, PysimWarning, stacklevel=stacklevel + 1)
 
 
 def warn_of_worlds(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
@@ -139,18 +140,28 @@ def slide_modes(scene: Scene) -> list[Mode]:
     w as in `stop_modes`.
     """
     model = scene.model
-    sliding = [
-        (joint, first + i, i)
+    at, slope, _ = sliding_coordinates(model)
+    w = np.diag(mobility_matrix(scene))[at] if len(at) else np.zeros(0)
+    names = model.velocity_names
+    return [Mode(complex(-x), names[k]) for k, x in zip(at.tolist(), w * slope, strict=True)]
+
+
+def sliding_coordinates(model: Model) -> tuple[NDArray[np.intp], Array, Array]:
+    """Return the coordinates with dry friction, the slope of their friction and damping at rest, and their width."""
+    found = [
+        (
+            first + i,
+            joint.friction[i] / joint.friction_width[i] + joint.damping[i],
+            joint.friction_width[i],
+        )
         for joint, first in zip(model.joints, model.v_offsets, strict=True)
         for i in np.flatnonzero(joint.friction)
         if first >= 0
     ]
-    mobility = _mobility(scene) if sliding else np.zeros((0, 0))
-    modes = []
-    for joint, at, i in sliding:
-        slope = joint.friction[i] / joint.friction_width[i] + joint.damping[i]
-        modes.append(Mode(complex(-mobility[at, at] * slope), model.velocity_names[at]))
-    return modes
+    at, slope, width = (
+        (np.array(x) for x in zip(*found, strict=True)) if found else np.zeros((3, 0))
+    )
+    return at.astype(np.intp), slope, width
 
 
 def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = None) -> list[Mode]:
@@ -193,7 +204,7 @@ def stop_modes(scene: Scene) -> list[Mode]:
         for i in np.flatnonzero(np.isfinite(joint.lower) | np.isfinite(joint.upper))
         if first >= 0
     ]
-    mobility = _mobility(scene) if stops else np.zeros((0, 0))
+    mobility = mobility_matrix(scene) if stops else np.zeros((0, 0))
     modes = []
     for joint, at, i in stops:
         w = mobility[at, at]
@@ -204,7 +215,7 @@ def stop_modes(scene: Scene) -> list[Mode]:
     return modes
 
 
-def _mobility(scene: Scene) -> Array:
+def mobility_matrix(scene: Scene) -> Array:
     """Return N (Nᵀ M N)⁻¹ Nᵀ (nv, nv) at the start, which is M⁻¹ without constraints."""
     model, state = scene.model, scene.state
     if not model.rows:

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.algorithms import minverse
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
-from pysim.simulation.stability import GROWTH, bounce_bound, step_bounds
+from pysim.mechanism.model import State
+from pysim.simulation.stability import (
+    GROWTH,
+    bounce_bound,
+    mobility_matrix,
+    slide_bound,
+    sliding_coordinates,
+    stable_step,
+    step_bounds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from pysim.simulation.loading import Scene
     from pysim.simulation.stability import Mode, StepBounds
 
+    Array = NDArray[np.float64]
+
+REST_ROWS = 64  # outputs near rest whose friction is checked
+REST_ROWS_OF_LOOPS = 16  # the same with loops, whose motions take longer
 SPIN_ANGLE = 0.3  # [rad] a step up to which generalized_alpha keeps the energy of a spin
 
 
@@ -41,16 +58,60 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
         return
     slide, longest = bounds.slide, bounds.sticks
     if slide is not None and settings.step > longest:
-        yield (
-            f"simulation.step is {settings.step:g} [s], beyond the {longest:.3g} [s] up to which "
-            f"{settings.integrator} follows the friction of {slide.joint!r} where it comes to rest; a longer one "
-            f"jumps over its friction_width; take {0.8 * longest:.2g} or less, or a wider friction_width"
-        )
+        yield _friction(scene, slide.joint, longest, "")
     elif settings.step > 2 * bounds.accurate and np.isfinite(bounds.stable):
         yield (
             f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
         )
+
+
+def sharp_friction(scene: Scene, t: Array, q: Array, v: Array) -> str | None:
+    """Describe friction that is sharper than the step where a run comes to rest, though not at the start.
+
+    Args:
+        scene: with fixed steps; there is nothing to describe under adaptive or implicit schemes.
+        t: times of the outputs (n,) [s].
+        q: configurations (n, nq).
+        v: velocities (n, nv).
+    """
+    integrator, step = scene.settings.integrator, scene.settings.step
+    if integrator not in GROWTH or find_integrator(integrator).adaptive or len(t) < 2:
+        return None
+    at, slope, width = sliding_coordinates(scene.model)
+    if not len(at) or step > slide_bound(scene)[1]:
+        return None
+    slow = np.abs(v[:, at]) < width
+    slow[1:] |= v[1:, at] * v[:-1, at] < 0
+    rows = np.flatnonzero(slow.any(axis=1) & np.isfinite(v).all(axis=1))
+    if not len(rows):
+        return None
+    most = REST_ROWS if scene.model.rows == 0 else REST_ROWS_OF_LOOPS
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int))]
+    decay = np.where(slow[rows], _mobilities(scene, q[rows])[:, at] * slope, 0.0)
+    row, k = np.unravel_index(decay.argmax(), decay.shape)
+    longest = stable_step(complex(-decay[row, k]), integrator)
+    if step <= longest:
+        return None
+    name = scene.model.velocity_names[int(at[k])]
+    return _friction(scene, name, longest, f" at t = {t[rows[row]]:.6g} s")
+
+
+def _mobilities(scene: Scene, q: Array) -> Array:
+    """Return the diagonals of the mobility matrix at configurations (n, nq), (n, nv)."""
+    if not scene.model.rows:
+        return np.diagonal(np.asarray(minverse(scene.model, q)), axis1=1, axis2=2)
+    states = (State(x, np.zeros(scene.model.nv), scene.state.loop_q) for x in q)
+    return np.array([np.diag(mobility_matrix(replace(scene, state=state))) for state in states])
+
+
+def _friction(scene: Scene, name: str, longest: float, when: str) -> str:
+    settings = scene.settings
+    return (
+        f"simulation.step is {settings.step:g} [s], beyond the {longest:.3g} [s] up to which "
+        f"{settings.integrator} follows the friction of {name!r} where it comes to rest{when}; a longer one "
+        f"jumps over its friction_width; take {0.8 * longest:.2g} or less, or a wider friction_width"
+    )
 
 
 def _bounce(scene: Scene, stop: Mode, bounce: float) -> str:

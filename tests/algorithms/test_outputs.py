@@ -125,7 +125,6 @@ def test_functions_tell_their_signature_and_survive_pickling():
         lambda scene, x: pysim.frame_placement(scene, x, "rod"),
         lambda scene, x: pysim.link_length_derivatives(scene, x, x, x, ["hinge"]),
         lambda scene, _: pysim.mass_mesh(scene, "rod"),
-        lambda scene, x: pysim.rollout(scene, x, x, None, 1e-3, steps=1),
         lambda scene, x: pysim.loops.constrained_aba(scene, x, x, x),
         lambda scene, x: pysim.loops.constrained_aba_derivatives(scene, x, x, x),
         lambda scene, x: pysim.loops.constraint_force_derivatives(scene, x, x, x),

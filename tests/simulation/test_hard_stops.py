@@ -114,6 +114,7 @@ def test_every_scheme_of_fixed_steps_has_a_bound() -> None:
     assert sorted(BOUNCE) == sorted(FIXED)
 
 
+@pytest.mark.filterwarnings("ignore:rollout. step is:pysim.PysimWarning")
 @pytest.mark.parametrize(
     ("integrator", "radius"),
     [(name, 0.9) for name in FIXED] + [("generalized_alpha", r) for r in (0.0, 0.2, 1.0)],
@@ -131,6 +132,7 @@ def test_a_bounce_keeps_its_speed_up_to_the_bound_and_not_far_beyond(
     assert np.abs(rebounds(integrator, 2 * bound, radius) - 1).max() > BOUNCE_ERROR
 
 
+@pytest.mark.filterwarnings("ignore:rollout. step is:pysim.PysimWarning")
 @pytest.mark.parametrize("integrator", ["generalized_alpha", "variational", "variational4"])
 def test_an_implicit_scheme_at_a_stop_too_hard_for_it_gives_energy_and_is_reported_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], integrator: str

@@ -305,6 +305,7 @@ def test_a_free_mass_gets_the_impulse_of_forces_that_jump(scheme, radius):
     np.testing.assert_allclose(v[:, 1:, 0], impulse / 2.0, rtol=0, atol=1e-13)
 
 
+@pytest.mark.filterwarnings("ignore:rollout. step is:pysim.PysimWarning")
 @pytest.mark.parametrize("name", ["robot_arm", "four_bar"])
 def test_generalized_alpha_is_of_order_two_under_forces_that_jump(name, rng):
     """Oracle: rk4 at a tenth of the step."""

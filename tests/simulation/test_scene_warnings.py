@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,39 @@ duration = 0.001
 step = 1e-3
 [output]
 every = 0.001
+"""
+PULLED_IN = """
+name = "pulled in"
+gravity = [0, 0, 0]
+[[body]]
+name = "arm"
+mass = 1.0
+inertia = { xx = 0.005, yy = 0.005, zz = 0.005 }
+[[body]]
+name = "bob"
+mass = 1.0
+inertia = { xx = 0.005, yy = 0.005, zz = 0.005 }
+[[joint]]
+name = "turn"
+type = "revolute"
+child = "arm"
+axis = [0, 0, 1]
+friction = 0.2
+friction_width = 1e-4
+start = { v = 0.02 }
+[[joint]]
+name = "pull"
+type = "prismatic"
+parent = "arm"
+child = "bob"
+axis = [1, 0, 0]
+stiffness = 20
+start = { q = 1.0 }
+[simulation]
+duration = 1.0
+step = 1e-3
+[output]
+every = 0.01
 """
 TOO_LIGHT = {"body.coupler.shape.density": 2.7e-9, "simulation.duration": 0.02}
 SPIN = {
@@ -113,6 +147,42 @@ def test_a_step_within_the_bound_of_friction_comes_to_rest_in_silence(
     keys["simulation.step"] = 1.1 * bound
     (text,) = texts(pysim.simulate, pysim.load_scene(tmp_path / "scene.toml", keys))
     assert "follows the friction of 'hinge'" in text
+
+
+def test_friction_that_becomes_sharper_than_the_step_along_the_run_is_warned_of(
+    tmp_path: Path,
+) -> None:
+    """By hand: at the distance r the inertia is 0.01 + r² kg·m², and rk4 is stable to h s = 2.785."""
+    scene = pysim.load_scene(scene_file(tmp_path, PULLED_IN))
+    runs: list[pysim.Trajectory] = []
+    (text,) = texts(lambda: runs.append(pysim.simulate(scene)))
+    found = re.search(r"beyond the (\S+) \[s\] .* friction of 'turn' .* at t = (\S+) s; ", text)
+    assert found is not None
+    longest, when = map(float, found.groups())
+    row = int(np.argmin(abs(runs[0].t - when)))
+    inertia = 0.01 + runs[0].q[row, 1] ** 2
+    assert longest == pytest.approx(2.785 * inertia / (0.2 / 1e-4), rel=1e-2)
+    assert longest < 1e-3
+    (of_rollout,) = texts(pysim.rollout, scene)
+    assert of_rollout == f"rollout: world 0: {text}"
+    model, start = scene.model, scene.state
+    (of_model,) = texts(pysim.rollout, model, start.q, start.v, None, 1e-3, steps=1000, every=10)
+    assert re.match(r"rollout: world 0: step is 0.001 \[s\], beyond the .* at t = ", of_model)
+    fine = pysim.load_scene(tmp_path / "scene.toml", {"simulation.step": 1e-5})
+    assert texts(pysim.simulate, fine) == []
+
+
+def test_a_rollout_of_a_model_warns_of_its_step_once(tmp_path: Path) -> None:
+    scene = pysim.load_scene(scene_file(tmp_path, SPRUNG))
+    arguments = (scene.model, scene.state.q, scene.state.v, None)
+    (text,) = texts(pysim.rollout, *arguments, 1e-3, steps=1)
+    assert text == (
+        "rollout: step is 0.001 [s], beyond the 0.000283 [s] for which rk4 is stable at the start, because of joint "
+        "'slide'; take 0.00023 or less, or a softer spring, damper or friction there"
+    )
+    assert texts(pysim.rollout, *arguments, 1e-3, steps=1) == []
+    assert texts(pysim.rollout, *arguments, 1e-5, steps=1) == []
+    assert len(texts(pysim.rollout, *arguments, 5e-4, steps=1)) == 1
 
 
 def test_an_implicit_scheme_and_one_that_adapts_are_not_warned_of_friction(tmp_path: Path) -> None:
