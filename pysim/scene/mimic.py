@@ -26,7 +26,10 @@ def leading(joint: JointSpec, by_name: Mapping[str, JointSpec]) -> Mimic | None:
         leader = by_name[mimic.joint]
         if leader.name in chain:
             circle = " → ".join([*chain, leader.name])
-            raise JointError(joint.name, f"joints follow each other in a circle: {circle}")
+            raise JointError(
+                joint.name,
+                f"joints follow each other in a circle: {circle}; remove one mimic",
+            )
         if len(leader.start_q) != 1:
             problem = f"follows {leader.name!r}, a {leader.type} joint; only joints of one coordinate lead"
             raise JointError(joint.name, problem)

@@ -31,6 +31,7 @@ TYPES = {
     "floating": "free",
     "spherical": "ball",
 }
+UNIT_AXIS = 0.01  # difference of an axis' length from 1 that rounding explains
 _LIMITED = ("revolute", "prismatic")
 _FORCE_UNIT = {"prismatic": "N"}
 _SPEED_UNIT = {"prismatic": "m/s"}
@@ -86,7 +87,11 @@ def _axis(element: Element, omissions: Omissions) -> tuple[float, float, float]:
     given = (1.0, 0.0, 0.0) if axis is None else axis.numbers("xyz", 3)
     length = float(np.linalg.norm(given))
     if length < 1e-9 and axis is not None:
-        axis.fail(f"the axis has no direction, got {axis.text('xyz')!r}")
+        axis.fail(f"the axis has no direction, got {axis.text('xyz')!r}; give one, as '0 0 1'")
+    if axis is not None and abs(length - 1) > UNIT_AXIS:
+        item, length_text = f"{axis.owner}: <axis> {axis.text('xyz')!r}", f"{length:.4g}"
+        reason = f"has length {length_text} and is used as a direction; divide it by {length_text}"
+        omissions.add("axes that are not unit vectors", item, axis.where, reason)
     x, y, z = (value / length for value in given)
     return x, y, z
 
@@ -128,7 +133,7 @@ def _with_dynamics(joint: JointSpec, element: Element) -> JointSpec:
 def _mimic(element: Element, joint: JointSpec) -> Mimic:
     if len(joint.start_q) != 1:
         element.fail(
-            f"a {joint.type} joint cannot follow another; only joints of one coordinate can"
+            f"a {joint.type} joint cannot follow another; only joints of one coordinate can; remove its <mimic>"
         )
     ratio, offset = element.number("multiplier", 1.0), element.number("offset", 0.0)
     return Mimic(element.text("joint"), ratio, offset)

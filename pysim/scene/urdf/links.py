@@ -85,7 +85,7 @@ class Links:
 
     def _shape(self, geometry: Element) -> Shape:
         if len(geometry.children) != 1:
-            geometry.fail(f"<geometry> needs one shape of {', '.join(_SHAPES)}")
+            geometry.fail(f"<geometry> needs one shape of {', '.join(_SHAPES)}; add or remove some")
         element = geometry.children[0]
         if element.tag not in _SHAPES:
             problem = f"unknown shape <{element.tag}>{did_you_mean(element.tag, _SHAPES)}"
@@ -108,7 +108,9 @@ class Links:
                 raise type(error)(element.where, problem) from None
         x, y, z = element.numbers("scale", 3, (1.0, 1.0, 1.0))
         if 0 in {x, y, z}:
-            element.fail(f"'scale' of <mesh> must not be zero, got {element.text('scale')!r}")
+            element.fail(
+                f"'scale' of <mesh> must not be zero, got {element.text('scale')!r}; give 1 for the file's own size"
+            )
         return Shape("mesh", (), self.meshes[uri], (x, y, z))
 
     def _named_colors(self, robot: Element) -> dict[str, Color]:
@@ -165,5 +167,7 @@ def _color(material: Element) -> Color | None:
         return None
     r, g, b, a = element.numbers("rgba", 4)
     if not all(0 <= value <= 1 for value in (r, g, b, a)):
-        element.fail(f"'rgba' of <color> must lie between 0 and 1, got {element.text('rgba')!r}")
+        element.fail(
+            f"'rgba' of <color> must lie between 0 and 1, got {element.text('rgba')!r}; divide bytes by 255"
+        )
     return r, g, b, a

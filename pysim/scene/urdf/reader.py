@@ -74,7 +74,9 @@ def read_urdf(
     omissions = Omissions(strict=strict)
     robot = read_xml(path)
     if robot.tag != "robot":
-        robot.fail(f"the root element of a URDF file is <robot>, got <{robot.tag}>")
+        robot.fail(
+            f"the root element of a URDF file is <robot>, got <{robot.tag}>; save another format with its own suffix"
+        )
     if is_xacro(robot):
         robot = expand_xacro(path, robot, package_dirs, allow_code=allow_code)
     check_spelling(robot)
@@ -87,7 +89,7 @@ def read_urdf(
         robot.fail(
             "defines macros of xacro and no <link>; load the file that uses them"
             if macros
-            else "<robot> needs a <link>"
+            else "<robot> needs a <link>; add one"
         )
     bodies, joints = _rooted(bodies, joints, free_base=free_base)
     spec = ModelSpec(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LARGEST = 1 << 27  # bytes of a file
+LONGEST_ATTRIBUTE = 4096  # characters
 DEEPEST = 200  # elements within each other
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -65,14 +66,14 @@ class Element:
         """Return the only child of this tag."""
         found = self.child(tag)
         if found is None:
-            self.fail(f"<{self.tag}> needs a <{tag}>")
+            self.fail(f"<{self.tag}> needs a <{tag}>; add it")
         return found
 
     def text(self, name: str) -> str:
         """Return an attribute that must not be missing or empty."""
         value = self.attributes.get(name, "")
         if not value.strip():
-            self.fail(f"<{self.tag}> needs the attribute {name!r}")
+            self.fail(f"<{self.tag}> needs the attribute {name!r}; add it")
         return value
 
     def number(self, name: str, default: float | None = None) -> float:
@@ -91,24 +92,28 @@ class Element:
         words = value.split()
         kind = "a number" if count == 1 else f"{count} numbers"
         if len(words) != count or not all(map(_NUMBER.fullmatch, words)):
-            self.fail(f"{name!r} of <{self.tag}> must be {kind}, got {value!r}")
+            remedy = "write it as 0.5 or 5e-1" if count == 1 else "write them as '0.5 0 1e-3'"
+            self.fail(f"{name!r} of <{self.tag}> must be {kind}, got {_shown(value)}; {remedy}")
         numbers = tuple(map(float, words))
         if not all(map(math.isfinite, numbers)):
-            self.fail(f"{name!r} of <{self.tag}> must be finite, got {value!r}")
+            self.fail(f"{name!r} of <{self.tag}> must be finite, got {_shown(value)}; reduce it")
         return numbers
 
     def lengths(self, name: str, count: int = 1) -> tuple[float, ...]:
         """Return `count` lengths [m], which must be positive."""
         values = self.numbers(name, count)
         if min(values) <= 0:
-            self.fail(f"{name!r} of <{self.tag}> must be positive [m], got {self.text(name)!r}")
+            got = _shown(self.text(name))
+            self.fail(f"{name!r} of <{self.tag}> must be positive [m], got {got}; increase it")
         return values
 
     def non_negative(self, name: str, unit: str, default: float | None = None) -> float:
         """Return a number that must not be negative."""
         value = self.number(name, default)
         if value < 0:
-            self.fail(f"{name!r} of <{self.tag}> must not be negative [{unit}], got {value}")
+            self.fail(
+                f"{name!r} of <{self.tag}> must not be negative [{unit}], got {value}; remove the sign"
+            )
         return value
 
     def origin(self) -> Array:
@@ -123,6 +128,11 @@ class Element:
     def fail(self, problem: str) -> NoReturn:
         """Raise an error of this element."""
         raise SceneError(self.where, f"{self.owner}: {problem}" if self.owner else problem)
+
+
+def _shown(value: str) -> str:
+    """Return a text in quotes, shortened."""
+    return repr(value if len(value) <= 60 else value[:59] + "…")
 
 
 def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
@@ -189,13 +199,15 @@ class _Reader:
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
             where = f"{self.name}:{error.lineno}:{error.offset + 1}"
-            raise SceneError(where, f"not well-formed XML: {reason}") from None
+            raise SceneError(
+                where, f"not well-formed XML: {reason}; correct the file here"
+            ) from None
         except SceneError:
             raise
         except (LookupError, ValueError) as error:
             raise SceneError(self.name, f"cannot be decoded: {error}; save it as UTF-8") from None
         if self.root is None:  # expat reports an empty text
-            raise SceneError(self.name, "has no element")
+            raise SceneError(self.name, "has no element; write one, as <robot>")
         return self.root
 
     def _where(self) -> str:
@@ -206,6 +218,12 @@ class _Reader:
         if len(self.open) == DEEPEST:
             problem = f"<{tag}> lies within {DEEPEST} other elements; remove some levels"
             raise SceneError(self._where(), problem)
+        for name, value in attributes.items():
+            if len(value) > LONGEST_ATTRIBUTE:
+                problem = f"{name[:40]!r} of <{tag[:40]}> has {len(value)} characters; "
+                raise SceneError(
+                    self._where(), f"{problem}shorten it to {LONGEST_ATTRIBUTE} or less"
+                )
         owner = self.open[-1].owner if self.open else ""
         if len(self.open) == 1:
             owner = f"{tag} {attributes['name']!r}" if "name" in attributes else ""

@@ -251,7 +251,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "revolute"\nmimic = { joint = "j" }',
-        "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j",
+        "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j; remove one mimic",
     ),
     (
         JOINT + 'type = "ball"\nmimic = { joint = "j" }',
@@ -260,7 +260,7 @@ CASES = [
     (
         JOINT + 'type = "revolute"\nmimic = { joint = "j" }\nstart = 1',
         (
-            "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j\n"
+            "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j; remove one mimic\n"
             "s.toml:9:1: joint[0].start: follows joint 'j'; give the start to that joint"
         ),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import warnings
 from pathlib import Path
@@ -62,18 +63,18 @@ REFUSALS = {
     "bad_type": "1:196: joint 'j': unknown joint type 'hinge'; known: fixed, revolute, continuous, "
     "prismatic, planar, floating, spherical",
     "dup_joint": "1:485: joint 'j' is defined twice, first at {folder}/dup_joint.urdf:1:335; rename one",
-    "hex": "1:103: link 'a': 'value' of <mass> must be a number, got '0x10'",
-    "inf_mass": "1:103: link 'a': 'value' of <mass> must be finite, got '1e400'",
+    "hex": "1:103: link 'a': 'value' of <mass> must be a number, got '0x10'; write it as 0.5 or 5e-1",
+    "inf_mass": "1:103: link 'a': 'value' of <mass> must be finite, got '1e400'; reduce it",
     "mesh_escape": "1:93: link 'a': mesh 'file:///etc/../../../../etc/shadow': '/etc/shadow' is outside "
     "the folders from which this file may name files; move it below the file that names it, or list its folder "
     "in --package-dir, in Python package_dirs",
-    "nan_mass": "1:103: link 'a': 'value' of <mass> must be a number, got 'nan'",
-    "neg_mass": "1:103: link 'a': 'value' of <mass> must not be negative [kg], got -1.0",
+    "nan_mass": "1:103: link 'a': 'value' of <mass> must be a number, got 'nan'; write it as 0.5 or 5e-1",
+    "neg_mass": "1:103: link 'a': 'value' of <mass> must not be negative [kg], got -1.0; remove the sign",
     "quad_blowup": "1:13: <!DOCTYPE r> is rejected: it can define entities; remove it",
     "self": "1:196: joint 'j' joins body 'a' to itself; name another parent",
     "two_roots": "1:196: body 'b' is not connected to the world; give it a joint whose child is 'b', "
     "or remove it",
-    "xyz2": "1:82: link 'a': 'xyz' of <origin> must be 3 numbers, got '0 0'",
+    "xyz2": "1:82: link 'a': 'xyz' of <origin> must be 3 numbers, got '0 0'; write them as '0.5 0 1e-3'",
     "zero_mass_leaf": "1:196: joint 'j' moves only massless bodies, 'a' and what it carries; a massless "
     "leaf makes M singular; give 'a' a mass, the joint an armature, or make the joint fixed",
 }
@@ -108,15 +109,15 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("<link/>", "r.urdf:2:1: <link> needs the attribute 'name'"),
-        ("", "r.urdf:1:1: <robot> needs a <link>"),
+        ("<link/>", "r.urdf:2:1: <link> needs the attribute 'name'; add it"),
+        ("", "r.urdf:1:1: <robot> needs a <link>; add one"),
         (
             TWO_LINKS + HINGE.replace('link="arm"', 'link="amr"').format(""),
             "r.urdf:2:{}: joint 'hinge' has an unknown child 'amr'; did you mean 'arm'?",
         ),
         (
             TWO_LINKS + HINGE.replace('<parent link="base"/>', "").format(""),
-            "r.urdf:2:{}: joint 'hinge': <joint> needs a <parent>",
+            "r.urdf:2:{}: joint 'hinge': <joint> needs a <parent>; add it",
         ),
         (
             TWO_LINKS + HINGE.replace("revolute", "revolut").format(""),
@@ -124,7 +125,7 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
         ),
         (
             TWO_LINKS + HINGE.format('\n<axis xyz="0 0 0"/>'),
-            "r.urdf:3:1: joint 'hinge': the axis has no direction, got '0 0 0'",
+            "r.urdf:3:1: joint 'hinge': the axis has no direction, got '0 0 0'; give one, as '0 0 1'",
         ),
         (
             TWO_LINKS + HINGE.format('\n<limit lower="1" upper="-1"/>'),
@@ -132,7 +133,7 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
         ),
         (
             TWO_LINKS + HINGE.format('\n<dynamics damping="1_0"/>'),
-            "r.urdf:3:1: joint 'hinge': 'damping' of <dynamics> must be a number, got '1_0'",
+            "r.urdf:3:1: joint 'hinge': 'damping' of <dynamics> must be a number, got '1_0'; write it as 0.5 or 5e-1",
         ),
         (
             TWO_LINKS + HINGE.format('\n<mimic joint="hing"/>'),
@@ -140,14 +141,20 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
         ),
         (
             TWO_LINKS + HINGE.format('\n<mimic joint="hinge"/>'),
-            "r.urdf:2:{}: joint 'hinge': joints follow each other in a circle: hinge → hinge",
+            "r.urdf:2:{}: joint 'hinge': joints follow each other in a circle: hinge → hinge; remove one mimic",
         ),
         (
             '<link name="a">\n<visual><geometry><bax/></geometry></visual></link>',
             "r.urdf:3:19: link 'a': unknown shape <bax>; did you mean 'box'?",
         ),
-        ("<link name='a'>\n</lnk>", "r.urdf:3:3: not well-formed XML: mismatched tag"),
-        ("<link name='a'>&bomb;</link>", "r.urdf:2:16: not well-formed XML: undefined entity"),
+        (
+            "<link name='a'>\n</lnk>",
+            "r.urdf:3:3: not well-formed XML: mismatched tag; correct the file here",
+        ),
+        (
+            "<link name='a'>&bomb;</link>",
+            "r.urdf:2:16: not well-formed XML: undefined entity; correct the file here",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(write: Write, text: str, problem: str) -> None:
@@ -474,7 +481,30 @@ def test_shapes_and_colours_are_read(write: Write) -> None:
 
 def test_the_axis_is_x_unless_given_and_of_unit_length(write: Write) -> None:
     assert hinge(write).axis == (1, 0, 0)
-    assert hinge(write, '<axis xyz="0 3 4"/>').axis == (0, 0.6, 0.8)
+    assert hinge(write, '<axis xyz="0 0.6 0.8"/>').axis == (0, 0.6, 0.8)
+    assert hinge(write, '<axis xyz="0.577 0.577 0.577"/>').axis == pytest.approx((3**-0.5,) * 3)
+
+
+@pytest.mark.parametrize(("axis", "length"), [("0 3 4", "5"), ("0 0 1e-3", "0.001")])
+def test_an_axis_that_is_far_from_a_unit_vector_is_warned_of(
+    write: Write, axis: str, length: str
+) -> None:
+    expected = (
+        f"<axis> '{axis}' has length {length} and is used as a direction; divide it by {length}"
+    )
+    with pytest.warns(PysimWarning, match=f"joint 'hinge': {re.escape(expected)}$"):
+        assert hinge(write, f'<axis xyz="{axis}"/>').axis[0] == 0
+
+
+def test_a_name_of_megabytes_is_rejected_briefly(write: Write) -> None:
+    problem = refusal(write(f'<link name="{"n" * 5_000_000}"/>'))
+    assert (
+        problem == "r.urdf:2:1: 'name' of <link> has 5000000 characters; shorten it to 4096 or less"
+    )
+
+
+def test_every_refusal_names_a_remedy() -> None:
+    assert [reason for reason in REFUSALS.values() if "; " not in reason] == []
 
 
 @pytest.mark.parametrize(
@@ -516,7 +546,7 @@ def test_joint_types_have_their_own_names(write: Write, kind: str, type_name: st
 
 
 def test_a_planar_joint_is_read_if_its_normal_is_z(write: Write) -> None:
-    assert hinge(write, '<axis xyz="0 0 2"/>', "planar").type == "planar"
+    assert hinge(write, '<axis xyz="0 0 1"/>', "planar").type == "planar"
     with pytest.raises(SceneError, match="the normal of a planar joint must be 0 0 1"):
         hinge(write, '<axis xyz="0 1 0"/>', "planar")
 

@@ -59,7 +59,7 @@ LEFT_OUT = [
         '<visual><geometry><sphere radius="0"/></geometry></visual>',
         (
             "r.urdf:2:55: link 'arm': visual shape is left out: 'radius' of <sphere> must be positive [m], "
-            "got '0'"
+            "got '0'; increase it"
         ),
     ),
     (
@@ -73,7 +73,7 @@ LEFT_OUT = [
         "<visual><geometry/></visual>",
         (
             "r.urdf:2:45: link 'arm': visual shape is left out: <geometry> needs one shape of box, cylinder, "
-            "sphere, capsule, mesh"
+            "sphere, capsule, mesh; add or remove some"
         ),
     ),
     (
@@ -97,7 +97,7 @@ LEFT_OUT = [
         ),
         (
             "r.urdf:2:104: link 'arm': visual shape is left out: 'rgba' of <color> must lie between 0 and 1, "
-            "got '2 0 0 1'"
+            "got '2 0 0 1'; divide bytes by 255"
         ),
     ),
 ]
