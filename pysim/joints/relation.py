@@ -8,6 +8,7 @@ def lift(angle):
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_POLYNOMIAL = re.compile(r"polynomial\(([-+0-9a-fpx., ]+)\)")
 Function = TypeVar("Function", bound=Callable[..., Any])
 RELATIONS: PluginKind[Callable[..., Any]] = PluginKind(
     "relation",
@@ -48,12 +50,30 @@ def relation(name: str) -> Callable[[Function], Function]:
 
 
 def find_relation(name: str) -> Callable[..., Any]:
-    """Return a registered function, importing its package if need be.
+    """Return a registered function, importing its package if need be, or the polynomial of a name.
 
     Raises:
         JointError: there is none; the text suggests one.
     """
+    coefficients = _POLYNOMIAL.fullmatch(name)
+    if coefficients is not None:
+        return _polynomial([float.fromhex(c) for c in coefficients.group(1).split(", ")])
     return RELATIONS.find(name)
+
+
+def polynomial_name(coefficients: Sequence[float]) -> str:
+    """Return the name under which `find_relation` finds Σ cₖ xᵏ, with exact coefficients."""
+    return f"polynomial({', '.join(float(c).hex() for c in coefficients)})"
+
+
+def _polynomial(coefficients: Sequence[float]) -> Callable[..., Any]:
+    def function(x: Any) -> Any:
+        value = coefficients[-1] + 0.0 * x
+        for c in coefficients[-2::-1]:
+            value = value * x + c
+        return value
+
+    return function
 
 
 def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:

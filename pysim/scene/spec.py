@@ -180,6 +180,16 @@ class EventSpec:
 
 
 @dataclass(frozen=True)
+class KeyframeSpec:
+    """Named state of the joints of an imported model."""
+
+    name: str
+    q: Mapping[str, Array]  # by joint
+    v: Mapping[str, Array]
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """Mechanism in the file's order, including fixed joints."""
 
@@ -192,6 +202,7 @@ class ModelSpec:
     loops: tuple[LoopSpec, ...] = ()
     couplings: tuple[CouplingSpec, ...] = ()
     springs: tuple[SpringSpec, ...] = ()
+    keyframes: tuple[KeyframeSpec, ...] = ()
     omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,35 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
+    from pysim.scene.spec import (
+        BodySpec,
+        CouplingSpec,
+        FrameSpec,
+        JointSpec,
+        LoopSpec,
+        ModelSpec,
+        SpringSpec,
+    )
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
     from pysim.scene.toml.tables import BodyOverrides, Model
+
+    Array = NDArray[np.float64]
+
+
+class AttachedModel(NamedTuple):
+    """Parts of a model, with the names and places that they have in the scene."""
+
+    bodies: list[BodySpec]
+    joints: list[JointSpec]
+    frames: tuple[FrameSpec, ...] = ()
+    loops: tuple[LoopSpec, ...] = ()
+    couplings: tuple[CouplingSpec, ...] = ()
+    springs: tuple[SpringSpec, ...] = ()
 
 
 @dataclass
@@ -35,20 +58,38 @@ class ModelReader:
     package_dirs: tuple[Path, ...]
     inertia: InertiaPolicy  # of the scene, for models without their own
 
-    def read(self, table: Model, path: Steps) -> tuple[list[BodySpec], list[JointSpec]]:
-        """Return the bodies and joints of the file, changed by the table at `path`."""
+    def read(self, table: Model, path: Steps) -> AttachedModel:
+        """Return the parts of the file, changed by the table at `path`."""
         spec = self._file(table, path)
         if spec is None:
-            return [], []
+            return AttachedModel([], [])
         joints = {joint.name: _without(joint, table) for joint in spec.joints}
         self._replace_passive(joints, table, path)
+        self._keyframe(spec, joints, table, path)
         self._start(joints, table, path)
         bodies = self._looks(spec.bodies, table, path)
         prefix = f"{table.name}/" if table.name else ""
-        return (
+        return AttachedModel(
             [replace(body, name=prefix + body.name) for body in bodies],
             [_placed(joint, table, prefix) for joint in joints.values()],
+            *_renamed_connections(spec, table, prefix),
         )
+
+    def _keyframe(
+        self, spec: ModelSpec, joints: dict[str, JointSpec], table: Model, path: Steps
+    ) -> None:
+        """Start at a keyframe of the file."""
+        if table.keyframe is None:
+            return
+        keyframes = {keyframe.name: keyframe for keyframe in spec.keyframes}
+        if table.keyframe not in keyframes:
+            known = did_you_mean(table.keyframe, keyframes) or "; it has none, remove the key"
+            problem = f"the file has no keyframe {table.keyframe!r}{known}"
+            self.problems.add((*path, "keyframe"), problem)
+            return
+        keyframe = keyframes[table.keyframe]
+        for name in keyframe.q.keys() & joints.keys():
+            joints[name] = replace(joints[name], start_q=keyframe.q[name], start_v=keyframe.v[name])
 
     def _file(self, table: Model, path: Steps) -> ModelSpec | None:
         try:
@@ -129,6 +170,64 @@ class ModelReader:
             problem = f"the file has no {what} {name!r}{did_you_mean(name, known)}"
             self.problems.add(at, problem, of_key=True)
         return name in known
+
+
+def _renamed_connections(
+    spec: ModelSpec, table: Model, prefix: str
+) -> tuple[
+    tuple[FrameSpec, ...],
+    tuple[LoopSpec, ...],
+    tuple[CouplingSpec, ...],
+    tuple[SpringSpec, ...],
+]:
+    """Return frames, loops, couplings and springs with the file's names prefixed; its world is the table's parent."""
+
+    def body(name: str) -> str:
+        return table.parent if name == WORLD else prefix + name
+
+    def pose(name: str, own: Array) -> Array:
+        return table.at.matrix @ own if name == WORLD else own
+
+    def point(name: str, own: Array) -> Array:
+        at = table.at.matrix
+        return at[:3, :3] @ own + at[:3, 3] if name == WORLD else own
+
+    frames = tuple(
+        replace(f, name=prefix + f.name, body=body(f.body), pose=pose(f.body, f.pose))
+        for f in spec.frames
+    )
+    loops = tuple(
+        replace(
+            x,
+            name=prefix + x.name,
+            a=body(x.a),
+            b=body(x.b),
+            at_a=pose(x.a, x.at_a),
+            at_b=pose(x.b, x.at_b),
+        )
+        for x in spec.loops
+    )
+    couplings = tuple(
+        replace(
+            c,
+            name=prefix + c.name,
+            terms={prefix + name: ratio for name, ratio in c.terms.items()},
+            inputs=tuple(prefix + name for name in c.inputs),
+        )
+        for c in spec.couplings
+    )
+    springs = tuple(
+        replace(
+            s,
+            name=prefix + s.name,
+            a=body(s.a),
+            b=body(s.b),
+            at_a=point(s.a, s.at_a),
+            at_b=point(s.b, s.at_b),
+        )
+        for s in spec.springs
+    )
+    return frames, loops, couplings, springs
 
 
 def _painted(body: BodySpec, look: BodyOverrides | None) -> BodySpec:

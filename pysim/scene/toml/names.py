@@ -9,16 +9,15 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pysim.scene.spec import BodySpec, JointSpec
+    from pysim.scene.spec import JointSpec
+    from pysim.scene.toml.models import AttachedModel
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
     from pysim.scene.toml.tables import Scene
 
-    Brought = tuple[list[BodySpec], list[JointSpec]]
-
 
 def check_names(
-    scene: Scene, problems: Problems, taken: Sequence[Brought], joints: Sequence[JointSpec]
+    scene: Scene, problems: Problems, taken: Sequence[AttachedModel], joints: Sequence[JointSpec]
 ) -> None:
     """Report wrong names of a scene.
 
@@ -30,12 +29,12 @@ def check_names(
     """
     placed = _own(scene, ("body", "frame"), problems)
     driven = _own(scene, ("joint",), problems)
-    for k, (brought, moved) in enumerate(taken):
-        _refuse_brought(k, "body", [body.name for body in brought], placed, problems)
-        _refuse_brought(k, "joint", [joint.name for joint in moved], driven, problems)
+    for k, model in enumerate(taken):
+        _refuse_brought(k, "body", [body.name for body in model.bodies], placed, problems)
+        _refuse_brought(k, "joint", [joint.name for joint in model.joints], driven, problems)
     bodies = {body.name for body in scene.body}
-    for brought, _ in taken:
-        bodies |= {body.name for body in brought}
+    for model in taken:
+        bodies |= {body.name for body in model.bodies}
     known_as = {
         "child": bodies,
         "leader": {j.name for j in joints} | {j.name for j in scene.joint},

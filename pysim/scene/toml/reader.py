@@ -199,13 +199,14 @@ class _Mechanism:
         own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)
         own_joints = self.table_cache.read(joints.read, self.scene.joint, "joint")
         taken = self.table_cache.read(models.read, self.scene.model, "model", around)
-        all_bodies = [*own_bodies, *(body for pair in taken for body in pair[0])]
+        all_bodies = [*own_bodies, *(body for model in taken for body in model.bodies)]
         read = [joint for joint in own_joints if joint is not None]
-        all_joints = [*read, *(joint for pair in taken for joint in pair[1])]
+        all_joints = [*read, *(joint for model in taken for joint in model.joints)]
         check_names(self.scene, self.problems, taken, all_joints)
         names = {body.name for body in all_bodies}
         taken_names = {joint.name for joint in all_joints}
-        frames = {frame.name: frame for frame in self._frames()}
+        all_frames = [*self._frames(), *(frame for model in taken for frame in model.frames)]
+        frames = {frame.name: frame for frame in all_frames}
         constraints = ConstraintReader(self.problems, joints, names, taken_names, frames)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
@@ -215,11 +216,17 @@ class _Mechanism:
             gravity=np.array(self.scene.gravity),
             bodies=tuple(all_bodies),
             joints=tuple(all_joints),
-            frames=tuple(frames.values()),
+            frames=tuple(all_frames),
             where=str(self.path),
-            loops=constraints.loops(self.scene.loop),
-            couplings=constraints.couplings(self.scene.coupling),
-            springs=constraints.springs(self.scene.force),
+            loops=(*constraints.loops(self.scene.loop), *(x for m in taken for x in m.loops)),
+            couplings=(
+                *constraints.couplings(self.scene.coupling),
+                *(x for m in taken for x in m.couplings),
+            ),
+            springs=(
+                *constraints.springs(self.scene.force),
+                *(x for m in taken for x in m.springs),
+            ),
         )
         self.problems.check()
         check_connections(spec)

@@ -264,7 +264,7 @@ class BodyOverrides(Table):
 
 
 class Model(Table):
-    """A robot from a URDF file. Names in joint, body and start are those of the file."""
+    """A model of another program, such as a URDF or MJCF file. Names in joint, body and start are those of the file."""
 
     file: Name = key(..., "", "path relative to the scene, or package://NAME/path")
     name: Name | None = key(None, "", 'put before the names of the file: "name/link"')
@@ -278,6 +278,7 @@ class Model(Table):
     limits: bool = key(default=True, unit="", doc="use the file's limits")
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
+    keyframe: Name | None = key(None, "", "keyframe of an MJCF file to start at; `start` precedes")
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
     start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
     joint: dict[str, Passive] = key({}, "", "by joint: values that replace the file's")

@@ -147,7 +147,7 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
     )
 
 
-def read_xml(path: Path) -> Element:
+def read_xml(path: Path, deepest: int = DEEPEST) -> Element:
     """Return the root element of a file.
 
     Blank lines before the XML declaration and zero bytes after the last element are accepted.
@@ -163,10 +163,10 @@ def read_xml(path: Path) -> Element:
         raise SceneError(str(path), f"cannot be read: {reason}; check the path") from None
     if len(data) > LARGEST:
         raise SceneError(str(path), f"is larger than {LARGEST >> 20} MiB; split it")
-    return parse_xml(data, str(path))
+    return parse_xml(data, str(path), deepest)
 
 
-def parse_xml(data: bytes, name: str) -> Element:
+def parse_xml(data: bytes, name: str, deepest: int = DEEPEST) -> Element:
     """Return the root element of a text, with places in the file `name`.
 
     Raises:
@@ -178,14 +178,14 @@ def parse_xml(data: bytes, name: str) -> Element:
     ):  # the declaration becomes blanks, which keeps the lines
         end = data.find(b"?>", blank) + 2
         data = data[:blank] + b" " * (end - blank) + data[end:]
-    return _Reader(name).read(data.rstrip(b"\0"))
+    return _Reader(name, deepest).read(data.rstrip(b"\0"))
 
 
 class _Reader:
     """Builds elements from what expat reports."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, deepest: int) -> None:
+        self.name, self.deepest = name, deepest
         self.open: list[Element] = []
         self.root: Element | None = None
         self.parser = expat.ParserCreate()
@@ -215,8 +215,8 @@ class _Reader:
         return f"{self.name}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if len(self.open) == DEEPEST:
-            problem = f"<{tag}> lies within {DEEPEST} other elements; remove some levels"
+        if len(self.open) == self.deepest:
+            problem = f"<{tag}> lies within {self.deepest} other elements; remove some levels"
             raise SceneError(self._where(), problem)
         for name, value in attributes.items():
             if len(value) > LONGEST_ATTRIBUTE:

@@ -424,9 +424,7 @@ def test_models_are_read_by_suffix() -> None:
     assert len(read_model("package://arms/arm.urdf", package_dirs=["."]).joints) > 0
     with pytest.raises(SceneError, match="there is no package 'legs'"):
         read_model("package://legs/arm.urdf")
-    with pytest.raises(
-        SceneError, match=r"^a\.xml: unknown kind of file '\.xml'; models are read from "
-    ):
+    with pytest.raises(SceneError, match=r"a\.xml: cannot be read: no such file"):
         read_model("a.xml")
     with pytest.raises(
         SceneError, match=r"^a\.dae: unknown kind of file '\.dae'; models are read from "

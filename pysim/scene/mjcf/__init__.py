@@ -1,0 +1,1 @@
+"""Models in MuJoCo's modeling format (MJCF), parsed and compiled by MuJoCo."""

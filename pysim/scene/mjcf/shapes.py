@@ -1,0 +1,114 @@
+"""Shapes of an MJCF model: geoms that are drawn or collide, in the body frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.scene.mjcf.model import wxyz_pose
+from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.scene.mjcf.model import MujocoModel
+    from pysim.scene.omissions import Omissions
+
+    Array = NDArray[np.float64]
+
+HIDDEN_GROUP = 3  # MuJoCo's viewer hides this group and those above it by default
+
+
+class ShapeReader:
+    """Reader of geoms, which reports the shapes that it leaves out."""
+
+    def __init__(self, model: MujocoModel, omissions: Omissions) -> None:
+        self.model, self.m, self.omissions = model, model.m, omissions
+        kinds = model.mj.mjtGeom
+        self.kinds = {
+            int(kinds.mjGEOM_SPHERE): "sphere",
+            int(kinds.mjGEOM_CAPSULE): "capsule",
+            int(kinds.mjGEOM_ELLIPSOID): "ellipsoid",
+            int(kinds.mjGEOM_CYLINDER): "cylinder",
+            int(kinds.mjGEOM_BOX): "box",
+            int(kinds.mjGEOM_MESH): "mesh",
+        }
+        self.others = {
+            int(kinds.mjGEOM_PLANE): "plane",
+            int(kinds.mjGEOM_HFIELD): "height field",
+            int(kinds.mjGEOM_SDF): "signed distance field",
+        }
+
+    def read(self, body: int) -> tuple[Geometry, ...]:
+        """Return the shapes of a body, those that are drawn first."""
+        first, count = self.m.body_geomadr[body], self.m.body_geomnum[body]
+        found = [geometry for k in range(first, first + count) for geometry in self._geom(k)]
+        return tuple(sorted(found, key=lambda geometry: geometry.role == "collision"))
+
+    def _geom(self, k: int) -> list[Geometry]:
+        """Return a geom with its roles: drawn, colliding or both."""
+        m = self.m
+        pose = wxyz_pose(m.geom_pos[k], m.geom_quat[k])
+        kind = self.kinds.get(int(m.geom_type[k]))
+        if kind is None:
+            word = self.others.get(int(m.geom_type[k]), "shape of an unknown kind")
+            return self._leave(k, f"is left out: a {word}")
+        size = m.geom_size[k]
+        if kind == "mesh":
+            data = int(m.geom_dataid[k])
+            file = self._mesh_file(data)
+            if file is None:
+                return self._leave(
+                    k, f"is left out: its mesh is no {', '.join(MESH_SUFFIXES)} file"
+                )
+            x, y, z = map(float, m.mesh_scale[data])
+            shape = Shape("mesh", (), file, (x, y, z))
+            pose = pose @ np.linalg.inv(wxyz_pose(m.mesh_pos[data], m.mesh_quat[data]))
+        else:
+            shape = Shape(kind, _sizes(kind, size))
+        r, g, b, a = map(float, self._color(k))
+        collides = bool(m.geom_contype[k] or m.geom_conaffinity[k])
+        drawn = not collides or m.geom_group[k] < HIDDEN_GROUP
+        found = [Geometry(shape, pose, (r, g, b, a))] if drawn else []
+        return [*found, *([Geometry(shape, pose, None, "collision")] if collides else [])]
+
+    def _mesh_file(self, k: int) -> Path | None:
+        """Return the file of a mesh that pysim can read, None if there is none."""
+        mesh, at = self.model.element("meshes", k), int(self.m.mesh_pathadr[k])
+        identity = not np.any(mesh.refpos) and np.allclose(np.abs(mesh.refquat[0]), 1.0)
+        if at < 0 or not identity:
+            return None
+        raw = self.m.paths[at:]
+        name = bytes(raw[: raw.index(b"\0")]).decode("utf-8", "replace")
+        path = Path(name)
+        return path if path.suffix.lower() in MESH_SUFFIXES and path.is_file() else None
+
+    def _color(self, k: int) -> Array:
+        """Return the colour of a geom, which its material overrides unless the geom has its own."""
+        m, material = self.m, int(self.m.geom_matid[k])
+        own: Array = m.geom_rgba[k]
+        default = np.array([0.5, 0.5, 0.5, 1.0])
+        if material >= 0 and np.allclose(own, default, rtol=0, atol=1e-6):
+            own = m.mat_rgba[material]
+        return np.clip(own, 0.0, 1.0)
+
+    def _leave(self, k: int, reason: str) -> list[Geometry]:
+        body = self.model.bodies[self.m.geom_bodyid[k]]
+        item = f"geom {self.model.name('GEOM', k)!r} of {body!r}"
+        where = self.model.place("geoms", k)
+        self.omissions.add("shapes", item, where, reason)
+        return []
+
+
+def _sizes(kind: str, size: Array) -> tuple[float, ...]:
+    """Return the sizes of a primitive as `pysim.shapes` has them: full lengths instead of half lengths."""
+    a, b, c = map(float, size)
+    return {
+        "sphere": (a,),
+        "capsule": (a, 2 * b),
+        "cylinder": (a, 2 * b),
+        "ellipsoid": (a, b, c),
+        "box": (2 * a, 2 * b, 2 * c),
+    }[kind]

@@ -1,0 +1,106 @@
+"""Report of the parts of an MJCF model that pysim does not read: contact, tendons' forces, actuators, sensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import SceneError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pysim.scene.mjcf.model import MujocoModel
+    from pysim.scene.omissions import Omissions
+
+
+def reject_deformable(model: MujocoModel) -> None:
+    """Reject a model with deformable bodies.
+
+    Raises:
+        SceneError: there is one.
+    """
+    if model.m.nflex:
+        where = model.place("flexes", 0)
+        name = model.name("FLEX", 0)
+        problem = f"flex {name!r} is a deformable body; pysim simulates rigid bodies, remove it"
+        raise SceneError(where, problem)
+
+
+def report_unsupported(model: MujocoModel, omissions: Omissions) -> None:
+    """Record every part of the model that the specification does not hold."""
+    m = model.m
+    _of_forces(model, omissions)
+    _of_contact(model, omissions)
+    _listed(model, omissions, "sensors", "SENSOR", range(m.nsensor), "sensors")
+    _listed(model, omissions, "cameras", "CAMERA", range(m.ncam), "cameras")
+    _listed(model, omissions, "lights", "LIGHT", range(m.nlight), "lights")
+    _listed(model, omissions, "skins", "SKIN", range(m.nskin), "skins")
+
+
+def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
+    """Report what exerts forces: actuators, tendons, fluids, compensated gravity, engine plugins."""
+    m, where = model.m, str(model.path)
+    reason = "is left out: forces of motors are not read, write [[actuator]] in a scene"
+    for k in range(m.nactuator):
+        place = model.place("actuators", k)
+        omissions.add("actuators", f"actuator {model.name('ACTUATOR', k)!r}", place, reason)
+    for k in range(m.ntendon):
+        place = model.place("tendons", k)
+        acts = (
+            m.tendon_limited[k],
+            np.any(m.tendon_stiffness[k]),
+            np.any(m.tendon_damping[k]),
+            np.any(m.tendon_frictionloss[k]),
+            np.any(m.tendon_armature[k]),
+        )
+        words = ("limits", "stiffness", "damping", "friction", "armature")
+        item = f"tendon {model.name('TENDON', k)!r}"
+        if any(acts):
+            own = ", ".join(word for word, present in zip(words, acts, strict=True) if present)
+            omissions.add("tendons", item, place, f"is left out: its {own} would act on the joints")
+        else:
+            omissions.note("tendons", item, place, "is not read: it exerts no force of its own")
+    for k in map(int, np.flatnonzero(m.body_gravcomp)):
+        place = model.place("bodies", k)
+        reason = "keeps its weight: gravcomp is not read"
+        omissions.add("compensated weights", f"body {model.bodies[k]!r}", place, reason)
+    for k in map(int, np.flatnonzero(m.body_mocapid >= 0)):
+        place = model.place("bodies", k)
+        reason = "is fixed: motion capture moves no bodies in pysim"
+        omissions.add("mocap bodies", f"body {model.bodies[k]!r}", place, reason)
+    if m.opt.density or m.opt.viscosity:
+        fluid = f"density {m.opt.density:g} kg/m³, viscosity {m.opt.viscosity:g} Pa·s"
+        omissions.add(
+            "media", f"the medium ({fluid})", where, "is left out: fluid forces are not read"
+        )
+    if m.nplugin:
+        names = ", ".join(repr(model.name("PLUGIN", k)) for k in range(m.nplugin))
+        omissions.add("plugins", f"plugins {names}", where, "are left out: they are code of MuJoCo")
+
+
+def _of_contact(model: MujocoModel, omissions: Omissions) -> None:
+    """Report the geoms that collide, and the pairs that are chosen or excluded."""
+    m = model.m
+    colliding = np.flatnonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0))
+    reason = "does not collide: contact of MJCF is not read"
+    for k in map(int, colliding):
+        item = f"geom {model.name('GEOM', k)!r} of {model.bodies[m.geom_bodyid[k]]!r}"
+        omissions.add("colliding geoms", item, model.place("geoms", k), reason)
+    _listed(model, omissions, "contact pairs", "PAIR", range(m.npair), "pairs")
+    _listed(model, omissions, "contact exclusions", "EXCLUDE", range(m.nexclude), "excludes")
+
+
+def _listed(
+    model: MujocoModel,
+    omissions: Omissions,
+    kind: str,
+    object_type: str,
+    indices: Iterable[int],
+    elements: str,
+) -> None:
+    for k in indices:
+        place = model.place(elements, k)
+        item = f"{kind.removesuffix('s')} {model.name(object_type, k)!r}"
+        omissions.note(kind, item, place, "is not read")

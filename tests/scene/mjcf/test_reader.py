@@ -1,0 +1,348 @@
+"""MJCF models. The oracle is MuJoCo: masses, mass matrix, bias and passive forces, accelerations, poses, one step."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimError, PysimWarning
+from pysim.scene import read_model
+from pysim.scene.mjcf.model import MujocoModel
+from tests.corpus.mujoco_agreement import Pair, agreement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pysim.scene.spec import JointSpec, ModelSpec
+
+    Write = Callable[[str], Path]
+
+ARM = """
+<compiler angle="radian"/>
+<default><geom contype="0" conaffinity="0"/><default class="soft"><joint damping="0.3"/></default></default>
+<worldbody>
+  <body name="upper" pos="0.1 0.2 1" euler="0.3 -0.2 0.5">
+    <joint name="slide" type="slide" axis="1 2 0" ref="0.3" springref="0.7" stiffness="4" armature="0.2"/>
+    <joint name="turn" axis="0 1 1" pos="0.1 0 0.2" ref="-0.4" springref="0.2" stiffness="3" class="soft"/>
+    <joint name="twist" axis="1 0 0" pos="0 0.3 0.1" damping="0.2"/>
+    <geom type="capsule" fromto="0 0 0 0.3 0.1 0.2" size="0.05"/>
+    <body name="lower" pos="0.3 0.1 0.2" quat="0.9 0.1 0.2 0.3">
+      <joint name="ball" type="ball" pos="0.02 0 0.01" stiffness="2" damping="0.1" armature="0.03"/>
+      <geom type="box" size="0.1 0.05 0.2" pos="0.1 0 0" euler="0.4 0 0.1"/>
+      <site name="tip" pos="0.2 0 0" euler="0 0.3 0"/>
+      <body name="hand" pos="0 0 0.3"><geom type="ellipsoid" size="0.1 0.2 0.05"/></body>
+      <body name="finger" pos="0.1 0 0.3" euler="0 0 0.4">
+        <joint name="pinch" axis="0 0 1" limited="true" range="-9 9"/>
+        <geom type="cylinder" size="0.03 0.1"/>
+      </body>
+    </body>
+  </body>
+  <body name="stone" pos="2 0 1" quat="0.5 0.1 0.7 0.2">
+    <freejoint name="free"/>
+    <geom type="sphere" size="0.1" pos="0.1 0.2 0"/>
+    <body pos="0 0 0.2"><joint axis="0 1 0"/><geom size="0.05" pos="0.1 0 0"/></body>
+  </body>
+</worldbody>
+<keyframe><key name="home" qpos="0.1 0.2 0.3 1 0 0 0 0.5 1 2 3 0 1 0 0 0.4"
+               qvel="1 2 3 4 5 6 7 1 0 0 0 0 0 8"/></keyframe>
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(text: str) -> Path:
+        path = tmp_path / "m.xml"
+        path.write_text(f'<mujoco model="m">{text}</mujoco>', "utf-8")
+        return path
+
+    return write
+
+
+def joint_of(spec: ModelSpec, name: str) -> JointSpec:
+    return next(joint for joint in spec.joints if joint.name == name)
+
+
+def warnings_of(path: Path) -> tuple[ModelSpec, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        spec = read_model(path)
+    assert all(w.category is PysimWarning for w in caught)
+    return spec, [str(w.message).removeprefix(f"{path.parent}/") for w in caught]
+
+
+def refusal(path: Path, **options: object) -> str:
+    with pytest.raises(PysimError) as caught:
+        pysim.load_model(path, **options)
+    return str(caught.value).removeprefix(f"{path.parent}/")
+
+
+def test_a_mechanism_agrees_with_mujoco(write: Write) -> None:
+    """Several joints a body with anchors, references and springs; ball and free joints; inertias of geoms."""
+    path = write(ARM)
+    errors = agreement(pysim.load_model(path), path)
+    assert max(errors.values()) < 1e-12, errors
+
+
+def test_one_smooth_step_agrees_with_mujoco(write: Write) -> None:
+    path = write(ARM)
+    pair = Pair(pysim.load_model(path), MujocoModel(path))
+    step = pair.m.opt.timestep = 1e-5
+    pair.m.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        q, v = pair.random_state(rng)
+        found = pysim.rollout(pair.model, q[None], v[None], np.zeros((1, 1, pair.m.nv)), step)
+        mujoco.mj_step(pair.m, pair.data)
+        expected_q, expected_v = pair.state()
+        assert np.abs(pair.model.difference(expected_q, found[0][0, -1])).max() < 1e-12
+        assert np.abs(found[1][0, -1] - expected_v).max() < 1e-12
+
+
+def test_sites_are_frames(write: Write) -> None:
+    path = write(ARM)
+    pair = Pair(pysim.load_model(path), MujocoModel(path))
+    q, _ = pair.random_state(np.random.default_rng(0))
+    X = pysim.frame_placement(pair.model, q, "tip")
+    assert np.allclose(X[:3, 3], pair.data.site_xpos[0], rtol=0, atol=1e-14)
+    assert np.allclose(X[:3, :3].ravel(), pair.data.site_xmat[0], rtol=0, atol=1e-14)
+
+
+def test_keyframes_are_start_states(write: Write, tmp_path: Path) -> None:
+    path = write(ARM)
+    (tmp_path / "s.toml").write_text(
+        '[[model]]\nfile = "m.xml"\nname = "a"\nkeyframe = "home"\n', "utf-8"
+    )
+    scene = pysim.load_scene(tmp_path / "s.toml")
+    pair = Pair(pysim.load_model(path), MujocoModel(path))
+    mujoco.mj_resetDataKeyframe(pair.m, pair.data, 0)
+    mujoco.mj_forward(pair.m, pair.data)
+    q, v = pair.state()
+    assert np.array_equal(scene.state.q, q)
+    assert np.array_equal(scene.state.v, v)
+    (tmp_path / "s.toml").write_text('[[model]]\nfile = "m.xml"\nkeyframe = "hom"\n', "utf-8")
+    assert refusal(tmp_path / "s.toml") == (
+        "s.toml:3:12: model[0].keyframe: the file has no keyframe 'hom'; did you mean 'home'?"
+    )
+
+
+def test_limits_and_friction_are_read(write: Write) -> None:
+    """A stop of unit inertia has the time constant and damping ratio of solref."""
+    slide = '<joint name="s" type="slide" range="-0.1 0.2" limited="true" frictionloss="0.4" solreflimit="{}"/>'
+    body = '<worldbody><body name="b">{}<geom size="0.1" mass="3" contype="0" conaffinity="0"/></body></worldbody>'
+    joint = joint_of(read_model(write(body.format(slide.format("0.05 0.8")))), "s")
+    assert (joint.lower[0], joint.upper[0], joint.friction[0]) == (-0.1, 0.2, 0.4)
+    assert joint.stop_stiffness[0] == pytest.approx(3 / (0.05 * 0.8) ** 2, rel=1e-12)
+    assert joint.stop_damping[0] == pytest.approx(3 * 2 / 0.05, rel=1e-12)
+    direct = joint_of(read_model(write(body.format(slide.format("-900 -20")))), "s")
+    assert direct.stop_stiffness[0] == pytest.approx(2700, rel=1e-12)
+    assert direct.stop_damping[0] == pytest.approx(60, rel=1e-12)
+
+
+FOUR_BAR = """
+<default><geom contype="0" conaffinity="0" type="capsule" size="0.02"/></default>
+<worldbody>
+  <body name="a"><joint name="qa" axis="0 1 0"/><geom fromto="0 0 0 0 0 1"/>
+    <body name="b" pos="0 0 1"><joint name="qb" axis="0 1 0"/><geom fromto="0 0 0 1 0 0"/></body></body>
+  <body name="c" pos="1 0 0"><joint name="qc" axis="0 1 0"/><geom fromto="0 0 0 0 0 1"/></body>
+</worldbody>
+<equality>{}</equality>
+"""
+LINKED = {
+    "connect": '<connect name="e" body1="b" body2="c" anchor="1 0 0"/>',
+    "weld": '<weld name="e" body1="b" body2="c" relpose="1 0 0 1 0 0 0" anchor="0 0 1"/>',
+    "joint": '<joint name="e" joint1="qa" joint2="qb" polycoef="0.1 2 0 0 0"/>',
+    "polynomial": '<joint name="e" joint1="qa" joint2="qb" polycoef="0.1 2 -1 0.5 0.2"/>',
+    "one joint": '<joint name="e" joint1="qa" polycoef="0.3 0 0 0 0"/>',
+}
+
+
+@pytest.mark.parametrize("kind", LINKED)
+def test_equality_constraints_are_those_of_mujoco(write: Write, kind: str) -> None:
+    """MuJoCo's residual is 0 in the states that pysim assembles, and is not where it started."""
+    path = write(FOUR_BAR.format(LINKED[kind]))
+    model, m = pysim.load_model(path), mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        q = rng.uniform(-0.3, 0.3, 3) * (kind != "weld")
+        q[0] += 0.02
+        residuals = []
+        for configuration in (q, pysim.loops.assemble(model, q, np.zeros(3)).q):
+            data.qpos[:] = configuration
+            mujoco.mj_forward(m, data)
+            residuals.append(np.abs(data.efc_pos[: data.ne]).max())
+        assert residuals[0] > 1e-3
+        assert residuals[1] < 1e-9
+
+
+def test_a_fixed_tendon_is_coupled(write: Write) -> None:
+    tendons = """<tendon><fixed name="s"><joint joint="qa" coef="1"/><joint joint="qb" coef="2"/></fixed>
+        <fixed name="t"><joint joint="qc" coef="-3"/></fixed></tendon>"""
+    text = (
+        FOUR_BAR.format('<tendon name="e" tendon1="s" tendon2="t" polycoef="0.1 0.5 0 0 0"/>')
+        + tendons
+    )
+    (coupling,) = read_model(write(text)).couplings
+    assert coupling.terms == {"qa": 1.0, "qb": 2.0, "qc": 1.5}
+    assert coupling.offset == pytest.approx(0.1, abs=1e-15)
+
+
+def test_an_imported_loop_moves_with_the_model_of_a_scene(write: Write, tmp_path: Path) -> None:
+    anchored = '<connect name="e" body1="b" anchor="1 0 0"/>'  # to the world
+    write(FOUR_BAR.format(anchored))
+    text = '[[model]]\nfile = "m.xml"\nname = "m"\nat = { xyz = [1.0, 2.0, 3.0], rpy = [0.1, 0.2, 0.3] }\n'
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    model = pysim.load_scene(tmp_path / "s.toml").model
+    assert model.loop_names == ("m/e",)
+    assert np.abs(pysim.loops.constraint_residual(model, np.zeros(3))).max() < 1e-14
+
+
+UNSUPPORTED = """
+<option density="1.2"/>
+<worldbody>
+  <geom name="floor" type="plane" size="1 1 1"/><light name="sun"/><camera name="eye"/>
+  <body name="a" gravcomp="1"><joint name="j"/><geom name="skin" size="0.1"/><site name="s"/></body>
+  <body name="b"><joint name="k"/><geom name="bone" size="0.1" contype="0" conaffinity="0"/></body>
+  <body name="hand" mocap="true"/>
+</worldbody>
+<contact><exclude body1="a" body2="b"/></contact>
+<tendon><fixed name="t" stiffness="3"><joint joint="j" coef="1"/></fixed>
+<fixed name="u"><joint joint="j" coef="1"/></fixed></tendon>
+<actuator><motor name="m" joint="j"/><position name="p" joint="k"/></actuator>
+<sensor><jointpos name="angle" joint="j"/></sensor>
+"""
+
+
+def test_what_is_left_out_is_named(write: Write) -> None:
+    spec, texts = warnings_of(write(UNSUPPORTED))
+    assert texts == [
+        "m.xml:4: geom 'floor' of 'world' is left out: a plane",
+        (
+            "m.xml:12: actuator 'm' is left out: forces of motors are not read, write [[actuator]] in a scene; "
+            "1 more actuators: actuator 'p' (line 12)"
+        ),
+        "m.xml:10: tendon 't' is left out: its stiffness would act on the joints",
+        "m.xml:5: body 'a' keeps its weight: gravcomp is not read",
+        "m.xml:7: body 'hand' is fixed: motion capture moves no bodies in pysim",
+        (
+            "m.xml: the medium (density 1.2 kg/m³, viscosity 0 Pa·s) is left out: fluid forces are not read"
+        ),
+        (
+            "m.xml:4: geom 'floor' of 'world' does not collide: contact of MJCF is not read; "
+            "1 more colliding geoms: geom 'skin' of 'a' (line 5)"
+        ),
+    ]
+    listed = [text.rsplit("/", 1)[-1] for text in spec.omitted]
+    assert "m.xml:11: tendon 'u' is not read: it exerts no force of its own" in listed
+    assert "m.xml:13: sensor 'angle' is not read" in listed
+    assert "m.xml:4: camera 'eye' is not read" in listed
+    assert "m.xml:4: light 'sun' is not read" in listed
+    assert any("contact exclusion" in text for text in listed)
+
+
+def test_strict_reading_rejects_what_would_be_left_out(write: Write) -> None:
+    text = "m.xml:4: geom 'floor' of 'world' is left out: a plane"
+    assert refusal(write(UNSUPPORTED), strict=True) == text
+
+
+MESH = """<asset><mesh name="m" file="m.obj" scale="0.5 1 2"/></asset><worldbody><body name="b"><joint/>
+<geom type="mesh" mesh="m" pos="0.1 0.2 0.3" euler="20 30 40"/></body></worldbody>"""
+WEDGE = "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+
+
+def test_a_mesh_is_drawn_where_mujoco_draws_it(write: Write, tmp_path: Path) -> None:
+    """MuJoCo moves a mesh to its principal axes, the file's vertices stay."""
+    (tmp_path / "m.obj").write_text(WEDGE, "utf-8")
+    path = write(MESH)
+    with pytest.warns(PysimWarning, match="does not collide"):
+        geometry = read_model(path).bodies[0].geometries[0]
+    m = mujoco.MjModel.from_xml_path(str(path))
+    R = np.zeros(9)
+    mujoco.mju_quat2Mat(R, m.geom_quat[0])
+    expected = m.mesh_vert @ R.reshape(3, 3).T + m.geom_pos[0]
+    vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]]) * geometry.shape.scale
+    found = vertices @ geometry.pose[:3, :3].T + geometry.pose[:3, 3]
+    distance = np.linalg.norm(found[:, None] - expected[None], axis=2)
+    assert distance.min(axis=1).max() < 1e-6  # MuJoCo's vertices are single precision
+
+
+REFUSED = {
+    "<worldbdy/>": (
+        "m.xml:1: MuJoCo rejects the model: XML Error: Schema violation: unrecognized element Element "
+        "'worldbdy', line 1; fix the file"
+    ),
+    '<worldbody><body name="b"><joint/></body></worldbody>': (
+        "m.xml:1: MuJoCo rejects the model: Error: mass and inertia of moving bodies must be larger than "
+        "mjMINVAL Element name 'b', id 1, line 1; fix the file"
+    ),
+    '<include file="../../../../x.xml"/>': (
+        "m.xml:1:19: '{up}x.xml' is outside the folders from which this model may name files; move it "
+        "below the model, or list its folder in --package-dir, in Python package_dirs"
+    ),
+    '<compiler meshdir="/"/><asset><mesh file="x.stl"/></asset>': (
+        "m.xml:1:49: '/x.stl' is outside the folders from which this model may name files; move it "
+        "below the model, or list its folder in --package-dir, in Python package_dirs"
+    ),
+    '<worldbody><flexcomp name="f" type="grid" count="2 2 2" spacing="1 1 1" radius="0.1" dim="3" mass="1"/>'
+    "</worldbody>": "m.xml: flex 'f' is a deformable body; pysim simulates rigid bodies, remove it",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_model_that_cannot_be_read_is_rejected(write: Write, text: str) -> None:
+    path = write(text)
+    up = f"{path.parents[4]}/".replace("//", "/")
+    assert refusal(path) == REFUSED[text].format(up=up)
+
+
+def test_entities_are_rejected_before_mujoco_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "m.xml"
+    path.write_text('<!DOCTYPE mujoco [<!ENTITY a "b">]><mujoco/>', "utf-8")
+    assert (
+        refusal(path)
+        == "m.xml:1:18: <!DOCTYPE mujoco> is rejected: it can define entities; remove it"
+    )
+
+
+def test_a_free_base_is_written_in_the_file(write: Write) -> None:
+    text = "m.xml: free_base is for URDF; write <freejoint/> in the root body"
+    assert refusal(write(ARM), free_base=True) == text
+
+
+def test_without_mujoco_the_error_names_the_extra(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "mujoco", None)
+    text = 'm.xml: needs the parser of MuJoCo; install it with `pip install "pysim[mjcf]"`'
+    assert refusal(write(ARM)) == text
+
+
+def chain(links: int) -> str:
+    """A chain of hinges, each on the link before."""
+    text = ""
+    for k in range(links):
+        text = f'<body name="b{k}" pos="0 0 0.1"><joint axis="{k % 2} 1 0"/><geom size="0.04"/>{text}</body>'
+    return f'<default><geom contype="0" conaffinity="0"/></default><worldbody>{text}</worldbody>'
+
+
+@pytest.mark.slow
+def test_loading_is_linear_in_the_number_of_links(write: Write) -> None:
+    durations = []
+    for links in (100, 300):
+        path = write(chain(links))
+        pysim.load_model(path)
+        durations.append(min(_load_time(path) for _ in range(5)))
+    assert durations[1] < 5 * durations[0], durations
+
+
+def _load_time(path: Path) -> float:
+    begin = time.process_time()
+    pysim.load_model(path)
+    return time.process_time() - begin
