@@ -25,7 +25,7 @@ extensions = [
     "myst_parser",
     "scene_reference",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas without a network
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]

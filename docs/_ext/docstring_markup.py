@@ -20,10 +20,11 @@ def convert(lines: list[str]) -> list[str]:
 
 
 def blocks(lines: list[str]) -> Iterator[list[str]]:
-    """Split the lines at blank ones, which are blocks themselves."""
+    """Split the lines at blank ones, which are blocks themselves; an example may contain blank lines."""
     block: list[str] = []
-    for line in lines:
-        if line.strip():
+    for i, line in enumerate(lines):
+        following = next((later for later in lines[i:] if later.strip()), "")
+        if line.strip() or (block and is_example(block) and following.startswith("    ")):
             block.append(line)
         else:
             yield from ([block] if block else [])
@@ -32,13 +33,18 @@ def blocks(lines: list[str]) -> Iterator[list[str]]:
     yield from ([block] if block else [])
 
 
+def is_example(block: list[str]) -> bool:
+    """Return whether a block is indented throughout."""
+    return all(line.startswith("    ") for line in block if line.strip())
+
+
 def converted(block: list[str]) -> Iterator[str]:
     """Convert one block: a table, an example or formula, a section of arguments, or a paragraph."""
     if block == [""]:
         yield ""
     elif all(line.lstrip().startswith("|") for line in block):
         yield from table(block)
-    elif all(line.startswith("    ") for line in block):
+    elif is_example(block):
         yield from [".. code-block:: none", "", *block, ""]
     elif SECTION.match(block[0]) or not any(line.startswith("    ") for line in block):
         yield from (inline(line) for line in block)
@@ -71,10 +77,13 @@ def inline(line: str) -> str:
 
 
 def process(
-    _app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]
+    _app: Sphinx, what: str, _name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
-    """Convert a docstring in place, before Napoleon reads its sections."""
-    lines[:] = convert(lines)
+    """Convert a docstring in place, before Napoleon reads its sections.
+
+    Napoleon takes what precedes a colon in the first line of an attribute for its type: a blank line prevents that.
+    """
+    lines[:] = [""] * (what in {"attribute", "property"}) + convert(lines)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from pysim.scene import scene_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sphinx.application import Sphinx
 
@@ -53,15 +53,14 @@ def shown(value: object) -> str:
 def kind(field: dict[str, Any]) -> str:
     """Return the type of a key in words."""
     if "$ref" in field:
-        return f"table {field['$ref'].rpartition('/')[2]}"
+        return f"{field['$ref'].rpartition('/')[2]} table"
     if "enum" in field:
-        return " or ".join(json.dumps(value) for value in field["enum"])
+        return alternatives(json.dumps(value) for value in field["enum"])
     if "const" in field:
         return json.dumps(field["const"])
     for several in ("anyOf", "oneOf", "allOf"):
         if several in field:
-            kinds = dict.fromkeys(kind(one) for one in field[several])
-            return " or ".join(one for one in kinds if one != "null")
+            return alternatives(kind(one) for one in field[several])
     if field.get("type") == "array":
         return listed(field)
     if field.get("type") == "object":
@@ -69,7 +68,13 @@ def kind(field: dict[str, Any]) -> str:
         return f"by name: {kind(inner)}" if isinstance(inner, dict) else "table"
     names = field.get("type", "any value")
     names = [names] if isinstance(names, str) else names
-    return " or ".join(SHORT.get(name, name) for name in names if name != "null")
+    return alternatives(SHORT.get(name, name) for name in names)
+
+
+def alternatives(kinds: Iterable[str]) -> str:
+    """Join different types with commas and "or"; null is omitted."""
+    *first, last = [one for one in dict.fromkeys(kinds) if one != "null"]
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def listed(field: dict[str, Any]) -> str:
@@ -78,7 +83,8 @@ def listed(field: dict[str, Any]) -> str:
     if "items" not in field:
         return "list" if count is None else f"list of {count}"
     inner = kind(field["items"])
-    return f"list of {inner}" if count is None else f"list of {count} × {inner}"
+    several = f"{inner}s" if inner in SHORT.values() or inner.endswith("table") else inner
+    return f"list of {several}" if count is None else f"list of {count} {several}"
 
 
 class SceneTable(SphinxDirective):

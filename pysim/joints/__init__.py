@@ -1,7 +1,4 @@
-"""Joint types, and the interface for authors of joint plugins.
-
-from pysim.joints import Joint, Pose, joint, real
-"""
+"""Joint types, and the interface for authors of joint plugins: `from pysim.joints import Joint, Pose, joint, real`."""
 
 from __future__ import annotations
 
