@@ -53,6 +53,7 @@ _FINER = 8  # parts of a step for the integral of its work
 _AFTER_STOP = 4.0  # steps after contact with a stop that are excluded, too
 _CURVED = 0.1  # deviation of a velocity from a straight line, as a share of its change between two outputs
 _SINGULAR = 0.2  # of the largest smallest singular value: near a singular position
+_ROWS = 256  # outputs at which the rank of the loops is compared
 _REACH = 1.5  # times the distance covered between two outputs at their larger speed
 
 
@@ -279,11 +280,11 @@ def _cause(motion: Motion, found: Imbalance) -> tuple[str, str]:
 
 def _nearly_singular(motion: Motion, found: Imbalance) -> bool:
     """Return whether the rows are much closer to losing rank at the imbalance than elsewhere in the run."""
-    near = slice(max(found.row - 1, 0), found.row + 3)
-    J = constraints(motion.scene.model, motion.q).jacobian
-    values = np.linalg.svd(
-        J / np.maximum(np.linalg.norm(J, axis=2, keepdims=True), 1e-300), compute_uv=False
-    )
+    there = rerun_interval(motion, found.row).q
+    everywhere = motion.q[:: max(1, len(motion.q) // _ROWS)]
+    J = constraints(motion.scene.model, np.concatenate([there, everywhere])).jacobian
+    longest = np.linalg.norm(J, axis=2).max(axis=0)[:, None]  # a row may vanish there
+    values = np.linalg.svd(J / np.maximum(longest, 1e-300), compute_uv=False)
     rank = int(np.median((values > 1e-6).sum(axis=1)))
     least = values[:, max(rank - 1, 0)]
-    return bool(least[near].min() < _SINGULAR * least.max())
+    return bool(least[: len(there)].min() < _SINGULAR * least.max())

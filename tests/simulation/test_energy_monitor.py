@@ -70,6 +70,15 @@ def test_energy_that_vanishes_without_work_is_reported_unless_it_is_kept(
         assert re.match(pattern, texts[0])
 
 
+def test_a_position_where_the_loops_nearly_lose_rank_is_the_reported_cause() -> None:
+    """Between two outputs the bars pass through their line, where the motion branches."""
+    for text in balance_texts(scene_of(LOSSES[0][0], **LOSSES[0][1])):
+        assert text.endswith(
+            "; the loops nearly lose rank there, at a position where the motion branches: change a length to keep away "
+            "from this position or to pass exactly through it, or shorten the step"
+        )
+
+
 def test_a_loss_that_is_put_in_is_found_with_its_time_and_size() -> None:
     """A conservative run whose speed drops between two outputs."""
     scene = scene_of("double_pendulum", **{"simulation.duration": 2.0})
