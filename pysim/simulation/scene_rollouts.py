@@ -72,6 +72,7 @@ class Rollout:
     state: RolloutState  # at the last row
     signals: Mapping[str, Array] = field(default_factory=dict)  # recorded signals (…, rows)
     events: tuple[Events, ...] = ()  # of every world; empty where the scene has none
+    failures: tuple[str, ...] = ()  # of every world: why it ended early, or nothing
 
 
 @dataclass(frozen=True)
@@ -260,11 +261,21 @@ def _runs_in_packs(worlds: _Worlds) -> bool:
     kind, model = find_integrator(worlds.settings.integrator), worlds.scenes[0].model
     if kind.adaptive or kind.plugin is not None or model.callback_numbers:
         return False
-    return len(worlds.scenes) == 1 and worlds.q0.dtype == np.float64
+    if worlds.q0.dtype != np.float64:
+        return False
+    return len(worlds.scenes) == 1 or (
+        not any(drives(scene.actuation) for scene in worlds.scenes)
+        and _engine.memory_numbers(model, worlds.settings.integrator) == 0
+    )
+
+
+def drives(actuation: _engine.Actuation) -> bool:
+    """Return whether an actuator applies a force."""
+    return bool(actuation.offset.any() or actuation.amplitude.any())
 
 
 def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
-    """Run many starts of a scene under a scheme of fixed step; return the steps of a world, too."""
+    """Run many starts of a scene, or scenes without actuators, side by side; return the steps of a world, too."""
     scene, count = worlds.scenes[0], len(worlds.q0)
     settings, model = scene.settings, scene.model
     numbers = _engine.memory_numbers(model, settings.integrator)
@@ -275,16 +286,60 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     counts = [block.every for block in blocks for _ in range(block.rows)]
     for start, end, steps in zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True):
-        q, v, done = _engine.advance(
-            model, q, v, start, (end - start) / steps, steps, settings.integrator, scene.actuation,
-            loop_q=loop_q, memory=scheme, threads=worlds.threads, **settings.parameters,
-        )  # fmt: skip
-        alive = alive & (np.asarray(done) == steps)
+        step = (end - start) / steps
+        if len(worlds.scenes) > 1:
+            q, v = _advance_models(worlds, q, v, step, steps, loop_q, alive)
+        else:
+            q, v, done = _engine.advance(
+                model, q, v, start, step, steps, settings.integrator, scene.actuation,
+                loop_q=loop_q, memory=scheme, threads=worlds.threads, **settings.parameters,
+            )  # fmt: skip
+            alive &= np.asarray(done) == steps
         rows_q.append(np.where(alive[:, None], q, np.nan))
         rows_v.append(np.where(alive[:, None], v, np.nan))
     q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
     warn_of_lost(v_t, t, stacklevel=5)
-    return Rollout(t, q_t, v_t, RolloutState(float(t[-1]), loop_q, scheme)), sum(counts)
+    failures = tuple(
+        ""
+        if alive[k]
+        else f"it did not stay finite or left its loops before t = {_end(v_t[k], t):.6g} s"
+        for k in range(count)
+    )
+    state = RolloutState(float(t[-1]), loop_q, scheme)
+    return Rollout(t, q_t, v_t, state, failures=failures), sum(counts)
+
+
+def _advance_models(
+    worlds: _Worlds,
+    q: Array,
+    v: Array,
+    step: float,
+    steps: int,
+    loop_q: Array,
+    alive: NDArray[np.bool_],
+) -> tuple[Array, Array]:
+    """Advance the worlds that are alive, each with its model; update loop_q and alive in place."""
+    settings = worlds.settings
+    radius = settings.parameters.get("spectral_radius", 0.9)
+    rows = np.flatnonzero(alive)
+    models = [worlds.scenes[k].model for k in rows]
+    if not models:
+        return q, v
+    near = loop_q[rows]
+    q_t, v_t = _engine.rollout(
+        models, q[rows], v[rows], None, step, steps, steps, settings.integrator, radius,
+        worlds.threads, near, None, None,
+    )  # fmt: skip
+    loop_q[rows] = near
+    q, v = q.copy(), v.copy()
+    q[rows], v[rows] = q_t[:, -1], v_t[:, -1]
+    alive[rows] = np.isfinite(v[rows]).all(axis=1)
+    return q, v
+
+
+def _end(v: Array, t: Array) -> float:
+    """Return the time of the first row that is NaN [s]."""
+    return float(t[np.isnan(v).any(axis=1).argmax()])
 
 
 def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
@@ -331,7 +386,9 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         warnings.warn(text, PysimWarning, stacklevel=4)
     scheme = np.array([memory.numbers for memory in memories])
     own = tuple(events) if worlds.scenes[0].spec.events else ()
-    return Rollout(t, q, v, RolloutState(float(t[-1]), loop_q, scheme), {}, own), max(steps)
+    failures = tuple(errors.get(k, "") for k in range(count))
+    state = RolloutState(float(t[-1]), loop_q, scheme)
+    return Rollout(t, q, v, state, {}, own, failures), max(steps)
 
 
 def _parts(scene: Scene, t: Array, memory: SolverState) -> Iterator[Segment]:

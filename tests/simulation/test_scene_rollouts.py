@@ -61,6 +61,36 @@ def test_worlds_with_actuators_of_their_own_get_the_bits_that_they_get_alone() -
     assert len({q.tobytes() for q in together.q[:, -1]}) == 11
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "variational", "generalized_alpha"])
+def test_scenes_without_actuators_that_differ_get_the_bits_of_simulate(integrator: str) -> None:
+    keys = SHORT | {"simulation.integrator": integrator, "simulation.duration": 0.053}
+    density = [2700.0, 1000.0, 500.0, 300.0, 200.0]
+    scenes = pysim.load_scenes(
+        SCENES / "four_bar.toml", {"body.coupler.shape.density": density, **keys}
+    )
+    run = pysim.rollout(scenes, threads=2)
+    assert run.failures == ("",) * 5
+    for k, scene in enumerate(scenes):
+        alone = pysim.simulate(scene)
+        np.testing.assert_array_equal(run.t, alone.t)
+        np.testing.assert_array_equal(run.q[k], alone.q)
+        np.testing.assert_array_equal(run.v[k], alone.v)
+
+
+def test_a_world_that_ends_early_says_why_and_leaves_the_others_alone() -> None:
+    """A spring beyond the stability limit of its step grows until its numbers overflow."""
+    stiffness = [40.0, 1e12, 50.0]
+    keys = {"simulation.duration": 2.0, "output.every": 0.5}
+    scenes = pysim.load_scenes(SCENES / "spring.toml", {"joint[0].stiffness": stiffness, **keys})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        run = pysim.rollout(scenes)
+    ends = ["", "it did not stay finite or left its loops before t = 0.5 s", ""]
+    assert list(run.failures) == ends
+    assert np.isnan(run.q[1, -1]).all()
+    np.testing.assert_array_equal(run.q[2], pysim.simulate(scenes[2]).q)
+
+
 def test_many_starts_of_a_scene_are_a_batch(rng: np.random.Generator) -> None:
     scene = scene_of("driven_pendulum")
     q0, v0 = rng.normal(size=(2, 5, 1))
