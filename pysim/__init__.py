@@ -130,4 +130,5 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
         return list(getattr(import_module("pysim.algorithms"), "__all__", ()))
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_OWN, *_algorithms(), *_MODULES})
+        names = {*globals(), *_OWN, *_algorithms(), *_MODULES}
+        return sorted(names - {"TYPE_CHECKING", "annotations", "import_module", "renamed"})

@@ -53,10 +53,39 @@ class PysimWarning(UserWarning):
     """A suspicious but accepted input; the text has the form of an error."""
 
 
+OTHER_PROGRAMS = {  # words of MuJoCo, URDF, SDF, Simscape and textbooks, and pysim's
+    "revolute": "hinge continuous pin rotary rotational revolute_joint",
+    "prismatic": "slide slider linear translational sliding prismatic_joint",
+    "ball": "spherical ball_joint spherical_joint",
+    "free": "floating freejoint free_flyer freeflyer free_joint 6dof bushing root",
+    "fixed": "weld welded rigid fixed_joint",
+    "universal": "cardan hooke gimbal universal_joint",
+    "helical": "screw lead_screw",
+    "translation": "cartesian rectangular",
+    "world": "ground worldbody universe earth map odom origin base_fixed",
+    "implicit_midpoint": "implicit midpoint",
+    "semi_implicit": "euler symplectic_euler semi_implicit_euler",
+    "generalized_alpha": "implicitfast hht newmark generalised_alpha backward_euler",
+    "dopri5": "ode45 rk45 runge_kutta",
+    "offset": "torque force effort constant",
+    "xyz": "pos position translation",
+    "rpy": "euler rotation orientation",
+    "step": "timestep dt time_step",
+    "duration": "time t_end stop_time",
+    "stiffness": "k spring",
+    "com": "center_of_mass cog",
+    "at": "origin pose frame",
+    "start": "initial q0 position",
+    "limits": "range limit",
+}
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'x'?" for the closest known word, or else the list of known words."""
     names = sorted(known) if isinstance(known, (set, frozenset)) else list(dict.fromkeys(known))
-    close = closest(word, names)
+    other = word.lower().replace(" ", "_").replace("-", "_")
+    same = [name for name in names if other in OTHER_PROGRAMS.get(name, "").split()]
+    close = same[0] if same else closest(word, names)
     if close is not None:
         return f"; did you mean {close!r}?"
     if not names:

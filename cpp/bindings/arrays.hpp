@@ -79,6 +79,12 @@ inline bool is_single(py::handle x) {
   return py::isinstance<py::array>(x) && type_number(x) == py::detail::npy_api::NPY_FLOAT_;
 }
 
+/// True for an array of integers of any size, without truth values.
+inline bool is_integer(py::handle x) {
+  const int number = type_number(x);
+  return number >= py::detail::npy_api::NPY_BYTE_ && number <= py::detail::npy_api::NPY_ULONGLONG_;
+}
+
 /// Memory that a call reads or writes, by the argument's name.
 struct Extent {
   const char* begin = nullptr;
@@ -99,6 +105,9 @@ class Rows {
       converted_ = py::array_t<Real, py::array::c_style>::ensure(x);
       if (!converted_)
         throw std::invalid_argument(std::string(name_) + " must be an array of " + dtype_name<Real>());
+      array_ = converted_;
+    } else if (is_integer(x)) {  // as in a list of integers
+      converted_ = py::array_t<Real, py::array::c_style | py::array::forcecast>::ensure(x);
       array_ = converted_;
     } else if (type_number(x) != wanted) {
       fail_dtype();

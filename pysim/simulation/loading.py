@@ -152,6 +152,8 @@ def load_scene(
 
     with not_within_itself(path):
         scene = compile_scene(read_scene(path, overrides, allow_code, package_dirs))
+        if not scene.spec.model.bodies:
+            raise SceneError(str(path), "has no [[body]] and no [[model]]; add one")
         warn_of_start(scene)
     return scene
 

@@ -17,6 +17,18 @@ from pathlib import Path
 from pysim.errors import TrajectoryError
 from pysim.trajectory.reader import is_trajectory
 
+OTHER_FORMATS = (
+    ".csv",
+    ".json",
+    ".mat",
+    ".npy",
+    ".npz",
+    ".parquet",
+    ".toml",
+    ".txt",
+    ".urdf",
+    ".xml",
+)
 _taking = threading.Lock()  # between the last look at a name and taking it
 
 
@@ -50,6 +62,9 @@ def remove_abandoned_drafts(folder: Path) -> None:
 
 def check_output(path: Path, target: Path, *, overwrite: bool) -> None:
     """Reject an output path that cannot be written, holds another kind of file, or is being written."""
+    if path.suffix.lower() in OTHER_FORMATS:
+        problem = f"trajectories are HDF5 files, not {path.suffix}; call it {path.stem}.h5"
+        raise TrajectoryError(str(path), problem)
     if not target.parent.is_dir():
         folder = target.parent if path.is_symlink() else path.parent
         problem = f"the folder {str(folder)!r} does not exist; make it or choose another"

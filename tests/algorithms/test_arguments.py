@@ -45,9 +45,23 @@ def test_wrong_shapes_are_named(model):
     )
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
+def test_integers_are_read_in_arrays_as_in_lists(model, dtype):
+    q, v = np.round(model.neutral()), np.ones(7)
+    expected = pysim.aba(model, q, v, v)
+    assert (pysim.aba(model, q.astype(dtype), v.astype(dtype), [1] * 7) == expected).all()
+    batch = pysim.aba(
+        model, np.array([q, q], dtype), np.ones((2, 7), dtype), np.ones((2, 7), dtype)
+    )
+    assert (batch == expected).all()
+
+
 def test_wrong_dtypes_are_named(model):
     q, v = model.neutral(), np.zeros(7)
-    refused(lambda: pysim.crba(model, np.ones(8, int)), "q must have dtype float64, got int64")
+    refused(
+        lambda: pysim.crba(model, q.astype(complex)), "q must have dtype float64, got complex128"
+    )
+    refused(lambda: pysim.crba(model, q.astype(bool)), "q must have dtype float64, got bool")
     refused(
         lambda: pysim.aba(model, q, v.astype(np.float32), v),
         "v must have dtype float64, got float32",

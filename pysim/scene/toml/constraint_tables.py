@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from pysim.joints import BUILTIN
 from pysim.joints.definition import SCENE_KEYS
 from pysim.joints.loop_joints import POINT_CONSTRAINTS
@@ -15,6 +17,7 @@ from pysim.scene.toml.keys import (
     Positive,
     Table,
     Vector3,
+    error_text,
     key,
 )
 from pysim.scene.toml.schema import with_plugin_keys
@@ -72,6 +75,14 @@ class Force(Table):
     stiffness: NotNegative = key(0.0, "N/m", "along the line between the points")
     damping: NotNegative = key(0.0, "N·s/m", "along the line between the points")
     length: NotNegative = key(0.0, "m", "natural length")
+
+    @model_validator(mode="after")
+    def _acts(self) -> Force:
+        if not {"stiffness", "damping"} & self.model_fields_set:
+            raise error_text(
+                "has neither stiffness nor damping; give stiffness [N/m] or damping [N·s/m]"
+            )
+        return self
 
 
 class Assembly(Table):

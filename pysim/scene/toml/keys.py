@@ -94,6 +94,7 @@ Name = Annotated[
     ),
 ]
 Positive = Annotated[float, Field(gt=0)]
+PositiveInteger = Annotated[int, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
 Vector4 = Annotated[list[float], Field(min_length=4, max_length=4)]

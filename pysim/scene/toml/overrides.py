@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import SceneError, did_you_mean
-from pysim.scene.toml.source import check_size
+from pysim.scene.toml.source import check_size, key_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pysim.scene.toml.source import Step, Steps
 
 _STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=]+))""")
@@ -22,17 +24,31 @@ _STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=]+))""")
 def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> dict[Steps, str]:
     """Apply each override to the values of a file and return its path.
 
+    A table given for a top-level table of the file changes the keys that it has, and no others.
     A key is a path with dots; an item of an array is addressed by its number or its `name`.
 
     Raises:
         SceneError: a path that does not exist.
     """
     changed = {}
-    for key, given in overrides.items():
+    for key, given in _flat(values, overrides):
         value, option = _value(given), _option(key, given)
         check_size(value, option)
         changed[_set(values, key, value)] = option
     return changed
+
+
+def _flat(
+    values: Mapping[str, Any], overrides: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    """Yield keys and values, those of a table for a top-level table of the file one by one."""
+    for key, given in overrides.items():
+        value = _value(given)
+        if isinstance(value, dict) and isinstance(values.get(key), dict):
+            for name, inner in value.items():
+                yield f"{key}.{key_text((name,))}", inner
+        else:
+            yield key, given
 
 
 class _Unset:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 _LARGEST = 1e30
 _TURN = 2 * math.pi + 1e-3  # [rad]
+_TURNS = 4 * _TURN  # [rad] of a hinge, more than a multi-turn axis has
 _ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and the index of their first angle
+_OF_HINGES = ("q", "lower", "upper")  # angles of a joint of the types below
+_HINGES = ("revolute", "universal")
 
 
 def check_numbers(value: object, path: Steps, problems: Problems) -> None:
@@ -24,6 +27,10 @@ def check_numbers(value: object, path: Steps, problems: Problems) -> None:
             check_numbers(inner, (*path, key), problems)
             if key in _ANGLES and isinstance(inner, list):
                 _warn_of_degrees(inner, _ANGLES[key], (*path, key), problems)
+        if path[:1] == ("joint",) and len(path) == 2 and value.get("type") in _HINGES:
+            _check_hinge(value, path, problems)
+        elif path[:1] == ("actuator",) and len(path) == 2:
+            _warn_of_degrees([value.get("phase")], 0, (*path, "phase"), problems, listed=False)
     elif isinstance(value, list):
         for k, inner in enumerate(value):
             check_numbers(inner, (*path, k), problems)
@@ -31,11 +38,33 @@ def check_numbers(value: object, path: Steps, problems: Problems) -> None:
         problems.add(path, f"is beyond {_LARGEST:g}, got {shown(value)}; take another unit")
 
 
-def _warn_of_degrees(numbers: list[object], first: int, path: Steps, problems: Problems) -> None:
-    """Warn of a rotation by more than a turn."""
+def _check_hinge(joint: dict[str, object], path: Steps, problems: Problems) -> None:
+    """Warn of a start or limits of many turns."""
+    for key in ("start", "limits"):
+        given = joint.get(key)
+        table = given if isinstance(given, dict) else {"": given}
+        for name, value in table.items():
+            if name in {"", *_OF_HINGES}:
+                at = (*path, key, name) if name else (*path, key)
+                numbers = value if isinstance(value, list) else [value]
+                listed = isinstance(value, list)
+                _warn_of_degrees(numbers, 0, at, problems, most=_TURNS, listed=listed)
+
+
+def _warn_of_degrees(
+    numbers: list[object],
+    first: int,
+    path: Steps,
+    problems: Problems,
+    *,
+    most: float = _TURN,
+    listed: bool = True,
+) -> None:
+    """Warn of angles of more than a turn, or of more than `most` [rad]."""
     for k, angle in enumerate(numbers[first:], first):
-        if isinstance(angle, (int, float)) and _TURN < abs(angle) <= _LARGEST:
-            place = problems.source.where((*path, k))
+        if isinstance(angle, (int, float)) and most < abs(angle) <= _LARGEST:
+            place = problems.source.where((*path, k) if listed else path)
             radians = f"{math.radians(angle):.10g}"
-            text = f"{angle:g} [rad] is more than a turn; if degrees were meant, write {radians}"
+            turns = "a turn" if most == _TURN else "four turns"
+            text = f"{angle:g} [rad] is more than {turns}; if degrees were meant, write {radians}"
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 20
 _KEYS_LISTED = 6
+_DEGREES = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(?:deg|degrees?|°)\s*")
 _KINDS = {
     "bool_type": "true or false",
     "dict_type": "a table",
@@ -125,9 +128,13 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
     if kind == "list_type" and isinstance(got, dict) and inner is not None:
         return f"must be a list of tables; write [[{path[-1]}]]"
     if kind == "model_type" and inner is not None:
-        return f"must be a table, {_outlined(inner)}, got {shown(got)}"
+        name = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
+        if isinstance(got, list) and got and all(isinstance(item, dict) for item in got):
+            return f"must be one table, not a list of tables; write [{name}]"
+        remedy = _corrected(name, inner, got)
+        return f"must be a table, {_outlined(inner)}, got {shown(got)}{remedy}"
     problem = f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
-    return problem + _quotes(table, path, got)
+    return problem + _quotes(table, path, got) + _radians(unit, got)
 
 
 def _quotes(table: type[Table], path: tuple[int | str, ...], got: object) -> str:
@@ -137,6 +144,26 @@ def _quotes(table: type[Table], path: tuple[int | str, ...], got: object) -> str
         return ""
     name = f"{path[-1]}.{next(iter(got))}"
     return f'; a name with a dot needs quotes: "{name}" = {shown(next(iter(got.values())))}'
+
+
+def _corrected(name: str, table: type[Table], got: object) -> str:
+    """Return the table that a list of numbers was probably meant to be."""
+    if not isinstance(got, list) or not all(type(item) in {int, float} for item in got):
+        return ""
+    fields = table.model_fields
+    keys = {3: ("xx", "yy", "zz"), 2: ("lower", "upper")}.get(len(got), ())
+    if len(got) == 3 and "xyz" in fields:
+        return f"; write {name} = {{ xyz = {shown(got)} }}"
+    if not keys or not set(keys) <= set(fields):
+        return ""
+    pairs = ", ".join(f"{key} = {shown(item)}" for key, item in zip(keys, got, strict=True))
+    return f"; write {name} = {{ {pairs} }}"
+
+
+def _radians(unit: str, got: object) -> str:
+    """Return a text such as "30 deg" in radians, for a key that has radians."""
+    match = _DEGREES.fullmatch(got) if isinstance(got, str) else None
+    return f"; write {math.radians(float(match[1])):.10g}" if match and "rad" in unit else ""
 
 
 def _outlined(table: type[Table]) -> str:

@@ -27,6 +27,7 @@ from pysim.scene.toml.keys import (
     Numbers,
     Pose,
     Positive,
+    PositiveInteger,
     PositiveNumbers,
     Rgba,
     Table,
@@ -331,7 +332,7 @@ class Render(Table):
     tool: Name | None = key(
         None, "", "frame whose final pose is in the summary; the last frame by default"
     )
-    size: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
+    size: Annotated[list[PositiveInteger], Field(min_length=2, max_length=2)] | None = key(
         None, "pixel", "width and height"
     )
     fps: Positive | None = key(None, "1/s", "frames per second of the movie")

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
 import numpy as np
 
-from pysim.errors import SceneError
+from pysim.errors import PysimWarning, SceneError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LARGEST = 1 << 27  # bytes of a file
+TURN = 2 * math.pi + 1e-3  # rad
 LONGEST_ATTRIBUTE = 4096  # characters
 DEEPEST = 200  # elements within each other
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -122,8 +125,19 @@ class Element:
         pose = np.eye(4)
         if element is not None:
             pose[:3, 3] = element.numbers("xyz", 3, (0.0, 0.0, 0.0))
-            pose[:3, :3] = rotation_rpy(*element.numbers("rpy", 3, (0.0, 0.0, 0.0)))
+            rpy = element.numbers("rpy", 3, (0.0, 0.0, 0.0))
+            if max(map(abs, rpy)) > TURN:
+                element.warn_of_degrees("rpy", rpy)
+            pose[:3, :3] = rotation_rpy(*rpy)
         return pose
+
+    def warn_of_degrees(self, name: str, angles: Iterable[float]) -> None:
+        """Warn of angles that are probably not in radians."""
+        radians = " ".join(f"{math.radians(angle):.10g}" for angle in angles)
+        place = f"{self.where}: {self.owner}" if self.owner else self.where
+        problem = f"{name!r} of <{self.tag}> is more than a turn, got {self.text(name)!r} [rad]"
+        text = f"{place}: {problem}; if degrees were meant, write {radians}"
+        warnings.warn(text, PysimWarning, stacklevel=2)
 
     def fail(self, problem: str) -> NoReturn:
         """Raise an error of this element."""

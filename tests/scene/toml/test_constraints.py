@@ -142,7 +142,7 @@ def refusal(tmp_path: Path, text: str) -> str:
             "coupling[0].function: unknown relation 'no such'; ",
         ),
         (
-            '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nb = "a"',
+            '[[force]]\nname = "f"\ntype = "spring"\na = "a"\nb = "a"\nstiffness = 1',
             "force[0]: has body 'a' on both sides",
         ),
         (

@@ -234,7 +234,7 @@ CASES = [
         JOINT + 'type = "free"\nat = [0, 0, 1]',
         (
             "s.toml:8:6: joint[0].at: must be a table, "
-            "{ rpy = …, quat_wxyz = …, quat_xyzw = …, axis_angle = …, xyz = … }, got [0, 0, 1]"
+            "{ rpy = …, quat_wxyz = …, quat_xyzw = …, axis_angle = …, xyz = … }, got [0, 0, 1]; write at = { xyz = [0, 0, 1] }"
         ),
     ),
     (

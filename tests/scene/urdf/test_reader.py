@@ -60,8 +60,7 @@ def refusal(path: Path) -> str:
 
 
 REFUSALS = {
-    "bad_type": "1:196: joint 'j': unknown joint type 'hinge'; known: fixed, revolute, continuous, "
-    "prismatic, planar, floating, spherical",
+    "bad_type": "1:196: joint 'j': unknown joint type 'hinge'; did you mean 'revolute'?",
     "dup_joint": "1:485: joint 'j' is defined twice, first at {folder}/dup_joint.urdf:1:335; rename one",
     "hex": "1:103: link 'a': 'value' of <mass> must be a number, got '0x10'; write it as 0.5 or 5e-1",
     "inf_mass": "1:103: link 'a': 'value' of <mass> must be finite, got '1e400'; reduce it",
