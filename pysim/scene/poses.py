@@ -58,3 +58,12 @@ def from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
         float(cr * cp * sy - sr * sp * cy),
         float(cr * cp * cy + sr * sp * sy),
     )
+
+
+def relative_pose(X_WA: Array, X_WB: Array) -> Array:
+    """Return X_AB (4, 4) of the poses of two frames in a third."""
+    X = np.eye(4)
+    R = X_WA[:3, :3].T
+    X[:3, :3] = R @ X_WB[:3, :3]
+    X[:3, 3] = R @ (X_WB[:3, 3] - X_WA[:3, 3])
+    return X

@@ -31,6 +31,7 @@ LARGEST = 1 << 27  # bytes of a file
 TURN = 2 * math.pi + 1e-3  # rad
 LONGEST_ATTRIBUTE = 4096  # characters
 DEEPEST = 200  # elements within each other
+_OWNERS = ("link", "joint")  # in messages, wherever they are
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -43,6 +44,7 @@ class Element:
     where: str
     owner: str
     children: list[Element] = field(default_factory=list)
+    content: str = ""  # text, as in <mass>2</mass>
 
     def all(self, tag: str) -> list[Element]:
         """Return the children of this tag."""
@@ -149,6 +151,15 @@ def _shown(value: str) -> str:
     return repr(value if len(value) <= 60 else value[:59] + "…")
 
 
+def parse_numbers(text: str) -> tuple[float, ...] | None:
+    """Return the finite decimal numbers of a text, separated by blanks; None if there is anything else."""
+    words = text.split()
+    if not all(map(_NUMBER.fullmatch, words)):
+        return None
+    found = tuple(map(float, words))
+    return found if all(map(math.isfinite, found)) else None
+
+
 def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll) (3, 3), angles [rad]."""
     (cr, cp, cy), (sr, sp, sy) = np.cos([roll, pitch, yaw]), np.sin([roll, pitch, yaw])
@@ -206,6 +217,8 @@ class _Reader:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.CharacterDataHandler = self._text
+        self.parser.buffer_text = True
 
     def read(self, data: bytes) -> Element:
         try:
@@ -239,7 +252,7 @@ class _Reader:
                     self._where(), f"{problem}shorten it to {LONGEST_ATTRIBUTE} or less"
                 )
         owner = self.open[-1].owner if self.open else ""
-        if len(self.open) == 1:
+        if len(self.open) == 1 or (tag in _OWNERS and "name" in attributes):
             owner = f"{tag} {attributes['name']!r}" if "name" in attributes else ""
         element = Element(tag, attributes, self._where(), owner)
         if self.open:
@@ -250,6 +263,10 @@ class _Reader:
 
     def _end(self, tag: str) -> None:  # noqa: ARG002, expat's signature
         self.open.pop()
+
+    def _text(self, text: str) -> None:
+        if self.open and not text.isspace():
+            self.open[-1].content += text
 
     def _doctype(self, *names: object) -> None:
         problem = f"<!DOCTYPE {names[0]}> is rejected: it can define entities; remove it"

@@ -1,0 +1,1 @@
+"""Models and worlds in the Simulation Description Format (SDFormat)."""

@@ -1,0 +1,287 @@
+"""Reader of models and worlds in the Simulation Description Format (SDFormat), versions 1.4 to 1.11.
+
+Links, frames, joints and nested models are read, with poses relative to any frame and axes expressed in any frame.
+Joints that close loops become loops. A model moves freely unless a joint connects it to the world or it is static, as
+in Gazebo. Contact, sensors, lights and plugins are listed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import JointError
+from pysim.scene.massless import fix_massless_joints
+from pysim.scene.mimic import leading
+from pysim.scene.omissions import Omissions
+from pysim.scene.poses import relative_pose
+from pysim.scene.sdf.frames import WORLD, Scope
+from pysim.scene.sdf.joints import JointItem, ends_of, loop_of, tree_joints
+from pysim.scene.sdf.links import LinkReader
+from pysim.scene.sdf.values import numbers
+from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, LoopSpec, ModelSpec
+from pysim.scene.stops import with_stops
+from pysim.scene.tree import check_connections
+from pysim.scene.urdf.joints import plain_joint
+from pysim.scene.urdf.xml import read_xml
+from pysim.spatial.rotations import quaternion_from_rotation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.importer import ImportOptions
+    from pysim.scene.urdf.xml import Element
+
+    Array = NDArray[np.float64]
+
+GRAVITY = (0.0, 0.0, -9.81)  # [m/s²]
+NEWEST = (1, 12)
+WORLD_LINK = "world_link"
+
+
+def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
+    """Return the mechanism of an SDF file.
+
+    Bodies of several models have names "MODEL::LINK"; those of a single one have the names of its links.
+
+    Raises:
+        SceneError: the file cannot be read; the text says `file:line:column`, what, and what to do.
+        ModelError: links and joints do not form a mechanism.
+    """
+    path = Path(path)
+    omissions = Omissions(strict=options.strict)
+    sdf = read_xml(path)
+    if sdf.tag != "sdf":
+        sdf.fail(f"the root element of an SDF file is <sdf>, got <{sdf.tag}>")
+    top = _top_scope(sdf, omissions)
+    scopes = list(_scopes(top))
+    links = LinkReader(path.parent, options, omissions)
+    builder = _Builder(links, omissions)
+    for scope in scopes:
+        builder.add_links(scope)
+    if not builder.bodies:
+        sdf.fail("needs a <link> in a <model>")
+    for scope in scopes:
+        builder.add_joints(scope)
+    builder.add_roots()
+    bodies = tuple(builder.bodies.values())
+    spec = ModelSpec(
+        name=next(iter(top.models), path.stem),
+        gravity=_gravity(top),
+        bodies=bodies,
+        joints=tuple(builder.joints),
+        frames=tuple(frame for scope in scopes for frame in _frames(scope)),
+        where=sdf.where,
+        loops=tuple(builder.loops),
+    )
+    check_connections(spec)
+    spec = _with_mimics(spec, follow=options.mimic)
+    if options.fix_massless:
+        spec = fix_massless_joints(spec, omissions)
+    return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())
+
+
+def _top_scope(sdf: Element, omissions: Omissions) -> Scope:
+    """Return the world, or a scope that stands for one, with its models."""
+    version = _version(sdf)
+    worlds = sdf.all("world")
+    if len(worlds) > 1:
+        worlds[1].fail("second <world>; keep one")
+    holder = worlds[0] if worlds else replace(sdf, tag="world")
+    models = holder.all("model")
+    if not models:
+        holder.fail("needs a <model>")
+    top = Scope("", holder, version)
+    _list_others(holder, omissions)
+    for model in models:
+        name = model.text("name")
+        prefix = name if len(models) > 1 else ""
+        _add_model(top, model, name, prefix, omissions)
+    return top
+
+
+def _version(sdf: Element) -> tuple[int, int]:
+    given = sdf.attributes.get("version", "1.4")
+    found = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*", given.strip())
+    if found is None:
+        sdf.fail(f"'version' of <sdf> must be a number such as 1.9, got {given!r}")
+    version = int(found.group(1)), int(found.group(2))
+    if version > NEWEST:
+        sdf.fail(f"version {given} of SDF is newer than 1.12; convert it with `gz sdf`")
+    return version
+
+
+def _add_model(
+    outer: Scope, element: Element, name: str, prefix: str, omissions: Omissions
+) -> None:
+    if name in outer.models:
+        element.fail(f"second model {name!r}; rename one")
+    scope = Scope(prefix, element, outer.version, outer)
+    outer.models[name] = scope
+    groups = (("link", scope.links), ("joint", scope.joints), ("frame", scope.frames))
+    for tag, named in groups:
+        for child in element.all(tag):
+            own = child.text("name")
+            if any(own in other for _, other in groups):
+                child.fail(f"second element {own!r} in the model; rename one")
+            named[own] = child
+    _list_others(element, omissions)
+    for child in element.all("model"):
+        own = child.text("name")
+        _add_model(scope, child, own, scope.label(own), omissions)
+
+
+def _scopes(scope: Scope) -> Iterator[Scope]:
+    for inner in scope.models.values():
+        yield inner
+        yield from _scopes(inner)
+
+
+_READ = {"link", "joint", "frame", "model", "pose", "static", "gravity", "world"}
+_SETTINGS = {
+    "self_collide",
+    "allow_auto_disable",
+    "enable_wind",
+    "physics",
+    "scene",
+    "gui",
+    "audio",
+}
+
+
+def _list_others(holder: Element, omissions: Omissions) -> None:
+    """Report what a model or world contains besides links, joints, frames and models."""
+    for child in holder.children:
+        if child.tag in _READ or child.tag in _SETTINGS:
+            continue
+        name = child.attributes.get("name")
+        item = f"<{child.tag}>" + (f" {name!r}" if name else "")
+        if child.tag == "include":
+            uri = child.child("uri")
+            item += f" {uri.content.strip()!r}" if uri is not None else ""
+            omissions.add(
+                "includes", item, child.where, "is left out: other files are not included"
+            )
+        elif child.tag in {"gripper", "joint_state", "wind"}:
+            omissions.add("extensions", item, child.where, "is left out")
+        else:
+            omissions.note("extensions", item, child.where, "is not read")
+
+
+class _Builder:
+    """Builder of the mechanism: bodies, joints of the tree, and loops."""
+
+    def __init__(self, links: LinkReader, omissions: Omissions) -> None:
+        self.links, self.omissions = links, omissions
+        self.bodies: dict[str, BodySpec] = {}
+        self.placed: dict[str, tuple[Array, str, bool]] = {}  # pose in the world, place, static
+        self.joints: list[JointSpec] = []
+        self.loops: list[LoopSpec] = []
+        self.parents: dict[str, str] = {}
+
+    def add_links(self, scope: Scope) -> None:
+        """Add the links of a model; one called "world" is renamed."""
+        for name, element in scope.links.items():
+            label = body_label(scope, name)
+            fixed = scope.is_static or name == WORLD
+            theta = np.zeros(10) if fixed else self.links.theta(element)
+            geometries = self.links.geometries(element)
+            self.bodies[label] = BodySpec(label, theta, geometries, element.where)
+            self.placed[label] = (scope.pose(name, element), element.where, fixed)
+
+    def add_joints(self, scope: Scope) -> None:
+        """Add the joints of a model: to the tree if their child has no joint yet, else as loops."""
+        for name, element in scope.joints.items():
+            if element.attributes.get("type") == "gearbox":
+                what = f"joint {scope.label(name)!r}"
+                reason = "is left out: the ratio of a gearbox is not enforced; write a [[coupling]] in a scene"
+                self.omissions.add("gearboxes", what, element.where, reason)
+                continue
+            item = ends_of(name, element, scope)
+            item = replace(item, parent=self._label(item.parent), child=self._label(item.child))
+            if item.child == WORLD:
+                element.fail("has the world as its child; swap parent and child")
+            self._add(item)
+
+    def _label(self, name: str) -> str:
+        """Return the name of a body; a link called "world" is one of its own."""
+        return WORLD_LINK if name == WORLD and WORLD_LINK in self.bodies else name
+
+    def _add(self, item: JointItem) -> None:
+        both_fixed = all(end == WORLD or self.placed[end][2] for end in (item.parent, item.child))
+        if both_fixed:
+            return
+        if (
+            item.child in self.parents
+            or self.placed[item.child][2]
+            or self._carries(item.child, item.parent)
+        ):
+            self.loops.append(loop_of(item))
+            return
+        between, joints = tree_joints(item)
+        self.bodies |= {body.name: body for body in between}
+        self.joints += joints
+        self.parents[item.child] = item.parent
+
+    def _carries(self, body: str, other: str) -> bool:
+        """Return whether a body carries another in the tree."""
+        while other in self.parents:
+            if other == body:
+                return True
+            other = self.parents[other]
+        return other == body
+
+    def add_roots(self) -> None:
+        """Join the links without a joint to the world: fixed if static, else free where they are."""
+        for name, (X, where, fixed) in self.placed.items():
+            if name in self.parents:
+                continue
+            if fixed:
+                self.joints.append(plain_joint(f"{name}/fixed", "fixed", WORLD, name, X, where))
+                continue
+            joint = plain_joint(f"{name}/free", "free", WORLD, name, np.eye(4), where)
+            start = np.concatenate([X[:3, 3], quaternion_from_rotation(X[:3, :3])])
+            self.joints.append(replace(joint, start_q=start))
+
+
+def body_label(scope: Scope, name: str) -> str:
+    """Return the name of the body of a link."""
+    label = scope.label(name)
+    return WORLD_LINK if label == WORLD else label
+
+
+def _frames(scope: Scope) -> list[FrameSpec]:
+    found = []
+    for name, element in scope.frames.items():
+        body, owner, link = scope.body(name, element)
+        X = scope.pose(name, element)
+        if owner is not None:
+            X = relative_pose(owner.pose(link, element), X)
+            body = body_label(owner, link)
+        found.append(FrameSpec(scope.label(name), body, X, element.where))
+    return found
+
+
+def _gravity(top: Scope) -> Array:
+    element = top.element.child("gravity")
+    return np.array(GRAVITY if element is None else numbers(element, 3))
+
+
+def _with_mimics(spec: ModelSpec, *, follow: bool) -> ModelSpec:
+    """Return the mechanism with each follower led by the head of its chain, or with none."""
+    by_name = {joint.name: joint for joint in spec.joints}
+    joints = []
+    for joint in spec.joints:
+        try:
+            mimic = leading(joint, by_name) if follow else None
+        except JointError as error:
+            raise type(error)(joint.where, f"joint {joint.name!r} {error.problem}") from None
+        joints.append(replace(joint, mimic=mimic))
+    return replace(spec, joints=tuple(joints))
