@@ -45,7 +45,9 @@ struct Delassus {
     const auto found = dependence == nullptr ? simd::nowhere<S>() : dependence->known;
     const S residual = largest(static_cast<const S*>(rows.g), rows.count);
     G.factorise(residual, found, any(found) ? dependence->row : nullptr);
-    if (dependence != nullptr) dependence->remember(G);
+    if (dependence == nullptr) return;
+    dependence->watch(G);
+    dependence->remember(G);
   }
 
   /// Y and Y D⁻¹ of rows of one path; their columns of G begin with the first row that they share coordinates

@@ -11,6 +11,7 @@
 #include "stepping/crossing.hpp"
 #include "stepping/dopri5.hpp"
 #include "stepping/error.hpp"
+#include "stepping/singular_step.hpp"
 
 namespace pysim::stepping {
 
@@ -38,11 +39,6 @@ struct Record {
 template <class S>
 PYSIM_INLINE simd::Mask<S> is_running(const Record<S>& record) {
   return record.status == all<S>(static_cast<int>(AdaptiveStatus::running));
-}
-
-template <class S>
-PYSIM_INLINE S power(S x, double exponent) {
-  return simd::exp(all<S>(exponent) * simd::log(x));
 }
 
 template <class S>
@@ -238,9 +234,14 @@ Record<S> advance_adaptive(const System<S>& system,
     Workspace<S> w = inner.workspace;
     const auto allowed = allowance(inner, tolerances, state.q, state.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);
+    if (system.model.rows > 0) {  // what rounding leaves of accelerations is no error of the step
+      const S finest = all<S>(tolerances.relative[0] > 1e-14 ? tolerances.relative[0] : 1e-14);
+      error *= finest / (finest + rounding_of_accelerations(dependence.least));
+    }
     refuse_blurred(system.model, allowed, state, alive & (error > one), &record, w);
     error = select(inner.project(q1, v1), error, all<S>(1e10));
     error = select(error * o == o, min(error, all<S>(1e10)), all<S>(1e10));  // NaN or infinite: far too long
+    if (system.model.rows > 0) keep_energy<S>(inner, state.time, state.h, state.q, state.v, q1, v1);
     before.keep(simd::everywhere<S>(), dependence, system.model.rows);
     inner.begin_step();
     if (system.model.rows > 0) inner.acceleration(state.time + state.h, q1, v1, stages.a + 6 * nv);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "simd/finite.hpp"
+#include "stepping/singular_step.hpp"
 #include "stepping/solver_state.hpp"
 #include "stepping/system.hpp"
 
@@ -40,6 +41,36 @@ void keep_solver_state(const System<S>& system,
   SolverState<S>{system.memory, nv}.keep({trial.memory, nv}, tried, good);
 }
 
+/// One step of a scheme, brought back onto the constraints, from q, v and φ to next_q, next_v, which hold
+/// copies of q and v. Where it nears a singular configuration it is made again in short steps. Holds where
+/// the constraints do.
+template <class Scheme, class S>
+simd::Mask<S> constrained_step(
+    const System<S>& inner, const S* q, const S* v, const S* phi, S time, S h, S* next_q, S* next_v) {
+  inner.begin_step();
+  Scheme::step(inner, time, h, next_q, next_v);
+  auto closed = inner.project(next_q, next_v);
+  if constexpr (sizeof(typename S::Real) == 8) {
+    if (inner.model.rows == 0 || inner.model.callback_numbers > 0) return closed;
+    const auto near = nears_singularity(inner, h, v);
+    if (none(near)) return closed;
+    const int nq = inner.model.reduced_nq, nv = inner.model.reduced_nv;
+    System<S> again = inner;
+    S *const q1 = take<S>(again.workspace, nq), *const v1 = take<S>(again.workspace, nv);
+    simd::copy_each<S>(q, nq, q1);
+    simd::copy_each<S>(v, nv, v1);
+    again.loop_q = take<S>(again.workspace, inner.model.loop_nq());
+    simd::copy_each<S>(phi, inner.model.loop_nq(), again.loop_q);
+    const auto passed = step_past_singularity(again, near, time, h, q1, v1);
+    simd::copy_where<S>(passed, q1, nq, next_q);
+    simd::copy_where<S>(passed, v1, nv, next_v);
+    inner.keep_loop_q(passed, again.loop_q);
+    if (inner.memory != nullptr) SolverState<S>{inner.memory, nv}.restart(passed);
+    closed |= passed;
+  }
+  return closed;
+}
+
 /// Makes up to `steps` steps of size h from `time`, in place. A world whose state becomes NaN or infinite, or
 /// violates its constraints, keeps its last good state; `done` counts the good steps of each world.
 template <class Scheme, class S>
@@ -57,10 +88,9 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   for (std::ptrdiff_t n = 0; n < steps; ++n) {
     simd::copy_each<S>(q, nq, next_q);
     simd::copy_each<S>(v, nv, next_v);
-    inner.begin_step();
-    Scheme::step(inner, all<S>(time + static_cast<double>(n) * h), all<S>(h), next_q, next_v);
+    const S now = all<S>(time + static_cast<double>(n) * h);
     const auto tried = alive;
-    alive &= inner.project(next_q, next_v);
+    alive &= constrained_step<Scheme, S>(inner, q, v, system.loop_q, now, all<S>(h), next_q, next_v);
     alive &= finite(system.model, next_q, next_v);
     keep_solver_state(system, inner, tried, alive);
     if (none(alive)) return;

@@ -5,9 +5,15 @@
 // state at any time of the step [Hairer, Norsett, Wanner 1993, II.5 and II.6].
 #pragma once
 
+#include "simd/math.hpp"
 #include "stepping/runge_kutta.hpp"
 
 namespace pysim::stepping {
+
+template <class S>
+PYSIM_INLINE S power(S x, double exponent) {
+  return simd::exp(all<S>(exponent) * simd::log(x));
+}
 
 template <class Isa>
 struct DormandPrince {

@@ -25,10 +25,9 @@ void advance_lanes(
   const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
   simd::copy_each<S>(worlds.q, nq, next_q);
   simd::copy_each<S>(worlds.v, nv, next_v);
-  trial.begin_step();
-  Scheme::step(trial, all<S>(0), h, next_q, next_v);
   const auto tried = worlds.alive;
-  worlds.alive &= trial.project(next_q, next_v);
+  worlds.alive &=
+      constrained_step<Scheme, S>(trial, worlds.q, worlds.v, system.loop_q, all<S>(0), h, next_q, next_v);
   worlds.alive &= finite(system.model, next_q, next_v);
   keep_solver_state(system, trial, tried, worlds.alive);
   simd::copy_where<S>(worlds.alive, next_q, nq, worlds.q);

@@ -35,6 +35,12 @@ struct SolverState {
   /// State of a variational scheme in place of accelerations, see carried_momentum.hpp.
   S* momenta() const { return numbers == nullptr ? nullptr : last(); }
 
+  /// The next step is the first one again, where others have made this step.
+  void restart(simd::Mask<S> worlds) const {
+    step() = select(worlds, all<S>(0), step());
+    lost() = select(worlds, all<S>(0), lost());
+  }
+
   SolverState copy(tree::Workspace<S>& w) const {
     S* const to = take<S>(w, solver_numbers(nv));
     for (int i = 0; i < solver_numbers(nv); ++i) to[i] = numbers[i];

@@ -104,7 +104,10 @@ struct System {
   }
 
   constraints::Dependence<S> copy_dependence(Workspace<S>& w) const {
-    if (dependence == nullptr) return {nullptr, simd::nowhere<S>(), all<S>(0), simd::nowhere<S>()};
+    if (dependence == nullptr) {
+      const auto no = simd::nowhere<S>();
+      return {nullptr, no, all<S>(0), no, all<S>(1), all<S>(0)};
+    }
     return dependence->copy(model.rows, w);
   }
 

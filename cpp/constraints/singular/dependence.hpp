@@ -19,8 +19,22 @@ struct Dependence {
   simd::Mask<S> known;  ///< worlds in which this step has determined it
   S most;               ///< largest number of independent rows so far; 0 before the first factorisation
   simd::Mask<S> apart;  ///< no row depends on others, nor nearly
+  S least;              ///< smallest pivot of an independent row since the step began, 0 if a row vanished
+  S greatest;           ///< largest of the smallest pivots that factorisations found since then
 
-  void forget(simd::Mask<S> worlds) { known &= !worlds; }
+  void forget(simd::Mask<S> worlds) {
+    known &= !worlds;
+    least = select(worlds, all<S>(1), least);
+    greatest = select(worlds, all<S>(0), greatest);
+  }
+
+  /// Takes the smallest pivot of a factorisation into account.
+  template <class Factor>
+  void watch(const Factor& G) {
+    const S pivot = select(G.rank < most, all<S>(0), G.smallest);
+    least = min(least, pivot);
+    greatest = max(greatest, pivot);
+  }
 
   /// In `fresh` worlds, records the rows that a factorisation left out.
   template <class Factor>
@@ -45,6 +59,8 @@ struct Dependence {
     known = select(worlds, other.known, known);
     most = select(worlds, other.most, most);
     apart = select(worlds, other.apart, apart);
+    least = select(worlds, other.least, least);
+    greatest = select(worlds, other.greatest, greatest);
   }
 };
 
@@ -53,7 +69,7 @@ Dependence<S> take_dependence(int rows, Workspace<S>& w) {
   auto* const row = take<simd::Mask<S>>(w, rows);
   const auto no = simd::nowhere<S>();
   for (int i = 0; i < rows; ++i) row[i] = no;
-  return {row, no, all<S>(0), no};
+  return {row, no, all<S>(0), no, all<S>(1), all<S>(0)};
 }
 
 }  // namespace pysim::constraints

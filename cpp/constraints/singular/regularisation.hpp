@@ -17,7 +17,7 @@ using simd::select;
 
 template <class Real>
 struct RegularisationWidth {
-  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-10) : Real(3e-4);
+  static constexpr Real blur = sizeof(Real) == 8 ? Real(1e-13) : Real(3e-4);
   static constexpr Real opened = Real(1e4);
   static constexpr Real most = sizeof(Real) == 8 ? Real(1e-9) : Real(3e-4);
   static constexpr Real slight = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-2);  ///< pivots above are exact

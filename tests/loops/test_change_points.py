@@ -1,0 +1,70 @@
+"""Passing change points: near-parallelograms whose motion turns within a distance far below the step.
+
+Oracle: conservation of energy; constraints and gravity alone act on `scenes/four_bars.toml`. A bar too long by ε moves
+the change point off by about √ε rad: the mechanism turns there instead of passing straight on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.loops import constraint_residual
+
+ALLOWED = {"rk4": 1e-3, "rk2": 1e-2, "dopri5": 1e-2, "implicit_midpoint": 1e-2}  # [J] of 70
+
+
+def run(integrator, excess, **overrides):
+    values = {
+        "loop.hinge1.at_b.xyz": [1 + excess, 0, 0],
+        "simulation.integrator": integrator,
+        "simulation.duration": 5.0,
+        **overrides,
+    }
+    if integrator == "dopri5":
+        values |= {"simulation.rtol": 1e-8, "simulation.atol": 1e-8}
+    scene = pysim.load_scene("scenes/four_bars.toml", overrides=values)
+    return scene.model, pysim.simulate(scene)
+
+
+def energy(model, trajectory):
+    q, v = trajectory.q, trajectory.v
+    return pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q)
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+@pytest.mark.parametrize("excess", [0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4])
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_a_near_parallelogram_keeps_its_energy(integrator, excess):
+    model, trajectory = run(integrator, excess)
+    assert trajectory.t[-1] == pytest.approx(5.0)
+    E = energy(model, trajectory)
+    assert np.abs(E - E[0]).max() < ALLOWED[integrator]
+    assert np.abs(constraint_residual(model, trajectory.q)).max() < 1e-10
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+@pytest.mark.parametrize("excess", [1e-10, 1e-8])
+@pytest.mark.parametrize("integrator", ["generalized_alpha", "semi_implicit", "rk2"])
+def test_other_schemes_lose_no_more_than_beside_a_parallelogram(integrator, excess):
+    """No step loses more than a hundredth of the energy at once; the schemes' own errors stay."""
+    model, trajectory = run(integrator, excess)
+    E = energy(model, trajectory)
+    assert np.abs(np.diff(E)).max() < 0.5
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_a_rollout_passes_as_a_run_does():
+    model, trajectory = run("rk4", 1e-8, **{"simulation.duration": 1.0})
+    states = pysim.rollout(
+        model,
+        np.tile(trajectory.q[0], (9, 1)),
+        np.tile(trajectory.v[0], (9, 1)),
+        np.zeros((9, 1000, model.nv)),
+        1e-3,
+        integrator="rk4",
+    )
+    E = pysim.kinetic_energy(model, states.q, states.v) + pysim.potential_energy(model, states.q)
+    assert np.abs(E - E[0, 0]).max() < ALLOWED["rk4"]
+    np.testing.assert_array_equal(states.q[3], states.q[8])  # alike, whatever the lane
