@@ -61,6 +61,9 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
     sines = np.linalg.svd(rows, compute_uv=False)
     if (sines > SMALLEST_ANGLE).sum() in (len(rows), model.nv):
         return None
+    dropped = sines[sines <= SMALLEST_ANGLE].max(initial=0.0)
+    if dropped < _EXACT:  # the rows repeat others exactly, or vanish at a singular configuration
+        return None
     independent = Independence(scale, SMALLEST_ANGLE)
     N = null_space(model, at.q, rows)
     rng = np.random.default_rng(3)
