@@ -28,6 +28,7 @@ template <class S>
 struct Projected {
   S residual;  ///< largest |g| [m, rad]
   S rank;      ///< independent rows of J
+  S pivot;     ///< the smallest of them
 };
 
 /// Moves q and v of the user's coordinates onto the constraints.
@@ -109,6 +110,7 @@ class Projection {
   S residual() const { return largest(static_cast<const S*>(rows_.g), model_.rows); }
 
   S rank() const { return delassus_.G.rank; }
+  S pivot() const { return delassus_.G.smallest; }
 
  private:
   void factorise() {
@@ -168,7 +170,7 @@ Projected<S> project(const ModelOf<S>& model,
   projection.settle_with_all_rows(found_q);
   projection.settle_velocity();
   projection.follow();
-  return {projection.residual(), projection.rank()};
+  return {projection.residual(), projection.rank(), projection.pivot()};
 }
 
 }  // namespace pysim::constraints

@@ -52,10 +52,11 @@ simd::Mask<S> constrained_step(
   auto closed = inner.project(next_q, next_v);
   if constexpr (sizeof(typename S::Real) == 8) {
     if (inner.model.rows == 0 || inner.model.callback_numbers > 0) return closed;
-    const auto near = nears_singularity(inner, h, v);
+    const auto near = nears_singularity(inner, time, h, q, v, phi);
     if (none(near)) return closed;
     const int nq = inner.model.reduced_nq, nv = inner.model.reduced_nv;
     System<S> again = inner;
+    const auto found = inner.copy_dependence(again.workspace);
     S *const q1 = take<S>(again.workspace, nq), *const v1 = take<S>(again.workspace, nv);
     simd::copy_each<S>(q, nq, q1);
     simd::copy_each<S>(v, nv, v1);
@@ -65,6 +66,7 @@ simd::Mask<S> constrained_step(
     simd::copy_where<S>(passed, q1, nq, next_q);
     simd::copy_where<S>(passed, v1, nv, next_v);
     inner.keep_loop_q(passed, again.loop_q);
+    inner.keep_dependence(!passed, found);
     if (inner.memory != nullptr) SolverState<S>{inner.memory, nv}.restart(passed);
     closed |= passed;
   }

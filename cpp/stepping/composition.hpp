@@ -18,7 +18,7 @@ struct Fourth {
     for (int k = 0; k < 5; ++k) {
       if (k > 0) {
         system.project(q, v);
-        system.begin_step();
+        system.begin_part();
       }
       const S along = all<S>(share[k]) * h;
       Scheme::step(system, time, along, q, v);

@@ -54,7 +54,7 @@ struct Halving {
     auto good = wanted;
     for (int k = 0; k < parts && any(good); ++k) {
       if (k > 0) good &= inner.project(next_q, next_v);
-      if (parts > 1) inner.begin_step(good);
+      if (parts > 1) inner.begin_part(good);
       good = Scheme::attempt(inner, good, time + all<S>(Real(k)) * part, part, next_q, next_v, trial);
     }
     trial.rejected() += number(wanted & !good);

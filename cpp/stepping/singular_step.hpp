@@ -25,16 +25,47 @@ struct SingularStep {
   static constexpr int attempts = 20000;
 };
 
-/// Whether a step of length h may have passed a singular configuration, or come so near that it turns there.
-///
-/// The pivots of rows are squares of d; they change by more than a constant within such a step.
+/// Worlds in which a step of length h reaches a singular configuration, or nearly does.
 template <class S>
-simd::Mask<S> nears_singularity(const System<S>& system, S h, const S* v) {
+struct Nearness {
+  simd::Mask<S> reached;  ///< the least pivot is so small
+  simd::Mask<S> changes;  ///< the pivots change within the step
+
+  simd::Mask<S> turns() const { return reached & changes; }
+};
+
+/// The pivots of rows are squares of d; they change by more than a constant within a step that reaches d.
+template <class S>
+Nearness<S> nearness(const constraints::Dependence<S>& found, S fastest, S h) {
+  const auto begun = found.start > all<S>(0);
+  const S least = select(begun, min(found.least, found.start), found.least);
+  const S greatest = max(found.greatest, found.start);
+  const S reach = all<S>(SingularStep::reach) * h * fastest;
+  return {least < reach * reach, greatest >= all<S>(SingularStep::changes) * least};
+}
+
+/// Worlds in which the step of length h just made from q, v, φ may have passed a singular configuration, or
+/// come so near that it turns there. Where the pivots at the start are not known and matter, they are found.
+template <class S>
+simd::Mask<S> nears_singularity(const System<S>& system, S time, S h, const S* q, const S* v, const S* phi) {
+  S fastest = all<S>(0);
+  for (int i = 0; i < system.model.reduced_nv; ++i) fastest = max(fastest, abs(v[i]));
   const auto& found = *system.dependence;
-  S speed = all<S>(0);
-  for (int i = 0; i < system.model.reduced_nv; ++i) speed = max(speed, abs(v[i]));
-  const S reach = all<S>(SingularStep::reach) * h * speed;
-  return (found.least < reach * reach) & (found.greatest >= all<S>(SingularStep::changes) * found.least);
+  const auto near = nearness(found, fastest, h);
+  const auto open = near.reached & !near.changes & (found.start == all<S>(0));
+  if (none(open)) return near.turns();
+
+  System<S> inner = system;
+  auto known = system.copy_dependence(inner.workspace);
+  inner.dependence = &known;
+  inner.loop_q = take<S>(inner.workspace, system.model.loop_nq());
+  simd::copy_each<S>(phi, system.model.loop_nq(), inner.loop_q);
+  inner.begin_step();
+  inner.acceleration(time, q, v, take<S>(inner.workspace, system.model.reduced_nv));
+  known.start = known.least;
+  known.least = found.least;
+  known.greatest = found.greatest;
+  return near.turns() | (open & nearness(known, fastest, h).turns());
 }
 
 /// Relative rounding error of accelerations beside a singular configuration, by the least pivot of the step.

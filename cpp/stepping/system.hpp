@@ -100,15 +100,17 @@ struct System {
   /// Starts a step in the worlds where it `begins`: its first acceleration determines which rows depend on
   /// others.
   void begin_step(simd::Mask<S> begins = simd::everywhere<S>()) const {
+    if (dependence != nullptr) dependence->begin(begins);
+  }
+
+  /// One of several steps that make up one begins.
+  void begin_part(simd::Mask<S> begins = simd::everywhere<S>()) const {
     if (dependence != nullptr) dependence->forget(begins);
   }
 
   constraints::Dependence<S> copy_dependence(Workspace<S>& w) const {
-    if (dependence == nullptr) {
-      const auto no = simd::nowhere<S>();
-      return {nullptr, no, all<S>(0), no, all<S>(1), all<S>(0)};
-    }
-    return dependence->copy(model.rows, w);
+    using constraints::Dependence;
+    return dependence == nullptr ? Dependence<S>::unknown(nullptr) : dependence->copy(model.rows, w);
   }
 
   void keep_dependence(simd::Mask<S> worlds, const constraints::Dependence<S>& found) const {
@@ -136,7 +138,9 @@ struct System {
   simd::Mask<S> project(S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (model.rows == 0) return simd::everywhere<S>();
-    const auto projected = constraints::project(model, q, v, loop_q, workspace, known_dependence());
+    auto* const known = known_dependence();
+    const auto projected = constraints::project(model, q, v, loop_q, workspace, known);
+    if (dependence != nullptr && known == nullptr) dependence->watch(projected.rank, projected.pivot);
     return projected.residual <= all<S>(Tolerance::required);
   }
 };

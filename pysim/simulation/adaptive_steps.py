@@ -12,7 +12,7 @@ from pysim._engine import AdaptiveState, AdaptiveStatus
 from pysim.errors import SimulationError
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.model import State
-from pysim.simulation.diagnosis import fastest, plugin_fault
+from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.stall import StallDetector
 
@@ -112,12 +112,16 @@ def _too_short(
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
     opening = redundant_opening(scene.model, q) if scene.model.rows else None
-    remedy = (
-        f"{opening}"
-        if opening is not None
-        else "look there for a stop or friction too sharp to follow, a singular configuration or a force without bound,"
-        " or raise simulation.rtol and atol"
-    )
+    near = near_singular(scene.model, q)
+    if opening is not None:
+        remedy = f"{opening}"
+    elif near is not None:
+        remedy = f'{near}; change a length so that they pass it farther away, or take simulation.integrator = "rk4"'
+    else:
+        remedy = (
+            "look there for a stop or friction too sharp to follow, a singular configuration or a force without bound,"
+            " or raise simulation.rtol and atol"
+        )
     problem = (
         f"at t = {time:.9g} s the step shrank to {step:.2g} s; the error of {worst!r} is the largest,"
         f" {fastest(scene.model, v)}: {remedy}"

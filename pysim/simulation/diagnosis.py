@@ -10,6 +10,8 @@ from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.laws import not_finite, numbers_of
 from pysim.joints.trace import trace
+from pysim.loops.constraints import constraints
+from pysim.loops.mobility import rows_and_lengths
 from pysim.plugins.fields import build
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ASTRAY = 1e12  # magnitude of a coordinate or velocity beyond which the run diverged before the plugin failed
+SINGULAR = (1e-11, 1e-4)  # [rad] least angle between rows: rounding, and what no step resolves
 WITHIN = (0.0, 0.25, 0.5, 0.75, 1.0)  # fractions of a step at which a scheme may evaluate a state
 
 
@@ -54,3 +57,15 @@ def fastest(model: Model, v: Array) -> str:
     return (
         f"{model.velocity_names[i]!r} is the fastest at {abs(v[i]):.3g} {model.velocity_units[i]}"
     )
+
+
+def near_singular(model: Model, q: Array, loop_q: Array | None = None) -> str | None:
+    """Describe how near a singular configuration q (nq,) is; None if it is not near one."""
+    if not model.rows:
+        return None
+    rows, _ = rows_and_lengths(model, q, constraints(model, q, loop_q=loop_q))
+    sines = np.linalg.svd(rows, compute_uv=False)
+    small = sines[(sines > SINGULAR[0]) & (sines < SINGULAR[1])]
+    if not small.size:
+        return None
+    return f"the loops are within {small.min():.1g} rad of a singular configuration"

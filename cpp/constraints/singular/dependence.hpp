@@ -21,19 +21,33 @@ struct Dependence {
   simd::Mask<S> apart;  ///< no row depends on others, nor nearly
   S least;              ///< smallest pivot of an independent row since the step began, 0 if a row vanished
   S greatest;           ///< largest of the smallest pivots that factorisations found since then
+  S latest;             ///< smallest pivot of the last factorisation, 0 before the first
+  S start;              ///< `latest` when the step began
 
-  void forget(simd::Mask<S> worlds) {
-    known &= !worlds;
-    least = select(worlds, all<S>(1), least);
-    greatest = select(worlds, all<S>(0), greatest);
+  /// Nothing is known of the rows.
+  static Dependence unknown(simd::Mask<S>* row) {
+    const auto no = simd::nowhere<S>();
+    const S o = all<S>(0);
+    return {row, no, o, no, all<S>(1), o, o, o};
   }
 
-  /// Takes the smallest pivot of a factorisation into account.
-  template <class Factor>
-  void watch(const Factor& G) {
-    const S pivot = select(G.rank < most, all<S>(0), G.smallest);
+  /// A part of a step begins: what depends is to be found again.
+  void forget(simd::Mask<S> worlds) { known &= !worlds; }
+
+  /// A step begins.
+  void begin(simd::Mask<S> worlds) {
+    forget(worlds);
+    least = select(worlds, all<S>(1), least);
+    greatest = select(worlds, all<S>(0), greatest);
+    start = select(worlds, latest, start);
+  }
+
+  /// Takes the smallest pivot of a factorisation of some rank into account.
+  void watch(S rank, S smallest) {
+    const S pivot = select(rank < most, all<S>(0), smallest);
     least = min(least, pivot);
     greatest = max(greatest, pivot);
+    latest = pivot;
   }
 
   /// In `fresh` worlds, records the rows that a factorisation left out.
@@ -61,6 +75,8 @@ struct Dependence {
     apart = select(worlds, other.apart, apart);
     least = select(worlds, other.least, least);
     greatest = select(worlds, other.greatest, greatest);
+    latest = select(worlds, other.latest, latest);
+    start = select(worlds, other.start, start);
   }
 };
 
@@ -69,7 +85,7 @@ Dependence<S> take_dependence(int rows, Workspace<S>& w) {
   auto* const row = take<simd::Mask<S>>(w, rows);
   const auto no = simd::nowhere<S>();
   for (int i = 0; i < rows; ++i) row[i] = no;
-  return {row, no, all<S>(0), no, all<S>(1), all<S>(0)};
+  return Dependence<S>::unknown(row);
 }
 
 }  // namespace pysim::constraints
