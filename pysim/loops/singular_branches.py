@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import crba
-from pysim.loops.closure_solver import ClosureIterate, Independence, descend
+from pysim.loops.closure_solver import CLOSED, rounding_of
 from pysim.loops.constraints import constraints
+from pysim.loops.null_space_solver import NullSpaceSolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from pysim.loops.closure_solver import ClosureIterate, Independence
     from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
@@ -39,9 +41,7 @@ _ALIKE = 0.99  # cosine between directions
 _LASTS = 1e-6  # of fastest² [m or rad]²: below it, rows are dependent along whole branches
 _RANDOM = 4  # number of allowed motions that are followed, and of random combinations
 _OPENED = 4.0  # angles of redundant rows times the motion
-_EXACT = (
-    1e-14  # [m, rad] residual at which a vanished row is distinguished from one that constrains
-)
+_EXACT_ANGLE = 1e-12  # [rad] of redundant rows, below which they are so to rounding
 
 
 def neighbours(
@@ -59,12 +59,16 @@ def neighbours(
     rng = np.random.default_rng(0)
     n = N.shape[1]
     allowed = [N @ y for y in (*_branches(model, at, N, Z, rng), *rng.normal(size=(_RANDOM, n)))]
+    solver = NullSpaceSolver(model, at, independent)
     for motion in (*allowed, *rng.normal(size=(_RANDOM, model.nv))):
         for length in _LENGTHS:
             step = length * motion / np.abs(motion).max()
-            there = _closed(model, at, step, independent)
+            there = solver.close(step)
             moved = np.abs(model.difference(at.q, there.q)).max()
-            if _is_closed(there, length, independent) and _SHARE * length < moved < length / _SHARE:
+            if (
+                _is_closed(at, there, length, independent)
+                and _SHARE * length < moved < length / _SHARE
+            ):
                 yield there
                 break
 
@@ -75,15 +79,16 @@ def followed(model: Model, at: ClosureIterate, N: Array, independent: Independen
     A motion without a continuation falls back onto others, so the rank of all reached displacements is returned.
     """
     M = crba(model, at.q)
+    solver = NullSpaceSolver(model, at, independent)
     reached = np.zeros((N.shape[1], N.shape[1]))
     for k, motion in enumerate(N.T):
         for length in (sign * x for x in _LENGTHS[:2] for sign in (1, -1)):
             s = length / np.abs(motion).max()
-            there = _closed(model, at, s * motion, independent)
+            there = solver.close(s * motion)
             came = model.difference(at.q, there.q) / s
             along = N.T @ M @ came
             aside = came - N @ along
-            closed = _is_closed(there, abs(length), independent)
+            closed = _is_closed(at, there, abs(length), independent)
             if closed and aside @ M @ aside < 1 and np.linalg.norm(along) < 1 / _SHARE:
                 reached[k] = max(reached[k], along, key=np.linalg.norm)
             if np.linalg.norm(reached[k]) > 1 - _SHARE:
@@ -91,19 +96,16 @@ def followed(model: Model, at: ClosureIterate, N: Array, independent: Independen
     return int((np.linalg.svd(reached, compute_uv=False) > _SHARE).sum())
 
 
-def _closed(
-    model: Model, at: ClosureIterate, step: Array, independent: Independence
-) -> ClosureIterate:
-    q = model.integrate(at.q, step)
-    return descend(model, q, at.at.loop_q, np.arange(model.nv), _EXACT, independent)
-
-
-def _is_closed(there: ClosureIterate, length: float, independent: Independence) -> bool:
-    """Whether no more is left than rows open that are redundant but for a small angle."""
+def _is_closed(
+    at: ClosureIterate, there: ClosureIterate, length: float, independent: Independence
+) -> bool:
+    """Whether no more is left than rounding, or than rows open that are redundant but for a small angle."""
+    exact = at.largest <= CLOSED and independent.aside <= _EXACT_ANGLE
     opened = (
         _OPENED * independent.aside * length * float(np.abs(there.at.jacobian).max(initial=0.0))
     )
-    return bool((np.abs(there.at.residual) <= there.allowed + opened).all())
+    left = np.maximum(CLOSED, rounding_of(there.at.jacobian, there.q)) if exact else there.allowed
+    return bool((np.abs(there.at.residual) <= left + opened).all())
 
 
 def _branches(

@@ -63,10 +63,12 @@ def test_dopri5_passes_or_names_the_position_where_rounding_hides_the_turn(exces
     try:
         model, trajectory = run("dopri5", excess)
     except SimulationError as error:
-        assert re.search(r"at t = .* rad of a singular configuration; change a length", str(error))
+        text = str(error)
     else:
         E = energy(model, trajectory)
         assert np.abs(E - E[0]).max() < ALLOWED["dopri5"]
+        return
+    assert re.search(r"at t = .* rad of a singular configuration; change a length", text)
 
 
 @pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
