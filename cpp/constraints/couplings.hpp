@@ -71,4 +71,19 @@ void evaluate_couplings(const ModelOf<S>& model,
   }
 }
 
+/// Largest g of a coupling of which rounding leaves no more:  16 ε Σ |cᵢ qᵢ|.
+template <class S>
+S rounding_of_coupling(const ModelOf<S>& model,
+                       const Coupling<typename S::Parameter>& coupling,
+                       const S* reduced_q) {
+  using Real = typename S::Real;
+  constexpr Real epsilon = sizeof(Real) == 8 ? Real(__DBL_EPSILON__) : Real(__FLT_EPSILON__);
+  S sum = abs(all<S>(coupling.offset));
+  for (int i = 0; i < coupling.terms; ++i) {
+    const auto& term = model.term[coupling.first_term + i];
+    sum = fma(abs(all<S>(term.factor)), abs(reduced_q[term.q]), sum);
+  }
+  return all<S>(16 * epsilon) * sum;
+}
+
 }  // namespace pysim::constraints

@@ -27,6 +27,7 @@ struct ProjectionTolerance {
 template <class S>
 struct Projected {
   S residual;  ///< largest |g| [m, rad]
+  S open;      ///< the same, 0 for couplings that are as closed as rounding of their large angles permits
   S rank;      ///< independent rows of J
   S pivot;     ///< the smallest of them
 };
@@ -77,7 +78,7 @@ class Projection {
   /// start of the step, or regularised: the step began at a singular position, and the rows are needed again.
   void settle_with_all_rows(const S* found_q) {
     if (dependence_ == nullptr) return;
-    const auto stuck = residual() > all<S>(Tolerance::required);
+    const auto stuck = open() > all<S>(Tolerance::required);
     if (none(stuck)) return;
     for (int i = 0; i < model_.rows; ++i) dependence_->row[i] &= !stuck;
     for (int i = 0; i < model_.reduced_nq; ++i) moved_[i] = q_[i], q_[i] = found_q[i];
@@ -108,6 +109,18 @@ class Projection {
 
   /// Largest |g|.
   S residual() const { return largest(static_cast<const S*>(rows_.g), model_.rows); }
+
+  /// Largest |g| of rows that rounding does not explain.
+  S open() const {
+    S size = largest(static_cast<const S*>(rows_.g), model_.rows - model_.couplings);
+    for (int k = 0; k < model_.couplings; ++k) {
+      const auto& coupling = model_.coupling[k];
+      const S left = abs(rows_.g[coupling.row]);
+      const auto opens = !(left <= rounding_of_coupling<S>(model_, coupling, q_));
+      size = select(opens & !(left <= size), left, size);
+    }
+    return size;
+  }
 
   S rank() const { return delassus_.G.rank; }
   S pivot() const { return delassus_.G.smallest; }
@@ -170,7 +183,7 @@ Projected<S> project(const ModelOf<S>& model,
   projection.settle_with_all_rows(found_q);
   projection.settle_velocity();
   projection.follow();
-  return {projection.residual(), projection.rank(), projection.pivot()};
+  return {projection.residual(), projection.open(), projection.rank(), projection.pivot()};
 }
 
 }  // namespace pysim::constraints

@@ -141,7 +141,7 @@ struct System {
     auto* const known = known_dependence();
     const auto projected = constraints::project(model, q, v, loop_q, workspace, known);
     if (dependence != nullptr && known == nullptr) dependence->watch(projected.rank, projected.pivot);
-    return projected.residual <= all<S>(Tolerance::required);
+    return projected.open <= all<S>(Tolerance::required);
   }
 };
 

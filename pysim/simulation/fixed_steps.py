@@ -179,10 +179,29 @@ def _stopped(
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
     if memory.lost:
         return unsolved(scene, state, memory.worst, last, step)
+    turns = _turns_too_far(scene, state, last, step)
+    if turns is not None:
+        return SimulationError(str(scene.spec.path), turns)
     own_fault = _plugin_scheme_fault(scene, state, last, step)
     if scene.model.rows and own_fault is None:
         return _opened(scene, state, last, step)
     return _diverged(scene, state, last, step, own_fault)
+
+
+def _turns_too_far(scene: Scene, state: State, last: float, step: float) -> str | None:
+    """Describe a coordinate that turns by π or more in a step of a variational scheme, which has no solution then."""
+    name, model = scene.settings.integrator, scene.model
+    if name not in ("variational", "variational4"):
+        return None
+    turning = np.array([unit == "rad/s" for unit in model.velocity_units])
+    angle = step * np.where(turning, np.abs(state.v), 0.0)
+    fastest = int(angle.argmax())
+    if angle[fastest] < np.pi:
+        return None
+    return (
+        f"at t = {last:g} s {model.velocity_names[fastest]!r} turns by {angle[fastest]:.3g} rad in a step of"
+        f" {step:g} s, and {name!r} needs less than π; reduce simulation.step to {2 * step / angle[fastest]:.1g} [s]"
+    )
 
 
 def _plugin_scheme_fault(scene: Scene, state: State, last: float, step: float) -> str | None:

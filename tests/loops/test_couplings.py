@@ -201,3 +201,83 @@ def test_a_gear_takes_one_freedom_by_name(rng):
     model = coupled(spec, gear, twice)
     found = mobility(model, np.zeros(model.nq))
     assert (found.degrees, dict(found.redundant)) == (model.nv - 1, {"again": 1})
+
+
+GEARS = """
+name = "gears"
+gravity = [0, 0, 0]
+[[body]]
+name = "a"
+mass = 1
+inertia = {{ xx = 0.01, yy = 0.01, zz = 0.02 }}
+[[body]]
+name = "b"
+mass = 1
+inertia = {{ xx = 0.01, yy = 0.01, zz = 0.02 }}
+[[joint]]
+name = "ja"
+type = "revolute"
+child = "a"
+axis = [0, 0, 1]
+start = {{ q = {angle}, v = {speed} }}
+[[joint]]
+name = "jb"
+type = "revolute"
+child = "b"
+at = {{ xyz = [1, 0, 0] }}
+axis = [0, 0, 1]
+start = {{ q = {follower}, v = {follower_speed} }}
+[[coupling]]
+name = "mesh"
+joint = "jb"
+ratios = {{ ja = -0.37 }}
+[simulation]
+integrator = "{integrator}"
+duration = 0.1
+step = 1e-3
+"""
+
+
+def gears(tmp_path, integrator, angle, speed):
+    path = tmp_path / "gears.toml"
+    numbers = {"follower": -0.37 * angle, "follower_speed": -0.37 * speed}
+    path.write_text(
+        GEARS.format(integrator=integrator, angle=angle, speed=speed, **numbers), "utf-8"
+    )
+    return pysim.load_scene(path)
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        "rk4",
+        "semi_implicit",
+        "variational",
+        "variational4",
+        "implicit_midpoint",
+        "generalized_alpha",
+    ],
+)
+@pytest.mark.parametrize("angle", [2e6, 1e9])
+def test_gears_stay_coupled_to_the_rounding_of_large_angles(tmp_path, integrator, angle):
+    """Of 1e9 rad rounding leaves 1e-7, more than the 1e-10 that loops are held to."""
+    scene = gears(tmp_path, integrator, angle, 3.0)
+    run = pysim.simulate(scene)
+    assert run.t[-1] == pytest.approx(0.1)
+    np.testing.assert_allclose(run.v, np.tile([3.0, -1.11], (len(run.t), 1)), rtol=1e-12)
+    np.testing.assert_allclose(run.q[-1, 0] - angle, 0.3, atol=1e-15 * angle * 100)
+
+
+@pytest.mark.parametrize("integrator", ["variational", "variational4"])
+def test_a_turn_of_pi_in_a_variational_step_is_reported_with_the_step_that_works(
+    tmp_path, integrator
+):
+    scene = gears(tmp_path, integrator, 0.0, 1e4)
+    with pytest.raises(pysim.PysimError) as caught:
+        pysim.simulate(scene)
+    assert str(caught.value).endswith(
+        f"at t = 0 s 'ja' turns by 10 rad in a step of 0.001 s, and {integrator!r} needs less than π; reduce"
+        " simulation.step to 0.0002 [s]"
+    )
+    scene = pysim.load_scene(tmp_path / "gears.toml", overrides={"simulation.step": 2e-4})
+    assert pysim.simulate(scene).t[-1] == pytest.approx(0.1)
