@@ -86,8 +86,9 @@ S largest(const S* x, int count, S* where) {
 /// The iterations of one pack.
 template <class S>
 struct Newton {
-  static constexpr int most = 80;    ///< iterations
-  static constexpr int patient = 6;  ///< iterations allowed without derivatives
+  static constexpr int most = 80;       ///< iterations
+  static constexpr int patient = 6;     ///< iterations allowed without derivatives
+  static constexpr int most_near = 12;  ///< the same while corrections are within rounding
 
   const System<S>& system;
   const Stage<S>& stage;
@@ -171,7 +172,8 @@ struct Newton {
   ///     solved    the next correction is within the tolerance,   w + s         stays   yes        solved
   ///               or no decrease within rounding
   ///     lost      the first step by a new A is NaN or infinite   w             stays   yes        unsolved
-  ///     restart   without A: slow, or patience is over           start         form    yes
+  ///     restart   without A, beyond rounding: slow, or           start         form    yes
+  ///               patience is over; later within rounding too
   ///     halve     with A: |s| does not shrink                    w − made/2    stays   no
   ///     renew     with A: slow                                   w             form    yes
   ///     advance   otherwise                                      w + s         stays   yes
@@ -186,11 +188,12 @@ struct Newton {
     const auto first = last == infinity, finite = size < infinity;
     const S to_come = size * select(first, one, min(one, size / last));
     const auto near = to_come <= all<S>(Real(stage.tolerance)) * whole;
-    const auto stalled =
-        (size > all<S>(Real(0.5)) * last) & (size <= all<S>(Real(Tolerance::rounding)) * whole);
+    const auto rounding = size <= all<S>(Real(Tolerance::rounding)) * whole;
+    const auto stalled = (size > all<S>(Real(0.5)) * last) & rounding;
     const auto slow = (!finite) | !(size <= select(derived, all<S>(Real(0.5)), all<S>(Real(0.25))) * last);
     const auto shrinks = size <= all<S>(Real(0.95)) * last;
     const auto late = n + 1 >= patient ? simd::everywhere<S>() : simd::nowhere<S>();
+    const auto restarts = n + 1 >= most_near ? late : (slow | late) & !rounding;
 
     auto left = active;
     const auto takes = [&left](simd::Mask<S> applies) {
@@ -200,7 +203,7 @@ struct Newton {
     };
     const auto solves = takes(finite & (near | stalled));
     const auto lost = takes(derived & first & !finite);
-    const auto restart = takes((!derived) & (slow | late));
+    const auto restart = takes((!derived) & restarts);
     const auto halve = takes(derived & !first & !shrinks);
     const auto renew = takes(derived & slow);
     move(restart, halve, solves | left);
