@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pysim.simulation import load_scene, load_scenes, simulate
     from pysim.simulation.loading import Scene, load_model
     from pysim.simulation.rollouts import rollout
+    from pysim.sweeps import load_sweep, sweep
     from pysim.trajectory import Trajectory, load_trajectory
 
 __version__ = "0.1.0"
@@ -68,9 +69,11 @@ __all__ = [
     "load_model",
     "load_scene",
     "load_scenes",
+    "load_sweep",
     "load_trajectory",
     "rollout",
     "simulate",
+    "sweep",
     "use_isa",
 ]
 if TYPE_CHECKING:
@@ -85,6 +88,8 @@ _HOME = {
     "load_scenes": "pysim.simulation",
     "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",
+    "load_sweep": "pysim.sweeps",
+    "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",
 }

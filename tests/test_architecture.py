@@ -39,6 +39,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "trajectory",
         "simulation",
         "identify",
+        "sweeps",
         "render",
         "cli",
         "compile",  # deprecated aliases

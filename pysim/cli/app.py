@@ -43,6 +43,8 @@ Folders = Annotated[
     tuple[Path, ...], Parameter(name="--package-dir", consume_multiple=False, metavar="FOLDER")
 ]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="NAME")]
+Grids = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="KEY=VALUES")]
+Samples = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="KEY~DISTRIBUTION")]
 Output = Annotated[Path | None, Parameter(alias="-o", metavar="FILE")]
 Picture = Annotated[Path | None, Parameter(metavar="FILE")]
 Seconds = Annotated[float | None, Parameter(metavar="SECONDS")]
@@ -267,6 +269,63 @@ def identify(
         package_dir,
     )
     identify_file(existing(scene, package_dir), existing(data), options)
+
+
+@app.command
+def sweep(
+    scene: str,
+    /,
+    *,
+    grid: Grids = (),
+    sample: Samples = (),
+    n: Annotated[int | None, Parameter(name="-n")] = None,
+    output: Output = None,
+    method: str = "random",
+    seed: int = 0,
+    signal: Names = (),
+    set_: Overrides = (),
+    threads: int = 0,
+    overwrite: bool = False,
+    quiet: bool = False,
+    allow_code: bool = False,
+) -> int:
+    """Run a scene with many values of its parameters and write one dataset.
+
+    Parameters
+    ----------
+    scene
+        Scene file (.toml).
+    grid
+        Values of a key, as joint.hinge.damping=0:1:21 (from, to, number) or =1,2,5; may be repeated.
+    sample
+        Distribution of a key, as body.rod.mass~normal(1,0.05); also uniform, loguniform, triangular; may be repeated.
+    n
+        Number of samples, at each combination of the grids.
+    output
+        Dataset to write; otherwise the scene's name with .nc, here. An unfinished sweep in it continues.
+    method
+        Of sampling: random, latin_hypercube or sobol.
+    seed
+        Of the samples.
+    signal
+        Record over time, as q.hinge, v.hinge, position.tool.x or energy; may be repeated.
+    set_
+        Override any key of the scene in all worlds, as simulation.duration=2; may be repeated.
+    threads
+        Threads that share the worlds; 0 uses every processor.
+    overwrite
+        Replace another sweep at --output, or start again.
+    quiet
+        Print errors and warnings only.
+    allow_code
+        Run Python code that the scene names. Use it for trusted scenes only.
+    """
+    from pysim.cli.sweep import SweepOptions, sweep_scene  # noqa: PLC0415
+
+    options = SweepOptions(
+        grid, sample, n, output, method, seed, signal, set_, threads, overwrite, quiet, allow_code
+    )
+    return sweep_scene(existing(scene), options)
 
 
 @app.command

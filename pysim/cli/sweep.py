@@ -1,0 +1,120 @@
+"""`pysim sweep`: runs a scene with many values of its parameters and prints where the results are."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from pysim.cli import INTERRUPTED
+from pysim.cli.messages import print_line, print_message, visible
+from pysim.cli.progress import bar_on_terminal
+from pysim.cli.run import parse_overrides
+from pysim.errors import PysimError
+from pysim.sweeps import run_sweep
+from pysim.sweeps.sweep import PIECE
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pysim.sweeps import SweepUpdate
+
+DATASETS = (".nc", ".h5")
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """Options of the command; None if not given."""
+
+    grids: tuple[str, ...]
+    samples: tuple[str, ...]
+    n: int | None
+    output: Path | None
+    method: str
+    seed: int
+    signals: tuple[str, ...]
+    overrides: tuple[str, ...]
+    threads: int
+    overwrite: bool
+    quiet: bool
+    allow_code: bool
+
+
+def sweep_scene(path: Path, options: SweepOptions) -> int:
+    """Run the sweep and return the exit status."""
+    output = options.output or Path(path.stem + ".nc")
+    if output.suffix not in DATASETS:
+        problem = f"unknown kind of file {output.suffix!r}; name it {' or '.join(DATASETS)}"
+        raise PysimError(str(output), problem)
+    parameters = _parameters(options.grids, "--grid", "=", "KEY=FIRST:LAST:COUNT or KEY=A,B,…")
+    parameters |= _parameters(options.samples, "--sample", "~", "KEY~normal(1,0.05)")
+    begin = time.perf_counter()
+    bar = _Bar(path.stem, shown=not options.quiet)
+    try:
+        with bar:
+            failed = run_sweep(
+                path, parameters, options.n, output=output, method=options.method,
+                seed=options.seed, signals=options.signals,
+                overrides=parse_overrides(options.overrides), threads=options.threads, piece=PIECE,
+                progress=bar, overwrite=options.overwrite, allow_code=options.allow_code,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        note = f"{output} holds the finished worlds; the same command continues"
+        print_message("interrupted", note)
+        return INTERRUPTED
+    if not options.quiet:
+        _print_summary(output, failed, bar.last, time.perf_counter() - begin)
+    return 0
+
+
+def _parameters(texts: tuple[str, ...], option: str, sign: str, example: str) -> dict[str, str]:
+    """Return the values of each key as text."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, present, value = (part.strip() for part in text.partition(sign))
+        if not (key and present and value):
+            raise PysimError(f"{option} {text}", f"is no {option.strip('-')}; give {example}")
+        found[key] = value
+    return found
+
+
+def _print_summary(
+    output: Path, failed: list[tuple[int, str]], last: SweepUpdate | None, wall: float
+) -> None:
+    if last is None:
+        print_line(f"  sweep       {output} is finished already; --overwrite computes it again")
+        return
+    rate = f"{last.rate:.3g} a second" if last.rate else ""
+    print_line(
+        f"  worlds      {last.worlds}, {last.computed} of them computed in {wall:.3g} s, {rate}"
+    )
+    if failed:
+        print_line(f"  failures    {len(failed)}, see the variable failure")
+    print_line(f"  dataset     {output}; open it with pysim.load_sweep")
+
+
+class _Bar:
+    """Progress of a sweep, shown on terminals only, with the rate and the time left."""
+
+    def __init__(self, name: str, *, shown: bool) -> None:
+        self.last: SweepUpdate | None = None
+        self._bar = bar_on_terminal(shown=shown)
+        self._task = self._bar.add_task(visible(name), total=None, state="")
+
+    def __call__(self, update: SweepUpdate) -> None:
+        self.last = update
+        state = f"{update.done} of {update.worlds} worlds, {update.rate:.3g} a second, {update.left:.0f} s left"
+        self._bar.update(self._task, completed=update.done, total=update.worlds, state=state)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()

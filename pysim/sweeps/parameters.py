@@ -1,0 +1,240 @@
+"""Parameters of a sweep: grids of values and samples of distributions for the keys of a scene.
+
+    "0:1:21"            21 values at equal distances from 0 to 1
+    "1, 2, 5"           these values; a list or an array in Python
+    "normal(1, 0.05)"   mean and standard deviation
+    "uniform(0, 1)"     lower and upper end; "loguniform(1, 100)" has a uniform logarithm
+    "triangular(0, 0.5, 1)"  lower end, mode and upper end
+
+The worlds are all combinations of grid values, in the order of the keys with the last one varying fastest, each with
+the same n samples. Samples are inverse distribution functions of points of the unit cube: random, of a Latin
+hypercube, or of a scrambled Sobol sequence (scipy.stats.qmc).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import SimulationError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+METHODS = ("random", "latin_hypercube", "sobol")
+MOST_WORLDS = 10**8
+_RANGE = re.compile(r"^([^:,()]+):([^:,()]+):([^:,()]+)$")
+_CALL = re.compile(r"^\s*(\w+)\s*\(([^()]*)\)\s*$")
+_OPEN = 2.0**-53  # distance of samples from 0 and 1
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A probability distribution of a number."""
+
+    kind: str
+    arguments: tuple[float, ...]
+
+    def values(self, u: Array) -> Array:
+        """Return the quantiles at u (n,), between 0 and 1."""
+        return np.asarray(_KINDS[self.kind].quantile(u, *self.arguments), float)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(map(repr, self.arguments))})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Worlds of a sweep."""
+
+    grids: dict[str, Array]
+    distributions: dict[str, Distribution]
+    samples: int  # at each point of the grid
+    method: str
+    seed: int
+
+    @property
+    def worlds(self) -> int:
+        """Number of worlds."""
+        return (
+            int(np.prod([len(grid) for grid in self.grids.values()], dtype=object)) * self.samples
+        )
+
+    def values(self) -> dict[str, Array]:
+        """Return the values of every key, (worlds,) each."""
+        points = np.meshgrid(*self.grids.values(), indexing="ij")
+        found = {
+            key: np.repeat(point.ravel(), self.samples)
+            for key, point in zip(self.grids, points, strict=True)
+        }
+        if self.distributions:
+            u = np.clip(self._unit_samples(), _OPEN, 1 - _OPEN)
+            for (key, kind), column in zip(self.distributions.items(), u.T, strict=True):
+                found[key] = np.tile(kind.values(column), self.worlds // self.samples)
+        return found
+
+    def _unit_samples(self) -> Array:
+        from scipy.stats import qmc  # noqa: PLC0415, takes 0.3 s to import
+
+        n, d = self.samples, len(self.distributions)
+        if self.method == "random":
+            return np.random.default_rng(self.seed).random((n, d))
+        if self.method == "latin_hypercube":
+            return np.asarray(qmc.LatinHypercube(d, seed=self.seed).random(n))
+        whole = 1 << (n - 1).bit_length()  # a Sobol sequence is balanced at powers of 2
+        return np.asarray(qmc.Sobol(d, seed=self.seed).random(whole)[:n])
+
+    def describe(self) -> dict[str, object]:
+        """Return what distinguishes this plan from others, as JSON."""
+        return {
+            "grids": {key: grid.tolist() for key, grid in self.grids.items()},
+            "distributions": {key: str(kind) for key, kind in self.distributions.items()},
+            "samples": self.samples,
+            "method": self.method,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class _Kind:
+    arguments: tuple[str, ...]
+    quantile: Callable[..., Array]
+    valid: Callable[..., bool]
+    condition: str
+
+
+def _normal(u: Array, mean: float, deviation: float) -> Array:
+    from scipy.special import ndtri  # noqa: PLC0415, takes 0.1 s to import
+
+    return np.asarray(mean + deviation * ndtri(u))
+
+
+def _triangular(u: Array, lower: float, mode: float, upper: float) -> Array:
+    width, left, right = upper - lower, mode - lower, upper - mode
+    rising = lower + np.sqrt(u * width * left)
+    falling = upper - np.sqrt((1 - u) * width * right)
+    return np.where(u * width < left, rising, falling)
+
+
+_KINDS = {
+    "normal": _Kind(
+        ("mean", "deviation"), _normal, lambda _, d: d >= 0, "the deviation must not be negative"
+    ),
+    "uniform": _Kind(
+        ("lower", "upper"),
+        lambda u, a, b: a + u * (b - a),
+        lambda a, b: a <= b,
+        "lower must not exceed upper",
+    ),
+    "loguniform": _Kind(
+        ("lower", "upper"),
+        lambda u, a, b: a * (b / a) ** u,
+        lambda a, b: 0 < a <= b,
+        "lower must be positive and not exceed upper",
+    ),
+    "triangular": _Kind(
+        ("lower", "mode", "upper"),
+        _triangular,
+        lambda a, m, b: a <= m <= b and a < b,
+        "lower, mode and upper must ascend",
+    ),
+}
+
+
+def plan_of(
+    parameters: Mapping[str, ArrayLike | str | Distribution], n: int | None, method: str, seed: int
+) -> Plan:
+    """Return the plan of given parameters.
+
+    Args:
+        parameters: by the path of a key, a grid or a distribution.
+        n: samples at each point of the grid; needed with distributions, 1 without.
+        method: one of METHODS.
+        seed: of the samples.
+
+    Raises:
+        SimulationError: a parameter that is neither, or numbers that do not suit it.
+    """
+    if method not in METHODS:
+        raise SimulationError("method", f"there is no {method!r}{did_you_mean(method, METHODS)}")
+    given_kind: object = parameters
+    if not isinstance(given_kind, Mapping) or not parameters:
+        raise SimulationError("parameters", "there are none; give a value or distribution by key")
+    grids, distributions = {}, {}
+    for key, given in parameters.items():
+        if key.split(".")[0] in ("simulation", "output"):
+            raise SimulationError(key, "is the same in all worlds of a sweep; set it in the scene")
+        found = given if isinstance(given, Distribution) else _parameter(key, given)
+        if isinstance(found, Distribution):
+            distributions[key] = found
+        else:
+            grids[key] = found
+    if distributions and n is None:
+        raise SimulationError("n", "is missing; give the number of samples of the distributions")
+    if not distributions and n not in (None, 1):
+        raise SimulationError("n", f"is {n}, but no key has a distribution; leave it out")
+    samples = 1 if n is None else int(n)
+    if samples < 1:
+        raise SimulationError("n", f"is {n}; give 1 or more")
+    plan = Plan(grids, distributions, samples, method, int(seed))
+    if plan.worlds > MOST_WORLDS:
+        raise SimulationError("parameters", f"make {plan.worlds} worlds, {MOST_WORLDS} is the most")
+    return plan
+
+
+def _parameter(key: str, given: ArrayLike | str) -> Array | Distribution:
+    if not isinstance(given, str):
+        return _grid(key, np.atleast_1d(np.asarray(given)))
+    call, steps = _CALL.match(given), _RANGE.match(given)
+    if call:
+        return _distribution(key, call[1], _numbers(key, given, call[2].split(",")))
+    if steps:
+        first, last, count = _numbers(key, given, list(steps.groups()))
+        if count != int(count) or not 1 <= count <= MOST_WORLDS:
+            raise SimulationError(
+                key, f"{given!r} has no whole number of values; give FIRST:LAST:COUNT"
+            )
+        return np.linspace(first, last, int(count))
+    return _grid(key, np.array(_numbers(key, given, given.split(","))))
+
+
+def _grid(key: str, values: NDArray[np.generic]) -> Array:
+    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
+        raise SimulationError(key, "must be a list of numbers, FIRST:LAST:COUNT or a distribution")
+    if not np.isfinite(values.astype(float)).all():
+        raise SimulationError(key, "must be finite, got nan or inf")
+    return values.astype(float)
+
+
+def _numbers(key: str, text: str, words: list[str]) -> list[float]:
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        problem = f"{text!r} is no grid or distribution; give FIRST:LAST:COUNT, A,B,… or KIND(…)"
+        raise SimulationError(key, problem) from None
+    if not np.isfinite(numbers).all():
+        raise SimulationError(key, f"{text!r} must be finite")
+    return numbers
+
+
+def _distribution(key: str, kind: str, arguments: list[float]) -> Distribution:
+    if kind not in _KINDS:
+        problem = f"there is no distribution {kind!r}; choose one of {', '.join(_KINDS)}"
+        raise SimulationError(key, problem)
+    names, given = _KINDS[kind].arguments, tuple(arguments)
+    if len(given) != len(names):
+        problem = (
+            f"{kind} takes {len(names)} numbers, got {len(given)}; give {kind}({', '.join(names)})"
+        )
+        raise SimulationError(key, problem)
+    if not _KINDS[kind].valid(*given):
+        raise SimulationError(key, f"{Distribution(kind, given)}: {_KINDS[kind].condition}")
+    return Distribution(kind, given)

@@ -1,0 +1,59 @@
+"""`pysim sweep`: the oracle is `pysim.sweep` with the same parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pysim
+from pysim.cli import main
+
+pytest.importorskip("xarray")
+SPRING = str(Path(__file__).parents[2] / "scenes" / "spring.toml")
+WORDS = ["--grid", "joint[0].damping=0:0.4:3", "--sample", "body[0].shape.density~normal(250,10)"]
+WORDS += ["-n", "4", "--set", "simulation.duration=0.2", "--signal", "energy"]
+
+
+def test_the_command_writes_the_dataset_of_the_function(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    by_command, by_function = tmp_path / "a.nc", tmp_path / "b.nc"
+    words = ["sweep", SPRING, *WORDS, "--method", "sobol", "--seed", "3", "-o", str(by_command)]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "  worlds      12, 12 of them computed in " in printed
+    assert f"  dataset     {by_command}; open it with pysim.load_sweep" in printed
+    parameters = {"joint[0].damping": "0:0.4:3", "body[0].shape.density": "normal(250,10)"}
+    expected = pysim.sweep(
+        SPRING, parameters, 4, output=by_function, method="sobol", seed=3, signals=["energy"],
+        overrides={"simulation.duration": 0.2},
+    )  # fmt: skip
+    assert pysim.load_sweep(by_command).equals(expected)  # attributes hold the texts of --set
+    assert main(words) == 0
+    finished = f"  sweep       {by_command} is finished already; --overwrite computes it again\n"
+    assert capsys.readouterr().out == finished
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ["--grid", "joint[0].damping"],
+            "error: --grid joint[0].damping: is no grid; give KEY=FIRST:LAST:COUNT or KEY=A,B,…\n",
+        ),
+        (
+            ["--sample", "joint[0].damping=normal(0,1)"],
+            "error: --sample joint[0].damping=normal(0,1): is no sample; give KEY~normal(1,0.05)\n",
+        ),
+        (
+            ["--grid", "joint[0].damping=1,2", "-o", "a.zip"],
+            "error: a.zip: unknown kind of file '.zip'; name it .nc or .h5\n",
+        ),
+    ],
+)
+def test_an_option_that_is_not_understood_is_rejected(
+    capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
+    assert main(["sweep", SPRING, *words]) == 2
+    assert capsys.readouterr().err == text

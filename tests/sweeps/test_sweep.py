@@ -1,0 +1,183 @@
+"""Sweeps: what they compute, and that nothing is lost or computed twice. The oracle is `simulate` of each world alone,
+and the bytes of an undisturbed sweep.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimWarning, SimulationError
+from pysim.sweeps import SweepUpdate
+
+pytest.importorskip("xarray")
+
+SCENES = Path(__file__).parents[2] / "scenes"
+SHORT = {"simulation.duration": 0.2, "output.every": 0.05}
+MASSES = {"joint[0].damping": "0:0.4:3", "body[0].shape.density": "normal(250, 10)"}
+SPRING = SCENES / "spring.toml"
+
+
+def data_of(path: Path) -> dict[str, Any]:
+    """Return all datasets of a file as bytes."""
+    with h5py.File(path) as file:
+        return {name: file[name][()].tobytes() for name in file}
+
+
+def test_every_world_has_the_numbers_of_simulate(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"overrides": SHORT}
+    keys["signals"] = ["energy", f"q.{pysim.load_scene(SPRING).model.coordinate_names[0]}"]
+    found = pysim.sweep(SPRING, MASSES, 4, output=tmp_path / "a.nc", piece=5, **keys)
+    assert dict(found.sizes) == {
+        "world": 12, "signal": 3, "statistic": 5, "record": 2, "time": 5, "piece": 3
+    }  # fmt: skip
+    assert (found.failure == "").all()
+    for k in (0, 5, 11):
+        own = {key: float(found[key][k]) for key in MASSES}
+        run = pysim.simulate(pysim.load_scene(SPRING, SHORT | own))
+        one = found.isel(world=k)
+        np.testing.assert_array_equal(one.series[0], run.energy)
+        np.testing.assert_array_equal(one.series[1], run.q[:, 0])
+        np.testing.assert_array_equal(one.time, run.t)
+        row = one.summary.sel(signal=str(found.record[1].item()))
+        x = run.q[:, 0]
+        expected = [x[-1], x.min(), x.max(), x.mean(), np.sqrt((x * x).mean())]
+        np.testing.assert_allclose(row, expected, rtol=1e-15)
+        assert [str(name) for name in found.statistic.values] == [
+            "end",
+            "min",
+            "max",
+            "mean",
+            "rms",
+        ]
+
+
+def test_pieces_and_threads_do_not_change_a_bit(tmp_path: Path) -> None:
+    for name, piece, threads in (("a", 4, 1), ("b", 4, 2), ("c", 12, 1)):
+        path = tmp_path / f"{name}.nc"
+        pysim.sweep(
+            SPRING, MASSES, 4, output=path, overrides=SHORT, piece=piece, threads=threads
+        ).close()
+    a, b, c = (data_of(tmp_path / f"{name}.nc") for name in "abc")
+    assert a == b
+    for name in ("summary", "series", "failure", *MASSES):
+        assert a[name] == c[name]
+
+
+def test_a_finished_sweep_is_not_computed_again_and_a_damaged_piece_is(tmp_path: Path) -> None:
+    path, done = tmp_path / "a.nc", []
+
+    def run(**keys: Any) -> list[SweepUpdate]:
+        updates: list[SweepUpdate] = []
+        pysim.sweep(
+            SPRING,
+            MASSES,
+            4,
+            output=path,
+            overrides=SHORT,
+            piece=5,
+            progress=updates.append,
+            **keys,
+        ).close()
+        return updates
+
+    done = run()
+    assert [update.done for update in done] == [5, 10, 12]
+    assert all(update.worlds == 12 for update in done)
+    before = data_of(path)
+    assert run() == []
+    with h5py.File(path, "r+") as file:
+        file["summary"][7, 0, 0] += 1.0
+    (again,) = run()
+    assert (again.computed, again.done) == (5, 12)
+    assert data_of(path) == before
+    assert len(run(overwrite=True)) == 3
+
+
+def test_another_sweep_is_not_continued(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT).close()
+    text = f"{path}: holds a sweep with other seed; choose another output, or overwrite it"
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT, seed=1)
+    other = tmp_path / "text.nc"
+    other.write_text("text", "utf-8")
+    text = f"{other}: is not the file of a sweep; choose another, or overwrite it"
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, MASSES, 2, output=other, overrides=SHORT)
+
+
+def test_worlds_that_fail_say_why_and_the_others_are_computed(tmp_path: Path) -> None:
+    """A density below zero cannot be loaded; a spring beyond the stability limit overflows."""
+    keys = {"simulation.duration": 1.0, "output.every": 0.5}
+    path = tmp_path / "a.nc"
+    with pytest.warns(
+        PysimWarning, match=r"a.nc: 3 of 4 worlds ended early or could not be loaded"
+    ):
+        found = pysim.sweep(
+            SPRING,
+            {"body[0].shape.density": [250.0, -1.0], "joint[0].stiffness": [40.0, 1e12]},
+            output=path,
+            overrides=keys,
+        )
+    texts = found.failure.values
+    assert texts[0] == ""
+    assert texts[1] == "it did not stay finite or left its loops before t = 0.5 s"
+    assert all("density" in text for text in texts[2:])
+    assert np.isfinite(found.summary[0]).all()
+
+
+def test_a_sweep_of_which_no_world_can_be_loaded_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(pysim.SceneError, match="has mass, and shape has a density"):
+        pysim.sweep(SPRING, {"body[0].mass": [1.0, 2.0]}, output=tmp_path / "a.nc")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_signal_that_the_scene_does_not_have_is_rejected(tmp_path: Path) -> None:
+    text = "signals: 'enery': the scene has no such signal; did you mean 'energy'?"
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, MASSES, 2, output=tmp_path / "a.nc", signals=["enery"])
+
+
+SCRIPT = """
+import sys, pysim
+pysim.sweep({scene!r}, {parameters!r}, 300, output={output!r}, overrides={keys!r}, piece=8, signals=["energy"],
+            progress=lambda update: print(update.done, flush=True))
+"""
+
+
+def test_a_sweep_that_is_killed_three_times_equals_an_undisturbed_one(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    path = tmp_path / "killed.nc"
+    keys = {"simulation.duration": 1.0, "output.every": 0.05}
+    text = SCRIPT.format(scene=str(SPRING), parameters=MASSES, output=str(path), keys=keys)
+    counts = []
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(rng.uniform(0.0, 0.15))
+            process.send_signal(signal.SIGKILL)
+            rest = process.stdout.read().split()
+        counts.append(int(rest[-1]) if rest else 8)
+    assert counts == sorted(counts)
+    again: list[SweepUpdate] = []
+    arguments: dict[str, Any] = {"overrides": keys, "piece": 8, "signals": ["energy"]}
+    pysim.sweep(SPRING, MASSES, 300, output=path, progress=again.append, **arguments).close()
+    assert again[0].computed == 8
+    assert again[-1].done == 900
+    assert sum(1 for _ in again) <= (900 - counts[-1]) // 8 + 1
+    other = tmp_path / "whole.nc"
+    pysim.sweep(SPRING, MASSES, 300, output=other, **arguments).close()
+    assert data_of(path) == data_of(other)
