@@ -83,7 +83,7 @@ class Event:
     def value(self, q: ByJoint, v: ByJoint) -> Any:  # noqa: ANN401, ARG002, for those who write one
         """Return the value that is 0 at the event; q [m or rad] and v [m/s or rad/s] by joint."""
         raise JointError(
-            definition_place(type(self)), "has no value; write `def value(self, q, v)`"
+            definition_place(type(self)), "has no method value; write `def value(self, q, v)`"
         )
 
 

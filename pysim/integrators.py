@@ -67,7 +67,7 @@ class Integrator:
         """Return (q, v) at t + h [s]."""
         raise PysimError(
             definition_place(type(self)),
-            "has no step; write `def step(self, system, t, h, q, v)` -> (q, v)",
+            "has no method step; write `def step(self, system, t, h, q, v)` -> (q, v)",
         )
 
 

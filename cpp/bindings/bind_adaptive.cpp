@@ -194,7 +194,7 @@ void bind_events(py::module_& m) {
                   "direction"_a,
                   "Position of a body's point (-1: the world) along the normal, minus the offset [m].")
       .def_static(
-          "program", &program_event, "program"_a, "direction"_a, "What a traced program gives for q and v.");
+          "program", &program_event, "program"_a, "direction"_a, "Value of a traced program at q and v.");
   py::class_<Events>(
       m, "Events", "Events of one model; the first that occurs ends a call of advance_adaptive.")
       .def(py::init<const Model&, const std::vector<EventDescription>&>(), "model"_a, "descriptions"_a)

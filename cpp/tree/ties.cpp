@@ -51,7 +51,7 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
   for (std::size_t k = 0; k < loops.size(); ++k) {
     const LoopDescription& d = loops[k];
     if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
-      throw std::invalid_argument("loop '" + d.name + "': it needs two bodies of the model");
+      throw std::invalid_argument("loop '" + d.name + "': needs two bodies of the model");
     }
     Loop loop = {d.kind, d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
     const int all = all_rows(loop.kind, closure_->model.joints()[k]);

@@ -94,7 +94,7 @@ def closed_samples(model: Model, samples: Samples) -> tuple[Samples, AllowedMoti
     left_out = len(samples) - int(motions.valid.sum())
     if left_out:
         notes.append(
-            f"{left_out} of {len(samples)} samples are beside a singular position: left out"
+            f"{left_out} of {len(samples)} samples are near a singular configuration and left out"
         )
     return replace(samples, q=q, v=v, a=a), motions, notes
 

@@ -57,7 +57,7 @@ class Excitation:
 
     @property
     def period(self) -> float:
-        """[s]."""
+        """Period [s]."""
         return 2 * np.pi / self.frequency
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:

@@ -170,7 +170,7 @@ def _identified(
     if using == "momentum" and triangles.equations > len(names):
         names = (*names, "mass of all [kg]")
         notes.append(
-            "nothing pushes the base: momentum determines ratios, the total mass is the model's"
+            "no external force acts on the base: momentum determines mass ratios only, the total mass is the model's"
         )
     noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)

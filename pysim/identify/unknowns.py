@@ -54,7 +54,7 @@ class Unknowns:
 
     @property
     def blocks(self) -> int:
-        """How many times ten inertial parameters there are."""
+        """Number of blocks of ten inertial parameters."""
         return 1 if self.payload is not None else len(self.bodies)
 
     @property
@@ -73,7 +73,7 @@ class Unknowns:
 
     @cached_property
     def start(self) -> Array:
-        """What the model has for the unknowns (size,); a payload is nothing yet."""
+        """Values of the unknowns in the model (size,); a payload starts at zero."""
         theta = (
             np.zeros(10) if self.payload is not None else self.model.parameters[list(self.bodies)]
         )

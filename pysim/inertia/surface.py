@@ -145,7 +145,7 @@ def check_shells(surface: Surface, faces: Faces) -> None:
     twice = np.flatnonzero(shells.twice)
     if len(twice):
         surface.warn(
-            f"{counted(len(twice), 'shell')} inside another, of {len(shells)}, and weighed twice there, the first "
+            f"{counted(len(twice), 'shell')} inside another, of {len(shells)}, where they are counted twice; the first "
             f"begins with face {shells.first[twice[0]]}"
         )
 

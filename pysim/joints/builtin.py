@@ -153,7 +153,7 @@ BUILTIN: dict[str, JointType] = {
         ),
         JointType(
             "ball",
-            "Turns every way about a point; v is the angular velocity in the child frame.",
+            "Rotates about a point in all directions; v is the angular velocity in the child frame.",
             "X = R(quaternion)",
             _QUATERNION,
             _ONE4,
@@ -171,7 +171,7 @@ BUILTIN: dict[str, JointType] = {
         ),
         JointType(
             "translation",
-            "Slides every way without turning.",
+            "Translates in all directions without rotating.",
             "X = translate(x, y, z)",
             _XYZ,
             _M3,
@@ -180,7 +180,7 @@ BUILTIN: dict[str, JointType] = {
         ),
         JointType(
             "free",
-            "Moves every way; q is the position in the parent and a quaternion, v the twist in the child frame.",
+            "Moves freely; q is the position in the parent and a quaternion, v the twist in the child frame.",
             "X = translate(x, y, z) R(quaternion)",
             _XYZ + _QUATERNION,
             _M3 + _ONE4,

@@ -47,7 +47,7 @@ class CallbackJoint(Joint):
         """Return X_PC (n, 4, 4) of n configurations q (n, nq), the only required method."""
         raise JointError(
             definition_place(type(self)),
-            "has no poses; write `def poses(self, q)` from (n, nq) to (n, 4, 4)",
+            "has no method poses; write `def poses(self, q)` from (n, nq) to (n, 4, 4)",
         )
 
     def subspace(self, q: Array) -> Array:

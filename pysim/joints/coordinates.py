@@ -48,7 +48,7 @@ class Coordinates:
             raise JointError(author_line(), 'a joint needs a coordinate; write real("angle")')
         for part in self.parts:
             if not str(part.name).isidentifier():
-                problem = f"coordinate {part.name!r} is no name; use letters, digits and _"
+                problem = f"coordinate {part.name!r} is not a valid name; use letters, digits and _"
                 raise JointError(author_line(), problem)
             if part.unit not in UNITS:
                 problem = f"unknown unit {part.unit!r} of coordinate {part.name!r}{did_you_mean(part.unit, UNITS)}"

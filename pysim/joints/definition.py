@@ -158,7 +158,7 @@ def check_complete(plugin: type[Any], motion: str, base: type[Any]) -> None:
     if getattr(plugin, motion) is getattr(base, motion):
         result = "a Pose" if motion == "placement" else "poses (n, 4, 4)"
         raise JointError(
-            where, f"has no {motion}; write `def {motion}(self, q)` that returns {result}"
+            where, f"has no method {motion}; write `def {motion}(self, q)` that returns {result}"
         )
     for field in dataclasses.fields(plugin):
         field_type(plugin, field)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.joints.laws import FAULT_OF_PYSIM, Fault
+from pysim.joints.invariants import FAULT_OF_PYSIM, Fault
 from pysim.joints.motion_derivatives import force_derivative_nodes, motion_derivatives
 from pysim.joints.motion_evaluation import place, rates
 from pysim.tracing.evaluation import evaluate, rate
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.joints.laws import Probe
+    from pysim.joints.invariants import Probe
     from pysim.joints.trace import Traced
 
     Array = NDArray[np.float64]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class MotionNumbers(Protocol):
-    """Quantities that the invariants of a joint (laws.py) refer to, at states q (n, nq), v (n, nv)."""
+    """Quantities that the invariants of a joint (invariants.py) refer to, at states q (n, nq), v (n, nv)."""
 
     method: str  # name of the author's method
     tolerance: float  # of derivatives, for numbers of magnitude 1

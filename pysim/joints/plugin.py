@@ -38,7 +38,7 @@ class Joint:
         """Return X_PC(q), which maps the child joint frame to the parent joint frame; q by name."""
         raise JointError(
             definition_place(type(self)),
-            "has no placement; write `def placement(self, q)` that returns a Pose",
+            "has no method placement; write `def placement(self, q)` that returns a Pose",
         )
 
     def force(self, q: NamedNumbers, v: NamedNumbers) -> Sequence[Any] | Any:  # noqa: ARG002

@@ -1,6 +1,6 @@
 """`pysim.joints.check`: checks of a joint's invariants at random states, for its author's tests.
 
-In addition to the invariants that are checked when a model is loaded (laws.py):
+In addition to the invariants that are checked when a model is loaded (invariants.py):
 
     jumps    the pose has none                       cover    a quaternion and its negative give one pose
     plain    the trace is `placement` in NumPy       repeats  tracing twice records the same
@@ -22,7 +22,7 @@ from pysim.errors import JointError
 from pysim.joints import engine_probe
 from pysim.joints.callback import CallbackJoint
 from pysim.joints.derivative_law import derivative_faults
-from pysim.joints.laws import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
+from pysim.joints.invariants import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
 from pysim.joints.lowering import Lowered, lower
 from pysim.joints.motion_evaluation import TracedNumbers, place
 from pysim.joints.plugin import Joint

@@ -35,7 +35,7 @@ def read_foreign(path: Path, suffix: str, data: bytes) -> tuple[Vertices, Faces]
     import trimesh
 
     if suffix == ".dae" and any(word in data.replace(b"\0", b"") for word in _ENTITIES):
-        raise SceneError(str(path), "<!DOCTYPE> is refused: it can hold entities; remove it")
+        raise SceneError(str(path), "<!DOCTYPE> is rejected: it can define entities; remove it")
     if suffix == ".dae":
         data = without_materials(data)
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)  # reported below

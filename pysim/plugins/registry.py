@@ -169,7 +169,7 @@ def require_method(plugin: type[Any], base: type[Any], method: str, where: str, 
         PysimError: it does not; the error shows the method's signature.
     """
     if getattr(plugin, method) is getattr(base, method):
-        raise PysimError(where, f"has no {method}; write {usage}")
+        raise PysimError(where, f"has no method {method}; write {usage}")
 
 
 def _distribution(entry: EntryPoint) -> str:

@@ -46,7 +46,7 @@ def read_color(value: object) -> tuple[float, float, float, float]:
     elif isinstance(value, list) and len(value) in {3, 4}:
         parts = [float(v) if _is_part(v) else -1.0 for v in value]
         if min(parts) < 0:
-            raise ValueError(f"the parts of a color lie between 0 and 1, got {value!r}")
+            raise ValueError(f"the components of a color must be between 0 and 1, got {value!r}")
     else:
         raise ValueError(
             f'a color is "#rrggbb", a name, or 3 or 4 numbers in 0 to 1, got {value!r}'

@@ -69,7 +69,7 @@ class Importer:
         """
         raise PysimError(
             definition_place(type(self)),
-            "has no read; write `def read(self, path, options)` that returns a ModelSpec",
+            "has no method read; write `def read(self, path, options)` that returns a ModelSpec",
         )
 
 
@@ -122,7 +122,7 @@ def find_importer(path: Path) -> type[Importer]:
         return found
     if root is not None and any(path.suffix.lower() in i.suffixes for i in _registered()):
         names = ", ".join(f"<{name}>" for i in _registered() for name in i.roots)
-        problem = f"the root element <{root}> is of no format that pysim reads; known: {names}"
+        problem = f"the root element <{root}> does not belong to a format that pysim reads; known: {names}"
         raise SceneError(str(path), problem)
     known = ", ".join(foreign_suffixes())
     problem = f"unknown kind of file {path.suffix!r}; models are read from {known}"

@@ -135,7 +135,7 @@ def _too_fine(
     name = scene.model.velocity_names[worst]
     problem = (
         f"at t = {state.time.item():.9g} s {name!r} cannot be resolved as finely as simulation.rtol {rtol[worst]:g}"
-        f" and atol {atol[worst]:g} ask for: numbers have 16 digits, so no step is short enough; raise rtol to"
+        f" and atol {atol[worst]:g} require: numbers have 16 digits, so no step is short enough; raise rtol to"
         f" {FINEST:g} or more"
     )
     return SimulationError(str(scene.spec.path), problem)

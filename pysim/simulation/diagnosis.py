@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.laws import not_finite, numbers_of
+from pysim.joints.invariants import not_finite, numbers_of
 from pysim.joints.trace import trace
 from pysim.loops.constraints import constraints
 from pysim.loops.mobility import rows_and_lengths

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _CONSERVED = (
-    1e-3  # of the energy at work: a smaller imbalance is not reported where no work is done
+    1e-3  # of the energy involved: a smaller imbalance is not reported where no work is done
 )
 _WORKED = 1e-2  # the same, of energy and work, where work is integrated
 _INTEGRAL = 3.0  # times the error of the integrals
@@ -64,7 +64,7 @@ class Imbalance:
     before: float  # [s]
     after: float  # [s]: the interval with the largest part of it
     size: float  # [J] in total
-    scale: float  # [J] of the energy at work
+    scale: float  # [J] of the energy involved
     row: int
 
 
@@ -114,7 +114,7 @@ def describe(motion: Motion, found: Imbalance) -> str:
     """Return the warning about an imbalance: its size, time and likely cause, and a remedy."""
     verb = "lost" if found.size < 0 else "gained"
     share = (
-        f"{abs(found.size) / found.scale:.2g} of the energy at work" if found.scale > 0 else "all"
+        f"{abs(found.size) / found.scale:.2g} of the energy involved" if found.scale > 0 else "all"
     )
     problem = (
         f"the run {verb} {abs(found.size):.3g} J ({share}) without work, most of it between t = {found.before:.6g} and "

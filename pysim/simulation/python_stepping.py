@@ -121,7 +121,7 @@ def builtin_in_python(name: str, where: str) -> Integrator:
     """
     if name not in IN_PYTHON and name in BUILTIN:
         problem = (
-            f"integrator {name!r} runs in the engine, which the model's callback joints do not; "
+            f"integrator {name!r} runs in the engine, but the model's callback joints run in Python; "
             f"choose one of {', '.join(IN_PYTHON)}"
         )
         raise SimulationError(where, problem)

@@ -130,7 +130,7 @@ class Recorder:
         try:
             self._salvage()
         except Exception as other:  # noqa: BLE001, whatever it is, the run's own error goes on
-            error.add_note(f"and what was waiting could not be recorded: {other}")
+            error.add_note(f"and the buffered rows could not be recorded: {other}")
         try:
             if self._writer is not None:
                 self._writer.close(_reason(error))

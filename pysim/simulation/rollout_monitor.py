@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_SHARE = 1e-3  # of the energy at work: a smaller change needs no check
+_SHARE = 1e-3  # of the energy involved: a smaller change needs no check
 _ROWS_A_STEP = 0.002  # rows whose energies are computed, per step of a world
 _CHECKED = 4  # worlds whose balance is checked, at most
 _LEAST = (

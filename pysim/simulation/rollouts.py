@@ -149,7 +149,7 @@ def rollout(
         return scene_rollout(model, request)
     if signals or state is not None:
         name = "signals" if signals else "state"
-        raise SimulationError(name, "is of scenes; give a scene instead of its model")
+        raise SimulationError(name, "applies to scenes only; pass the scene instead of its model")
     integrator = "rk4" if integrator is None else integrator
     every = 1 if every is None else every
     spectral_radius = 0.9 if spectral_radius is None else spectral_radius
@@ -264,7 +264,7 @@ def _monitor(
 def _given(x: Any, name: str) -> Any:  # noqa: ANN401, whatever is given
     """An argument that models need."""
     if x is None:
-        raise ValueError(f"{name} must be given with a model; only a scene has its own")
+        raise ValueError(f"{name} must be given for a model; only a scene has a default")
     return x
 
 
@@ -292,7 +292,7 @@ def _number_of_steps(controls: NDArray[np.float64] | None, steps: int | None) ->
     """As many as there are controls, if there are any."""
     if controls is None:
         if steps is None:
-            raise ValueError("steps must be given where there are no controls")
+            raise ValueError("steps must be given if there are no controls")
         return steps
     if controls.ndim < 2:
         problem = f"must have shape (batch, steps, nv) or (steps, nv), got {controls.shape}"

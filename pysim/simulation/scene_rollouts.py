@@ -209,7 +209,7 @@ def _starts(given: Array | None, own: list[Array], name: str) -> Array:
 def _broadcast(q0: Array, v0: Array) -> tuple[Array, Array]:
     count = max(len(q0), len(v0))
     if {len(q0), len(v0)} - {1, count}:
-        raise ValueError(f"q0 is of {len(q0)} worlds, v0 of {len(v0)}; give as many")
+        raise ValueError(f"q0 has {len(q0)} worlds and v0 has {len(v0)}; pass the same number")
     dtype = np.result_type(q0, v0) if np.float32 not in (q0.dtype, v0.dtype) else np.float32
     q0, v0 = (
         np.ascontiguousarray(np.broadcast_to(x, (count, x.shape[1])), dtype) for x in (q0, v0)
@@ -242,7 +242,7 @@ def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
             raise ValueError(problem)
         return [_Block(start, settings.step * every, every, request.steps // every)]
     if request.every is not None:
-        raise ValueError("every counts steps; give steps too, or leave it to the scene")
+        raise ValueError("every is a number of steps; give steps as well, or leave it out")
     whole = len(list(output_times(settings.duration, settings.every))) - 1
     even = abs(whole * settings.every - settings.duration) <= 1e-9 * settings.every
     first = whole if even else whole - 1

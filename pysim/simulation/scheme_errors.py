@@ -35,7 +35,7 @@ _LARGE = {
     1: 0.05,
     2: 0.03,
     4: 0.01,
-}  # largest truncation error of a step, by order, of the energy at work
+}  # largest truncation error of a step, by order, of the energy involved
 _RESOLVED = 0.7  # largest |h s| of the fastest mode that a step resolves
 _PARTS = 64  # outputs in an interval that is run again with adaptive steps
 _PROBES = 256  # outputs at which the error of a step is estimated

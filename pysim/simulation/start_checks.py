@@ -36,15 +36,15 @@ def singular_start(model: Model, state: State, found: Mobility | None) -> str | 
         return None
     reasons = []
     if found.rank_here < found.rank and not state.v.any():
-        reasons.append("it can go on in more ways than one, and from rest rounding alone decides")
+        reasons.append("several motions are possible, and from rest only rounding decides")
     elif found.singular and not _leads_on(model, state):
         reasons.append("its start velocity cannot be followed")
     if found.stuck:
-        reasons.append("nothing holds it against what pushes where it cannot go")
+        reasons.append("no constraint force balances loads along a motion that cannot continue")
     if not reasons:
         return None
     problem = "; ".join([f"the start is a singular position ({found})", *reasons])
-    return f"{problem}; start beside it, or change a length"
+    return f"{problem}; start near it, or change a length"
 
 
 def starts_beyond_limits(scene: Scene) -> Iterator[str]:

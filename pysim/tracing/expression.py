@@ -131,7 +131,7 @@ class Scalar:
         raise _refuse(what, f"{remedy}, plain numbers for a count")
 
     def _rounded(self, *_: Any) -> Any:
-        remedy = "joints move smoothly; leave the rounding out"
+        remedy = "joint motions must be smooth; remove the rounding"
         raise _refuse("a symbolic number is rounded", remedy)
 
     __int__ = __round__ = __trunc__ = __floor__ = __ceil__ = _rounded

@@ -103,7 +103,7 @@ class Tape:
         count = len(self.nodes) - before
         if count > LONG:
             seconds = f"{count * SECONDS_A_NODE:.0f} s"
-            text = f"records {count} operations; preparing them takes about {seconds}, and every step runs all"
+            text = f"records {count} operations; preparing them takes about {seconds}, and every step runs all of them"
             remedy = "take fewer, a spline through a table of values, or a CallbackJoint"
             warnings.warn(f"{place()}: {text}; {remedy}", PysimWarning, stacklevel=4)
 

@@ -58,9 +58,11 @@ def read_by_child(path: Path, what: str) -> Any:  # noqa: ANN401, as the functio
             env=environment,
         )
     except subprocess.TimeoutExpired:
-        raise _broken(path, f"HDF5 does not get through it in {PATIENCE * seconds} s") from None
+        raise _broken(
+            path, f"HDF5 did not finish reading it within {PATIENCE * seconds} s"
+        ) from None
     if child.returncode == -signal.SIGXCPU:
-        raise _broken(path, f"HDF5 does not get through it in {seconds} s")
+        raise _broken(path, f"HDF5 did not finish reading it within {seconds} s")
     if child.returncode < 0:
         name = signal.Signals(-child.returncode).name
         raise _broken(path, f"HDF5 crashes on it ({name})")

@@ -96,7 +96,7 @@ def checked_commit(descriptor: int) -> Commit | None:
     old: list[tuple[int, bytes]] = []
     if kind == JOURNAL:
         if not 0 <= start < length:
-            raise ValueError("its journal does not have its checksum")
+            raise ValueError("its journal does not match its checksum")
         old = _entries(_body(read_all(descriptor, length - start, start), "journal"))
     elif kind != CHECKSUMS:  # a journal that was not written to its end, or a file from elsewhere
         (size,) = END_OF_FILE.unpack(read_all(descriptor, 8, END_OF_FILE_AT).ljust(8, b"\0"))
@@ -126,7 +126,7 @@ def _body(record: bytes, name: str) -> bytes:
     """Return the body of a record that has its checksum."""
     sealed, crc = record[: -CRC.size], record[-CRC.size :]
     if len(record) < FIELDS.size + CRC.size or crc != CRC.pack(zlib.crc32(sealed)):
-        raise ValueError(f"its {name} does not have its checksum")
+        raise ValueError(f"its {name} does not match its checksum")
     return sealed[: -FIELDS.size]
 
 

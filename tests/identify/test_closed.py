@@ -325,7 +325,7 @@ def test_instants_beside_a_singular_position_are_left_out() -> None:
     tau[7] = 1e3
     assert pysim.loops.mobility(scene.model, q[7]).singular
     found = identify(scene.model, make_samples(scene.model, own.t, q, tau, v, a))
-    assert found.notes[0] == "1 of 201 samples are beside a singular position: left out"
+    assert found.notes[0] == "1 of 201 samples are near a singular configuration and left out"
     truth = true_base(found, scene.model)
     factor = (found.base_values @ truth) / (truth @ truth)
     np.testing.assert_allclose(

@@ -235,7 +235,7 @@ def test_momenta_identify_a_robot_in_flight_without_torques_or_accelerations() -
     samples = make_samples(drawing, own.t, own.q, tau, window=0.05)
     found = identify(drawing, samples, using="momentum", folds=1)
     assert found.equations[:6] == ("p.x", "p.y", "p.z", "L.x", "L.y", "L.z")
-    text = "nothing pushes the base: momentum determines ratios, the total mass is the model's"
+    text = "no external force acts on the base: momentum determines mass ratios only, the total mass is the model's"
     assert found.notes == (text,)
     assert inertia.is_physical(found.theta).all()
     assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=1e-3)

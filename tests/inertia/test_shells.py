@@ -81,7 +81,7 @@ def test_a_cavity_in_a_cavity_is_inside_out() -> None:
 
 
 def test_a_solid_inside_a_solid_is_reported_to_weigh_twice() -> None:
-    text = r"^mesh: 1 shell is inside another, of 2, and weighed twice there, the first begins with face 12$"
+    text = r"^mesh: 1 shell is inside another, of 2, where they are counted twice; the first begins with face 12$"
     with pytest.warns(PysimWarning, match=text):
         theta = inertia.mesh_inertia(*together(cube(3), cube(1)), 1.0)
     assert theta[0] == pytest.approx(28)

@@ -170,7 +170,7 @@ def test_a_plugin_without_a_step_says_so() -> None:
     class Empty(Integrator):
         pass
 
-    here = r"^.*test_registration\.py:\d+: .*Empty: has no step; write `def step"
+    here = r"^.*test_registration\.py:\d+: .*Empty: has no method step; write `def step"
     with pytest.raises(PysimError, match=here):
         integrator("test_empty")(Empty)
     with pytest.raises(PysimError, match=here):
@@ -318,7 +318,7 @@ def test_a_tolerance_finer_than_numbers_are_ends_the_run_by_name(
     lines = f'integrator = "dopri5"\nrtol = {tolerance}\natol = {tolerance}'
     reported = (
         rf"s\.toml: at t = .* s 'hinge' cannot be resolved as finely as simulation.rtol {tolerance:g} and atol "
-        rf"{tolerance:g} ask for: .*; raise rtol to 1e-15 or more"
+        rf"{tolerance:g} require: .*; raise rtol to 1e-15 or more"
     )
     with pytest.raises(SimulationError, match=reported):
         pysim.simulate(pysim.load_scene(scene(tmp_path, lines)))

@@ -64,7 +64,7 @@ def set_first(X, q):
         (set_last, r"the last row of its poses must be 0, 0, 0, 1, got \[1\.0, 0\.0, 0\.0, 1\.0\]"),
         (set_shear, r"its rotation is not orthonormal, \|RᵀR − 1\| = 0\.21 at angle = "),
         (set_nan, r"its pose is not finite at angle = 3\.14159 rad \(\S+test_callback_checks"),
-        (set_first, r"its pose at angle = .* differs by .* when that state is asked alone"),
+        (set_first, r"its pose at angle = .* differs by .* when that state is evaluated alone"),
     ],
 )
 def test_values_of_a_callback_are_checked(what, expected):

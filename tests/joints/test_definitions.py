@@ -125,7 +125,7 @@ COORDINATES = [
     ("coordinates = real()", 'mine.py:7: a joint needs a coordinate; write real("angle")'),
     (
         'coordinates = real("my angle")',
-        "mine.py:7: coordinate 'my angle' is no name; use letters, digits and _",
+        "mine.py:7: coordinate 'my angle' is not a valid name; use letters, digits and _",
     ),
     (
         'coordinates = real("angle", unit="deg")',
@@ -146,11 +146,11 @@ INCOMPLETE = [
     ),
     (
         "from pysim.joints import *\n@joint('test_none')\nclass Mine(Joint):\n    coordinates = real('a')",
-        "mine.py:2: Mine: has no placement; write `def placement(self, q)` that returns a Pose",
+        "mine.py:2: Mine: has no method placement; write `def placement(self, q)` that returns a Pose",
     ),
     (
         "from pysim.joints import *\n@joint('test_none')\nclass Mine(CallbackJoint):\n    coordinates = real('a')",
-        "mine.py:2: Mine: has no poses; write `def poses(self, q)` that returns poses (n, 4, 4)",
+        "mine.py:2: Mine: has no method poses; write `def poses(self, q)` that returns poses (n, 4, 4)",
     ),
     (
         "from pysim.joints import *\nclass Mine(CallbackJoint):\n    def placement(self, q): ...",
@@ -354,7 +354,7 @@ def test_a_joint_without_a_placement_says_what_to_write():
         coordinates = pysim.joints.real("angle")
 
     with pytest.raises(
-        pysim.JointError, match=r"has no placement; write `def placement\(self, q\)"
+        pysim.JointError, match=r"has no method placement; write `def placement\(self, q\)"
     ):
         trace(Empty())
 
@@ -363,7 +363,7 @@ def test_a_callback_without_poses_says_what_to_write():
     class Empty(CallbackJoint):
         coordinates = pysim.joints.real("angle")
 
-    with pytest.raises(pysim.JointError, match=r"has no poses; write `def poses\(self, q\)"):
+    with pytest.raises(pysim.JointError, match=r"has no method poses; write `def poses\(self, q\)"):
         Empty().numbers(Empty().neutral()[None], None)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 from pysim.joints import CallbackJoint, Joint, Pose, joint, real, rotation
-from pysim.joints.laws import check_at_load, faults, numbers_of, probe
+from pysim.joints.invariants import check_at_load, faults, numbers_of, probe
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
@@ -148,7 +148,9 @@ def test_a_subspace_without_full_rank_at_the_start_names_the_coordinate():
     )
     assert re.fullmatch(PLACE + expected, text)
     compiled(Idle, start_q=np.array([0.0, 0.1]))
-    assert "S has rank 1, not 2: some of first, second move the child alike" in refusal(Twice)
+    assert "S has rank 1, not 2: some of first, second move the child in the same way" in refusal(
+        Twice
+    )
 
 
 class Stepped(Joint):

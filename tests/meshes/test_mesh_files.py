@@ -167,7 +167,7 @@ def test_a_collada_shape_with_a_broken_material_is_kept(tmp_path: Path) -> None:
 def test_a_collada_file_with_entities_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "bomb.dae"
     path.write_text('<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "b">]><COLLADA/>', "utf-8")
-    assert refusal(path) == "<!DOCTYPE> is refused: it can hold entities; remove it"
+    assert refusal(path) == "<!DOCTYPE> is rejected: it can define entities; remove it"
 
 
 @pytest.mark.parametrize("suffix", [".ply", ".glb", ".dae"])

@@ -106,7 +106,7 @@ def test_an_importer_without_read_is_rejected() -> None:
         class Nothing(Importer):
             suffixes = (".nothing",)
 
-    text = "has no read; write `def read(self, path, options)`, which returns a ModelSpec"
+    text = "has no method read; write `def read(self, path, options)`, which returns a ModelSpec"
     assert str(caught.value).endswith(f"Nothing: {text}")
 
 

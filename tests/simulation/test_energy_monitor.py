@@ -64,7 +64,7 @@ def test_energy_that_vanishes_without_work_is_reported_unless_it_is_kept(
     assert (len(texts) == 1) == (off > 0.05)
     if texts:
         pattern = (
-            r"^\S+\.toml: the run (lost|gained) \S+ J \(\S+ of the energy at work\) without work, most of it between "
+            r"^\S+\.toml: the run (lost|gained) \S+ J \(\S+ of the energy involved\) without work, most of it between "
             r"t = \S+ and \S+ s, more than the errors of \w+ explain; .+: .+$"
         )
         assert re.match(pattern, texts[0])

@@ -199,9 +199,7 @@ def test_what_is_wrong_is_said_by_name(rng):
         lambda: run(model, q0, v0, u[:2], STEP), "controls is a batch of 2, but q0 is a batch of 3"
     )
     refused(lambda: run(model, q0, v0[:2], u, STEP), "v0 is a batch of 2, but q0 is a batch of 3")
-    refused(
-        lambda: run(model, q0, v0, None, STEP), "steps must be given where there are no controls"
-    )
+    refused(lambda: run(model, q0, v0, None, STEP), "steps must be given if there are no controls")
     refused(
         lambda: run(model, q0, v0, u, STEP, steps=5),
         "steps is 5, but controls hold 4 steps; leave steps out",

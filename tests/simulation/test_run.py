@@ -321,7 +321,7 @@ def test_no_error_of_saving_hides_the_one_that_ended_the_run(
     monkeypatch.setattr("pysim.simulation.recorder.complete_rows", fail)
     with pytest.raises(FirstError) as caught:
         pysim.simulate(scene, tmp_path / "fall.h5", progress=raise_first)
-    assert caught.value.__notes__ == ["and what was waiting could not be recorded: the second"]
+    assert caught.value.__notes__ == ["and the buffered rows could not be recorded: the second"]
     with pytest.warns(pysim.PysimWarning, match="incomplete.*the first"):
         assert len(pysim.load_trajectory(tmp_path / "fall.h5")) == 0
 

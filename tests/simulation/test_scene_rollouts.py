@@ -206,7 +206,9 @@ def test_what_a_rollout_of_a_scene_cannot_run_is_rejected(
 def test_a_state_or_signals_belong_to_scenes() -> None:
     scene = scene_of("driven_pendulum")
     state = pysim.rollout(scene).state
-    with pytest.raises(SimulationError, match=r"^state: is of scenes; give a scene instead of its"):
+    with pytest.raises(
+        SimulationError, match=r"^state: applies to scenes only; pass the scene instead of its"
+    ):
         pysim.rollout(  # type: ignore[call-overload]
             scene.model, scene.state.q, scene.state.v, None, 1e-3, steps=1, state=state
         )

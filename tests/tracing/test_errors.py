@@ -162,7 +162,7 @@ PLACES = (
     "use spline(x, knots, values) for a table, np.where for a choice, plain numbers for a count"
 )
 WHOLE = "a symbolic number is rounded"
-SMOOTH = "joints move smoothly; leave the rounding out"
+SMOOTH = "joint motions must be smooth; remove the rounding"
 ELSE = "use numbers, NumPy functions of them and arrays of them"
 
 REFUSED = [

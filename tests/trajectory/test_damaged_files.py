@@ -210,7 +210,10 @@ def test_a_damaged_page_is_named_before_hdf5_parses_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "problem"),
     [
-        ("while True: pass", r"is damaged, HDF5 does not get through it in 1 s; copy it again"),
+        (
+            "while True: pass",
+            r"is damaged, HDF5 did not finish reading it within 1 s; copy it again",
+        ),
         (
             "import os; os.kill(os.getpid(), 11)",
             r"is damaged, HDF5 crashes on it \(SIGSEGV\); copy it again, or run again",

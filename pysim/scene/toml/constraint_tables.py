@@ -37,7 +37,7 @@ class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
     at_a: Pose = key(Pose(), "", "frame A in body (or frame) a")
     at_b: Pose = key(Pose(), "", "frame B in body (or frame) b")
     axis: Vector3 | None = key(
-        None, "", "direction in A, and in B of a joint; [0, 0, 1] by default"
+        None, "", "direction in frame A, for a joint type also in frame B; [0, 0, 1] by default"
     )
     pitch: float | None = key(None, "m/rad", "travel along the axis per radian, for helical joints")
     length: Positive | None = key(

@@ -151,8 +151,8 @@ class ConstraintReader:
         for part in parts:
             verb = "act" if part == "limits" else "acts"
             text = (
-                f"the {part} of a {kind.name} joint {verb} where it is a [[joint]]; this loop holds frame B on its "
-                f"motion and leaves the {part} out"
+                f"the {part} of a {kind.name} joint {verb} on a [[joint]] only; this loop constrains frame B to its "
+                f"motion without the {part}"
             )
             place = self.problems.source.where(path)
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)

@@ -20,7 +20,7 @@ def _name_or_place(value: object) -> object:
     is_place = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if is_place or (isinstance(value, str) and value):
         return value
-    raise error_text(f"must be the name of a coordinate or its place, from 0, got {value!r}")
+    raise error_text(f"must be the name of a coordinate or its index, from 0, got {value!r}")
 
 
 CoordinateOf = Annotated[

@@ -120,7 +120,10 @@ def _watched(table: Event, path: Steps, model: ModelSpec, problems: Problems) ->
         problems.add((*path, "joint"), problem)
         return 0, 0.0
     if kind.nq == 0:
-        problems.add((*path, "joint"), f"joint {joint.name!r} is fixed; there is nothing to watch")
+        problems.add(
+            (*path, "joint"),
+            f"joint {joint.name!r} is fixed and has no coordinate; name another joint",
+        )
         return 0, 0.0
     at = place_of(table.coordinate, kind.q_names, kind.name, path, problems)
     if at is None:

@@ -243,9 +243,9 @@ class Actuator(Table):
         of_time = {"frequency", "phase"} & self.model_fields_set
         if of_time and "amplitude" not in self.model_fields_set:
             given = " and ".join(sorted(of_time))
-            raise error_text(f"has {given} of a sine without amplitude; give amplitude [N or N·m]")
+            raise error_text(f"has {given} but no amplitude; give amplitude [N or N·m]")
         if self.amplitude != 0 and not of_time:
-            problem = "has the amplitude of a sine that is constant, sin(0) = 0"
+            problem = "has an amplitude but no frequency or phase, so the sine is 0"
             raise error_text(
                 f"{problem}; give frequency [rad/s], or write offset for a constant force"
             )

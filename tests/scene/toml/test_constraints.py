@@ -249,7 +249,7 @@ def threaded(tmp_path: Path, keys: str) -> Path:
 
 
 def test_a_loop_takes_keys_of_its_plugin_that_other_loops_have_too(tmp_path: Path) -> None:
-    with pytest.warns(pysim.PysimWarning, match="a test_thread joint acts where it is a"):
+    with pytest.warns(pysim.PysimWarning, match="a test_thread joint acts on a "):
         scene = pysim.load_scene(threaded(tmp_path, "pitch = 0.1"), allow_code=True)
     assert scene.spec.model.loops[0].parameters == {"pitch": 0.1, "push": 0.0}
     assert mobility(scene.model, scene.state.q).degrees == 1
@@ -300,8 +300,8 @@ def test_what_a_loop_leaves_of_its_joint_is_reported(tmp_path: Path) -> None:
     reported = [str(warning.message) for warning in caught]
     for part, verb in (("force", "acts"), ("limits", "act")):
         text = (
-            f"loop[0]: the {part} of a test_stopped_thread joint {verb} where it is a [[joint]]; this loop holds "
-            f"frame B on its motion and leaves the {part} out"
+            f"loop[0]: the {part} of a test_stopped_thread joint {verb} on a [[joint]] only; this loop "
+            f"constrains frame B to its motion without the {part}"
         )
         assert sum(text in line for line in reported) == 1
 

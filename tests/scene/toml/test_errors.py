@@ -112,18 +112,18 @@ CASES = [
     ),
     (
         JOINT + 'type = "revolute"\n[[actuator]]\njoint = "j"\nfrequency = 1\nphase = 1',
-        "s.toml:8:1: actuator[0]: has frequency and phase of a sine without amplitude; give amplitude [N or N·m]",
+        "s.toml:8:1: actuator[0]: has frequency and phase but no amplitude; give amplitude [N or N·m]",
     ),
     (
         JOINT + 'type = "revolute"\n[[actuator]]\njoint = "j"\namplitude = 1',
-        "s.toml:8:1: actuator[0]: has the amplitude of a sine that is constant, sin(0) = 0; give frequency [rad/s], or write offset for a constant force",
+        "s.toml:8:1: actuator[0]: has an amplitude but no frequency or phase, so the sine is 0; give frequency [rad/s], or write offset for a constant force",
     ),
     (BODY + "mass = nan\n" + FREE, "s.toml:3:8: body[0].mass: must be finite [kg], got nan"),
     (BODY + 'mass = "1"\n' + FREE, "s.toml:3:8: body[0].mass: must be a number [kg], got '1'"),
     (BODY + "mass = true\n" + FREE, "s.toml:3:8: body[0].mass: must be a number [kg], got true"),
     (
         BODY + "mass = 1\nvisual = { sphere = { radius = 1 }, color = [1, 2, 3] }\n" + FREE,
-        "s.toml:4:45: body[0].visual.color: the parts of a color lie between 0 and 1, got [1, 2, 3]",
+        "s.toml:4:45: body[0].visual.color: the components of a color must be between 0 and 1, got [1, 2, 3]",
     ),
     (
         BODY + "mass = 1\n",
@@ -285,7 +285,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "free"\n[[actuator]]\njoint = "j"\ncoordinate = -1',
-        "s.toml:10:14: actuator[0].coordinate: must be the name of a coordinate or its place, from 0, got -1",
+        "s.toml:10:14: actuator[0].coordinate: must be the name of a coordinate or its index, from 0, got -1",
     ),
     (
         JOINT + 'type = "fixed"\n[[actuator]]\njoint = "j"',

@@ -259,7 +259,7 @@ def _rank(found: Probe) -> Fault | None:
         what = f"{name!r} moves nothing"
     else:
         names = ", ".join(part.name for part in coordinates.parts)
-        what = f"some of {names} move the child alike"
+        what = f"some of {names} move the child in the same way"
     problem = f"S has rank {rank}, not {coordinates.nv}: {what} {at}"
     return Fault("rank", problem, remedy)
 
@@ -287,7 +287,7 @@ def _alone(found: Probe) -> Fault | None:
         error = np.abs(alone - found.X[k]).max()
         if error > RIGID:
             problem = (
-                f"its pose at {found.describe_state(k)} differs by {error:.3g} when that state is asked alone "
+                f"its pose at {found.describe_state(k)} differs by {error:.3g} when that state is evaluated alone "
                 f"({place(found.numbers)})"
             )
             return Fault("alone", problem, "compute row k from q[k] only, as with q[:, 0]")

@@ -51,7 +51,7 @@ bool is_same_motion(const Joint& a, const Joint& b) {
 }  // namespace
 
 std::string Model::joint_difference(const Model& other) const {
-  const std::string count = counted("moving bodies", joints_.size(), other.joints_.size());
+  std::string count = counted("moving bodies", joints_.size(), other.joints_.size());
   if (!count.empty()) return count;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     const Joint &here = joints_[k], &there = other.joints_[k];
@@ -81,7 +81,7 @@ std::string Model::program_difference(const Model& other) const {
 }
 
 std::string Model::loop_difference(const Model& other) const {
-  const std::string count = counted("loops", loops_.size(), other.loops_.size());
+  std::string count = counted("loops", loops_.size(), other.loops_.size());
   if (!count.empty()) return count;
   for (std::size_t k = 0; k < loops_.size(); ++k) {
     const Loop &here = loops_[k], &there = other.loops_[k];
@@ -98,7 +98,7 @@ std::string Model::loop_difference(const Model& other) const {
 
 std::string Model::coupling_difference(const Model& other) const {
   const auto &ours = double_.couplings, &theirs = other.double_.couplings;
-  const std::string count = counted("couplings", ours.size(), theirs.size());
+  std::string count = counted("couplings", ours.size(), theirs.size());
   if (!count.empty()) return count;
   const auto *terms = double_.terms.data(), *others = other.double_.terms.data();
   const auto same_run = [&](int first, int n) {
@@ -115,7 +115,7 @@ std::string Model::coupling_difference(const Model& other) const {
 
 std::string Model::spring_difference(const Model& other) const {
   const auto &ours = double_.springs, &theirs = other.double_.springs;
-  const std::string count = counted("springs between bodies", ours.size(), theirs.size());
+  std::string count = counted("springs between bodies", ours.size(), theirs.size());
   if (!count.empty()) return count;
   for (std::size_t k = 0; k < ours.size(); ++k) {
     if (!is_same_structure(ours[k], theirs[k])) {
