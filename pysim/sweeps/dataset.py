@@ -38,13 +38,13 @@ _DONE_BY_PIECE = ("summary", "series", "failure")
 
 
 class SweepFile:
-    """A sweep's file, open for writing."""
+    """A sweep's open file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mode: str = "r") -> None:
         try:
-            self._file = h5py.File(path, "r+")
+            self._file = h5py.File(path, mode)
         except OSError as error:
-            problem = f"cannot be written, {error}; end the process that uses it, or choose another"
+            problem = f"cannot be opened, {error}; close it where it is open, or choose another"
             raise SimulationError(str(path), problem) from error
         self.size = int(self._file.attrs["piece_size"])
 

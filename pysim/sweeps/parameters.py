@@ -82,11 +82,11 @@ class Plan:
         return found
 
     def _unit_samples(self) -> Array:
-        from scipy.stats import qmc  # noqa: PLC0415, takes 0.3 s to import
-
         n, d = self.samples, len(self.distributions)
         if self.method == "random":
             return np.random.default_rng(self.seed).random((n, d))
+        from scipy.stats import qmc  # noqa: PLC0415, takes a second to import
+
         if self.method == "latin_hypercube":
             return np.asarray(qmc.LatinHypercube(d, seed=self.seed).random(n))
         whole = 1 << (n - 1).bit_length()  # a Sobol sequence is balanced at powers of 2

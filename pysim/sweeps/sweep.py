@@ -168,6 +168,7 @@ def run_sweep(
         create(path, description, values, names, list(signals), t, piece)
     with SweepFile(path) as file:
         pieces = file.unfinished()
+    with SweepFile(path, "r+" if pieces else "r") as file:
         clock = _Clock(file.worlds, pieces, progress)
         texts: list[str] = []
         for worlds in pieces:

@@ -104,6 +104,22 @@ def test_a_finished_sweep_is_not_computed_again_and_a_damaged_piece_is(tmp_path:
     assert len(run(overwrite=True)) == 3
 
 
+def test_a_finished_sweep_can_be_asked_for_again_while_its_dataset_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    first = pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT)
+    assert first.equals(pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT))
+
+
+def test_random_samples_do_not_import_scipy_stats(tmp_path: Path) -> None:
+    """Its import takes as long as hundreds of worlds."""
+    text = SCRIPT.format(
+        scene=str(SPRING), parameters={"body[0].shape.density": "uniform(200, 300)"},
+        output=str(tmp_path / "a.nc"), keys=SHORT,
+    )  # fmt: skip
+    text = text.replace("300,", "3,", 1) + "\nassert 'scipy.stats' not in sys.modules"
+    subprocess.run([sys.executable, "-c", text], check=True, capture_output=True)
+
+
 def test_another_sweep_is_not_continued(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT).close()
