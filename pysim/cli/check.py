@@ -65,6 +65,7 @@ def check_scene(
         model = load_model(path, package_dirs=package_dirs, allow_code=allow_code, strict=strict)
         print_line(f"{path}: {model.name}", style="bold")
         print_model(model)
+        print_connections(model)
         print_omitted(model.spec.omitted)
 
 
@@ -96,6 +97,19 @@ def print_model(model: Model) -> None:
         print_line()
     for name, kind, runs in plugins:
         print_line(f"  plugin      {name}: {kind} {runs}")
+
+
+def print_connections(model: Model) -> None:
+    """Print the loops, couplings and keyframes of an imported model."""
+    spec = model.spec
+    for loop in spec.loops:
+        print_line(f"  loop        {loop.name}: {loop.type} between {loop.a} and {loop.b}")
+    for coupling in spec.couplings:
+        print_line(
+            f"  coupling    {coupling.name}: {', '.join((*coupling.terms, *coupling.inputs))}"
+        )
+    if spec.keyframes:
+        print_line(f"  keyframes   {', '.join(keyframe.name for keyframe in spec.keyframes)}")
 
 
 def print_omitted(omitted: tuple[str, ...]) -> None:

@@ -66,7 +66,7 @@ class ConstraintReader:
         add = self.omissions.note if note else self.omissions.add
         add(
             "equality constraints",
-            f"equality {self.model.name('EQUALITY', k)!r}",
+            f"equality {self.model.label('EQUALITY', k)}",
             self._where(k),
             reason,
         )

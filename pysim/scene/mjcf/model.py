@@ -14,8 +14,6 @@ from pysim.errors import PysimWarning, SceneError
 from pysim.scene.poses import pose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
@@ -80,9 +78,10 @@ class MujocoModel:
         found = self.mj.mj_id2name(self.m, getattr(self.mj.mjtObj, f"mjOBJ_{kind}"), index)
         return found or ""
 
-    def names(self, kind: str, indices: Iterable[int]) -> list[str]:
-        """Return names for messages, "#k" for those that have none."""
-        return [self._name(kind, i) or f"#{i}" for i in indices]
+    def label(self, kind: str, index: int) -> str:
+        """Return a name in quotes for messages, #k if there is none."""
+        found = self._name(kind, index)
+        return repr(found) if found else f"#{index}"
 
     def name(self, kind: str, index: int) -> str:
         """Return a name for messages, "#k" if there is none."""

@@ -96,7 +96,7 @@ class ShapeReader:
 
     def _leave(self, k: int, reason: str) -> list[Geometry]:
         body = self.model.bodies[self.m.geom_bodyid[k]]
-        item = f"geom {self.model.name('GEOM', k)!r} of {body!r}"
+        item = f"geom {self.model.label('GEOM', k)} of {body!r}"
         where = self.model.place("geoms", k)
         self.omissions.add("shapes", item, where, reason)
         return []

@@ -45,7 +45,7 @@ def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
     reason = "is left out: forces of motors are not read, write [[actuator]] in a scene"
     for k in range(m.nactuator):
         place = model.place("actuators", k)
-        omissions.add("actuators", f"actuator {model.name('ACTUATOR', k)!r}", place, reason)
+        omissions.add("actuators", f"actuator {model.label('ACTUATOR', k)}", place, reason)
     for k in range(m.ntendon):
         place = model.place("tendons", k)
         acts = (
@@ -56,7 +56,7 @@ def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
             np.any(m.tendon_armature[k]),
         )
         words = ("limits", "stiffness", "damping", "friction", "armature")
-        item = f"tendon {model.name('TENDON', k)!r}"
+        item = f"tendon {model.label('TENDON', k)}"
         if any(acts):
             own = ", ".join(word for word, present in zip(words, acts, strict=True) if present)
             omissions.add("tendons", item, place, f"is left out: its {own} would act on the joints")
@@ -76,7 +76,7 @@ def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
             "media", f"the medium ({fluid})", where, "is left out: fluid forces are not read"
         )
     if m.nplugin:
-        names = ", ".join(repr(model.name("PLUGIN", k)) for k in range(m.nplugin))
+        names = ", ".join(model.label("PLUGIN", k) for k in range(m.nplugin))
         omissions.add("plugins", f"plugins {names}", where, "are left out: they are code of MuJoCo")
 
 
@@ -86,7 +86,7 @@ def _of_contact(model: MujocoModel, omissions: Omissions) -> None:
     colliding = np.flatnonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0))
     reason = "does not collide: contact of MJCF is not read"
     for k in map(int, colliding):
-        item = f"geom {model.name('GEOM', k)!r} of {model.bodies[m.geom_bodyid[k]]!r}"
+        item = f"geom {model.label('GEOM', k)} of {model.bodies[m.geom_bodyid[k]]!r}"
         omissions.add("colliding geoms", item, model.place("geoms", k), reason)
     _listed(model, omissions, "contact pairs", "PAIR", range(m.npair), "pairs")
     _listed(model, omissions, "contact exclusions", "EXCLUDE", range(m.nexclude), "excludes")
@@ -102,5 +102,5 @@ def _listed(
 ) -> None:
     for k in indices:
         place = model.place(elements, k)
-        item = f"{kind.removesuffix('s')} {model.name(object_type, k)!r}"
+        item = f"{kind.removesuffix('s')} {model.label(object_type, k)}"
         omissions.note(kind, item, place, "is not read")

@@ -302,6 +302,38 @@ def test_a_model_that_cannot_be_read_is_rejected(write: Write, text: str) -> Non
     assert refusal(path) == REFUSED[text].format(up=up)
 
 
+BODY = '<worldbody><body name="b">{}<geom name="g" size="0.1"/></body></worldbody>'
+MISTAKES = [  # and what the message contains
+    (BODY.format('<joint type="hing"/>'), "hing"),
+    (BODY.format('<joint axis="0 0"/>'), "axis"),
+    (BODY.format('<joint axis="0 0 0"/>'), "axis"),
+    (BODY.format('<joint name="j"/><joint name="j"/>'), "'j'"),
+    (BODY.format('<joint class="soft"/>'), "soft"),
+    (BODY.format('<joint limited="true" range="2 1"/>'), "range"),
+    (BODY.format('<geom type="mesh" mesh="m"/>'), "'m'"),
+    (BODY.format('<geom type="sphere"/>'), "size"),
+    (BODY.format("<freejoint/><joint/>"), "6 dofs"),
+    (BODY.format('<body name="b"><geom size="1"/></body>'), "'b'"),
+    (BODY.format("") + '<equality><weld body1="b" body2="c"/></equality>', "'c'"),
+    (BODY.format("") + '<actuator><motor joint="j"/></actuator>', "'j'"),
+    (BODY.format("") + '<keyframe><key qpos="1 2"/></keyframe>', "qpos"),
+    (BODY.format("") + '<asset><mesh file="none.stl"/></asset>', "none.stl"),
+    (BODY.format("") + '<include file="none.xml"/>', "none.xml"),
+    (BODY.format("") + "<option timestep='slow'/>", "timestep"),
+    ("<worldbody><body>", "not well-formed XML"),
+]
+
+
+@pytest.mark.parametrize(("text", "named"), MISTAKES)
+def test_a_mistake_is_named_with_its_file(write: Write, text: str, named: str) -> None:
+    path = write(text)
+    found = refusal(path)
+    assert found.startswith("m.xml")
+    assert named in found
+    assert "\n" not in found
+    assert found.endswith(("; fix the file", "; correct the file here"))
+
+
 def test_entities_are_rejected_before_mujoco_reads_them(tmp_path: Path) -> None:
     path = tmp_path / "m.xml"
     path.write_text('<!DOCTYPE mujoco [<!ENTITY a "b">]><mujoco/>', "utf-8")
@@ -346,3 +378,15 @@ def _load_time(path: Path) -> float:
     begin = time.process_time()
     pysim.load_model(path)
     return time.process_time() - begin
+
+
+def test_check_prints_what_was_read(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    from pysim.cli import main
+
+    key = '<keyframe><key name="home" qpos="0 0 0"/></keyframe>'
+    text = FOUR_BAR.format(LINKED["connect"] + LINKED["joint"].replace('"e"', '"f"')) + key
+    assert main(["check", str(write(text))]) == 0
+    shown = capsys.readouterr().out
+    assert "  loop        e: ball between b and c\n" in shown
+    assert "  coupling    f: qa, qb\n" in shown
+    assert "  keyframes   home\n" in shown
