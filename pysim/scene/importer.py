@@ -51,6 +51,7 @@ class ImportOptions:
     inertia: InertiaPolicy = "check"
     strict: bool = False  # reject what the model would leave out
     allow_code: bool = False  # run code in the file, such as the expressions of xacro
+    srdf: Path | None = None  # start states of a URDF
     fix_massless: bool = True  # fix joints that move no mass; a scene may give them some
 
 

@@ -31,4 +31,5 @@ class Urdf(Importer):
             strict=options.strict,
             fix_massless=options.fix_massless,
             allow_code=options.allow_code,
+            srdf=options.srdf,
         )

@@ -97,11 +97,13 @@ class ModelReader:
         except SceneError as error:
             self.problems.add((*path, "file"), error.problem)
             return None
+        srdf = self._srdf(table, path)
         options = ImportOptions(
             table.free_base,
             table.mimic,
             self.package_dirs,
             table.inertia or self.inertia,
+            srdf=srdf,
             fix_massless=False,
         )
         try:
@@ -110,6 +112,15 @@ class ModelReader:
             self.problems.add((*path, "file"), error.problem)
             return None
         return found().read(file, options)
+
+    def _srdf(self, table: Model, path: Steps) -> Path | None:
+        if table.srdf is None:
+            return None
+        try:
+            return resolve_uri(table.srdf, self.folder, self.package_dirs, (".srdf", ".xml"))
+        except SceneError as error:
+            self.problems.add((*path, "srdf"), error.problem)
+            return None
 
     def _replace_passive(self, joints: dict[str, JointSpec], table: Model, path: Steps) -> None:
         """Apply `joint.NAME` tables."""

@@ -23,6 +23,7 @@ from pysim.scene.urdf.extensions import list_extensions
 from pysim.scene.urdf.joints import plain_joint, read_joint, resolve_mimics
 from pysim.scene.urdf.links import Links
 from pysim.scene.urdf.names import check_spelling
+from pysim.scene.urdf.srdf import read_keyframes
 from pysim.scene.urdf.xacro import expand_xacro, is_xacro
 from pysim.scene.urdf.xml import read_xml
 
@@ -49,6 +50,7 @@ def read_urdf(
     strict: bool = False,
     fix_massless: bool = True,
     allow_code: bool = False,
+    srdf: Path | None = None,
 ) -> ModelSpec:
     """Return the mechanism of a URDF file, in gravity (0, 0, −9.81) m/s².
 
@@ -64,6 +66,7 @@ def read_urdf(
             replaces it.
         strict: reject what would be left out: missing meshes, broken shapes, repeated elements, massless joints.
         fix_massless: fix joints that move no mass; otherwise they are left to the check of the model.
+        srdf: SRDF file whose states of groups become keyframes.
         allow_code: expand a file written in xacro, whose expressions are Python.
 
     Raises:
@@ -105,6 +108,8 @@ def read_urdf(
     if fix_massless and (has_mass(spec) or not _masses(robot)):
         spec = fix_massless_joints(spec, omissions)
     list_extensions(robot, omissions)
+    if srdf is not None:
+        spec = replace(spec, keyframes=read_keyframes(srdf, spec, omissions))
     return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())
 
 

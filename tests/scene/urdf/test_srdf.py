@@ -1,0 +1,103 @@
+"""Start states of SRDF files. The oracle is Pinocchio."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio
+import pytest
+
+import pysim
+from pysim.errors import PysimWarning
+from pysim.scene.packages import robots_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROBOTS = {  # URDF, SRDF and state
+    "talos": ("talos_data/robots/talos_full_v2.urdf", "talos_data/srdf/talos.srdf", "half_sitting"),
+    "a1": ("a1_description/urdf/a1.urdf", "a1_description/srdf/a1.srdf", "standing"),
+    "kinova": (
+        "kinova_description/robots/kinova.urdf",
+        "kinova_description/srdf/kinova.srdf",
+        "arm_up",
+    ),
+}
+URDF = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
+SRDF = """<robot name="r"><virtual_joint name="base" type="floating" parent_frame="w" child_link="a"/>
+<group_state name="up" group="all"><joint name="{}" value="{}"/></group_state>
+<disable_collisions link1="a" link2="b" reason="Adjacent"/></robot>"""
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_the_states_are_those_of_pinocchio(robot: str, tmp_path: Path) -> None:
+    folder = robots_folder()
+    assert folder is not None
+    urdf, srdf, name = ROBOTS[robot]
+    package = "package://example-robot-data/robots"
+    text = f'[[model]]\nfile = "{package}/{urdf}"\nsrdf = "{package}/{srdf}"\nkeyframe = "{name}"\n'
+    (tmp_path / "s.toml").write_text(text + "free_base = true\nmimic = false\n", "utf-8")
+    scene = pysim.load_scene(tmp_path / "s.toml")
+    path = str(folder / "robots" / urdf)
+    reference = pinocchio.buildModelFromUrdf(path, pinocchio.JointModelFreeFlyer())
+    pinocchio.loadReferenceConfigurations(reference, str(folder / "robots" / srdf), False)
+    expected = reference.referenceConfigurations[name]
+    model = scene.model
+    for joint, at in zip(model.joint_names, model.q_offsets, strict=True):
+        part = reference.joints[reference.getJointId(joint)]
+        own = expected[part.idx_q : part.idx_q + part.nq]
+        own = np.array([np.arctan2(own[1], own[0])]) if part.nq == 2 else own
+        assert scene.state.q[at : at + len(own)] == pytest.approx(own, abs=1e-6), joint
+
+
+@pytest.fixture
+def robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.urdf").write_text(URDF, "utf-8")
+    text = '[[model]]\nfile = "r.urdf"\nsrdf = "r.srdf"\nkeyframe = "up"\n'
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    return tmp_path / "r.srdf"
+
+
+def test_a_state_is_a_keyframe(robot: Path) -> None:
+    robot.write_text(SRDF.format("j", "0.5"), "utf-8")
+    assert pysim.load_scene("s.toml").state.q.tolist() == [0.5]
+
+
+def test_the_state_of_a_fixed_base_is_ignored(robot: Path) -> None:
+    robot.write_text(SRDF.format("base", "0 0 1 0 0 0 1"), "utf-8")
+    assert pysim.load_scene("s.toml").state.q.tolist() == [0.0]
+
+
+def test_an_unknown_joint_is_named(robot: Path) -> None:
+    robot.write_text(SRDF.format("jj", "0.5"), "utf-8")
+    text = "r.srdf:2:36: 'up': the value of joint 'jj' is left out: the robot has no such joint; did you mean 'j'?"
+    with pytest.warns(PysimWarning) as caught:
+        pysim.load_scene("s.toml")
+    assert [str(w.message).removeprefix(f"{robot.parent}/") for w in caught] == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (SRDF.format("j", "up"), "the value of joint 'j' must be a number, got 'up'"),
+        (SRDF.format("j", "1 0"), "the value of joint 'j' must be a number, got '1 0'"),
+        ("<sdf/>", "the root element of an SRDF file is <robot>, got <sdf>"),
+    ],
+)
+def test_what_is_wrong_is_reported(robot: Path, text: str, problem: str) -> None:
+    robot.write_text(text, "utf-8")
+    with pytest.raises(pysim.SceneError) as caught:
+        pysim.load_scene("s.toml")
+    assert str(caught.value).endswith(problem)
+
+
+def test_a_missing_file_is_reported(robot: Path) -> None:
+    with pytest.raises(
+        pysim.SceneError, match=r"^s\.toml:3:8: model\[0\]\.srdf: there is no file "
+    ):
+        pysim.load_scene("s.toml")
