@@ -35,6 +35,7 @@ _STEPS = 60
 _PATIENCE = 3  # steps
 _GAIN = 0.5  # residual after that many steps, relative; at a root of any multiplicity one step reaches 0.4
 _HALVINGS = 4
+_FALLEN = 0.15  # length of a displacement that falls back, relative to the intended one; less is no motion of its own
 _LEAST = 1e-8  # [rad] slope of redundant rows that is followed
 _BEYOND = 4.0  # times the angle of rows that are redundant only to the digits of a file
 
@@ -47,18 +48,23 @@ class NullSpaceSolver:
         self._least = max(_LEAST, _BEYOND * independent.aside)
         self._scale = np.ravel(independent.length)
         L = np.linalg.cholesky(crba(model, at.q))
+        self._root = L.T
         U, s, Vt = np.linalg.svd(self._scaled(np.linalg.solve(L, at.at.jacobian.T).T))
         self._rank = int((s > independent.least * s.max(initial=0.0)).sum())
         self._rows = U.T
         self._motions = np.linalg.solve(L.T, Vt.T)
 
     def close(self, step: Array) -> ClosureIterate:
-        """Return the configuration reached from q ⊕ `step` (nv,); it is closed if a solution is near."""
+        """Return the configuration reached from q ⊕ `step` (nv,); it is closed if a solution is near.
+
+        An iterate that falls back to the singular configuration is returned open.
+        """
         here = self._iterate(self._model.integrate(self._at.q, step))
-        sizes = [here.size]
+        sizes, near = [here.size], _FALLEN * self._length(step)
         for _ in range(_STEPS):
             slow = len(sizes) > _PATIENCE and sizes[-1] > _GAIN * sizes[-1 - _PATIENCE]
-            if here.largest <= _EXACT or slow:
+            moved = self._length(self._model.difference(self._at.q, here.q))
+            if here.largest <= _EXACT or slow or moved < near:
                 break
             last, here = here, self._next(here)
             if here is last:
@@ -83,6 +89,10 @@ class NullSpaceSolver:
         left = np.column_stack([A[r:, r:], g[r:]]) - A[r:, :r] @ X
         b = -np.linalg.pinv(left[:, :-1], self._cut(left[:, :-1])) @ left[:, -1]
         return np.asarray(self._motions @ np.concatenate([-X[:, -1] - X[:, :-1] @ b, b]))
+
+    def _length(self, displacement: Array) -> float:
+        """Return the length of a displacement (nv,) in the norm of M."""
+        return float(np.linalg.norm(self._root @ displacement))
 
     def _cut(self, slopes: Array) -> float:
         """Return the cut of singular values relative to the largest of `slopes`; rows are of unit length."""

@@ -14,6 +14,9 @@ import pytest
 import pysim
 from pysim.errors import SimulationError
 from pysim.loops import constraint_residual
+from pysim.loops.mobility import allowed_motions
+from pysim.simulation.loading import compile_model
+from tests.loops.mechanisms import four_bar
 
 ALLOWED = {"rk4": 1e-3, "dopri5": 1e-2, "variational4": 1e-3}  # [J] of 70
 
@@ -97,3 +100,20 @@ def test_a_rollout_passes_as_a_run_does():
     E = pysim.kinetic_energy(model, flat_q, flat_v) + pysim.potential_energy(model, flat_q)
     assert np.abs(E - E[0]).max() < ALLOWED["rk4"]
     np.testing.assert_array_equal(q[3], q[8])  # alike, whatever the lane
+
+
+@pytest.mark.parametrize("excess", [1e-11, 1e-8, 1e-6])
+@pytest.mark.parametrize(("integrator", "allowed"), [("rk4", 1e-4), ("implicit_midpoint", 0.03)])
+@pytest.mark.parametrize("bars", [(2.0, 1.0, 2.0, 1.0), (1.0, 1.0, 2.0, 2.0)])
+def test_parallelograms_and_kites_of_other_lengths_pass(bars, integrator, allowed, excess):
+    """Energies are some 120 J; the errors are those of the schemes in a linkage without change points."""
+    ground, crank, coupler, rocker = bars
+    is_kite = ground == crank
+    lengths = (ground, crank + excess * is_kite, coupler + excess * (not is_kite), rocker)
+    spec = four_bar(lengths)
+    model = compile_model(spec)
+    q = np.array([float(joint.start_q[0]) for joint in spec.joints])
+    N = allowed_motions(model, q)[:, 0]
+    q, v = pysim.rollout(model, q, 9.0 * N / N[0], None, 1e-3, integrator=integrator, steps=3000)
+    E = pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q)
+    assert np.abs(E - E[0]).max() < allowed
