@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from pysim.scene import scene_schema
+from pysim.scene.toml.schema import TEXT_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,7 +61,7 @@ def kind(field: dict[str, Any]) -> str:
         return json.dumps(field["const"])
     for several in ("anyOf", "oneOf", "allOf"):
         if several in field:
-            return alternatives(kind(one) for one in field[several])
+            return alternatives(kind(one) for one in field[several] if one != TEXT_NUMBER)
     if field.get("type") == "array":
         return listed(field)
     if field.get("type") == "object":

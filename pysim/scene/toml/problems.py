@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 20
 _KEYS_LISTED = 6
-_DEGREES = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(?:deg|degrees?|°)\s*")
 _KINDS = {
     "bool_type": "true or false",
     "dict_type": "a table",
@@ -44,10 +41,20 @@ class Problems:
     found: list[tuple[tuple[int, int], str, str]] = field(default_factory=list)
     _places: set[str] = field(default_factory=set)
 
-    def add(self, path: Iterable[Step], problem: str, *, of_key: bool = False) -> None:
-        """Note what is wrong with a value, or with a key; of several at one place the first is kept."""
+    def add(
+        self, path: Iterable[Step], problem: str, *, of_key: bool = False, offset: int | None = None
+    ) -> None:
+        """Note what is wrong with a value, or with a key; of several at one place the first is kept.
+
+        An offset is the number of characters of a text before the place that is meant.
+        """
         steps = tuple(path)
         where = self.source.where(steps, of_key=of_key)
+        if offset is not None:
+            within = self.source.where_within(steps, offset)
+            if within != where:
+                self._places.add(where)  # the text itself is not reported again
+            where = within
         if where not in self._places:
             self._places.add(where)
             self.found.append((self.source.position(steps, of_key=of_key), where, problem))
@@ -112,10 +119,10 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
     kind, got, context = error["type"], error["input"], error.get("ctx", {})
     path = error["loc"]
     if kind == "extra_forbidden":
-        owner, _ = _field(table, path[:-1])
+        owner, _ = field_at(table, path[:-1])
         known = {*own_keys, *(owner.model_fields if owner else ())} - {PARAMETERS}
         return f"unknown key{did_you_mean(str(path[-1]), known)}"
-    inner, info = _field(table, path)
+    inner, info = field_at(table, path)
     unit = _unit(info)
     if kind == "missing":
         return f"is missing; add it: {info.description if info else ''}{unit}"
@@ -134,12 +141,12 @@ def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] 
         remedy = _corrected(name, inner, got)
         return f"must be a table, {_outlined(inner)}, got {shown(got)}{remedy}"
     problem = f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
-    return problem + _quotes(table, path, got) + _radians(unit, got)
+    return problem + _quotes(table, path, got)
 
 
 def _quotes(table: type[Table], path: tuple[int | str, ...], got: object) -> str:
     """Return a hint that a name with a dot needs quotes if TOML parsed it as a table."""
-    _, info = _field(table, path[:-1])
+    _, info = field_at(table, path[:-1])
     if not isinstance(got, dict) or not got or info is None or "dict[" not in str(info.annotation):
         return ""
     name = f"{path[-1]}.{next(iter(got))}"
@@ -158,12 +165,6 @@ def _corrected(name: str, table: type[Table], got: object) -> str:
         return ""
     pairs = ", ".join(f"{key} = {shown(item)}" for key, item in zip(keys, got, strict=True))
     return f"; write {name} = {{ {pairs} }}"
-
-
-def _radians(unit: str, got: object) -> str:
-    """Return a text such as "30 deg" in radians, for a key that has radians."""
-    match = _DEGREES.fullmatch(got) if isinstance(got, str) else None
-    return f"; write {math.radians(float(match[1])):.10g}" if match and "rad" in unit else ""
 
 
 def _outlined(table: type[Table]) -> str:
@@ -202,7 +203,9 @@ def _unit(info: FieldInfo | None) -> str:
     return f" [{unit}]" if unit else ""
 
 
-def _field(table: type[Table], path: Iterable[Step]) -> tuple[type[Table] | None, FieldInfo | None]:
+def field_at(
+    table: type[Table], path: Iterable[Step]
+) -> tuple[type[Table] | None, FieldInfo | None]:
     """Return the table below a path, and the last field before it."""
     owner: type[Table] | None = table
     info: FieldInfo | None = None

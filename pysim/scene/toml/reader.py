@@ -34,6 +34,7 @@ from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
 from pysim.scene.toml.plugin_keys import gather_event_parameters, gather_parameters, load_plugins
 from pysim.scene.toml.problems import Problems
+from pysim.scene.toml.quantities import replace_texts
 from pysim.scene.toml.settings import read_settings
 from pysim.scene.toml.source import read_source
 from pysim.scene.toml.table_cache import TableCache
@@ -135,6 +136,7 @@ def _read(
 def _validated(values: dict[str, Any], problems: Problems) -> Scene:
     """Return the tables of a scene; problems of their keys and values are raised together."""
     shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
+    replace_texts(values, Scene, problems)
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
     check_numbers(values, (), problems)

@@ -17,10 +17,11 @@ from pysim.scene.toml.plugin_keys import PARAMETERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from pydantic_core.core_schema import CoreSchema, NullableSchema, WithDefaultSchema
+    from pydantic_core.core_schema import CoreSchema, FloatSchema, NullableSchema, WithDefaultSchema
 
     Schema = dict[str, Any]
 
+TEXT_NUMBER = {"type": "string", "pattern": r"^\s*(=|[+-]?(\d|\.\d)[^a-zA-Z°µ]*[a-zA-Z°µ])"}
 _TOLD = ("title", "description", "unit", "default")
 
 
@@ -83,6 +84,10 @@ class SceneSchema(GenerateJsonSchema):
         if schema.get("default", ...) is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
+
+    def float_schema(self, schema: FloatSchema) -> Schema:
+        """Return the schema of a number, which may also be an expression or a quantity with a unit."""
+        return {"anyOf": [super().float_schema(schema), TEXT_NUMBER]}
 
     def encode_default(self, dft: object) -> object:
         """Return a default as a file writes it."""

@@ -63,6 +63,16 @@ class Source:
         key = key_text(steps)
         return f"{self.name}:{line}:{column}" + (f": {key}" if key else "")
 
+    def where_within(self, path: Iterable[Step], offset: int) -> str:
+        """Return `file:line:column: key` of a character in a text; of the text itself if it is of several lines."""
+        steps = self.steps(path)
+        where, (line, column) = self.where(steps), self.position(steps)
+        begin = f"{self.name}:{line}:{column}"
+        opened = self.lines[line - 1][column - 1 : column + 2]
+        if not where.startswith(begin) or opened[:1] not in {'"', "'"} or opened[1:2] == opened[:1]:
+            return where
+        return f"{self.name}:{line}:{column + 1 + offset}{where.removeprefix(begin)}"
+
     def is_in_file(self, steps: Steps) -> bool:
         """Return whether the file itself has a key or item."""
         node: Any = self.nodes

@@ -358,6 +358,9 @@ class Scene(Table):
     """A scene file."""
 
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
+    parameters: dict[str, float] = key(
+        {}, "", 'numbers for expressions: mass = "= 2 * density * length" in any numeric key'
+    )
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
     inertia: InertiaPolicy = key(
         "check", "", 'physically inconsistent inertias: "check", "strict" or "nearest"'

@@ -85,9 +85,6 @@ CORRECTED = {
         "9:10: joint[0].limits: must be a table, { lower = …, upper = …, stiffness = …, damping = … }, "
         "got [-1, 1]; write limits = { lower = -1, upper = 1 }"
     ),
-    'start = "30deg"': (
-        "9:9: joint[0].start.q: must be a number [m or rad], got '30deg'; write 0.5235987756"
-    ),
     "[[simulation]]\nduration = 1.0": (
         "9:3: simulation: must be one table, not a list of tables; write [simulation]"
     ),

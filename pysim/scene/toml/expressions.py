@@ -1,0 +1,155 @@
+"""Evaluation of numeric expressions of a scene, such as "= 2 * link + 0.1", without running code.
+
+The expression is parsed to Python's syntax tree, and only arithmetic on numbers, parameters, constants and the
+functions below is evaluated, in double precision: no attribute, index, keyword, comparison or other name is reachable.
+The length bounds the time and the memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import warnings
+from typing import TYPE_CHECKING, cast
+
+from pysim.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+LONGEST = 500  # characters
+CONSTANTS = {"pi": math.pi, "tau": math.tau, "e": math.e}
+FUNCTIONS: dict[
+    str, tuple[Callable[..., float], int]
+] = {  # NumPy's names, with the number of arguments
+    "abs": (abs, 1),
+    "arccos": (math.acos, 1),
+    "arcsin": (math.asin, 1),
+    "arctan": (math.atan, 1),
+    "arctan2": (math.atan2, 2),
+    "ceil": (math.ceil, 1),
+    "cos": (math.cos, 1),
+    "cosh": (math.cosh, 1),
+    "deg2rad": (math.radians, 1),
+    "exp": (math.exp, 1),
+    "floor": (math.floor, 1),
+    "hypot": (math.hypot, 2),
+    "log": (math.log, 1),
+    "log10": (math.log10, 1),
+    "maximum": (max, 2),
+    "minimum": (min, 2),
+    "rad2deg": (math.degrees, 1),
+    "sin": (math.sin, 1),
+    "sinh": (math.sinh, 1),
+    "sqrt": (math.sqrt, 1),
+    "tan": (math.tan, 1),
+    "tanh": (math.tanh, 1),
+}
+_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,
+    ast.Mod: operator.mod,
+    ast.FloorDiv: operator.floordiv,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[float], float]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+
+
+class ExpressionError(ValueError):
+    """Error in an expression: the problem, and the number of characters before it."""
+
+    def __init__(self, problem: str, offset: int = 0) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.offset = offset
+
+
+def evaluate(text: str, parameters: Mapping[str, float]) -> float:
+    """Return the value of an expression, without its leading "=".
+
+    Args:
+        text: the expression.
+        parameters: values by name; they precede the constants.
+
+    Raises:
+        ExpressionError: the syntax is not arithmetic, a name is unknown, or the value is not a finite number.
+    """
+    if len(text) > LONGEST:
+        problem = f"the expression has {len(text)} characters, at most {LONGEST} are allowed"
+        raise ExpressionError(f"{problem}; split it into parameters")
+    start = len(text) - len(text.lstrip())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        problem = f"is not an arithmetic expression: {text.strip()!r}; write one, as 2 * link + 0.1"
+        raise ExpressionError(problem, start) from None
+    try:
+        value = _value(tree.body, text.strip(), parameters)
+    except ExpressionError as error:
+        raise ExpressionError(error.problem, start + error.offset) from None
+    except RecursionError:
+        raise ExpressionError(
+            "the expression is nested too deep; split it into parameters"
+        ) from None
+    if not math.isfinite(value):
+        raise ExpressionError(f"{text.strip()!r} is {value}; a finite number is needed", start)
+    return value
+
+
+def _value(node: ast.expr, text: str, parameters: Mapping[str, float]) -> float:
+    """Return the value of a part of an expression."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return _checked(float, node, text, cast("float", node.value))
+    if isinstance(node, ast.Name):
+        return _named(node, text, parameters)
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
+        return _UNARY[type(node.op)](_value(node.operand, text, parameters))
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        left, right = (_value(side, text, parameters) for side in (node.left, node.right))
+        return _checked(_BINARY[type(node.op)], node, text, left, right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        name = node.func.id
+        if name not in FUNCTIONS:
+            remedy = did_you_mean(name, FUNCTIONS)
+            raise ExpressionError(f"unknown function {name!r}{remedy}", _offset(node, text))
+        function, count = FUNCTIONS[name]
+        if len(node.args) != count:
+            problem = f"{name} has {len(node.args)} arguments; give {count}"
+            raise ExpressionError(problem, _offset(node, text))
+        given = (_value(argument, text, parameters) for argument in node.args)
+        return _checked(function, node, text, *given)
+    problem = f"{_part(node, text)!r} is not arithmetic; use numbers, parameters, + - * / ** and functions"
+    raise ExpressionError(problem, _offset(node, text))
+
+
+def _named(node: ast.Name, text: str, parameters: Mapping[str, float]) -> float:
+    known = {**CONSTANTS, **parameters}
+    if node.id not in known:
+        problem = f"unknown parameter {node.id!r}{did_you_mean(node.id, known)}"
+        raise ExpressionError(problem, _offset(node, text))
+    return known[node.id]
+
+
+def _checked(function: Callable[..., float], node: ast.expr, text: str, *given: float) -> float:
+    try:
+        return float(function(*given))
+    except (ArithmeticError, ValueError):
+        problem = f"{_part(node, text)!r} has no finite value; change its arguments"
+        raise ExpressionError(problem, _offset(node, text)) from None
+
+
+def _part(node: ast.expr, text: str) -> str:
+    return ast.get_source_segment(text, node) or text
+
+
+def _offset(node: ast.expr, text: str) -> int:
+    """Return the number of characters before a node in an expression of one line."""
+    return len(text.encode("utf-8", "replace")[: node.col_offset].decode("utf-8", "ignore"))

@@ -1,0 +1,146 @@
+"""Numbers that a scene writes as text: expressions "= 2 * link" of its `[parameters]`, and quantities "30 deg".
+
+They are replaced by numbers before the tables are checked, so that the checks of every key hold for them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pysim.scene.toml.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
+from pysim.scene.toml.problems import field_at
+from pysim.scene.toml.units import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pysim.scene.toml.keys import Table
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+
+TABLE = "parameters"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_EXPRESSION = re.compile(r"\s*=")
+_SPLIT = re.compile(r", | or ")
+_LINEAR, _ANGULAR = ("prismatic",), ("revolute", "universal")
+
+
+def replace_texts(values: dict[str, Any], scene: type[Table], problems: Problems) -> None:
+    """Replace expressions and quantities by numbers, in place; note what cannot be read."""
+    parameters = _parameters(values.get(TABLE), problems)
+    for path, owner, text in list(_texts(values)):
+        if path[0] == TABLE:
+            continue
+        if _EXPRESSION.match(text):
+            number = _evaluated(text, parameters, path, problems)
+        else:
+            number = _converted(text, _targets(values, scene, path), path, problems)
+        if number is not None:
+            owner[path[-1]] = _as_written(number)
+
+
+def _parameters(table: object, problems: Problems) -> dict[str, float]:
+    """Return the values of `[parameters]`; each may use those above it."""
+    known: dict[str, float] = {}
+    if not isinstance(table, dict):
+        return known
+    for name, given in table.items():
+        path: Steps = (TABLE, name)
+        if not _NAME.fullmatch(name) or name in CONSTANTS or name in FUNCTIONS:
+            taken = (
+                "is the name of a constant or function"
+                if _NAME.fullmatch(name)
+                else "is not a name"
+            )
+            problems.add(path, f"{taken}; use letters, digits and _, as link_2", of_key=True)
+            continue
+        value = given
+        if isinstance(given, str):
+            if _EXPRESSION.match(given):
+                value = _evaluated(given, known, path, problems, table)
+            else:
+                value = _converted(given, [], path, problems) or given
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            known[name] = float(value)
+            table[name] = _as_written(known[name])
+    return known
+
+
+def _texts(values: dict[str, Any]) -> Iterator[tuple[Steps, Any, str]]:
+    """Yield path, container and text of every text in a file, in its order."""
+    layer: list[tuple[Steps, Any]] = [((), values)]
+    for steps, owner in layer:  # grows during the iteration
+        items = owner.items() if isinstance(owner, dict) else enumerate(owner)
+        for step, value in items:
+            if isinstance(value, str):
+                yield (*steps, step), owner, value
+            elif isinstance(value, (dict, list)):
+                layer.append(((*steps, step), value))
+
+
+def _evaluated(
+    text: str,
+    parameters: Mapping[str, float],
+    path: Steps,
+    problems: Problems,
+    table: Mapping[str, object] | None = None,
+) -> float | None:
+    skipped = text.index("=") + 1
+    try:
+        return evaluate(text[skipped:], parameters)
+    except ExpressionError as error:
+        problem = error.problem
+        name = re.match(r"unknown parameter '(\w+)'", problem)
+        if name is not None and not parameters and table is None:
+            problem = f"unknown parameter {name[1]!r}; define it in [{TABLE}]"
+        elif name is not None and table is not None and name[1] in table:
+            problem = f"parameter {name[1]!r} is defined below; move it above this one"
+        problems.add(path, problem, offset=skipped + error.offset)
+    return None
+
+
+def _converted(
+    text: str, targets: list[str] | None, path: Steps, problems: Problems
+) -> float | None:
+    if targets is None:
+        return None
+    try:
+        return convert(text, targets)
+    except ValueError as error:
+        problems.add(path, str(error))
+    return None
+
+
+def _targets(values: Mapping[str, Any], scene: type[Table], path: Steps) -> list[str] | None:
+    """Return the units that the key at a path has; None for a key without one."""
+    owner, info = field_at(scene, path)
+    extra = info.json_schema_extra if info else None
+    unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
+    if not unit and owner is not None and "q" in owner.model_fields:  # start = "30 deg"
+        extra = owner.model_fields["q"].json_schema_extra
+        unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
+    if not unit:
+        return None
+    units = _SPLIT.split(unit)
+    kind = _joint_type(values, path)
+    if len(units) == 2 and kind in (*_LINEAR, *_ANGULAR):
+        return units[:1] if kind in _LINEAR else units[1:]
+    return units
+
+
+def _joint_type(values: Mapping[str, Any], path: Steps) -> object:
+    """Return the type of the joint that a path is in, or whose actuator it is in."""
+    table: Any = values
+    for step in path[:2]:
+        table = table[step]
+    if path[0] == "actuator" and isinstance(table, dict):
+        joints = values.get("joint", [])
+        named = [j for j in joints if isinstance(j, dict) and j.get("name") == table.get("joint")]
+        table = named[0] if named else {}
+    return table.get("type") if isinstance(table, dict) else None
+
+
+def _as_written(number: float) -> float | int:
+    """Return an integer for a whole number, which keys of integers need."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

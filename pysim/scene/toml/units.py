@@ -1,0 +1,81 @@
+"""Numbers with units in a scene, such as "30 deg" and "5 mm", converted to the unit of the key.
+
+A unit is a product of symbols with integer powers, "N·m/rad" or "kg*m^2". Angles count as a dimension, so that hertz
+are not taken for rad/s.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+Dimension = tuple[int, int, int, int]  # powers of m, kg, s, rad
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_QUANTITY = re.compile(rf"\s*({_NUMBER})\s*([^\d\s.].*?)\s*", re.ASCII | re.DOTALL)
+_FACTOR = re.compile(r"([A-Za-zµ°]+|1)(?:\^?([+-]?\d))?")
+_POWERS = str.maketrans({"²": "2", "³": "3", "*": "·", "⋅": "·", "μ": "µ"})
+_M, _KG, _S, _RAD = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
+_SIZES: dict[Dimension, dict[str, float]] = {
+    (0, 0, 0, 0): {"1": 1.0},
+    _M: {"m": 1.0, "km": 1e3, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "in": 0.0254, "ft": 0.3048},
+    _KG: {"kg": 1.0, "g": 1e-3, "mg": 1e-6, "t": 1e3, "lb": 0.45359237},
+    _S: {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "min": 60.0, "h": 3600.0},
+    _RAD: {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "°": math.pi / 180, "rev": math.tau},
+    (0, 0, -1, 1): {"rpm": math.tau / 60},
+    (0, 0, -1, 0): {"Hz": 1.0},
+    (1, 1, -2, 0): {"N": 1.0, "kN": 1e3, "mN": 1e-3},
+    (2, 1, -2, 0): {"Nm": 1.0, "J": 1.0},
+}  # fmt: skip
+UNITS: dict[str, tuple[float, Dimension]] = {
+    name: (size, dimension) for dimension, sizes in _SIZES.items() for name, size in sizes.items()
+}
+
+
+def split_quantity(text: str) -> tuple[float, str] | None:
+    """Return the number and the unit of "30 deg"; None for other texts, a number without a unit included."""
+    if len(text) > 100 or re.fullmatch(_NUMBER, text.strip()):
+        return None
+    match = _QUANTITY.fullmatch(text)
+    return (float(match[1]), match[2]) if match else None
+
+
+def read_unit(text: str) -> tuple[float, Dimension] | None:
+    """Return the factor to SI units and the dimension of a unit; None for an unknown one."""
+    factor, powers = 1.0, [0, 0, 0, 0]
+    for k, part in enumerate(text.translate(_POWERS).replace(" ", "").split("/")):
+        for symbol in part.split("·"):
+            match = _FACTOR.fullmatch(symbol)
+            if match is None or match[1] not in UNITS:
+                return None
+            power = int(match[2] or 1) * (-1 if k else 1)
+            size, dimension = UNITS[match[1]]
+            factor *= size**power
+            powers = [a + power * b for a, b in zip(powers, dimension, strict=True)]
+    return factor, (powers[0], powers[1], powers[2], powers[3])
+
+
+def convert(text: str, targets: list[str]) -> float | None:
+    """Return a quantity in the first target unit of its dimension; None if the text is not a quantity.
+
+    Raises:
+        ValueError: the unit is unknown, or of another dimension than all targets; without targets, any is accepted.
+    """
+    found = split_quantity(text)
+    if found is None:
+        return None
+    number, unit = found
+    given = read_unit(unit)
+    wanted = " or ".join(targets)
+    if given is None:
+        example = f"; write {wanted}" if wanted else f"; known: {', '.join(list(UNITS)[1:])}"
+        message = f"unknown unit {unit[:40]!r}{example}"
+        raise ValueError(message)
+    if not targets:
+        return number * given[0]
+    for target in targets:
+        into = read_unit(target)
+        if into is not None and into[1] == given[1]:
+            return number * given[0] / into[0]
+    message = f"{unit!r} cannot be converted to {wanted}; give the number in {wanted}"
+    raise ValueError(message)

@@ -1,0 +1,242 @@
+"""Expressions of `[parameters]` and numbers with units. The oracles: Python's arithmetic, units converted by hand."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+import tracemalloc
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from pysim.errors import SceneError
+from pysim.scene import read_scene, scene_schema
+from pysim.scene.toml.expressions import LONGEST, ExpressionError, evaluate
+from pysim.scene.toml.units import convert
+
+SCENE = """[parameters]
+link = "300 mm"
+m = 2.0
+half = "= link / 2"
+
+[[body]]
+name = "rod"
+mass = "= m * 2"
+com = [0, 0, "= -half"]
+inertia = { xx = "= m * link**2 / 12", yy = "= m * link**2 / 12", zz = "1 kg*cm^2" }
+
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+at = { xyz = [0, 0, "50 cm"], rpy = ["90 deg", 0, 0] }
+start = "30 deg"
+limits = { lower = "-90 deg", upper = ["90°"] }
+damping = "2 N·mm·s/deg"
+
+[simulation]
+duration = "500 ms"
+
+[render]
+size = ["= 2 * 320", 480]
+azimuth = "0.5 rad"
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(SCENE, "utf-8")
+
+
+def error_of(old: str, new: str) -> str:
+    assert old in SCENE
+    Path("s.toml").write_text(SCENE.replace(old, new), "utf-8")
+    with pytest.raises(SceneError) as caught:
+        read_scene("s.toml")
+    return str(caught.value)
+
+
+def test_expressions_and_quantities_are_numbers_in_the_units_of_their_keys() -> None:
+    spec = read_scene("s.toml")
+    body, joint = spec.model.bodies[0], spec.model.joints[0]
+    assert body.theta[0] == 4.0
+    assert body.theta[3] == pytest.approx(4 * -0.15)
+    assert body.theta[[4, 9]] == pytest.approx([2 * 0.09 / 12 + 4 * 0.15**2, 1e-4])
+    assert joint.at[:3, 3].tolist() == [0, 0, 0.5]
+    assert joint.at[:3, 1] == pytest.approx([0, 0, 1])
+    assert joint.start_q[0] == pytest.approx(math.pi / 6)
+    assert (joint.lower[0], joint.upper[0]) == pytest.approx((-math.pi / 2, math.pi / 2))
+    assert joint.damping[0] == pytest.approx(2e-3 * 180 / math.pi)
+    assert spec.settings.duration == 0.5
+    assert spec.render.size == (640, 480)
+    assert spec.render.azimuth == pytest.approx(math.degrees(0.5))
+
+
+def test_parameters_are_set_on_the_command_line_and_used_in_values_from_there() -> None:
+    spec = read_scene("s.toml", {"parameters.link": "0.4", "body.rod.mass": "= 10 * link"})
+    assert spec.model.bodies[0].theta[0] == pytest.approx(4.0)
+    assert spec.model.bodies[0].theta[3] == pytest.approx(4 * -0.2)
+    with pytest.raises(SceneError, match=r"^--set body\.rod\.mass: unknown parameter 'lnk'"):
+        read_scene("s.toml", {"body.rod.mass": "= lnk"})
+
+
+MASS = '"= m * 2"'
+ERRORS = [
+    (MASS, '"= m * lnk"', "8:15: body[0].mass: unknown parameter 'lnk'; did you mean 'link'?"),
+    (MASS, '"= m * foo(2)"', "8:15: body[0].mass: unknown function 'foo'; did you mean 'floor'?"),
+    (MASS, '"= arctan2(1)"', "8:11: body[0].mass: arctan2 has 1 arguments; give 2"),
+    (MASS, '"= m / 0"', "8:11: body[0].mass: 'm / 0' has no finite value; change its arguments"),
+    (
+        MASS,
+        '"= m +"',
+        "8:11: body[0].mass: is not an arithmetic expression: 'm +'; write one, as 2 * link + 0.1",
+    ),
+    (MASS, '"= -m"', "8:8: body[0].mass: must not be negative [kg], got -2"),
+    (
+        MASS,
+        '"= m.real"',
+        "8:11: body[0].mass: 'm.real' is not arithmetic; use numbers, parameters, + - * / ** and functions",
+    ),
+    (MASS, '"5 m"', "8:8: body[0].mass: 'm' cannot be converted to kg; give the number in kg"),
+    (MASS, '"5 kgs"', "8:8: body[0].mass: unknown unit 'kgs'; write kg"),
+    (MASS, '"1e-3"', "8:8: body[0].mass: must be a number [kg], got '1e-3'"),
+    (
+        '"30 deg"',
+        '"30 mm"',
+        "17:9: joint[0].start: 'mm' cannot be converted to rad; give the number in rad",
+    ),
+    (
+        '"500 ms"',
+        '"2 Hz"',
+        "22:12: simulation.duration: 'Hz' cannot be converted to s; give the number in s",
+    ),
+    (
+        'half = "=',
+        'link_3 = "= late"\nlate = 1.0\nhalf = "=',
+        "4:13: parameters.link_3: parameter 'late' is defined below; move it above this one",
+    ),
+    (
+        "m = 2.0",
+        "m = 2.0\npi = 3",
+        "4:1: parameters.pi: is the name of a constant or function; use letters, digits and _, as link_2",
+    ),
+    ("m = 2.0", 'm = "two"', "3:5: parameters.m: must be a number, got 'two'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), ERRORS)
+def test_an_error_points_into_the_expression(old: str, new: str, expected: str) -> None:
+    assert f"s.toml:{expected}" in error_of(old, new).split("\n")
+
+
+def test_a_text_that_cannot_be_read_is_reported_once() -> None:
+    assert error_of('"= m * 2"', '"= m * lnk"').count("body[0].mass") == 1
+
+
+def test_a_scene_without_parameters_says_where_to_define_them() -> None:
+    Path("s.toml").write_text('[[body]]\nname = "b"\nmass = "= m"\n', "utf-8")
+    expected = "s.toml:3:11: body[0].mass: unknown parameter 'm'; define it in [parameters]"
+    with pytest.raises(SceneError, match=re.escape(expected)):
+        read_scene("s.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("30deg", "rad", math.pi / 6),
+        ("1 rpm", "rad/s", math.tau / 60),
+        ("7.85 g/cm^3", "kg/m³", 7850.0),
+        ("1 kN/mm", "N/m", 1e6),
+        ("2 in", "m", 0.0508),
+        ("3 N", "N", 3.0),
+        ("1 g*mm²", "kg·m²", 1e-9),
+        ("1e3 N·mm", "N·m", 1.0),
+        (" -5.5e-1 mm ", "m", -5.5e-4),
+    ],
+)
+def test_quantities_are_converted(text: str, unit: str, value: float) -> None:
+    assert convert(text, [unit]) == pytest.approx(value, rel=1e-14)
+
+
+VALUES = [
+    ("2 * 3 + 0.1", 6.1),
+    ("-2 ** 2", -4),
+    ("(1 + 2) * -3", -9),
+    ("7 % 3 - 7 // 2", -2),
+    ("2 ** 0.5 * pi", math.sqrt(2) * math.pi),
+    ("1e3 / 7", 1e3 / 7),
+    ("sqrt(2) - arctan2(1, -1)", float(np.sqrt(2) - np.arctan2(1, -1))),
+    ("maximum(1, m) + hypot(3, 4)", 7),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES)
+def test_arithmetic_is_pythons(text: str, value: float) -> None:
+    assert evaluate(text, {"m": 2.0}) == pytest.approx(value, rel=1e-15)
+
+
+SYNTAX = """__import__('os') | open('/etc/passwd') | exec('1') | eval('1') | globals() | ().__class__
+m.__class__ | ().__class__.__bases__[0].__subclasses__() | m.__init__.__globals__ | [].append(1) | lambda: 1
+(lambda: 1)() | [x for x in (1,)] | {1: 2} | {1} | (1, 2) | [1] | m[0] | m if m else 1 | f'{m}' | 'a' | b'a'
+... | None | True | 1j | m := 1 | (m := 1) | *m | await m | yield | m == m | m < 1 | m and m | not m | ~1
+1 << 99 | 1 @ 2 | sqrt(x=1) | sqrt(*m) | sqrt(**m) | sqrt | sqrt.__self__ | __builtins__ | __name__ | print(1)
+breakpoint() | import os | m; m | m = 1 | del m | 9**9**9**9 | 2**2**2**2**2**2 | 1e308 * 10
+1e308 * 10 - 1e308 * 10 | (-1) ** 0.5 | 0 ** -1 | log(0) | sqrt(-1) | arccos(2) | exp(1e9) | floor(1e308 * 10)
+1 % 0 | 1 // 0 | # | m # | m\\ | ''' | 0x | 1__0 | 0b2 | 1_ | m.real | m.imag | m.hex() | m.__doc__
+m.as_integer_ratio | m.__reduce__ | m.__dict__ | compile(1) | getattr(1) | vars(1) | dir(1) | type(1)
+input(1) | range(1) | memoryview(1) | bytes(1) | id(1) | return m | raise m | assert m | global m | from m
+class m | def m | with m | while m | for m | async m | 1 & m | 1 ^ m | 1 >> m | 1 in m | 1 is m | 1 != m
+1 >= m | 1 <> m | 1 -> m | 1 : m | 1 , m | 1 += m | 1 ? m"""
+
+
+def hostile() -> list[str]:
+    """Return over 200 expressions that try to run code, to take long, or to take memory."""
+    found = [text for line in SYNTAX.split("\n") for text in line.split(" | ")]
+    found += ["9" * 450, "9" * 480 + "**9", "(" * 240 + "1" + ")" * 240, "-" * 499 + "m", "(" * 499]
+    found += ["+" * 500, "1" + "+1" * 249, "~" * 400 + "1", "\0", "\n", "m" * 600, "m" + ".m" * 200]
+    found += ["sin(" * 120 + "1" + ")" * 120, "m" + "[0]" * 160, "[" * 400, "{" * 400, "", " "]
+    found += ["\t1\n+", "m\u200b", "𝟙" * 50, "\ud800", "m" * 10**7, "1 +" * 10**6, "'" * 499]
+    for name in ("hypot", "maximum", "sin", "floor"):
+        found += [f"{name}()", f"{name}(1, 2, 3)", f"{name}(m, key=m)", f"{name}('1')"]
+        found += [f"{name}(m.real)", f"{name}(m())", f"{name}[0]", f"{name}({name})"]
+    return found + [f"{'(' * k}m.x{')' * k}" for k in range(40)]
+
+
+def test_hostile_expressions_run_no_code_and_take_no_time_or_memory() -> None:
+    expressions = hostile()
+    assert len(expressions) >= 200
+    values, errors = {}, []
+    for text in expressions:
+        tracemalloc.start()
+        began = time.process_time()
+        try:
+            values[text] = evaluate(text, {"m": 2.0})
+        except ExpressionError as error:
+            errors.append(str(error))
+        used, peak = time.process_time() - began, tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert used < 0.1, text[:LONGEST]
+        assert peak < 10e6, text[:LONGEST]
+    assert max(map(len, errors)) < 3 * LONGEST
+    assert all(math.isfinite(value) for value in values.values())
+    assert all(not re.search(r"[a-z]{3}", text.replace("sin", "")) for text in values), [*values]
+
+
+def test_the_schema_accepts_expressions_and_quantities_and_no_other_text() -> None:
+    schema = scene_schema()
+    body = {"name": "b", "inertia": {"xx": 1, "yy": 1, "zz": 1}}
+    for mass in ("= 2 * m", "5 kg", "1.5e3g"):
+        scene = {"parameters": {"m": 1, "k": "= m"}, "body": [body | {"mass": mass}]}
+        jsonschema.validate(scene, schema)
+    for mass in ("heavy", "", "kg 5"):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({"body": [body | {"mass": mass}]}, schema)
+
+
+def test_a_text_that_begins_with_a_number_is_left_as_it_is_in_a_key_of_text() -> None:
+    Path("s.toml").write_text('name = "3 m of rope"\n' + SCENE, "utf-8")
+    assert read_scene("s.toml").name == "3 m of rope"
