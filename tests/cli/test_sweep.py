@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -57,3 +61,26 @@ def test_an_option_that_is_not_understood_is_rejected(
 ) -> None:
     assert main(["sweep", SPRING, *words]) == 2
     assert capsys.readouterr().err == text
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_says_how_to_continue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.nc"
+    words = ["sweep", SPRING, "--grid", "joint[0].damping=0:0.4:2000", "-o", str(path)]
+    words += ["--set", "simulation.duration=0.2", "--threads", "1"]
+    command = [sys.executable, "-m", "pysim", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while not path.exists():
+            time.sleep(0.02)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        printed = process.stderr.read()
+    assert process.returncode == 130
+    note = f"interrupted: {path} holds the finished worlds; the same command continues\n"
+    assert printed == note
+    assert main(words) == 0
+    assert "  worlds      2000, " in capsys.readouterr().out
+    assert (pysim.load_sweep(path).checksum >= 0).all()
