@@ -28,6 +28,8 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "tracing",
         "plugins",
         "joints",
+        "elements",
+        "forces",
         "events",
         "integrators",
         "shapes",
@@ -49,13 +51,14 @@ CPP_LAYERS = [
     {"simd"},
     {"spatial"},
     {"tree"},
+    {"elements"},
     {"dynamics"},
     {"constraints"},
     {"stepping"},
     {"engine"},
     {"bindings"},
 ]
-KERNELS = ("simd", "spatial", "dynamics", "constraints", "stepping")
+KERNELS = ("simd", "spatial", "elements", "dynamics", "constraints", "stepping")
 HEAVY = (
     "vtk",
     "vtkmodules",

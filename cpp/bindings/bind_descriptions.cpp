@@ -1,4 +1,4 @@
-// Descriptions of a model: its joints, loops, couplings and springs.
+// Descriptions of a model: its joints, loops, couplings, springs and elements.
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
@@ -16,6 +16,9 @@ using namespace pybind11::literals;
 using tree::Block;
 using tree::Column;
 using tree::CouplingDescription;
+using tree::ElementCoordinate;
+using tree::ElementDescription;
+using tree::ElementKind;
 using tree::Group;
 using tree::JointDescription;
 using tree::LoopDescription;
@@ -24,6 +27,7 @@ using tree::MotionDescription;
 using tree::ProgramDescription;
 using JointShape = tree::Shape;
 using Passive = tree::Passive<double>;
+using PathPoint = tree::PathPoint<double>;
 using Spring = tree::Spring<double>;
 using Term = tree::Term<double>;
 
@@ -67,6 +71,14 @@ void bind_enums(py::module_& m) {
       .value("line", LoopKind::line)
       .value("distance", LoopKind::distance)
       .value("wheel", LoopKind::wheel)
+      .finalize();
+  py::native_enum<ElementKind>(m,
+                               "ElementKind",
+                               "enum.Enum",
+                               "Between what an element acts: two frames, the points of a path, coordinates.")
+      .value("frames", ElementKind::frames)
+      .value("path", ElementKind::path)
+      .value("coordinates", ElementKind::coordinates)
       .finalize();
   py::native_enum<tree::Op> op(m, "Op", "enum.Enum", "Operations of traced programs.");
 #define PYSIM_VALUE(name) op.value(#name, tree::Op::name);
@@ -434,6 +446,95 @@ void bind_spring(py::module_& m) {
   define_record(spring, "a", "b", "at_a", "at_b", "stiffness", "damping", "length");
 }
 
+ElementDescription make_element(std::string name,
+                                ElementKind kind,
+                                ProgramDescription program,
+                                ProgramDescription derivative,
+                                std::optional<ProgramDescription> energy,
+                                int a,
+                                int b,
+                                const Numbers& at_a,
+                                const Numbers& at_b,
+                                std::vector<PathPoint> points,
+                                std::vector<ElementCoordinate> coordinates) {
+  ElementDescription element;
+  element.name = std::move(name);
+  element.kind = kind;
+  element.program = std::move(program);
+  element.derivative = std::move(derivative);
+  element.energy = std::move(energy);
+  element.a = a;
+  element.b = b;
+  pack_pose(at_a, "at_a", element.at_a);
+  pack_pose(at_b, "at_b", element.at_b);
+  element.points = std::move(points);
+  element.coordinates = std::move(coordinates);
+  return element;
+}
+
+PathPoint make_path_point(int body, const Numbers& at) {
+  PathPoint point = {body, {}};
+  copy_numbers(at, "at", {3}, point.at);
+  return point;
+}
+
+void bind_element(py::module_& m) {
+  py::class_<PathPoint> point(m, "PathPoint", "A point of a path, on a body (-1 is the world).");
+  point.def(py::init(&make_path_point), "body"_a, "at"_a)
+      .def_readonly("body", &PathPoint::body)
+      .def_property_readonly("at", [](const PathPoint& p) { return Numbers(3, p.at); });
+  define_record(point, "body", "at");
+
+  py::class_<ElementCoordinate> coordinate(
+      m, "ElementCoordinate", "A coordinate by its place in q (-1 if it is no plain number) and in v.");
+  coordinate.def(py::init<int, int>(), "q"_a, "v"_a)
+      .def_readonly("q", &ElementCoordinate::q)
+      .def_readonly("v", &ElementCoordinate::v);
+  define_record(coordinate, "q", "v");
+
+  py::class_<ElementDescription> element(m,
+                                         "ElementDescription",
+                                         "A force that a traced program computes between frames A and B "
+                                         "(at_a in body a, at_b in body b), along a "
+                                         "path, or on coordinates.");
+  element
+      .def(py::init(&make_element),
+           "name"_a,
+           "kind"_a,
+           "program"_a,
+           "derivative"_a,
+           "energy"_a = py::none(),
+           "a"_a = -1,
+           "b"_a = -1,
+           "at_a"_a = identity(),
+           "at_b"_a = identity(),
+           "points"_a = std::vector<PathPoint>(),
+           "coordinates"_a = std::vector<ElementCoordinate>())
+      .def_readonly("name", &ElementDescription::name)
+      .def_readonly("kind", &ElementDescription::kind)
+      .def_readonly("program", &ElementDescription::program)
+      .def_readonly("derivative", &ElementDescription::derivative)
+      .def_readonly("energy", &ElementDescription::energy)
+      .def_readonly("a", &ElementDescription::a)
+      .def_readonly("b", &ElementDescription::b)
+      .def_property_readonly("at_a", [](const ElementDescription& d) { return pose_matrix(d.at_a); })
+      .def_property_readonly("at_b", [](const ElementDescription& d) { return pose_matrix(d.at_b); })
+      .def_readonly("points", &ElementDescription::points)
+      .def_readonly("coordinates", &ElementDescription::coordinates);
+  define_record(element,
+                "name",
+                "kind",
+                "program",
+                "derivative",
+                "energy",
+                "a",
+                "b",
+                "at_a",
+                "at_b",
+                "points",
+                "coordinates");
+}
+
 }  // namespace
 
 void bind_descriptions(py::module_& m) {
@@ -444,6 +545,7 @@ void bind_descriptions(py::module_& m) {
   bind_loop(m);
   bind_coupling(m);
   bind_spring(m);
+  bind_element(m);
 }
 
 }  // namespace pysim::bindings

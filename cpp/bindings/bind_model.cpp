@@ -20,12 +20,14 @@ Model make_model(const std::vector<tree::JointDescription>& joints,
                  const Numbers& gravity,
                  std::vector<tree::LoopDescription> loops,
                  std::vector<tree::CouplingDescription> couplings,
-                 std::vector<tree::Spring<double>> springs) {
+                 std::vector<tree::Spring<double>> springs,
+                 std::vector<tree::ElementDescription> elements) {
   double g[3];
   copy_numbers(gravity, "gravity", {3}, g);
   std::vector<tree::PackedInertia> packed(joints.size());
   copy_numbers(inertias, "inertias", {static_cast<py::ssize_t>(joints.size()), 10}, packed.data()->data());
-  return Model(joints, packed, g, {std::move(loops), std::move(couplings), std::move(springs)});
+  return Model(
+      joints, packed, g, {std::move(loops), std::move(couplings), std::move(springs), std::move(elements)});
 }
 
 template <class Select>
@@ -47,6 +49,7 @@ void bind_model(py::module_& m) {
            "loops"_a = std::vector<tree::LoopDescription>(),
            "couplings"_a = std::vector<tree::CouplingDescription>(),
            "springs"_a = std::vector<tree::Spring<double>>(),
+           "elements"_a = std::vector<tree::ElementDescription>(),
            "One inertia (10,) per joint, of the body it moves: m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx.")
       .def_property_readonly("nq", &Model::nq, "Length of q.")
       .def_property_readonly("nv", &Model::nv, "Length of v.")

@@ -142,7 +142,7 @@ void reduced_torque_derivatives(const ModelOf<S>& model,
     const OwnRows<S> rows = {model, own, take_matrices(dynamics::max_rows, model.nv, w)};
     torque_derivatives(model, d, q, v, passive, rows, w);
   }
-  if (passive) dynamics::add_spring_derivatives(model, q, v, all<S>(-1), own.q, own.v, w);
+  if (passive) dynamics::add_derivatives_between_bodies(model, q, v, all<S>(-1), own.q, own.v, w);
 }
 
 }  // namespace pysim::constraints

@@ -157,9 +157,9 @@ struct TreeFactor {
   /// pull(b, F) for both ends of every spring and damper: F acts on body b, where the bodies were placed.
   template <class Pull>
   void spring_wrenches(const Pull& pull) const {
-    const auto end = [&](int b, const Vec3<S>& at) -> SpringEnd<S> {
+    const auto end = [&](int b, const Vec3<S>& at) -> PointMotion<S> {
       if (b < 0) return {at, zero3<S>()};
-      return spring_end(X_WB[b], body[b].V, at);
+      return point_motion(X_WB[b], body[b].V, at);
     };
     const auto pull_at = [&](int b, const Vec3<S>& at, const Vec3<S>& f) {
       if (b < 0) return;

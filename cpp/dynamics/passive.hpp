@@ -1,4 +1,5 @@
-// Passive forces of the joints: springs, damping, friction, stops.
+// Passive forces of the joints: springs, damping, friction, stops; and of springs and elements between
+// bodies.
 //
 //     τ = −d v − k (q ⊖ q_rest) − f tanh(v / w) − stop(q, v)
 //
@@ -9,6 +10,7 @@
 
 #include "dynamics/retract.hpp"
 #include "dynamics/springs.hpp"
+#include "elements/forces.hpp"
 #include "simd/math.hpp"
 #include "tree/program.hpp"
 #include "tree/workspace.hpp"
@@ -148,6 +150,7 @@ template <class S>
 void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   passive_joint_forces(model, q, v, tau, w);
   if (model.springs > 0) add_spring_forces(model, q, v, tau, w);
+  if (model.elements > 0) elements::add_element_forces(model, q, v, tau, w);
 }
 
 /// Energy stored in the joints' springs and stops [J].

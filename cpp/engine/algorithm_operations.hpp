@@ -118,7 +118,9 @@ struct ElasticEnergy {
   template <class S>
   static void at(States<S> at) {
     const S* q = at.full_q();
-    at.save_number(dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w));
+    S energy = dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w);
+    if (at.model.elements > 0) energy += elements::element_energy(at.model, q, at.w);
+    at.save_number(energy);
   }
 };
 

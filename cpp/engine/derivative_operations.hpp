@@ -31,7 +31,7 @@ struct RneaDerivatives {
     const Force<S>* f_ext = at.f_ext();
     const bool passive = at.batch.passive;
     const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, f_ext, at.w);
-    if (!model.mimic && !(passive && model.springs > 0)) {
+    if (!model.mimic && !(passive && has_forces_between_bodies(model))) {
       const StoredRows<S> rows = {at, constraints::take_matrices(dynamics::max_rows, model.nv, at.w)};
       constraints::torque_derivatives(model, d, q, v, passive, rows, at.w);
       return;
@@ -63,7 +63,7 @@ struct PassiveForceDerivatives {
       const auto D = dynamics::passive_derivatives(model, b, q, v, at.w);
       constraints::add_passive_block(model, b, D, own);
     }
-    dynamics::add_spring_derivatives(model, q, v, all<S>(1), own.q, own.v, at.w);
+    dynamics::add_derivatives_between_bodies(model, q, v, all<S>(1), own.q, own.v, at.w);
     at.save(own.q, at.batch.derivative[0], own.n * own.n);
     at.save(own.v, at.batch.derivative[1], own.n * own.n);
   }

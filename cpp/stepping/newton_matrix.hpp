@@ -24,7 +24,7 @@ struct NewtonMatrix {
 template <class S>
 NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
   const int n = model.reduced_nv;
-  const bool tied = model.mimic || model.rows > 0 || model.springs > 0;
+  const bool tied = model.mimic || model.rows > 0 || has_forces_between_bodies(model);
   const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
   return {n, tied ? nullptr : model.above, take<S>(w, size), take<S>(w, size)};
 }

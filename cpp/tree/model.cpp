@@ -38,6 +38,7 @@ Model::Model(const std::vector<JointDescription>& joints,
   add_couplings(ties.couplings);
   find_row_blocks();
   add_springs(ties.springs);
+  add_elements(ties.elements);
   mark_branches();
   find_planes();
   for (const auto& program : programs_) {
@@ -57,6 +58,8 @@ Model::Model(const std::vector<JointDescription>& joints,
   float_.couplings = rounded(double_.couplings);
   float_.terms = rounded(double_.terms);
   float_.springs = rounded(double_.springs);
+  float_.elements = rounded(double_.elements);
+  float_.path_points = rounded(double_.path_points);
   float_.armature = rounded(double_.armature);
   float_.passive = rounded(double_.passive);
   float_.mimic_q = rounded(double_.mimic_q);
@@ -139,12 +142,12 @@ void Model::number_forks() {
   }
 }
 
-/// Tree structure of the user's coordinates. Couplings and springs connect branches: then all count as one
-/// branch.
+/// Tree structure of the user's coordinates. Couplings, springs and elements connect branches: then all count
+/// as one branch.
 void Model::mark_branches() {
   for (int k = 0; k < reduced_nv_; ++k) above_.push_back(k - 1);
   below_end_.assign(static_cast<std::size_t>(reduced_nv_), reduced_nv_);
-  if (mimic_ || !double_.springs.empty()) return;
+  if (mimic_ || !double_.springs.empty() || !double_.elements.empty()) return;
   for (const auto& joint : joints_) {
     if (joint.nv == 0) continue;  // a weld, which closes a loop
     const bool is_root = joint.parent < 0;
@@ -220,6 +223,11 @@ ModelView<Real> Model::view() const {
   view.term = n.terms.data();
   view.springs = static_cast<int>(n.springs.size());
   view.spring = n.springs.data();
+  view.elements = static_cast<int>(n.elements.size());
+  view.element = n.elements.data();
+  view.path_points = static_cast<int>(n.path_points.size());
+  view.path_point = n.path_points.data();
+  view.element_coordinate = element_coordinates_.data();
   if (closure_) view.closure = &closure_->view<Real>();
   return view;
 }

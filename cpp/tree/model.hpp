@@ -83,11 +83,25 @@ struct CouplingDescription {
   std::optional<ProgramDescription> derivative;  ///< outputs (2 + inputs) · inputs
 };
 
-/// Loops, couplings and springs of a mechanism.
+/// A force that a traced program computes, in the user's frames.
+struct ElementDescription {
+  std::string name;
+  ElementKind kind = ElementKind::frames;
+  int a = -1, b = -1;                          ///< bodies of the frames, −1 for the world
+  double at_a[12] = {}, at_b[12] = {};         ///< frames in their bodies
+  std::vector<PathPoint<double>> points;       ///< of a path
+  std::vector<ElementCoordinate> coordinates;  ///< of the user's q and v
+  ProgramDescription program;
+  ProgramDescription derivative;
+  std::optional<ProgramDescription> energy;
+};
+
+/// Loops, couplings, springs and elements of a mechanism.
 struct Ties {
   std::vector<LoopDescription> loops;
   std::vector<CouplingDescription> couplings;
   std::vector<Spring<double>> springs;  ///< points in the user's frames
+  std::vector<ElementDescription> elements;
 };
 
 /// Numbers of one precision, in the layout that the kernels read.
@@ -106,6 +120,8 @@ struct ModelNumbers {
   std::vector<Coupling<Real>> couplings;
   std::vector<Term<Real>> terms;
   std::vector<Spring<Real>> springs;
+  std::vector<Element<Real>> elements;
+  std::vector<PathPoint<Real>> path_points;
 };
 
 /// A quaternion among the user's coordinates.
@@ -194,11 +210,17 @@ class Model {
   void share(const SupportPath& path, const SupportPath& other);
   void add_couplings(const std::vector<CouplingDescription>& couplings);
   void add_springs(const std::vector<Spring<double>>& springs);
+  void add_elements(const std::vector<ElementDescription>& elements);
+  void add_path(const ElementDescription& d, Element<double>& element);
+  void add_element_coordinates(const ElementDescription& d, Element<double>& element);
+  void to_engine_point(int body, double point[3]) const;
+  ElementCoordinate leading(const ElementCoordinate& own) const;
   std::string joint_difference(const Model& other) const;
   std::string program_difference(const Model& other) const;
   std::string loop_difference(const Model& other) const;
   std::string coupling_difference(const Model& other) const;
   std::string spring_difference(const Model& other) const;
+  std::string element_difference(const Model& other) const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
@@ -206,7 +228,8 @@ class Model {
   std::vector<ProgramDescription> programs_;
   std::vector<Block> runs_;
   std::vector<int> above_, below_end_;
-  std::vector<std::string> names_, coupling_names_;
+  std::vector<std::string> names_, coupling_names_, element_names_;
+  std::vector<ElementCoordinate> element_coordinates_;
   std::vector<QuaternionPlace> quaternions_;
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;

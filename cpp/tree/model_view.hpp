@@ -296,7 +296,55 @@ struct Spring {
   }
 };
 
-/// Structure of a mechanism: its joints, loops, couplings and springs, and the numbers of everything.
+/// Between what an element's program acts.
+enum class ElementKind : int {
+  frames,      ///< frames A and B: inputs X_AB (12), V_AB (6); outputs the wrench on B, in B
+  path,        ///< points, one after the other: inputs length and rate; output the tension
+  coordinates  ///< n coordinates: inputs q (n), v (n); outputs their generalised forces
+};
+
+/// A force that a traced program computes, see elements/forces.hpp.
+template <class Real>
+struct Element {
+  ElementKind kind;
+  int a, b;                 ///< bodies of the frames, −1 for the world
+  int first, count;         ///< of the points of a path, or of the coordinates
+  int program;              ///< the force
+  int derivative;           ///< the force's derivatives by the inputs, see elements/derivatives.hpp
+  int energy;               ///< the stored energy, of the same inputs; −1 for none
+  Real at_a[12], at_b[12];  ///< frames in the engine's frames of their bodies
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.kind...), f(r.a...), f(r.b...), f(r.first...), f(r.count...), f(r.program...), f(r.derivative...),
+        f(r.energy...), f(r.at_a...), f(r.at_b...);
+  }
+};
+
+/// A point of a path.
+template <class Real>
+struct PathPoint {
+  int body;  ///< −1 for the world
+  Real at[3];
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.body...), f(r.at...);
+  }
+};
+
+/// A coordinate of the tree that an element acts on.
+struct ElementCoordinate {
+  int q, v;  ///< its numbers; q is −1 for a velocity whose coordinate is no plain number
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.q...), f(r.v...);
+  }
+};
+
+/// Structure of a mechanism: its joints, loops, couplings, springs and elements, and the numbers of
+/// everything.
 struct Structure {
   int bodies;
   int fork_columns;            ///< coordinates below forks, counted once per fork
@@ -324,11 +372,18 @@ struct Structure {
   const RowBlock* row_block;    ///< row blocks in the order of their first rows
   const SharedRun* shared;
   int couplings, terms, springs;
+  int elements, path_points;
+  const ElementCoordinate* element_coordinate;
 };
+
+/// Whether springs or elements act.
+inline __attribute__((always_inline)) bool has_forces_between_bodies(const Structure& model) {
+  return model.springs > 0 || model.elements > 0;
+}
 
 /// Whether any forces besides inertia, gravity and constraints act.
 inline __attribute__((always_inline)) bool has_passive(const Structure& model) {
-  return model.joint_forces || model.springs > 0;
+  return model.joint_forces || has_forces_between_bodies(model);
 }
 
 template <class Real>
@@ -347,6 +402,8 @@ struct ModelView : Structure {
   const Coupling<Real>* coupling;             ///< [couplings]
   const Term<Real>* term;                     ///< [terms]
   const Spring<Real>* spring;                 ///< [springs]
+  const Element<Real>* element;               ///< [elements]
+  const PathPoint<Real>* path_point;          ///< [path_points]
   const ModelView<Real>* closure;             ///< the joints that close the loops, as a separate forest
 
   /// Numbers in φ, the coordinates of the loops' joints.

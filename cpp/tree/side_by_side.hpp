@@ -42,6 +42,8 @@ struct SideBySide {
     model.coupling = records<Coupling>(&World::coupling, first.couplings);
     model.term = records<Term>(&World::term, first.terms);
     model.spring = records<Spring>(&World::spring, first.springs);
+    model.element = records<Element>(&World::element, first.elements);
+    model.path_point = records<PathPoint>(&World::path_point, first.path_points);
     model.closure = first.closure == nullptr ? nullptr : closure();
     return model;
   }

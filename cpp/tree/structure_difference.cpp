@@ -125,11 +125,39 @@ std::string Model::spring_difference(const Model& other) const {
   return "";
 }
 
+std::string Model::element_difference(const Model& other) const {
+  const auto &ours = double_.elements, &theirs = other.double_.elements;
+  const std::string count = counted("forces", ours.size(), theirs.size());
+  if (!count.empty()) return count;
+  const auto points = [](const Model& m, std::size_t k) {
+    return m.double_.path_points.data() + m.double_.elements[k].first;
+  };
+  for (std::size_t k = 0; k < ours.size(); ++k) {
+    const bool is_path = ours[k].kind == ElementKind::path;
+    const bool same = is_same_structure(ours[k], theirs[k]) &&
+                      (!is_path || std::equal(points(*this, k),
+                                              points(*this, k) + ours[k].count,
+                                              points(other, k),
+                                              is_same_structure<PathPoint<double>>));
+    if (!same || element_names_[k] != other.element_names_[k]) {
+      return "its force " + std::to_string(k) + " is not '" + element_names_[k] + "' between the same bodies";
+    }
+  }
+  return std::equal(element_coordinates_.begin(),
+                    element_coordinates_.end(),
+                    other.element_coordinates_.begin(),
+                    other.element_coordinates_.end(),
+                    is_same_structure<ElementCoordinate>)
+             ? ""
+             : "its forces act on other coordinates";
+}
+
 std::string Model::structure_difference(const Model& other) const {
   for (const auto part : {&Model::joint_difference,
                           &Model::loop_difference,
                           &Model::coupling_difference,
                           &Model::spring_difference,
+                          &Model::element_difference,
                           &Model::program_difference}) {
     const std::string found = (this->*part)(other);
     if (!found.empty()) return found;

@@ -1,4 +1,5 @@
-// Loops, couplings and springs of a model: their placement in the tree, and the support paths of their rows.
+// Loops, couplings, springs and elements of a model: their placement in the tree, and the support paths of
+// the rows.
 #include <stdexcept>
 #include <utility>
 
@@ -183,14 +184,81 @@ void Model::add_springs(const std::vector<Spring<double>>& springs) {
     if (std::min(s.a, s.b) < -1 || std::max(s.a, s.b) >= nbodies()) {
       throw std::invalid_argument("a spring is attached to a body that does not exist");
     }
-    for (auto [body, point] : {std::pair{s.a, s.at_a}, std::pair{s.b, s.at_b}}) {
-      if (body < 0) continue;
-      double turned[3];
-      transpose_times(double_.constants[static_cast<std::size_t>(body)].alignment, point, 1, turned);
-      std::copy(turned, turned + 3, point);
-    }
+    to_engine_point(s.a, s.at_a);
+    to_engine_point(s.b, s.at_b);
     double_.springs.push_back(s);
   }
+}
+
+void Model::to_engine_point(int body, double point[3]) const {
+  if (body < 0) return;
+  double turned[3];
+  transpose_times(double_.constants[static_cast<std::size_t>(body)].alignment, point, 1, turned);
+  std::copy(turned, turned + 3, point);
+}
+
+void Model::add_elements(const std::vector<ElementDescription>& elements) {
+  for (const auto& d : elements) {
+    if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies()) {
+      throw std::invalid_argument("force '" + d.name + "': no such body");
+    }
+    Element<double> element = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, {}, {}};
+    std::copy(d.at_a, d.at_a + 12, element.at_a);
+    std::copy(d.at_b, d.at_b + 12, element.at_b);
+    to_engine_frame(d.a, element.at_a);
+    to_engine_frame(d.b, element.at_b);
+    std::size_t outputs = 6, derivatives = 6 + 72;
+    if (d.kind == ElementKind::path) {
+      add_path(d, element);
+      outputs = 1;
+      derivatives = 3;
+    } else if (d.kind == ElementKind::coordinates) {
+      add_element_coordinates(d, element);
+      outputs = d.coordinates.size();
+      derivatives = 2 * outputs * outputs;
+    }
+    element.program = keep_program(d.program, outputs, d.name);
+    element.derivative = keep_program(d.derivative, derivatives, d.name);
+    if (d.energy) element.energy = keep_program(d.energy, 1, d.name);
+    double_.elements.push_back(element);
+    element_names_.push_back(d.name);
+  }
+}
+
+void Model::add_path(const ElementDescription& d, Element<double>& element) {
+  if (d.points.size() < 2) throw std::invalid_argument("force '" + d.name + "': a path needs two points");
+  element.first = static_cast<int>(double_.path_points.size());
+  element.count = static_cast<int>(d.points.size());
+  for (PathPoint<double> point : d.points) {
+    if (point.body < -1 || point.body >= nbodies()) {
+      throw std::invalid_argument("force '" + d.name + "': no such body");
+    }
+    to_engine_point(point.body, point.at);
+    double_.path_points.push_back(point);
+  }
+}
+
+void Model::add_element_coordinates(const ElementDescription& d, Element<double>& element) {
+  element.first = static_cast<int>(element_coordinates_.size());
+  element.count = static_cast<int>(d.coordinates.size());
+  for (const auto& own : d.coordinates) {
+    if (own.q < -1 || own.q >= reduced_nq_ || own.v < 0 || own.v >= reduced_nv_) {
+      throw std::invalid_argument("force '" + d.name + "': no such coordinate");
+    }
+    element_coordinates_.push_back(leading(own));
+  }
+}
+
+/// The coordinate of the tree whose joint has the user's coordinate of its own.
+ElementCoordinate Model::leading(const ElementCoordinate& own) const {
+  ElementCoordinate leader = {-1, -1};
+  for (const auto& joint : joints_) {
+    if (joint.reduced_v < 0) continue;
+    const int i = own.v - joint.reduced_v, k = own.q - joint.reduced_q;
+    if (i >= 0 && i < joint.nv) leader.v = joint.v + i;
+    if (own.q >= 0 && k >= 0 && k < joint.nq) leader.q = joint.q + k;
+  }
+  return leader;
 }
 
 int Model::loop_nq() const {

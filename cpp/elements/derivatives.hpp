@@ -1,0 +1,237 @@
+// Derivatives of the forces that traced programs compute, see forces.hpp.
+//
+//     frames        ∂τ_i/∂q_k = H_ik·F + J_i·(P J_k + W ∂V_AB/∂q_k)       ∂V_AB/∂q_k = Σ_i H_ik v_i
+//                   ∂τ_i/∂v_k = J_i·(W J_k)
+//     path          ∂τ_i/∂q_k = −J_i (T_L J_k + T_L̇ ∂L̇/∂q_k) − T ∂J_i/∂q_k      J = ∂L/∂q
+//                   ∂τ_i/∂v_k = −T_L̇ J_i J_k
+//
+// P and W are the derivatives of F along body motions of B and by V_AB, T_L and T_L̇ those of T. Let s_i be
+// column i of the motion subspace in frame B, σ_i = 1 where it moves B alone, −1 where it moves A alone, and
+// β_k = 1 where k moves B. Then J_i = σ_i s_i, and coordinates that move both or neither take no part:
+//
+//     H_ik = ∂J_i/∂q_k = σ_i ([k at or above i] − β_k) s_k × s_i
+//
+// and within a joint whose S depends on q, what ∂S_i/∂q_k gives.
+#pragma once
+
+#include "elements/forces.hpp"
+#include "elements/segment_derivatives.hpp"
+
+namespace pysim::elements {
+
+// ------------------------------------------------------------------------------------------ frames
+
+/// Coordinates of one joint between frames A and B.
+template <class S>
+struct RelativeJoint {
+  int body;
+  bool moves_b;
+  Pose<S> X_BJ;  ///< the joint's body in frame B
+};
+
+/// Coordinates that move A and B against each other: their columns and derivatives.
+template <class S>
+struct RelativeMotion {
+  int joints;
+  RelativeJoint<S>* joint;
+  Motion<S>* s;       ///< [nv] columns in B
+  Motion<S>* V_rate;  ///< [nv] ∂V_AB/∂q_k
+};
+
+/// The joints from b and from a up to where their paths to the world meet.
+template <class S>
+RelativeMotion<S> relative_motion(const ModelOf<S>& model,
+                                  const PlacedBody<S>* body,
+                                  const Motion<S>* columns,
+                                  const Element<typename S::Parameter>& element,
+                                  Workspace<S>& w) {
+  RelativeMotion<S> relative = {
+      0, take<RelativeJoint<S>>(w, model.bodies), take<Motion<S>>(w, model.nv), take<Motion<S>>(w, model.nv)};
+  const Pose<S> X_BW = inverse(moving_frame(body, element.b, element.at_b).X_W);
+  int a = element.a, b = element.b;
+  while (a != b) {
+    const bool moves_b = b > a;
+    const int next = moves_b ? b : a;
+    const Pose<S> X_BJ = X_BW * body[next].X_WB;
+    relative.joint[relative.joints++] = {next, moves_b, X_BJ};
+    const Joint& joint = model.joint[next];
+    for (int i = 0; i < joint.nv; ++i) {
+      relative.s[joint.v + i] = to_parent(X_BJ, column(tree::axis(joint, columns, i)));
+      relative.V_rate[joint.v + i] = spatial::zero_motion<S>();
+    }
+    (moves_b ? b : a) = joint.parent;
+  }
+  return relative;
+}
+
+/// visit(i, k, H_ik) for all H that are not zero.
+template <class S, class Visit>
+void visit_curvature(const ModelOf<S>& model,
+                     const RelativeMotion<S>& relative,
+                     Motion<S>* slope,
+                     const Visit& visit) {
+  for (int m = 0; m < relative.joints; ++m) {
+    const RelativeJoint<S>& own = relative.joint[m];
+    const Joint& joint = model.joint[own.body];
+    for (int n = 0; n < relative.joints; ++n) {
+      const RelativeJoint<S>& other = relative.joint[n];
+      const bool above = own.moves_b == other.moves_b && other.body <= own.body;
+      const int factor = (own.moves_b ? 1 : -1) * (int(above) - int(other.moves_b));
+      if (factor == 0) continue;
+      const Joint& along = model.joint[other.body];
+      for (int i = joint.v; i < joint.v + joint.nv; ++i) {
+        for (int k = along.v; k < along.v + along.nv; ++k) {
+          const Motion<S> H = cross(relative.s[k], relative.s[i]);
+          visit(i, k, factor > 0 ? H : -H);
+        }
+      }
+    }
+    if (joint.first_slope < 0) continue;
+    const tree::SubspaceDerivative<S> D = {joint.nv, slope + joint.first_slope};
+    for (int i = 0; i < joint.nv; ++i) {
+      for (int k = 0; k < joint.nv; ++k) {
+        const Motion<S> H = to_parent(own.X_BJ, D.column(i, k));
+        visit(joint.v + i, joint.v + k, own.moves_b ? H : -H);
+      }
+    }
+  }
+}
+
+/// Σ columns k of the 6×6 matrix whose entries are the outputs from `first` on, times x.
+template <class S>
+Force<S> matrix_times(const int* outputs, const S* registers, const Motion<S>& x) {
+  const S number[6] = {x.v.x, x.v.y, x.v.z, x.w.x, x.w.y, x.w.z};
+  Force<S> F = spatial::zero_force<S>();
+  for (int k = 0; k < 6; ++k) F = fma(number[k], output_wrench(outputs + 6 * k, registers), F);
+  return F;
+}
+
+template <class S>
+void add_frame_derivatives(const ModelOf<S>& model,
+                           const SegmentDerivatives<S>& d,
+                           const S* v,
+                           const Element<typename S::Parameter>& element,
+                           Workspace<S> w) {
+  const auto& program = model.program[element.derivative];
+  S* const registers = take<S>(w, program.registers);
+  load_frames(d.body, element, registers);
+  run_program(program, frame_inputs, registers);
+  const Force<S> F = output_wrench(program.outputs, static_cast<const S*>(registers));
+  const int *const by_motion = program.outputs + 6, *const by_twist = program.outputs + 42;
+
+  const RelativeMotion<S> relative = relative_motion<S>(model, d.body, d.columns, element, w);
+  visit_curvature<S>(model, relative, d.slope, [&](int i, int k, const Motion<S>& H) {
+    relative.V_rate[k] = fma(v[i], H, relative.V_rate[k]);
+    add_entry(model, i, k, d.sign * dot(H, F), d.by_q);
+  });
+  for (int n = 0; n < relative.joints; ++n) {
+    const Joint& along = model.joint[relative.joint[n].body];
+    for (int k = along.v; k < along.v + along.nv; ++k) {
+      const Motion<S> J = relative.joint[n].moves_b ? relative.s[k] : -relative.s[k];
+      const S* const entries = registers;
+      const Force<S> F_q =
+          matrix_times(by_motion, entries, J) + matrix_times(by_twist, entries, relative.V_rate[k]);
+      const Force<S> F_v = matrix_times(by_twist, entries, J);
+      for (int m = 0; m < relative.joints; ++m) {
+        const Joint& own = model.joint[relative.joint[m].body];
+        const S sign = relative.joint[m].moves_b ? d.sign : -d.sign;
+        for (int i = own.v; i < own.v + own.nv; ++i) {
+          add_entry(model, i, k, sign * dot(relative.s[i], F_q), d.by_q);
+          add_entry(model, i, k, sign * dot(relative.s[i], F_v), d.by_v);
+        }
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------ paths
+
+template <class S>
+void add_path_derivatives(const ModelOf<S>& model,
+                          const SegmentDerivatives<S>& d,
+                          const S* v,
+                          const Element<typename S::Parameter>& element,
+                          Workspace<S> w) {
+  const auto& program = model.program[element.derivative];
+  S* const registers = take<S>(w, program.registers);
+  load_path(model, d.body, element, registers);
+  run_program(program, 2, registers);
+  const S tension = registers[program.outputs[0]], by_length = registers[program.outputs[1]],
+          by_rate = registers[program.outputs[2]], one = all<S>(1);
+  S *const J = take<S>(w, model.nv), *const J_rate = take<S>(w, model.nv);  // ∂L/∂q and ∂L̇/∂q
+  for (int k = 0; k < model.nv; ++k) J[k] = J_rate[k] = all<S>(0);
+
+  visit_segments(model, d.body, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
+    if (from.body == to.body) return;
+    const Vec3<S> at_a = spatial::all3<S>(from.at), at_b = spatial::all3<S>(to.at);
+    for (int k = 0; k < model.nv; ++k) d.D[k] = d.rate[k] = zero3<S>();
+    spread_levers(model, d, from.body, at_a, -one);
+    spread_curvature(model, d, v, from.body, at_a, -one, tension * s.n);
+    spread_levers(model, d, to.body, at_b, one);
+    spread_curvature(model, d, v, to.body, at_b, one, tension * s.n);
+    for (int k = 0; k < model.nv; ++k) {
+      const S stretch = dot(s.n, d.D[k]);
+      const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
+      J[k] += stretch;
+      J_rate[k] += dot(dn, s.d_rate) + dot(s.n, d.rate[k]);
+      const Vec3<S> df = (d.sign * tension) * dn;
+      for (int i = 0; i < model.nv; ++i) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
+    }
+  });
+  for (int k = 0; k < model.nv; ++k) {
+    const S by_q = d.sign * fma(by_length, J[k], by_rate * J_rate[k]), by_v = d.sign * by_rate * J[k];
+    for (int i = 0; i < model.nv; ++i) {
+      add_entry(model, i, k, -J[i] * by_q, d.by_q);
+      add_entry(model, i, k, -J[i] * by_v, d.by_v);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------ coordinates
+
+template <class S>
+void add_coordinate_derivatives(const ModelOf<S>& model,
+                                const SegmentDerivatives<S>& d,
+                                const S* q,
+                                const S* v,
+                                const Element<typename S::Parameter>& element,
+                                Workspace<S> w) {
+  const auto& program = model.program[element.derivative];
+  S* const registers = take<S>(w, program.registers);
+  load_coordinates(model, q, v, element, registers);
+  run_program(program, 2 * element.count, registers);
+  const ElementCoordinate* const place = model.element_coordinate + element.first;
+  const int n = element.count;
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < n; ++k) {
+      const S by_q = registers[program.outputs[i * n + k]];
+      const S by_v = registers[program.outputs[n * n + i * n + k]];
+      add_entry(model, place[i].v, place[k].v, d.sign * by_q, d.by_q);
+      add_entry(model, place[i].v, place[k].v, d.sign * by_v, d.by_v);
+    }
+  }
+}
+
+/// Adds `sign` ∂τ/∂q and ∂τ/∂v of all elements to matrices of the user's coordinates (reduced_nv,
+/// reduced_nv).
+template <class S>
+void add_element_derivatives(
+    const ModelOf<S>& model, const S* q, const S* v, S sign, S* by_q, S* by_v, Workspace<S> w) {
+  const SegmentDerivatives<S> d = take_segment_derivatives(model, q, v, sign, by_q, by_v, w);
+  for (int k = 0; k < model.elements; ++k) {
+    const auto& element = model.element[k];
+    switch (element.kind) {
+      case ElementKind::frames:
+        add_frame_derivatives<S>(model, d, v, element, w);
+        break;
+      case ElementKind::path:
+        add_path_derivatives<S>(model, d, v, element, w);
+        break;
+      case ElementKind::coordinates:
+        add_coordinate_derivatives<S>(model, d, q, v, element, w);
+        break;
+    }
+  }
+}
+
+}  // namespace pysim::elements

@@ -1,0 +1,249 @@
+// Forces that traced programs compute, and their generalised forces.
+//
+//     frames        F(X_AB, V_AB)    τ = J_ABᵀ F       wrench on frame B about its origin, in B; the opposite
+//                                                      wrench acts on A at the same place
+//     path          T(L, L̇)          τ = −T ∂L/∂q      L = Σ |p_{j+1} − p_j|; T > 0 pulls the ends together
+//     coordinates   f(q, v)          τ = f
+//
+// V_AB = V_B − X_BA V_A is the twist of B relative to A, in B.
+#pragma once
+
+#include "elements/placed_bodies.hpp"
+#include "tree/program.hpp"
+
+namespace pysim::elements {
+
+using tree::Element;
+using tree::ElementCoordinate;
+using tree::ElementKind;
+using tree::PathPoint;
+using tree::ProgramView;
+
+/// Runs a program whose inputs are the first registers; its outputs remain in them.
+template <class S>
+void run_program(const ProgramView<typename S::Parameter>& program, int inputs, S* registers) {
+  tree::load_constants(program, registers + inputs);
+  tree::run(program, 0, program.end, registers);
+}
+
+/// A frame on a moving body: its pose in the world, and its twist in its own axes.
+template <class S>
+struct MovingFrame {
+  Pose<S> X_W;
+  Motion<S> V;
+};
+
+template <class S>
+MovingFrame<S> moving_frame(const PlacedBody<S>* body, int b, const typename S::Parameter* at) {
+  const Pose<S> X = {spatial::all33<S>(at), spatial::all3<S>(at + 9)};
+  if (b < 0) return {X, spatial::zero_motion<S>()};
+  return {body[b].X_WB * X, to_child(X, body[b].V)};
+}
+
+template <class S>
+PYSIM_INLINE void put3(const Vec3<S>& x, S* to) {
+  to[0] = x.x;
+  to[1] = x.y;
+  to[2] = x.z;
+}
+
+/// Number of inputs of a frame element's program: X_AB, rotation column-major and position, and V_AB.
+constexpr int frame_inputs = 18;
+
+/// Writes X_AB and V_AB to the first registers; returns X_AB.
+template <class S>
+Pose<S> load_frames(const PlacedBody<S>* body, const Element<typename S::Parameter>& element, S* registers) {
+  const MovingFrame<S> A = moving_frame(body, element.a, element.at_a);
+  const MovingFrame<S> B = moving_frame(body, element.b, element.at_b);
+  const Pose<S> X_AB = inverse(A.X_W) * B.X_W;
+  const Motion<S> V_AB = B.V - to_child(X_AB, A.V);
+  put3(X_AB.R.x, registers);
+  put3(X_AB.R.y, registers + 3);
+  put3(X_AB.R.z, registers + 6);
+  put3(X_AB.p, registers + 9);
+  put3(V_AB.v, registers + 12);
+  put3(V_AB.w, registers + 15);
+  return X_AB;
+}
+
+/// The wrench of the first six outputs.
+template <class S>
+PYSIM_INLINE Force<S> output_wrench(const int* outputs, const S* registers) {
+  const auto number = [&](int i) { return registers[outputs[i]]; };
+  return {{number(0), number(1), number(2)}, {number(3), number(4), number(5)}};
+}
+
+template <class S>
+void add_frame_force(const ModelOf<S>& model,
+                     const PlacedBody<S>* body,
+                     const Motion<S>* columns,
+                     const Element<typename S::Parameter>& element,
+                     S* tau,
+                     Workspace<S> w) {
+  const auto& program = model.program[element.program];
+  S* const registers = take<S>(w, program.registers);
+  const Pose<S> X_AB = load_frames(body, element, registers);
+  run_program(program, frame_inputs, registers);
+  const Force<S> F_B = output_wrench(program.outputs, static_cast<const S*>(registers));
+  const auto push = [&](int b, const typename S::Parameter* at, const Force<S>& F) {
+    if (b < 0) return;
+    const Pose<S> X = {spatial::all33<S>(at), spatial::all3<S>(at + 9)};
+    push_body(model, body, columns, b, to_parent(X, F), tau);
+  };
+  push(element.b, element.at_b, F_B);
+  push(element.a, element.at_a, -to_parent(X_AB, F_B));
+}
+
+/// Straight part of a path between two of its points.
+template <class S>
+struct Segment {
+  Vec3<S> n;       ///< direction, from the first point to the second
+  Vec3<S> d_rate;  ///< difference of their velocities
+  S length, inverse_length;
+};
+
+/// Coincident points have no direction.
+template <class S>
+Segment<S> segment(const PointMotion<S>& A, const PointMotion<S>& B) {
+  const Vec3<S> d = B.p - A.p;
+  const S length = sqrt(dot(d, d)), o = all<S>(0);
+  const S inverse_length = select(length > o, all<S>(1) / length, o);
+  return {inverse_length * d, B.v - A.v, length, inverse_length};
+}
+
+template <class S>
+PointMotion<S> path_point(const PlacedBody<S>* body, const PathPoint<typename S::Parameter>& point) {
+  return point_motion(body, point.body, spatial::all3<S>(point.at));
+}
+
+/// f(from, to, segment) for every segment of a path.
+template <class S, class Visit>
+void visit_segments(const ModelOf<S>& model,
+                    const PlacedBody<S>* body,
+                    const Element<typename S::Parameter>& element,
+                    const Visit& visit) {
+  const auto* const point = model.path_point + element.first;
+  PointMotion<S> A = path_point(body, point[0]);
+  for (int k = 1; k < element.count; ++k) {
+    const PointMotion<S> B = path_point(body, point[k]);
+    visit(point[k - 1], point[k], segment(A, B));
+    A = B;
+  }
+}
+
+/// Writes L and L̇ to the first registers.
+template <class S>
+void load_path(const ModelOf<S>& model,
+               const PlacedBody<S>* body,
+               const Element<typename S::Parameter>& element,
+               S* registers) {
+  S length = all<S>(0), rate = all<S>(0);
+  visit_segments(model, body, element, [&](const auto&, const auto&, const Segment<S>& s) {
+    length += s.length;
+    rate += dot(s.n, s.d_rate);
+  });
+  registers[0] = length;
+  registers[1] = rate;
+}
+
+template <class S>
+void add_path_force(const ModelOf<S>& model,
+                    const PlacedBody<S>* body,
+                    const Motion<S>* columns,
+                    const Element<typename S::Parameter>& element,
+                    S* tau,
+                    Workspace<S> w) {
+  const auto& program = model.program[element.program];
+  S* const registers = take<S>(w, program.registers);
+  load_path(model, body, element, registers);
+  run_program(program, 2, registers);
+  const S tension = registers[program.outputs[0]];
+  visit_segments(model, body, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
+    if (from.body == to.body) return;
+    const Vec3<S> f = tension * s.n;
+    push_point(model, body, columns, from.body, spatial::all3<S>(from.at), f, tau);
+    push_point(model, body, columns, to.body, spatial::all3<S>(to.at), -f, tau);
+  });
+}
+
+/// Writes q and v of the element's coordinates to the first registers; v may be null (zero).
+template <class S>
+void load_coordinates(const ModelOf<S>& model,
+                      const S* q,
+                      const S* v,
+                      const Element<typename S::Parameter>& element,
+                      S* registers) {
+  const ElementCoordinate* const place = model.element_coordinate + element.first;
+  for (int i = 0; i < element.count; ++i) {
+    registers[i] = place[i].q < 0 ? all<S>(0) : q[place[i].q];
+    registers[element.count + i] = v == nullptr ? all<S>(0) : v[place[i].v];
+  }
+}
+
+template <class S>
+void add_coordinate_force(const ModelOf<S>& model,
+                          const S* q,
+                          const S* v,
+                          const Element<typename S::Parameter>& element,
+                          S* tau,
+                          Workspace<S> w) {
+  const auto& program = model.program[element.program];
+  S* const registers = take<S>(w, program.registers);
+  load_coordinates(model, q, v, element, registers);
+  run_program(program, 2 * element.count, registers);
+  const ElementCoordinate* const place = model.element_coordinate + element.first;
+  for (int i = 0; i < element.count; ++i) tau[place[i].v] += registers[program.outputs[i]];
+}
+
+/// Adds the generalised forces of all elements to τ, in tree coordinates.
+template <class S>
+void add_element_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
+  PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  place_bodies(model, q, v, body, columns);
+  for (int k = 0; k < model.elements; ++k) {
+    const auto& element = model.element[k];
+    switch (element.kind) {
+      case ElementKind::frames:
+        add_frame_force<S>(model, body, columns, element, tau, w);
+        break;
+      case ElementKind::path:
+        add_path_force<S>(model, body, columns, element, tau, w);
+        break;
+      case ElementKind::coordinates:
+        add_coordinate_force<S>(model, q, v, element, tau, w);
+        break;
+    }
+  }
+}
+
+/// Energy stored in the elements [J].
+template <class S>
+S element_energy(const ModelOf<S>& model, const S* q, Workspace<S> w) {
+  S energy = all<S>(0);
+  PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  place_bodies(model, q, static_cast<const S*>(nullptr), body, columns);
+  for (int k = 0; k < model.elements; ++k) {
+    const auto& element = model.element[k];
+    if (element.energy < 0) continue;
+    const auto& program = model.program[element.energy];
+    Workspace<S> inner = w;
+    S* const registers = take<S>(inner, program.registers);
+    int inputs = 2;
+    if (element.kind == ElementKind::frames) {
+      load_frames(body, element, registers);
+      inputs = frame_inputs;
+    } else if (element.kind == ElementKind::path) {
+      load_path(model, body, element, registers);
+    } else {
+      load_coordinates<S>(model, q, nullptr, element, registers);
+      inputs = 2 * element.count;
+    }
+    run_program(program, inputs, registers);
+    energy += registers[program.outputs[0]];
+  }
+  return energy;
+}
+
+}  // namespace pysim::elements

@@ -1,0 +1,118 @@
+// Derivatives of the segment between a point of body a and one of body b.
+//
+//     d = p_B − p_A,  D = ∂d/∂q,  ḋ = D v         H_ik = ∂D_i/∂q_k
+//
+// H_ik of an end at p:  ω_k × D_i if joint k is that of i or above it, else ω_i × D_k; within a joint whose S
+// depends on q, the velocity that ∂S_i/∂q_k gives p as well. All in world axes.
+#pragma once
+
+#include "elements/placed_bodies.hpp"
+#include "tree/subspace_derivative.hpp"
+
+namespace pysim::elements {
+
+/// Velocity that a unit of a coordinate gives a point, and angular velocity of all that the joint carries.
+template <class S>
+struct Lever {
+  Vec3<S> D, w;
+};
+
+/// Bodies, and the derivatives of one segment after the other.
+template <class S>
+struct SegmentDerivatives {
+  const PlacedBody<S>* body;
+  const Motion<S>* columns;
+  Motion<S>* slope;  ///< ∂S_i/∂q_k of joints whose S depends on q
+  Lever<S>* lever;   ///< of one end
+  Vec3<S>*D, *rate;  ///< of both ends: D, and ∂ḋ/∂q
+  S *by_q, *by_v;    ///< (reduced_nv, reduced_nv), row-major
+  S sign;            ///< of what is added to these
+};
+
+/// Adds `x` to entry (i, k), in tree coordinates.
+template <class S>
+PYSIM_INLINE void add_entry(const ModelOf<S>& model, int i, int k, S x, S* matrix) {
+  const auto &row = model.mimic_v[i], &column = model.mimic_v[k];
+  S& entry = matrix[row.own * model.reduced_nv + column.own];
+  entry = fma(all<S>(row.ratio * column.ratio), x, entry);
+}
+
+/// Levers of a point of body b, on every joint from b to the world; added to D with the end's sign.
+template <class S>
+void spread_levers(const ModelOf<S>& model, const SegmentDerivatives<S>& d, int b, Vec3<S> at, S end) {
+  for (; b >= 0; b = model.joint[b].parent) {
+    const Joint& joint = model.joint[b];
+    for (int i = 0; i < joint.nv; ++i) {
+      const Motion<S> Sj = column(tree::axis(joint, d.columns, i));
+      const auto& R = d.body[b].X_WB.R;
+      d.lever[joint.v + i] = {R * cross_add(Sj.w, at, Sj.v), R * Sj.w};
+      d.D[joint.v + i] = fma(end, d.lever[joint.v + i].D, d.D[joint.v + i]);
+    }
+    at = d.body[b].X_PB * at;
+  }
+}
+
+/// H of one end, times v to `rate` and times −f to ∂τ/∂q.
+template <class S>
+void spread_curvature(const ModelOf<S>& model,
+                      const SegmentDerivatives<S>& d,
+                      const S* v,
+                      int b,
+                      Vec3<S> at,
+                      S end,
+                      const Vec3<S>& f) {
+  const auto add = [&](int i, int k, const Vec3<S>& H) {
+    d.rate[k] = fma(end * v[i], H, d.rate[k]);
+    add_entry(model, i, k, -(d.sign * end) * dot(f, H), d.by_q);
+  };
+  for (int down = b; down >= 0; down = model.joint[down].parent) {
+    const Joint& own = model.joint[down];
+    for (int up = down; up >= 0; up = model.joint[up].parent) {
+      const Joint& other = model.joint[up];
+      for (int i = own.v; i < own.v + own.nv; ++i) {
+        for (int k = other.v; k < other.v + other.nv; ++k) {
+          const Vec3<S> H = cross(d.lever[k].w, d.lever[i].D);
+          add(i, k, H);
+          if (up != down) add(k, i, H);
+        }
+      }
+    }
+    if (own.first_slope >= 0) {
+      const tree::SubspaceDerivative<S> slopes = {own.nv, d.slope + own.first_slope};
+      for (int i = 0; i < own.nv; ++i) {
+        for (int k = 0; k < own.nv; ++k) {
+          const Motion<S>& dS = slopes.column(i, k);
+          add(own.v + i, own.v + k, d.body[down].X_WB.R * cross_add(dS.w, at, dS.v));
+        }
+      }
+    }
+    at = d.body[down].X_PB * at;
+  }
+}
+
+/// Bodies at q with the twists that v gives them, and room for the columns of one segment.
+template <class S>
+SegmentDerivatives<S> take_segment_derivatives(
+    const ModelOf<S>& model, const S* q, const S* v, S sign, S* by_q, S* by_v, Workspace<S>& w) {
+  PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  Motion<S>* const slope = take<Motion<S>>(w, model.slopes);
+  place_bodies(model, q, v, body, columns);
+  for (int b = 0; b < model.bodies; ++b) {
+    const Joint& joint = model.joint[b];
+    if (joint.first_slope < 0) continue;
+    tree::subspace_derivative(
+        model, b, q, v, columns, tree::SubspaceDerivative<S>{joint.nv, slope + joint.first_slope});
+  }
+  return {body,
+          columns,
+          slope,
+          take<Lever<S>>(w, model.nv),
+          take<Vec3<S>>(w, model.nv),
+          take<Vec3<S>>(w, model.nv),
+          by_q,
+          by_v,
+          sign};
+}
+
+}  // namespace pysim::elements
