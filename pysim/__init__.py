@@ -33,6 +33,7 @@ from pysim.errors import (
 if TYPE_CHECKING:
     from pysim import algorithms as algorithms
     from pysim import events as events
+    from pysim import forces as forces
     from pysim import identify as identify
     from pysim import inertia as inertia
     from pysim import integrators as integrators
@@ -97,6 +98,7 @@ _RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 _MODULES = (
     "algorithms",
     "events",
+    "forces",
     "identify",
     "inertia",
     "integrators",

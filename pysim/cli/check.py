@@ -119,13 +119,16 @@ def print_omitted(omitted: tuple[str, ...]) -> None:
 
 
 def print_constraints(scene: Scene, found: Mobility | None) -> None:
-    """Print loops, couplings, springs and the mobility."""
+    """Print loops, couplings, forces and the mobility."""
     spec = scene.spec.model
-    if not (spec.loops or spec.couplings or spec.springs):
+    if not (spec.loops or spec.couplings or spec.springs or spec.forces):
         return
     print_line()
     rows = [(loop.name, loop.type, loop.a, loop.b) for loop in spec.loops]
     rows += [(s.name, "spring", s.a, s.b) for s in spec.springs]
+    for force in spec.forces:
+        between = (*dict.fromkeys(force.bodies), *force.coordinates)
+        rows.append((force.name, force.type, ", ".join(between[:-1]), between[-1]))
     rows += [(c.name, "coupling", ", ".join((*c.terms, *c.inputs)), "") for c in spec.couplings]
     print_columns(("tie", "type", "between", "and"), rows)
     if found is not None:

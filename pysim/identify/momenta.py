@@ -62,7 +62,13 @@ def _tied_to_world(model: Model, root: int) -> str | None:
         for tie in ties:
             if -1 in (_moving(model, tie.a), _moving(model, tie.b)):
                 return f"{kind} {tie.name!r}"
+    for force in model.spec.forces:
+        if -1 in (_moving(model, body) for body in force.bodies):
+            return f"force {force.name!r}"
     base = model.joint_names[root]
+    for force in model.spec.forces:
+        if any(name.split(".")[0] == base for name in force.coordinates):
+            return f"force {force.name!r}"
     for coupling in model.spec.couplings:
         if any(name.split(".")[0] == base for name in (*coupling.terms, *coupling.inputs)):
             return f"coupling {coupling.name!r}"

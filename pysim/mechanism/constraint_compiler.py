@@ -1,4 +1,4 @@
-"""Compilation of a specification's loops, couplings and springs into the engine's records."""
+"""Compilation of a specification's loops, couplings and forces into the engine's records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import ENGINE_KIND, find_loop_type, joint_of_loop_type
 from pysim.joints.relation import find_relation, trace_relation, trace_relation_derivative
+from pysim.mechanism.force_compiler import ForceCompiler
 from pysim.mechanism.joint_description import describe_loop_motion
 from pysim.mechanism.model import Connections
 
@@ -37,16 +38,21 @@ def compile_connections(
     joints: Sequence[JointSpec],
     cache: TraceCache,
 ) -> Connections:
-    """Return the loops, couplings and springs between bodies and coordinates of the tree of `joints`.
+    """Return the loops, couplings and forces between bodies and coordinates of the tree of `joints`.
 
     Raises:
-        ModelError: a loop connects parts of one rigid body, or a coupling names an unknown coordinate.
+        ModelError: a loop or force connects parts of one rigid body, or a name of a coordinate is unknown.
     """
-    coordinates = _Coordinates(joints)
+    coordinates = Coordinates(joints)
+    forces = ForceCompiler(placed, coordinates, cache)
+    elements = [forces.element(force) for force in spec.forces]
     return Connections(
         [_loop(loop, placed, cache) for loop in spec.loops],
         [_coupling(coupling, coordinates) for coupling in spec.couplings],
         [_spring(spring, placed) for spring in spec.springs],
+        elements,
+        forces.nonconservative,
+        forces.unstored,
     )
 
 
@@ -103,12 +109,13 @@ def _spring(spring: SpringSpec, placed: Mapping[str, tuple[CompositeBody, Array]
     )
 
 
-class _Coordinates:
+class Coordinates:
     """Offsets of real coordinates in q and v, by the user's names."""
 
     def __init__(self, joints: Sequence[JointSpec]) -> None:
         self.places: dict[str, tuple[int, int]] = {}
         self.others: dict[str, str] = {}
+        self.velocities: dict[str, int] = {}  # in v, of rotations and poses
         self.groups: set[str] = set()  # joints with rotations or poses among their coordinates
         q = v = 0
         for joint in joints:
@@ -125,24 +132,43 @@ class _Coordinates:
                 self.others[joint.name] = f"has {kind.nv} coordinates; name one, as in {first!r}"
             else:
                 self.groups.add(joint.name)
+                self.velocities |= {
+                    f"{joint.name}.{name}": v + i for i, name in enumerate(kind.v_names)
+                }
                 self.others[joint.name] = (
                     f"is a {kind.name} joint; its coordinates cannot be coupled"
                 )
             q, v = q + kind.nq, v + kind.nv
 
     def term(self, name: str, factor: float, where: str) -> Term:
+        """Return the term of a coupling."""
+        joint = name.rpartition(".")[0]
+        if name not in self.others and joint in self.groups:
+            raise ModelError(where, f"joint {joint!r} {self.others[joint]}")
+        return Term(*self._real(name, where), factor)
+
+    def place(self, name: str, where: str) -> tuple[int, int]:
+        """Return the offsets of a coordinate in q and v; −1 for q if it is a velocity of a rotation or pose."""
+        if name in self.velocities:
+            return -1, self.velocities[name]
+        if name in self.groups:
+            example = next(v for v in self.velocities if v.startswith(f"{name}."))
+            problem = (
+                f"joint {name!r} has no coordinate of its name; name a velocity, as in {example!r}"
+            )
+            raise ModelError(where, problem)
+        return self._real(name, where)
+
+    def _real(self, name: str, where: str) -> tuple[int, int]:
         if name in self.others:
             raise ModelError(where, f"joint {name!r} {self.others[name]}")
-        joint = name.rpartition(".")[0]
-        if joint in self.groups:
-            raise ModelError(where, f"joint {joint!r} {self.others[joint]}")
         if name not in self.places:
             problem = f"there is no coordinate {name!r}{did_you_mean(name, self.places)}"
             raise ModelError(where, problem)
-        return Term(*self.places[name], factor)
+        return self.places[name]
 
 
-def _coupling(coupling: CouplingSpec, coordinates: _Coordinates) -> CouplingDescription:
+def _coupling(coupling: CouplingSpec, coordinates: Coordinates) -> CouplingDescription:
     terms = [coordinates.term(n, x, coupling.where) for n, x in coupling.terms.items()]
     if coupling.function is None:
         return CouplingDescription(coupling.name, terms, coupling.offset)

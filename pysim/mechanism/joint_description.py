@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.elements.tracing import TracedForce
     from pysim.joints.plugin import Joint
     from pysim.joints.trace import Traced
     from pysim.scene.spec import JointSpec, LoopSpec
@@ -52,6 +53,7 @@ class TraceCache:
 
     traced: dict[Key, Traced] = field(default_factory=dict)
     motions: dict[Key, Motion] = field(default_factory=dict)
+    forces: dict[Key, TracedForce] = field(default_factory=dict)
     lawful: set[tuple[Key, bytes]] = field(
         default_factory=set
     )  # checked cases: with limits, start, and whether the joint follows another

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim._engine import CouplingDescription, JointDescription, LoopDescription, Spring
+    from pysim._engine import (
+        CouplingDescription,
+        ElementDescription,
+        JointDescription,
+        LoopDescription,
+        Spring,
+    )
     from pysim.joints import JointType
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.shapes import Geometry
@@ -46,11 +52,16 @@ class Body:
 
 @dataclass(frozen=True)
 class Connections:
-    """Loops, couplings and springs between bodies, beside the joints of the tree."""
+    """Loops, couplings and forces between bodies, beside the joints of the tree."""
 
     loops: Sequence[LoopDescription] = ()
     couplings: Sequence[CouplingDescription] = ()
     springs: Sequence[Spring] = ()
+    elements: Sequence[ElementDescription] = ()  # forces of plugins
+    nonconservative: Sequence[
+        str
+    ] = ()  # names of those that are not forces of their stored energy alone
+    unstored: Sequence[str] = ()  # names of those that act at rest without a stored energy
 
 
 @dataclass(frozen=True)
@@ -92,8 +103,17 @@ class Model(_engine.Model):
             connections.loops,
             connections.couplings,
             connections.springs,
+            connections.elements,
         )
-        of_spec = (spec, *spec.bodies, *spec.joints, *spec.loops, *spec.springs, *spec.frames)
+        of_spec = (
+            spec,
+            *spec.bodies,
+            *spec.joints,
+            *spec.loops,
+            *spec.springs,
+            *spec.forces,
+            *spec.frames,
+        )
         _make_read_only(chain.from_iterable(vars(x).values() for x in (*of_spec, *joints, *bodies)))
         _make_read_only(pose for _, pose in frames.values())
         self.spec = spec
@@ -176,6 +196,12 @@ class Model(_engine.Model):
     def coupling_names(self) -> tuple[str, ...]:
         """Names of the couplings. Each has one row, after those of the loops."""
         return tuple(coupling.name for coupling in self.spec.couplings)
+
+    @cached_property
+    def force_names(self) -> tuple[str, ...]:
+        """Names of the springs between bodies and of the forces of plugins."""
+        springs = (spring.name for spring in self.spec.springs)
+        return (*springs, *(force.name for force in self.spec.forces))
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
@@ -326,7 +352,7 @@ class Model(_engine.Model):
         return self._changed(joints=tuple(joints), descriptions=descriptions)
 
     def with_connections(self, connections: Connections) -> Model:
-        """Return a copy with other loops, couplings and springs."""
+        """Return a copy with other loops, couplings and forces."""
         return self._changed(connections=connections)
 
     def _changed(
@@ -362,6 +388,7 @@ class Model(_engine.Model):
         types = {joint.type for joint in self.joints} | {loop.type for loop in self.spec.loops}
         functions = {c.function for c in self.spec.couplings if c.function is not None}
         used = [("joint type", name) for name in types]
+        used += [("force type", force.type) for force in self.spec.forces]
         files = plugin_files([*used, *(("relation", name) for name in functions)])
         parts = (files, self._descriptions, self.gravity, self.spec, self.joints, self.bodies)
         return _restored, (*parts, self.world_geometries, self.frames, self.connections)

@@ -63,7 +63,7 @@ class PluginKind(Generic[Plugin]):
         self.decorator, self.noun, self.base = decorator, noun or decorator, base
         self.registered: dict[str, Plugin] = {}
         self._public = public or (owner(base) if base else "")
-        self._builtin = builtin
+        self.builtin = builtin
         self._check = check
         self._error = error
         self._first = first
@@ -101,7 +101,7 @@ class PluginKind(Generic[Plugin]):
 
     def _require_free(self, name: str, plugin: Callable[..., Any]) -> None:
         taken = self.registered.get(name)
-        if name in self._builtin:
+        if name in self.builtin:
             problem = f"{self.noun} {name!r} is built in"
         elif taken is not None and not is_same(taken, plugin):
             problem = f"{self.noun} {name!r} is already taken by {definition_place(taken)}"
@@ -122,7 +122,7 @@ class PluginKind(Generic[Plugin]):
         if name not in self.registered:
             installed = self._installed()
             if name not in installed:
-                known = {*self._builtin, *self.registered, *installed}
+                known = {*self.builtin, *self.registered, *installed}
                 remedy = did_you_mean(name, known) if known or not self._first else self._first
                 raise self._error(self.decorator, f"unknown {self.noun} {name!r}{remedy}")
             self._load(installed[name])

@@ -138,6 +138,29 @@ class SpringSpec:
 
 
 @dataclass(frozen=True)
+class ForceSpec:
+    """Force of a plugin: between frames a and b, along a path, or on coordinates."""
+
+    name: str
+    type: str
+    a: str = "world"
+    b: str = "world"
+    at_a: Array = field(default_factory=lambda: np.eye(4))  # frame in body a (4, 4)
+    at_b: Array = field(default_factory=lambda: np.eye(4))  # frame in body b (4, 4)
+    path: tuple[tuple[str, Array], ...] = ()  # bodies with a point (3,) [m] each
+    coordinates: tuple[str, ...] = ()  # joints, or "joint.coordinate"
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
+    where: str = ""
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The bodies between which it acts; none for a force on coordinates."""
+        if self.path:
+            return tuple(body for body, _ in self.path)
+        return () if self.coordinates else (self.a, self.b)
+
+
+@dataclass(frozen=True)
 class FrameSpec:
     """Named frame on a body or the world."""
 
@@ -204,6 +227,7 @@ class ModelSpec:
     springs: tuple[SpringSpec, ...] = ()
     keyframes: tuple[KeyframeSpec, ...] = ()
     omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
+    forces: tuple[ForceSpec, ...] = ()
 
     @property
     def wheels(self) -> list[str]:

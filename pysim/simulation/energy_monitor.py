@@ -137,8 +137,13 @@ def warn_of_imbalance(
 
 
 def is_monitored(scene: Scene) -> bool:
-    """Return whether the work of all forces can be computed: not that of a plugin's force beside springs and stops."""
+    """Return whether the work of all forces can be computed.
+
+    It cannot if springs and stops act beside the force of a joint plugin, or a force that has no energy acts at rest.
+    """
     model = scene.model
+    if model.connections.unstored:
+        return False
     own = [joint for joint in model.joints if find_joint(joint.type).has_force]
     if not own:
         return True
@@ -146,7 +151,7 @@ def is_monitored(scene: Scene) -> bool:
         joint.stiffness.any() or np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any()
         for joint in model.joints
     )
-    return not elastic and not model.spec.springs
+    return not elastic and not model.spec.springs and not model.spec.forces
 
 
 def _work(motion: Motion) -> tuple[Array, Array]:
@@ -192,7 +197,7 @@ def _power(motion: Motion) -> Array:
 
 def dissipates(model: Model) -> bool:
     """Return whether a passive force depends on velocities or is a plugin's; stops do not count."""
-    if any(spring.damping for spring in model.spec.springs):
+    if any(spring.damping for spring in model.spec.springs) or model.connections.nonconservative:
         return True
     return any(
         joint.damping.any() or joint.friction.any() or find_joint(joint.type).has_force

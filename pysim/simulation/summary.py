@@ -154,10 +154,12 @@ def _stopped_by(scene: Scene, trajectory: Trajectory) -> str | None:
 
 
 def conserves_energy(scene: Scene) -> bool:
-    """Return whether a scene conserves energy: without actuators, damping, friction and damped stops."""
+    """Return whether a scene conserves energy: no actuators, damping, friction, damped stops and other such forces."""
     if scene.spec.actuators:
         return False
     if any(spring.damping for spring in scene.spec.model.springs):
+        return False
+    if scene.model.connections.nonconservative:
         return False
     for joint in scene.spec.model.joints:
         stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)

@@ -1,11 +1,12 @@
-"""Tables of loops, couplings and springs, and of the assembly of the start."""
+"""Tables of loops, couplings and forces, and of the assembly of the start."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from pydantic import model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
+from pysim.elements.force import FORCE_KEYS, FORCES
 from pysim.joints import BUILTIN
 from pysim.joints.definition import SCENE_KEYS
 from pysim.joints.loop_joints import POINT_CONSTRAINTS
@@ -20,7 +21,7 @@ from pysim.scene.toml.keys import (
     error_text,
     key,
 )
-from pysim.scene.toml.schema import with_plugin_keys
+from pysim.scene.toml.schema import Shorthand, demands, with_plugin_keys
 
 _PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], SCENE_KEYS)
 
@@ -63,22 +64,50 @@ class Coupling(Table):
     inputs: list[Name] = key([], "", "coordinates that are the arguments of the function, in order")
 
 
-class Force(Table):
-    """A spring and damper between a point of body a and a point of body b."""
+def _opened_point(value: object) -> object:
+    return {"xyz": value} if isinstance(value, list) else value
+
+
+PointOrPose = Annotated[
+    Pose, Shorthand(_opened_point, lambda table: demands(table["properties"]["xyz"]))
+]
+
+
+class PathPoint(Table):
+    """A point through which a path passes."""
+
+    body: Name = key(..., "", '"world", a body or a frame')
+    point: Vector3 = key([0.0, 0.0, 0.0], "m", "point in the body or frame")
+
+
+class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FORCE_KEYS)):
+    """A force between a and b, along a path or on coordinates: a spring, or the force of a plugin."""
 
     name: Name = key(..., "", "the name of the force")
-    type: Literal["spring"] = key(..., "", "the kind of force: spring")
+    type: Name = key(
+        ..., "", "spring, or a force plugin: path_spring, rope, bushing, linear_drag, …"
+    )
     a: Name = key("world", "", '"world", a body or a frame')
     b: Name = key("world", "", '"world", a body or a frame')
-    at_a: Vector3 = key([0.0, 0.0, 0.0], "m", "point in body (or frame) a")
-    at_b: Vector3 = key([0.0, 0.0, 0.0], "m", "point in body (or frame) b")
-    stiffness: NotNegative = key(0.0, "N/m", "along the line between the points")
-    damping: NotNegative = key(0.0, "N·s/m", "along the line between the points")
-    length: NotNegative = key(0.0, "m", "natural length")
+    at_a: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) a")
+    at_b: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) b")
+    path: list[PathPoint] = key([], "", "points of a force along a path, in their order")
+    coordinates: list[Name] = key([], "", "joints (or joint.coordinate) that the force acts on")
+    stiffness: NotNegative = key(0.0, "N/m", "of a spring, along the line between the points")
+    damping: NotNegative = key(0.0, "N·s/m", "of a spring, along the line between the points")
+    length: NotNegative = key(0.0, "m", "natural length of a spring")
+    parameters: dict[str, Any] = key({}, "", "keys of a force plugin; written beside the others")
+
+    @field_validator("at_a", "at_b", mode="before")
+    @classmethod
+    def _is_point(cls, value: object, info: ValidationInfo) -> object:
+        if isinstance(value, dict) and info.data.get("type") in FORCES.builtin:
+            raise error_text("must be a list [m], got a table; a spring acts between points")
+        return value
 
     @model_validator(mode="after")
     def _acts(self) -> Force:
-        if not {"stiffness", "damping"} & self.model_fields_set:
+        if self.type in FORCES.builtin and not {"stiffness", "damping"} & self.model_fields_set:
             raise error_text(
                 "has neither stiffness nor damping; give stiffness [N/m] or damping [N·s/m]"
             )

@@ -1,4 +1,4 @@
-"""Reader of loops, couplings and springs: the keys of each type, and the bodies and coordinates that it may name."""
+"""Reader of loops and couplings: the keys of each type, and the bodies and coordinates that it may name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type, loop_ty
 from pysim.joints.ranges import limits_of
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.plugins.fields import fields_of
-from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
+from pysim.scene.spec import CouplingSpec, LoopSpec
 from pysim.scene.toml.joints import unit_axis
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.tree import WORLD
@@ -38,7 +38,7 @@ _ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}
 
 @dataclass
 class ConstraintReader:
-    """Reader of loop, coupling and force tables, which reports to `problems`."""
+    """Reader of loop and coupling tables, which reports to `problems`."""
 
     problems: Problems
     joints: JointReader
@@ -56,12 +56,8 @@ class ConstraintReader:
         """Return the specifications of the coupling tables; coordinates are looked up when the model is compiled."""
         return tuple(self._coupling(table, ("coupling", k)) for k, table in enumerate(tables))
 
-    def springs(self, tables: Sequence[Force]) -> tuple[SpringSpec, ...]:
-        """Return the specifications of the force tables."""
-        return tuple(self._spring(table, ("force", k)) for k, table in enumerate(tables))
-
     def _coupling(self, table: Coupling, path: Steps) -> CouplingSpec:
-        self._take_name(table.name, path)
+        self.take_name(table.name, path)
         if table.joint in {*table.ratios, *table.inputs}:
             self.problems.add(path, f"couples {table.joint!r} to itself; name another coordinate")
         if not table.ratios and table.function is None:
@@ -91,22 +87,8 @@ class ConstraintReader:
             )
             self.problems.add((*path, "inputs"), problem)
 
-    def _spring(self, table: Force, path: Steps) -> SpringSpec:
-        self._take_name(table.name, path)
-        self._check_bodies(table, path)
-        return SpringSpec(
-            table.name,
-            self._body(table.a),
-            self._body(table.b),
-            self._point(table.a, table.at_a),
-            self._point(table.b, table.at_b),
-            table.stiffness,
-            table.damping,
-            table.length,
-            self.problems.source.where(path),
-        )
-
-    def _take_name(self, name: str, path: Steps) -> None:
+    def take_name(self, name: str, path: Steps) -> None:
+        """Report a name that is taken."""
         if name in self._given or name in self.joint_names:
             by = self._given.get(name, "a joint")
             self.problems.add((*path, "name"), f"{name!r} is taken by {by}; rename one")
@@ -120,20 +102,20 @@ class ConstraintReader:
             hint = did_you_mean(table.type, loop_types())
             self.problems.add((*path, "type"), problem + hint)
             return None
-        self._take_name(table.name, path)
+        self.take_name(table.name, path)
         if self._refuse_own_keys(kind, path):
             return None
-        self._check_bodies(table, path)
+        self.check_bodies(table, path)
         self._refuse_keys(table, kind, path)
         keys = self._parameters(table, kind, path)
         self._warn_of_what_is_left_out(kind, keys, path)
         return LoopSpec(
             name=table.name,
             type=kind.name,
-            a=self._body(table.a),
-            b=self._body(table.b),
-            at_a=self._pose(table.a) @ table.at_a.matrix,
-            at_b=self._pose(table.b) @ table.at_b.matrix,
+            a=self.body(table.a),
+            b=self.body(table.b),
+            at_a=self.pose(table.a) @ table.at_a.matrix,
+            at_b=self.pose(table.b) @ table.at_b.matrix,
             axis=unit_axis(table.axis, (*path, "axis"), self.problems),
             length=table.length or 0.0,
             radius=table.radius or 0.0,
@@ -157,26 +139,33 @@ class ConstraintReader:
             place = self.problems.source.where(path)
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
-    def _check_bodies(self, table: Loop | Force, path: Steps) -> None:
+    def check_body(self, name: str, path: Steps) -> None:
+        """Report a name that is no body or frame."""
+        if name != WORLD and name not in self.bodies and name not in self.frames:
+            known = sorted({WORLD, *self.bodies, *self.frames})
+            problem = f"unknown body or frame {name!r}{self.problems.hint(name, known)}"
+            self.problems.add(path, problem)
+
+    def check_bodies(self, table: Loop | Force, path: Steps) -> None:
+        """Report bodies a and b that are unknown, or the same."""
         for role, name in (("a", table.a), ("b", table.b)):
-            if name != WORLD and name not in self.bodies and name not in self.frames:
-                known = sorted({WORLD, *self.bodies, *self.frames})
-                problem = f"unknown body or frame {name!r}{self.problems.hint(name, known)}"
-                self.problems.add((*path, role), problem)
-        if self._body(table.a) == self._body(table.b):
-            body = self._body(table.a)
+            self.check_body(name, (*path, role))
+        if self.body(table.a) == self.body(table.b):
+            body = self.body(table.a)
             what = "the world" if body == WORLD else f"body {body!r}"
             self.problems.add(path, f"has {what} on both sides; name two bodies that move apart")
 
-    def _body(self, name: str) -> str:
+    def body(self, name: str) -> str:
         """Return the body of a name: itself, or the body that carries the frame."""
         return self.frames[name].body if name in self.frames else name
 
-    def _pose(self, name: str) -> Array:
+    def pose(self, name: str) -> Array:
+        """Return the pose (4, 4) of a frame in the body that carries it."""
         return self.frames[name].pose if name in self.frames else np.eye(4)
 
-    def _point(self, name: str, at: Sequence[float]) -> Array:
-        X = self._pose(name)
+    def point(self, name: str, at: Sequence[float]) -> Array:
+        """Return a point of a body or frame in the body (3,) [m]."""
+        X = self.pose(name)
         return np.asarray(X[:3, :3] @ at + X[:3, 3])
 
     def _refuse_keys(self, table: Loop, kind: JointType, path: Steps) -> None:

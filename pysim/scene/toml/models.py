@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import (
         BodySpec,
         CouplingSpec,
+        ForceSpec,
         FrameSpec,
         JointSpec,
         LoopSpec,
@@ -46,6 +47,7 @@ class AttachedModel(NamedTuple):
     loops: tuple[LoopSpec, ...] = ()
     couplings: tuple[CouplingSpec, ...] = ()
     springs: tuple[SpringSpec, ...] = ()
+    forces: tuple[ForceSpec, ...] = ()
 
 
 @dataclass
@@ -190,8 +192,9 @@ def _renamed_connections(
     tuple[LoopSpec, ...],
     tuple[CouplingSpec, ...],
     tuple[SpringSpec, ...],
+    tuple[ForceSpec, ...],
 ]:
-    """Return frames, loops, couplings and springs with the file's names prefixed; its world is the table's parent."""
+    """Return frames, loops, couplings and forces with the file's names prefixed; its world is the table's parent."""
 
     def body(name: str) -> str:
         return table.parent if name == WORLD else prefix + name
@@ -238,7 +241,20 @@ def _renamed_connections(
         )
         for s in spec.springs
     )
-    return frames, loops, couplings, springs
+    forces = tuple(
+        replace(
+            f,
+            name=prefix + f.name,
+            a=body(f.a),
+            b=body(f.b),
+            at_a=pose(f.a, f.at_a),
+            at_b=pose(f.b, f.at_b),
+            path=tuple((body(name), point(name, at)) for name, at in f.path),
+            coordinates=tuple(prefix + name for name in f.coordinates),
+        )
+        for f in spec.forces
+    )
+    return frames, loops, couplings, springs, forces
 
 
 def _painted(body: BodySpec, look: BodyOverrides | None) -> BodySpec:

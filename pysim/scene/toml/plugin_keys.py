@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pysim.elements.force import FORCE_KEYS, FORCES, find_force
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS
 from pysim.integrators import find_integrator
@@ -94,6 +95,17 @@ def gather_event_parameters(values: Mapping[str, Any]) -> None:
             table[PARAMETERS] = {name: table.pop(name) for name in own}
 
 
+def gather_force_parameters(values: Mapping[str, Any]) -> None:
+    """Move the keys that belong to a force plugin from its table into a table of their own."""
+    forces = values.get("force", [])
+    for table in forces if isinstance(forces, list) else []:
+        if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+            continue
+        if table["type"] not in FORCES.builtin:
+            own = [name for name in table if name not in FORCE_KEYS - {PARAMETERS}]
+            table[PARAMETERS] = {name: table.pop(name) for name in own}
+
+
 def _is_known(kind: str) -> bool:
     try:
         find_loop_type(kind)
@@ -118,6 +130,10 @@ def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]
         name = values["simulation"].get("integrator")
         scheme = find_integrator(name).plugin if isinstance(name, str) else None
         return () if scheme is None else tuple(fields_of(scheme))
+    if len(path) == 2 and path[0] == "force":
+        kind = values["force"][path[1]].get("type")
+        plugin_of_force = None if kind in FORCES.builtin else find_force(kind)
+        return () if plugin_of_force is None else tuple(fields_of(plugin_of_force))
     if len(path) != 2 or path[0] not in {"joint", "loop"}:
         return ()
     kind = values[path[0]][path[1]].get("type")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from pysim.errors import JointError, did_you_mean
+from pysim.elements.force import FORCES, find_force
+from pysim.errors import PysimError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.packages import folders_around
@@ -27,12 +28,18 @@ from pysim.scene.toml.constraint_tables import Loop
 from pysim.scene.toml.constraints import ConstraintReader
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.events import read_events
+from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.joints import JointReader, resolve_mimics
 from pysim.scene.toml.models import ModelReader
 from pysim.scene.toml.names import check_names
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
-from pysim.scene.toml.plugin_keys import gather_event_parameters, gather_parameters, load_plugins
+from pysim.scene.toml.plugin_keys import (
+    gather_event_parameters,
+    gather_force_parameters,
+    gather_parameters,
+    load_plugins,
+)
 from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.quantities import replace_texts
 from pysim.scene.toml.settings import read_settings
@@ -139,6 +146,7 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
     replace_texts(values, Scene, problems)
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
+    gather_force_parameters(values)
     check_numbers(values, (), problems)
     try:
         scene = Scene.model_validate(values)
@@ -153,15 +161,20 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
 
 def _add_unknown_types(values: Mapping[str, Any], problems: Problems) -> None:
     """Report unknown types of joints and loops together with the other problems."""
-    finders = {"joint": find_joint, "loop": find_loop_type}
+    finders = {"joint": find_joint, "loop": find_loop_type, "force": _find_force_type}
     for name, find in finders.items():
         tables = values.get(name, [])
         for k, table in enumerate(tables if isinstance(tables, list) else []):
             kind = table.get("type") if isinstance(table, dict) else None
             try:
                 find(kind) if isinstance(kind, str) else None
-            except JointError as error:
+            except PysimError as error:
                 problems.add((name, k, "type"), error.problem)
+
+
+def _find_force_type(kind: str) -> None:
+    if kind not in FORCES.builtin:
+        find_force(kind)
 
 
 def read_mechanism(
@@ -210,6 +223,7 @@ class _Mechanism:
         all_frames = [*self._frames(), *(frame for model in taken for frame in model.frames)]
         frames = {frame.name: frame for frame in all_frames}
         constraints = ConstraintReader(self.problems, joints, names, taken_names, frames)
+        forces = ForceReader(constraints)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
@@ -226,9 +240,10 @@ class _Mechanism:
                 *(x for m in taken for x in m.couplings),
             ),
             springs=(
-                *constraints.springs(self.scene.force),
+                *forces.springs(self.scene.force),
                 *(x for m in taken for x in m.springs),
             ),
+            forces=(*forces.forces(self.scene.force), *(x for m in taken for x in m.forces)),
         )
         self.problems.check()
         check_connections(spec)

@@ -371,7 +371,7 @@ class Scene(Table):
     joint: list[Joint] = key([], "", "joints")
     loop: list[Loop] = key([], "", "joints that close loops")
     coupling: list[Coupling] = key([], "", "gears, differentials and cams")
-    force: list[Force] = key([], "", "springs between bodies")
+    force: list[Force] = key([], "", "springs and other forces")
     assembly: Assembly = key(Assembly(), "", "assembly of the start, so that loops close")
     frame: list[Frame] = key([], "", "named frames")
     actuator: list[Actuator] = key([], "", "prescribed forces on joints")

@@ -186,7 +186,7 @@ REFUSED = [
     "[render]\nground = 1",
     "[output]\nevry = 1",
     '[assembly]\nhold = "j"',
-    '[[force]]\nname = "f"\ntype = "sprng"\na = "b"\n' + BODY + FREE,
+    '[[force]]\nname = "f"\ntype = "spring"\na = "b"\nstifness = 1\n' + BODY + FREE,
 ]  # fmt: skip
 RICH = (
     DESIGN
@@ -355,4 +355,4 @@ def test_tables_without_plugins_know_all_their_keys() -> None:
     schema = scene_schema()
     tables = {"Scene": schema, **schema["$defs"]}
     further = {name for name, table in tables.items() if table.get("additionalProperties", True)}
-    assert further == {"Joint", "Loop", "Event", "Simulation"}
+    assert further == {"Joint", "Loop", "Force", "Event", "Simulation"}

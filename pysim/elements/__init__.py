@@ -1,0 +1,1 @@
+"""Elements: forces written in Python, which are traced once and run in the engine (see `pysim.forces`)."""

@@ -1,0 +1,135 @@
+"""`Force`, the base class of force plugins, and their registry."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+
+from pysim.errors import JointError, PysimError
+from pysim.plugins.fields import field_type
+from pysim.plugins.registry import PluginKind
+from pysim.tracing.author_code import definition_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pysim.elements.quantities import Wrench
+
+FORCE_KEYS = frozenset(
+    {"name", "type", "a", "b", "at_a", "at_b", "path", "coordinates", "parameters"}
+)  # keys of every force (pysim/scene/toml/constraint_tables.py)
+
+
+@dataclass_transform()
+class Force:
+    """Base class of force plugins: annotated fields are keys of the scene's [[force]] table.
+
+    A plugin has one of the methods `wrench`, `tension` and `force`, which is called once with symbolic numbers. It may
+    leave out arguments that it does not use.
+    """
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(cls)
+
+    def wrench(self, *arguments: Any, **named: Any) -> Wrench:  # noqa: ARG002, the author's choice
+        """`wrench(self, pose, twist)`: return the wrench on frame b, in b; both are of b relative to a."""
+        raise _missing(type(self), "wrench")
+
+    def tension(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
+        """`tension(self, length, rate)`: return the tension [N] of a path; positive pulls the ends together."""
+        raise _missing(type(self), "tension")
+
+    def force(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
+        """`force(self, q, v)`: return the generalised forces [N or N·m] on the scene's coordinates, one number each."""
+        raise _missing(type(self), "force")
+
+    def energy(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
+        """`energy(self, pose)`, `(self, length)` or `(self, q)`: return the stored energy [J]; none by default."""
+        return None
+
+
+def _missing(plugin: type[Force], method: str) -> JointError:
+    return JointError(definition_place(plugin), f"has no {method}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A method by which a plugin computes its force."""
+
+    name: str
+    acts: str  # between what
+    arguments: tuple[str, ...]  # position first, rates after it
+
+    @property
+    def signature(self) -> str:
+        """The definition that an author writes."""
+        return f"`def {self.name}(self, {', '.join(self.arguments)})`"
+
+
+METHODS = (
+    Method("wrench", "frames", ("pose", "twist")),
+    Method("tension", "path", ("length", "rate")),
+    Method("force", "coordinates", ("q", "v")),
+)
+
+
+def method_of(plugin: type[Force]) -> Method:
+    """Return the method by which a plugin computes its force.
+
+    Raises:
+        PysimError: it has none, or several.
+    """
+    return _only_method(plugin, definition_place(plugin))
+
+
+def _only_method(plugin: type[Force], where: str) -> Method:
+    own = [m for m in METHODS if getattr(plugin, m.name) is not getattr(Force, m.name)]
+    if not own:
+        signatures = f"{METHODS[0].signature}, {METHODS[1].signature} or {METHODS[2].signature}"
+        raise PysimError(where, f"has no force; write {signatures}")
+    if len(own) > 1:
+        names = " and ".join(m.name for m in own)
+        raise PysimError(where, f"has the methods {names}; write a plugin for each")
+    return own[0]
+
+
+def _check_force(plugin: type[Force], where: str) -> None:
+    """Require one method, and fields that are not keys of every force."""
+    _only_method(plugin, where)
+    for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
+        if field.name in FORCE_KEYS:
+            problem = f"the field {field.name!r} is a key that every force has"
+            raise PysimError(where, f"{problem}; choose another name")
+        field_type(plugin, field)
+
+
+Plugin = TypeVar("Plugin", bound=type[Force])
+FORCES: PluginKind[type[Force]] = PluginKind(
+    "force",
+    noun="force type",
+    base=Force,
+    public="pysim.forces.Force",
+    builtin=("spring",),
+    check=_check_force,
+)
+
+
+def force(name: str) -> Callable[[Plugin], Plugin]:
+    """Class decorator: make this force available as `type = "<name>"` in [[force]] tables.
+
+    Raises:
+        PysimError: the name is taken, a field is a key of every force, or the class does not have one force.
+    """
+    return FORCES.named(name)
+
+
+def find_force(name: str) -> type[Force]:
+    """Return the force plugin of a name: pysim's own, a user's, or one of an installed package.
+
+    Raises:
+        PysimError: there is none; the text suggests one.
+    """
+    import pysim.elements.library  # noqa: F401, PLC0415, registers pysim's own
+
+    return FORCES.find(name)

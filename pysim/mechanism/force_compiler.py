@@ -1,0 +1,108 @@
+"""Compilation of a specification's forces into the engine's elements: plugins traced once, and what they act on."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pysim._engine import ElementCoordinate, ElementDescription, ElementKind, PathPoint
+from pysim.elements.force import Force, find_force
+from pysim.elements.tracing import trace_force
+from pysim.errors import JointError, ModelError, PysimError
+from pysim.plugins.fields import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pysim.elements.tracing import TracedForce
+    from pysim.mechanism.constraint_compiler import CompositeBody, Coordinates
+    from pysim.mechanism.joint_description import TraceCache
+    from pysim.scene.spec import ForceSpec
+
+    Array = NDArray[np.float64]
+    Placed = Mapping[str, tuple[CompositeBody, Array]]
+
+
+@dataclass
+class ForceCompiler:
+    """Compiler of forces into elements; it collects the names of those whose energy is not stored."""
+
+    placed: Placed
+    coordinates: Coordinates
+    cache: TraceCache
+    nonconservative: list[str] = field(default_factory=list)
+    unstored: list[str] = field(default_factory=list)
+
+    def element(self, force: ForceSpec) -> ElementDescription:
+        """Return the engine's element of a force.
+
+        Raises:
+            JointError: a plugin cannot be traced; the error names the author's line.
+            ModelError: a force acts within one rigid body, or on an unknown coordinate.
+        """
+        plugin: Any = find_force(force.type)
+        try:
+            traced = self._traced(build(plugin, force.parameters, force.where), force)
+        except PysimError as error:
+            problem = f"{error.problem} ({force.where}: force {force.name!r})"
+            raise JointError(error.where, problem) from error
+        if not traced.is_conservative:
+            self.nonconservative.append(force.name)
+        if traced.is_unstored:
+            self.unstored.append(force.name)
+        description = ElementDescription(
+            force.name,
+            ElementKind[traced.method.acts],
+            traced.program,
+            traced.derivative,
+            traced.energy,
+        )
+        if traced.method.acts == "path":
+            return self._along_path(description, force)
+        if traced.method.acts == "coordinates":
+            return self._on_coordinates(description, traced, force)
+        (a, pose_a), (b, pose_b) = self.placed[force.a], self.placed[force.b]
+        if a is b:
+            problem = (
+                f"force {force.name!r} acts between {force.a!r} and {force.b!r}, which are one rigid body; "
+                "name bodies that move against each other, or remove the force"
+            )
+            raise ModelError(force.where, problem)
+        return description.replaced(
+            a=a.index, b=b.index, at_a=pose_a @ force.at_a, at_b=pose_b @ force.at_b
+        )
+
+    def _traced(self, plugin: Force, force: ForceSpec) -> TracedForce:
+        key = (type(plugin), pickle.dumps((dict(force.parameters), len(force.coordinates))))
+        if key not in self.cache.forces:
+            self.cache.forces[key] = trace_force(plugin, len(force.coordinates))
+        return self.cache.forces[key]
+
+    def _along_path(self, description: ElementDescription, force: ForceSpec) -> ElementDescription:
+        points = []
+        for name, at in force.path:
+            body, pose = self.placed[name]
+            points.append(PathPoint(body.index, pose[:3, :3] @ at + pose[:3, 3]))
+        if len({point.body for point in points}) == 1:
+            names = " and ".join(repr(name) for name in dict.fromkeys(n for n, _ in force.path))
+            problem = f"force {force.name!r} acts along a path on {names}, which are one rigid body"
+            remedy = "name bodies that move against each other, or remove the force"
+            raise ModelError(force.where, f"{problem}; {remedy}")
+        return description.replaced(points=points)
+
+    def _on_coordinates(
+        self, description: ElementDescription, traced: TracedForce, force: ForceSpec
+    ) -> ElementDescription:
+        places = [self.coordinates.place(name, force.where) for name in force.coordinates]
+        for k, (name, (q, _)) in enumerate(zip(force.coordinates, places, strict=True)):
+            if q < 0 and k in traced.inputs:
+                problem = (
+                    f"force {force.name!r} depends on q[{k}], but {name!r} is a velocity whose position is no single "
+                    "number; name another coordinate"
+                )
+                raise ModelError(force.where, problem)
+        return description.replaced(coordinates=[ElementCoordinate(q, v) for q, v in places])

@@ -1,0 +1,130 @@
+"""Reader of force tables: springs, and forces of plugins between frames, along paths and on coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pysim.elements.force import FORCES, find_force, method_of
+from pysim.errors import JointError, PysimError
+from pysim.plugins.fields import build, fields_of
+from pysim.scene.spec import ForceSpec, SpringSpec
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pysim.scene.toml.constraint_tables import Force
+    from pysim.scene.toml.constraints import ConstraintReader
+    from pysim.scene.toml.source import Steps
+
+_OF_FRAMES = ("a", "b", "at_a", "at_b")
+_FITTING = {"frames": _OF_FRAMES, "path": ("path",), "coordinates": ("coordinates",)}
+_EXAMPLE = {
+    "path": 'path = [{ body = "world", point = [0, 0, 1] }, { body = "…" }]',
+    "coordinates": 'coordinates = ["…"]',
+}
+
+
+@dataclass
+class ForceReader:
+    """Reader of force tables; names and bodies are checked as those of loops are."""
+
+    ties: ConstraintReader
+
+    def springs(self, tables: Sequence[Force]) -> tuple[SpringSpec, ...]:
+        """Return the specifications of the springs among the force tables."""
+        return tuple(
+            self._spring(table, ("force", k))
+            for k, table in enumerate(tables)
+            if table.type in FORCES.builtin
+        )
+
+    def forces(self, tables: Sequence[Force]) -> tuple[ForceSpec, ...]:
+        """Return the specifications of the plugins among the force tables."""
+        read = [
+            self._force(table, ("force", k))
+            for k, table in enumerate(tables)
+            if table.type not in FORCES.builtin
+        ]
+        return tuple(force for force in read if force is not None)
+
+    def _spring(self, table: Force, path: Steps) -> SpringSpec:
+        ties = self.ties
+        ties.take_name(table.name, path)
+        ties.check_bodies(table, path)
+        self._refuse_keys(table, "frames", path)
+        return SpringSpec(
+            table.name,
+            ties.body(table.a),
+            ties.body(table.b),
+            ties.point(table.a, table.at_a.xyz),
+            ties.point(table.b, table.at_b.xyz),
+            table.stiffness,
+            table.damping,
+            table.length,
+            ties.problems.source.where(path),
+        )
+
+    def _force(self, table: Force, path: Steps) -> ForceSpec | None:
+        ties = self.ties
+        try:
+            plugin = find_force(table.type)
+        except PysimError as error:
+            ties.problems.add((*path, "type"), error.problem)
+            return None
+        ties.take_name(table.name, path)
+        acts = method_of(plugin).acts
+        self._refuse_keys(table, acts, path)
+        if acts == "frames":
+            ties.check_bodies(table, path)
+        elif not getattr(table, acts):
+            problem = f"is missing; a {table.type} acts on it: {_EXAMPLE[acts]}"
+            ties.problems.add((*path, acts), problem)
+        self._check_path(table, path)
+        return ForceSpec(
+            name=table.name,
+            type=table.type,
+            a=ties.body(table.a),
+            b=ties.body(table.b),
+            at_a=ties.pose(table.a) @ table.at_a.matrix,
+            at_b=ties.pose(table.b) @ table.at_b.matrix,
+            path=tuple((ties.body(p.body), ties.point(p.body, p.point)) for p in table.path),
+            coordinates=tuple(table.coordinates),
+            parameters=self._parameters(table, path),
+            where=ties.problems.source.where(path),
+        )
+
+    def _refuse_keys(self, table: Force, acts: str, path: Steps) -> None:
+        for others in (keys for kind, keys in _FITTING.items() if kind != acts):
+            for name in [name for name in others if name in table.model_fields_set]:
+                problem = f"a {table.type} has no {name}; remove it"
+                self.ties.problems.add((*path, name), problem, of_key=True)
+
+    def _check_path(self, table: Force, path: Steps) -> None:
+        if len(table.path) == 1:
+            problem = "has one point; a path needs two or more"
+            self.ties.problems.add((*path, "path"), problem)
+        for k, point in enumerate(table.path):
+            self.ties.check_body(point.body, (*path, "path", k, "body"))
+        bodies = {self.ties.body(point.body) for point in table.path}
+        if len(table.path) > 1 and len(bodies) == 1:
+            body = next(iter(bodies))
+            what = "the world" if body == WORLD else f"body {body!r}"
+            problem = f"has {what} alone on its path; name two bodies that move apart"
+            self.ties.problems.add(path, problem)
+
+    def _parameters(self, table: Force, path: Steps) -> Mapping[str, Any]:
+        """Return the plugin's keys with their types checked."""
+        plugin: Any = find_force(table.type)
+        try:
+            force = build(plugin, table.parameters, "")
+        except JointError as error:
+            name = error.where.removeprefix(".")
+            inside = name in table.parameters
+            self.ties.problems.add((*path, name) if inside else path, error.problem)
+            return {}
+        except PysimError as error:  # the plugin's own check of its fields
+            self.ties.problems.add(path, f"{error.where}: {error.problem}")
+            return {}
+        return {name: getattr(force, name) for name in fields_of(plugin)}

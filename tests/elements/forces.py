@@ -1,0 +1,91 @@
+"""Forces of every kind on mechanisms of every joint shape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.joints import find_joint
+from pysim.scene.spec import ForceSpec
+from tests.oracles.mechanisms import MOVING, random_pose, random_tree
+
+if TYPE_CHECKING:
+    from pysim.scene.spec import ModelSpec
+
+
+def symmetric(rng: np.random.Generator, size: float) -> tuple[tuple[float, ...], ...]:
+    """A positive definite 6×6 matrix, as scene keys give it."""
+    A = rng.normal(size=(6, 6))
+    return tuple(map(tuple, (size * (A @ A.T + np.eye(6))).tolist()))
+
+
+def elastic(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
+    """With forces that store energy: along paths, on coordinates and between frames."""
+    names = [spec.bodies[k].name for k in (0, len(spec.bodies) // 2, -1)]
+    real = [j.name for j in spec.joints if j.mimic is None and find_joint(j.type).nv == 1]
+    through = ("world", names[0], names[0], names[2], "world", names[1])
+    path = tuple((name, rng.normal(size=3)) for name in through)
+    table = {"stretch": (-2.0, -0.5, 0.1, 1.5), "pull": (-9.0, -1.0, 0.5, 6.0)}
+    frames = {"at_a": random_pose(rng), "at_b": random_pose(rng)}
+    forces = (
+        ForceSpec(
+            "path", "path_spring", path=path, parameters={"stiffness": 4.0, "rest_length": 3.0}
+        ),
+        ForceSpec(
+            "pair", "coordinate_spring", coordinates=tuple(real[:2]), parameters={"stiffness": 5.0}
+        ),
+        ForceSpec("table", "table_spring", coordinates=(real[-1],), parameters=table),
+        ForceSpec(
+            "ground",
+            "bushing",
+            "world",
+            names[1],
+            **frames,
+            parameters={"stiffness": symmetric(rng, 1.0)},
+        ),
+        ForceSpec(
+            "between",
+            "bushing",
+            names[2],
+            names[0],
+            **frames,
+            parameters={"stiffness": symmetric(rng, 1.0)},
+        ),
+        ForceSpec(
+            "gravity", "mutual_gravity", names[0], names[1], **frames, parameters={"strength": 3.0}
+        ),
+    )
+    return replace(spec, forces=forces)
+
+
+def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
+    """With the same, and with damping, drag and friction."""
+    spec = elastic(spec, rng)
+    turning = next(j.name for j in spec.joints if j.mimic is None and j.type == "free")
+    friction = {"kinetic": 1.0, "static": 1.5, "stribeck_speed": 2.0, "rounding_speed": 1.0}
+    dampers = {
+        "path": {"damping": 0.7},
+        "pair": {"damping": 0.4},
+        "between": {"damping": symmetric(rng, 0.3)},
+    }
+    own = tuple(
+        replace(force, parameters={**force.parameters, **dampers.get(force.name, {})})
+        for force in spec.forces
+    )
+    body = spec.bodies[-1].name
+    air = {"density": 1.2, "drag_coefficient": 0.5, "area": 0.3, "wind": (1.0, -2.0, 0.5)}
+    others = (
+        ForceSpec("drag", "quadratic_drag", "world", body, at_b=random_pose(rng), parameters=air),
+        ForceSpec(
+            "friction", "stribeck_friction", coordinates=(f"{turning}.wx",), parameters=friction
+        ),
+    )
+    return replace(spec, forces=(*own, *others))
+
+
+def mechanism(rng: np.random.Generator, shape: str) -> ModelSpec:
+    """A tree or chain of every joint shape, with followers if the shape names them."""
+    kinds = rng.permutation([*MOVING, "fixed", "revolute", "prismatic"])
+    return random_tree(rng, kinds, chain=shape == "chain", mimic="mimic" in shape)
