@@ -171,6 +171,16 @@ def check(
 
 
 @app.command
+def schema() -> None:
+    """Print the JSON Schema of scene files, for completion and checks in editors."""
+    import json  # noqa: PLC0415, each command loads its own
+
+    from pysim.scene import scene_schema  # noqa: PLC0415
+
+    sys.stdout.write(json.dumps(scene_schema(), indent=2) + "\n")
+
+
+@app.command
 def view(trajectory: Path, /, *, movie: Picture = None, still: Picture = None) -> None:
     """Show a trajectory in a window with play, pause and a time slider.
 

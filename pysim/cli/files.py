@@ -10,7 +10,7 @@ from pysim.errors import PysimError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "sweep", "view")
+COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "schema", "sweep", "view")
 
 
 def existing(name: str | Path, package_dirs: Iterable[Path] = ()) -> Path:

@@ -10,6 +10,7 @@ import numpy as np
 from pysim.cli.messages import print_columns, print_line, print_message
 from pysim.errors import IdentificationError
 from pysim.identify import identify, read_run, read_samples, write_found
+from pysim.identify.writing import check_written
 from pysim.inertia import center_of_mass
 from pysim.simulation import load_scene
 from pysim.simulation.loading import load_model
@@ -43,6 +44,8 @@ class IdentifyOptions:
 
 def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
     """Identify a scene's or robot's parameters, print them, and write the requested files."""
+    if options.output is not None:
+        check_written(path, options.output, overwrite=options.overwrite)
     model, samples = _read(path, data, options)
     found = identify(
         model,

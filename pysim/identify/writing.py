@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 
+def check_written(start: Path, end: Path, *, overwrite: bool) -> None:
+    """Reject an output that is not of the kind of the source, or exists.
+
+    Raises:
+        IdentificationError: it is.
+    """
+    if start.suffix.lower() != end.suffix.lower():
+        problem = f"must end in {start.suffix} like {start}; other kinds are not converted"
+        raise IdentificationError(str(end), problem)
+    if end.exists() and not overwrite:
+        raise IdentificationError(str(end), "exists; name another file, or overwrite it")
+
+
 def write_found(
     model: Model,
     source: str | PathLike[str],
@@ -41,11 +54,7 @@ def write_found(
         IdentificationError: the output exists, or is of another kind.
     """
     start, end = Path(source), Path(output)
-    if start.suffix.lower() != end.suffix.lower():
-        problem = f"must end in {start.suffix} like {start}; other kinds are not converted"
-        raise IdentificationError(str(end), problem)
-    if end.exists() and not overwrite:
-        raise IdentificationError(str(end), "exists; name another file, or overwrite it")
+    check_written(start, end, overwrite=overwrite)
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", PysimWarning

@@ -12,7 +12,7 @@ from pysim.joints.definition import check_complete
 from pysim.joints.plugin import Joint
 from pysim.plugins.fields import fields_of, spelled
 from pysim.plugins.registry import PluginKind
-from pysim.tracing.author_code import owner
+from pysim.tracing.author_code import shown_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,9 +90,9 @@ def joint_type(kind: str, plugin: type[Joint]) -> JointType:
     return JointType(
         kind,
         (plugin.__doc__ or "").strip(),
-        f"computed in Python by {owner(plugin)}.poses"
+        f"computed in Python by {shown_owner(plugin)}.poses"
         if issubclass(plugin, CallbackJoint)
-        else f"traced from {owner(plugin)}.placement",
+        else f"traced from {shown_owner(plugin)}.placement",
         tuple(q_names),
         tuple(q_units),
         tuple(v_names),

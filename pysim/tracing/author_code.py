@@ -64,6 +64,13 @@ def owner(plugin: type[Any] | Callable[..., Any]) -> str:
     return f"{plugin.__module__}.{plugin.__qualname__}"
 
 
+def shown_owner(plugin: type[Any] | Callable[..., Any]) -> str:
+    """Return the module and name of a plugin; the file instead of the module if a scene names the file."""
+    if hasattr(sys.modules.get(plugin.__module__), RUN_TEXT):
+        return f"{source_file(plugin).name}: {plugin.__qualname__}"
+    return owner(plugin)
+
+
 def is_same(plugin: type[Any] | Callable[..., Any], other: type[Any] | Callable[..., Any]) -> bool:
     """Return whether two plugins are the same: of one name, defined in one file or in a file and its copy.
 

@@ -106,7 +106,7 @@ def test_joints_explains_a_plugin_its_keys_and_how_it_runs(capsys):
     expected = (
         r"command_cam\n"
         r"  Turns while a cam lifts it\.\n\n  Two lines of words\.\n\n"
-        r"  motion  traced from pysim_plugin_mine_\w+\.Cam\.placement\n"
+        r"  motion  traced from mine\.py: Cam\.placement\n"
         r"          runs as a program of \d+ instructions, \d+ for pose and subspace, \d+ for the "
         r"bias, and a force of \d+ instructions\n"
         r"  q       angle \[rad\]\n"
