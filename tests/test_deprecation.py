@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
 import pytest
 
 import pysim
+from pysim.meshes import MeshSolid
 from tests.scene_runs import SCENES
 
 
@@ -41,6 +43,19 @@ def test_a_former_property_of_a_model_warns_and_names_the_new_one(old: str, new:
     assert [str(w.message) for w in warned] == [f"Model.{old} is deprecated; use Model.{new}"]
     assert warned[0].filename == __file__
     assert value is getattr(model, new) is True
+
+
+def test_former_methods_warn_and_call_the_new_ones() -> None:
+    model = pysim.load_model(SCENES / "four_bar.toml")
+    text = "Model.with_ties is deprecated; use Model.with_connections"
+    with pytest.warns(DeprecationWarning, match=f"^{text}$"):
+        again = model.with_ties(model.connections)
+    assert again.connections is model.connections
+    corners = 1.0 - np.eye(4, 3)
+    solid = MeshSolid(corners, np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]]), "a mesh")
+    text = "MeshSolid.tell is deprecated; use MeshSolid.warn_of_overlaps"
+    with pytest.warns(DeprecationWarning, match=f"^{text}$"):
+        solid.tell()
 
 
 def resolve(path: str) -> object:

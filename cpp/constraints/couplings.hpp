@@ -71,7 +71,7 @@ void evaluate_couplings(const ModelOf<S>& model,
   }
 }
 
-/// Largest g of a coupling of which rounding leaves no more:  16 ε Σ |cᵢ qᵢ|.
+/// Rounding error of the residual g of a coupling:  16 ε Σ |cᵢ qᵢ|.
 template <class S>
 S rounding_of_coupling(const ModelOf<S>& model,
                        const Coupling<typename S::Parameter>& coupling,

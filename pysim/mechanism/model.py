@@ -355,6 +355,12 @@ class Model(_engine.Model):
         """Return a copy with other loops, couplings and forces."""
         return self._changed(connections=connections)
 
+    def with_ties(self, ties: Connections) -> Model:
+        """Deprecated name of `with_connections`."""
+        text = "Model.with_ties is deprecated; use Model.with_connections"
+        warnings.warn(text, DeprecationWarning, 2)
+        return self.with_connections(ties)
+
     def _changed(
         self,
         *,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ASTRAY = 1e12  # magnitude of a coordinate or velocity beyond which the run diverged before the plugin failed
-SINGULAR = (1e-11, 1e-4)  # [rad] least angle between rows: rounding, and what no step resolves
+SINGULAR = (1e-11, 1e-4)  # [rad] least angle between rows: of rounding, and that steps can resolve
 WITHIN = (0.0, 0.25, 0.5, 0.75, 1.0)  # fractions of a step at which a scheme may evaluate a state
 
 
