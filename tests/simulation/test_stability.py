@@ -5,6 +5,7 @@ Oracles: closed forms of oscillators and dampers, the schemes' published bounds 
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -13,7 +14,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.errors import SimulationError
+from pysim.errors import PysimWarning, SimulationError
 from pysim.simulation import stability
 from pysim.simulation.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
 
@@ -269,7 +270,7 @@ def test_a_seat_on_two_bars_swings_as_its_loop_allows(tmp_path: Path) -> None:
 def test_a_step_too_long_for_a_closed_loop_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Below the bound the swing comes to rest, beyond it the run is lost and had been warned of."""
+    """Below the bound the swing creeps at k q/d = 0.001 rad/s; beyond it, the run ends or swings, and is warned of."""
     path = swing(tmp_path, 4000.0)
     bound = step_bounds(pysim.load_scene(path)).stable
     assert bound == pytest.approx(2.785293563 * (4 * 0.9**2 + 3 * 0.4**2 + 0.04) / 4000, rel=1e-3)
@@ -288,5 +289,11 @@ def test_a_step_too_long_for_a_closed_loop_is_reported(
             ]
         )
         reported = capsys.readouterr().err
-        assert (code == 0) == fine
+        assert (code == 0 and speed_at_end(tmp_path / "run.h5") < 0.01) == fine
         assert ("because of joint" in reported) != fine
+
+
+def speed_at_end(path: Path) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)  # of a run that ended early
+        return float(np.abs(pysim.load_trajectory(path).v[-1]).max())
