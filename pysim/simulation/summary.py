@@ -70,7 +70,7 @@ class RunSummary:
     conserves_energy: bool  # whether nothing in the scene drives or brakes it
     events: tuple[EventSummary, ...]
     stopped_by: str | None  # the event that ended the run
-    tool: str | None  # name of a frame
+    tool: str | None  # name of a frame, None if nothing moves
     tool_position: Array  # (3,) in the world [m]
     tool_rpy: Array  # (3,) roll, pitch, yaw in the world [rad]
     loops: LoopSummary | None = None
@@ -95,7 +95,7 @@ class RunSummary:
 def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
     """Return the summary of a finished run; `last` is the last update that was passed to `progress`."""
     energy = trajectory.energy
-    tool = tool_frame(scene)
+    tool = tool_frame(scene, trajectory)
     pose = tool_pose(trajectory, tool) if tool else np.eye(4)
     return RunSummary(
         duration=float(trajectory.t[-1]),
@@ -170,21 +170,27 @@ def conserves_energy(scene: Scene) -> bool:
     return True
 
 
-def tool_frame(scene: Scene) -> str | None:
-    """Return the name of the tool frame: `render.tool`, else the last frame."""
-    frames = list(scene.model.frames)
-    return scene.spec.render.tool or (frames[-1] if frames else None)
+def tool_frame(scene: Scene, trajectory: Trajectory) -> str | None:
+    """Return the name of the tool frame: `render.tool`, else the last frame that the run moves, else None."""
+    if scene.spec.render.tool:
+        return scene.spec.render.tool
+    rows = {0, len(trajectory.t) // 2, len(trajectory.t) - 1}
+    for frame in reversed(list(scene.model.frames)):
+        last = tool_pose(trajectory, frame)
+        if any(not np.allclose(tool_pose(trajectory, frame, row), last) for row in rows):
+            return frame
+    return None
 
 
-def tool_pose(trajectory: Trajectory, frame: str) -> Array:
-    """Return the pose (4, 4) of a frame in the world at the last instant."""
+def tool_pose(trajectory: Trajectory, frame: str, row: int = -1) -> Array:
+    """Return the pose (4, 4) of a frame in the world at the last instant, or at that of a row."""
     header = trajectory.header
     index = header.frame_names.index(frame)
     body = header.frame_bodies[index]
     offset = np.asarray(header.frame_poses[index], float)
     if body < 0:
         return offset
-    placed: Array = pose_matrices(trajectory.poses[-1, body]) @ offset
+    placed: Array = pose_matrices(trajectory.poses[row, body]) @ offset
     return placed
 
 

@@ -288,6 +288,17 @@ def test_an_existing_trajectory_is_replaced_only_on_purpose(tmp_path: Path) -> N
     pysim.simulate(scene, tmp_path / "fall.h5", overwrite=True)
 
 
+def test_the_tool_of_the_summary_is_a_frame_that_moves(tmp_path: Path) -> None:
+    wall = '\n[[frame]]\nname = "wall"\nbody = "world"\nat = { xyz = [1, 2, 3] }\n'
+    path = scene_file(tmp_path, FALL + wall)
+    for frame, expected in ((None, "stone"), ("wall", "wall")):
+        updates: list[Update] = []
+        overrides = {} if frame is None else {"render.tool": frame}
+        scene = pysim.load_scene(path, overrides)
+        trajectory = pysim.simulate(scene, progress=updates.append)
+        assert summarize(scene, trajectory, updates[-1]).tool == expected
+
+
 def test_the_summary_counts_steps_and_finds_the_drift(tmp_path: Path) -> None:
     updates: list[Update] = []
     scene = pysim.load_scene(scene_file(tmp_path))

@@ -331,7 +331,7 @@ class Render(Table):
     """Settings of pictures; the renderer chooses the rest."""
 
     tool: Name | None = key(
-        None, "", "frame whose final pose is in the summary; the last frame by default"
+        None, "", "frame whose final pose is in the summary; the last one that moves by default"
     )
     size: Annotated[list[PositiveInteger], Field(min_length=2, max_length=2)] | None = key(
         None, "pixel", "width and height"
