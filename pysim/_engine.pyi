@@ -729,6 +729,42 @@ def advance_intervals(
     memory: Array | None = None,
     spectral_radius: float = 0.9,
 ) -> tuple[Array, Array, Array, int, int]: ...
+
+class Contacts:
+    def __init__(
+        self,
+        model: Model,
+        bodies: Sequence[int],
+        kinds: Sequence[str],
+        sizes: ArrayLike,
+        placements: ArrayLike,
+        planes: ArrayLike,
+        surfaces: ArrayLike,
+        laws: ArrayLike,
+        vertices: Sequence[Array],
+    ) -> None: ...
+    @property
+    def points(self) -> int: ...
+    @property
+    def pair_of_point(self) -> list[int]: ...
+    @property
+    def memory_numbers(self) -> int: ...
+
+def advance_contacts(
+    contacts: Contacts,
+    q: ArrayLike,
+    v: ArrayLike,
+    times: Array,
+    sizes: Array,
+    steps: NDArray[np.intp],
+    actuation: Actuation,
+    *,
+    memory: Array,
+    passes: int = 2,
+    threads: int = 1,
+) -> tuple[Array, Array, Array, int, NDArray[np.intp]]: ...
+def distance_pairs() -> list[tuple[str, str]]: ...
+def distances(kind_a: str, kind_b: str, a: ArrayLike, b: ArrayLike) -> Array: ...
 def joint_torque_regressor(
     model: Model,
     q: ArrayLike,

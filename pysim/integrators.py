@@ -81,6 +81,7 @@ class IntegratorType:
     implicit: bool = False  # solves equations, with a state kept between steps
     keys: tuple[str, ...] = ()  # keys of the [simulation] table for this scheme
     by_position: bool = False  # enforces positions of constraints, so that wheels would slip
+    contacts: bool = False  # steps with contacts, and dry friction that sticks
     plugin: type[Integrator] | None = None
 
 
@@ -112,6 +113,12 @@ BUILTIN = {
         ),
         IntegratorType(
             "dopri5", "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps", adaptive=True
+        ),
+        IntegratorType(
+            "convex",
+            "implicit Euler with contacts and dry friction that sticks, order 1",
+            keys=("passes",),
+            contacts=True,
         ),
     )
 }

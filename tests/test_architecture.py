@@ -36,6 +36,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "meshes",
         "scene",
         "mechanism",
+        "contact",
         "algorithms",
         "loops",
         "trajectory",
@@ -53,12 +54,13 @@ CPP_LAYERS = [
     {"tree"},
     {"elements"},
     {"dynamics"},
+    {"collision"},
     {"constraints"},
     {"stepping"},
     {"engine"},
     {"bindings"},
 ]
-KERNELS = ("simd", "spatial", "elements", "dynamics", "constraints", "stepping")
+KERNELS = ("simd", "spatial", "elements", "dynamics", "collision", "constraints", "stepping")
 HEAVY = (
     "vtk",
     "vtkmodules",

@@ -12,6 +12,7 @@ void bind_constraints(pybind11::module_&);
 void bind_derivatives(pybind11::module_&);
 void bind_differential(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
+void bind_contacts(pybind11::module_&);
 void bind_adaptive(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
@@ -35,6 +36,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_derivatives(m);
   bind_differential(m);
   bind_stepping(m);
+  bind_contacts(m);
   bind_adaptive(m);
   bind_rollout(m);
   bind_spatial(m);

@@ -9,6 +9,7 @@ import numpy as np
 from pysim.cli.messages import print_columns, print_line
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
+from pysim.contact import restitution_of
 from pysim.errors import PysimError
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
@@ -52,6 +53,7 @@ def check_scene(
         print_model(scene.model)
         found = mobility_at_start(scene)
         print_constraints(scene, found)
+        print_contacts(scene)
         print_settings(scene)
         bounds = step_bounds(scene)
         print_step(scene, bounds)
@@ -134,6 +136,35 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
     if found is not None:
         print_line(f"  mobility    {found}")
         print_assembly(scene)
+
+
+def print_contacts(scene: Scene) -> None:
+    """Print the law of every pair of a shape and a ground, and what the step makes of it."""
+    contacts = scene.contacts
+    if contacts is None or not contacts.shapes:
+        return
+    print_line()
+    rows = []
+    for shape in contacts.shapes:
+        law = shape.law
+        unit = "N/m" if law.exponent == 1 else "N/m^1.5"
+        rows.append(
+            (
+                contacts.pairs[shape.pair].name,
+                shape.shape.kind,
+                f"{law.stiffness:.4g} {unit}",
+                f"{law.dissipation:.4g}",
+                f"{restitution_of(law.dissipation, 1.0):.3g}",
+                f"{law.static_friction:.3g}, {law.dynamic_friction:.3g}",
+                f"{law.sink:.3g}",
+                f"{law.half_period / scene.settings.step:.3g}",
+            )
+        )
+    names = ("K", "d [s/m]", "e at 1 m/s", "μ", "sink [m]", "steps in contact")
+    print_columns(("contact", "shape", *names), rows)
+    moving = {pair.first for pair in contacts.pairs} | {pair.second for pair in contacts.pairs}
+    if len(moving) > 2:
+        print_line("  bodies do not touch each other in this version, only the ground")
 
 
 def print_assembly(scene: Scene) -> None:

@@ -17,19 +17,31 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.shapes import Geometry
+    from pysim.shapes import Geometry, Shape
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class CollisionSpec:
+    """Shape of a body that collides: its pose (4, 4) in the body frame, and the name of its material."""
+
+    shape: Shape
+    pose: Array
+    material: str = "default"
+    convex: bool = False  # whether a mesh stands for its convex hull
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class BodySpec:
-    """Rigid body: θ (10,) about its frame's origin, and its geometries."""
+    """Rigid body: θ (10,) about its frame's origin, its geometries, and its shapes that collide."""
 
     name: str
     theta: Array
     geometries: tuple[Geometry, ...] = ()
     where: str = ""
+    collisions: tuple[CollisionSpec, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -213,6 +225,53 @@ class KeyframeSpec:
 
 
 @dataclass(frozen=True)
+class SurfaceSpec:
+    """Numbers of a surface, or of a pair of surfaces; None where others decide."""
+
+    static_friction: float | None = None
+    dynamic_friction: float | None = None
+    stiffness: float | None = None  # [N/m]
+    young: float | None = None  # [Pa], with poisson
+    poisson: float | None = None
+    sink: float | None = None  # [m]
+    restitution: tuple[float, float] | None = None  # value, and the speed at which it holds [m/s]
+    dissipation: float | None = None  # [s/m]
+    tangential_stiffness: float | None = None  # [N/m]
+    relaxation_time: float | None = None  # [s]
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class GroundSpec:
+    """Plane normal · x = offset that is fixed to the world; the solid lies below it."""
+
+    normal: tuple[float, float, float]  # unit
+    offset: float  # [m]
+    material: str = "default"
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class ContactSpec:
+    """Changes to the contact of two links; `surface` replaces numbers of their materials."""
+
+    between: tuple[str, str]
+    surface: SurfaceSpec
+    surface_velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s] of the first one
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class ContactsSpec:
+    """Contacts of a scene: materials by name, grounds, changed pairs, and pairs that do not touch."""
+
+    materials: Mapping[str, SurfaceSpec]
+    grounds: tuple[GroundSpec, ...]
+    pairs: tuple[ContactSpec, ...] = ()
+    excluded: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """Mechanism in the file's order, including fixed joints."""
 
@@ -228,6 +287,7 @@ class ModelSpec:
     keyframes: tuple[KeyframeSpec, ...] = ()
     omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
     forces: tuple[ForceSpec, ...] = ()
+    contacts: ContactsSpec | None = None  # of a scene with a ground
 
     @property
     def wheels(self) -> list[str]:

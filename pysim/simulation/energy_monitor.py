@@ -127,7 +127,9 @@ def describe(motion: Motion, found: Imbalance) -> str:
 def warn_of_imbalance(
     scene: Scene, trajectory: Trajectory, steps: int, stacklevel: int = 2
 ) -> None:
-    """Warn of a finished run whose energy balance does not close."""
+    """Warn of a finished run whose energy balance does not close; runs with contacts are not monitored."""
+    if scene.contacts is not None:
+        return
     columns = (trajectory.t, trajectory.q, trajectory.v, trajectory.energy, trajectory.kinetic)
     motion = Motion(scene, *columns, steps)
     found = imbalance(motion)

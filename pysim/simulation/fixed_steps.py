@@ -64,15 +64,10 @@ def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iter
     Raises:
         SimulationError: the state became NaN or infinite or left its loops, or a step found no solution.
     """
-    settings = scene.settings
-    if settings.duration / settings.step > MOST_STEPS:
-        problem = (
-            f"step {settings.step:g} [s] makes more than 2**53 steps of {settings.duration:g} [s]"
-        )
-        raise SimulationError(str(scene.spec.path), f"{problem}; take a longer step")
+    check_count(scene)
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    advance_intervals, pace = _advance_function(scene, loop_q, memory), _pace(scene)
-    for intervals, ends, is_output in _calls(times, scene.settings.step, pace):
+    advance_intervals, pace = _advance_function(scene, loop_q, memory), pace_of(scene)
+    for intervals, ends, is_output in split_into_calls(times, scene.settings.step, pace):
         began = time.perf_counter()
         q_t, v_t, loop_q_t, made, done = advance_intervals(q, v, intervals)
         pace.keep(time.perf_counter() - began)
@@ -86,13 +81,23 @@ def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iter
         q, v = q_t[-1], v_t[-1]
 
 
+def check_count(scene: Scene) -> None:
+    """Reject a number of steps that no double counts."""
+    settings = scene.settings
+    if settings.duration / settings.step > MOST_STEPS:
+        problem = (
+            f"step {settings.step:g} [s] makes more than 2**53 steps of {settings.duration:g} [s]"
+        )
+        raise SimulationError(str(scene.spec.path), f"{problem}; take a longer step")
+
+
 def steps_between(start: float, end: float, step: float) -> int:
     """Return the least number of equal steps from `start` to `end` [s], none longer than `step` [s]."""
     return max(1, math.ceil((end - start) / step - 1e-9))
 
 
 @dataclass
-class _Pace:
+class Pace:
     """Number of outputs in a call, adapted to the intended wall time."""
 
     most: int
@@ -103,16 +108,16 @@ class _Pace:
         self.outputs = max(1, min(self.most, 2 * self.outputs, fitting))
 
 
-def _pace(scene: Scene) -> _Pace:
+def pace_of(scene: Scene) -> Pace:
     """Return one output for each call in Python, so that an error in an author's code loses no earlier output."""
     if _runs_in_python(scene):
-        return _Pace(1)
+        return Pace(1)
     settings = scene.settings
-    return _Pace(max(1, STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)))
+    return Pace(max(1, STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)))
 
 
-def _calls(
-    times: Iterator[float], longest: float, pace: _Pace
+def split_into_calls(
+    times: Iterator[float], longest: float, pace: Pace
 ) -> Iterator[tuple[IntervalPlan, Array, bool]]:
     """Yield intervals, their ends [s], and whether those are outputs; an interval too long for a call is split."""
     start = next(times)
@@ -185,7 +190,7 @@ def _stopped(
     own_fault = _plugin_scheme_fault(scene, state, last, step)
     if scene.model.rows and own_fault is None:
         return _opened(scene, state, last, step)
-    return _diverged(scene, state, last, step, own_fault)
+    return divergence(scene, state, last, step, own_fault)
 
 
 def _turns_too_far(scene: Scene, state: State, last: float, step: float) -> str | None:
@@ -213,8 +218,8 @@ def _plugin_scheme_fault(scene: Scene, state: State, last: float, step: float) -
     return scheme_fault(make(plugin, scene.settings.parameters), system, state, last, step)
 
 
-def _diverged(
-    scene: Scene, state: State, last: float, step: float, own_fault: str | None
+def divergence(
+    scene: Scene, state: State, last: float, step: float, own_fault: str | None = None
 ) -> SimulationError:
     """Return the error that names the joint with NaN or infinite values, the last good state, and the plugin's line."""
     q, v = state.q, state.v

@@ -28,8 +28,11 @@ class SolverState:
 
     def __init__(self, scene: Scene) -> None:
         name = scene.settings.integrator
-        implicit = find_integrator(name).implicit
-        count = _engine.memory_numbers(scene.model, name) if implicit else 0
+        kind, count = find_integrator(name), 0
+        if kind.implicit:
+            count = _engine.memory_numbers(scene.model, name)
+        elif kind.contacts and scene.contacts is not None:
+            count = scene.contacts.engine.memory_numbers
         self.numbers: Array = np.zeros(count)
 
     @property

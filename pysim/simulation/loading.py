@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysim import _engine
+from pysim.contact import compile_contacts
 from pysim.errors import SceneError
+from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
 from pysim.loops.trivial_rows import without_trivial_rows
 from pysim.mechanism.actuation import compile_actuation
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pysim.contact import CompiledContacts
     from pysim.mechanism.joint_description import TraceCache
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings
@@ -40,6 +43,7 @@ class Scene:
     spec: SceneSpec
     actuation: _engine.Actuation
     events: _engine.Events | None = None  # those of spec.events, in their order
+    contacts: CompiledContacts | None = None  # of the scheme with contacts
 
     def __repr__(self) -> str:
         run = self.settings
@@ -79,7 +83,14 @@ def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
     events = compile_events(model, spec.events)
-    return Scene(model, state, spec.settings, spec, compile_actuation(model, spec), events)
+    contacts = _contacts(model, spec.settings)
+    drive = compile_actuation(model, spec)
+    return Scene(model, state, spec.settings, spec, drive, events, contacts)
+
+
+def _contacts(model: Model, settings: Settings) -> CompiledContacts | None:
+    """Return the contacts that the scheme of a run needs."""
+    return compile_contacts(model) if find_integrator(settings.integrator).contacts else None
 
 
 def _restored(
@@ -90,7 +101,8 @@ def _restored(
     actuation: tuple[NDArray[np.float64], ...],
 ) -> Scene:
     events = compile_events(model, spec.events)
-    return Scene(model, state, settings, spec, _engine.Actuation(*actuation), events)
+    contacts = _contacts(model, settings)
+    return Scene(model, state, settings, spec, _engine.Actuation(*actuation), events, contacts)
 
 
 def load_model(

@@ -23,9 +23,16 @@ from pysim.algorithms import (
 from pysim.errors import PysimError, SimulationError
 from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
+from pysim.simulation.contact_report import (
+    contact_wrenches,
+    pair_sums,
+    report_shape,
+    reported_points,
+)
 from pysim.simulation.diagnosis import plugin_fault
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter, header_visuals
+from pysim.trajectory.contacts import ContactPoints, joined_points
 from pysim.trajectory.events import joined
 from pysim.trajectory.record import trajectory_of
 
@@ -56,14 +63,17 @@ class Recorder:
         self._waiting: list[tuple[Array, ...]] = []
         self._chunks: list[tuple[Array, ...]] = []
         self._events: list[Events] = []
+        self._contacts: list[ContactPoints] = []
         self._flushed = time.monotonic()
         self._writer = (
             None if output is None else TrajectoryWriter(output, self.header, overwrite=overwrite)
         )
 
-    def add(self, t: Array, q: Array, v: Array, loop_q: Array) -> None:
-        """Record the states at t (n,) [s]: q (n, nq), v (n, nv) and loop_q (n, loop_nq)."""
-        self._waiting.append((t, q, v, loop_q))
+    def add(self, t: Array, q: Array, v: Array, loop_q: Array, report: Array | None = None) -> None:
+        """Record the states at t (n,) [s]: q (n, nq), v (n, nv), loop_q (n, loop_nq), and what contacts report."""
+        if report is None:
+            report = np.zeros((len(t), *report_shape(self.scene.contacts)))
+        self._waiting.append((t, q, v, loop_q, report))
         late = time.monotonic() - self._flushed > CHUNK_INTERVAL
         if late or sum(len(states[0]) for states in self._waiting) >= ROWS_A_CHUNK:
             self._flush()
@@ -94,8 +104,14 @@ class Recorder:
         columns = {key: np.concatenate(part) for key, part in zip(shapes, parts, strict=True)}
         name = self.header.name if self._writer is None else str(self._writer.path)
         events = joined(self._events, *shapes["q"], *shapes["v"])
+        points = joined_points(self._contacts)
         return trajectory_of(
-            self.header, columns, complete=self.complete, source=name, events=events
+            self.header,
+            columns,
+            complete=self.complete,
+            source=name,
+            events=events,
+            contacts=points,
         )
 
     def __enter__(self) -> Self:
@@ -121,7 +137,8 @@ class Recorder:
     def _flush(self) -> None:
         """Complete and record the waiting states, which remain waiting if that fails."""
         if self._waiting:
-            self._keep(complete_rows(self.scene, *self._all_waiting()))
+            waiting = self._all_waiting()
+            self._keep(complete_rows(self.scene, *waiting), waiting[-1])
             self._waiting = []
         self._flushed = time.monotonic()
 
@@ -144,23 +161,27 @@ class Recorder:
         columns, self._waiting = self._all_waiting(), []
         for k in range(len(columns[0])):
             try:
-                self._keep(complete_rows(self.scene, *(x[k : k + 1] for x in columns)))
+                row = [x[k : k + 1] for x in columns]
+                self._keep(complete_rows(self.scene, *row), row[-1])
             except PysimError:
                 return
 
     def _all_waiting(self) -> list[Array]:
-        """Return times, q, v and loop_q of the waiting states."""
+        """Return times, q, v, loop_q and reports of contacts of the waiting states."""
         return [np.concatenate(column) for column in zip(*self._waiting, strict=True)]
 
-    def _keep(self, rows: tuple[Array, ...]) -> None:
+    def _keep(self, rows: tuple[Array, ...], report: Array) -> None:
         named = dict(zip(self.header.row_shapes, rows, strict=True))
         t, q, v, poses = (named[key] for key in ("time", "q", "v", "poses"))
         if not np.isfinite(poses).all():
             k = int(np.argmin(np.isfinite(poses).all(axis=(1, 2))))
             fault = plugin_fault(self.scene.model, q[k], v[k], 0.0) or "a pose is not finite"
             raise SimulationError(str(self.scene.spec.path), f"at t = {t[k]:g} s {fault}")
+        points = reported_points(self.scene.contacts, report)
         self._chunks.append(rows)
+        self._contacts.append(points)
         if self._writer is not None:
+            self._writer.append_contacts(points)
             self._writer.append(*rows)
 
 
@@ -169,10 +190,12 @@ def _reason(error: BaseException) -> str:
     return "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
 
 
-def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> tuple[Array, ...]:
+def complete_rows(
+    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, report: Array
+) -> tuple[Array, ...]:
     """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`."""
     model = scene.model
-    a, forces = accelerations_and_forces(scene, t, q, v, loop_q)
+    a, forces = accelerations_and_forces(scene, t, q, v, loop_q, report)
     return (
         t,
         q,
@@ -187,13 +210,18 @@ def complete_rows(scene: Scene, t: Array, q: Array, v: Array, loop_q: Array) -> 
 
 
 def accelerations_and_forces(
-    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array
+    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, report: Array
 ) -> tuple[Array, list[Array]]:
-    """Return v̇ (n, nv) of n states at t (n,) [s] under actuators and passive forces, and the constraint forces.
+    """Return v̇ (n, nv) of n states at t (n,) [s] under actuators, passive and contact forces, and constraint forces.
 
-    These are wrenches of the loops (n, loops, 6) and forces of the couplings (n, couplings), if there are any.
+    These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
+    pairs of links that touch (n, pairs, 3), if there are any.
     """
     model, tau = scene.model, actuator_forces(scene.actuation, t)
+    if scene.contacts is not None and scene.contacts.pairs:
+        f_ext = contact_wrenches(scene.contacts, model, q, report)
+        own = pair_sums(scene.contacts, report)
+        return aba(model, q, v, tau, f_ext, passive=True), list(own)
     if not (model.loop_names or model.coupling_names):
         return aba(model, q, v, tau, passive=True), []
     moved = constrained_motion(model, q, v, tau, loop_q=loop_q, passive=True)
@@ -231,4 +259,5 @@ def header_of(scene: Scene) -> TrajectoryHeader:
         event_names=tuple(event.name for event in spec.events),
         loop_names=model.loop_names,
         coupling_names=model.coupling_names,
+        contact_names=() if scene.contacts is None else tuple(p.name for p in scene.contacts.pairs),
     )

@@ -331,7 +331,9 @@ def _check_scheme(models: Sequence[Model], name: str) -> None:
     kind = find_integrator(name)
     if models:
         check_wheels(kind, models[0].spec.wheels)
-    if kind.adaptive or kind.plugin is not None:
+    if kind.adaptive or kind.contacts or kind.plugin is not None:
         why = "adapts its steps" if kind.adaptive else "runs in Python"
-        known = ", ".join(k.name for k in BUILTIN.values() if not k.adaptive)
+        if kind.contacts:
+            why = "steps scenes with contacts, which rollouts do not compute yet"
+        known = ", ".join(k.name for k in BUILTIN.values() if not (k.adaptive or k.contacts))
         raise SimulationError("integrator", f"{name!r} {why}; choose one of {known}")

@@ -19,6 +19,8 @@ import numpy as np
 
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_steps import run_adaptive
+from pysim.simulation.contact_checks import warn_of_sinking
+from pysim.simulation.contact_steps import run_convex
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.fixed_steps import run_fixed
 from pysim.simulation.implicit import SolverState
@@ -97,6 +99,7 @@ def simulate(
     trajectory = recorder.trajectory()
     warn_of_friction(scene, trajectory.t, trajectory.q, trajectory.v)
     warn_of_imbalance(scene, trajectory, clock.steps)
+    warn_of_sinking(scene, trajectory)
     return trajectory
 
 
@@ -120,7 +123,7 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
     recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q)
     last = 0.0  # [s] recorded
     for stretch in _segments(scene, times, clock):
-        recorder.add(stretch.t, stretch.q, stretch.v, stretch.loop_q)
+        recorder.add(stretch.t, stretch.q, stretch.v, stretch.loop_q, stretch.report)
         last = float(stretch.t[-1]) if stretch.t.size else last
         event = stretch.event
         if event is not None:
@@ -139,6 +142,8 @@ def _segments(scene: Scene, times: Iterator[float], clock: _Clock) -> Iterator[S
             )  # rejects anything else
         return run_adaptive(scene, islice(times, 1, None))
     clock.memory = SolverState(scene)
+    if find_integrator(scene.settings.integrator).contacts:
+        return run_convex(scene, times, clock.memory)
     return run_fixed(scene, times, clock.memory)
 
 

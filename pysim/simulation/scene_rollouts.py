@@ -25,6 +25,7 @@ from pysim.errors import ModelError, PysimWarning, SimulationError
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
+from pysim.simulation.contact_steps import run_convex
 from pysim.simulation.fixed_steps import run_fixed, steps_between
 from pysim.simulation.given_starts import check_starts
 from pysim.simulation.implicit import SolverState
@@ -156,11 +157,17 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
     if kind.adaptive and not find_integrator(settings.integrator).adaptive:
         problem = f"{kind.name!r} needs tolerances; set simulation.integrator and simulation.rtol in the scene"
         raise SimulationError("integrator", problem)
+    if kind.contacts != (scene.contacts is not None):
+        own = settings.integrator
+        problem = (
+            f"{kind.name!r} replaces {own!r}, and one of them steps contacts and the other does not"
+        )
+        raise SimulationError("integrator", f"{problem}; leave integrator out")
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}
     if kind.name != settings.integrator:
         changes["parameters"] = {"spectral_radius": 0.9} if kind.keys else {}
-    if request.spectral_radius is not None and kind.keys:
+    if request.spectral_radius is not None and "spectral_radius" in kind.keys:
         changes["parameters"] = {"spectral_radius": request.spectral_radius}
     if request.step is not None:
         changes["step"] = request.step
@@ -259,7 +266,7 @@ def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
 
 def _runs_in_packs(worlds: _Worlds) -> bool:
     kind, model = find_integrator(worlds.settings.integrator), worlds.scenes[0].model
-    if kind.adaptive or kind.plugin is not None or model.callback_numbers:
+    if kind.adaptive or kind.contacts or kind.plugin is not None or model.callback_numbers:
         return False
     if worlds.q0.dtype != np.float64:
         return False
@@ -397,6 +404,8 @@ def _parts(scene: Scene, t: Array, memory: SolverState) -> Iterator[Segment]:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
         return run_adaptive(scene, iter(t[1:].tolist()), start=float(t[0]))
+    if scene.contacts is not None:
+        return run_convex(scene, iter(t.tolist()), memory)
     return run_fixed(scene, iter(t.tolist()), memory)
 
 

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pysim.errors import PysimWarning
+from pysim.simulation.contact_checks import contact_warnings
 from pysim.simulation.start_checks import (
     light_bodies,
     mobility_at_start,
@@ -56,7 +57,7 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
         return known
     singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
     light = light_bodies(scene)
-    for text in (*starts_beyond_limits(scene), singular, light):
+    for text in (*starts_beyond_limits(scene), *contact_warnings(scene), singular, light):
         if text is not None:
             warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
     scene.__dict__[_START] = singular is None

@@ -155,7 +155,7 @@ def _stopped_by(scene: Scene, trajectory: Trajectory) -> str | None:
 
 def conserves_energy(scene: Scene) -> bool:
     """Return whether a scene conserves energy: no actuators, damping, friction, damped stops and other such forces."""
-    if scene.spec.actuators:
+    if scene.spec.actuators or scene.contacts is not None:
         return False
     if any(spring.damping for spring in scene.spec.model.springs):
         return False

@@ -23,6 +23,11 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `events/time` `q` `v` `name` | (k,) (k, nq) (k, nv) text | events [s] and their states, if the scene has any |
 | `names/events` | text | events of the scene |
 | `names/loops` `names/couplings` | text | columns of the two, if the scene has any |
+| `contacts/pairs/force` `impulse` | (n, pairs, 3) | on the second link [N], and since the row before [N·s] |
+| `contacts/offsets` | (n + 1,) | the contact points of row i are offsets[i] … offsets[i + 1] − 1 of the following |
+| `contacts/pair` `point` `normal` `force` | (k,) (k, 3) (k, 3) (k, 3) | of every contact point [m, N], world axes |
+| `contacts/penetration` `slip_speed` `stuck` | (k,) | of every contact point [m, m/s] |
+| `names/contacts` | text | pairs of links, "world, foot" |
 | `names/joints` `bodies` `frames` `coordinates` `velocities` | text | columns of q, v, poses |
 | `units/coordinates` `velocities` | text | units of the columns of q, v |
 | `frames/body` `frames/pose` | (m,) (m, 4, 4) | body (-1: the world) and pose in it [m] |
@@ -45,6 +50,7 @@ not have itself are rejected.
 
 from __future__ import annotations
 
+from pysim.trajectory.contacts import ContactPoints
 from pysim.trajectory.events import Events
 from pysim.trajectory.reader import load_trajectory
 from pysim.trajectory.record import Trajectory, TrajectoryHeader
@@ -52,6 +58,7 @@ from pysim.trajectory.visuals import header_visuals
 from pysim.trajectory.writer import TrajectoryWriter
 
 __all__ = [
+    "ContactPoints",
     "Events",
     "Trajectory",
     "TrajectoryHeader",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.trajectory.contacts import create_points
 from pysim.trajectory.events import GROUP, create_events
 from pysim.trajectory.parts import (
     create_rows,
@@ -20,7 +21,7 @@ from pysim.trajectory.parts import (
     write_attribute,
     write_texts,
 )
-from pysim.trajectory.record import COUPLING_FORCES, LOOP_WRENCHES, TrajectoryHeader
+from pysim.trajectory.record import COUPLING_FORCES, LOOP_WRENCHES, PAIR_FORCES, TrajectoryHeader
 
 if TYPE_CHECKING:
     import h5py
@@ -35,6 +36,8 @@ UNITS = {
     "poses": "m (x y z), quaternion (x y z w)",
     "loops": "N (x y z), N·m (x y z)",
     "couplings": "N or N·m",
+    "contacts/pairs/force": "N",
+    "contacts/pairs/impulse": "N·s",
 }
 
 
@@ -59,6 +62,8 @@ def write_header(file: h5py.File, header: TrajectoryHeader) -> None:
         write_texts(file, key, words)
     if header.event_names:
         create_events(file, header)
+    if header.contact_names:
+        create_points(file)
     _write_numbers(file, "frames/body", np.asarray(header.frame_bodies, int))
     _write_numbers(file, "frames/pose", np.asarray(header.frame_poses, float))
     write_attribute(file["frames/pose"], "unit", "m")
@@ -75,6 +80,7 @@ def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
         "names/events": header.event_names,
         "names/loops": header.loop_names,
         "names/couplings": header.coupling_names,
+        "names/contacts": header.contact_names,
     }
     return {
         "names/joints": header.joint_names,
@@ -101,7 +107,7 @@ def chunk_rows(header: TrajectoryHeader, key: str) -> int:
 def _unit(key: str) -> str:
     """Return the unit of a whole dataset, or a reference to the units of its columns."""
     if key not in {"q", "v", "a"}:
-        return UNITS[key.partition("/")[0]]
+        return UNITS.get(key) or UNITS[key.partition("/")[0]]
     where = "coordinates" if key == "q" else "velocities"
     return f"see units/{where}" + (", each per s" if key == "a" else "")
 
@@ -146,6 +152,7 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
         event_names=_names_of(file, "names/events", GROUP),
         loop_names=_names_of(file, "names/loops", LOOP_WRENCHES),
         coupling_names=_names_of(file, "names/couplings", COUPLING_FORCES),
+        contact_names=_names_of(file, "names/contacts", PAIR_FORCES),
     )
 
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import TrajectoryError
+from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS
+from pysim.trajectory.contacts import contact_points
 from pysim.trajectory.events import Events
 from pysim.trajectory.parts import TOO_LARGE
 from pysim.trajectory.record import Trajectory, TrajectoryHeader, trajectory_of
@@ -118,6 +120,9 @@ def _packed(found: str | tuple[Trajectory, str]) -> list[bytes]:
     events = trajectory.events
     columns = dict(zip(trajectory.header.row_shapes, trajectory.columns, strict=True))
     arrays = columns | {"events t": events.t, "events q": events.q, "events v": events.v}
+    points = trajectory.contacts
+    arrays["contact counts"] = np.diff(points.offsets).astype(float)
+    arrays |= {f"contact {key}": np.asarray(getattr(points, key), float) for key in POINT_COLUMNS}
     text = {
         "header": header,
         "complete": trajectory.complete,
@@ -153,12 +158,15 @@ def _unpacked(data: bytes) -> str | tuple[Trajectory, str]:
         at += 8 * count
     t, q, v = (arrays.pop(f"events {key}") for key in "tqv")
     events = Events(t, tuple(text["event_names"]), q, v)
+    counts = arrays.pop("contact counts").astype(int)
+    points = contact_points(counts, {key: arrays.pop(f"contact {key}") for key in POINT_COLUMNS})
     return trajectory_of(
         _header(text["header"]),
         arrays,
         complete=text["complete"],
         source=text["source"],
         events=events,
+        contacts=points,
     ), text["reason"]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.trajectory.contacts import read_points
 from pysim.trajectory.events import read_events
 from pysim.trajectory.header_file import FORMAT, FORMAT_VERSION, read_header
 from pysim.trajectory.isolated import read_by_child
@@ -217,7 +218,10 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
         raise ValueError(_fault_of_row(columns, good))
     columns = {key: values[:good] for key, values in columns.items()}
     events = read_events(file, *header.row_shapes["q"], *header.row_shapes["v"], complete=complete)
-    return trajectory_of(header, columns, complete=complete, source=str(path), events=events)
+    contacts = read_points(file, len(columns["time"]))
+    return trajectory_of(
+        header, columns, complete=complete, source=str(path), events=events, contacts=contacts
+    )
 
 
 def _good_rows(columns: dict[str, Array]) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import TrajectoryError, did_you_mean
+from pysim.trajectory.contacts import ContactPoints, no_points
 from pysim.trajectory.events import Events, no_events
 from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 
 LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
+PAIR_FORCES, PAIR_IMPULSES = "contacts/pairs/force", "contacts/pairs/impulse"
+FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES)
 FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow, and none may be NaN
 
 
@@ -58,6 +61,7 @@ class TrajectoryHeader:
     event_names: tuple[str, ...] = ()  # what the run looked for
     loop_names: tuple[str, ...] = ()
     coupling_names: tuple[str, ...] = ()
+    contact_names: tuple[str, ...] = ()  # pairs of links, "world, foot"
 
     def __post_init__(self) -> None:
         pairs = (
@@ -98,6 +102,8 @@ class TrajectoryHeader:
             shapes[LOOP_WRENCHES] = (len(self.loop_names), 6)
         if self.coupling_names:
             shapes[COUPLING_FORCES] = (len(self.coupling_names),)
+        if self.contact_names:
+            shapes[PAIR_FORCES] = shapes[PAIR_IMPULSES] = (len(self.contact_names), 3)
         return shapes
 
 
@@ -122,6 +128,7 @@ class Trajectory:
     source: str = "trajectory"
     events: Events = field(default_factory=no_events)
     constraint_forces: Mapping[str, Array] = field(default_factory=dict)  # by their datasets
+    contacts: ContactPoints = field(default_factory=no_points)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -157,16 +164,26 @@ class Trajectory:
         return self.constraint_forces.get(COUPLING_FORCES, np.zeros((len(self), 0)))
 
     @property
+    def contact_forces(self) -> Array:
+        """Force (n, pairs, 3) [N] of every pair of links on its second one, in world axes, at the outputs."""
+        return self.constraint_forces.get(PAIR_FORCES, np.zeros((len(self), 0, 3)))
+
+    @property
+    def contact_impulses(self) -> Array:
+        """Impulse (n, pairs, 3) [N·s] of every pair of links since the output before, likewise."""
+        return self.constraint_forces.get(PAIR_IMPULSES, np.zeros((len(self), 0, 3)))
+
+    @property
     def columns(self) -> tuple[Array, ...]:
         """The rows' arrays in the order of `header.row_shapes`."""
         energies = self.kinetic, self.potential, self.elastic
         given = self.constraint_forces
-        forces = (given[key] for key in (LOOP_WRENCHES, COUPLING_FORCES) if key in given)
+        forces = (given[key] for key in FORCES if key in given)
         return self.t, self.q, self.v, self.a, *energies, self.poses, *forces
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of joints, bodies, frames, coordinates (columns of q), velocities (of v, a), loops, couplings."""
+        """Names of joints, bodies, frames, coordinates (q), velocities (v, a), loops, couplings and contacts."""
         header = self.header
         return {
             "joints": header.joint_names,
@@ -176,6 +193,7 @@ class Trajectory:
             "velocities": header.velocity_names,
             "loops": header.loop_names,
             "couplings": header.coupling_names,
+            "contacts": header.contact_names,
         }
 
     @property
@@ -211,6 +229,7 @@ class Trajectory:
         from pysim.trajectory.writer import TrajectoryWriter  # noqa: PLC0415, the writer needs us
 
         with TrajectoryWriter(path, self.header, overwrite=overwrite) as writer:
+            writer.append_contacts(self.contacts)
             writer.append(*self.columns)
             writer.append_events(self.events)
             if self.complete:
@@ -260,9 +279,12 @@ def trajectory_of(
     complete: bool,
     source: str,
     events: Events,
+    contacts: ContactPoints,
 ) -> Trajectory:
     """Return a trajectory from its arrays, by the names and in the order of `header.row_shapes`."""
     t, q, v, a, kinetic, potential, elastic, poses, *_ = columns.values()
-    forces = {key: columns[key] for key in (LOOP_WRENCHES, COUPLING_FORCES) if key in columns}
+    forces = {key: columns[key] for key in FORCES if key in columns}
     energies = kinetic, potential, elastic
-    return Trajectory(header, t, q, v, a, *energies, poses, complete, source, events, forces)
+    return Trajectory(
+        header, t, q, v, a, *energies, poses, complete, source, events, forces, contacts
+    )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.trajectory.contacts import ContactPoints, append_points, joined_points
 from pysim.trajectory.destination import (
     check_output,
     draft_beside,
@@ -65,6 +66,7 @@ class TrajectoryWriter:
         self.rows = 0
         self._pending: list[dict[str, Array]] = []
         self._events: list[Events] = []
+        self._contacts: list[ContactPoints] = []
         self._last_time = -np.inf
         self._last_flush = time.monotonic()
         self._pages: PageFile | None = None
@@ -109,9 +111,19 @@ class TrajectoryWriter:
         if len(events):
             self._events.append(events)
 
-    def flush(self) -> None:
-        """Bring every row and event so far to disk."""
+    def append_contacts(self, points: ContactPoints) -> None:
+        """Add the contact points of the rows that are added next; they go to disk before those."""
         self._opened()
+        if self.header.contact_names:
+            self._contacts.append(points)
+
+    def flush(self) -> None:
+        """Bring every row, event and contact point so far to disk."""
+        self._opened()
+        if self._contacts:
+            points, self._contacts = joined_points(self._contacts), []
+            with self._writing() as file:
+                append_points(file, points)
         if self._events:
             nq, nv = len(self.header.coordinate_names), len(self.header.velocity_names)
             events, self._events = joined(self._events, nq, nv), []
@@ -206,6 +218,7 @@ class TrajectoryWriter:
     def _abandon(self) -> None:
         """Close a file that cannot be written any more; committed data remains."""
         file, self._file, self._pending, self._events = self._file, None, [], []
+        self._contacts = []
         pages, self._pages = self._pages, None
         self._datasets.clear()
         with suppress(OSError, RuntimeError):  # the error that brought us here is the one to report

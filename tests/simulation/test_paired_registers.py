@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SCENES = Path(__file__).parents[2] / "scenes"
-SCHEMES = [name for name, kind in BUILTIN.items() if not kind.adaptive]
+SCHEMES = [name for name, kind in BUILTIN.items() if not (kind.adaptive or kind.contacts)]
 WORLDS = 31  # packs of two registers, of one, and worlds alone, under any instruction set
 STEP = 1e-3  # [s]
 

@@ -17,7 +17,7 @@ from pysim.inertia import (
 from pysim.scene.inertia_policy import log
 from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
-from pysim.scene.spec import BodySpec
+from pysim.scene.spec import BodySpec, CollisionSpec
 from pysim.scene.toml.tables import Solid
 from pysim.shapes import MESH_SUFFIXES, SIZES, Geometry, MassSource, Shape, primitive_theta
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Body, BodyOverrides, Inertia, Visual
+    from pysim.scene.toml.tables import Body, BodyOverrides, CollisionShape, Inertia, Visual
 
     Array = NDArray[np.float64]
 
@@ -57,8 +57,44 @@ class BodyReader:
             for table, shape in [*solids, *visuals]
             if shape is not None
         )
+        collisions = self._collisions(body, path, solids)
+        if isinstance(body.collision, list):
+            geometries += tuple(
+                Geometry(own.shape, own.pose, table.color, "collision")
+                for own, table in zip(collisions, body.collision, strict=True)
+            )
         theta = self._theta(body, path, solids)
-        return BodySpec(body.name, theta, geometries, self.problems.source.where(path))
+        where = self.problems.source.where(path)
+        return BodySpec(body.name, theta, geometries, where, collisions)
+
+    def _collisions(
+        self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]
+    ) -> tuple[CollisionSpec, ...]:
+        """Return the shapes that collide: those of `shape`, or of `collision` itself."""
+        if body.collision is False:
+            return ()
+        tables: list[tuple[Solid | CollisionShape, Shape | None, Steps]] = [
+            (solid, shape, (*path, "shape", k)) for k, (solid, shape) in enumerate(solids)
+        ]
+        if isinstance(body.collision, list):
+            places: list[Steps] = [(*path, "collision", k) for k in range(len(body.collision))]
+            tables = [
+                (table, self._shape(table, at), at)
+                for table, at in zip(body.collision, places, strict=True)
+            ]
+        elif not tables:
+            problem = f"body {body.name!r} has no shape; give shapes here, or in shape"
+            self.problems.add((*path, "collision"), problem)
+        found = []
+        for table, shape, at in tables:
+            if shape is None:
+                continue
+            if shape.kind == "cone":
+                self.problems.add(at, "a cone cannot collide; use a mesh with convex = true")
+            material = getattr(table, "material", None) or body.material or "default"
+            where = self.problems.source.where(at)
+            found.append(CollisionSpec(shape, table.at.matrix, material, table.convex, where))
+        return tuple(found)
 
     def _shape(self, table: Visual, path: Steps) -> Shape | None:
         if table.mesh is None:

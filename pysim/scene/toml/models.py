@@ -11,6 +11,7 @@ from pysim.errors import SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
+from pysim.scene.spec import CollisionSpec
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.tree import WORLD
 
@@ -59,6 +60,7 @@ class ModelReader:
     folder: Path
     package_dirs: tuple[Path, ...]
     inertia: InertiaPolicy  # of the scene, for models without their own
+    has_ground: bool = False
 
     def read(self, table: Model, path: Steps) -> AttachedModel:
         """Return the parts of the file, changed by the table at `path`."""
@@ -70,6 +72,7 @@ class ModelReader:
         self._keyframe(spec, joints, table, path)
         self._start(joints, table, path)
         bodies = self._looks(spec.bodies, table, path)
+        bodies = self._colliding(bodies, table, path)
         prefix = f"{table.name}/" if table.name else ""
         return AttachedModel(
             [replace(body, name=prefix + body.name) for body in bodies],
@@ -165,6 +168,24 @@ class ModelReader:
             for body, look in looks
         ]
 
+    def _colliding(self, bodies: list[BodySpec], table: Model, path: Steps) -> list[BodySpec]:
+        """Let the links collide that the table names, with their shapes for contact."""
+        chosen = table.collision or ("urdf" if self.has_ground else "none")
+        if chosen == "none":
+            return bodies
+        names = [body.name for body in bodies]
+        if isinstance(chosen, list):
+            for k, name in enumerate(chosen):
+                if name not in names:
+                    problem = f"the file has no body {name!r}{did_you_mean(name, names)}"
+                    self.problems.add((*path, "collision", k), problem)
+        return [
+            replace(body, collisions=_shapes_for_contact(body))
+            if chosen == "urdf" or body.name in chosen
+            else body
+            for body in bodies
+        ]
+
     def _weighed(self, body: BodySpec, look: BodyOverrides | None, path: Steps) -> BodySpec:
         """Replace the file's mass, centre and inertia if the table has a mass."""
         given = look.model_fields_set & {"com", "inertia"} if look is not None else set()
@@ -255,6 +276,15 @@ def _renamed_connections(
         for f in spec.forces
     )
     return frames, loops, couplings, springs, forces
+
+
+def _shapes_for_contact(body: BodySpec) -> tuple[CollisionSpec, ...]:
+    """Return the shapes of a file's link that are made for contact; meshes stand for their convex hulls."""
+    return tuple(
+        CollisionSpec(geometry.shape, geometry.pose, convex=True, where=body.where)
+        for geometry in body.geometries
+        if geometry.role == "collision"
+    )
 
 
 def _painted(body: BodySpec, look: BodyOverrides | None) -> BodySpec:

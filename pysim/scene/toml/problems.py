@@ -184,6 +184,9 @@ def _demand(kind: str, context: Mapping[str, Any]) -> str:
         return "be positive"
     if kind == "greater_than_equal":
         return "not be negative"
+    if kind in {"less_than", "less_than_equal"}:
+        word = "below" if kind == "less_than" else "at most"
+        return f"be {word} {context.get('lt', context.get('le')):g}"
     if kind in {"too_short", "too_long"}:
         return f"have {context.get('min_length', context.get('max_length'))} numbers"
     if kind == "string_too_short":

@@ -26,6 +26,7 @@ from pysim.scene.stops import with_stops
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Loop
 from pysim.scene.toml.constraints import ConstraintReader
+from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.events import read_events
 from pysim.scene.toml.forces import ForceReader
@@ -57,7 +58,20 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Source, Steps
     from pysim.scene.toml.tables import Actuator
 
-_ARRAYS = ("body", "joint", "loop", "coupling", "force", "frame", "actuator", "event", "model")
+_ARRAYS = (
+    "body",
+    "joint",
+    "loop",
+    "coupling",
+    "force",
+    "frame",
+    "actuator",
+    "event",
+    "ground",
+    "contact",
+    "exclude",
+    "model",
+)
 
 
 def read_toml(
@@ -207,10 +221,16 @@ class _Mechanism:
         """Return the mechanism with names checked and default stops chosen."""
         bodies = BodyReader(self.problems, self.path.parent, self.package_dirs, self.scene.inertia)
         joints = JointReader(self.problems)
+        has_ground = bool(self.scene.ground)
         models = ModelReader(
-            self.problems, joints, self.path.parent, self.package_dirs, self.scene.inertia
+            self.problems,
+            joints,
+            self.path.parent,
+            self.package_dirs,
+            self.scene.inertia,
+            has_ground,
         )
-        around = (self.scene.inertia, self.package_dirs)
+        around = (self.scene.inertia, self.package_dirs, has_ground)
         own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)
         own_joints = self.table_cache.read(joints.read, self.scene.joint, "joint")
         taken = self.table_cache.read(models.read, self.scene.model, "model", around)
@@ -227,6 +247,7 @@ class _Mechanism:
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
+        contacts = ContactReader(self.scene, self.problems).read(all_bodies)
         spec = ModelSpec(
             name=self.scene.name or self.path.stem,
             gravity=np.array(self.scene.gravity),
@@ -244,6 +265,7 @@ class _Mechanism:
                 *(x for m in taken for x in m.springs),
             ),
             forces=(*forces.forces(self.scene.force), *(x for m in taken for x in m.forces)),
+            contacts=contacts,
         )
         self.problems.check()
         check_connections(spec)

@@ -28,6 +28,7 @@ RTOL = 1e-8
 ATOL = 1e-10  # [m, rad and per second]
 OUTPUTS = 1000
 SPECTRAL_RADIUS = 0.9
+PASSES = 2
 
 
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
@@ -53,13 +54,38 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
 
 
 def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> IntegratorType:
+    table = scene.simulation
+    named = "integrator" in table.model_fields_set
     try:
-        kind = find_integrator(scene.simulation.integrator)
+        kind = find_integrator(table.integrator if named or not model.contacts else "convex")
         check_wheels(kind, model.wheels)
+        check_contacts(kind, model)
     except PysimError as error:
         problems.add(("simulation", "integrator"), error.problem)
         return BUILTIN["rk4"]
     return kind
+
+
+def check_contacts(kind: IntegratorType, model: ModelSpec) -> None:
+    """Reject a scheme that computes no contacts, and a mechanism that the scheme with contacts cannot step.
+
+    Raises:
+        PysimError: the scene has contacts and the scheme has none, or the scheme has and the model has constraints.
+    """
+    if not kind.contacts:
+        if model.contacts is not None:
+            problem = f"{kind.name!r} computes no contacts, and the scene has a ground"
+            raise PysimError("integrator", f'{problem}; take "convex", or remove the ground')
+        return
+    ties = [*(loop.name for loop in model.loops), *(c.name for c in model.couplings)]
+    followers = [joint.name for joint in model.joints if joint.mimic is not None]
+    if model.forces:
+        problem = f"{kind.name!r} does not support force {model.forces[0].name!r} yet"
+        raise PysimError("integrator", f'{problem}; take a spring, or "rk4" and no ground')
+    if ties or followers:
+        what = "constrains joints" if ties else "follows another joint"
+        problem = f"{kind.name!r} does not support {(ties or followers)[0]!r} yet, which {what}"
+        raise PysimError("integrator", f'{problem}; remove it, or take "rk4" and no ground')
 
 
 def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[str, Any]:
@@ -76,6 +102,9 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
     elif radius is not None and not 0 <= radius <= 1:
         problem = f"must be from 0 (most damping) to 1 (no damping), got {radius:g}"
         problems.add(("simulation", "spectral_radius"), problem)
+    if table.passes is not None and "passes" not in kind.keys:
+        problem = f'{kind.name!r} has none; remove passes or take integrator = "convex"'
+        problems.add(("simulation", "passes"), problem, of_key=True)
     if kind.plugin is not None:
         return _plugin_parameters(table, kind.plugin, problems)
     if table.parameters and table.integrator == kind.name:  # written in the file itself
@@ -84,7 +113,8 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
         )
         problems.add(("simulation", PARAMETERS), problem, of_key=True)
     default = SPECTRAL_RADIUS if radius is None else radius
-    return {"spectral_radius": default} if "spectral_radius" in kind.keys else {}
+    own = {"spectral_radius": default, "passes": table.passes or PASSES}
+    return {name: own[name] for name in kind.keys}
 
 
 def _plugin_parameters(

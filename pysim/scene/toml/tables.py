@@ -5,7 +5,7 @@ Relations between tables (names, joint types, masses) are checked when the speci
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,7 @@ from pysim.joints import BUILTIN as JOINTS
 from pysim.joints.definition import SCENE_KEYS
 from pysim.scene.inertia_policy import InertiaPolicy
 from pysim.scene.toml.constraint_tables import Assembly, Coupling, Force, Loop
+from pysim.scene.toml.contact_tables import Contact, Exclude, Ground, Material
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.event_table import Event
 from pysim.scene.toml.keys import (
@@ -132,6 +133,19 @@ class Solid(Visual):
         return self
 
 
+class CollisionShape(Visual):
+    """A shape that collides, and is drawn with the shapes for contact."""
+
+    material: Name | None = key(None, "", "name of a material; the body's by default")
+    convex: bool = key(default=False, unit="", doc="let a mesh collide as its convex hull")
+
+    @model_validator(mode="after")
+    def _hull_of_mesh(self) -> CollisionShape:
+        if self.convex and self.mesh is None:
+            raise error_text("convex is for a mesh")
+        return self
+
+
 class Inertia(Table):
     """Entries of the rotational inertia tensor; xy, yz, xz are minus the products of inertia."""
 
@@ -154,6 +168,10 @@ class Body(Table):
         [], "", "one shape or a list: drawn, and used for the mass properties"
     )
     visual: ListOf[Visual] = key([], "", "one shape or a list, only drawn")
+    collision: bool | ListOf[CollisionShape] = key(
+        default=False, unit="", doc="whether its shapes collide; or shapes that do, one or a list"
+    )
+    material: Name | None = key(None, "", "of its shapes that collide, where they name none")
 
 
 # Joints ------------------------------------------------------------------------------------------
@@ -284,6 +302,11 @@ class Model(Table):
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
     start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
     joint: dict[str, Passive] = key({}, "", "by joint: values that replace the file's")
+    collision: Literal["urdf", "none"] | list[Name] | None = key(
+        None,
+        "",
+        'links that collide: "urdf" (all with <collision>; with a ground), "none", or a list',
+    )
     body: dict[str, BodyOverrides] = key({}, "", "by body: values that replace the file's")
 
 
@@ -300,8 +323,11 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
     integrator: Name = key(
         "rk4",
         "",
-        "scheme: semi_implicit, rk2, rk4, variational, variational4, implicit_midpoint, generalized_alpha, dopri5 or "
-        "a plugin",
+        "scheme: semi_implicit, rk2, rk4, variational, variational4, implicit_midpoint, generalized_alpha, dopri5, "
+        "convex or a plugin; by default rk4, and convex where something collides",
+    )
+    passes: Annotated[int, Field(ge=1, le=100)] | None = key(
+        None, "", "convex: how often friction's normal force is found anew; 2 by default"
     )
     spectral_radius: float | None = key(
         None,
@@ -376,6 +402,10 @@ class Scene(Table):
     frame: list[Frame] = key([], "", "named frames")
     actuator: list[Actuator] = key([], "", "prescribed forces on joints")
     event: list[Event] = key([], "", "events that a run locates")
+    materials: dict[str, Material] = key({}, "", "by name: what surfaces do to each other")
+    ground: list[Ground] = key([], "", "surfaces that are fixed to the world")
+    contact: list[Contact] = key([], "", "changes to the contact of two links")
+    exclude: list[Exclude] = key([], "", "links that do not touch each other")
     model: list[Model] = key([], "", "robots from other files")
     simulation: Simulation = key(Simulation(), "", "settings of the run")
     output: Output = key(Output(), "", "settings of the output")

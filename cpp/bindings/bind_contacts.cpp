@@ -1,0 +1,386 @@
+// Bindings of contacts: descriptions of pairs, convex steps, distances of shapes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bindings/contacts.hpp"
+#include "bindings/released_gil.hpp"
+#include "bindings/stepping_arguments.hpp"
+#include "collision/distance.hpp"
+#include "engine/contact_dispatch.hpp"
+
+namespace pysim::bindings {
+
+using namespace pybind11::literals;
+
+namespace {
+
+collision::ShapeKind shape_kind(const std::string& name) {
+  std::string known;
+  int index = 0;
+  for (const char* other : collision::shape_names) {
+    if (name == other) return collision::ShapeKind{index};
+    known += (index++ > 0 ? ", " : "") + std::string(other);
+  }
+  throw std::invalid_argument("shape '" + name + "' is unknown; choose one of " + known);
+}
+
+/// Rows of numbers, one for each pair.
+const double* rows_of(const Numbers& x,
+                      const char* name,
+                      std::size_t pairs,
+                      std::initializer_list<py::ssize_t> row) {
+  std::vector<py::ssize_t> shape = {static_cast<py::ssize_t>(pairs)};
+  shape.insert(shape.end(), row.begin(), row.end());
+  const bool fits =
+      x.ndim() == static_cast<py::ssize_t>(shape.size()) && std::equal(shape.begin(), shape.end(), x.shape());
+  if (!fits) {
+    throw std::invalid_argument(std::string(name) + " must have shape " +
+                                describe(static_cast<py::ssize_t>(shape.size()), shape.data()) + ", got " +
+                                describe(x));
+  }
+  return x.data();
+}
+
+/// Radius of a ball about a shape's origin that holds the shape [m].
+double radius_of(const collision::Shape<double>& shape) {
+  const double x = shape.size[0], y = shape.size[1], z = shape.size[2];
+  switch (shape.kind) {
+    case collision::ShapeKind::sphere:
+      return x;
+    case collision::ShapeKind::capsule:
+      return x + y;
+    case collision::ShapeKind::box:
+      return std::hypot(x, y, z);
+    case collision::ShapeKind::cylinder:
+      return std::hypot(x, y);
+    case collision::ShapeKind::ellipsoid:
+      return std::max({x, y, z});
+    case collision::ShapeKind::mesh:
+      break;
+  }
+  double most = 0;
+  for (int i = 0; i < shape.vertices; ++i) {
+    const double* p = shape.vertex + 3 * i;
+    most = std::max(most, std::hypot(p[0], p[1], p[2]));
+  }
+  return most;
+}
+
+/// A 4×4 matrix as rotation column-major, position.
+void pack(const double* X, double pose[12]) {
+  for (int j = 0; j < 4; ++j) {
+    for (int i = 0; i < 3; ++i) pose[3 * j + i] = X[4 * i + j];
+  }
+}
+
+}  // namespace
+
+ModelContacts::ModelContacts(const Model& model,
+                             const std::vector<int>& bodies,
+                             const std::vector<std::string>& kinds,
+                             const Numbers& sizes,
+                             const Numbers& placements,
+                             const Numbers& planes,
+                             const Numbers& surfaces,
+                             const Numbers& laws,
+                             const std::vector<Numbers>& vertices)
+    : model_(&model) {
+  check_model();
+  const std::size_t n = bodies.size();
+  const double* size = rows_of(sizes, "sizes", n, {3});
+  const double* placement = rows_of(placements, "placements", n, {4, 4});
+  const double* plane = rows_of(planes, "planes", n, {4});
+  const double* surface = rows_of(surfaces, "surfaces", n, {3});
+  const double* law = rows_of(laws, "laws", n, {7});
+  if (kinds.size() != n || vertices.size() != n) {
+    throw std::invalid_argument("kinds and vertices must have " + std::to_string(n) + " entries");
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    Pair pair = {};
+    if (bodies[k] < 0 || bodies[k] >= model.nbodies()) {
+      throw std::invalid_argument("bodies must be from 0 to " + std::to_string(model.nbodies() - 1) +
+                                  ", got " + std::to_string(bodies[k]));
+    }
+    pair.body = bodies[k];
+    pair.shape.kind = shape_kind(kinds[k]);
+    std::copy_n(size + 3 * k, 3, pair.shape.size);
+    if (vertices[k].ndim() != 2 || vertices[k].shape(1) != 3) {
+      throw std::invalid_argument("vertices must have shape (n, 3), got " + describe(vertices[k]));
+    }
+    vertices_.emplace_back(vertices[k].data(), vertices[k].data() + vertices[k].size());
+    pair.shape.vertices = static_cast<int>(vertices[k].shape(0));
+    pack(placement + 16 * k, pair.placement);
+    model.to_engine_frame(pair.body, pair.placement);
+    std::copy_n(plane + 4 * k, 3, pair.normal);
+    pair.offset = plane[4 * k + 3];
+    std::copy_n(surface + 3 * k, 3, pair.surface);
+    const double* own = law + 7 * k;
+    pair.law = {own[0], own[1] != 1, own[2], own[3], own[4], own[5], own[6]};
+    pair.first = points_;
+    pair.points = collision::plane_points[static_cast<int>(pair.shape.kind)];
+    points_ += pair.points;
+    pairs_.push_back(pair);
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    pairs_[k].shape.vertex = vertices_[k].data();
+    pairs_[k].radius = radius_of(pairs_[k].shape);
+  }
+  read_joints();
+}
+
+void ModelContacts::check_model() const {
+  const auto view = model_->view<double>();
+  const char* what = view.rows > 0               ? "loops, couplings or wheels"
+                     : view.mimic                ? "mimic joints"
+                     : view.callback_numbers > 0 ? "joints that Python computes"
+                                                 : nullptr;
+  if (what == nullptr) return;
+  throw std::invalid_argument(std::string("convex steps do not support ") + what + " yet");
+}
+
+/// Laws of coordinates with limits or friction, and the joints' other forces.
+void ModelContacts::read_joints() {
+  const auto view = model_->view<double>();
+  const double inf = std::numeric_limits<double>::infinity();
+  smooth_.assign(view.passive, view.passive + view.nv);
+  diagonal_.assign(static_cast<std::size_t>(view.nv), 0);
+  single_.assign(static_cast<std::size_t>(view.bodies), 0);
+  for (int b = 0; b < view.bodies; ++b) {
+    const tree::Joint& joint = view.joint[b];
+    bool bare = joint.shape == tree::Shape::free && joint.parent < 0 && joint.end == b + 1 &&
+                view.constants[b].inertia[0] > 0;
+    for (int k = 0; k < joint.blocks; ++k) {
+      const tree::Block& block = joint.block[k];
+      for (int i = 0; i < block.nv; ++i) {
+        const int v = joint.v + block.v + i;
+        const bool plain = block.group == tree::Group::real;
+        auto& own = smooth_[static_cast<std::size_t>(v)];
+        bare = bare && own.damping == 0 && own.stiffness == 0 && view.armature[v] == 0;
+        if (plain) diagonal_[static_cast<std::size_t>(v)] = own.stiffness;
+        const bool limited = plain && (own.lower > -inf || own.upper < inf);
+        if (limited || own.friction > 0) {
+          coordinates_.push_back({v,
+                                  limited ? joint.q + block.q + i : -1,
+                                  own.friction,
+                                  own.lower,
+                                  own.upper,
+                                  own.stop_stiffness,
+                                  own.stop_damping});
+        }
+        own.friction = 0;
+        own.lower = -inf;
+        own.upper = inf;
+      }
+    }
+    single_[static_cast<std::size_t>(b)] = bare ? 1 : 0;
+  }
+}
+
+stepping::Contacts<double> ModelContacts::view() const {
+  static_assert(sizeof(bool) == 1);
+  return {static_cast<int>(pairs_.size()),
+          points_,
+          static_cast<int>(coordinates_.size()),
+          pairs_.data(),
+          coordinates_.data(),
+          smooth_.data(),
+          diagonal_.data(),
+          reinterpret_cast<const bool*>(single_.data())};
+}
+
+namespace {
+
+using Counts = py::array_t<py::ssize_t, py::array::c_style>;
+using Memory = py::array_t<double, py::array::c_style>;
+
+void check_memory(const Memory& memory, py::ssize_t numbers) {
+  if (memory.size() == numbers && memory.writeable()) return;
+  throw std::invalid_argument("memory must be writeable and have " + std::to_string(numbers) +
+                              " numbers in all");
+}
+
+/// Equal steps from times [s] on, interval by interval, of a batch of states; ends early where a state has no
+/// good step.
+py::tuple advance_contacts(const ModelContacts& contacts,
+                           py::handle q,
+                           py::handle v,
+                           const Numbers& times,
+                           const Numbers& sizes,
+                           const Counts& steps,
+                           const Actuation& actuation,
+                           Memory memory,
+                           int passes,
+                           int threads) {
+  const Model& model = contacts.model();
+  Call<double> call(model, q);
+  call.set_v(v);
+  check_threads(threads);
+  if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
+    throw std::invalid_argument("times, sizes and steps must have shape (count,)");
+  }
+  if (passes < 1) throw std::invalid_argument("passes must be 1 or more, got " + std::to_string(passes));
+  for (py::ssize_t k = 0; k < sizes.size(); ++k) {
+    if (!(sizes.data()[k] > 0) || !std::isfinite(times.data()[k]) || steps.data()[k] < 0) {
+      throw std::invalid_argument("times must be finite, sizes positive [s] and steps 0 or more");
+    }
+  }
+  const py::ssize_t worlds = call.leading().states, rows = times.size();
+  check_memory(memory, worlds * contacts.memory().numbers());
+  const stepping::Actuation forces = actuation.view(model);
+  const py::ssize_t numbers = stepping::ContactReport::numbers;
+  py::array_t<double> q_at({rows, worlds, py::ssize_t{model.nq()}}),
+      v_at({rows, worlds, py::ssize_t{model.nv()}});
+  py::array_t<double> report_at({rows, worlds, py::ssize_t{contacts.points()}, numbers});
+  Counts done({rows, worlds});
+  std::fill_n(done.mutable_data(), done.size(), py::ssize_t{0});
+  engine::ContactBatch batch = {call.batch(), {}};
+  stepping::ContactCall<double>& own = batch.contacts;
+  own = {contacts.view(), passes, memory.mutable_data(), report_at.mutable_data()};
+  batch.actuation = &forces;
+  batch.out = q_at.mutable_data();
+  batch.out_v = v_at.mutable_data();
+  batch.done = done.mutable_data();
+  py::ssize_t made = 0;
+  {
+    const ReleasedGil nogil;
+    for (py::ssize_t k = 0; k < rows; ++k) {
+      batch.time = times.data()[k];
+      batch.step = sizes.data()[k];
+      batch.steps = steps.data()[k];
+      engine::run_contacts(model, batch, threads);
+      const auto* row = batch.done;
+      if (std::any_of(row, row + worlds, [&](std::ptrdiff_t n) { return n < batch.steps; })) break;
+      ++made;
+      batch.q = batch.out;
+      batch.v = batch.out_v;
+      batch.out += worlds * model.nq();
+      batch.out_v += worlds * model.nv();
+      batch.done += worlds;
+      own.report += worlds * contacts.points() * numbers;
+    }
+  }
+  return py::make_tuple(q_at, v_at, report_at, made, done);
+}
+
+}  // namespace
+
+/// Signed distances of shapes of two kinds, row by row.
+static py::array_t<double> distances(const std::string& kind_a,
+                                     const std::string& kind_b,
+                                     const Numbers& a,
+                                     const Numbers& b) {
+  int pair = 0;
+  for (const auto& kinds : collision::distance_pairs) {
+    if (kind_a == kinds[0] && kind_b == kinds[1]) break;
+    ++pair;
+  }
+  if (pair == static_cast<int>(std::size(collision::distance_pairs))) {
+    throw std::invalid_argument("'" + kind_a + "' and '" + kind_b + "' have no distance in closed form");
+  }
+  using Map = engine::DistanceMap;
+  const py::ssize_t rows = a.ndim() == 2 ? a.shape(0) : 0;
+  for (const auto* x : {&a, &b}) {
+    if (x->ndim() == 2 && x->shape(0) == rows && x->shape(1) == Map::in) continue;
+    throw std::invalid_argument("rows must have shape (" + std::to_string(rows) + ", " +
+                                std::to_string(Map::in) + "), got " + describe(*x));
+  }
+  py::array_t<double> found({rows, py::ssize_t{Map::out}});
+  const double *first = a.data(), *second = b.data();
+  double* out = found.mutable_data();
+  {
+    const ReleasedGil nogil;
+    engine::distance_map().run(pair, first, second, out, rows);
+  }
+  return found;
+}
+
+void bind_contacts(py::module_& m) {
+  m.def("distance_pairs", [] {
+    std::vector<std::pair<std::string, std::string>> kinds;
+    for (const auto& pair : collision::distance_pairs) kinds.emplace_back(pair[0], pair[1]);
+    return kinds;
+  });
+  m.def("distances",
+        &distances,
+        "kind_a"_a,
+        "kind_b"_a,
+        "a"_a,
+        "b"_a,
+        "Signed distances of shapes of two kinds, see distance_pairs: rows (n, 15) are sizes (3) as of "
+        "Contacts and a "
+        "pose as rotation column-major and position. Returns rows (n, 10): distance [m], unit normal from a "
+        "to b, and "
+        "the nearest points on a and b.");
+  py::class_<ModelContacts>(
+      m,
+      "Contacts",
+      "Contacts of a model with planes that are fixed to the world: a row of each array for every pair of a "
+      "shape on "
+      "a body and a plane. `placements` (n, 4, 4) are in the body frames [m], `planes` (n, 4) are normal and "
+      "offset, "
+      "`surfaces` (n, 3) their surfaces' velocities [m/s], and `laws` (n, 7) stiffness [N/m or N/m^1.5], "
+      "exponent, "
+      "dissipation [s/m], static and dynamic friction, tangential stiffness [N/m] and relaxation time [s].")
+      .def(py::init<const Model&,
+                    const std::vector<int>&,
+                    const std::vector<std::string>&,
+                    const Numbers&,
+                    const Numbers&,
+                    const Numbers&,
+                    const Numbers&,
+                    const Numbers&,
+                    const std::vector<Numbers>&>(),
+           py::keep_alive<1, 2>(),
+           "model"_a,
+           "bodies"_a,
+           "kinds"_a,
+           "sizes"_a,
+           "placements"_a,
+           "planes"_a,
+           "surfaces"_a,
+           "laws"_a,
+           "vertices"_a)
+      .def_property_readonly("points", &ModelContacts::points, "Contact points of all pairs.")
+      .def_property_readonly(
+          "pair_of_point",
+          [](const ModelContacts& contacts) {
+            std::vector<int> pair;
+            for (std::size_t k = 0; k < contacts.pairs().size(); ++k) {
+              pair.insert(
+                  pair.end(), static_cast<std::size_t>(contacts.pairs()[k].points), static_cast<int>(k));
+            }
+            return pair;
+          },
+          "Index of the pair of every contact point.")
+      .def_property_readonly(
+          "memory_numbers",
+          [](const ModelContacts& contacts) { return contacts.memory().numbers(); },
+          "Numbers that a state keeps from step to step: Newton iterations, steps made again in halves, the "
+          "point that "
+          "converged worst, 1 where the last step failed, and what contacts remember.");
+  m.def("advance_contacts",
+        &advance_contacts,
+        "contacts"_a,
+        "q"_a,
+        "v"_a,
+        "times"_a,
+        "sizes"_a,
+        "steps"_a,
+        "actuation"_a,
+        py::kw_only(),
+        "memory"_a.noconvert(),
+        "passes"_a = 2,
+        "threads"_a = 1,
+        "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps. "
+        "Returns q "
+        "(count, states, nq), v, the contact points' reports (count, states, points, 12), how many intervals "
+        "were made, "
+        "and the good steps of every state in each. A report is force on the body (3) [N], point (3) [m], "
+        "penetration "
+        "[m], slip speed [m/s], 1 where it sticks, and impulse of the interval (3) [N·s]; of the last step "
+        "but for the "
+        "impulse.");
+}
+
+}  // namespace pysim::bindings

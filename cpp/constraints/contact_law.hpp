@@ -1,0 +1,146 @@
+// Law of one contact point in a convex step: impulse and its slope, from the velocity at the end of the step.
+//
+//     γ_n = h K (x₀ − h v_n)₊^m (1 − d v_n)₊                                        [Hunt, Crossley 1975]
+//     γ_t = −P(y),  y = h k_t (s₀ + (h + τ) v_t),  P onto the disc of radius μ γ_n    [Castro et al. 2023:
+//     lagged]
+//
+//     x₀   penetration where the step begins [m]          d    dissipation [s/m]
+//     s₀   tangential deflection carried along [m]        k_t  tangential stiffness [N/m],  τ its relaxation
+//     time G    −∂γ/∂v = g_n n nᵀ + g_t (1 − n nᵀ) − g_s t tᵀ, positive semidefinite
+//
+// γ is minus the gradient of a convex potential of v, for the radius is given (lagged): a step minimises a
+// convex function. The deflection makes sticking exact [Cundall, Strack 1979; Simo, Hughes 1998, chapter 2].
+#pragma once
+
+#include "spatial/mat3.hpp"
+
+namespace pysim::constraints {
+
+using simd::all;
+using simd::fma;
+using simd::fnma;
+using simd::select;
+using spatial::Vec3;
+
+/// Parameters of a pair of surfaces.
+template <class Real>
+struct ContactLaw {
+  Real stiffness;         ///< K [N/m] or [N/m^1.5]
+  bool hertz;             ///< m = 3/2, else 1
+  Real dissipation;       ///< d [s/m]
+  Real static_friction;   ///< μ where the point stuck in the last step
+  Real dynamic_friction;  ///< μ where it slid
+  Real tangential;        ///< k_t [N/m]
+  Real relaxation;        ///< τ [s]
+};
+
+/// A contact point in one step, on the axes of its body.
+template <class S>
+struct ContactPoint {
+  Vec3<S> p, n;  ///< point [m] and normal, towards the body
+  Vec3<S> s;     ///< s₀
+  S x;           ///< x₀
+  S mu, limit;   ///< μ, and the radius of the disc [N·s]
+};
+
+/// −∂γ/∂v and γ at a velocity.
+template <class S>
+struct ContactImpulse {
+  Vec3<S> gamma, t;
+  S normal_slope, slope, slide_slope;
+  simd::Mask<S> sticks;
+
+  /// G w.
+  PYSIM_INLINE Vec3<S> slope_times(const Vec3<S>& n, const Vec3<S>& w) const {
+    const S along = dot(n, w);
+    const Vec3<S> plane = fma(slope, w, ((normal_slope - slope) * along) * n);
+    return fnma(slide_slope * dot(t, w), t, plane);
+  }
+
+  /// G as a matrix.
+  PYSIM_INLINE spatial::Sym3<S> matrix(const Vec3<S>& n) const {
+    const S a = normal_slope - slope, b = -slide_slope;
+    const auto entry = [&](S ni, S nj, S ti, S tj) { return fma(a * ni, nj, b * ti * tj); };
+    return {slope + entry(n.x, n.x, t.x, t.x),
+            slope + entry(n.y, n.y, t.y, t.y),
+            slope + entry(n.z, n.z, t.z, t.z),
+            entry(n.x, n.y, t.x, t.y),
+            entry(n.y, n.z, t.y, t.z),
+            entry(n.z, n.x, t.z, t.x)};
+  }
+};
+
+/// f_n at a penetration x and an opening velocity v_n [N].
+template <class S>
+PYSIM_INLINE S normal_force(const ContactLaw<typename S::Parameter>& law, S x, S v_n) {
+  const S o = all<S>(0), depth = max(x, o);
+  const S u = max(fnma(all<S>(law.dissipation), v_n, all<S>(1)), o);
+  return all<S>(law.stiffness) * (law.hertz ? depth * sqrt(depth) : depth) * u;
+}
+
+/// γ_n = h f_n at the end of the step, and −∂γ_n/∂v_n.
+template <class S>
+PYSIM_INLINE void normal_impulse(
+    const ContactLaw<typename S::Parameter>& law, S x0, S h, S v_n, S& gamma, S& slope) {
+  const S o = all<S>(0), d = all<S>(law.dissipation);
+  const S x = max(fnma(h, v_n, x0), o), u = max(fnma(d, v_n, all<S>(1)), o);
+  const S hK = h * all<S>(law.stiffness);
+  const auto pushes = (x > o) & (u > o);
+  if (law.hertz) {
+    const S root = sqrt(x), x_m = x * root;
+    gamma = hK * x_m * u;
+    slope = select(pushes, hK * fma(d, x_m, all<S>(typename S::Real(1.5)) * h * root * u), o);
+  } else {
+    gamma = hK * x * u;
+    slope = select(pushes, hK * fma(d, x, h * u), o);
+  }
+}
+
+/// h k_t (h + τ), the slope of sticking friction.
+template <class S>
+PYSIM_INLINE S sticking_slope(const ContactLaw<typename S::Parameter>& law, S h) {
+  return h * all<S>(law.tangential) * (h + all<S>(law.relaxation));
+}
+
+/// The impulse at the velocity v of the point, on the axes of its body.
+template <class S>
+ContactImpulse<S> contact_impulse(const ContactLaw<typename S::Parameter>& law,
+                                  const ContactPoint<S>& at,
+                                  S h,
+                                  const Vec3<S>& v) {
+  const S o = all<S>(0), e = all<S>(1);
+  ContactImpulse<S> I;
+  const S v_n = dot(at.n, v);
+  S gamma_n;
+  normal_impulse(law, at.x, h, v_n, gamma_n, I.normal_slope);
+  const S c = sticking_slope<S>(law, h);
+  const Vec3<S> v_t = fnma(v_n, at.n, v);
+  const Vec3<S> y = fma(c, v_t, (h * all<S>(law.tangential)) * at.s);
+  const S size = sqrt(dot(y, y));
+  I.sticks = size <= at.limit;
+  const S inverse = e / select(I.sticks, e, size);
+  const S scale = select(I.sticks, e, at.limit * inverse);
+  I.slope = scale * c;
+  I.slide_slope = select(I.sticks, o, I.slope);
+  I.t = inverse * y;
+  I.gamma = fma(gamma_n, at.n, -scale * y);
+  return I;
+}
+
+/// The deflection that the next step begins with.
+template <class S>
+Vec3<S> next_deflection(const ContactLaw<typename S::Parameter>& law,
+                        const ContactPoint<S>& at,
+                        S h,
+                        const Vec3<S>& v,
+                        const ContactImpulse<S>& I) {
+  const S v_n = dot(at.n, v);
+  const Vec3<S> stuck = fma(h, fnma(v_n, at.n, v), at.s);
+  const Vec3<S> friction = fnma(dot(at.n, I.gamma), at.n, I.gamma);
+  const S inverse = all<S>(-1) / (h * all<S>(law.tangential));
+  return {select(I.sticks, stuck.x, inverse * friction.x),
+          select(I.sticks, stuck.y, inverse * friction.y),
+          select(I.sticks, stuck.z, inverse * friction.z)};
+}
+
+}  // namespace pysim::constraints

@@ -1,0 +1,87 @@
+// Law of one coordinate in a convex step: dry friction that sticks, and the stop beyond a limit.
+//
+//     γ = −P(y) − h (k (x₀ + h v) + c v)₊      y = h k_f (s₀ + h v),  P onto [−h f, h f]
+//
+//     f, k_f   level of friction [N or N·m], stiffness of sticking        s₀  deflection carried along
+//     x₀       how far the coordinate is beyond its upper limit [m or rad], negative before it; likewise the
+//     lower k, c     spring and damper of the stop; the damper acts once the coordinate is beyond
+#pragma once
+
+#include "constraints/contact_law.hpp"
+#include "tree/model_view.hpp"
+
+namespace pysim::constraints {
+
+/// Deflection that friction reaches before it slides [m or rad].
+constexpr double sticking_deflection = 1e-10;
+
+/// One coordinate with a limit or with friction.
+template <class Real>
+struct CoordinateLaw {
+  int v;                    ///< coordinate of v
+  int q;                    ///< its number in q; −1 if it has no limits
+  Real friction;            ///< f
+  Real lower, upper;        ///< ±inf where there is none
+  Real stiffness, damping;  ///< k, c
+};
+
+template <class S>
+struct CoordinateState {
+  S s, below, above;  ///< s₀, x₀ below the lower and above the upper limit
+};
+
+template <class S>
+struct CoordinateImpulse {
+  S gamma, slope;
+  simd::Mask<S> sticks;
+};
+
+/// (k (x₀ + h v) + c v)₊ h for a velocity v into the stop, and its slope.
+template <class S>
+PYSIM_INLINE void stop_impulse(
+    const CoordinateLaw<typename S::Parameter>& law, S x0, S h, S v, S& gamma, S& slope) {
+  const S o = all<S>(0), k = all<S>(law.stiffness);
+  const S c = fma(h, k, select(x0 > o, all<S>(law.damping), o));
+  const S push = fma(c, v, k * x0);
+  gamma = h * max(push, o);
+  slope = select(push > o, h * c, o);
+}
+
+template <class S>
+CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Parameter>& law,
+                                        const CoordinateState<S>& at,
+                                        S h,
+                                        S v) {
+  using Real = typename S::Real;
+  const S o = all<S>(0), f = all<S>(law.friction);
+  CoordinateImpulse<S> I = {o, o, simd::everywhere<S>()};
+  if (law.friction > 0) {
+    const S k = f * all<S>(Real(1 / sticking_deflection)), limit = h * f;
+    const S y = h * k * fma(h, v, at.s);
+    I.sticks = abs(y) <= limit;
+    I.gamma = -max(min(y, limit), -limit);
+    I.slope = select(I.sticks, h * h * k, o);
+  }
+  if (law.q < 0) return I;
+  S gamma, slope;
+  if (law.upper < Real(__builtin_inf())) {
+    stop_impulse(law, at.above, h, v, gamma, slope);
+    I.gamma -= gamma;
+    I.slope += slope;
+  }
+  if (law.lower > Real(-__builtin_inf())) {
+    stop_impulse(law, at.below, h, -v, gamma, slope);
+    I.gamma += gamma;
+    I.slope += slope;
+  }
+  return I;
+}
+
+/// The deflection that the next step begins with.
+template <class S>
+S next_deflection(const CoordinateLaw<typename S::Parameter>& law, const CoordinateState<S>& at, S h, S v) {
+  const S most = all<S>(typename S::Real(sticking_deflection));
+  return law.friction > 0 ? max(min(fma(h, v, at.s), most), -most) : all<S>(0);
+}
+
+}  // namespace pysim::constraints

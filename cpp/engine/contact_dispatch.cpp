@@ -1,0 +1,61 @@
+// Dispatch of steps with contacts to the kernels of the instruction set in use.
+#include "engine/contact_dispatch.hpp"
+
+#include <string_view>
+
+#include "engine/dispatch.hpp"
+#include "engine/threads.hpp"
+#include "tree/workspace.hpp"
+
+namespace pysim::engine {
+
+namespace {
+
+struct Tables {
+  std::string_view isa;
+  const ContactSteps* steps;
+  const DistanceMap* distances;
+};
+
+const Tables& tables() {
+  static const Tables all[] = {
+#if defined(PYSIM_ISA_BASELINE)
+      {"baseline", &baseline::contact_steps, &baseline::distances},
+#endif
+#if defined(PYSIM_ISA_AVX2)
+      {"avx2", &avx2::contact_steps, &avx2::distances},
+#endif
+#if defined(PYSIM_ISA_AVX512)
+      {"avx512", &avx512::contact_steps, &avx512::distances},
+#endif
+  };
+  const std::string_view wanted = kernels().isa;
+  for (const Tables& own : all) {
+    if (own.isa == wanted) return own;
+  }
+  return all[0];
+}
+
+}  // namespace
+
+void run_contacts(const tree::Model& model, const ContactBatch& batch, int threads) {
+  const auto view = model.view<double>();
+  const ContactSteps& steps = *tables().steps;
+  const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    void* const scratch = tree::workspace_memory();
+    const std::ptrdiff_t whole = end - (end - begin) % steps.width;
+    if (begin < whole) steps.pack(view, batch, begin, whole, scratch);
+    if (whole < end) steps.single(view, batch, whole, end, scratch);
+  };
+  if (threads == 1 || batch.states <= steps.width) {
+    run(0, batch.states);
+  } else {
+    parallel_for(batch.states, steps.width, threads, run);
+  }
+}
+
+const DistanceMap& distance_map() {
+  return *tables().distances;
+}
+
+}  // namespace pysim::engine

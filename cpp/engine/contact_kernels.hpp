@@ -1,0 +1,49 @@
+// Kernels of contacts: steps with contacts, and distances of shapes. They have tables of their own, so that
+// what changes here compiles two units alone.
+#pragma once
+
+#include "engine/batch.hpp"
+#include "stepping/contact_run.hpp"
+
+namespace pysim::engine {
+
+/// A batch of steps with contacts. The operation's batch is always one of these.
+struct ContactBatch : Batch<double> {
+  stepping::ContactCall<double> contacts;
+};
+
+/// Runs states [begin, end), a whole number of packs.
+using ContactKernel = void (*)(const tree::ModelView<double>& model,
+                               const Batch<double>& batch,
+                               std::ptrdiff_t begin,
+                               std::ptrdiff_t end,
+                               void* scratch);
+
+struct ContactSteps {
+  int width;  ///< states of a pack
+  ContactKernel pack, single;
+};
+
+/// Signed distances of pairs of shapes (collision/distance.hpp).
+struct DistanceMap {
+  static constexpr int in = 15, out = 10;  ///< numbers a row
+  void (*run)(int pair, const double* a, const double* b, double* y, std::ptrdiff_t rows);
+};
+
+}  // namespace pysim::engine
+
+#define PYSIM_DECLARE_CONTACT_TABLES(isa)  \
+  namespace pysim::engine::isa {           \
+  extern const ContactSteps contact_steps; \
+  extern const DistanceMap distances;      \
+  }
+
+#if defined(PYSIM_ISA_BASELINE)
+PYSIM_DECLARE_CONTACT_TABLES(baseline)
+#endif
+#if defined(PYSIM_ISA_AVX2)
+PYSIM_DECLARE_CONTACT_TABLES(avx2)
+#endif
+#if defined(PYSIM_ISA_AVX512)
+PYSIM_DECLARE_CONTACT_TABLES(avx512)
+#endif

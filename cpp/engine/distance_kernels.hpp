@@ -1,0 +1,51 @@
+// Distances of pairs of shapes, row by row: sizes (3) and pose (12) of each, rotation column-major, then
+// position.
+#pragma once
+
+#include "collision/distance.hpp"
+#include "engine/contact_kernels.hpp"
+
+namespace pysim::engine {
+
+template <class S>
+collision::PlacedShape<S> load_shape(const typename S::Real* rows) {
+  constexpr int stride = DistanceMap::in;
+  S x[stride];
+  for (int i = 0; i < stride; ++i) x[i] = simd::gather<S>(rows + i, stride);
+  const auto vector = [&](int i) { return spatial::Vec3<S>{x[i], x[i + 1], x[i + 2]}; };
+  return {vector(0), {{vector(3), vector(6), vector(9)}, vector(12)}};
+}
+
+template <class S>
+void distance_rows(int pair, const typename S::Real* a, const typename S::Real* b, typename S::Real* y) {
+  const auto found = collision::distance(collision::DistancePair{pair}, load_shape<S>(a), load_shape<S>(b));
+  const S out[] = {found.d,
+                   found.n.x,
+                   found.n.y,
+                   found.n.z,
+                   found.p_A.x,
+                   found.p_A.y,
+                   found.p_A.z,
+                   found.p_B.x,
+                   found.p_B.y,
+                   found.p_B.z};
+  constexpr int numbers = DistanceMap::out;
+  for (int i = 0; i < numbers; ++i) simd::scatter(out[i], y + i, numbers);
+}
+
+/// Whole packs first, then the remaining rows one at a time through the same code.
+template <class S, class Tail>
+void distances(int pair,
+               const typename S::Real* a,
+               const typename S::Real* b,
+               typename S::Real* y,
+               std::ptrdiff_t rows) {
+  using Map = DistanceMap;
+  std::ptrdiff_t k = 0;
+  for (; k + S::width <= rows; k += S::width) {
+    distance_rows<S>(pair, a + k * Map::in, b + k * Map::in, y + k * Map::out);
+  }
+  for (; k < rows; ++k) distance_rows<Tail>(pair, a + k * Map::in, b + k * Map::in, y + k * Map::out);
+}
+
+}  // namespace pysim::engine

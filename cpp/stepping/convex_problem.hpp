@@ -1,0 +1,328 @@
+// The convex problem of a step with contacts, solved by Newton's method in the velocities of contacts.
+//
+//     minimise over v    ½ |v − v*|²_A + Σ P_i(J_i v)             γ_i = −∇P_i,  G_i = ∇²P_i
+//
+//     (A + Σ JᵀGJ) Δ = Σ Jᵀ (γ(u) + G (u − u*))     γ' = γ(u) − G (u' − u)     v = v* + Δ,  u = J v,  A Δ = Σ
+//     Jᵀ γ̂
+//
+// γ̂ are the impulses that make Δ, so the balance of momentum holds to rounding in every iterate; where γ(u) =
+// γ̂ the step is solved. The line search needs velocities and impulses of contacts alone, for the slope of the
+// function is
+//
+//     l'(α) = Σ (u' − u)·(γ̂ + α (γ' − γ̂) − γ(u + α (u' − u)))
+//
+// The full step is taken where l' has not risen past half of what it fell by. Lanes that are done are frozen.
+#pragma once
+
+#include "dynamics/loaded_factor.hpp"
+#include "stepping/contact_run.hpp"
+
+namespace pysim::stepping {
+
+using constraints::ContactImpulse;
+using constraints::ContactPoint;
+using constraints::CoordinateImpulse;
+using constraints::CoordinateState;
+using simd::all;
+using simd::fma;
+using simd::fnma;
+using simd::Mask;
+using simd::select;
+using spatial::Force;
+using spatial::Motion;
+using spatial::Pose;
+using spatial::Vec3;
+using tree::ModelOf;
+using tree::take;
+using tree::Workspace;
+
+constexpr int most_iterations = 50;
+
+/// Velocities and impulses of a point, or of a coordinate, while Newton's method runs.
+template <class V>
+struct Iterate {
+  V start;        ///< u where Newton's method begins
+  V free;         ///< u*
+  V now, next;    ///< u, u'
+  V made, aimed;  ///< γ̂, γ'
+};
+
+template <class S>
+struct PointIterate : Iterate<Vec3<S>> {
+  ContactPoint<S> at;
+  ContactImpulse<S> impulse;  ///< at u
+};
+
+template <class S>
+struct CoordinateIterate : Iterate<S> {
+  CoordinateState<S> at;
+  CoordinateImpulse<S> impulse;
+};
+
+template <class S>
+class ConvexProblem {
+ public:
+  using Real = typename S::Real;
+  using Parameter = typename S::Parameter;
+
+  ConvexProblem(dynamics::LoadedFactor<S>& factor, const Contacts<Parameter>& contacts, S h, Workspace<S>& w)
+      : near(take<bool>(w, contacts.pairs)),
+        point(take<PointIterate<S>>(w, contacts.points)),
+        coordinate(take<CoordinateIterate<S>>(w, contacts.coordinates)),
+        factor_(factor),
+        contacts_(contacts),
+        h_(h),
+        delta_(take<S>(w, factor.model.nv)),
+        rhs_(take<S>(w, factor.model.nv)),
+        diagonal_(take<S>(w, factor.model.nv)) {}
+
+  bool* const near;                        ///< [pairs] whether a world is so close that it may touch
+  PointIterate<S>* const point;            ///< [points], of pairs that are near
+  CoordinateIterate<S>* const coordinate;  ///< [coordinates]
+
+  /// Where contacts change anything at v*.
+  Mask<S> touched() const {
+    const S o = all<S>(0);
+    auto found = simd::nowhere<S>();
+    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+      found |= (fnma(h_, dot(P.at.n, P.free), P.at.x) > o) | (P.at.limit > o);
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      const auto& law = contacts_.coordinate[k];
+      const auto& C = coordinate[k];
+      if (law.friction > 0) return simd::everywhere<S>();
+      found |= (fma(h_, C.free, C.at.above) > o) | (fnma(h_, C.free, C.at.below) > o);
+    }
+    return found;
+  }
+
+  /// Solves the worlds `wanted`; `x` (nv) is Δ, zero elsewhere. `base` (nv) is the diagonal that A has beside
+  /// M. Returns the worlds where Newton's method converged; counts its iterations.
+  Mask<S> solve(Mask<S> wanted, int passes, const S* base, S* x, S& iterations) {
+    const int nv = factor_.model.nv;
+    for (int i = 0; i < nv; ++i) x[i] = all<S>(0);
+    start();
+    if (none(wanted)) return simd::everywhere<S>();
+    auto open = wanted;
+    bool first = true;
+    for (int pass = 0; pass < passes && any(open); ++pass) {
+      auto left = open;
+      for (int n = 0; n < most_iterations && any(left); ++n) {
+        iterations += number(left);
+        linearize(base);
+        const S step = first ? all<S>(1) : search(left);
+        first = false;
+        advance(left, step, x);
+        evaluate();
+        left &= !converged();
+      }
+      failed_ |= left;
+      open &= !left;
+      if (pass + 1 < passes) open &= renew_limits(open);
+    }
+    return !failed_;
+  }
+
+  /// Index of the point whose impulse is farthest from its law, in world k.
+  S worst() const {
+    S most = all<S>(-1), found = all<S>(0);
+    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+      const Vec3<S> off = P.impulse.gamma - P.made;
+      const S size = dot(off, off);
+      found = select(size > most, all<S>(static_cast<Real>(&P - point)), found);
+      most = max(size, most);
+    });
+    return found;
+  }
+
+ private:
+  static constexpr Real tolerance = sizeof(Real) == 8 ? Real(1e-11) : Real(2e-5);
+  static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-15) : Real(1e-6);
+
+  /// Impulses at the velocities where Newton's method begins; none are made yet.
+  void start() {
+    each_point([](PointIterate<S>& P, const ContactPair<Parameter>&) {
+      P.now = P.start;
+      P.made = spatial::zero3<S>();
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      coordinate[k].now = coordinate[k].start;
+      coordinate[k].made = all<S>(0);
+    }
+    evaluate();
+  }
+
+  void evaluate() {
+    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+      P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      auto& C = coordinate[k];
+      C.impulse = coordinate_impulse(contacts_.coordinate[k], C.at, h_, C.now);
+    }
+  }
+
+  /// u' and γ' of the problem that is linear at u.
+  void linearize(const S* base) {
+    const auto& model = factor_.model;
+    factor_.unload();
+    for (int b = 0; b < model.bodies; ++b) factor_.pA[b] = spatial::zero_force<S>();
+    for (int i = 0; i < model.nv; ++i) {
+      diagonal_[i] = base[i];
+      rhs_[i] = all<S>(0);
+    }
+    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+      const Vec3<S> push = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free);
+      auto& F = factor_.pA[pair.body];
+      F = F - Force<S>{push, cross(P.at.p, push)};
+      const Vec3<S> none = spatial::zero3<S>();
+      const S o = all<S>(0);
+      const dynamics::ArticulatedInertia<S> G = {
+          P.impulse.matrix(P.at.n), {none, none, none}, {o, o, o, o, o, o}};
+      factor_.IA[pair.body] = factor_.IA[pair.body] + translate(P.at.p, G);
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      const auto& C = coordinate[k];
+      const int i = contacts_.coordinate[k].v;
+      diagonal_[i] += C.impulse.slope;
+      rhs_[i] = fma(C.impulse.slope, C.now - C.free, C.impulse.gamma);
+    }
+    factor_.factor(diagonal_);
+    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_);
+    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+      const Motion<S>& V = factor_.acceleration[pair.body];
+      P.next = P.free + cross_add(V.w, P.at.p, V.v);
+      P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      auto& C = coordinate[k];
+      C.next = C.free + delta_[contacts_.coordinate[k].v];
+      C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
+    }
+  }
+
+  /// l'(α).
+  S slope_along(S alpha) const {
+    S sum = all<S>(0);
+    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+      const Vec3<S> du = P.next - P.now;
+      const auto I = contact_impulse(pair.law, P.at, h_, fma(alpha, du, P.now));
+      sum = dot_add(du, fma(alpha, P.aimed - P.made, P.made) - I.gamma, sum);
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      const auto& C = coordinate[k];
+      const S du = C.next - C.now;
+      const auto I = coordinate_impulse(contacts_.coordinate[k], C.at, h_, fma(alpha, du, C.now));
+      sum = fma(du, fma(alpha, C.aimed - C.made, C.made) - I.gamma, sum);
+    }
+    return sum;
+  }
+
+  /// α of every world: 1, or near the root of l' where the full step goes too far.
+  S search(Mask<S> wanted) const {
+    constexpr int trials = 12;
+    const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5));
+    const S fall = slope_along(o), rise = slope_along(e), accepted = half * abs(fall);
+    auto left = wanted & (rise > accepted);
+    S low = o, high = e, at_low = fall, at_high = rise, alpha = e;
+    for (int n = 0; n < trials && any(left); ++n) {
+      const S width = high - low;
+      const S secant = low - at_low * width / (at_high - at_low);
+      const S inside =
+          max(min(secant, fma(all<S>(Real(0.9)), width, low)), fma(all<S>(Real(0.1)), width, low));
+      const S trial = n % 3 == 2 ? half * (low + high) : inside;
+      const S at_trial = slope_along(trial);
+      alpha = select(left, trial, alpha);
+      const auto above = at_trial > o;
+      high = select(left & above, trial, high);
+      at_high = select(left & above, at_trial, at_high);
+      low = select(left & !above, trial, low);
+      at_low = select(left & !above, at_trial, at_low);
+      left &= abs(at_trial) > accepted;
+    }
+    return alpha;
+  }
+
+  /// Goes α of the way, in the worlds that are `left`.
+  void advance(Mask<S> left, S alpha, S* x) {
+    const auto all_the_way = alpha == all<S>(1);
+    const auto mix = [&](S from, S to) {
+      return select(left, select(all_the_way, to, fma(alpha, to - from, from)), from);
+    };
+    const auto mix3 = [&](const Vec3<S>& a, const Vec3<S>& b) {
+      return Vec3<S>{mix(a.x, b.x), mix(a.y, b.y), mix(a.z, b.z)};
+    };
+    for (int i = 0; i < factor_.model.nv; ++i) x[i] = mix(x[i], delta_[i]);
+    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
+      P.now = mix3(P.now, P.next);
+      P.made = mix3(P.made, P.aimed);
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      auto& C = coordinate[k];
+      C.now = mix(C.now, C.next);
+      C.made = mix(C.made, C.aimed);
+    }
+  }
+
+  /// Where every impulse is that of its law: relative to the largest of its kind, and within rounding.
+  Mask<S> converged() const {
+    const S o = all<S>(0);
+    S most = o, most_coordinate = o;
+    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+      most = max(most, dot(P.made, P.made));
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k)
+      most_coordinate = max(most_coordinate, abs(coordinate[k].made));
+    const S allowed = all<S>(tolerance) * sqrt(most);
+    auto good = simd::everywhere<S>();
+    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+      const Vec3<S> off = P.impulse.gamma - P.made;
+      const S speed = sqrt(max(dot(P.now, P.now), dot(P.free, P.free)));
+      const S blurred = all<S>(rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
+      good &= sqrt(dot(off, off)) <= allowed + blurred;
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      const auto& C = coordinate[k];
+      const S blurred = all<S>(rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
+      good &= abs(C.impulse.gamma - C.made) <= fma(all<S>(tolerance), most_coordinate, blurred);
+    }
+    return good;
+  }
+
+  /// Puts μ times the normal impulses just found in place of the radii; returns where that changes friction.
+  Mask<S> renew_limits(Mask<S> worlds) {
+    constexpr Real same = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);
+    auto changed = simd::nowhere<S>();
+    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
+      const S limit = P.at.mu * max(dot(P.at.n, P.made), all<S>(0));
+      const auto differs = abs(limit - P.at.limit) > all<S>(same) * max(limit, P.at.limit);
+      const Vec3<S> friction = fnma(dot(P.at.n, P.made), P.at.n, P.made);
+      const auto slides = (!P.impulse.sticks) | (dot(friction, friction) > limit * limit);
+      changed |= differs & slides;
+    });
+    changed &= worlds;
+    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+      const S limit = P.at.mu * max(dot(P.at.n, P.made), all<S>(0));
+      P.at.limit = select(changed, limit, P.at.limit);
+      P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+    });
+    return changed;
+  }
+
+  template <class Visit>
+  void each_point(const Visit& visit) const {
+    for (int k = 0; k < contacts_.pairs; ++k) {
+      if (!near[k]) continue;
+      const auto& pair = contacts_.pair[k];
+      for (int i = pair.first; i < pair.first + pair.points; ++i) visit(point[i], pair);
+    }
+  }
+
+  dynamics::LoadedFactor<S>& factor_;
+  const Contacts<Parameter>& contacts_;
+  const S h_;
+  S *delta_, *rhs_, *diagonal_;
+  Mask<S> failed_ = simd::nowhere<S>();
+};
+
+}  // namespace pysim::stepping

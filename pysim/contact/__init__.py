@@ -1,0 +1,18 @@
+"""Contacts: signed distances of shapes, laws of pairs of surfaces, and contacts of bodies with the ground."""
+
+from __future__ import annotations
+
+from pysim.contact.compiler import CompiledContacts, ContactPair, compile_contacts
+from pysim.contact.distances import Distances, distances
+from pysim.contact.laws import PairLaw, dissipation_of, restitution_of
+
+__all__ = [
+    "CompiledContacts",
+    "ContactPair",
+    "Distances",
+    "PairLaw",
+    "compile_contacts",
+    "dissipation_of",
+    "distances",
+    "restitution_of",
+]

@@ -1,0 +1,80 @@
+"""Signed distances of convex shapes in closed form, many pairs at a time.
+
+A positive distance separates two shapes; a negative one is the depth of their overlap, the shortest way to part them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.contact.sizes import engine_size
+from pysim.errors import PysimError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.shapes import Shape
+
+    Array = NDArray[np.float64]
+
+HALF_SPACE = "half_space"
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Distances of pairs of shapes; leading axes are those of the poses."""
+
+    distance: Array  # (…) [m], negative where shapes overlap
+    normal: Array  # (…, 3) unit, from the first shape to the second
+    nearest_a: Array  # (…, 3) [m] in the world; where shapes overlap, the deepest points
+    nearest_b: Array
+
+
+def distances(
+    shape_a: Shape | None, pose_a: ArrayLike, shape_b: Shape | None, pose_b: ArrayLike
+) -> Distances:
+    """Return the signed distances of two shapes in any number of poses.
+
+    Args:
+        shape_a: sphere, capsule, box, cylinder or ellipsoid; None is the half space z < 0 of its frame.
+        pose_a: its frame in the world (…, 4, 4) [m].
+        shape_b: the other shape, likewise.
+        pose_b: its frame in the world (…, 4, 4) [m]; both poses are broadcast.
+
+    Raises:
+        PysimError: the two kinds have no distance in closed form. A half space has one to every shape, spheres,
+            capsules and boxes have one to each other, and a sphere has one to a cylinder.
+        ValueError: a pose has a wrong shape.
+    """
+    kinds = [HALF_SPACE if shape is None else shape.kind for shape in (shape_a, shape_b)]
+    known = {tuple(pair) for pair in _engine.distance_pairs()}
+    swapped = (kinds[0], kinds[1]) not in known
+    if swapped and (kinds[1], kinds[0]) not in known:
+        others = sorted({b if a == kinds[0] else a for a, b in known if kinds[0] in {a, b}})
+        problem = f"{kinds[0]} and {kinds[1]} have no distance in closed form"
+        raise PysimError("distances", f"{problem}; {kinds[0]} has one to {', '.join(others)}")
+    poses = [np.asarray(pose, float) for pose in (pose_a, pose_b)]
+    for name, pose in zip(("pose_a", "pose_b"), poses, strict=True):
+        if pose.shape[-2:] != (4, 4):
+            raise ValueError(f"{name} must have shape (…, 4, 4), got {pose.shape}")
+    leading = np.broadcast_shapes(*(pose.shape[:-2] for pose in poses))
+    rows = [_rows(s, x, leading) for s, x in zip((shape_a, shape_b), poses, strict=True)]
+    first, second = (1, 0) if swapped else (0, 1)
+    found = _engine.distances(kinds[first], kinds[second], rows[first], rows[second])
+    d, n, p_first, p_second = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:]
+    points = (p_second, p_first) if swapped else (p_first, p_second)
+    nearest_a, nearest_b = (p.reshape(*leading, 3) for p in points)
+    normal = (-n if swapped else n).reshape(*leading, 3)
+    return Distances(d.reshape(leading), normal, nearest_a, nearest_b)
+
+
+def _rows(shape: Shape | None, pose: Array, leading: tuple[int, ...]) -> Array:
+    """Return the engine's rows (n, 15): sizes, rotation column-major, position."""
+    size = (0.0, 0.0, 0.0) if shape is None else engine_size(shape)
+    X = np.broadcast_to(pose, (*leading, 4, 4)).reshape(-1, 4, 4)
+    rotation = X[:, :3, :3].transpose(0, 2, 1).reshape(-1, 9)
+    return np.hstack([np.tile(size, (len(X), 1)), rotation, X[:, :3, 3]])

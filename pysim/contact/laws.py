@@ -1,0 +1,193 @@
+"""Law of a pair of surfaces, from their materials.
+
+    f_n = K x^m (1 − d v_n)₊        m = 1, or 3/2 with K = 4/3 E* √R        [Hunt, Crossley 1975]
+
+Two surfaces combine as μ = √(μ₁ μ₂), 1/K = 1/K₁ + 1/K₂, d = (d₁/K₁ + d₂/K₂)/(1/K₁ + 1/K₂), and the longer relaxation
+time. Hertz's law holds if both have elastic constants and the shape is curved; otherwise the linear spring of the other
+one holds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pysim.errors import ModelError
+
+if TYPE_CHECKING:
+    from pysim.scene.spec import SurfaceSpec
+
+STANDARD_GRAVITY = 9.81  # [m/s²] for sinks where there is no gravity
+CARRYING_POINTS = {"sphere": 1, "capsule": 2, "box": 4, "cylinder": 3, "ellipsoid": 1, "mesh": 4}
+CURVED = ("sphere", "capsule")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a contact carries: mass of the mechanism [kg], gravity [m/s²], and how many points share it."""
+
+    mass: float
+    gravity: float
+    points: int
+    radius: float | None  # of a curved shape [m]
+
+    @property
+    def weight(self) -> float:
+        """Weight on one contact point [N]."""
+        return self.mass * self.gravity / self.points
+
+
+@dataclass(frozen=True)
+class PairLaw:
+    """Law of a contact point."""
+
+    stiffness: float  # K [N/m] or [N/m^1.5]
+    exponent: float  # m
+    dissipation: float  # d [s/m]
+    static_friction: float
+    dynamic_friction: float
+    tangential_stiffness: float  # [N/m]
+    relaxation_time: float  # [s]
+    sink: float  # depth under the weight [m]
+    half_period: float  # of the weight on the contact, undamped [s]
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The seven numbers of the engine."""
+        return (
+            self.stiffness,
+            self.exponent,
+            self.dissipation,
+            self.static_friction,
+            self.dynamic_friction,
+            self.tangential_stiffness,
+            self.relaxation_time,
+        )
+
+
+def dissipation_of(restitution: float, speed: float) -> float:
+    """Return d [s/m] with which an impact at `speed` [m/s] has a coefficient of restitution in (0, 1].
+
+    d v (1 + e) = ln[(1 + d v)/(1 − e d v)], whatever stiffness, exponent and mass.
+    """
+    e = restitution
+    if e >= 1:
+        return 0.0
+
+    def excess(x: float) -> float:
+        return x * (1 + e) - math.log1p(x) + math.log1p(-e * x)
+
+    low, high = 0.5 * (1 - e * e) / (1 + e**3), (1 - 1e-15) / e
+    while excess(low) <= 0:
+        low /= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return low / speed
+
+
+def restitution_of(dissipation: float, speed: float) -> float:
+    """Return the coefficient of restitution of an impact at `speed` [m/s] with d [s/m]."""
+    x = dissipation * speed
+    if x == 0:
+        return 1.0
+    low, high = 0.0, min(1.0, 1 / x)
+    for _ in range(200):
+        e = (low + high) / 2
+        rest = x * (1 + e) - math.log1p(x) + (math.log1p(-e * x) if e * x < 1 else -math.inf)
+        low, high = (e, high) if rest > 0 else (low, e)
+    return low
+
+
+def pair_law(
+    first: SurfaceSpec, second: SurfaceSpec, changes: SurfaceSpec | None, load: Load
+) -> PairLaw:
+    """Return the law of two surfaces under a load; `changes` of a [[contact]] table replace what they give.
+
+    Raises:
+        ModelError: both surfaces have elastic constants, and the shape is flat.
+    """
+    stiffnesses, exponent = _stiffnesses(first, second, load)
+    if changes is not None and (changes.stiffness or changes.sink):
+        stiffness, exponent = _linear(changes, load) or math.inf, 1.0
+        stiffnesses = (2 * stiffness, 2 * stiffness)
+    a, b = (1 / k for k in stiffnesses)
+    stiffness = 1 / (a + b)
+    if exponent > 1:
+        stiffness *= 4 / 3 * math.sqrt(load.radius or 0.0)
+    sink = (load.weight / stiffness) ** (1 / exponent)
+    slope = exponent * load.weight / sink  # [N/m] at rest
+    surfaces = (first, second)
+    compliant = [(s, c) for s, c in zip(surfaces, (a, b), strict=True) if c > 0]
+    damped = [(c, _dissipation(s, sink * c / (a + b), load)) for s, c in compliant]
+    dissipation = sum(c * d for c, d in damped) / (a + b)
+    if changes is not None and (changes.dissipation is not None or changes.restitution is not None):
+        dissipation = _dissipation(changes, sink, load)
+    tangential = 1 / sum(
+        1 / s.tangential_stiffness if s.tangential_stiffness else c / (a + b) / slope
+        for s, c in zip(surfaces, (a, b), strict=True)
+    )
+    tangential = _given(changes, "tangential_stiffness", tangential)
+    period = math.sqrt(load.weight / load.gravity / tangential)
+    times = [s.relaxation_time for s in surfaces if s.relaxation_time is not None]
+    return PairLaw(
+        stiffness,
+        exponent,
+        dissipation,
+        _given(changes, "static_friction", _friction(surfaces, "static_friction")),
+        _given(changes, "dynamic_friction", _friction(surfaces, "dynamic_friction")),
+        tangential,
+        _given(changes, "relaxation_time", max(times) if times else period),
+        sink,
+        math.pi * math.sqrt(load.weight / load.gravity / slope),
+    )
+
+
+def _given(changes: SurfaceSpec | None, name: str, otherwise: float) -> float:
+    found = None if changes is None else getattr(changes, name)
+    return otherwise if found is None else float(found)
+
+
+def _friction(surfaces: tuple[SurfaceSpec, SurfaceSpec], name: str) -> float:
+    """Return √(μ₁ μ₂); a material without friction has that of the default."""
+    first, second = (0.8 if (mu := getattr(s, name)) is None else mu for s in surfaces)
+    return math.sqrt(first * second)
+
+
+def _linear(surface: SurfaceSpec, load: Load) -> float | None:
+    """Return a surface's spring [N/m]; None if it has elastic constants."""
+    if surface.stiffness is not None:
+        return surface.stiffness
+    if surface.young is not None:
+        return None
+    return load.weight / (1e-4 if surface.sink is None else surface.sink)
+
+
+def _stiffnesses(
+    first: SurfaceSpec, second: SurfaceSpec, load: Load
+) -> tuple[tuple[float, float], float]:
+    """Return the stiffness of each surface, infinite where the other one's holds, and the exponent."""
+    own = _linear(first, load), _linear(second, load)
+    if own[0] is not None and own[1] is not None:
+        return (own[0], own[1]), 1.0
+    if own[0] is not None or own[1] is not None:
+        return (own[0] or math.inf, own[1] or math.inf), 1.0
+    if load.radius is None:
+        problem = "both surfaces have young, and Hertz's law needs a sphere or a capsule"
+        raise ModelError(second.where or first.where, f"{problem}; give one a stiffness [N/m]")
+    moduli = [
+        s.young / (1 - s.poisson**2)
+        for s in (first, second)
+        if s.young is not None and s.poisson is not None
+    ]
+    return (moduli[0], moduli[1]), 1.5
+
+
+def _dissipation(surface: SurfaceSpec, sink: float, load: Load) -> float:
+    """Return d [s/m] of a surface; without restitution, what damps rest at a depth [m] critically."""
+    if surface.dissipation is not None:
+        return surface.dissipation
+    value, speed = surface.restitution or (0.0, 1.0)
+    critical = 2 / math.sqrt(load.gravity * sink)
+    return min(critical, dissipation_of(value, speed)) if value > 0 else critical

@@ -1,0 +1,173 @@
+"""Reader of a scene's contacts: materials, grounds, changed and excluded pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pysim.errors import did_you_mean
+from pysim.scene.spec import ContactSpec, ContactsSpec, GroundSpec, SurfaceSpec
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pysim.scene.spec import BodySpec
+    from pysim.scene.toml.contact_tables import Surface
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Scene
+
+DEFAULT = "default"
+DEFAULT_MATERIAL = SurfaceSpec(
+    static_friction=0.8, dynamic_friction=0.8, sink=1e-4, restitution=(0.0, 1.0)
+)
+
+
+@dataclass
+class ContactReader:
+    """Reader of contact tables, which reports to `problems`."""
+
+    scene: Scene
+    problems: Problems
+
+    def read(self, bodies: Sequence[BodySpec]) -> ContactsSpec | None:
+        """Return the contacts of a scene whose bodies are known; None if nothing collides."""
+        scene = self.scene
+        materials = self._materials()
+        grounds = tuple(
+            GroundSpec(
+                _unit(ground.plane.normal),
+                ground.plane.offset / math.hypot(*ground.plane.normal),
+                self._known(ground.material, ("ground", k, "material"), materials),
+                self.problems.source.where(("ground", k)),
+            )
+            for k, ground in enumerate(scene.ground)
+        )
+        self._check_bodies(bodies, materials)
+        colliding = {body.name for body in bodies if body.collisions}
+        pairs = tuple(
+            ContactSpec(
+                self._pair(contact.between, ("contact", k, "between"), bodies, colliding),
+                _surface(contact, self.problems.source.where(("contact", k))),
+                self._velocity(k),
+                self.problems.source.where(("contact", k)),
+            )
+            for k, contact in enumerate(scene.contact)
+        )
+        excluded = tuple(
+            self._pair(exclude.between, ("exclude", k, "between"), bodies, colliding)
+            for k, exclude in enumerate(scene.exclude)
+        )
+        if not grounds:
+            self._check_grounded()
+            return None
+        return ContactsSpec(materials, grounds, pairs, excluded) if colliding else None
+
+    def _materials(self) -> dict[str, SurfaceSpec]:
+        where = self.problems.source.where
+        own = {
+            name: _surface(table, where(("materials", name)))
+            for name, table in self.scene.materials.items()
+        }
+        return {DEFAULT: DEFAULT_MATERIAL} | own
+
+    def _known(self, name: str, path: Steps, materials: Mapping[str, SurfaceSpec]) -> str:
+        if name not in materials:
+            self.problems.add(path, f"unknown material {name!r}{did_you_mean(name, materials)}")
+        return name
+
+    def _check_bodies(
+        self, bodies: Sequence[BodySpec], materials: Mapping[str, SurfaceSpec]
+    ) -> None:
+        """Report unknown materials of bodies, and a material of a body that does not collide."""
+        known = {body.name: body for body in bodies}
+        for k, table in enumerate(self.scene.body):
+            if table.material is not None:
+                self._known(table.material, ("body", k, "material"), materials)
+                if not known[table.name].collisions:
+                    problem = "acts on shapes that collide; add collision = true, or remove it"
+                    self.problems.add(("body", k, "material"), problem)
+            shapes = table.collision if isinstance(table.collision, list) else []
+            for i, shape in enumerate(shapes):
+                if shape.material is not None:
+                    self._known(shape.material, ("body", k, "collision", i, "material"), materials)
+
+    def _pair(
+        self,
+        between: list[str],
+        path: Steps,
+        bodies: Sequence[BodySpec],
+        colliding: Collection[str],
+    ) -> tuple[str, str]:
+        names = [WORLD, *(body.name for body in bodies)]
+        for k, name in enumerate(between):
+            if name not in names:
+                self.problems.add(
+                    (*path, k), f"unknown body {name!r}{self.problems.hint(name, names)}"
+                )
+                return WORLD, WORLD
+        first, second = between
+        link = second if first == WORLD else first
+        if WORLD not in between or link == WORLD:
+            problem = (
+                f"{first!r} and {second!r} do not touch in this version, which computes the contacts of bodies "
+                'with the ground; name "world" and a body'
+            )
+            self.problems.add(path, problem)
+        elif link not in colliding:
+            problem = f"body {link!r} has no shape that collides; give it collision = true"
+            self.problems.add(path, problem)
+        return first, second
+
+    def _velocity(self, k: int) -> tuple[float, float, float]:
+        contact = self.scene.contact[k]
+        x, y, z = contact.surface_velocity
+        if (x, y, z) != (0, 0, 0) and contact.between[0] != WORLD:
+            problem = (
+                "belongs to the first one's surface, which has to be the world's; write between = "
+                f'["world", "{contact.between[0]}"]'
+            )
+            self.problems.add(("contact", k, "surface_velocity"), problem)
+        return x, y, z
+
+    def _check_grounded(self) -> None:
+        """Report shapes that collide, and pairs, where there is nothing to touch."""
+        problem = "there is nothing to touch; add a [[ground]], or remove it"
+        for k, body in enumerate(self.scene.body):
+            if body.collision:
+                self.problems.add(("body", k, "collision"), problem)
+        for k, model in enumerate(self.scene.model):
+            if (
+                model.collision not in {None, "none"}
+                if not isinstance(model.collision, list)
+                else True
+            ):
+                self.problems.add(("model", k, "collision"), problem)
+        for name in ("contact", "exclude"):
+            for k, _ in enumerate(getattr(self.scene, name)):
+                self.problems.add((name, k), problem)
+
+
+def _unit(normal: list[float]) -> tuple[float, float, float]:
+    x, y, z = normal
+    length = math.hypot(x, y, z)
+    return x / length, y / length, z / length
+
+
+def _surface(table: Surface, where: str) -> SurfaceSpec:
+    friction, stiffness, restitution = table.friction, table.stiffness, table.restitution
+    return SurfaceSpec(
+        static_friction=None if friction is None else friction.static,
+        dynamic_friction=None if friction is None else friction.dynamic,
+        stiffness=None if stiffness is None else stiffness.linear,
+        young=None if stiffness is None else stiffness.young,
+        poisson=None if stiffness is None else stiffness.poisson,
+        sink=table.sink,
+        restitution=None if restitution is None else (restitution.value, restitution.at),
+        dissipation=table.dissipation,
+        tangential_stiffness=table.tangential_stiffness,
+        relaxation_time=table.relaxation_time,
+        where=where,
+    )

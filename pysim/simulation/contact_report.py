@@ -1,0 +1,74 @@
+"""Reports of contact points from the engine: forces of pairs, wrenches on bodies, and points that touch.
+
+A report (n, points, 12) is force on the moving body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where
+it sticks, and impulse (3) [N·s] since the output before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import forward_kinematics
+from pysim.trajectory.contacts import ContactPoints, contact_points, no_points
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.contact import CompiledContacts
+    from pysim.mechanism.model import Model
+
+    Array = NDArray[np.float64]
+
+NUMBERS = 12
+FORCE, POINT, PENETRATION, SLIP, STICKS = slice(0, 3), slice(3, 6), 6, 7, 8
+IMPULSE = slice(9, 12)
+
+
+def report_shape(contacts: CompiledContacts | None) -> tuple[int, int]:
+    """Return the shape of one state's report."""
+    return (0 if contacts is None else contacts.engine.points), NUMBERS
+
+
+def reported_points(contacts: CompiledContacts | None, report: Array) -> ContactPoints:
+    """Return the points that touch in n reports."""
+    if contacts is None or not contacts.pairs:
+        return no_points(len(report))
+    touching = (report[..., FORCE] != 0).any(axis=2)
+    rows, points = np.nonzero(touching)
+    own = report[rows, points]
+    pair = contacts.pair_of_point[points]
+    columns: dict[str, Array] = {
+        "pair": pair.astype(float),
+        "point": own[:, POINT],
+        "normal": contacts.normals[points],
+        "force": contacts.signs[pair, np.newaxis] * own[:, FORCE],
+        "penetration": own[:, PENETRATION],
+        "slip_speed": own[:, SLIP],
+        "stuck": own[:, STICKS],
+    }
+    return contact_points(touching.sum(axis=1), columns)
+
+
+def pair_sums(contacts: CompiledContacts, report: Array) -> tuple[Array, Array]:
+    """Return forces [N] and impulses [N·s] (n, pairs, 3) of every pair on its second link, in world axes."""
+    of_pair = contacts.pair_of_point[np.newaxis] == np.arange(len(contacts.pairs))[:, np.newaxis]
+    signed = of_pair * contacts.signs[:, np.newaxis]
+    force = np.einsum("pk,nkj->npj", signed, report[..., FORCE])
+    return force, np.einsum("pk,nkj->npj", signed, report[..., IMPULSE])
+
+
+def contact_wrenches(contacts: CompiledContacts, model: Model, q: Array, report: Array) -> Array:
+    """Return the wrenches (n, nbodies, 6) [N, N·m] of contacts on bodies, in their frames."""
+    wrenches = np.zeros((len(report), model.nbodies, 6))
+    poses = forward_kinematics(model, q)
+    for k, shape in enumerate(contacts.shapes):
+        own = contacts.shape_of_point == k
+        R, origin = poses[:, shape.body, :3, :3], poses[:, shape.body, :3, 3]
+        force = report[:, own, FORCE]
+        arm = report[:, own, POINT] - origin[:, np.newaxis]
+        moment = np.cross(arm, force).sum(axis=1)
+        wrenches[:, shape.body, :3] += np.einsum("nji,nj->ni", R, force.sum(axis=1))
+        wrenches[:, shape.body, 3:] += np.einsum("nji,nj->ni", R, moment)
+    return wrenches

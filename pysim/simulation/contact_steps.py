@@ -1,0 +1,90 @@
+"""Runs with convex steps: contacts, limits and dry friction, in calls of the engine as of other fixed steps."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import SimulationError
+from pysim.mechanism.model import State
+from pysim.simulation.contact_report import IMPULSE
+from pysim.simulation.fixed_steps import (
+    check_count,
+    divergence,
+    pace_of,
+    split_into_calls,
+)
+from pysim.simulation.segment import Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pysim.contact import CompiledContacts
+    from pysim.simulation.implicit import SolverState
+    from pysim.simulation.loading import Scene
+
+LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/convex.hpp)
+
+
+def run_convex(scene: Scene, times: Iterator[float], memory: SolverState) -> Iterator[Segment]:
+    """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
+
+    Raises:
+        SimulationError: the state became NaN or infinite, or contacts of a step found no solution.
+    """
+    check_count(scene)
+    contacts = scene.contacts
+    assert contacts is not None
+    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q
+    passes, pace = int(scene.settings.parameters["passes"]), pace_of(scene)
+    impulse = np.zeros((contacts.engine.points, 3))  # of an interval so far [N·s]
+    for intervals, ends, is_output in split_into_calls(times, scene.settings.step, pace):
+        began = time.perf_counter()
+        q_t, v_t, report, made, done = _engine.advance_contacts(
+            contacts.engine,
+            q[np.newaxis],
+            v[np.newaxis],
+            *intervals,
+            scene.actuation,
+            memory=memory.numbers,
+            passes=passes,
+        )
+        q_t, v_t, report = q_t[:, 0], v_t[:, 0], report[:, 0]
+        pace.keep(time.perf_counter() - began)
+        if made:
+            report[0, :, IMPULSE] += impulse
+            impulse = np.zeros_like(impulse) if is_output else report[made - 1, :, IMPULSE].copy()
+            rows = slice(made if is_output else 0)
+            steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
+            loops = np.tile(loop_q, (len(ends[rows]), 1))
+            yield Segment(ends[rows], q_t[rows], v_t[rows], loops, end, steps, None, report[rows])
+        if made < len(ends):
+            state, step = State(q_t[made], v_t[made]), float(intervals.step[made])
+            last = float(intervals.time[made]) + int(done[made, 0]) * step
+            raise _stopped(scene, contacts, state, memory, last, step)
+        q, v = q_t[-1], v_t[-1]
+
+
+def _stopped(
+    scene: Scene,
+    contacts: CompiledContacts,
+    state: State,
+    memory: SolverState,
+    last: float,
+    step: float,
+) -> SimulationError:
+    """Return the error that ended a run after the last good state, at `last` [s]."""
+    if not memory.lost:
+        return divergence(scene, state, last, step)
+    where = "a stop or dry friction"
+    if contacts.engine.points:
+        pair = contacts.pair_of_point[memory.worst]
+        where = f"the contact of {contacts.pairs[pair].name}"
+    problem = (
+        f"at t = {last:.9g} s {where} has no solution that Newton's method finds, even in steps of"
+        f" {step / LEAST_PARTS:.2g} s; reduce simulation.step, now {scene.settings.step:g} [s], or its stiffness"
+    )
+    return SimulationError(str(scene.spec.path), problem)

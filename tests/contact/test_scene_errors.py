@@ -1,0 +1,216 @@
+"""Errors and warnings of scenes with contacts, word for word."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import pysim
+
+SCENE = """
+[materials.rubber]
+friction = 0.9
+stiffness = 2e5
+[[body]]
+name = "ball"
+shape = { sphere = { radius = 0.1 } }
+mass = 1.0
+collision = true
+[[joint]]
+name = "free"
+type = "free"
+child = "ball"
+start = { xyz = [0, 0, 0.2] }
+[[ground]]
+plane = { normal = [0, 0, 1], offset = 0.0 }
+[simulation]
+duration = 0.1
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "s.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def error_of(tmp_path: Path, text: str) -> str:
+    with pytest.raises(pysim.PysimError) as error:
+        pysim.load_scene(write(tmp_path, text))
+    return str(error.value).replace(str(tmp_path) + "/", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "collision = true",
+            'collision = true\nmaterial = "ruber"',
+            "s.toml:10:12: body[0].material: unknown material 'ruber'; did you mean 'rubber'?",
+        ),
+        (
+            "collision = true",
+            'material = "rubber"',
+            "s.toml:9:12: body[0].material: acts on shapes that collide; add collision = true, or remove it",
+        ),
+        (
+            "friction = 0.9",
+            "friction = -0.1",
+            (
+                "s.toml:3:12: materials.rubber.friction.dynamic: must not be negative, got -0.1\n"
+                "s.toml:3:12: materials.rubber.friction.static: must not be negative, got -0.1"
+            ),
+        ),
+        (
+            "friction = 0.9",
+            "friction = { static = 0.2, dynamic = 0.4 }",
+            "s.toml:3:12: materials.rubber.friction: dynamic 0.4 is larger than static 0.2; swap them",
+        ),
+        (
+            "stiffness = 2e5",
+            "stiffness = 2e5\nsink = 1e-4",
+            "s.toml:3:1: materials.rubber: stiffness and sink are alternatives; give one of them",
+        ),
+        (
+            "stiffness = 2e5",
+            "stiffness = { young = 1e6 }",
+            "s.toml:4:13: materials.rubber.stiffness: needs young [Pa] and poisson, or a number [N/m]",
+        ),
+        (
+            "normal = [0, 0, 1]",
+            "normal = [0, 0, 0]",
+            "s.toml:16:9: ground[0].plane: normal must not be zero; [0, 0, 1] points up",
+        ),
+        (
+            "sphere = { radius = 0.1 }",
+            "cone = { radius = 0.1, length = 0.2 }",
+            "s.toml:7:9: body[0].shape: a cone cannot collide; use a mesh with convex = true",
+        ),
+        (
+            "[[ground]]\nplane = { normal = [0, 0, 1], offset = 0.0 }",
+            "",
+            "s.toml:9:13: body[0].collision: there is nothing to touch; add a [[ground]], or remove it",
+        ),
+        (
+            "duration = 0.1",
+            'duration = 0.1\nintegrator = "rk4"',
+            (
+                "s.toml:19:14: simulation.integrator: 'rk4' computes no contacts, and the scene has a ground; "
+                'take "convex", or remove the ground'
+            ),
+        ),
+        (
+            "duration = 0.1",
+            'duration = 0.1\nintegrator = "variational"',
+            (
+                "s.toml:19:14: simulation.integrator: 'variational' computes no contacts, and the scene has a ground; "
+                'take "convex", or remove the ground'
+            ),
+        ),
+        (
+            "[simulation]",
+            '[[contact]]\nbetween = ["world", "bal"]\nfriction = 0.1\n[simulation]',
+            "s.toml:18:21: contact[0].between[1]: unknown body 'bal'; did you mean 'ball'?",
+        ),
+        (
+            "[simulation]",
+            '[[exclude]]\nbetween = ["ball", "ball"]\n[simulation]',
+            (
+                "s.toml:18:11: exclude[0].between: 'ball' and 'ball' do not touch in this version, which computes the "
+                'contacts of bodies with the ground; name "world" and a body'
+            ),
+        ),
+        (
+            "[simulation]",
+            '[[contact]]\nbetween = ["ball", "world"]\nsurface_velocity = [1, 0, 0]\n[simulation]',
+            (
+                "s.toml:19:20: contact[0].surface_velocity: belongs to the first one's surface, which has to be the "
+                'world\'s; write between = ["world", "ball"]'
+            ),
+        ),
+    ],
+)
+def test_bad_input_is_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in SCENE
+    assert error_of(tmp_path, SCENE.replace(old, new, 1)) == message
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("restitution = { value = 1.2, at = 1.0 }", "must be at most 1, got 1.2"),
+        ("restitution = { value = 0.5 }", "missing"),
+        ("sink = 0.0", "must be positive [m], got 0.0"),
+    ],
+)
+def test_bad_numbers_of_a_material_are_reported(tmp_path: Path, key: str, text: str) -> None:
+    bad = SCENE.replace("stiffness = 2e5", key)
+    assert text in error_of(tmp_path, bad)
+
+
+def test_passes_belong_to_convex(tmp_path: Path) -> None:
+    text = SCENE[: SCENE.index("[[ground]]")].replace("collision = true", "")
+    text += '[simulation]\nintegrator = "rk4"\npasses = 3\n'
+    assert error_of(tmp_path, text) == (
+        "s.toml:17:1: simulation.passes: 'rk4' has none; remove passes or take integrator = \"convex\""
+    )
+
+
+def test_an_overlap_at_the_start_is_reported_by_name(tmp_path: Path) -> None:
+    text = SCENE.replace("xyz = [0, 0, 0.2]", "xyz = [0, 0, 0.06]")
+    with pytest.warns(pysim.PysimWarning) as caught:
+        pysim.load_scene(write(tmp_path, text))
+    assert str(caught[0].message) == (
+        "contact world, ball: overlaps by 0.04 [m] at the start, and rests at 0.0002 [m]; start it higher, or it is "
+        "thrown back"
+    )
+
+
+def test_bodies_that_pass_through_each_other_are_reported(tmp_path: Path) -> None:
+    other = SCENE[SCENE.index("[[body]]") : SCENE.index("[[ground]]")]
+    other = other.replace('"ball"', '"other"').replace('"free"\ntype', '"flies"\ntype')
+    with pytest.warns(pysim.PysimWarning) as caught:
+        pysim.load_scene(write(tmp_path, SCENE.replace("[[ground]]", other + "[[ground]]")))
+    assert str(caught[0].message) == (
+        "the mechanisms of 'ball', 'other' pass through each other: this version computes the contacts of bodies with "
+        "the ground alone"
+    )
+
+
+def test_a_contact_that_sinks_is_reported_with_the_stiffness_it_needs(tmp_path: Path) -> None:
+    text = SCENE.replace("stiffness = 2e5", "stiffness = 2e5\n[materials.default]\nstiffness = 200")
+    scene = pysim.load_scene(write(tmp_path, text.replace("duration = 0.1", "duration = 2.0")))
+    with pytest.warns(pysim.PysimWarning) as caught:
+        pysim.simulate(scene)
+    text = str(caught[0].message)
+    assert text.startswith("contact world, ball: sinks by ")
+    assert "[N/m] would carry the" in text
+
+
+def test_a_scene_at_rest_warns_of_nothing(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pysim.simulate(pysim.load_scene(write(tmp_path, SCENE)))
+
+
+def test_check_prints_the_law_of_every_pair(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pysim.cli.check import check_scene
+
+    check_scene(write(tmp_path, SCENE))
+    shown = capsys.readouterr().out
+    assert "world, ball" in shown
+    assert "N/m" in shown
+    assert "convex" in shown
+
+
+def test_loops_are_not_supported_with_contacts_yet(tmp_path: Path) -> None:
+    loop = '[[loop]]\nname = "tie"\ntype = "distance"\na = "world"\nb = "ball"\nlength = 0.2\n'
+    text = SCENE.replace("[simulation]", f'{loop}[simulation]\nintegrator = "convex"')
+    assert error_of(tmp_path, text).endswith(
+        "simulation.integrator: 'convex' does not support 'tie' yet, which constrains joints; remove it, or take "
+        '"rk4" and no ground'
+    )
