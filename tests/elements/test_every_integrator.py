@@ -1,0 +1,72 @@
+"""Forces of plugins in every integrator and in closed mechanisms. Oracle: the engine's spring between two points."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.integrators import BUILTIN
+from pysim.scene.spec import CouplingSpec, ForceSpec, SpringSpec
+from pysim.simulation.loading import compile_model
+from tests.elements.forces import mechanism
+from tests.loops.mechanisms import four_bar
+
+FIXED = [name for name, scheme in BUILTIN.items() if not scheme.adaptive]
+NUMBERS = {"stiffness": 30.0, "damping": 0.5}
+
+
+def both(spec, a, b):
+    """The mechanism with a spring between two points, as the engine's own and as a plugin's."""
+    at = np.array([[0.3, 0.1, 0.2], [-0.2, 0.4, 0.1]])
+    own = SpringSpec("s", a, b, *at, 30.0, 0.5, 0.7)
+    keys = NUMBERS | {"rest_length": 0.7}
+    path = ((a, at[0]), (b, at[1]))
+    plugin = ForceSpec("s", "path_spring", path=path, parameters=keys)
+    return compile_model(replace(spec, springs=(own,))), compile_model(
+        replace(spec, forces=(plugin,))
+    )
+
+
+def geared(spec):
+    gear = CouplingSpec("gear", {"crank": 1.0, "rocker": -0.5})
+    return replace(spec, loops=(), couplings=(gear,))
+
+
+MECHANISMS = {
+    "tree": lambda rng: (mechanism(rng, "tree"), "world", None),
+    "mimic": lambda rng: (mechanism(rng, "mimic"), "world", None),
+    "planar loop": lambda _: (four_bar((1.0, 0.4, 0.9, 0.8)), "world", "b"),
+    "coupling": lambda _: (geared(four_bar((1.0, 0.4, 0.9, 0.8))), "a", "c"),
+}
+
+
+@pytest.mark.parametrize("integrator", FIXED)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_path_spring_moves_as_the_engine_s_own(rng, name, integrator):
+    spec, a, b = MECHANISMS[name](rng)
+    own, plugin = both(spec, a, b or spec.bodies[-1].name)
+    closed = np.array([joint.start_q[0] for joint in spec.joints])
+    q = closed if name == "planar loop" else own.neutral()
+    v = np.zeros(own.nv)
+    runs = [pysim.rollout(m, q, v, None, 1e-3, integrator, steps=50) for m in (own, plugin)]
+    assert np.isfinite(runs[0][0]).all()
+    for rows, wanted in zip(runs[1], runs[0], strict=True):
+        np.testing.assert_allclose(rows, wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
+
+
+def test_forward_dynamics_of_a_closed_mechanism_has_the_force_and_its_derivatives():
+    spec = four_bar((1.0, 0.4, 0.9, 0.8))
+    own, plugin = both(spec, "world", "b")
+    q = np.array([joint.start_q[0] for joint in spec.joints])
+    v, tau = np.array([0.1, -0.2, 0.3]), np.array([1.0, 0.0, 0.0])
+    assert plugin.rows > 0
+    found = [pysim.loops.constrained_aba(m, q, v, tau, passive=True) for m in (own, plugin)]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-10)
+    slopes = [
+        pysim.loops.constrained_aba_derivatives(m, q, v, tau, passive=True) for m in (own, plugin)
+    ]
+    for matrix, wanted in zip(slopes[1], slopes[0], strict=True):
+        np.testing.assert_allclose(matrix, wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
