@@ -2,18 +2,20 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 namespace pysim::tree {
 
 /// Columns of the rotation that takes z to the unit vector `a` the shorter way (about x where a = −z).
 inline void align_z(const double a[3], double R[9]) {
-  if (a[2] < -1 + 1e-12 && std::hypot(a[0], a[1]) < 1e-9) {
+  const double h2 = a[0] * a[0] + a[1] * a[1];
+  if (a[2] < 0 && h2 < std::numeric_limits<double>::min()) {
     const double flip[9] = {1, 0, 0, 0, -1, 0, 0, 0, -1};
     std::copy(flip, flip + 9, R);
     return;
   }
-  const double k = 1 / (1 + a[2]);
+  // 1 / (1 + a_z); of a unit vector near −z without the cancellation in 1 + a_z
+  const double k = a[2] < -0.5 ? (1 - a[2]) / h2 : 1 / (1 + a[2]);
   const double turn[9] = {1 - k * a[0] * a[0],
                           -k * a[0] * a[1],
                           -a[0],  //
