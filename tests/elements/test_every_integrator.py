@@ -30,6 +30,10 @@ def both(spec, a, b):
     )
 
 
+def start(spec):
+    return np.array([joint.start_q[0] for joint in spec.joints])
+
+
 def geared(spec):
     gear = CouplingSpec("gear", {"crank": 1.0, "rocker": -0.5})
     return replace(spec, loops=(), couplings=(gear,))
@@ -48,8 +52,7 @@ MECHANISMS = {
 def test_a_path_spring_moves_as_the_engine_s_own(rng, name, integrator):
     spec, a, b = MECHANISMS[name](rng)
     own, plugin = both(spec, a, b or spec.bodies[-1].name)
-    closed = np.array([joint.start_q[0] for joint in spec.joints])
-    q = closed if name == "planar loop" else own.neutral()
+    q = start(spec) if name == "planar loop" else own.neutral()
     v = np.zeros(own.nv)
     runs = [pysim.rollout(m, q, v, None, 1e-3, integrator, steps=50) for m in (own, plugin)]
     assert np.isfinite(runs[0][0]).all()
@@ -60,7 +63,7 @@ def test_a_path_spring_moves_as_the_engine_s_own(rng, name, integrator):
 def test_forward_dynamics_of_a_closed_mechanism_has_the_force_and_its_derivatives():
     spec = four_bar((1.0, 0.4, 0.9, 0.8))
     own, plugin = both(spec, "world", "b")
-    q = np.array([joint.start_q[0] for joint in spec.joints])
+    q = start(spec)
     v, tau = np.array([0.1, -0.2, 0.3]), np.array([1.0, 0.0, 0.0])
     assert plugin.rows > 0
     found = [pysim.loops.constrained_aba(m, q, v, tau, passive=True) for m in (own, plugin)]
