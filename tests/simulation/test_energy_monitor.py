@@ -40,7 +40,7 @@ def scene_of(name: str, **keys: Any) -> pysim.Scene:
         return pysim.load_scene(SCENES / f"{name}.toml", keys, allow_code=True)
 
 
-LOSSES = [
+LOSSES: list[tuple[str, dict[str, Any]]] = [
     ("four_bars", LONG | {HINGE: [1.0000000001, 0, 0]}),
     ("four_bars", LONG | {HINGE: [1.00001, 0, 0], "simulation.integrator": "generalized_alpha"}),
     ("four_bar", {"body.coupler.shape.density": 2.7e-9}),
@@ -231,7 +231,7 @@ def rollout_texts(*arguments: Any, **keys: Any) -> list[str]:
 
 
 def test_a_rollout_reports_the_world_that_loses_energy() -> None:
-    scene = scene_of(*LOSSES[1][:1], **LOSSES[1][1])
+    scene = scene_of(LOSSES[1][0], **LOSSES[1][1])
     whole = rollout_texts(scene)
     q0, v0 = (np.tile(x, (3, 1)) for x in (scene.state.q, scene.state.v))
     v0[[0, 2]] = 0.0  # these swing, and turn before the change point
@@ -275,7 +275,8 @@ def test_a_loss_that_is_put_into_a_world_under_controls_is_found() -> None:
     worlds = 80
     q0, v0 = np.tile(model.neutral(), (worlds, 1)), np.zeros((worlds, 2))
     controls = np.tile(u, (worlds, 1, 1))
-    q, v = pysim.rollout(model, q0, v0, controls, step, every=10)
+    rows = pysim.rollout(model, q0, v0, controls, step, every=10)
+    q, v = (x.astype(np.float64) for x in rows)
     v[:, 200:] *= 0.9
     world = world_of(model, "rk4", step, {})
     with pytest.warns(
@@ -308,7 +309,8 @@ def test_the_monitor_of_rollouts_costs_less_than_two_percent() -> None:
         return time.process_time() - start
 
     for every in (1, 10, 100):
-        q, v = pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=500, every=every)
+        rows = pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=500, every=every)
+        q, v = (x.astype(np.float64) for x in rows)
         t = 1e-3 * every * np.arange(q.shape[1])
         own = min(
             seconds(lambda: warn_of_worlds_out_of_balance(world, t, q, v, 500))  # noqa: B023
