@@ -299,8 +299,7 @@ REFUSED = {
         "m.sdf:1:{}: joint 'j': the axis has no direction; write <xyz>"
     ),
     model(link("a") + HINGE.replace("revolute", "hinge")): (
-        "m.sdf:1:{}: joint 'j': unknown joint type 'hinge'; known: fixed, revolute, continuous, prismatic, "
-        "ball, screw, universal, revolute2"
+        "m.sdf:1:{}: joint 'j': unknown joint type 'hinge'; did you mean 'revolute'?"
     ),
     model(link("a") + HINGE.replace(">a<", ">b<")): (
         "m.sdf:1:{}: joint 'j': there is no link, frame or joint 'b'; known: a, j"
