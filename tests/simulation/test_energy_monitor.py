@@ -270,7 +270,7 @@ def test_a_loss_that_is_put_into_a_world_under_controls_is_found() -> None:
 
     model = scene_of("double_pendulum").model
     steps, step = 4000, 1e-3
-    t = step * np.arange(0, steps + 1, 10)
+    t = np.asarray(step * np.arange(0, steps + 1, 10), np.float64)
     u = np.sin(3 * step * np.arange(steps))[:, None] * np.array([0.5, 0.2])
     worlds = 80
     q0, v0 = np.tile(model.neutral(), (worlds, 1)), np.zeros((worlds, 2))
@@ -311,7 +311,7 @@ def test_the_monitor_of_rollouts_costs_less_than_two_percent() -> None:
     for every in (1, 10, 100):
         rows = pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=500, every=every)
         q, v = (x.astype(np.float64) for x in rows)
-        t = 1e-3 * every * np.arange(q.shape[1])
+        t = np.asarray(1e-3 * every * np.arange(q.shape[1]), np.float64)
         own = min(
             seconds(lambda: warn_of_worlds_out_of_balance(world, t, q, v, 500))  # noqa: B023
             for _ in range(7)
