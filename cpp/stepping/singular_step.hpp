@@ -29,17 +29,18 @@ struct SingularStep {
 template <class S>
 struct Nearness {
   simd::Mask<S> reached;  ///< the least pivot is so small
-  simd::Mask<S> changes;  ///< the pivots change within the step
+  simd::Mask<S> changes;  ///< the pivots change within the step, or did in the one before
 
   simd::Mask<S> turns() const { return reached & changes; }
 };
 
-/// The pivots of rows are squares of d; they change by more than a constant within a step that reaches d.
+/// The pivots of rows are squares of d; they change by more than a constant within a step that reaches d. One
+/// that passes it in the middle begins and ends with the same pivot: the step before shows the change.
 template <class S>
 Nearness<S> nearness(const constraints::Dependence<S>& found, S fastest, S h) {
   const auto begun = found.start > all<S>(0);
   const S least = select(begun, min(found.least, found.start), found.least);
-  const S greatest = max(found.greatest, found.start);
+  const S greatest = max(found.greatest, max(found.start, found.before));
   const S reach = all<S>(SingularStep::reach) * h * fastest;
   return {least < reach * reach, greatest >= all<S>(SingularStep::changes) * least};
 }

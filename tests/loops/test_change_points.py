@@ -103,7 +103,10 @@ def test_a_rollout_passes_as_a_run_does():
 
 
 @pytest.mark.parametrize("excess", [1e-11, 1e-8, 1e-6])
-@pytest.mark.parametrize(("integrator", "allowed"), [("rk4", 1e-4), ("implicit_midpoint", 0.03)])
+@pytest.mark.parametrize(
+    ("integrator", "allowed"),
+    [("rk4", 1e-4), ("implicit_midpoint", 0.03), ("generalized_alpha", 0.03)],
+)
 @pytest.mark.parametrize("bars", [(2.0, 1.0, 2.0, 1.0), (1.0, 1.0, 2.0, 2.0)])
 def test_parallelograms_and_kites_of_other_lengths_pass(bars, integrator, allowed, excess):
     """Energies are some 120 J; the errors are those of the schemes in a linkage without change points."""

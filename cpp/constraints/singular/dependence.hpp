@@ -23,12 +23,13 @@ struct Dependence {
   S greatest;           ///< largest of the smallest pivots that factorisations found since then
   S latest;             ///< smallest pivot of the last factorisation, 0 before the first
   S start;              ///< `latest` when the step began
+  S before;             ///< `greatest` of the step before
 
   /// Nothing is known of the rows.
   static Dependence unknown(simd::Mask<S>* row) {
     const auto no = simd::nowhere<S>();
     const S o = all<S>(0);
-    return {row, no, o, no, all<S>(1), o, o, o};
+    return {row, no, o, no, all<S>(1), o, o, o, o};
   }
 
   /// A part of a step begins: what depends is to be found again.
@@ -37,6 +38,7 @@ struct Dependence {
   /// A step begins.
   void begin(simd::Mask<S> worlds) {
     forget(worlds);
+    before = select(worlds, max(greatest, start), before);
     least = select(worlds, all<S>(1), least);
     greatest = select(worlds, all<S>(0), greatest);
     start = select(worlds, latest, start);
@@ -77,6 +79,7 @@ struct Dependence {
     greatest = select(worlds, other.greatest, greatest);
     latest = select(worlds, other.latest, latest);
     start = select(worlds, other.start, start);
+    before = select(worlds, other.before, before);
   }
 };
 
