@@ -77,6 +77,11 @@ class IntegratorType:
 
     name: str
     doc: str
+    order: int | None = None  # of convergence; None if unknown
+    # h ω up to which a bounce off an undamped stop of frequency ω keeps its speed to BOUNCE_ERROR of
+    # simulation/stability.py, whenever in a step it is met; beyond, an implicit scheme too may throw a body back faster
+    # than it came
+    bounce: float | None = None
     adaptive: bool = False  # chooses its steps by tolerances
     implicit: bool = False  # solves equations, with a state kept between steps
     keys: tuple[str, ...] = ()  # keys of the [simulation] table for this scheme
@@ -88,31 +93,45 @@ class IntegratorType:
 BUILTIN = {
     kind.name: kind
     for kind in (
-        IntegratorType("semi_implicit", "symplectic Euler, order 1"),
-        IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2"),
-        IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4"),
+        IntegratorType("semi_implicit", "symplectic Euler, order 1", order=1, bounce=0.28),
+        IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2", order=2, bounce=0.22),
+        IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4", order=4, bounce=0.44),
         IntegratorType(
             "variational",
             "symplectic, keeps momenta to rounding, order 2, implicit",
+            order=2,
+            bounce=0.28,
             implicit=True,
             by_position=True,
         ),
         IntegratorType(
-            "variational4", "five variational steps, order 4", implicit=True, by_position=True
+            "variational4",
+            "five variational steps, order 4",
+            order=4,
+            bounce=0.44,
+            implicit=True,
+            by_position=True,
         ),
         IntegratorType(
             "implicit_midpoint",
             "symmetric, for stiff motion without numerical damping, order 2",
+            order=2,
+            bounce=0.28,
             implicit=True,
         ),
         IntegratorType(
             "generalized_alpha",
             "Brüls-Cardona, for stiff motion, high frequencies damped by spectral_radius, order 2",
+            order=2,
+            bounce=0.28,
             implicit=True,
             keys=("spectral_radius",),
         ),
         IntegratorType(
-            "dopri5", "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps", adaptive=True
+            "dopri5",
+            "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps",
+            order=5,
+            adaptive=True,
         ),
         IntegratorType(
             "convex",

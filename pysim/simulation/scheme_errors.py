@@ -34,6 +34,7 @@ _EVERY_STEP = 2.0  # safety factor of errors estimated at every step
 _LARGE = {
     1: 0.05,
     2: 0.03,
+    3: 0.02,
     4: 0.01,
 }  # largest truncation error of a step, by order, of the energy involved
 _RESOLVED = 0.7  # largest |h s| of the fastest mode that a step resolves
@@ -42,15 +43,6 @@ _PROBES = 256  # outputs at which the error of a step is estimated
 _PROBES_ALONE = 32  # the same if every step has its own controls
 _WORST = 4  # intervals whose errors are estimated at every step
 _MOST_STEPS = 4096  # in such an interval
-_ORDERS = {
-    "semi_implicit": 1,
-    "rk2": 2,
-    "rk4": 4,
-    "variational": 2,
-    "variational4": 4,
-    "implicit_midpoint": 2,
-    "generalized_alpha": 2,
-}
 _LIKE = 6.0  # factor by which the fall of an error may differ from that of its order
 
 
@@ -136,10 +128,16 @@ def scheme_errors(motion: Motion, d: Array, scale: float) -> Array:
     return errors
 
 
+def _order(motion: Motion) -> int:
+    order = find_integrator(motion.scene.settings.integrator).order
+    assert order is not None, "errors are estimated for built-in schemes only"
+    return order
+
+
 def _of_the_scheme(motion: Motion, errors: Array, scale: float) -> Array:
     """Return the errors of single steps, 0 for those too large to be truncation errors of a suitable step."""
-    order = _ORDERS[motion.scene.settings.integrator]
-    return np.where(errors <= _LARGE[order] * scale, errors, 0.0)
+    large = _LARGE[min(_order(motion), max(_LARGE))]
+    return np.where(errors <= large * scale, errors, 0.0)
 
 
 def _interval_errors(motion: Motion, k: int, numbers: NDArray[np.intp]) -> Array:
@@ -217,7 +215,7 @@ def _step_errors(
     """Return |E(h) − E(h/4)| (n,) after one step and after four shorter ones; 0 unless it falls by the order."""
     ends = [_energies_after(motion, t, q, v, h, numbers, parts) for parts in (1, 2, 4)]
     whole, half = np.abs(ends[0] - ends[2]), np.abs(ends[1] - ends[2])
-    p = _ORDERS[motion.scene.settings.integrator]
+    p = _order(motion)
     expected = (2.0**-p - 4.0**-p) / (1 - 4.0**-p)
     rounding = 1e-13 * (np.abs(ends[2]) + np.abs(motion.energy).max())
     falls = half <= _LIKE * expected * whole + rounding

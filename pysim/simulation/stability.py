@@ -111,7 +111,7 @@ def bounce_bound(scene: Scene) -> tuple[Mode | None, float]:
     None and inf for a scheme that adapts its steps and for a plugin.
     """
     settings = scene.settings
-    bound = BOUNCE.get(settings.integrator)
+    bound = find_integrator(settings.integrator).bounce
     stop = max(stop_modes(scene), key=lambda mode: abs(mode.s), default=None) if bound else None
     if bound is None or stop is None:
         return None, np.inf
@@ -314,18 +314,6 @@ GROWTH: dict[str, Callable[[Roots], Array]] = {
     "rk2": _polynomial(2),
     "rk4": _polynomial(4),
     "dopri5": _dopri5,
-}
-
-# h ω up to which a bounce off an undamped stop of frequency ω keeps its speed to BOUNCE_ERROR, whenever in a step it is
-# met; beyond, an implicit scheme too may throw a body back faster than it came.
-BOUNCE = {
-    "semi_implicit": 0.28,
-    "rk2": 0.22,
-    "rk4": 0.44,
-    "variational": 0.28,
-    "variational4": 0.44,
-    "implicit_midpoint": 0.28,
-    "generalized_alpha": 0.28,
 }
 
 

@@ -323,8 +323,7 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
     integrator: Name = key(
         "rk4",
         "",
-        "scheme: semi_implicit, rk2, rk4, variational, variational4, implicit_midpoint, generalized_alpha, dopri5, "
-        "convex or a plugin; by default rk4, and convex where something collides",
+        f"scheme: {', '.join(INTEGRATORS)} or a plugin; by default rk4, and convex where something collides",
     )
     passes: Annotated[int, Field(ge=1, le=100)] | None = key(
         None, "", "convex: how often friction's normal force is found anew; 2 by default"
