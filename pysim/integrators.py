@@ -136,6 +136,7 @@ BUILTIN = {
         IntegratorType(
             "convex",
             "implicit Euler with contacts and dry friction that sticks, order 1",
+            order=1,
             keys=("passes",),
             contacts=True,
         ),

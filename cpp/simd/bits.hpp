@@ -60,13 +60,24 @@ PYSIM_INLINE S rounder() {
       static_cast<typename S::Real>(sizeof(typename S::Real) == 8 ? 6755399441055744.0 : 12582912.0));
 }
 
+/// b · 2^n, where bits that leave the integer are lost.
+template <class S>
+PYSIM_INLINE typename S::Bits shift_left(typename S::Bits b, int n) {
+  if constexpr (S::width == 1) {  // a shift of vectors loses them, one of a signed integer is undefined
+    return static_cast<typename S::Bits>(
+        static_cast<typename IntegerOf<sizeof(typename S::Real)>::unsigned_type>(b) << n);
+  } else {
+    return b << n;
+  }
+}
+
 /// 2^k for integers k (given as numbers) in the range of normal exponents.
 template <class S>
 PYSIM_INLINE S power_of_two(S k) {
   constexpr int mantissa = sizeof(typename S::Real) == 8 ? 52 : 23;
   constexpr typename S::Integer bias = sizeof(typename S::Real) == 8 ? 1023 : 127;
   // in k + rounder the integer k is in the lowest bits; the rounder's own bits there are zero
-  return from_bits<S>((bits(k + rounder<S>()) + bias) << mantissa);
+  return from_bits<S>(shift_left<S>(bits(k + rounder<S>()) + bias, mantissa));
 }
 
 /// x = m 2^k with 1 ≤ m < 2, for positive finite x.

@@ -44,11 +44,13 @@ struct Vector<Real, 1> {
 template <std::size_t bytes>
 struct IntegerOf {
   using type = long long;
+  using unsigned_type = unsigned long long;
 };
 
 template <>
 struct IntegerOf<4> {
   using type = int;
+  using unsigned_type = unsigned int;
 };
 
 /// The number type of that many bytes.

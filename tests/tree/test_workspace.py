@@ -43,9 +43,11 @@ def release_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def outcome(program: Path, mistake: str, address_limit: int | None = None) -> tuple[int, str, str]:
+    """Run without the libraries that tests/sanitize loads into every process."""
     limit = f"ulimit -v {address_limit}; " if address_limit else ""
     command = ["bash", "-c", f'{limit}exec "$0" "$1"', str(program), mistake]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    own = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=own)
     return done.returncode, done.stdout, done.stderr
 
 
