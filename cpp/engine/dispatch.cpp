@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "engine/isa_tables.hpp"
-#include "engine/scratch.hpp"
 #include "engine/threads.hpp"
 #include "tree/workspace.hpp"
 

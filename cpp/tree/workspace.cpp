@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <pthread.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -26,23 +27,30 @@
 namespace pysim::tree {
 namespace {
 
-/// Addresses of one thread; access to their second half is a fault.
-class Reservation {
+/// Head of the addresses of one thread; access to their second half is a fault.
+///
+/// Found by a key of the C library instead of a thread_local variable: registering the destructor of one, and
+/// the first access to one from a thread, end the process if no memory is left.
+class alignas(64) Reservation {
  public:
-  Reservation() {
-    for (bytes_ = most_bytes(); !reserve(); bytes_ /= 4) {
-      if (bytes_ < least_bytes) throw std::bad_alloc();
+  static Reservation* make() {
+    for (std::size_t bytes = most_bytes(); bytes >= least_bytes; bytes /= 4) {
+      if (void* const memory = reserve(bytes)) return new (memory) Reservation(bytes);
     }
+    throw std::bad_alloc();
   }
-  Reservation(const Reservation&) = delete;
-  Reservation& operator=(const Reservation&) = delete;
-  ~Reservation() { ::munmap(memory_, 2 * bytes_); }
 
-  char* begin() const { return static_cast<char*>(memory_); }
-  char* end() const { return begin() + bytes_; }
+  static void free(void* reservation) {
+    ::munmap(reservation, 2 * static_cast<Reservation*>(reservation)->bytes_);
+  }
+
+  char* begin() { return reinterpret_cast<char*>(this + 1); }
+  char* end() { return reinterpret_cast<char*>(this) + bytes_; }
 
  private:
   static constexpr std::size_t least_bytes = std::size_t{1} << 24, usual_bytes = std::size_t{1} << 36;
+
+  explicit Reservation(std::size_t bytes) : bytes_(bytes) {}
 
   /// If the process may use only so many addresses (ulimit -v), all threads together take a quarter.
   static std::size_t most_bytes() {
@@ -54,26 +62,40 @@ class Reservation {
     return std::clamp(share / page * page, least_bytes, usual_bytes);
   }
 
-  bool reserve() {
+  /// Null if there are not so many.
+  static void* reserve(std::size_t bytes) {
 #if defined(MAP_NORESERVE)
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 #else
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #endif
-    memory_ = ::mmap(nullptr, 2 * bytes_, PROT_NONE, flags, -1, 0);
-    if (memory_ == MAP_FAILED) return false;
-    if (::mprotect(memory_, bytes_, PROT_READ | PROT_WRITE) == 0) return true;
-    ::munmap(memory_, 2 * bytes_);
-    return false;
+    void* const memory = ::mmap(nullptr, 2 * bytes, PROT_NONE, flags, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (::mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
+    ::munmap(memory, 2 * bytes);
+    return nullptr;
   }
 
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_;
 };
 
-const Reservation& reservation() {
-  thread_local const Reservation of_thread;
-  return of_thread;
+pthread_key_t make_key() {
+  pthread_key_t key;
+  if (::pthread_key_create(&key, Reservation::free) != 0) throw std::bad_alloc();
+  return key;
+}
+
+Reservation& reservation() {
+  static const pthread_key_t key = make_key();
+  auto* of_thread = static_cast<Reservation*>(::pthread_getspecific(key));
+  if (of_thread == nullptr) {
+    of_thread = Reservation::make();
+    if (::pthread_setspecific(key, of_thread) != 0) {
+      Reservation::free(of_thread);
+      throw std::bad_alloc();
+    }
+  }
+  return *of_thread;
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ def test_memory_that_ends_is_reported_with_the_operation(program: Path) -> None:
     status, _, message = outcome(program, "memory")
     assert status != 0
     assert message == (
-        "workspace of Overrun: an array of 17592186044416 bytes is taken where 68719476624 are left; "
+        "workspace of Overrun: an array of 17592186044416 bytes is taken where 68719476560 are left; "
         "reserve more in workspace.cpp\n"
     )
 
