@@ -1,4 +1,4 @@
-"""Registry of plugins, with one `PluginKind` each for joints, relations of couplings, events and integrators.
+"""Registry of plugins, with one `PluginKind` for each kind: joints, relations, forces, events, integrators, importers.
 
 A plugin is registered by its kind's decorator, in a user's module or in a file that a scene names, or by an entry point
 of an installed package in the group `pysim.<decorator>s`.

@@ -1,1 +1,1 @@
-"""Formats of other programs: each module registers the importer of one, and is found by being here."""
+"""Importers of other programs' formats: each module of this package registers one and is imported automatically."""

@@ -1,4 +1,4 @@
-"""Reader of models and worlds in the Simulation Description Format (SDFormat), versions 1.4 to 1.11.
+"""Reader of models and worlds in the Simulation Description Format (SDFormat), versions 1.4 to 1.12.
 
 Links, frames, joints and nested models are read, with poses relative to any frame and axes expressed in any frame.
 Joints that close loops become loops. A model moves freely unless a joint connects it to the world or it is static, as
