@@ -2,7 +2,7 @@
 
     samples = read_samples(model, "recording.csv")        # or make_samples(model, t, q, tau)
     found = identify(model, samples, resistances=("damping", "friction"))
-    found.model                                           # every body possible, whatever the data
+    found.model                                           # every body physically consistent, whatever the data
 
 Columns of the equations are in `unknowns`, their compression in `regression`, the physically consistent estimate in
 `estimate`. SciPy loads when something is first computed.

@@ -2,9 +2,9 @@
 
     W P = Q [R1 R2; 0 0]      W p = W P1 (p1 + K p2),  K = R1⁻¹ R2
 
-by QR with column pivoting [Gautier 1991]. W here is the mechanism's own: the equations of many random states, closed
-and projected where there are loops or couplings, so what is left out is never identifiable, however well the motion
-excites.
+by QR with column pivoting [Gautier 1991]. W contains the equations of many random states of the mechanism, closed and
+projected if there are loops or couplings, and not those of the recording. Parameters that are left out are therefore
+not identifiable by any motion.
 """
 
 from __future__ import annotations

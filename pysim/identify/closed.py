@@ -2,9 +2,9 @@
 
     M v̇ + h = τ + Jᵀ λ,  J N = 0        r = S Ñ Ñᵀ S⁻¹ (Y θ − τ),  Ñᵀ Ñ = 1,  range Ñ = range S N
 
-r (nv,) is what remains of the equations after the constraint forces λ have taken as much as they can, every coordinate
-weighted by its noise S = diag(σ): generalised least squares with λ among the unknowns. No choice of independent
-coordinates is needed, redundant rows change nothing, and without constraints r is the equation itself.
+r (nv,) is the residual of the equations that no constraint forces λ can balance, every coordinate weighted by its noise
+S = diag(σ): generalised least squares with λ among the unknowns. No choice of independent coordinates is needed,
+redundant rows change nothing, and without constraints r is the equation itself.
 
 A recording is moved onto the constraints first: q and v by the smallest change in the norm of M, v̇ so that
 J v̇ + J̇ v = 0. Instants beside a singular position, where a recording does not determine N, are left out.

@@ -2,13 +2,14 @@
 
     min over x   ‖R p(x) − z‖² + Σ_bodies ‖r(θ_b, θ⁰_b)‖² / s²
 
-p(x) is θ(φ) for every body, so each iterate is a body, and the resistances themselves, bounded by zero where they must
-be. r is the affine-invariant difference from the prior θ⁰ [Lee, Wensing and Park 2020], s the relative deviation the
-prior is trusted to. R, z come from `regression`: an iteration costs the cube of the unknowns, not the samples.
+p(x) is θ(φ) for every body, so each iterate is physically consistent, and the resistances themselves, bounded by zero
+where they must be. r is the affine-invariant difference from the prior θ⁰ [Lee, Wensing and Park 2020], s the relative
+deviation the prior is trusted to. R, z come from `regression`: an iteration costs the cube of the unknowns, not the
+samples.
 
 Each body is measured in the affine frame in which its prior is the unit body, J = U₀ J′ U₀ᵀ with J⁰′ = 1: there all
-coordinates are of order one, and φ = 0 is the prior. A good recording makes a narrow, bent valley of the sum; it is
-followed by dividing its noise up first and then down to what it is.
+coordinates are of order one, and φ = 0 is the prior. With an accurate recording, low values of the sum lie in a narrow,
+curved region. The sum is therefore minimised first for a larger noise, which is then reduced to its actual value.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Equations of a motion that nothing drives: they determine ratios of the parameters, the kinetic energy the scale.
+"""Equations of a motion without known forces: they determine ratios of parameters, the kinetic energy the scale.
 
     Y θ = 0  ⇒  Y (c θ) = 0 for every c        mean(T) θ = mean(T) θ⁰
 
-Without a known force of actuators, springs, dampers or known bodies, every multiple of the parameters moves alike, and
-least squares would choose c = 0. That the mean kinetic energy of the recording is the model's is one more equation.
+Without a known force of actuators, springs, dampers or known bodies, every multiple of the parameters gives the same
+motion, and least squares would choose c = 0. That the mean kinetic energy of the recording is the model's is one more
+equation.
 """
 
 from __future__ import annotations

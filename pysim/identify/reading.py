@@ -2,7 +2,7 @@
 
 | column | unit | |
 |---|---|---|
-| `t` | s | rises |
+| `t` | s | time, increasing |
 | `q.NAME` | m or rad | every coordinate, by the names of `model.coordinate_names` |
 | `tau.NAME` | N or N·m | every velocity, by `model.velocity_names`; missing ones are zero: joints no motor drives |
 | `v.NAME`, `a.NAME` | | all of them or none; what is missing is differentiated |

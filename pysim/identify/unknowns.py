@@ -3,8 +3,8 @@
     τ + f = [Y  diag(v)  diag(tanh(v / w))  diag(a)  1] p      p = (θ of bodies, damping, friction, armature, offset)
 
 Y is the regressor of the bodies' parameters θ, f are the passive forces that are known (springs, stops, and the damping
-and friction that are not to be found). What is known of θ and the armature goes to the left. A payload is ten more
-numbers on a frame; the body that carries it is known then.
+and friction that are not to be found). Known parts of θ and the armature are moved to the left side. A payload is ten
+more numbers on a frame; the body that carries it is known then.
 """
 
 from __future__ import annotations
