@@ -12,7 +12,7 @@ The file is plain HDF5 (`h5py`, MATLAB, Julia, `h5dump`, HDFView open it); no py
 
 Layout, version 1; n output instants, every number a double, every dataset of numbers has the attribute `unit`:
 
-| name | shape | what |
+| name | shape | content |
 |---|---|---|
 | `time` | (n,) | [s], increasing |
 | `q` `v` `a` | (n, nq) (n, nv) (n, nv) | configuration, velocity, acceleration dv/dt |
@@ -32,20 +32,20 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `units/coordinates` `velocities` | text | units of the columns of q, v |
 | `frames/body` `frames/pose` | (m,) (m, 4, 4) | body (-1: the world) and pose in it [m] |
 | `scene/text` `overrides` | text | the scene as read; keys set from outside, JSON |
-| `visuals` `render` | text | shapes to draw and wishes how, JSON (`pysim.trajectory.visuals`) |
+| `visuals` `render` | text | shapes to draw and settings of pictures, JSON (`pysim.trajectory.visuals`) |
 
 Attributes of the file: `format` "pysim-trajectory", `format_version`, `complete`, `pysim_version`,
 `name`, `scene_sha256`, `integrator`, `step` [s], `gravity` [m/s²].
 
-`complete` stays false until the run has ended well; `reason` says why it did not, unless the run was killed. Rows
-reach the disk together, every second or few megabytes, so a run that is killed or whose disk fails leaves a readable
-file with all rows before, which says that it is not whole.
+`complete` stays false until the run has ended well; `reason` says why it did not, unless the run was killed. Rows reach
+the disk together, every second or few megabytes, so a run that is killed or whose disk fails leaves a readable file
+with all rows before, which is marked incomplete.
 
-Texts, attributes included, are UTF-8 of a fixed length (`.decode()` an attribute); rows have Fletcher-32 checksums.
-Behind the bytes of HDF5 stand checksums of all pages (`pysim.trajectory.page_file`), which `load_trajectory` compares
+Texts, attributes included, are UTF-8 of a fixed length (`.decode()` an attribute); rows have Fletcher-32 checksums. The
+bytes of HDF5 are followed by checksums of all pages (`pysim.trajectory.page_file`), which `load_trajectory` compares
 before HDF5 parses anything. A file that another program has changed has lost them: it is read by a child process with
-limits on time and memory, which costs about half a second. Storage in other files, links and filters that HDF5 does
-not have itself are rejected.
+limits on time and memory, which costs about half a second. Storage in other files, links and filters that HDF5 does not
+have itself are rejected.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ HDF5 overwrites its own records in place, so a flush that fails or is killed hal
 be opened. Here HDF5 writes into pages in memory, and a commit follows the rollback journal of SQLite [Atomic Commit
 In SQLite, section 3]:
 
-    1. behind everything: a journal with the bytes that are to be overwritten
-    2. the changed blocks, then the checksums of all pages
-    3. cut off the journal
+    1. append a journal with the bytes that are to be overwritten
+    2. write the changed blocks, then the checksums of all pages
+    3. remove the journal
 
 A reader that finds a journal at the end of the file puts the old bytes back (`pysim.trajectory.page_checks`). The
-records follow the bytes of HDF5, where other programs do not look; one that writes the file cuts them off.
+records follow the bytes of HDF5, where other programs do not read; a program that writes the file removes them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reading a trajectory back, whole or cut short. The layout is in `pysim.trajectory`.
 
-libhdf5 trusts what it parses: damage can crash it, or let it run for ever. So it parses here only files whose pages
-have their checksums; any other is read by a child process with limits (`pysim.trajectory.isolated`).
+libhdf5 trusts what it parses: damage can crash it or make it run forever. This module therefore lets it
+parse only files whose pages have their checksums; any other is read by a child process with limits
+(`pysim.trajectory.isolated`).
 """
 
 from __future__ import annotations
