@@ -1,4 +1,4 @@
-"""`python -m pysim` is the command `pysim`."""
+"""Entry point of `python -m pysim`, which is the command `pysim`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running from a clone's folder, whose `pysim` has no compiled engine: take the installed one."""
+"""Use of the installed engine if Python runs in a clone's folder, whose `pysim` has no compiled engine."""
 
 from __future__ import annotations
 

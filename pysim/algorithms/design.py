@@ -1,6 +1,7 @@
 """Torques as functions of the lengths of links: `placement_derivatives` along them.
 
-More chains of the kind, for a body b whose θ follows some design x, as in `torque_vertex_derivatives`:
+The chain rule gives other design derivatives too, for a body b whose θ depends on a design variable x, as in
+`torque_vertex_derivatives`:
 
     ∂τ/∂x = Y[..., 10 b : 10 b + 10] @ ∂θ/∂x        Y = joint_torque_regressor(model, q, v, a)
     ∂θ/∂x = moved_derivative(θ)                      the body moved in its frame

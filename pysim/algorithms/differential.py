@@ -1,6 +1,6 @@
 """Differential dynamics: how motions, wrenches and torques change with joint twists, q, v and dv/dt.
 
-Kwon's algorithm 1 (P, Q, R), for trees, every joint shape and plugins, joints that sit anywhere in their parents and
+Kwon's algorithm 1 (P, Q, R), for trees, every joint shape and plugins, joints placed anywhere in their parents and
 external wrenches on every body; with S = ∂τ/∂λ, which the algorithm leaves out. `twist_derivatives` and
 `rnea_derivatives` give blocks of S alone, at a fraction of the cost.
 """

@@ -1,4 +1,4 @@
-"""Poses, dynamics and energies: the engine's functions as they are, for a call that costs as little as it can."""
+"""Poses, dynamics and energies: the engine's functions without a wrapper, to keep the cost of a call low."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mesh a link weighs by: where it sits on a moving body, and what its vertices do to the body's parameters.
+"""Mesh that gives a link its mass: placement on the moving body, and derivatives of the body's parameters.
 
     θ_B = X_BM θ_M(vertices)                    a mesh with a density
     θ_B = m T / T₀,  T = X_BM θ_M + rest        meshes and shapes of unit density that share a mass m

@@ -1,6 +1,6 @@
 """Command-line interface: the commands and their options, errors as one line, and the exit status.
 
-Exit status: 0 done, 1 a fault of pysim's own, 2 bad input, 130 interrupted.
+Exit status: 0 done, 1 internal error of pysim, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Standard streams as a command may find them: closed, read by nobody any more, or of an encoding that lacks letters.
+"""Output to standard streams that are closed, that no process reads any more, or whose encoding lacks characters.
 
-What cannot be printed is lost or written as its code; the work that was asked for goes on.
+A character that cannot be printed is lost or written as its code; the command continues.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The summary of a run, a line a fact."""
+"""Summary of a run, one line for each fact."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Signed distances of convex shapes in closed form, many pairs at a time.
 
-A positive distance separates two shapes; a negative one is the depth of their overlap, the shortest way to part them.
+A positive distance separates two shapes; a negative one is the depth of their overlap, the length of the shortest
+translation that separates them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Closed loops and couplings: their rows, the dynamics that obeys them, and how they are assembled."""
+"""Closed loops and couplings: their rows, constrained dynamics, and assembly of the start."""
 
 from __future__ import annotations
 

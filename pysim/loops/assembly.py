@@ -4,7 +4,7 @@
     v ← v − L⁻ᵀ A⁺ J v
 
 Held coordinates keep their start; the others move. If the loops cannot be closed in this way, they are closed with
-nothing held, and then the held coordinates are led to their start, as a motor would.
+nothing held, and then the held coordinates are moved to their start, as a motor would move them.
 """
 
 from __future__ import annotations

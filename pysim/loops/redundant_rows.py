@@ -1,4 +1,4 @@
-"""Redundant rows in dimensions of few digits: what they leave open when the mechanism moves, and the remedy.
+"""Redundant rows of mechanisms whose dimensions have few digits: the gap that opens in motion, and the remedy.
 
 Rows that repeat others in exact dimensions stay closed to rounding at every configuration. Where axes or lengths are
 written with eight digits, the same rows open by about 1e-8 of the motion, and no configuration closes them all.

@@ -1,4 +1,4 @@
-"""Compilation of a specification into a frozen model: weld what is fixed, order the tree, hand it to the engine."""
+"""Compilation of a specification into a frozen model: fixed links welded, the tree ordered for the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours: a palette for bodies that name none, and the tones of the stage."""
+"""Colours: a palette for bodies without a colour, and the colours of the ground and the background."""
 
 from __future__ import annotations
 

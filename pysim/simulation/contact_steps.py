@@ -1,4 +1,4 @@
-"""Runs with convex steps: contacts, limits and dry friction, in calls of the engine as of other fixed steps."""
+"""Runs with convex steps: contacts, limits and dry friction, in calls of the engine like those of other fixed steps."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
     q, v = pysim.rollout(model, q0, v0, controls, step=1e-3, integrator="rk4", threads=0)
     q, v = pysim.rollout([heavy, light], q0, v0, controls, step=1e-3)
-    run = pysim.rollout(scene)                              # what the scene says, see scene_rollouts.py
+    run = pysim.rollout(scene)                              # the scene's settings, see scene_rollouts.py
 
-The worlds of a batch run side by side in SIMD packs, packs on threads; whatever the batch and the threads, a world
-gets the same bits, those that it gets alone with its own model.
+The worlds of a batch run side by side in SIMD packs, packs on threads; a world's result is the same to the last bit as
+if it ran alone with its own model, whatever the batch and the number of threads.
 """
 
 from __future__ import annotations

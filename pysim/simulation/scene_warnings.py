@@ -1,7 +1,8 @@
 """Warnings about a scene before it runs, shared by `load_scene`, `simulate`, `rollout` and the command.
 
-Loading reports the start, running the step. What was reported of a scene object is not reported again; a copy with
-another start or other settings is another object. A start that leaves the motion undetermined says nothing about steps.
+Loading warns about the start, running about the step. A warning about a scene object is not repeated; a copy with
+another start or other settings is another object. If the start leaves the motion undetermined, the step is not
+assessed.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     scenes = pysim.load_scenes("pendulum.toml", {"body.rod.mass": [1.0, 1.1, 1.2]})
     q, v = pysim.rollout([scene.model for scene in scenes], q0, v0, controls, step=1e-3)
 
-The file is read once, tables and plugins that are alike in two worlds are read and traced once; every world is checked
+The file is read once, tables and plugins that are equal in two worlds are read and traced once; every world is checked
 and closed on its own.
 """
 

@@ -1,4 +1,4 @@
-"""Checks of a scene's step: long for stability, for the fastest motion, a bounce, sharp friction or a fast spin."""
+"""Checks of a scene's step: too long for stability, fast motion, a bounce, sharp friction or a fast spin."""
 
 from __future__ import annotations
 

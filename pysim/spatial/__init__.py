@@ -1,6 +1,6 @@
 """Rotations and rigid displacements on arrays: SO(3) and SE(3), their exponentials, Jacobians and actions.
 
-| what | shape |
+| quantity | shape |
 |---|---|
 | rotation vector, rotation | (…, 3) [rad], (…, 3, 3) |
 | twist [v; ω], displacement X_AB from B coordinates to A | (…, 6) [m, rad], (…, 4, 4) |
