@@ -3,8 +3,8 @@
     v_k = (log(q_k⁻¹ q_k+1) − log(q_k⁻¹ q_k−1)) / 2h        then, over a window about every instant,
     v, a: value and slope of the cubic that fits v best     [Savitzky and Golay 1964]
 
-The differences are taken on the joints' groups, so balls and free joints differentiate as hinges do. The filter is
-symmetric in time: its phase is zero. What lies within half a window of either end is left out.
+The differences are taken on the joints' groups, so ball and free joints are differentiated in the same way as
+hinges. The filter is symmetric in time: its phase is zero. Samples within half a window of either end are left out.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     min over x   ‖R p(x) − z‖² + Σ_bodies ‖r(θ_b, θ⁰_b)‖² / s²
 
 p(x) is θ(φ) for every body, so each iterate is physically consistent, and the resistances themselves, bounded by zero
-where they must be. r is the affine-invariant difference from the prior θ⁰ [Lee, Wensing and Park 2020], s the relative
-deviation the prior is trusted to. R, z come from `regression`: an iteration costs the cube of the unknowns, not the
+where they must be. r is the affine-invariant difference from the prior θ⁰ [Lee, Wensing and Park 2020], s the assumed
+relative deviation of the prior. R, z come from `regression`: an iteration costs the cube of the unknowns, not the
 samples.
 
 Each body is measured in the affine frame in which its prior is the unit body, J = U₀ J′ U₀ᵀ with J⁰′ = 1: there all

@@ -3,7 +3,7 @@
     [W y] = Q [R z]  ⇒  ‖W p − y‖ = ‖R p − z‖ for every p        (chunk by chunk, R of the last below the next)
 
 After this nothing depends on the number of samples. Triangles of several folds stack, and so do those of several
-coordinates, each divided by its noise σ_j: weights change without a second look at the data. A coordinate's triangle
+coordinates, each divided by its noise σ_j: weights change without reading the data again. A coordinate's triangle
 holds only the unknowns that can move it.
 """
 

@@ -10,7 +10,7 @@ Each value carries a bound of its rounding error from its own operands (running 
 so a small term is compared with its own size and not with 1. A root or an inverse takes any of its branches (√q² is q
 on one side of 0 only), and an exponential, which may vanish wherever it is sampled, any number. Values decide nothing
 where they cannot: where a constant is lost in a sum, or where a varying node has one value at all samples.
-Nodes that depend on jumps (where, min, splines) are left alone.
+Nodes that depend on jumps (where, min, splines) are not folded.
 """
 
 from __future__ import annotations

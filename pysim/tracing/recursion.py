@@ -1,4 +1,4 @@
-"""Detection of an author's code that leads back to itself, by loading its own scene or computing its own joint."""
+"""Detection of plugin code that calls itself, by loading its own scene or computing its own joint."""
 
 from __future__ import annotations
 
