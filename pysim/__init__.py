@@ -12,48 +12,55 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 try:
-    from pysim._engine import available_isas, use_isa
+    from pysim._engine import available_isas as available_isas, use_isa as use_isa
 except ModuleNotFoundError:  # run from a clone's folder, which shadows the installed package
     from pysim._source_tree import use_installed_engine
 
     use_installed_engine(__path__)
-    from pysim._engine import available_isas, use_isa
+    from pysim._engine import available_isas as available_isas, use_isa as use_isa
 from pysim.deprecation import renamed
 from pysim.errors import (
-    IdentificationError,
-    JointError,
-    ModelError,
-    PysimError,
-    PysimWarning,
-    SceneError,
-    SimulationError,
-    TrajectoryError,
+    IdentificationError as IdentificationError,
+    JointError as JointError,
+    ModelError as ModelError,
+    PysimError as PysimError,
+    PysimWarning as PysimWarning,
+    SceneError as SceneError,
+    SimulationError as SimulationError,
+    TrajectoryError as TrajectoryError,
 )
 
 if TYPE_CHECKING:
-    from pysim import algorithms as algorithms
-    from pysim import events as events
-    from pysim import forces as forces
-    from pysim import identify as identify
-    from pysim import inertia as inertia
-    from pysim import integrators as integrators
-    from pysim import joints as joints
-    from pysim import loops as loops
-    from pysim import render as render
-    from pysim import scene as scene
-    from pysim import spatial as spatial
-    from pysim import trajectory as trajectory
+    from pysim import (
+        algorithms as algorithms,
+        events as events,
+        forces as forces,
+        identify as identify,
+        inertia as inertia,
+        integrators as integrators,
+        joints as joints,
+        loops as loops,
+        render as render,
+        scene as scene,
+        spatial as spatial,
+        trajectory as trajectory,
+    )
     from pysim.algorithms import *
-    from pysim.mechanism.model import Model, State
-    from pysim.simulation import load_scene, load_scenes, simulate
-    from pysim.simulation.loading import Scene, load_model
-    from pysim.simulation.rollouts import rollout
-    from pysim.sweeps import load_sweep, sweep
-    from pysim.trajectory import Trajectory, load_trajectory
+    from pysim.mechanism.model import Model as Model, State as State
+    from pysim.simulation import (
+        load_scene as load_scene,
+        load_scenes as load_scenes,
+        simulate as simulate,
+    )
+    from pysim.simulation.loading import Scene as Scene, load_model as load_model
+    from pysim.simulation.rollouts import rollout as rollout
+    from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
+    from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
 
 __version__ = "0.1.0"
 
-__all__ = [
+# A checker takes the names of the imports above: it reads no __all__ of other modules.
+_OWN = [
     "IdentificationError",
     "JointError",
     "Model",
@@ -77,8 +84,6 @@ __all__ = [
     "sweep",
     "use_isa",
 ]
-if TYPE_CHECKING:
-    __all__ += algorithms.__all__
 
 _HOME = {
     "Model": "pysim.mechanism.model",
@@ -112,8 +117,6 @@ _MODULES = (
 
 
 if not TYPE_CHECKING:  # a checker knows the names above, and that there are no others
-    _OWN = __all__
-    del __all__  # it is made when it is asked for, with the names of the algorithms
 
     def __getattr__(name: str) -> object:
         """Import a public name's module when the name is first used."""

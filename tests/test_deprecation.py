@@ -52,7 +52,9 @@ def test_former_methods_warn_and_call_the_new_ones() -> None:
         again = model.with_ties(model.connections)
     assert again.connections is model.connections
     corners = 1.0 - np.eye(4, 3)
-    solid = MeshSolid(corners, np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]]), "a mesh")
+    solid = MeshSolid(
+        corners, np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]]), where="a mesh"
+    )
     text = "MeshSolid.tell is deprecated; use MeshSolid.warn_of_overlaps"
     with pytest.warns(DeprecationWarning, match=f"^{text}$"):
         solid.tell()
@@ -64,7 +66,7 @@ def resolve(path: str) -> object:
 
 
 def test_former_names_are_not_listed_among_the_public_ones() -> None:
-    listed = {*pysim.__all__, *dir(pysim), *pysim.algorithms.__all__}
+    listed = {*pysim.__all__, *dir(pysim), *pysim.algorithms.__all__}  # type: ignore[attr-defined]
     assert not {"weighed_mesh", "WeighedMesh"} & listed
 
 

@@ -74,7 +74,7 @@ def complaints(tmp_path: Path, text: str) -> list[str]:
 @pytest.mark.slow
 def test_a_script_that_is_right_passes_strictly_and_each_fault_is_found(tmp_path: Path) -> None:
     modules = "".join(f"print(pysim.{name}.__name__)\n" for name in pysim._MODULES)
-    names = "".join(f"print(pysim.{name})\n" for name in pysim.__all__)
+    names = "".join(f"print(pysim.{name})\n" for name in pysim.__all__)  # type: ignore[attr-defined]
     right = RIGHT + modules + names
     first = right.count("\n") + 1
     found = complaints(tmp_path, right + "\n".join(WRONG) + "\n")

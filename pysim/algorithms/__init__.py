@@ -87,23 +87,23 @@ from pysim.algorithms.regressors import *
 from pysim.algorithms.vertex_derivatives import *
 from pysim.deprecation import renamed
 
-__all__: list[str] = []
-__all__ += centroidal.__all__
-__all__ += derivatives.__all__
-__all__ += design.__all__
-__all__ += differential.__all__
-__all__ += dynamics.__all__
-__all__ += frames.__all__
-__all__ += inertia_matrices.__all__
-__all__ += link_mesh.__all__
-__all__ += reactions.__all__
-__all__ += regressors.__all__
-__all__ += vertex_derivatives.__all__
-
 _RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 
 
 if not TYPE_CHECKING:  # a checker knows the names above, and that there are no others
+    __all__ = (
+        centroidal.__all__
+        + derivatives.__all__
+        + design.__all__
+        + differential.__all__
+        + dynamics.__all__
+        + frames.__all__
+        + inertia_matrices.__all__
+        + link_mesh.__all__
+        + reactions.__all__
+        + regressors.__all__
+        + vertex_derivatives.__all__
+    )
 
     def __getattr__(name: str) -> object:
         if name in _RENAMED:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import TrajectoryError
-from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS
-from pysim.trajectory.contacts import contact_points
+from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS, contact_points
 from pysim.trajectory.events import Events
 from pysim.trajectory.parts import TOO_LARGE
 from pysim.trajectory.record import Trajectory, TrajectoryHeader, trajectory_of

@@ -185,7 +185,7 @@ SLOPES = (  # need derivatives of S: refuse joints that Python computes
 
 def public() -> set[str]:
     """Names of the public algorithms."""
-    return set(algorithms.__all__) - NO_ALGORITHMS
+    return set(algorithms.__all__) - NO_ALGORITHMS  # type: ignore[attr-defined]
 
 
 def arrays(result: Any) -> tuple[Array, ...]:

@@ -8,8 +8,7 @@ import pytest
 import pysim
 from pysim.simulation.loading import compile_model
 from tests.algorithms.random_states import KINDS, close
-from tests.oracles import spatial
-from tests.oracles import tree as oracle
+from tests.oracles import spatial, tree as oracle
 from tests.oracles.mechanisms import MOVING, one_body, random_theta, random_tree
 
 BATCHES = [1, 3, 8, 19]  # below, across and above every pack width

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pysim.joints import Joint, Pose, real, rotation
-from pysim.joints import joint as registered
+from pysim.joints import Joint, Pose, joint as registered, real, rotation
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
 from tests.joints.test_traced import plugin_joint

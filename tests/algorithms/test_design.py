@@ -17,8 +17,7 @@ from pysim.spatial import exp
 from tests.algorithms.every import TETRAHEDRON, tetrahedron
 from tests.algorithms.random_states import KINDS
 from tests.algorithms.test_design_derivatives import moved_parameters, state
-from tests.joints.chains import KINDS as PLUGINS
-from tests.joints.chains import plugin_chain
+from tests.joints.chains import KINDS as PLUGINS, plugin_chain
 from tests.oracles.differences import along
 from tests.oracles.mechanisms import random_tree
 

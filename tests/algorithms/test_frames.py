@@ -13,8 +13,7 @@ import pytest
 import pysim
 from pysim.simulation.loading import compile_model
 from tests.algorithms.random_states import STATES, close, states
-from tests.joints.chains import KINDS as PLUGINS
-from tests.joints.chains import plugin_chain
+from tests.joints.chains import KINDS as PLUGINS, plugin_chain
 from tests.oracles import tree as oracle
 from tests.oracles.differences import along
 from tests.oracles.mechanisms import one_body, random_pose, random_theta, random_tree

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ THROWN = "{ xyz = [0, 0, 0.4], rpy = [0.3, 0.5, 0.2], v = [1, 0.5, -1, 3, -2, 4]
 
 
 def thrown(tmp_path: Path, shape: str, **changes) -> pysim.Scene:
-    given = {
+    given: dict[str, Any] = {
         "shape": SHAPES[shape],
         "mass": 2.0,
         "start": THROWN,
@@ -234,7 +235,7 @@ def lowest_foot(scene: pysim.Scene) -> float:
     return float(scene.state.q[2] - min(heights))
 
 
-def anymal(tmp_path: Path, setup: dict, height: float) -> pysim.Scene:
+def anymal(tmp_path: Path, setup: dict[str, Any], height: float) -> pysim.Scene:
     share = robots()
     lines, start = [], []
     for leg in ("LF", "LH", "RF", "RH"):

@@ -6,6 +6,7 @@ Oracle: 144 random pairs by Coal 3.0.3 (GJK and EPA at 1e-9), those of its 240 w
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ HELD = [row for row in ROWS if (NAMES.get(row["a"], row["a"]), row["b"]) in CLOS
 EXACT, SHALLOW = 1e-9, 0.02  # [m]
 
 
-def shape_of(kind: str, numbers: dict) -> Shape | None:
+def shape_of(kind: str, numbers: dict[str, Any]) -> Shape | None:
     if kind == "halfspace":
         return None
     if kind == "box":
@@ -47,7 +48,7 @@ def pose_of(quaternion: list[float], position: list[float]) -> np.ndarray:
     return X
 
 
-def pair_of(row: dict) -> tuple:
+def pair_of(row: dict[str, Any]) -> tuple[Shape | None, np.ndarray, Shape | None, np.ndarray]:
     a, b = shape_of(row["a"], row["pa"]), shape_of(row["b"], row["pb"])
     X_A, X_B = (
         pose_of(row["quat_a_xyzw"], [0, 0, 0]),
@@ -61,7 +62,7 @@ def test_every_pair_of_a_closed_form_is_among_the_reference() -> None:
 
 
 @pytest.mark.parametrize("row", HELD, ids=lambda row: f"{row['a']}-{row['b']}")
-def test_distances_are_those_of_coal(row: dict) -> None:
+def test_distances_are_those_of_coal(row: dict[str, Any]) -> None:
     found = distances(*pair_of(row))
     if row["distance"] >= -SHALLOW:
         tolerance = 1e-7 if row["distance"] > 0 else 1e-6
@@ -75,7 +76,7 @@ def test_distances_are_those_of_coal(row: dict) -> None:
 
 
 @pytest.mark.parametrize("row", [r for r in HELD if r["distance"] > 0][::3])
-def test_nearest_points_of_separate_shapes_are_those_of_coal(row: dict) -> None:
+def test_nearest_points_of_separate_shapes_are_those_of_coal(row: dict[str, Any]) -> None:
     found = distances(*pair_of(row))
     tolerance = 1e-4 if {row["a"], row["b"]} & {"box"} else 1e-6  # parallel faces have many
     np.testing.assert_allclose(found.nearest_b, row["nearest_b"], atol=tolerance)

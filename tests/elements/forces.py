@@ -65,7 +65,7 @@ def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
     spec = elastic(spec, rng)
     turning = next(j.name for j in spec.joints if j.mimic is None and j.type == "free")
     friction = {"kinetic": 1.0, "static": 1.5, "stribeck_speed": 2.0, "rounding_speed": 1.0}
-    dampers = {
+    dampers: dict[str, dict[str, object]] = {
         "path": {"damping": 0.7},
         "pair": {"damping": 0.4},
         "between": {"damping": symmetric(rng, 0.3)},
@@ -88,4 +88,4 @@ def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
 def mechanism(rng: np.random.Generator, shape: str) -> ModelSpec:
     """A tree or chain of every joint shape, with followers if the shape names them."""
     kinds = rng.permutation([*MOVING, "fixed", "revolute", "prismatic"])
-    return random_tree(rng, kinds, chain=shape == "chain", mimic="mimic" in shape)
+    return random_tree(rng, list(map(str, kinds)), chain=shape == "chain", mimic="mimic" in shape)

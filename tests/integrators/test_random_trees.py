@@ -15,8 +15,7 @@ import pysim
 from pysim import _engine
 from pysim.simulation.loading import compile_model
 from tests.algorithms.random_states import KINDS
-from tests.oracles import springs, stepping
-from tests.oracles import tree as oracle
+from tests.oracles import springs, stepping, tree as oracle
 from tests.oracles.mechanisms import MOVING, random_tree
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ class Winding(Joint):
     terms: int
     coordinates = real("x")
 
-    def placement(self, q: Winding.Coordinates) -> Pose:
+    def placement(self, q: Any) -> Pose:
         z = q.x
         for k in range(self.terms):
             z = z + np.sin(z * (1 + k))

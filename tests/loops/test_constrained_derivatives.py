@@ -28,8 +28,7 @@ from pysim.mechanism.compile import start_state
 from pysim.simulation.loading import compile_model
 from tests.algorithms.random_states import close
 from tests.joints.chains import plugin_chain
-from tests.loops.mechanisms import closed as close_tree
-from tests.loops.mechanisms import four_bar
+from tests.loops.mechanisms import closed as close_tree, four_bar
 from tests.loops.test_constraints import LOOPS, PLUGINS, TREE, closed
 from tests.loops.test_torque_derivatives import MECHANISMS
 from tests.oracles.differences import along, derivatives

@@ -21,8 +21,7 @@ from pysim.inertia import theta_from_com
 from pysim.joints import Joint, Pose, joint, real
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
-from tests.oracles import stepping
-from tests.oracles import tree as oracle
+from tests.oracles import stepping, tree as oracle
 from tests.oracles.mechanisms import make_joint, random_tree
 
 SCHEMES = {"semi_implicit": stepping.semi_implicit, "rk4": stepping.rk4}

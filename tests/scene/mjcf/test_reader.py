@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -77,7 +77,7 @@ def warnings_of(path: Path) -> tuple[ModelSpec, list[str]]:
     return spec, [str(w.message).removeprefix(f"{path.parent}/") for w in caught]
 
 
-def refusal(path: Path, **options: object) -> str:
+def refusal(path: Path, **options: Any) -> str:
     with pytest.raises(PysimError) as caught:
         pysim.load_model(path, **options)
     return str(caught.value).removeprefix(f"{path.parent}/")

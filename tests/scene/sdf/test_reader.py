@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def model(content: str, name: str = "m") -> str:
     return f'<model name="{name}">{content}</model>'
 
 
-def refusal(path: Path, **options: object) -> str:
+def refusal(path: Path, **options: Any) -> str:
     with pytest.raises(PysimError) as caught:
         pysim.load_model(path, **options)
     return str(caught.value).removeprefix(f"{path.parent}/")
@@ -70,7 +70,7 @@ def X(numbers: str) -> np.ndarray:  # noqa: N802
 
 
 def turned(axis: np.ndarray, angle: float) -> np.ndarray:
-    return pose((0, 0, 0), from_axis_angle(*(axis / np.linalg.norm(axis)), angle))
+    return pose((0, 0, 0), from_axis_angle(axis[0], axis[1], axis[2], angle))
 
 
 def slid(axis: np.ndarray, way: float) -> np.ndarray:

@@ -677,7 +677,7 @@ duration = 1.0
 
 def test_a_key_that_excludes_one_that_is_set_is_named_and_can_be_removed() -> None:
     Path("s.toml").write_text(EXCLUSIVE, "utf-8")
-    cases = [
+    cases: list[tuple[dict[str, object], dict[str, object], str]] = [
         (
             {"simulation.integrator": "rk4"},
             {"simulation.rtol": UNSET},

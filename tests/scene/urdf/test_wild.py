@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio
@@ -48,7 +48,7 @@ def read_with_warnings(path: Path) -> tuple[ModelSpec, list[str]]:
     return spec, [str(w.message).removeprefix(f"{path.parent}/") for w in caught]
 
 
-def refusal(path: Path, **options: object) -> str:
+def refusal(path: Path, **options: Any) -> str:
     with pytest.raises(pysim.PysimError) as caught:
         pysim.load_model(path, **options)
     return str(caught.value).removeprefix(f"{path.parent}/")
