@@ -33,6 +33,7 @@ from pysim.errors import (
 if TYPE_CHECKING:
     from pysim import (
         algorithms as algorithms,
+        contact as contact,
         events as events,
         forces as forces,
         identify as identify,
@@ -102,6 +103,7 @@ _HOME = {
 _RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 _MODULES = (
     "algorithms",
+    "contact",
     "events",
     "forces",
     "identify",
