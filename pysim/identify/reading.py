@@ -57,7 +57,7 @@ def read_samples(model: Model, path: str | PathLike[str], *, window: float = 0.2
         if name not in known:
             raise IdentificationError(source, f"unknown column {name!r}{did_you_mean(name, known)}")
         if names.count(name) > 1:
-            raise IdentificationError(source, f"column {name!r} is there twice; keep one")
+            raise IdentificationError(source, f"column {name!r} occurs twice; keep one")
     columns = {
         key: _columns(key, wanted, names, values, source) for key, wanted in expected.items()
     }

@@ -15,7 +15,7 @@ import numpy as np
 
 from pysim.errors import PysimError, PysimWarning
 from pysim.inertia.shells import shells_of
-from pysim.inertia.surface import FLAT, Surface, counted, edges, read_surface
+from pysim.inertia.surface import FLAT, Surface, counted, counted_of, edges, read_surface
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ def _welded(where: str, vertices: Vertices, faces: Faces, *, fill: bool) -> tupl
         )
         raise PysimError(where, problem)
     if joined:
-        text = f"{counted(joined, 'vertex', 'vertices')} nearer than {WELD:g} of its size joined"
+        text = f"{counted(joined, 'vertex', 'vertices')} joined with another within {WELD:g} of the mesh's size"
         _warn(where, text)
     return near
 
@@ -110,7 +110,7 @@ def _filled(where: str, vertices: Vertices, faces: Faces) -> tuple[Vertices, Fac
             added += [[rim[0], c, b] if turned else [rim[0], b, c] for b, c in pairwise(rim[1:])]
     if not added:
         return vertices, faces
-    text = f"{counted(len(added), 'triangle')} added over holes, the first is face {len(faces)}"
+    text = f"{counted(len(added), 'triangle')} added to close holes, the first is face {len(faces)}"
     _warn(where, text)
     return vertices, np.vstack([faces, np.array(added, np.int64)])
 
@@ -141,7 +141,7 @@ def _joined(
         raise PysimError(where, problem)
     once = np.sort(np.unique(turned, axis=0, return_index=True)[1])
     if len(once) < len(kept):
-        text = f"{counted(len(kept) - len(once), 'triangle')} there twice, counted once"
+        text = f"{counted(len(kept) - len(once), 'duplicate triangle')} ignored"
         _warn(where, text)
     return vertices[first], kept[once]
 
@@ -175,8 +175,8 @@ def _wound(where: str, faces: Faces) -> Faces:
         links[one].append((other, up == other_up))
         links[other].append((one, up == other_up))
     flipped = _spread(where, len(faces), links)
-    text = f"{counted(int(flipped.sum()), 'triangle')} wound against the other"
-    _warn(where, f"{text} {len(faces) - int(flipped.sum())}, turned for the volume")
+    text = f"{counted(int(flipped.sum()), 'triangle')} wound opposite to the other"
+    _warn(where, f"{text} {len(faces) - int(flipped.sum())}; reversed for the volume")
     return np.where(flipped[:, None], faces[:, ::-1], faces)
 
 
@@ -207,12 +207,12 @@ def _outside_out(where: str, vertices: Vertices, faces: Faces) -> Faces:
     surface = read_surface(vertices, faces, where)
     shells = shells_of(surface, faces)
     if (shells.volume[shells.around == 0] < 0).all():  # outermost shells
-        _warn(where, "every triangle faces inwards, turned for the volume")
+        _warn(where, "every triangle faces inwards; reversed for the volume")
         surface = read_surface(vertices, faces[:, ::-1], where)
         shells = shells_of(surface, surface.faces)
     if shells.inside_out.any():
-        turned = counted(int(shells.inside_out.sum()), "shell")
-        _warn(where, f"{turned} inside out, of {len(shells)}, turned for the volume")
+        reversed_shells = counted_of(int(shells.inside_out.sum()), len(shells), "shells")
+        _warn(where, f"{reversed_shells} inside out; reversed for the volume")
     turn = shells.inside_out[shells.of_face]
     return np.where(turn[:, None], surface.faces[:, ::-1], surface.faces)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Faces = NDArray[np.int64]
 
 FLAT = 1e-9  # fraction of the mesh's size: a thinner mesh has no volume
-_CLOSE = "repair=True fills small holes, convex=True takes the hull, shell=thickness [m] a sheet"
+_CLOSE = "pass repair=True to fill small holes, convex=True for the convex hull, or shell=thickness [m] for a sheet"
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
         count, first = int(outside.any(axis=1).sum()), int(outside.any(axis=1).argmax())
         index = triangles[first][outside[first]][0]
         raise surface.fail(
-            f"{counted(count, 'face')} wrong, the first is face {first}: it names vertex {index}, "
-            f"but there are {len(points)}; count from 0"
+            f"{counted(count, 'face', verb=False)} with invalid vertex indices, the first is face {first}: "
+            f"it names vertex {index} of {len(points)}; count vertices from 0"
         )
     return surface
 
@@ -115,15 +115,15 @@ def check_closed(surface: Surface) -> Faces:
     repeated = faults.repeated
     if repeated.count:
         raise surface.fail(
-            f"{counted(repeated.count, 'face')} there twice, the first again is face {repeated.first}; "
-            "remove it, or repair=True"
+            f"has {counted(repeated.count, 'duplicate face', verb=False)}, the first is face {repeated.first}; "
+            "remove it, or pass repair=True"
         )
     if not faults.closed:
         raise surface.fail(_why_open(surface))
     pinched = faults.pinched
     if pinched.count:
         surface.warn(
-            f"{counted(pinched.count, 'face')} without area, the first is face {pinched.first}"
+            f"has {counted(pinched.count, 'face', verb=False)} without area, the first is face {pinched.first}"
         )
     return faces
 
@@ -139,14 +139,14 @@ def check_shells(surface: Surface, faces: Faces) -> None:
     wrong = np.flatnonzero(shells.inside_out)
     if len(wrong):
         raise surface.fail(
-            f"{counted(len(wrong), 'shell')} inside out, of {len(shells)}, and no cavity of another; the first begins "
-            f"with face {shells.first[wrong[0]]}; reverse its faces, or repair=True"
+            f"{counted_of(len(wrong), len(shells), 'shells')} inside out without being a cavity of another; the first "
+            f"begins with face {shells.first[wrong[0]]}; reverse its faces, or pass repair=True"
         )
     twice = np.flatnonzero(shells.twice)
     if len(twice):
         surface.warn(
-            f"{counted(len(twice), 'shell')} inside another, of {len(shells)}, where they are counted twice; the first "
-            f"begins with face {shells.first[twice[0]]}"
+            f"{counted_of(len(twice), len(shells), 'shells')} inside another, and the common volume is counted twice; "
+            f"the first begins with face {shells.first[twice[0]]}; reverse its faces if it is a cavity"
         )
 
 
@@ -155,8 +155,8 @@ def check_crossings(surface: Surface) -> None:
     found = _engine.find_crossings(surface.vertices, surface.faces)
     if found.count:
         surface.warn(
-            f"{counted(found.count, 'pair', verb=False)} of faces cross, the first are faces {found.first} and "
-            f"{found.second}; space inside twice is weighed twice"
+            f"{counted(found.count, 'pair', verb=False)} of faces intersect, the first are faces {found.first} and "
+            f"{found.second}; volume that is enclosed twice is counted twice"
         )
 
 
@@ -166,10 +166,10 @@ def check_volume(surface: Surface, volume: float) -> None:
     if volume < -least:
         raise surface.fail(
             f"is inside out: its {len(surface.faces)} faces run clockwise seen from outside, the "
-            f"volume is {volume:.4g} [m³]; reverse them, faces[:, ::-1], or repair=True"
+            f"volume is {volume:.4g} [m³]; reverse them, faces[:, ::-1], or pass repair=True"
         )
     if volume <= least:
-        problem = f"encloses no volume, {volume:.4g} [m³]; shell=thickness [m] gives a sheet's mass"
+        problem = f"encloses no volume, {volume:.4g} [m³]; for a sheet, pass shell=thickness [m]"
         raise surface.fail(problem)
 
 
@@ -193,6 +193,11 @@ def counted(number: int, one: str, many: str | None = None, *, verb: bool = True
     return f"{number} {many or one + 's'}{' are' if verb else ''}"
 
 
+def counted_of(number: int, total: int, things: str) -> str:
+    """Return "1 of 3 shells is" or "2 of 3 shells are"."""
+    return f"{number} of {total} {things} {'is' if number == 1 else 'are'}"
+
+
 def _why_open(surface: Surface) -> str:
     """Describe the edges of an open surface that do not occur once in each direction."""
     walked = edges(welded(surface))
@@ -213,8 +218,8 @@ def _why_open(surface: Surface) -> str:
     wrong = balance[index] != 0
     first, number = int(wrong.argmax()) // 3, int((balance != 0).sum())
     return (
-        f"is wound inconsistently: {counted(number, 'edge')} walked the same way by both triangles, "
-        f"the first is of face {first}; repair=True turns the fewer"
+        f"is wound inconsistently: {counted(number, 'edge')} traversed in one direction by both triangles, "
+        f"the first is of face {first}; pass repair=True to reverse the minority of the faces"
     )
 
 

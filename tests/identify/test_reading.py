@@ -143,7 +143,7 @@ def test_columns_are_found_by_name_in_any_order(arm: pysim.Scene, table) -> None
             "no column 'v.shoulder', though there is 'v.elbow'; add it, or leave out every v",
         ),
         (["0,1,2,3,4,5"], HEADER + ",q.elbw", "unknown column 'q.elbw'; did you mean 'q.elbow'?"),
-        (["0,1,2,3,4,5"], HEADER + ",q.elbow", "column 'q.elbow' is there twice; keep one"),
+        (["0,1,2,3,4,5"], HEADER + ",q.elbow", "column 'q.elbow' occurs twice; keep one"),
         ([], HEADER, "has no rows below the names of the columns"),
         (["0,1,2,3,4"], HEADER, "has 1 rows; record a motion"),
         (

@@ -328,11 +328,13 @@ def with_face(face: list[int], at: int = 5) -> Array:
 
 REFUSALS = {
     "part.stl: vertex 3 is (0, nan, 1), not finite; fix it": (with_nan(), FACES),
-    "part.stl: 1 face is wrong, the first is face 5: it names vertex 8, but there are 8; count from 0": (
+    "part.stl: 1 face with invalid vertex indices, the first is face 5: it names vertex 8 of 8; "
+    "count vertices from 0": (
         CUBE,
         with_face([0, 8, 1]),
     ),
-    "part.stl: 1 face is wrong, the first is face 5: it names vertex -1, but there are 8; count from 0": (
+    "part.stl: 1 face with invalid vertex indices, the first is face 5: it names vertex -1 of 8; "
+    "count vertices from 0": (
         CUBE,
         with_face([0, -1, 1]),
     ),
@@ -341,9 +343,12 @@ REFUSALS = {
         CUBE,
         np.delete(FACES, 5, axis=0),
     ),
-    "part.stl: is wound inconsistently: 3 edges are walked the same way by both triangles, "
-    "the first is of face 0; repair=True turns the fewer": (CUBE, with_face([0, 3, 1], 0)),
-    "part.stl: 1 face is there twice, the first again is face 12; remove it, or repair=True": (
+    "part.stl: is wound inconsistently: 3 edges are traversed in one direction by both triangles, "
+    "the first is of face 0; pass repair=True to reverse the minority of the faces": (
+        CUBE,
+        with_face([0, 3, 1], 0),
+    ),
+    "part.stl: has 1 duplicate face, the first is face 12; remove it, or pass repair=True": (
         CUBE,
         np.vstack([FACES, FACES[4]]),
     ),
@@ -351,7 +356,7 @@ REFUSALS = {
         CUBE,
         FACES[:, ::-1],
     ),
-    "part.stl: encloses no volume, 0 [m³]; shell=thickness [m] gives a sheet's mass": (
+    "part.stl: encloses no volume, 0 [m³]; for a sheet, pass shell=thickness [m]": (
         CUBE * [1, 1, 0],
         FACES,
     ),
@@ -375,7 +380,7 @@ def test_a_density_below_zero_is_rejected(density: float) -> None:
 
 def test_faces_without_area_are_reported_and_add_nothing() -> None:
     faces = np.vstack([FACES, [0, 0, 1]])
-    with pytest.warns(PysimWarning, match=r"^mesh: 1 face is without area, the first is face 12$"):
+    with pytest.warns(PysimWarning, match=r"^mesh: has 1 face without area, the first is face 12$"):
         theta = inertia.mesh_inertia(CUBE, faces, 1.0)
     np.testing.assert_array_equal(theta, inertia.mesh_inertia(CUBE, FACES, 1.0))
 
@@ -406,14 +411,14 @@ def repaired(vertices: Array, faces: Array) -> tuple[Array, list[str]]:
 @pytest.mark.parametrize(
     ("faces", "text"),
     [
-        (FACES[:-1], "mesh: 1 triangle is added over holes, the first is face 11"),
-        (FACES[:-2], "mesh: 2 triangles are added over holes, the first is face 10"),
-        (FACES[:, ::-1], "mesh: every triangle faces inwards, turned for the volume"),
+        (FACES[:-1], "mesh: 1 triangle is added to close holes, the first is face 11"),
+        (FACES[:-2], "mesh: 2 triangles are added to close holes, the first is face 10"),
+        (FACES[:, ::-1], "mesh: every triangle faces inwards; reversed for the volume"),
         (
             with_face([0, 3, 1], 0),
-            "mesh: 1 triangle is wound against the other 11, turned for the volume",
+            "mesh: 1 triangle is wound opposite to the other 11; reversed for the volume",
         ),
-        (np.vstack([FACES, FACES[4]]), "mesh: 1 triangle is there twice, counted once"),
+        (np.vstack([FACES, FACES[4]]), "mesh: 1 duplicate triangle is ignored"),
     ],
 )
 def test_repair_repairs_and_says_what_it_did(faces: Array, text: str) -> None:

@@ -50,8 +50,8 @@ def ell() -> tuple[Array, Array]:
 def test_a_shell_that_faces_inwards_beside_another_is_rejected_by_count_and_face() -> None:
     mesh = together(cube(2), cube(1, 5, inwards=True), cube(1, -5, inwards=True))
     text = (
-        "part.stl: 2 shells are inside out, of 3, and no cavity of another; the first begins with face 12; reverse "
-        "its faces, or repair=True"
+        "part.stl: 2 of 3 shells are inside out without being a cavity of another; the first begins with face 12; "
+        "reverse its faces, or pass repair=True"
     )
     for function in (inertia.mesh_inertia, inertia.mesh_inertia_derivatives):
         with pytest.raises(PysimError, match=f"^{re.escape(text)}$"):
@@ -62,7 +62,9 @@ def test_a_shell_that_faces_inwards_within_the_extent_of_another_but_outside_it_
     None
 ):
     notch = cube(0.5, [1.5, 1.5, 0.5], inwards=True)
-    with pytest.raises(PysimError, match=r"^mesh: 1 shell is inside out, of 2, and no cavity"):
+    with pytest.raises(
+        PysimError, match=r"^mesh: 1 of 2 shells is inside out without being a cavity"
+    ):
         inertia.mesh_inertia(*together(ell(), notch), 1.0)
 
 
@@ -76,12 +78,15 @@ def test_a_cavity_is_no_fault_and_neither_is_what_lies_in_it() -> None:
 
 def test_a_cavity_in_a_cavity_is_inside_out() -> None:
     mesh = together(cube(3), cube(2, inwards=True), cube(1, inwards=True))
-    with pytest.raises(PysimError, match=r"^mesh: 1 shell is inside out, of 3"):
+    with pytest.raises(PysimError, match=r"^mesh: 1 of 3 shells is inside out"):
         inertia.mesh_inertia(*mesh, 1.0)
 
 
 def test_a_solid_inside_a_solid_is_reported_to_weigh_twice() -> None:
-    text = r"^mesh: 1 shell is inside another, of 2, where they are counted twice; the first begins with face 12$"
+    text = (
+        r"^mesh: 1 of 2 shells is inside another, and the common volume is counted twice; the first begins "
+        r"with face 12; reverse its faces if it is a cavity$"
+    )
     with pytest.warns(PysimWarning, match=text):
         theta = inertia.mesh_inertia(*together(cube(3), cube(1)), 1.0)
     assert theta[0] == pytest.approx(28)
@@ -93,7 +98,7 @@ def test_repair_turns_a_body_with_a_cavity_as_a_whole(*, outward: bool) -> None:
     if outward:
         theta = inertia.mesh_inertia(vertices, faces, 1.0, repair=True)
     else:
-        with pytest.warns(PysimWarning, match="^mesh: every triangle faces inwards, turned"):
+        with pytest.warns(PysimWarning, match="^mesh: every triangle faces inwards; reversed"):
             theta = inertia.mesh_inertia(vertices, faces[:, ::-1], 1.0, repair=True)
     assert theta[0] == pytest.approx(26)
 
@@ -151,7 +156,10 @@ def test_two_solids_through_each_other_are_reported_with_the_first_pair() -> Non
     ball = trimesh.creation.icosphere(2)
     part = np.array(ball.vertices), np.array(ball.faces)
     mesh = together(part, (part[0] + [0.31, 0.42, 0.57], part[1]))
-    text = r"^mesh: (\d+) pairs of faces cross, the first are faces (\d+) and (\d+); space inside twice is weighed"
+    text = (
+        r"^mesh: (\d+) pairs of faces intersect, the first are faces (\d+) and (\d+); volume that is enclosed twice "
+        r"is counted twice$"
+    )
     with pytest.warns(PysimWarning, match=text) as caught:
         theta = inertia.mesh_inertia(*mesh, 1.0)
     assert theta[0] == pytest.approx(2 * ball.volume)
@@ -200,5 +208,5 @@ def test_large_meshes_are_looked_at_for_crossings_only_when_asked(
     monkeypatch.setattr(mesh, "AFFORDABLE", 20)
     parts = together(cube(1), cube(1, 0.5))
     inertia.mesh_inertia(*parts, 1.0)  # a warning would fail
-    with pytest.warns(PysimWarning, match="pairs of faces cross"):
+    with pytest.warns(PysimWarning, match="pairs of faces intersect"):
         inertia.mesh_inertia(*parts, 1.0, crossings=True)

@@ -48,8 +48,8 @@ REFUSALS = {
     "utf16.obj": "is UTF-16 text; save it as UTF-8",
 }
 WARNINGS = {
-    "cube_dup.stl": "1 triangle is there twice, counted once",
-    "cube_oneflip.stl": "1 triangle is wound against the other 11, turned for the volume",
+    "cube_dup.stl": "1 duplicate triangle is ignored",
+    "cube_oneflip.stl": "1 triangle is wound opposite to the other 11; reversed for the volume",
 }
 
 
@@ -205,7 +205,7 @@ def test_a_flat_mesh_can_be_drawn() -> None:
 
 def test_a_mesh_inside_out_is_turned_with_a_warning(tmp_path: Path) -> None:
     path = write_obj(tmp_path / "in.obj", CUBE, FACES[:, ::-1])
-    with pytest.warns(PysimWarning, match="every triangle faces inwards, turned for the volume$"):
+    with pytest.warns(PysimWarning, match="every triangle faces inwards; reversed for the volume$"):
         theta = mesh_theta(path, ONE, 1.0)
     np.testing.assert_allclose(theta, cube_theta(), rtol=1e-14)
 
@@ -213,7 +213,7 @@ def test_a_mesh_inside_out_is_turned_with_a_warning(tmp_path: Path) -> None:
 def test_one_of_two_bodies_inside_out_is_turned_with_a_warning(tmp_path: Path) -> None:
     vertices = np.vstack([CUBE, CUBE + 3])
     path = write_obj(tmp_path / "two.obj", vertices, np.vstack([FACES, FACES[:, ::-1] + 8]))
-    with pytest.warns(PysimWarning, match="1 shell is inside out, of 2, turned for the volume$"):
+    with pytest.warns(PysimWarning, match="1 of 2 shells is inside out; reversed for the volume$"):
         assert mesh_theta(path, ONE, 1.0)[0] == pytest.approx(2.0)
 
 
@@ -227,7 +227,7 @@ def test_two_bodies_through_each_other_are_reported(tmp_path: Path) -> None:
     vertices = np.vstack([CUBE, CUBE + np.array([0.3, 0.4, 0.6])])
     path = write_obj(tmp_path / "both.obj", vertices, np.vstack([FACES, FACES + 8]))
     with pytest.warns(
-        PysimWarning, match=r"both\.obj: \d+ pairs of faces cross, the first are faces"
+        PysimWarning, match=r"both\.obj: \d+ pairs of faces intersect, the first are faces"
     ):
         assert mesh_theta(path, ONE, 1.0)[0] == pytest.approx(2.0)
 
@@ -242,7 +242,9 @@ def test_vertices_apart_by_rounding_are_joined_with_a_warning(tmp_path: Path) ->
     corners = CUBE[FACES]
     corners[0, 0] += 1e-7
     path = write_stl(tmp_path / "gap.stl", corners + 1e-8)
-    with pytest.warns(PysimWarning, match="1 vertex is nearer than 1e-06 of its size joined$"):
+    with pytest.warns(
+        PysimWarning, match="1 vertex is joined with another within 1e-06 of the mesh's size$"
+    ):
         theta = mesh_theta(path, ONE, 1.0)
     np.testing.assert_allclose(theta, cube_theta(), rtol=1e-6)
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 _REASONS = {
-    "transmission": "is not read: forces of joints are at the joint, not at a motor",
+    "transmission": "is not read: joint forces act at the joint, without a transmission",
     "gazebo": "is not read: an extension for Gazebo",
     "sensor": "is not read: a sensor for other programs",
     "safety_controller": "is not read: a controller for other programs",

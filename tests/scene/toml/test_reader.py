@@ -201,7 +201,9 @@ def test_a_mesh_is_found_beside_the_scene_and_weighed() -> None:
     Path("rod.obj").write_text("\n".join(lines[:-1]) + "\n", "utf-8")
     hull = body('shape = { mesh = "rod.obj", convex = true, density = 10 }').model.bodies[0]
     np.testing.assert_allclose(hull.theta[0], 10 / 6)
-    with pytest.warns(PysimWarning, match="1 triangle is added over holes, the first is face 3$"):
+    with pytest.warns(
+        PysimWarning, match="1 triangle is added to close holes, the first is face 3$"
+    ):
         closed = body('shape = { mesh = "rod.obj", repair = true, density = 10 }').model.bodies[0]
     np.testing.assert_allclose(closed.theta, hull.theta)
 

@@ -229,8 +229,8 @@ def test_extensions_are_listed(write: Write, capsys: pytest.CaptureFixture[str])
     shown = capsys.readouterr().out.replace(f"{path.parent}/", "")
     assert (
         "  left out    r.urdf:2:158: link 'arm': <contact> is not read: contact parameters of Bullet\n"
-        "  left out    r.urdf:2:259: <transmission> 't' is not read: forces of joints are at the joint, not "
-        "at a motor\n"
+        "  left out    r.urdf:2:259: <transmission> 't' is not read: joint forces act at the joint, "
+        "without a transmission\n"
         "  left out    r.urdf:2:283: <gazebo> 'arm' is not read: an extension for Gazebo\n"
     ) in shown
 
