@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import passive_forces, rnea
+from pysim.deprecation import accepts_former_keyword
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.base import BaseParameters, base_parameters, column_scale, identifiable_part
 from pysim.identify.closed import (
@@ -92,6 +93,11 @@ class Identification:
         """Return an identified resistance (nv,)."""
         at = 10 * self.unknowns.blocks + self.unknowns.resistances.index(name) * self.model.nv
         return self.estimate.p[at : at + self.model.nv]
+
+
+Identification.__init__ = accepts_former_keyword(  # type: ignore[method-assign]
+    "Identification", "told", "identifiable"
+)(Identification.__init__)
 
 
 def identify(

@@ -14,6 +14,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim._engine import Shape
+from pysim.deprecation import accepts_former_keyword
 from pysim.errors import JointError, ModelError
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
@@ -80,6 +81,7 @@ class Model(_engine.Model):
     copies.
     """
 
+    @accepts_former_keyword("Model", "ties", "connections")
     def __init__(
         self,
         descriptions: Sequence[JointDescription],
@@ -135,6 +137,12 @@ class Model(_engine.Model):
     def name(self) -> str:
         """Name of the model in its file."""
         return self.spec.name
+
+    @property
+    def ties(self) -> Connections:
+        """Deprecated name of `connections`."""
+        warnings.warn("Model.ties is deprecated; use Model.connections", DeprecationWarning, 2)
+        return self.connections
 
     @property
     def planar(self) -> bool:
