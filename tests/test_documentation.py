@@ -26,7 +26,7 @@ from pysim.scene import scene_schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("docs/**/*.md")))]
-BLOCK = re.compile(r"^```(\w+|\{[\w-]+\}.*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+|\{[\w-]+\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w-]+\.(?:py|toml))\n")
 INSTALLS = re.compile(r"pip install|pre-commit|sphinx-build|\.ci/run")
 KNOWN = {"python", "toml", "sh", "text"}
