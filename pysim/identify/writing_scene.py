@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pysim.errors import IdentificationError
 from pysim.inertia import center_of_mass, central_inertia
 from pysim.scene.inertia_text import ENTRIES, rounded
 
@@ -64,10 +65,13 @@ def _inside(document: Any, kind: str, name: str, where: str) -> Any:  # noqa: AN
     """Return the table of a body or joint inside the [[model]] that it comes from; create it if it is missing."""
     import tomlkit  # noqa: PLC0415
 
-    models = _listed(document["model"])
+    models = _listed(document.get("model", []))
     prefixed = [m for m in models if m.get("name") and name.startswith(f"{m['name']}/")]
     plain = [m for m in models if not m.get("name")]
     same_file = [m for m in plain if Path(str(m["file"])).name in where]
+    if not (prefixed or plain):
+        problem = f"{kind} {name!r} is in another file or in a copy of one, which is not written"
+        raise IdentificationError(where, f"{problem}; identify a scene that has it in itself")
     model = (prefixed or same_file or plain)[0]
     key = name.removeprefix(f"{model['name']}/") if model.get("name") else name
     tables = model.setdefault(kind, tomlkit.table())

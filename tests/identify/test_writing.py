@@ -166,3 +166,15 @@ def test_resistances_are_written_into_a_scene_and_its_models(files: Path) -> Non
     for key in ("damping", "friction", "armature"):
         for joint, new in zip(model.joints, again.joints, strict=True):
             np.testing.assert_allclose(getattr(new, key), getattr(joint, key), rtol=1e-8)
+
+
+def test_a_body_of_an_included_file_is_not_written(files: Path) -> None:
+    (files / "all.toml").write_text('include = ["s.toml"]\n', "utf-8")
+    model = pysim.load_scene(files / "all.toml").model
+    changed = model.with_parameters(1.5 * model.parameters)
+    with pytest.raises(IdentificationError) as caught:
+        write_found(changed, files / "all.toml", files / "found.toml")
+    assert str(caught.value) == (
+        f"{files / 's.toml'}:2:1: body[0]: body 'rod' is in another file or in a copy of one, which is not "
+        "written; identify a scene that has it in itself"
+    )

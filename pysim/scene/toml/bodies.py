@@ -39,7 +39,6 @@ class BodyReader:
     """Reader of body tables, which reports to `problems`."""
 
     problems: Problems
-    folder: Path
     package_dirs: tuple[Path, ...]
     inertia: InertiaPolicy
 
@@ -102,7 +101,8 @@ class BodyReader:
             return Shape(table.kind, tuple(getattr(size, name) for name in SIZES[table.kind]))
         at = (*path, "mesh")
         try:
-            file = resolve_uri(table.mesh, self.folder, self.package_dirs, MESH_SUFFIXES)
+            folder = self.problems.source.folder(at)
+            file = resolve_uri(table.mesh, folder, self.package_dirs, MESH_SUFFIXES)
         except PysimError as error:
             self.problems.add(at, error.problem)
             return None

@@ -31,6 +31,8 @@ class ContactReader:
 
     scene: Scene
     problems: Problems
+    brought: ContactsSpec | None = None  # of the scenes that are attached
+    is_attached: bool = False  # whether another scene may have the ground
 
     def read(self, bodies: Sequence[BodySpec]) -> ContactsSpec | None:
         """Return the contacts of a scene whose bodies are known; None if nothing collides."""
@@ -60,6 +62,10 @@ class ContactReader:
             self._pair(exclude.between, ("exclude", k, "between"), bodies, colliding)
             for k, exclude in enumerate(scene.exclude)
         )
+        if self.brought is not None:
+            pairs, excluded = pairs + self.brought.pairs, excluded + self.brought.excluded
+        if self.is_attached:
+            return ContactsSpec(materials, grounds, pairs, excluded)
         if not grounds:
             self._check_grounded()
             return None
@@ -71,7 +77,11 @@ class ContactReader:
             name: _surface(table, where(("materials", name)))
             for name, table in self.scene.materials.items()
         }
-        return {DEFAULT: DEFAULT_MATERIAL} | own
+        brought = self.brought.materials if self.brought is not None else {}
+        for name in sorted(own.keys() & brought.keys()):
+            problem = f"is taken by an attached scene, {brought[name].where}; give its model a name"
+            self.problems.add(("materials", name), problem, of_key=True)
+        return {DEFAULT: DEFAULT_MATERIAL} | dict(brought) | own
 
     def _known(self, name: str, path: Steps, materials: Mapping[str, SurfaceSpec]) -> str:
         if name not in materials:

@@ -1,54 +1,37 @@
-"""Reader of robots from other files: they are read, modified, renamed and attached to the scene."""
+"""Reader of robots and scenes from other files: they are read, modified, renamed and attached to the scene."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import SceneError, did_you_mean
+from pysim.errors import PysimError, SceneError, did_you_mean
 from pysim.joints import find_joint
+from pysim.scene.attachment import Attachment, Parts
 from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import CollisionSpec
 from pysim.scene.toml.bodies import theta_of_numbers
-from pysim.scene.tree import WORLD
+from pysim.scene.toml.contacts import DEFAULT_MATERIAL
+from pysim.scene.toml.includes import SUFFIXES, as_named
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import (
-        BodySpec,
-        CouplingSpec,
-        ForceSpec,
-        FrameSpec,
-        JointSpec,
-        LoopSpec,
-        ModelSpec,
-        SpringSpec,
-    )
+    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, SceneSpec
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
     from pysim.scene.toml.tables import BodyOverrides, Model
 
-    Array = NDArray[np.float64]
+    SceneReader = Callable[[Model, Path, Steps], SceneSpec]
 
-
-class AttachedModel(NamedTuple):
-    """Parts of a model, with the names and places that they have in the scene."""
-
-    bodies: list[BodySpec]
-    joints: list[JointSpec]
-    frames: tuple[FrameSpec, ...] = ()
-    loops: tuple[LoopSpec, ...] = ()
-    couplings: tuple[CouplingSpec, ...] = ()
-    springs: tuple[SpringSpec, ...] = ()
-    forces: tuple[ForceSpec, ...] = ()
+MOST_BODIES = 100_000  # of the copies of one model
+_OF_IMPORTS = {"free_base", "srdf", "keyframe"}
 
 
 @dataclass
@@ -57,28 +40,50 @@ class ModelReader:
 
     problems: Problems
     joints: JointReader
-    folder: Path
     package_dirs: tuple[Path, ...]
     inertia: InertiaPolicy  # of the scene, for models without their own
+    read_scene: SceneReader
     has_ground: bool = False
+    allow_code: bool = False
 
-    def read(self, table: Model, path: Steps) -> AttachedModel:
-        """Return the parts of the file, changed by the table at `path`."""
-        spec = self._file(table, path)
-        if spec is None:
-            return AttachedModel([], [])
+    def read(self, table: Model, path: Steps) -> Parts:
+        """Return the parts of the file, or of its copies, changed by the table at `path`."""
+        found = self._file(table, path)
+        if found is None:
+            return Parts()
+        spec, parts = found
         joints = {joint.name: _without(joint, table) for joint in spec.joints}
         self._replace_passive(joints, table, path)
         self._keyframe(spec, joints, table, path)
         self._start(joints, table, path)
         bodies = self._looks(spec.bodies, table, path)
-        bodies = self._colliding(bodies, table, path)
-        prefix = f"{table.name}/" if table.name else ""
-        return AttachedModel(
-            [replace(body, name=prefix + body.name) for body in bodies],
-            [_placed(joint, table, prefix) for joint in joints.values()],
-            *_renamed_connections(spec, table, prefix),
-        )
+        bodies = self._colliding(bodies, table, path, from_scene=_is_scene(table))
+        parts = parts._replace(bodies=tuple(bodies), joints=tuple(joints.values()))
+        return self._copies(parts, table, path)
+
+    def _copies(self, parts: Parts, table: Model, path: Steps) -> Parts:
+        """Return the parts in their place, or several copies, each moved from the one before by the offset."""
+        if table.count is None:
+            for name in {"offset"} & table.model_fields_set:
+                problem = "is for several copies; give count, or leave it out"
+                self.problems.add((*path, name), problem, of_key=True)
+            prefix = f"{table.name}/" if table.name else ""
+            return Attachment(prefix, table.parent, table.at.matrix).of(parts)
+        if table.name is None:
+            problem = f"{table.count} copies need a name, which is numbered; give the model a name"
+            self.problems.add((*path, "count"), problem)
+            return Parts()
+        if table.count * max(len(parts.bodies), 1) > MOST_BODIES:
+            problem = f"{table.count} copies have more than {MOST_BODIES} bodies; take fewer"
+            self.problems.add((*path, "count"), problem)
+            return Parts()
+        at, together = table.at.matrix, Parts()
+        for k in range(table.count):
+            together = joined(
+                together, Attachment(f"{table.name}_{k}/", table.parent, at).of(parts)
+            )
+            at = at @ table.offset.matrix
+        return together
 
     def _keyframe(
         self, spec: ModelSpec, joints: dict[str, JointSpec], table: Model, path: Steps
@@ -96,33 +101,67 @@ class ModelReader:
         for name in keyframe.q.keys() & joints.keys():
             joints[name] = replace(joints[name], start_q=keyframe.q[name], start_v=keyframe.v[name])
 
-    def _file(self, table: Model, path: Steps) -> ModelSpec | None:
+    def _file(self, table: Model, path: Steps) -> tuple[ModelSpec, Parts] | None:
+        """Return the mechanism in the file, and the parts of it that the table does not change."""
+        folder = self.problems.source.folder(path)
         try:
-            file = resolve_uri(table.file, self.folder, self.package_dirs)
+            file = resolve_uri(table.file, folder, self.package_dirs)
         except SceneError as error:
             self.problems.add((*path, "file"), error.problem)
             return None
-        srdf = self._srdf(table, path)
+        if _is_scene(table):
+            return self._scene(table, file, path)
+        if table.overrides:
+            problem = "is for scene files; change a robot by the keys joint and body"
+            self.problems.add((*path, "overrides"), problem, of_key=True)
         options = ImportOptions(
             table.free_base,
             table.mimic,
             self.package_dirs,
             table.inertia or self.inertia,
-            srdf=srdf,
+            srdf=self._srdf(table, path),
             fix_massless=False,
+            allow_code=self.allow_code,
         )
         try:
             found = find_importer(file)
         except SceneError as error:
             self.problems.add((*path, "file"), error.problem)
             return None
-        return found().read(file, options)
+        spec = found().read(file, options)
+        return spec, _parts(spec)
+
+    def _scene(self, table: Model, file: Path, path: Steps) -> tuple[ModelSpec, Parts] | None:
+        """Return the mechanism of a scene file with its actuators and materials."""
+        for name in sorted(_OF_IMPORTS & table.model_fields_set):
+            problem = "is for files of other programs; write it in the scene file"
+            self.problems.add((*path, name), problem, of_key=True)
+        shown = as_named(table.file, Path(self.problems.source.folder(path), "_"), file)
+        try:
+            scene = self.read_scene(table, shown, path)
+        except PysimError as error:
+            self.problems.add_from(path, error)
+            return None
+        model = scene.model
+        if not table.mimic:
+            free = tuple(replace(joint, mimic=None) for joint in model.joints)
+            model = replace(model, joints=free)
+        contacts = model.contacts
+        if contacts is not None:
+            own = {name: m for name, m in contacts.materials.items() if m is not DEFAULT_MATERIAL}
+            contacts = replace(contacts, materials=own)
+        parts = _parts(model)._replace(
+            actuators=scene.actuators, hold=scene.hold, contacts=contacts
+        )
+        return model, parts
 
     def _srdf(self, table: Model, path: Steps) -> Path | None:
         if table.srdf is None:
             return None
         try:
-            return resolve_uri(table.srdf, self.folder, self.package_dirs, (".srdf", ".xml"))
+            return resolve_uri(
+                table.srdf, self.problems.source.folder(path), self.package_dirs, (".srdf", ".xml")
+            )
         except SceneError as error:
             self.problems.add((*path, "srdf"), error.problem)
             return None
@@ -168,22 +207,28 @@ class ModelReader:
             for body, look in looks
         ]
 
-    def _colliding(self, bodies: list[BodySpec], table: Model, path: Steps) -> list[BodySpec]:
+    def _colliding(
+        self, bodies: list[BodySpec], table: Model, path: Steps, *, from_scene: bool
+    ) -> list[BodySpec]:
         """Let the links collide that the table names, with their shapes for contact."""
         chosen = table.collision or ("urdf" if self.has_ground else "none")
         if chosen == "none":
-            return bodies
+            return [replace(body, collisions=()) for body in bodies]
         names = [body.name for body in bodies]
         if isinstance(chosen, list):
             for k, name in enumerate(chosen):
                 if name not in names:
                     problem = f"the file has no body {name!r}{did_you_mean(name, names)}"
                     self.problems.add((*path, "collision", k), problem)
+        colliding = [chosen == "urdf" or body.name in chosen for body in bodies]
+        if from_scene:
+            return [
+                body if collides else replace(body, collisions=())
+                for body, collides in zip(bodies, colliding, strict=True)
+            ]
         return [
-            replace(body, collisions=_shapes_for_contact(body))
-            if chosen == "urdf" or body.name in chosen
-            else body
-            for body in bodies
+            replace(body, collisions=_shapes_for_contact(body)) if collides else body
+            for body, collides in zip(bodies, colliding, strict=True)
         ]
 
     def _weighed(self, body: BodySpec, look: BodyOverrides | None, path: Steps) -> BodySpec:
@@ -206,76 +251,34 @@ class ModelReader:
         return name in known
 
 
-def _renamed_connections(
-    spec: ModelSpec, table: Model, prefix: str
-) -> tuple[
-    tuple[FrameSpec, ...],
-    tuple[LoopSpec, ...],
-    tuple[CouplingSpec, ...],
-    tuple[SpringSpec, ...],
-    tuple[ForceSpec, ...],
-]:
-    """Return frames, loops, couplings and forces with the file's names prefixed; its world is the table's parent."""
-
-    def body(name: str) -> str:
-        return table.parent if name == WORLD else prefix + name
-
-    def pose(name: str, own: Array) -> Array:
-        return table.at.matrix @ own if name == WORLD else own
-
-    def point(name: str, own: Array) -> Array:
-        at = table.at.matrix
-        return at[:3, :3] @ own + at[:3, 3] if name == WORLD else own
-
-    frames = tuple(
-        replace(f, name=prefix + f.name, body=body(f.body), pose=pose(f.body, f.pose))
-        for f in spec.frames
-    )
-    loops = tuple(
-        replace(
-            x,
-            name=prefix + x.name,
-            a=body(x.a),
-            b=body(x.b),
-            at_a=pose(x.a, x.at_a),
-            at_b=pose(x.b, x.at_b),
+def joined(first: Parts, second: Parts) -> Parts:
+    """Return the parts of both."""
+    lists: tuple[Any, ...] = tuple(a + b for a, b in zip(first[:-1], second[:-1], strict=True))
+    a, b = first.contacts, second.contacts
+    if a is not None and b is not None:
+        a = replace(
+            a,
+            materials={**a.materials, **b.materials},
+            pairs=a.pairs + b.pairs,
+            excluded=a.excluded + b.excluded,
         )
-        for x in spec.loops
+    return Parts._make((*lists, a or b))
+
+
+def _parts(spec: ModelSpec) -> Parts:
+    return Parts(
+        spec.bodies,
+        spec.joints,
+        spec.frames,
+        spec.loops,
+        spec.couplings,
+        spec.springs,
+        spec.forces,
     )
-    couplings = tuple(
-        replace(
-            c,
-            name=prefix + c.name,
-            terms={prefix + name: ratio for name, ratio in c.terms.items()},
-            inputs=tuple(prefix + name for name in c.inputs),
-        )
-        for c in spec.couplings
-    )
-    springs = tuple(
-        replace(
-            s,
-            name=prefix + s.name,
-            a=body(s.a),
-            b=body(s.b),
-            at_a=point(s.a, s.at_a),
-            at_b=point(s.b, s.at_b),
-        )
-        for s in spec.springs
-    )
-    forces = tuple(
-        replace(
-            f,
-            name=prefix + f.name,
-            a=body(f.a),
-            b=body(f.b),
-            at_a=pose(f.a, f.at_a),
-            at_b=pose(f.b, f.at_b),
-            path=tuple((body(name), point(name, at)) for name, at in f.path),
-            coordinates=tuple(prefix + name for name in f.coordinates),
-        )
-        for f in spec.forces
-    )
-    return frames, loops, couplings, springs, forces
+
+
+def _is_scene(table: Model) -> bool:
+    return table.file.lower().endswith(SUFFIXES)
 
 
 def _shapes_for_contact(body: BodySpec) -> tuple[CollisionSpec, ...]:
@@ -307,19 +310,3 @@ def _without(joint: JointSpec, table: Model) -> JointSpec:
     if not table.damping:
         joint = replace(joint, damping=zeros)
     return joint if table.friction else replace(joint, friction=zeros)
-
-
-def _placed(joint: JointSpec, table: Model, prefix: str) -> JointSpec:
-    """Attach the file's root joints to the table's parent, and prefix the file's names."""
-    mimic = joint.mimic
-    if mimic is not None:
-        mimic = replace(mimic, joint=prefix + mimic.joint)
-    on_world = joint.parent == WORLD
-    return replace(
-        joint,
-        name=prefix + joint.name,
-        parent=table.parent if on_world else prefix + joint.parent,
-        child=prefix + joint.child,
-        at=table.at.matrix @ joint.at if on_world else joint.at,
-        mimic=mimic,
-    )

@@ -9,15 +9,15 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pysim.scene.attachment import Parts
     from pysim.scene.spec import JointSpec
-    from pysim.scene.toml.models import AttachedModel
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
     from pysim.scene.toml.tables import Scene
 
 
 def check_names(
-    scene: Scene, problems: Problems, taken: Sequence[AttachedModel], joints: Sequence[JointSpec]
+    scene: Scene, problems: Problems, taken: Sequence[Parts], joints: Sequence[JointSpec]
 ) -> None:
     """Report wrong names of a scene.
 
@@ -39,9 +39,11 @@ def check_names(
         "child": bodies,
         "leader": {j.name for j in joints} | {j.name for j in scene.joint},
     }
-    bodies_and_world = {WORLD, *bodies}
+    known_as["carrier"] = {WORLD, *bodies}
+    frames = {frame.name for frame in scene.frame}
+    frames |= {frame.name for model in taken for frame in model.frames}
     for path, what, name in _used(scene):
-        known = known_as.get(what, bodies_and_world)
+        known = known_as.get(what, known_as["carrier"] | frames)
         if what == "child" and name == WORLD:
             problems.add(path, "the world cannot be moved; swap parent and child")
         elif name not in known:
@@ -61,7 +63,7 @@ def _used(scene: Scene) -> Iterator[tuple[Steps, str, str]]:
     for k, model in enumerate(scene.model):
         yield ("model", k, "parent"), "parent", model.parent
     for k, frame in enumerate(scene.frame):
-        yield ("frame", k, "body"), "parent", frame.body
+        yield ("frame", k, "body"), "carrier", frame.body
 
 
 def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, str]:

@@ -14,15 +14,19 @@ from pysim.errors import SceneError, did_you_mean
 from pysim.scene.toml.source import check_size, key_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pysim.scene.toml.source import Step, Steps
 
 _STEP = re.compile(r"""\.?(?:\[(\d+)\]|"([^"]*)"|([^.\[\]"=]+))""")
 
 
-def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> dict[Steps, str]:
-    """Apply each override to the values of a file and return its path.
+def apply_overrides(
+    values: dict[str, Any],
+    overrides: Mapping[str, object],
+    place: Callable[[str], str] | None = None,
+) -> dict[Steps, str]:
+    """Apply each override to the values of a file and return its path with the option, or the place, that gave it.
 
     A table given for a top-level table of the file changes the keys that it has, and no others.
     A key is a path with dots; an item of an array is addressed by its number or its `name`.
@@ -32,9 +36,12 @@ def apply_overrides(values: dict[str, Any], overrides: Mapping[str, object]) -> 
     """
     changed = {}
     for key, given in _flat(values, overrides):
-        value, option = _value(given), _option(key, given)
+        value, option = _value(given), place(key) if place else _option(key, given)
         check_size(value, option)
-        changed[_set(values, key, value)] = option
+        try:
+            changed[_set(values, key, value)] = option
+        except SceneError as error:
+            raise SceneError(option, error.problem) if place else error from None
     return changed
 
 

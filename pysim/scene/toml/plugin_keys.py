@@ -15,7 +15,6 @@ from pysim.plugins.files import check_consent, run_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from pathlib import Path
 
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Source
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 PARAMETERS = "parameters"
 
 
-def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
+def load_plugins(source: Source, *, allow_code: bool) -> None:
     """Run the files of the scene's `plugins` key; their decorators register what they define.
 
     Raises:
@@ -35,7 +34,7 @@ def load_plugins(source: Source, path: Path, *, allow_code: bool) -> None:
     if names:
         check_consent(names, source.where(("plugins",)), allow_code=allow_code)
     for k, name in enumerate(names):
-        file = path.parent / name
+        file = source.folder(("plugins", k)) / name
         if not file.is_file():
             problem = f"there is no file {str(file)!r}; paths are relative to the scene"
             raise SceneError(source.where(("plugins", k)), problem)

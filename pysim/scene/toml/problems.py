@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
+    from pysim.errors import PysimError
     from pysim.scene.toml.source import Source, Step
 
 _MOST_LISTED = 20
@@ -38,7 +39,7 @@ class Problems:
     """Problems of one file that have been found so far."""
 
     source: Source
-    found: list[tuple[tuple[int, int], str, str]] = field(default_factory=list)
+    found: list[tuple[tuple[int, int, int], str, str]] = field(default_factory=list)
     _places: set[str] = field(default_factory=set)
 
     def add(
@@ -58,6 +59,12 @@ class Problems:
         if where not in self._places:
             self._places.add(where)
             self.found.append((self.source.position(steps, of_key=of_key), where, problem))
+
+    def add_from(self, path: Iterable[Step], error: PysimError) -> None:
+        """Note the problems of another file that the table at a path names, at their places in that file."""
+        if error.where not in self._places:
+            self._places.add(error.where)
+            self.found.append((self.source.position(path), error.where, error.problem))
 
     def hint(self, word: str, known: Iterable[str]) -> str:
         """Return `did_you_mean` as long as it would be shown: among thousands of names a suggestion is slow."""
@@ -183,7 +190,7 @@ def _demand(kind: str, context: Mapping[str, Any]) -> str:
     if kind == "greater_than":
         return "be positive"
     if kind == "greater_than_equal":
-        return "not be negative"
+        return f"be at least {context['ge']:g}" if context.get("ge") else "not be negative"
     if kind in {"less_than", "less_than_equal"}:
         word = "below" if kind == "less_than" else "at most"
         return f"be {word} {context.get('lt', context.get('le')):g}"

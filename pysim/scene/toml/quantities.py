@@ -6,6 +6,7 @@ They are replaced by numbers before the tables are checked, so that the checks o
 from __future__ import annotations
 
 import re
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from pysim.scene.toml.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
@@ -41,12 +42,13 @@ def replace_texts(values: dict[str, Any], scene: type[Table], problems: Problems
 
 
 def _parameters(table: object, problems: Problems) -> dict[str, float]:
-    """Return the values of `[parameters]`; each may use those above it."""
+    """Return the values of `[parameters]`, which may use one another in any order."""
     known: dict[str, float] = {}
     if not isinstance(table, dict):
         return known
-    for name, given in table.items():
+    for name in _in_order(table, known, problems):
         path: Steps = (TABLE, name)
+        given = table[name]
         if not _NAME.fullmatch(name) or name in CONSTANTS or name in FUNCTIONS:
             taken = (
                 "is the name of a constant or function"
@@ -65,6 +67,32 @@ def _parameters(table: object, problems: Problems) -> dict[str, float]:
             known[name] = float(value)
             table[name] = _as_written(known[name])
     return known
+
+
+def _in_order(
+    table: Mapping[str, object], known: dict[str, float], problems: Problems
+) -> list[str]:
+    """Return the names of parameters, each after those in its expression; cycles are reported and get a value."""
+    used = {
+        name: {word for word in _NAME.findall(given) if word in table}
+        if isinstance(given, str) and _EXPRESSION.match(given)
+        else set()
+        for name, given in table.items()
+    }
+    while True:
+        try:
+            return list(TopologicalSorter(used).static_order())
+        except CycleError as error:
+            cycle: list[str] = error.args[1][::-1]
+            first = min(cycle, key=list(table).index)
+            at = cycle.index(first)
+            cycle = [*cycle[at:-1], *cycle[:at], first] if at else cycle
+            problem = f"depends on itself: {' → '.join(cycle)}; give one of them a number"
+            problems.add((TABLE, first), problem)
+            for name in cycle:
+                known[name] = 1.0
+                used.pop(name, None)
+            used = {name: words - set(cycle) for name, words in used.items()}
 
 
 def _texts(values: dict[str, Any]) -> Iterator[tuple[Steps, Any, str]]:
@@ -94,8 +122,6 @@ def _evaluated(
         name = re.match(r"unknown parameter '(\w+)'", problem)
         if name is not None and not parameters and table is None:
             problem = f"unknown parameter {name[1]!r}; define it in [{TABLE}]"
-        elif name is not None and table is not None and name[1] in table:
-            problem = f"parameter {name[1]!r} is defined below; move it above this one"
         problems.add(path, problem, offset=skipped + error.offset)
     return None
 

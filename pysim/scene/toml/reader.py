@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,19 @@ import numpy as np
 from pydantic import ValidationError
 
 from pysim.elements.force import FORCES, find_force
-from pysim.errors import PysimError, did_you_mean
+from pysim.errors import PysimError, SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
+from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.packages import folders_around
 from pysim.scene.spec import (
     ActuatorSpec,
+    EventSpec,
     FrameSpec,
     ModelSpec,
     RenderSpec,
     SceneSpec,
+    Settings,
 )
 from pysim.scene.stops import with_stops
 from pysim.scene.toml.bodies import BodyReader
@@ -30,8 +34,9 @@ from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.events import read_events
 from pysim.scene.toml.forces import ForceReader
+from pysim.scene.toml.includes import INCLUDE, cycle_text, read_with_includes
 from pysim.scene.toml.joints import JointReader, resolve_mimics
-from pysim.scene.toml.models import ModelReader
+from pysim.scene.toml.models import ModelReader, joined
 from pysim.scene.toml.names import check_names
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
@@ -44,20 +49,20 @@ from pysim.scene.toml.plugin_keys import (
 from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.quantities import replace_texts
 from pysim.scene.toml.settings import read_settings
-from pysim.scene.toml.source import read_source
 from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.toml.keys import Table
     from pysim.scene.toml.source import Source, Steps
-    from pysim.scene.toml.tables import Actuator
+    from pysim.scene.toml.tables import Actuator, Model as ModelTable
 
+MOST_NESTED = 20  # scenes that attach one another
 _ARRAYS = (
     "body",
     "joint",
@@ -87,8 +92,9 @@ def read_toml(
         SceneError: the file is invalid; the error lists every problem as `file:line:column: key.path`.
         ModelError: bodies and joints do not form a tree.
     """
-    source = read_source(path)
-    return _read(source, path, overrides, TableCache(), allow_code=allow_code, folders=package_dirs)
+    reading = _Reading(tuple(map(Path, package_dirs)), allow_code)
+    source = read_with_includes(path, reading.folders)
+    return _read(source, path, overrides, TableCache(), reading)
 
 
 def read_toml_worlds(
@@ -105,12 +111,24 @@ def read_toml_worlds(
     Raises:
         SceneError, ModelError: as in `read_toml`.
     """
-    source, folders = read_source(path), tuple(package_dirs)
+    reading = _Reading(tuple(map(Path, package_dirs)), allow_code)
+    source = read_with_includes(path, reading.folders)
     fresh = pickle.dumps(source.values)  # unpickling is faster than copy.deepcopy
     table_cache = TableCache()
     for overrides in worlds:
         own = replace(source, values=pickle.loads(fresh))
-        yield _read(own, path, overrides, table_cache, allow_code=allow_code, folders=folders)
+        yield _read(own, path, overrides, table_cache, reading)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Circumstances of reading a scene file: what it may read and run, and the scenes that attach it."""
+
+    folders: tuple[Path, ...]  # that the user allows
+    allow_code: bool
+    chain: tuple[Path, ...] = ()  # files that attach one another; empty for the first scene
+    has_ground: bool = False  # of the scene that attaches it
+    option: Callable[[str], str] | None = None  # place of an override, by its key
 
 
 def _read(
@@ -118,40 +136,72 @@ def _read(
     path: Path,
     overrides: Mapping[str, object],
     table_cache: TableCache,
-    *,
-    allow_code: bool,
-    folders: Iterable[str | PathLike[str]],
+    reading: _Reading,
 ) -> SceneSpec:
     values = source.values
     if checked_overrides(overrides):
         for name in _ARRAYS:
             values.setdefault(name, [])
-    source = replace(source, overridden=apply_overrides(values, overrides))
-    load_plugins(source, path, allow_code=allow_code)
+    changed = apply_overrides(values, overrides, reading.option)
+    source = replace(source, overridden=changed)
+    if (INCLUDE,) in {steps[:1] for steps in changed}:
+        raise SceneError(source.where((INCLUDE,)), "is read before keys are set; edit the file")
+    load_plugins(source, allow_code=reading.allow_code)
     problems = Problems(source)
     scene = _validated(values, problems)
-    given = tuple(map(Path, folders))
-    package_dirs = (*given, *_package_dirs(scene, path, problems, given))
-    model = _Mechanism(scene, problems, path, package_dirs, table_cache).build()
+    package_dirs = (*reading.folders, *_package_dirs(scene, problems, reading.folders))
+    reading = replace(reading, folders=package_dirs)
+    model, parts = _Mechanism(scene, problems, path, reading, table_cache).build()
     actuators = tuple(
         _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
     )
-    settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
-    events = read_events(scene, model, settings, problems)
+    settings, render = Settings(), RenderSpec()
+    events: tuple[EventSpec, ...] = ()
+    if not reading.chain:  # those of an attached scene have no effect
+        settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
+        events = read_events(scene, model, settings, problems)
     hold = _held(scene, model, problems)
     problems.check()
     return SceneSpec(
         name=model.name,
         model=model,
-        actuators=actuators,
+        actuators=(*actuators, *parts.actuators),
         settings=settings,
         render=render,
-        text=source.text,
+        text=source.full_text,
         path=path,
         overrides=dict(overrides),
         events=events,
-        hold=hold,
+        hold=(*hold, *parts.hold),
     )
+
+
+def _read_attached(
+    table: ModelTable, path: Path, at: Steps, source: Source, outer: Path, reading: _Reading
+) -> SceneSpec:
+    """Return the scene of a [[model]] table at a path of a file.
+
+    Raises:
+        PysimError: it is invalid, or attaches itself.
+    """
+    chain = [*(reading.chain or (outer.resolve(),))]
+    if path.resolve() in chain:
+        problem = f"{cycle_text('attaches', chain, path.resolve())}; remove this one"
+        raise SceneError(source.where((*at, "file")), problem)
+    if len(chain) > MOST_NESTED:
+        problem = f"scenes attach one another more than {MOST_NESTED} deep; attach them to one"
+        raise SceneError(source.where((*at, "file")), problem)
+    overrides: dict[str, object] = dict(table.overrides)
+    if table.inertia is not None:
+        overrides["inertia"] = table.inertia
+
+    def option(key: str) -> str:
+        given = (key,) if key in table.overrides else (key.partition(".")[0],)
+        return source.where((*at, "overrides", *given) if key != "inertia" else (*at, key))
+
+    inner = replace(reading, chain=(*chain, path.resolve()), option=option)
+    read = read_with_includes(path, reading.folders)
+    return _read(read, path, overrides, TableCache(), inner)
 
 
 def _validated(values: dict[str, Any], problems: Problems) -> Scene:
@@ -214,40 +264,53 @@ class _Mechanism:
     scene: Scene
     problems: Problems
     path: Path
-    package_dirs: tuple[Path, ...]
+    reading: _Reading
     table_cache: TableCache
 
-    def build(self) -> ModelSpec:
-        """Return the mechanism with names checked and default stops chosen."""
-        bodies = BodyReader(self.problems, self.path.parent, self.package_dirs, self.scene.inertia)
+    def build(self) -> tuple[ModelSpec, Parts]:
+        """Return the mechanism with names checked and default stops chosen, and the parts of other files in it."""
+        package_dirs = self.reading.folders
+        bodies = BodyReader(self.problems, package_dirs, self.scene.inertia)
         joints = JointReader(self.problems)
-        has_ground = bool(self.scene.ground)
+        has_ground = bool(self.scene.ground) or self.reading.has_ground
         models = ModelReader(
             self.problems,
             joints,
-            self.path.parent,
-            self.package_dirs,
+            package_dirs,
             self.scene.inertia,
+            partial(
+                _read_attached,
+                source=self.problems.source,
+                outer=self.path,
+                reading=replace(self.reading, has_ground=has_ground),
+            ),
             has_ground,
+            self.reading.allow_code,
         )
-        around = (self.scene.inertia, self.package_dirs, has_ground)
+        around = (self.scene.inertia, package_dirs, has_ground)
         own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)
         own_joints = self.table_cache.read(joints.read, self.scene.joint, "joint")
         taken = self.table_cache.read(models.read, self.scene.model, "model", around)
-        all_bodies = [*own_bodies, *(body for model in taken for body in model.bodies)]
+        parts = reduce(joined, taken, Parts())
         read = [joint for joint in own_joints if joint is not None]
-        all_joints = [*read, *(joint for model in taken for joint in model.joints)]
-        check_names(self.scene, self.problems, taken, all_joints)
+        check_names(self.scene, self.problems, taken, [*read, *parts.joints])
+        frames = {frame.name: frame for frame in (*self._frames(), *parts.frames)}
+        own = Parts(joints=tuple(read), frames=tuple(self._frames()))
+        parts, own = on_bodies(parts, frames), on_bodies(own, frames)
+        all_bodies = [*own_bodies, *parts.bodies]
+        all_joints = [*own.joints, *parts.joints]
         names = {body.name for body in all_bodies}
         taken_names = {joint.name for joint in all_joints}
-        all_frames = [*self._frames(), *(frame for model in taken for frame in model.frames)]
+        all_frames = [*own.frames, *parts.frames]
         frames = {frame.name: frame for frame in all_frames}
         constraints = ConstraintReader(self.problems, joints, names, taken_names, frames)
         forces = ForceReader(constraints)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
-        contacts = ContactReader(self.scene, self.problems).read(all_bodies)
+        contacts = ContactReader(
+            self.scene, self.problems, parts.contacts, is_attached=bool(self.reading.chain)
+        ).read(all_bodies)
         spec = ModelSpec(
             name=self.scene.name or self.path.stem,
             gravity=np.array(self.scene.gravity),
@@ -255,21 +318,15 @@ class _Mechanism:
             joints=tuple(all_joints),
             frames=tuple(all_frames),
             where=str(self.path),
-            loops=(*constraints.loops(self.scene.loop), *(x for m in taken for x in m.loops)),
-            couplings=(
-                *constraints.couplings(self.scene.coupling),
-                *(x for m in taken for x in m.couplings),
-            ),
-            springs=(
-                *forces.springs(self.scene.force),
-                *(x for m in taken for x in m.springs),
-            ),
-            forces=(*forces.forces(self.scene.force), *(x for m in taken for x in m.forces)),
+            loops=(*constraints.loops(self.scene.loop), *parts.loops),
+            couplings=(*constraints.couplings(self.scene.coupling), *parts.couplings),
+            springs=(*forces.springs(self.scene.force), *parts.springs),
+            forces=(*forces.forces(self.scene.force), *parts.forces),
             contacts=contacts,
         )
         self.problems.check()
         check_connections(spec)
-        return replace(spec, joints=with_stops(spec.joints, spec.bodies))
+        return replace(spec, joints=with_stops(spec.joints, spec.bodies)), parts
 
     def _frames(self) -> list[FrameSpec]:
         where = self.problems.source.where
@@ -292,14 +349,15 @@ def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]
     return tuple(scene.assembly.hold)
 
 
-def _package_dirs(
-    scene: Scene, path: Path, problems: Problems, given: tuple[Path, ...]
-) -> list[Path]:
+def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> list[Path]:
     """Return the folders that a scene lists; one outside the allowed folders is an error unless the user set it."""
-    folders = [path.parent / folder for folder in scene.package_dirs]
-    allowed = [*folders_around(path.parent.resolve()), *(folder.resolve() for folder in given)]
     by_user = any(steps[0] == "package_dirs" for steps in problems.source.overridden)
-    for k, folder in enumerate(folders):
+    folders = []
+    for k, name in enumerate(scene.package_dirs):
+        base = problems.source.folder(("package_dirs", k))
+        folder = base / name
+        folders.append(folder)
+        allowed = [*folders_around(base.resolve()), *(part.resolve() for part in given)]
         if not (by_user or any(folder.resolve().is_relative_to(part) for part in allowed)):
             problem = f"{str(folder.resolve())!r} is outside the folders that a scene may read"
             remedy = "allow it by --package-dir, in Python package_dirs"

@@ -11,6 +11,7 @@ import sys
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import toml_rs
@@ -20,7 +21,6 @@ from pysim.scene.toml.syntax import syntax_error, toml_rs_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     Step = str | int
     Steps = tuple[Step, ...]
@@ -34,13 +34,18 @@ _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
 @dataclass(frozen=True)
 class Source:
-    """Values of a TOML file and their positions. `overridden` maps the paths changed on the command line to options."""
+    """Values of a TOML file, with those of the files that it includes, and their positions.
+
+    `overridden` maps the paths changed on the command line to options; `included` maps the paths of values from other
+    files to the file and the path there.
+    """
 
     name: str
     text: str
     values: dict[str, Any]
     nodes: Mapping[str, Any]
     overridden: dict[Steps, str] = field(default_factory=dict)
+    included: Mapping[Steps, tuple[Source, Steps]] = field(default_factory=dict)
     _positions: dict[tuple[Steps, bool], tuple[int, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -59,30 +64,62 @@ class Source:
         for path_set, key_set in self.overridden.items():
             if path_set[: len(steps)] == steps != () and not self.is_in_file(steps):
                 return key_set
-        line, column = self.position(steps, of_key=of_key)
-        key = key_text(steps)
-        return f"{self.name}:{line}:{column}" + (f": {key}" if key else "")
+        source, inside = self.origin(steps)
+        line, column = source.position_there(inside, of_key=of_key)
+        key = key_text(inside)
+        return f"{source.name}:{line}:{column}" + (f": {key}" if key else "")
 
     def where_within(self, path: Iterable[Step], offset: int) -> str:
         """Return `file:line:column: key` of a character in a text; of the text itself if it is of several lines."""
         steps = self.steps(path)
-        where, (line, column) = self.where(steps), self.position(steps)
-        begin = f"{self.name}:{line}:{column}"
-        opened = self.lines[line - 1][column - 1 : column + 2]
+        where, (source, inside) = self.where(steps), self.origin(steps)
+        line, column = source.position_there(inside)
+        begin = f"{source.name}:{line}:{column}"
+        opened = source.lines[line - 1][column - 1 : column + 2]
         if not where.startswith(begin) or opened[:1] not in {'"', "'"} or opened[1:2] == opened[:1]:
             return where
-        return f"{self.name}:{line}:{column + 1 + offset}{where.removeprefix(begin)}"
+        return f"{source.name}:{line}:{column + 1 + offset}{where.removeprefix(begin)}"
 
     def is_in_file(self, steps: Steps) -> bool:
-        """Return whether the file itself has a key or item."""
-        node: Any = self.nodes
-        for step in steps:
+        """Return whether the file, or one that it includes, has a key or item."""
+        source, inside = self.origin(steps)
+        node: Any = source.nodes
+        for step in inside:
             node = _below(node, step)
         return node is not None
 
-    def position(self, path: Iterable[Step], *, of_key: bool = False) -> tuple[int, int]:
-        """Return line and column of a value (or its key), or of the table it is missing from."""
-        steps = self.steps(path)
+    def origin(self, steps: Steps) -> tuple[Source, Steps]:
+        """Return the file that gives a key or item, and the path in that file."""
+        for length in range(len(steps), 0, -1) if self.included else ():
+            found = self.included.get(steps[:length])
+            if found is not None:
+                return found[0], (*found[1], *steps[length:])
+        return self, steps
+
+    def folder(self, path: Iterable[Step]) -> Path:
+        """Return the folder of the file that gives a key or item, to which the names of files there are relative."""
+        return Path(self.origin(self.steps(path))[0].name).parent
+
+    @cached_property
+    def files(self) -> list[str]:
+        """Return the names of the file and of those that it includes."""
+        return list(
+            dict.fromkeys([self.name, *(found.name for found, _ in self.included.values())])
+        )
+
+    @cached_property
+    def full_text(self) -> str:
+        """Return the text of the file, followed by those of the files that it includes."""
+        others = {found.name: found.text for found, _ in self.included.values()}
+        return self.text + "".join(f"\n# included: {name}\n{text}" for name, text in others.items())
+
+    def position(self, path: Iterable[Step], *, of_key: bool = False) -> tuple[int, int, int]:
+        """Return file number, line and column of a value (or its key), or of the table it is missing from."""
+        source, inside = self.origin(self.steps(path))
+        return self.files.index(source.name), *source.position_there(inside, of_key=of_key)
+
+    def position_there(self, steps: Steps, *, of_key: bool = False) -> tuple[int, int]:
+        """Return line and column of a value of this file (or its key), or of the table it is missing from."""
         if (steps, of_key) not in self._positions:  # which sources of one file share
             self._positions[steps, of_key] = self._position(steps, of_key=of_key)
         return self._positions[steps, of_key]

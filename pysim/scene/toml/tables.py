@@ -227,7 +227,7 @@ class Joint(Passive, json_schema_extra=with_plugin_keys("type", JOINTS, SCENE_KE
 
     name: Name = key(..., "", "the name of the joint")
     type: Name = key(..., "", "the joint type, such as revolute")
-    parent: Name = key("world", "", '"world" or a body')
+    parent: Name = key("world", "", '"world", a body or a frame')
     child: Name = key(..., "", "the body that the joint moves")
     at: Pose = key(Pose(), "", "pose of the joint frame in the parent")
     axis: Vector3 | None = key(None, "", "direction in the joint frame; [0, 0, 1] by default")
@@ -283,12 +283,19 @@ class BodyOverrides(Table):
 
 
 class Model(Table):
-    """A model of another program, such as a URDF or MJCF file. Names in joint, body and start are those of the file."""
+    """A mechanism from another file: a scene, URDF, MJCF or SDF. Its keys use the names of the file."""
 
     file: Name = key(..., "", "path relative to the scene, or package://NAME/path")
     name: Name | None = key(None, "", 'put before the names of the file: "name/link"')
-    parent: Name = key("world", "", '"world" or a body')
-    at: Pose = key(Pose(), "", "pose of the root link in the parent")
+    parent: Name = key("world", "", '"world", a body or a frame')
+    at: Pose = key(Pose(), "", "pose of the file's world in the parent")
+    count: Annotated[int, Field(ge=1, le=1000)] | None = key(
+        None, "", 'number of copies; their names are "name_0/link", "name_1/link" and so on'
+    )
+    offset: Pose = key(Pose(), "", "pose of each copy in the one before it")
+    overrides: dict[str, Any] = key(
+        {}, "", 'keys of a scene file and their values, as { "parameters.link" = 0.4 }'
+    )
     free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
     mimic: bool = key(default=True, unit="", doc="apply the file's mimic joints")
     inertia: InertiaPolicy | None = key(
@@ -387,6 +394,7 @@ class Scene(Table):
         {}, "", 'numbers for expressions: mass = "= 2 * density * length" in any numeric key'
     )
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
+    include: ListOf[Name] = key([], "", "scene files whose tables are added, relative to this file")
     inertia: InertiaPolicy = key(
         "check", "", 'physically inconsistent inertias: "check", "strict" or "nearest"'
     )
@@ -405,7 +413,7 @@ class Scene(Table):
     ground: list[Ground] = key([], "", "surfaces that are fixed to the world")
     contact: list[Contact] = key([], "", "changes to the contact of two links")
     exclude: list[Exclude] = key([], "", "links that do not touch each other")
-    model: list[Model] = key([], "", "robots from other files")
+    model: list[Model] = key([], "", "mechanisms from other files")
     simulation: Simulation = key(Simulation(), "", "settings of the run")
     output: Output = key(Output(), "", "settings of the output")
     render: Render = key(Render(), "", "settings of pictures")

@@ -484,7 +484,7 @@ def test_models_and_meshes_that_are_not_there() -> None:
         ('[[model]]\nfile = "x.urdf"', "s.toml:2:8: model[0].file: there is no file "),
         (
             '[[model]]\nfile = "s.toml"',
-            "s.toml:2:8: model[0].file: unknown kind of file '.toml'; models are read from .",
+            "s.toml:2:8: model[0].file: the file attaches itself: 's.toml' → 's.toml'; remove this one",
         ),
         (
             model + "start = { j2 = 1 }",

@@ -116,8 +116,13 @@ ERRORS = [
     ),
     (
         'half = "=',
-        'link_3 = "= late"\nlate = 1.0\nhalf = "=',
-        "4:13: parameters.link_3: parameter 'late' is defined below; move it above this one",
+        'link_3 = "= late"\nlate = "= 2 * link_3"\nhalf = "=',
+        "4:10: parameters.link_3: depends on itself: link_3 → late → link_3; give one of them a number",
+    ),
+    (
+        'half = "=',
+        'own = "= own + 1"\nhalf = "=',
+        "4:7: parameters.own: depends on itself: own → own; give one of them a number",
     ),
     (
         "m = 2.0",

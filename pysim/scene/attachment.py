@@ -1,0 +1,189 @@
+"""Attachment of a mechanism to another one: its names get a prefix, and its world becomes a place on a body there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from pysim.scene.spec import ForceSpec, LoopSpec
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.spec import (
+        ActuatorSpec,
+        BodySpec,
+        ContactSpec,
+        ContactsSpec,
+        CouplingSpec,
+        FrameSpec,
+        JointSpec,
+        SpringSpec,
+        SurfaceSpec,
+    )
+
+    Array = NDArray[np.float64]
+    Place = Callable[[str], tuple[str, Array]]  # body in its place, and pose of the old frame there
+
+Tie = TypeVar("Tie", LoopSpec, ForceSpec)
+
+
+class Parts(NamedTuple):
+    """Parts of a mechanism that a scene takes."""
+
+    bodies: tuple[BodySpec, ...] = ()
+    joints: tuple[JointSpec, ...] = ()
+    frames: tuple[FrameSpec, ...] = ()
+    loops: tuple[LoopSpec, ...] = ()
+    couplings: tuple[CouplingSpec, ...] = ()
+    springs: tuple[SpringSpec, ...] = ()
+    forces: tuple[ForceSpec, ...] = ()
+    actuators: tuple[ActuatorSpec, ...] = ()
+    hold: tuple[str, ...] = ()
+    contacts: ContactsSpec | None = None
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Prefix of the names of a mechanism, and the place of its world: a body (or frame) and a pose (4, 4) on it."""
+
+    prefix: str
+    parent: str
+    at: Array
+
+    def place(self, name: str) -> tuple[str, Array]:
+        """Return the body of a name, and the pose of its old frame there."""
+        return (self.parent, self.at) if name == WORLD else (self.prefix + name, np.eye(4))
+
+    def of(self, parts: Parts) -> Parts:
+        """Return the parts with their names and places in the other mechanism."""
+        prefix = self.prefix
+        named = Parts(
+            tuple(_named_body(body, prefix, parts.contacts) for body in parts.bodies),
+            tuple(_named_joint(joint, prefix) for joint in parts.joints),
+            tuple(replace(frame, name=prefix + frame.name) for frame in parts.frames),
+            tuple(replace(loop, name=prefix + loop.name) for loop in parts.loops),
+            tuple(
+                replace(
+                    coupling,
+                    name=prefix + coupling.name,
+                    terms={prefix + name: ratio for name, ratio in coupling.terms.items()},
+                    inputs=tuple(prefix + name for name in coupling.inputs),
+                )
+                for coupling in parts.couplings
+            ),
+            tuple(replace(spring, name=prefix + spring.name) for spring in parts.springs),
+            tuple(
+                replace(
+                    force,
+                    name=prefix + force.name,
+                    coordinates=tuple(prefix + name for name in force.coordinates),
+                )
+                for force in parts.forces
+            ),
+            tuple(
+                replace(drive, name=prefix + drive.name, joint=prefix + drive.joint)
+                for drive in parts.actuators
+            ),
+            tuple(prefix + name for name in parts.hold),
+            _named_contacts(parts.contacts, prefix),
+        )
+        return placed(named, self.place)
+
+
+def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
+    """Return the parts with what is attached to a frame attached to the frame's body."""
+
+    def place(name: str) -> tuple[str, Array]:
+        X = np.eye(4)
+        for _ in frames:
+            if name not in frames:
+                break
+            name, X = frames[name].body, frames[name].pose @ X
+        return name, X
+
+    return placed(parts, place)
+
+
+def placed(parts: Parts, place: Place) -> Parts:
+    """Return the parts with their bodies renamed and what is on these moved along."""
+    return parts._replace(
+        joints=tuple(_placed_joint(joint, place) for joint in parts.joints),
+        frames=tuple(_placed_frame(frame, place) for frame in parts.frames),
+        loops=tuple(_placed_ends(loop, place) for loop in parts.loops),
+        springs=tuple(_placed_points(spring, place) for spring in parts.springs),
+        forces=tuple(
+            replace(
+                _placed_ends(force, place),
+                path=tuple(_placed_point(body, point, place) for body, point in force.path),
+            )
+            for force in parts.forces
+        ),
+    )
+
+
+def _placed_joint(joint: JointSpec, place: Place) -> JointSpec:
+    parent, X = place(joint.parent)
+    return replace(joint, parent=parent, child=place(joint.child)[0], at=X @ joint.at)
+
+
+def _placed_frame(frame: FrameSpec, place: Place) -> FrameSpec:
+    body, X = place(frame.body)
+    return replace(frame, body=body, pose=X @ frame.pose)
+
+
+def _placed_ends(tie: Tie, place: Place) -> Tie:
+    (a, X_a), (b, X_b) = place(tie.a), place(tie.b)
+    return replace(tie, a=a, b=b, at_a=X_a @ tie.at_a, at_b=X_b @ tie.at_b)
+
+
+def _placed_points(spring: SpringSpec, place: Place) -> SpringSpec:
+    a, at_a = _placed_point(spring.a, spring.at_a, place)
+    b, at_b = _placed_point(spring.b, spring.at_b, place)
+    return replace(spring, a=a, b=b, at_a=at_a, at_b=at_b)
+
+
+def _placed_point(body: str, point: Array, place: Place) -> tuple[str, Array]:
+    name, X = place(body)
+    return name, np.asarray(X[:3, :3] @ point + X[:3, 3])
+
+
+def _named_joint(joint: JointSpec, prefix: str) -> JointSpec:
+    mimic = joint.mimic
+    if mimic is not None:
+        mimic = replace(mimic, joint=prefix + mimic.joint)
+    return replace(joint, name=prefix + joint.name, mimic=mimic)
+
+
+def _named_body(body: BodySpec, prefix: str, contacts: ContactsSpec | None) -> BodySpec:
+    known = contacts.materials if contacts is not None else {}
+    collisions = tuple(
+        replace(shape, material=prefix + shape.material) if shape.material in known else shape
+        for shape in body.collisions
+    )
+    return replace(body, name=prefix + body.name, collisions=collisions)
+
+
+def _named_contacts(contacts: ContactsSpec | None, prefix: str) -> ContactsSpec | None:
+    if contacts is None:
+        return None
+
+    def link(name: str) -> str:
+        return name if name == WORLD else prefix + name
+
+    def between(pair: tuple[str, str]) -> tuple[str, str]:
+        return link(pair[0]), link(pair[1])
+
+    materials: dict[str, SurfaceSpec] = {
+        prefix + name: surface for name, surface in contacts.materials.items()
+    }
+    pairs: tuple[ContactSpec, ...] = tuple(
+        replace(pair, between=between(pair.between)) for pair in contacts.pairs
+    )
+    excluded = tuple(between(pair) for pair in contacts.excluded)
+    return replace(contacts, materials=materials, grounds=(), pairs=pairs, excluded=excluded)

@@ -1,0 +1,139 @@
+"""Inclusion of scene files: `include = ["gripper.toml"]` adds the tables of other files to those of a scene.
+
+Lists of tables follow those of the including file, in the order of `include`. Of a key that several files give, the
+including file's counts, then that of the last file that it includes. A file is read once, even if two files include it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pysim.errors import SceneError
+from pysim.scene.packages import resolve_uri
+from pysim.scene.toml.source import read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+    from pysim.scene.toml.source import Source, Steps
+
+INCLUDE = "include"
+MOST_FILES = 100
+SUFFIXES = (".toml",)
+_OWN = {"name", INCLUDE}  # keys that an included file keeps to itself
+_JOINED = {("assembly", "hold")}  # lists of names in tables, which are joined
+
+
+def read_with_includes(path: Path, package_dirs: Iterable[str | PathLike[str]] = ()) -> Source:
+    """Read a TOML file and the files that it includes.
+
+    Raises:
+        SceneError: one of them cannot be read, or includes itself.
+    """
+    return _read(path, tuple(package_dirs), [path.resolve()], {path.resolve()})
+
+
+def _read(
+    path: Path, folders: tuple[str | PathLike[str], ...], chain: list[Path], seen: set[Path]
+) -> Source:
+    """Read a file; `chain` leads from the first file to this one, `seen` holds all files."""
+    source = read_source(path)
+    others = []
+    for k, name in enumerate(_names(source)):
+        where = source.where((INCLUDE, k))
+        try:
+            file = resolve_uri(name, path.parent, folders, SUFFIXES)
+        except SceneError as error:
+            raise SceneError(where, error.problem) from None
+        if file in chain:
+            raise SceneError(where, f"{cycle_text('includes', chain, file)}; remove this one")
+        if file in seen:
+            continue
+        seen.add(file)
+        if len(seen) > MOST_FILES:
+            problem = f"more than {MOST_FILES} files are included; join some of them"
+            raise SceneError(where, problem)
+        others.append(_read(as_named(name, path, file), folders, [*chain, file], seen))
+    return _merged(source, others) if others else source
+
+
+def cycle_text(verb: str, chain: list[Path], file: Path) -> str:
+    """Return the sentence about files that lead back to one of them."""
+    names = [f"'{name.name}'" for name in (*chain[chain.index(file) :], file)]
+    return f"the file {verb} itself: {' → '.join(names)}"
+
+
+def as_named(name: str, path: Path, file: Path) -> Path:
+    """Return the path of a file that another one names, for messages: relative as that of the other one."""
+    return file if "://" in name else path.parent / name
+
+
+def _names(source: Source) -> list[str]:
+    """Return the files that a file includes; wrong types are reported with those of the other keys."""
+    given = source.values.get(INCLUDE, [])
+    names = given if isinstance(given, list) else [given]
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def _merged(source: Source, others: list[Source]) -> Source:
+    """Return a file's values with those of the files that it includes, and the places of all."""
+    values = dict(source.values)
+    included: dict[Steps, tuple[Source, Steps]] = {}
+    for other in others:
+        for name, given in other.values.items():
+            if name not in _OWN and _is_joined(name, given):
+                _join(values, (name,), given, other, included)
+    for other in reversed(others):
+        for name, given in other.values.items():
+            if name in _OWN or _is_joined(name, given):
+                continue
+            if name not in values:
+                values[name] = {} if isinstance(given, dict) else given
+                included[name,] = other.origin((name,))
+            if isinstance(given, dict) and isinstance(values[name], dict):
+                values[name] = _with_keys(values[name], name, given, other, included)
+    return replace(source, values=values, included=included)
+
+
+def _is_joined(name: str, given: object) -> bool:
+    """Return whether the value of a key is a list of tables or names, to which others are added."""
+    return isinstance(given, list) and name != "gravity"
+
+
+def _join(
+    table: dict[str, Any],
+    path: Steps,
+    given: list[Any],
+    other: Source,
+    included: dict[Steps, tuple[Source, Steps]],
+) -> None:
+    """Append the items of another file's list."""
+    own = table.get(str(path[-1]), [])
+    if not isinstance(own, list):
+        return  # reported with the types of the other keys
+    if str(path[-1]) not in table:
+        included[path] = other.origin(path)
+    for k, _ in enumerate(given):
+        included[(*path, len(own) + k)] = other.origin((*path, k))
+    table[str(path[-1])] = [*own, *given]
+
+
+def _with_keys(
+    own: dict[str, Any],
+    name: str,
+    given: dict[str, Any],
+    other: Source,
+    included: dict[Steps, tuple[Source, Steps]],
+) -> dict[str, Any]:
+    """Return a table with the keys of another file's that it has not."""
+    table = dict(own)
+    for key, value in given.items():
+        if (name, key) in _JOINED and isinstance(value, list):
+            _join(table, (name, key), value, other, included)
+        elif key not in table:
+            table[key] = value
+            included[name, key] = other.origin((name, key))
+    return table
