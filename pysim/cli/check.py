@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import JointSpec
+    from pysim.scene.spec import ContactsSpec, JointSpec
     from pysim.simulation.loading import Scene
 
 FRAMES_SHOWN = 12
@@ -102,7 +102,7 @@ def print_model(model: Model) -> None:
 
 
 def print_connections(model: Model) -> None:
-    """Print the loops, couplings and keyframes of an imported model."""
+    """Print the loops, couplings, keyframes, grounds and materials of an imported model."""
     spec = model.spec
     for loop in spec.loops:
         print_line(f"  loop        {loop.name}: {loop.type} between {loop.a} and {loop.b}")
@@ -112,6 +112,28 @@ def print_connections(model: Model) -> None:
         )
     if spec.keyframes:
         print_line(f"  keyframes   {', '.join(keyframe.name for keyframe in spec.keyframes)}")
+    if spec.contacts is not None:
+        print_surfaces(spec.contacts)
+
+
+def print_surfaces(contacts: ContactsSpec) -> None:
+    """Print the grounds of an imported model, and its materials as pysim understands the numbers of the file."""
+    for ground in contacts.grounds:
+        x, y, z = ground.normal
+        plane = f"{x:.4g} x + {y:.4g} y + {z:.4g} z = {ground.offset:.4g} m"
+        print_line(f"  ground      {plane}, of {ground.material}")
+    for name, surface in contacts.materials.items():
+        numbers = []
+        if surface.static_friction is not None:
+            numbers.append(f"friction {surface.static_friction:.4g}")
+        if surface.sink is not None:
+            numbers.append(f"sink {surface.sink:.3g} m")
+        if surface.stiffness is not None:
+            numbers.append(f"stiffness {surface.stiffness:.4g} N/m")
+        if surface.restitution is not None:
+            value, speed = surface.restitution
+            numbers.append(f"restitution {value:.3g} at {speed:g} m/s")
+        print_line(f"  material    {name}: {', '.join(numbers)}")
 
 
 def print_omitted(omitted: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from pysim.scene.spec import ForceSpec, LoopSpec
+from pysim.scene.spec import ContactsSpec, ForceSpec, LoopSpec
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         ActuatorSpec,
         BodySpec,
         ContactSpec,
-        ContactsSpec,
         CouplingSpec,
         FrameSpec,
+        GroundSpec,
         JointSpec,
         SpringSpec,
         SurfaceSpec,
@@ -91,9 +91,18 @@ class Attachment:
                 for drive in parts.actuators
             ),
             tuple(prefix + name for name in parts.hold),
-            _named_contacts(parts.contacts, prefix),
+            self._contacts(parts.contacts),
         )
         return placed(named, self.place)
+
+    def _contacts(self, contacts: ContactsSpec | None) -> ContactsSpec | None:
+        """Return the contacts with their new names; grounds only where the parent does not move."""
+        if contacts is None:
+            return None
+        named = _named_contacts(contacts, self.prefix)
+        if self.parent != WORLD:
+            return replace(named, grounds=())
+        return replace(named, grounds=tuple(_moved(ground, self.at) for ground in named.grounds))
 
 
 def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
@@ -169,10 +178,7 @@ def _named_body(body: BodySpec, prefix: str, contacts: ContactsSpec | None) -> B
     return replace(body, name=prefix + body.name, collisions=collisions)
 
 
-def _named_contacts(contacts: ContactsSpec | None, prefix: str) -> ContactsSpec | None:
-    if contacts is None:
-        return None
-
+def _named_contacts(contacts: ContactsSpec, prefix: str) -> ContactsSpec:
     def link(name: str) -> str:
         return name if name == WORLD else prefix + name
 
@@ -186,4 +192,18 @@ def _named_contacts(contacts: ContactsSpec | None, prefix: str) -> ContactsSpec 
         replace(pair, between=between(pair.between)) for pair in contacts.pairs
     )
     excluded = tuple(between(pair) for pair in contacts.excluded)
-    return replace(contacts, materials=materials, grounds=(), pairs=pairs, excluded=excluded)
+    grounds = tuple(
+        replace(ground, material=prefix + ground.material)
+        if ground.material in contacts.materials
+        else ground
+        for ground in contacts.grounds
+    )
+    return ContactsSpec(materials, grounds, pairs, excluded)
+
+
+def _moved(ground: GroundSpec, X: Array) -> GroundSpec:
+    """Return a ground in the frame in which its old frame has the pose X (4, 4)."""
+    x, y, z = map(float, X[:3, :3] @ ground.normal)
+    return replace(
+        ground, normal=(x, y, z), offset=ground.offset + float(np.dot((x, y, z), X[:3, 3]))
+    )

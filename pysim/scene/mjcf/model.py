@@ -102,6 +102,13 @@ class MujocoModel:
         """Return the pose (4, 4) of a body in its parent at the reference configuration."""
         return wxyz_pose(self.m.body_pos[index], self.m.body_quat[index])
 
+    def static_pose(self, index: int) -> Array:
+        """Return the pose (4, 4) in the world of a body that is fixed to it."""
+        X = np.eye(4)
+        while index:
+            X, index = self.body_pose(index) @ X, int(self.m.body_parentid[index])
+        return X
+
     def site_pose(self, index: int) -> Array:
         """Return the pose (4, 4) of a site in its body."""
         return wxyz_pose(self.m.site_pos[index], self.m.site_quat[index])

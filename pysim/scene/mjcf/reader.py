@@ -2,7 +2,8 @@
 
 MuJoCo itself parses and compiles the file, so that defaults, includes, attached models, orientations and inertias of
 geoms are those of MuJoCo. The compiled tree becomes bodies and joints with MuJoCo's coordinates, sites become frames,
-equality constraints loops and couplings, and keyframes start states. Everything else is reported.
+equality constraints loops and couplings, keyframes start states, and geoms that collide with planes have contacts.
+Everything else is reported.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from pysim.errors import SceneError
 from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.mjcf.constraints import ConstraintReader
+from pysim.scene.mjcf.contacts import ContactReader
 from pysim.scene.mjcf.files import check_files
 from pysim.scene.mjcf.joints import BALL, FREE, JointReader
 from pysim.scene.mjcf.model import WORLD, MujocoModel, wxyz_pose, xyzw
@@ -68,7 +70,11 @@ def read_mjcf(
     model, omissions = MujocoModel(path), Omissions(strict=strict)
     reject_deformable(model)
     model.warn()
-    bodies, joints = _tree(model, omissions)
+    shapes = ShapeReader(model, omissions)
+    contact_reader = ContactReader(model, shapes, omissions)
+    shapes.grounds = frozenset(contact_reader.grounds)
+    bodies, joints = _tree(model, shapes, omissions)
+    bodies, contacts = contact_reader.read(bodies)
     constraints = ConstraintReader(model, omissions)
     constraints.read()
     report_unsupported(model, omissions)
@@ -82,6 +88,7 @@ def read_mjcf(
         loops=tuple(constraints.loops),
         couplings=tuple(constraints.couplings),
         keyframes=tuple(_keyframes(model)),
+        contacts=contacts,
     )
     check_connections(spec)
     return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())
@@ -92,9 +99,11 @@ def _gravity(model: MujocoModel) -> Array:
     return np.zeros(3) if off else model.m.opt.gravity.copy()
 
 
-def _tree(model: MujocoModel, omissions: Omissions) -> tuple[list[BodySpec], list[JointSpec]]:
+def _tree(
+    model: MujocoModel, shapes: ShapeReader, omissions: Omissions
+) -> tuple[list[BodySpec], list[JointSpec]]:
     """Return bodies and joints, a parent before its children."""
-    shapes, joint_reader = ShapeReader(model, omissions), JointReader(model, omissions)
+    joint_reader = JointReader(model, omissions)
     bodies: list[BodySpec] = []
     joints: list[JointSpec] = []
     static = shapes.read(0)

@@ -40,6 +40,7 @@ class ShapeReader:
             int(kinds.mjGEOM_HFIELD): "height field",
             int(kinds.mjGEOM_SDF): "signed distance field",
         }
+        self.grounds: frozenset[int] = frozenset()  # planes that are read as grounds
 
     def read(self, body: int) -> tuple[Geometry, ...]:
         """Return the shapes of a body, those that are drawn first."""
@@ -47,27 +48,36 @@ class ShapeReader:
         found = [geometry for k in range(first, first + count) for geometry in self._geom(k)]
         return tuple(sorted(found, key=lambda geometry: geometry.role == "collision"))
 
-    def _geom(self, k: int) -> list[Geometry]:
-        """Return a geom with its roles: drawn, colliding or both."""
-        m = self.m
-        pose = wxyz_pose(m.geom_pos[k], m.geom_quat[k])
+    def geom_pose(self, k: int) -> Array:
+        """Return the pose (4, 4) of a geom in its body."""
+        return wxyz_pose(self.m.geom_pos[k], self.m.geom_quat[k])
+
+    def solid(self, k: int) -> tuple[Shape, Array] | None:
+        """Return the shape of a geom and its pose (4, 4) in the body, None if it is left out."""
+        m, pose = self.m, self.geom_pose(k)
         kind = self.kinds.get(int(m.geom_type[k]))
         if kind is None:
             word = self.others.get(int(m.geom_type[k]), "shape of an unknown kind")
-            return self._leave(k, f"is left out: a {word}")
-        size = m.geom_size[k]
-        if kind == "mesh":
-            data = int(m.geom_dataid[k])
-            file = self._mesh_file(data)
-            if file is None:
-                return self._leave(
-                    k, f"is left out: its mesh is no {', '.join(MESH_SUFFIXES)} file"
-                )
-            x, y, z = map(float, m.mesh_scale[data])
-            shape = Shape("mesh", (), file, (x, y, z))
-            pose = pose @ np.linalg.inv(wxyz_pose(m.mesh_pos[data], m.mesh_quat[data]))
-        else:
-            shape = Shape(kind, _sizes(kind, size))
+            self._leave(k, f"is left out: a {word}")
+            return None
+        if kind != "mesh":
+            return Shape(kind, _sizes(kind, m.geom_size[k])), pose
+        data = int(m.geom_dataid[k])
+        file = self._mesh_file(data)
+        if file is None:
+            self._leave(k, f"is left out: its mesh is no {', '.join(MESH_SUFFIXES)} file")
+            return None
+        x, y, z = map(float, m.mesh_scale[data])
+        pose = pose @ np.linalg.inv(wxyz_pose(m.mesh_pos[data], m.mesh_quat[data]))
+        return Shape("mesh", (), file, (x, y, z)), pose
+
+    def _geom(self, k: int) -> list[Geometry]:
+        """Return a geom with its roles: drawn, colliding or both."""
+        m = self.m
+        solid = None if k in self.grounds else self.solid(k)
+        if solid is None:
+            return []
+        shape, pose = solid
         r, g, b, a = map(float, self._color(k))
         collides = bool(m.geom_contype[k] or m.geom_conaffinity[k])
         drawn = not collides or m.geom_group[k] < HIDDEN_GROUP
@@ -94,12 +104,11 @@ class ShapeReader:
             own = m.mat_rgba[material]
         return np.clip(own, 0.0, 1.0)
 
-    def _leave(self, k: int, reason: str) -> list[Geometry]:
+    def _leave(self, k: int, reason: str) -> None:
         body = self.model.bodies[self.m.geom_bodyid[k]]
         item = f"geom {self.model.label('GEOM', k)} of {body!r}"
         where = self.model.place("geoms", k)
         self.omissions.add("shapes", item, where, reason)
-        return []
 
 
 def _sizes(kind: str, size: Array) -> tuple[float, ...]:

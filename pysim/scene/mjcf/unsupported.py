@@ -1,4 +1,4 @@
-"""Report of the parts of an MJCF model that pysim does not read: contact, tendons' forces, actuators, sensors."""
+"""Report of the parts of an MJCF model that pysim does not read: tendons' forces, actuators, sensors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def report_unsupported(model: MujocoModel, omissions: Omissions) -> None:
     """Record every part of the model that the specification does not hold."""
     m = model.m
     _of_forces(model, omissions)
-    _of_contact(model, omissions)
     _listed(model, omissions, "sensors", "SENSOR", range(m.nsensor), "sensors")
     _listed(model, omissions, "cameras", "CAMERA", range(m.ncam), "cameras")
     _listed(model, omissions, "lights", "LIGHT", range(m.nlight), "lights")
@@ -78,18 +77,6 @@ def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
     if m.nplugin:
         names = ", ".join(model.label("PLUGIN", k) for k in range(m.nplugin))
         omissions.add("plugins", f"plugins {names}", where, "are left out: they are code of MuJoCo")
-
-
-def _of_contact(model: MujocoModel, omissions: Omissions) -> None:
-    """Report the geoms that collide, and the pairs that are chosen or excluded."""
-    m = model.m
-    colliding = np.flatnonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0))
-    reason = "does not collide: contact of MJCF is not read"
-    for k in map(int, colliding):
-        item = f"geom {model.label('GEOM', k)} of {model.bodies[m.geom_bodyid[k]]!r}"
-        omissions.add("colliding geoms", item, model.place("geoms", k), reason)
-    _listed(model, omissions, "contact pairs", "PAIR", range(m.npair), "pairs")
-    _listed(model, omissions, "contact exclusions", "EXCLUDE", range(m.nexclude), "excludes")
 
 
 def _listed(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.tables import Scene
 
 DEFAULT = "default"
+SAME_PLANE = 1e-9  # [m] and of the normals
 DEFAULT_MATERIAL = SurfaceSpec(
     static_friction=0.8, dynamic_friction=0.8, sink=1e-4, restitution=(0.0, 1.0)
 )
@@ -63,7 +64,9 @@ class ContactReader:
             for k, exclude in enumerate(scene.exclude)
         )
         if self.brought is not None:
-            pairs, excluded = pairs + self.brought.pairs, excluded + self.brought.excluded
+            pairs = self.brought.pairs + pairs  # later ones precede
+            excluded += self.brought.excluded
+            grounds = _without_repeated((*grounds, *self.brought.grounds))
         if self.is_attached:
             return ContactsSpec(materials, grounds, pairs, excluded)
         if not grounds:
@@ -79,6 +82,8 @@ class ContactReader:
         }
         brought = self.brought.materials if self.brought is not None else {}
         for name in sorted(own.keys() & brought.keys()):
+            if "/" in name:
+                continue  # the material of a model is meant
             problem = f"is taken by an attached scene, {brought[name].where}; give its model a name"
             self.problems.add(("materials", name), problem, of_key=True)
         return {DEFAULT: DEFAULT_MATERIAL} | dict(brought) | own
@@ -158,6 +163,16 @@ class ContactReader:
         for name in ("contact", "exclude"):
             for k, _ in enumerate(getattr(self.scene, name)):
                 self.problems.add((name, k), problem)
+
+
+def _without_repeated(grounds: tuple[GroundSpec, ...]) -> tuple[GroundSpec, ...]:
+    """Return the grounds without planes that coincide with one before, as those of two robots' files do."""
+    found: list[GroundSpec] = []
+    for ground in grounds:
+        plane = (*ground.normal, ground.offset)
+        if not any(math.dist(plane, (*g.normal, g.offset)) < SAME_PLANE for g in found):
+            found.append(ground)
+    return tuple(found)
 
 
 def _unit(normal: list[float]) -> tuple[float, float, float]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import PysimError, SceneError, did_you_mean
+from pysim.errors import PysimError, PysimWarning, SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.attachment import Attachment, Parts
 from pysim.scene.importer import ImportOptions, find_importer
@@ -17,12 +18,13 @@ from pysim.scene.spec import CollisionSpec
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.toml.contacts import DEFAULT_MATERIAL
 from pysim.scene.toml.includes import SUFFIXES, as_named
+from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, SceneSpec
+    from pysim.scene.spec import BodySpec, ContactsSpec, JointSpec, ModelSpec, SceneSpec
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
@@ -57,8 +59,11 @@ class ModelReader:
         self._keyframe(spec, joints, table, path)
         self._start(joints, table, path)
         bodies = self._looks(spec.bodies, table, path)
-        bodies = self._colliding(bodies, table, path, from_scene=_is_scene(table))
-        parts = parts._replace(bodies=tuple(bodies), joints=tuple(joints.values()))
+        bodies = self._colliding(bodies, parts.contacts, table, path)
+        contacts = self._contacts(parts.contacts, table, path)
+        parts = parts._replace(
+            bodies=tuple(bodies), joints=tuple(joints.values()), contacts=contacts
+        )
         return self._copies(parts, table, path)
 
     def _copies(self, parts: Parts, table: Model, path: Steps) -> Parts:
@@ -119,6 +124,7 @@ class ModelReader:
             table.mimic,
             self.package_dirs,
             table.inertia or self.inertia,
+            table.strict,
             srdf=self._srdf(table, path),
             fix_massless=False,
             allow_code=self.allow_code,
@@ -129,7 +135,7 @@ class ModelReader:
             self.problems.add((*path, "file"), error.problem)
             return None
         spec = found().read(file, options)
-        return spec, _parts(spec)
+        return spec, _parts(spec)._replace(contacts=spec.contacts)
 
     def _scene(self, table: Model, file: Path, path: Steps) -> tuple[ModelSpec, Parts] | None:
         """Return the mechanism of a scene file with its actuators and materials."""
@@ -149,7 +155,7 @@ class ModelReader:
         contacts = model.contacts
         if contacts is not None:
             own = {name: m for name, m in contacts.materials.items() if m is not DEFAULT_MATERIAL}
-            contacts = replace(contacts, materials=own)
+            contacts = replace(contacts, materials=own, grounds=())
         parts = _parts(model)._replace(
             actuators=scene.actuators, hold=scene.hold, contacts=contacts
         )
@@ -208,28 +214,39 @@ class ModelReader:
         ]
 
     def _colliding(
-        self, bodies: list[BodySpec], table: Model, path: Steps, *, from_scene: bool
+        self, bodies: list[BodySpec], contacts: ContactsSpec | None, table: Model, path: Steps
     ) -> list[BodySpec]:
         """Let the links collide that the table names, with their shapes for contact."""
-        chosen = table.collision or ("urdf" if self.has_ground else "none")
+        has_ground = self.has_ground or (contacts is not None and bool(contacts.grounds))
+        chosen = table.collision or ("file" if has_ground else "none")
         if chosen == "none":
             return [replace(body, collisions=()) for body in bodies]
-        names = [body.name for body in bodies]
-        if isinstance(chosen, list):
-            for k, name in enumerate(chosen):
-                if name not in names:
-                    problem = f"the file has no body {name!r}{did_you_mean(name, names)}"
-                    self.problems.add((*path, "collision", k), problem)
-        colliding = [chosen == "urdf" or body.name in chosen for body in bodies]
-        if from_scene:
-            return [
-                body if collides else replace(body, collisions=())
-                for body, collides in zip(bodies, colliding, strict=True)
-            ]
-        return [
-            replace(body, collisions=_shapes_for_contact(body)) if collides else body
-            for body, collides in zip(bodies, colliding, strict=True)
-        ]
+        if contacts is None:
+            bodies = [replace(body, collisions=_shapes_for_contact(body)) for body in bodies]
+        if isinstance(chosen, str):
+            return bodies
+        colliding = {body.name: bool(body.collisions) for body in bodies}
+        for k, name in enumerate(chosen):
+            if name not in colliding:
+                problem = f"the file has no body {name!r}{did_you_mean(name, colliding)}"
+                self.problems.add((*path, "collision", k), problem)
+            elif not colliding[name]:
+                problem = f"body {name!r} has no shape for contact in the file; remove it"
+                self.problems.add((*path, "collision", k), problem)
+        return [body if body.name in chosen else replace(body, collisions=()) for body in bodies]
+
+    def _contacts(
+        self, contacts: ContactsSpec | None, table: Model, path: Steps
+    ) -> ContactsSpec | None:
+        """Return the contacts of the file, with a warning if its ground would be on a body."""
+        if contacts is None or table.collision == "none":
+            return None
+        if contacts.grounds and table.parent != WORLD:
+            place = self.problems.source.where(path)
+            text = f"the ground of {Path(table.file).name!r} is left out, because {table.parent!r} may move"
+            remedy = 'write a [[ground]], or parent = "world"'
+            warnings.warn(f"{place}: {text}; {remedy}", PysimWarning, stacklevel=2)
+        return contacts
 
     def _weighed(self, body: BodySpec, look: BodyOverrides | None, path: Steps) -> BodySpec:
         """Replace the file's mass, centre and inertia if the table has a mass."""
@@ -259,6 +276,7 @@ def joined(first: Parts, second: Parts) -> Parts:
         a = replace(
             a,
             materials={**a.materials, **b.materials},
+            grounds=a.grounds + b.grounds,
             pairs=a.pairs + b.pairs,
             excluded=a.excluded + b.excluded,
         )

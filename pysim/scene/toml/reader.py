@@ -48,7 +48,7 @@ from pysim.scene.toml.plugin_keys import (
 )
 from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.quantities import replace_texts
-from pysim.scene.toml.settings import read_settings
+from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
@@ -326,6 +326,8 @@ class _Mechanism:
         )
         self.problems.check()
         check_connections(spec)
+        if not self.reading.chain:
+            spec = without_unsupported_contacts(self.scene, spec, self.problems)
         return replace(spec, joints=with_stops(spec.joints, spec.bodies)), parts
 
     def _frames(self) -> list[FrameSpec]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimError, PysimWarning, did_you_mean
@@ -86,6 +87,33 @@ def check_contacts(kind: IntegratorType, model: ModelSpec) -> None:
         what = "constrains joints" if ties else "follows another joint"
         problem = f"{kind.name!r} does not support {(ties or followers)[0]!r} yet, which {what}"
         raise PysimError("integrator", f'{problem}; remove it, or take "rk4" and no ground')
+
+
+def without_unsupported_contacts(scene: Scene, model: ModelSpec, problems: Problems) -> ModelSpec:
+    """Return a model without the contacts that only its files ask for, if its scheme cannot compute them.
+
+    There is a warning, unless the files' contacts are switched on or off by their key `collision`.
+    """
+    if model.contacts is None or scene.ground or any(m.collision for m in scene.model):
+        return model
+    table = scene.simulation
+    name = table.integrator if "integrator" in table.model_fields_set else "convex"
+    try:
+        kind = find_integrator(name)
+    except PysimError:
+        return model  # it is reported with the settings
+    try:
+        check_contacts(kind, model)
+    except PysimError as error:
+        reason = error.problem.partition("; ")[0]
+        k = next(k for k, m in enumerate(scene.model) if m.collision is None)
+        text = f"the contacts of {scene.model[k].file!r} are left out: {reason}"
+        place = problems.source.where(("model", k))
+        remedy = 'write collision = "none" if that is meant'
+        warnings.warn(f"{place}: {text}; {remedy}", PysimWarning, stacklevel=2)
+        bodies = tuple(replace(body, collisions=()) for body in model.bodies)
+        return replace(model, bodies=bodies, contacts=None)
+    return model
 
 
 def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[str, Any]:

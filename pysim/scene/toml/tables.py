@@ -309,11 +309,12 @@ class Model(Table):
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
     start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
     joint: dict[str, Passive] = key({}, "", "by joint: values that replace the file's")
-    collision: Literal["urdf", "none"] | list[Name] | None = key(
+    collision: Literal["file", "urdf", "none"] | list[Name] | None = key(
         None,
         "",
-        'links that collide: "urdf" (all with <collision>; with a ground), "none", or a list',
+        'links that collide: "file" (as the file says; with a ground), also "urdf"; "none", or a list',
     )
+    strict: bool = key(default=False, unit="", doc="reject what an importer would leave out")
     body: dict[str, BodyOverrides] = key({}, "", "by body: values that replace the file's")
 
 

@@ -1,0 +1,231 @@
+"""Contacts of an MJCF model: planes of static bodies as grounds, geoms that collide, materials and excluded pairs.
+
+A material has the sliding friction of a geom, half the depth that it has at rest on its like, and the restitution of
+its damping ratio (`pysim.scene.mjcf.surfaces`). Where MuJoCo combines the numbers of a geom and a plane in another way
+than pysim, the pair of the link and the world has numbers of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.scene.mjcf.surfaces import depth_at_rest, mixed, of_geom, of_pair, restitution
+from pysim.scene.spec import CollisionSpec, ContactSpec, ContactsSpec, GroundSpec, SurfaceSpec
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.mjcf.model import MujocoModel
+    from pysim.scene.mjcf.shapes import ShapeReader
+    from pysim.scene.mjcf.surfaces import SurfaceNumbers
+    from pysim.scene.omissions import Omissions
+    from pysim.scene.spec import BodySpec
+
+    Array = NDArray[np.float64]
+
+SPEED = 1.0  # [m/s] of the impact whose restitution a material has
+AGREEMENT = 1e-9  # relative, of numbers that count as the same
+
+
+class ContactReader:
+    """Reader of the contacts of a model, which reports those that it leaves out or changes."""
+
+    def __init__(self, model: MujocoModel, shapes: ShapeReader, omissions: Omissions) -> None:
+        self.model, self.m, self.shapes, self.omissions = model, model.m, shapes, omissions
+        m, bits = model.m, model.mj.mjtDisableBit
+        self.off = bool(m.opt.disableflags & (bits.mjDSBL_CONTACT | bits.mjDSBL_CONSTRAINT))
+        self.gravity = float(np.linalg.norm(m.opt.gravity))
+        safe = not m.opt.disableflags & bits.mjDSBL_REFSAFE
+        self.least_time = 2 * float(m.opt.timestep) if safe else 0.0
+        self.pairs = {
+            frozenset((int(m.pair_geom1[k]), int(m.pair_geom2[k]))): k for k in range(m.npair)
+        }
+        plane = int(model.mj.mjtGeom.mjGEOM_PLANE)
+        self.planes = frozenset(map(int, np.flatnonzero(m.geom_type == plane)))  # of static bodies
+        self.grounds = [k for k in sorted(self.planes) if self._acts(k) and not self.off]
+        self.partners = {ground: self._partners(ground) for ground in self.grounds}
+        self.excluded = self._excluded()
+        self.materials: dict[str, SurfaceSpec] = {}
+
+    def read(self, bodies: Iterable[BodySpec]) -> tuple[list[BodySpec], ContactsSpec | None]:
+        """Return the bodies with their shapes that collide, and the contacts; None if nothing collides."""
+        if self.off:
+            return list(bodies), None
+        grounds = [self._ground(k) for k in self.grounds]
+        index = {name: i for i, name in enumerate(self.model.bodies)}
+        found = [self._with_collisions(body, index.get(body.name)) for body in bodies]
+        if not any(body.collisions for body in found):
+            return found, None
+        self._report_bodies()
+        self._report_rolling()
+        pairs = tuple(self._link_pairs())
+        return found, ContactsSpec(self.materials, tuple(grounds), pairs, self.excluded)
+
+    def _acts(self, k: int) -> bool:
+        """Whether a geom may collide with any other."""
+        masks = bool(self.m.geom_contype[k] or self.m.geom_conaffinity[k])
+        return masks or any(k in pair for pair in self.pairs)
+
+    def _is_static(self, k: int) -> bool:
+        return int(self.m.body_weldid[self.m.geom_bodyid[k]]) == 0
+
+    def _touch(self, a: int, b: int) -> bool:
+        """Whether MuJoCo lets two geoms of different bodies collide."""
+        if frozenset((a, b)) in self.pairs:
+            return True
+        m = self.m
+        return bool(
+            (m.geom_contype[a] & m.geom_conaffinity[b])
+            or (m.geom_contype[b] & m.geom_conaffinity[a])
+        )
+
+    def _numbers(self, a: int, b: int) -> SurfaceNumbers:
+        """Return the numbers of the contact of two geoms."""
+        pair = self.pairs.get(frozenset((a, b)))
+        return mixed(self.m, a, b) if pair is None else of_pair(self.m, pair)
+
+    def _excluded(self) -> tuple[tuple[str, str], ...]:
+        """Return the excluded pairs of bodies; a static body with a plane stands for the world."""
+        grounded = {int(self.m.geom_bodyid[k]) for k in self.grounds}
+        found = []
+        for k in range(self.m.nexclude):
+            signature = int(self.m.exclude_signature[k])
+            ends = (signature >> 16, signature & 0xFFFF)
+            first, second = (WORLD if i in grounded else self.model.bodies[i] for i in ends)
+            if first != second:
+                found.append((first, second))
+        return tuple(found)
+
+    def _ground(self, k: int) -> GroundSpec:
+        """Return a plane as a ground, raised by the margin at which MuJoCo lets surfaces touch it."""
+        X = self.model.static_pose(int(self.m.geom_bodyid[k])) @ self.shapes.geom_pose(k)
+        x, y, z = map(float, X[:3, 2])
+        offset = float(X[:3, 2] @ X[:3, 3])
+        margins = {self._numbers(k, other).margin for other in self.partners[k]}
+        where, item = self.model.place("geoms", k), f"ground {self.model.label('GEOM', k)}"
+        if len(margins) == 1 and (margin := margins.pop()):
+            reason = f"is raised by the margin of {margin:g} m at which MuJoCo lets surfaces touch"
+            self.omissions.note("margins", item, where, reason)
+            offset += margin
+        elif len(margins) > 1:
+            largest = max(margins)
+            reason = f"has no margin: those of the geoms on it differ, up to {largest:g} m"
+            self.omissions.add("margins", item, where, reason)
+        return GroundSpec((x, y, z), offset, self._material(of_geom(self.m, k)), where)
+
+    def _partners(self, ground: int) -> list[int]:
+        """Return the geoms of moving bodies that touch a ground."""
+        others = set(range(self.m.ngeom)) - self.planes
+        return [k for k in sorted(others) if not self._is_static(k) and self._touch(k, ground)]
+
+    def _with_collisions(self, body: BodySpec, index: int | None) -> BodySpec:
+        if index is None:
+            return body
+        first, count = int(self.m.body_geomadr[index]), int(self.m.body_geomnum[index])
+        found = []
+        for k in range(first, first + count):
+            solid = self.shapes.solid(k) if self._collides(k) else None
+            if solid is not None:
+                where = self.model.place("geoms", k)
+                material = self._material(of_geom(self.m, k))
+                found.append(CollisionSpec(*solid, material, convex=True, where=where))
+        return replace(body, collisions=tuple(found))
+
+    def _collides(self, k: int) -> bool:
+        """Whether a geom touches a ground of the file, or may touch one of a scene if the file has none."""
+        if k in self.planes:
+            return False
+        if not self.grounds or self._is_static(k):
+            return self._acts(k)
+        return any(self._touch(k, ground) for ground in self.grounds)
+
+    def _material(self, numbers: SurfaceNumbers) -> str:
+        """Return the name of the material with the numbers of a geom."""
+        own = self._surface(numbers)
+        surface = replace(own, sink=(own.sink or 0.0) / 2)
+        for name, other in self.materials.items():
+            if other == surface:
+                return name
+        count = len(self.materials)
+        name = f"{self.model.path.stem}/surface" + (f"_{count + 1}" if count else "")
+        self.materials[name] = surface
+        return name
+
+    def _surface(self, numbers: SurfaceNumbers) -> SurfaceSpec:
+        """Return the law of a contact as pysim has it."""
+        return SurfaceSpec(
+            static_friction=numbers.sliding,
+            dynamic_friction=numbers.sliding,
+            sink=depth_at_rest(numbers, self.gravity, self.least_time),
+            restitution=(restitution(numbers), SPEED),
+        )
+
+    def _link_pairs(self) -> Iterable[ContactSpec]:
+        """Yield the links whose contact with the world has other numbers than their materials combine to."""
+        wanted: dict[int, set[SurfaceSpec]] = defaultdict(set)
+        differs: dict[int, int] = {}
+        for ground, partners in self.partners.items():
+            for k in partners:
+                surface, body = self._surface(self._numbers(k, ground)), int(self.m.geom_bodyid[k])
+                wanted[body].add(surface)
+                if not self._is_combined(surface, k, ground):
+                    differs.setdefault(body, k)
+        for body, k in sorted(differs.items()):
+            name, where = self.model.bodies[body], self.model.place("geoms", k)
+            if len(wanted[body]) == 1:
+                yield ContactSpec(
+                    (WORLD, name), replace(wanted[body].pop(), where=where), where=where
+                )
+            else:
+                reason = "combine with the ground as materials of pysim do, not as MuJoCo's"
+                self.omissions.add("surfaces", f"the surfaces of body {name!r}", where, reason)
+
+    def _is_combined(self, surface: SurfaceSpec, a: int, b: int) -> bool:
+        """Whether two geoms' materials combine to a law."""
+        first, second = (self._surface(of_geom(self.m, k)) for k in (a, b))
+        friction = math.sqrt((first.static_friction or 0.0) * (second.static_friction or 0.0))
+        sink = ((first.sink or 0.0) + (second.sink or 0.0)) / 2
+        bounce = first.restitution == second.restitution == surface.restitution
+        near = math.isclose(friction, surface.static_friction or 0.0, rel_tol=AGREEMENT)
+        return bounce and near and math.isclose(sink, surface.sink or 0.0, rel_tol=AGREEMENT)
+
+    def _report_bodies(self) -> None:
+        """Report that moving bodies do not touch each other, if MuJoCo lets them."""
+        m = self.m
+        solid = [k for k in range(m.ngeom) if k not in self.planes]
+        kinds = sorted({(int(m.body_weldid[m.geom_bodyid[k]]), *self._masks(k)) for k in solid})
+        weld, kind, affinity = (np.array(column) for column in zip(*kinds, strict=True))
+        together = (kind[:, None] & affinity) | (affinity[:, None] & kind)
+        apart = weld[:, None] != weld
+        parents = m.body_weldid[m.body_parentid[weld]]
+        related = (parents[:, None] == weld) & (weld != 0)
+        touch = (together != 0) & apart & ~related & ~related.T
+        chosen = any(not pair & self.planes for pair in self.pairs)
+        if touch.any() or chosen:
+            reason = "are left out: pysim computes contacts with planes of the world"
+            item = "contacts of bodies with each other"
+            self.omissions.add("contacts of bodies", item, str(self.model.path), reason)
+
+    def _masks(self, k: int) -> tuple[int, int]:
+        return int(self.m.geom_contype[k]), int(self.m.geom_conaffinity[k])
+
+    def _report_rolling(self) -> None:
+        for ground, partners in self.partners.items():
+            for k in partners:
+                numbers = self._numbers(k, ground)
+                if numbers.has_rolling:
+                    _, spin, roll = numbers.friction
+                    reason = f"slides and does not resist turning: torsional friction {spin:g} m and rolling "
+                    self._leave(k, f"{reason}friction {roll:g} m are left out", "rolling frictions")
+
+    def _leave(self, k: int, reason: str, kind: str = "shapes") -> None:
+        item = f"geom {self.model.label('GEOM', k)} of {self.model.bodies[self.m.geom_bodyid[k]]!r}"
+        self.omissions.add(kind, item, self.model.place("geoms", k), reason)

@@ -1,0 +1,338 @@
+"""Contacts of MJCF models. The oracle is MuJoCo: how it combines geoms, and where its bodies rest, bounce and slide."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import pysim
+from pysim.cli import main
+from pysim.errors import PysimError, PysimWarning
+from pysim.scene import read_model
+from pysim.scene.mjcf.surfaces import depth_at_rest, impedance, mixed, of_geom, restitution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pysim.scene.spec import ContactsSpec
+
+    Write = Callable[[str], Path]
+
+G = 9.81  # [m/s²]
+BALL = """
+<option timestep="1e-4" integrator="implicitfast"/>
+<worldbody>
+  <geom name="floor" type="plane" size="1 1 1" {numbers}/>
+  <body name="ball" pos="0 0 0.1"><freejoint name="free"/><geom name="skin" size="0.1" mass="2" {numbers}/></body>
+</worldbody>
+"""
+SURFACES = {
+    "default": "",
+    "bouncing": 'solref="0.02 0.2"',
+    "soft": 'solimp="0.8 0.99 0.01"',
+    "direct": 'solref="-5000 -20"',
+    "sharp": 'solimp="0.7 0.98 0.0002 0.3 3"',
+    "overdamped": 'solref="0.01 3"',
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(text: str) -> Path:
+        path = tmp_path / "m.xml"
+        path.write_text(f'<mujoco model="m">{text}</mujoco>', "utf-8")
+        return path
+
+    return write
+
+
+def contacts_of(path: Path) -> ContactsSpec:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        found = read_model(path).contacts
+    assert found is not None
+    return found
+
+
+def warnings_of(read: Callable[[], Any]) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = read()
+    return found, [str(w.message) for w in caught if w.category is PysimWarning]
+
+
+def scene_of(folder: Path, keys: str = "", settings: str = "") -> pysim.Scene:
+    text = f'[[model]]\nfile = "m.xml"\n{keys}\n[simulation]\n{settings}'
+    (folder / "s.toml").write_text(text, "utf-8")
+    return pysim.load_scene(folder / "s.toml")
+
+
+def bounce_and_rest(path: Path, speed: float) -> tuple[float, float]:
+    """MuJoCo's speed after an impact over that before, and the depth of the ball at rest [m]."""
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    data.qvel[2] = -speed
+    up = 0.0
+    for _ in range(30_000):
+        mujoco.mj_step(m, data)
+        up = max(up, data.qvel[2])
+    return up / speed, 0.1 - data.qpos[2]
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_depth_and_restitution_are_those_of_mujoco(write: Write, surface: str) -> None:
+    path = write(BALL.format(numbers=SURFACES[surface]))
+    numbers = of_geom(mujoco.MjModel.from_xml_path(str(path)), 0)
+    bounce, depth = bounce_and_rest(path, speed=2.0)
+    assert depth_at_rest(numbers, G) == pytest.approx(depth, rel=1e-4)
+    assert restitution(numbers) == pytest.approx(bounce, abs=0.02)
+
+
+@pytest.mark.parametrize(("surface", "step"), [("default", 1e-4), ("bouncing", 1e-5)])
+def test_a_ball_bounces_as_in_mujoco(
+    write: Write, tmp_path: Path, surface: str, step: float
+) -> None:
+    """Gravity acts during the impact, with more effect in pysim."""
+    path = write(BALL.format(numbers=SURFACES[surface]))
+    bounce, _ = bounce_and_rest(path, speed=1.0)
+    keys = "start_v = { free = [0, 0, -1, 0, 0, 0] }"
+    settings = f"duration = 0.1\nstep = {step}\n[output]\nevery = 1e-3"
+    trajectory = pysim.simulate(scene_of(tmp_path, keys, settings))
+    assert trajectory.v[:, 2].max() == pytest.approx(bounce, abs=0.03)
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_a_ball_rests_as_deep_as_in_mujoco(write: Write, tmp_path: Path, surface: str) -> None:
+    path = write(BALL.format(numbers=SURFACES[surface]))
+    _, depth = bounce_and_rest(path, speed=0.1)
+    trajectory = pysim.simulate(scene_of(tmp_path, "", "duration = 2"))
+    assert 0.1 - trajectory.q[-1, 2] == pytest.approx(depth, rel=1e-3)
+
+
+def test_impedance_is_a_sigmoid_between_the_two_numbers() -> None:
+    solimp = (0.9, 0.95, 0.001, 0.5, 2.0)
+    assert impedance(solimp, 0.0) == 0.9
+    assert impedance(solimp, 5e-4) == pytest.approx(0.925, rel=1e-15)
+    assert impedance(solimp, 0.01) == 0.95
+
+
+MIXED = """<worldbody>
+  <geom name="floor" type="plane" size="1 1 1" {}/>
+  <body pos="0 0 0.09"><freejoint/><geom name="skin" size="0.1" mass="2" {}/></body>
+</worldbody>"""
+COMBINATIONS = [
+    ('friction="0.5 0.01 0.002"', 'friction="0.8 0.002 0.03" condim="6"'),
+    ('solref="0.01 1"', 'solref="0.03 0.5" solmix="3"'),
+    ('solref="-1000 -3"', 'solref="0.03 0.5"'),
+    ('solimp="0.5 0.9 0.01 0.4 3" solmix="0"', 'friction="0.3"'),
+    ('priority="1" friction="0.3" condim="1" solimp="0.6 0.7 0.1"', 'friction="0.9" margin="0.02"'),
+    ('margin="0.01"', 'margin="0.002" priority="2" friction="0.1"'),
+]
+
+
+@pytest.mark.parametrize("case", COMBINATIONS)
+def test_geoms_are_combined_as_in_mujoco(write: Write, case: tuple[str, str]) -> None:
+    m = mujoco.MjModel.from_xml_path(str(write(MIXED.format(*case))))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    found, contact = mixed(m, 0, 1), data.contact[0]
+    assert found.condim == contact.dim
+    assert found.friction == tuple(contact.friction[[0, 2, 3]])
+    assert np.array(found.solref) == pytest.approx(contact.solref, rel=1e-14)
+    assert np.array(found.solimp) == pytest.approx(contact.solimp, rel=1e-14)
+    assert found.margin == contact.includemargin
+
+
+def test_the_pair_of_a_link_and_a_plane_has_the_numbers_of_mujoco(
+    write: Write, tmp_path: Path
+) -> None:
+    """√(0.5 · 0.8) is not max(0.5, 0.8), so the pair has a friction of its own."""
+    touching = MIXED.replace("0.09", "0.1")
+    path = write(touching.format('friction="0.5"', 'friction="0.8" solref="0.04 1"'))
+    (pair,) = contacts_of(path).pairs
+    assert pair.between == ("world", "body1")
+    assert pair.surface.static_friction == pair.surface.dynamic_friction == 0.8
+    m = mujoco.MjModel.from_xml_path(str(path))
+    depth = depth_at_rest(mixed(m, 0, 1), G)
+    scene = scene_of(tmp_path)
+    assert scene.contacts is not None
+    (shape,) = scene.contacts.shapes
+    assert (shape.law.static_friction, shape.law.dynamic_friction) == (0.8, 0.8)
+    assert shape.law.sink == pytest.approx(depth, rel=1e-12)
+
+
+def test_a_block_slides_with_the_friction_of_mujoco(write: Write, tmp_path: Path) -> None:
+    block = """<worldbody><geom type="plane" size="1 1 1" friction="0.3"/>
+    <body pos="0 0 0.1"><freejoint name="free"/><geom type="box" size="0.3 0.3 0.1" friction="0.2"/></body>
+    </worldbody>"""
+    write(block)
+    settings = "duration = 0.5\n[output]\nevery = 0.01"
+    keys = "start_v = { free = [2, 0, 0, 0, 0, 0] }"
+    trajectory = pysim.simulate(scene_of(tmp_path, keys, settings))
+    rate = (trajectory.v[-1, 0] - trajectory.v[20, 0]) / (trajectory.t[-1] - trajectory.t[20])
+    assert rate == pytest.approx(-0.3 * G, rel=1e-3)
+
+
+MASKS = """<worldbody>
+  <geom name="floor" type="plane" size="1 1 1" contype="2" conaffinity="0"/>
+  <body name="a"><joint name="j"/><geom name="both" size="0.1" conaffinity="3"/><geom name="other" size="0.2"/>
+    <geom name="drawn" size="0.3" contype="0" conaffinity="0"/></body>
+  <body name="b"><joint name="k"/><geom name="chosen" size="0.4" contype="0" conaffinity="0"/></body>
+</worldbody>
+<contact><pair geom1="chosen" geom2="floor" friction="0.7 0.7 0 0 0"/><exclude body1="a" body2="b"/></contact>"""
+
+
+def test_geoms_collide_that_match_a_plane_or_are_paired_with_it(write: Write) -> None:
+    path = write(MASKS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        spec = read_model(path)
+    radii = {body.name: [c.shape.size[0] for c in body.collisions] for body in spec.bodies}
+    assert radii == {"a": [0.1], "b": [0.4]}
+    assert spec.contacts is not None
+    assert spec.contacts.excluded == (("a", "b"),)
+    (pair,) = spec.contacts.pairs
+    assert pair.between == ("world", "b")
+    assert pair.surface.dynamic_friction == 0.7
+
+
+def test_a_margin_raises_the_ground(write: Write) -> None:
+    text = BALL.format(numbers='margin="0.01"')
+    path = write(text)
+    (ground,) = contacts_of(path).grounds
+    assert ground.offset == 0.02  # the sum of both
+    _, depth = bounce_and_rest(path, speed=0.1)
+    m = mujoco.MjModel.from_xml_path(str(path))
+    assert depth_at_rest(of_geom(m, 0), G) - 0.02 == pytest.approx(depth, rel=1e-4)
+
+
+def test_a_plane_of_a_fixed_body_is_placed_in_the_scene(write: Write, tmp_path: Path) -> None:
+    tilted = """<worldbody><body pos="0 0 1" euler="0 30 0"><body pos="0 0 0.5">
+    <geom type="plane" size="1 1 1" pos="0 0 0.5"/></body></body>
+    <body name="b" pos="0 0 3"><freejoint/><geom size="0.1"/></body></worldbody>"""
+    write(tilted)
+    scene = scene_of(tmp_path, "at = { xyz = [0, 0, 2], rpy = [0, 0, 1.5707963267948966] }")
+    contacts = scene.spec.model.contacts
+    assert contacts is not None
+    (ground,) = contacts.grounds
+    assert ground.normal == pytest.approx((0, 0.5, np.sqrt(0.75)), abs=1e-15)
+    assert ground.offset == pytest.approx(1 + 3 * np.sqrt(0.75), rel=1e-14)
+    assert ground.material == "m/surface"
+
+
+def test_a_scene_redefines_a_material_of_the_file(write: Write, tmp_path: Path) -> None:
+    write(BALL.format(numbers=""))
+    keys = '[materials."m/surface"]\nfriction = 0.2'
+    contacts = scene_of(tmp_path, keys).contacts
+    assert contacts is not None
+    assert contacts.shapes[0].law.dynamic_friction == pytest.approx(0.2, rel=1e-15)
+
+
+def test_a_scene_without_contacts_says_why(write: Write, tmp_path: Path) -> None:
+    write(BALL.format(numbers=""))
+    scene, texts = warnings_of(lambda: scene_of(tmp_path, "", 'integrator = "rk4"'))
+    assert scene.contacts is None
+    assert texts == [
+        (
+            f"{tmp_path}/s.toml:1:1: model[0]: the contacts of 'm.xml' are left out: 'rk4' computes no contacts, and "
+            'the scene has a ground; write collision = "none" if that is meant'
+        )
+    ]
+    scene, texts = warnings_of(
+        lambda: scene_of(tmp_path, 'collision = "none"', 'integrator = "rk4"')
+    )
+    assert scene.contacts is None
+    assert texts == []
+    with pytest.raises(PysimError) as caught:
+        scene_of(tmp_path, 'collision = "file"', 'integrator = "rk4"')
+    assert str(caught.value) == (
+        f"{tmp_path}/s.toml:5:14: simulation.integrator: 'rk4' computes no contacts, and the scene has a ground; "
+        'take "convex", or remove the ground'
+    )
+
+
+def test_the_ground_of_a_file_on_a_moving_body_is_left_out(write: Write, tmp_path: Path) -> None:
+    write(BALL.format(numbers=""))
+    text = """[[body]]
+name = "cart"
+mass = 1.0
+[[joint]]
+name = "rail"
+type = "prismatic"
+child = "cart"
+axis = [1, 0, 0]
+[[model]]
+file = "m.xml"
+parent = "cart"
+"""
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    scene, texts = warnings_of(lambda: pysim.load_scene(tmp_path / "s.toml"))
+    assert scene.contacts is None
+    assert texts == [
+        (
+            f"{tmp_path}/s.toml:9:1: model[0]: the ground of 'm.xml' is left out, because 'cart' may move; "
+            'write a [[ground]], or parent = "world"'
+        )
+    ]
+
+
+LEFT_OUT = """<worldbody>
+  <geom name="floor" type="plane" size="1 1 1"/>
+  <body name="a"><joint name="j"/><geom name="skin" size="0.1" condim="4" margin="0.01"/>
+    <geom name="sole" size="0.1"/></body>
+  <body name="b"><joint name="k"/><geom name="bone" size="0.1" friction="0.4"/></body>
+</worldbody>"""
+
+
+def test_what_pysim_cannot_represent_is_named(write: Write) -> None:
+    path = write(LEFT_OUT)
+    _, texts = warnings_of(lambda: read_model(path))
+    assert [text.removeprefix(f"{path.parent}/") for text in texts] == [
+        "m.xml:2: ground 'floor' has no margin: those of the geoms on it differ, up to 0.01 m",
+        "m.xml: contacts of bodies with each other are left out: pysim computes contacts with planes of the world",
+        (
+            "m.xml:3: geom 'skin' of 'a' slides and does not resist turning: torsional friction 0.005 m and rolling "
+            "friction 0.0001 m are left out"
+        ),
+    ]
+    with pytest.raises(PysimError, match="ground 'floor' has no margin"):
+        pysim.load_model(path, strict=True)
+
+
+def test_check_prints_the_surfaces(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(BALL.format(numbers='friction="0.7"'))
+    assert main(["check", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "ground      0 x + 0 y + 1 z = 0 m, of m/surface" in printed
+    assert (
+        "material    m/surface: friction 0.7, sink 0.000184 m, restitution 0.135 at 1 m/s"
+        in printed
+    )
+
+
+def test_a_file_without_contacts_has_none(write: Write) -> None:
+    flag = '<option><flag contact="disable"/></option>'
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        assert read_model(write(flag + BALL.format(numbers=""))).contacts is None
+    drawn = 'contype="0" conaffinity="0"'
+    assert (
+        read_model(
+            write(f'<worldbody><body><joint/><geom size="1" {drawn}/></body></worldbody>')
+        ).contacts
+        is None
+    )
+
+
+def test_the_planes_of_two_files_that_coincide_count_once(write: Write, tmp_path: Path) -> None:
+    write(BALL.format(numbers=""))
+    text = '[[model]]\nfile = "m.xml"\nname = "{}"\nat = {{ xyz = [{}, 0, 0] }}\n'
+    (tmp_path / "s.toml").write_text(text.format("a", 0) + text.format("b", 1), "utf-8")
+    contacts = pysim.load_scene(tmp_path / "s.toml").contacts
+    assert contacts is not None
+    assert [shape.ground.material for shape in contacts.shapes] == ["a/m/surface"] * 2
