@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pysim.simulation.rollouts import rollout as rollout
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
+    from pysim.trajectory.of_model import save_rollout as save_rollout
 
 __version__ = "0.1.0"
 
@@ -81,6 +82,7 @@ _OWN = [
     "load_sweep",
     "load_trajectory",
     "rollout",
+    "save_rollout",
     "simulate",
     "sweep",
     "use_isa",
@@ -99,6 +101,7 @@ _HOME = {
     "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",
+    "save_rollout": "pysim.trajectory.of_model",
 }
 _RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 _MODULES = (

@@ -181,21 +181,39 @@ def schema() -> None:
 
 
 @app.command
-def view(trajectory: Path, /, *, movie: Picture = None, still: Picture = None) -> None:
-    """Show a trajectory in a window with play, pause and a time slider.
+def view(
+    file: str,
+    /,
+    *,
+    movie: Picture = None,
+    still: Picture = None,
+    package_dir: Folders = (),
+    allow_code: bool = False,
+) -> None:
+    """Show a trajectory in a window, or pose a scene or a robot with sliders.
 
     Parameters
     ----------
-    trajectory
-        Trajectory file (.h5).
+    file
+        Trajectory (.h5), to play; scene (.toml) or robot (.urdf, .xml, …), to pose.
     movie
-        Make a movie instead of opening a window, .mp4 or .gif.
+        Make a movie of a trajectory instead of opening a window, .mp4 or .gif.
     still
         Make a picture of its end instead of opening a window, .png.
+    package_dir
+        Folder with packages, or a package: the file may read meshes in it; may be repeated.
+    allow_code
+        Run Python code that a scene names. Use it for trusted scenes only.
     """
-    from pysim.cli.show import view_trajectory  # noqa: PLC0415
+    from pysim.cli.show import view_file  # noqa: PLC0415
 
-    view_trajectory(existing(trajectory), movie=movie, still=still)
+    view_file(
+        existing(file, package_dir),
+        movie=movie,
+        still=still,
+        package_dirs=package_dir,
+        allow_code=allow_code,
+    )
 
 
 @app.command

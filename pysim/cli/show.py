@@ -1,7 +1,8 @@
-"""`pysim view` and `pysim plot`, and the pictures of a run."""
+"""`pysim view`, `movie`, `still` and `plot`, and the pictures of a run."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pysim.cli.messages import print_line
@@ -13,9 +14,21 @@ if TYPE_CHECKING:
 
     from pysim.trajectory import Trajectory
 
+TRAJECTORIES = (".h5", ".hdf5")
 
-def view_trajectory(path: Path, *, movie: Path | None = None, still: Path | None = None) -> None:
-    """Open a window on a trajectory, or make the pictures asked for."""
+
+def view_file(
+    path: Path,
+    *,
+    movie: Path | None = None,
+    still: Path | None = None,
+    package_dirs: tuple[Path, ...] = (),
+    allow_code: bool = False,
+) -> None:
+    """Open a window on a trajectory, or on a scene or robot to pose it; or make the pictures requested."""
+    if path.suffix.lower() not in TRAJECTORIES and movie is None and still is None:
+        _pose(path, package_dirs, allow_code=allow_code)
+        return
     trajectory = load_trajectory(path)
     if still is not None:
         make_still(trajectory, still)
@@ -25,6 +38,23 @@ def view_trajectory(path: Path, *, movie: Path | None = None, still: Path | None
         from pysim import render  # noqa: PLC0415, VTK costs a second
 
         render.view(trajectory)
+
+
+def _pose(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool) -> None:
+    """Open a window in which sliders pose a scene or a robot."""
+    from pysim.render.interactive import check_display  # noqa: PLC0415, VTK costs a second
+    from pysim.render.posing import pose  # noqa: PLC0415
+
+    check_display()
+    if path.suffix.lower() == ".toml":
+        from pysim.simulation import load_scene  # noqa: PLC0415
+
+        scene = load_scene(path, allow_code=allow_code, package_dirs=package_dirs)
+        pose(scene.model, scene.state, render=asdict(scene.spec.render))
+    else:
+        from pysim.simulation.loading import load_model  # noqa: PLC0415
+
+        pose(load_model(path, package_dirs=package_dirs, allow_code=allow_code))
 
 
 def plot_trajectory(path: Path, output: Path | None) -> None:

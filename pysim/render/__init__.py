@@ -1,6 +1,6 @@
-"""Pictures of a trajectory: still, movie, interactive view, plots.
+"""Pictures of a trajectory: still, movie, interactive view, plots; and a window in which a model is posed.
 
-Drawing needs no engine and no scene: what is drawn comes from the trajectory and its meshes.
+Drawing needs no engine and no scene: what is drawn comes from the trajectory and its meshes. Posing needs a model.
 PyVista, trimesh, imageio and matplotlib load when the first picture is drawn.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 from pysim.render.movie import movie
 from pysim.render.options import RenderOptions
 from pysim.render.plot import plot
+from pysim.render.posing import pose
 from pysim.render.still import still
 from pysim.render.view import view
 
-__all__ = ["RenderOptions", "movie", "plot", "still", "view"]
+__all__ = ["RenderOptions", "movie", "plot", "pose", "still", "view"]

@@ -57,16 +57,23 @@ def best_azimuth(points: Array, stage: Array) -> float:
     return float(np.arctan2(normal[1], normal[0]) + np.radians(ASKANCE))
 
 
+def direction_of(stage: Array, azimuth: float, elevation: float) -> Array:
+    """Unit vector (3,) with an azimuth and an elevation [rad] on the stage (3, 3), in the world."""
+    across = np.cos(elevation)
+    towards: Array = stage @ [
+        across * np.cos(azimuth),
+        across * np.sin(azimuth),
+        np.sin(elevation),
+    ]
+    return towards
+
+
 def framing_camera(points: Array, stage: Array, options: RenderOptions) -> Camera:
     """Return a camera in the given direction, as close as `points` (n, 3) [m] allow."""
     asked = options.azimuth
     azimuth = best_azimuth(points, stage) if asked is None else np.radians(asked)
     elevation = np.radians(options.elevation)
-    towards = stage @ [
-        np.cos(elevation) * np.cos(azimuth),
-        np.cos(elevation) * np.sin(azimuth),
-        np.sin(elevation),
-    ]
+    towards = direction_of(stage, azimuth, elevation)
     right = np.cross(stage[:, 2], towards)
     right /= np.linalg.norm(right)
     axes = np.column_stack([right, np.cross(towards, right), towards])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render import colors
-from pysim.render.camera import VIEW_ANGLE, Camera, framing_camera, upright
+from pysim.render.camera import framing_camera, upright
+from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
 from pysim.render.ground import Ground
 from pysim.render.meshes import body_meshes
+from pysim.render.orbit import Orbit
 from pysim.render.scenery import style_stage
 from pysim.render.trails import Trail, centres
 from pysim.render.triads import Triad
@@ -56,27 +58,38 @@ class Player:
         """Move everything to its place at `time` [s]."""
         self.time = float(np.clip(time, self.trajectory.t[0], self.trajectory.t[-1]))
         matrices = self._matrices(self.time)
-        for body, actor in self._bodies.items():
+        self.pose(matrices)
+        for trail in self._trails:
+            trail.show(self.time, matrices)
+        if self.captions is not None:
+            text = f"t = {self.time:.2f} s"
+            if self.follows:
+                height = self._middle(matrices) @ self.stage[:, 2]
+                text += f"    height {height:.2f} m"
+            self.captions.write(text)
+
+    def pose(self, matrices: Array) -> None:
+        """Move bodies to the poses (nbodies + 1, 4, 4); the last, index −1, is the world's."""
+        for body, actor in self.actors.items():
             actor.user_matrix = matrices[body]
         if self._ground:
             self._ground.show(matrices)
         for triad in self._triads:
             triad.show(matrices)
-        for trail in self._trails:
-            trail.show(self.time, matrices)
-        text = f"t = {self.time:.2f} s"
         if self.follows:
             middle = self._middle(matrices)
-            self._aim(middle - self._start)
+            self._shift = middle - self._start
+            self.aim()
             if self._ground:
                 self._ground.move(middle)
-            text += f"    height {middle @ self.stage[:, 2]:.2f} m"
-        if self._clock is not None:
-            self._clock.SetInput(text)
 
     def _matrices(self, time: float) -> Array:
         """Poses (nbodies + 1, 4, 4) at `time` [s]; the last, index −1, is the world's."""
         return np.concatenate([pose_matrices(self.trajectory.poses_at(time)[0]), np.eye(4)[None]])
+
+    def aim(self) -> None:
+        """Place the camera where its orbit is, moved along with the mechanism if it follows."""
+        self.orbit.aim(self.plotter, self._shift)
 
     def toggle_trails(self) -> None:
         """Hide the trails, or show them again."""
@@ -86,11 +99,16 @@ class Player:
     def toggle_follow(self) -> None:
         """Let the camera travel with the mechanism, or stay."""
         self.follows = not self.follows
+        if not self.follows:
+            self.orbit.focus, self._shift = self.orbit.focus + self._shift, np.zeros(3)
+        else:
+            self._start = self._middle(self._matrices(self.time))
         self.show(self.time)
 
     def reset_camera(self) -> None:
         """Place the camera so that the whole motion is in the picture."""
-        self._aim(np.zeros(3))
+        self.orbit.reset(self._camera)
+        self.aim()
         self.show(self.time)
 
     def _build(self) -> None:
@@ -99,13 +117,16 @@ class Player:
         self._ground = Ground(plotter, extent, self.stage) if options.ground else None
         if self._ground and options.shadows:
             self._ground.cast_shadows(plotter, self.meshes)
-        self._bodies = {body: self._add(mesh) for body, mesh in self.meshes.items()}
+        self.actors = {body: self._add(mesh) for body, mesh in self.meshes.items()}
         length = TRIAD * extent.size
         self._triads = [Triad(plotter, self.trajectory, name, length) for name in options.frames]
         self._trails = [self._make_trail(k) for k in range(len(options.trails))]
-        self._clock = self._make_labels() if options.label else None
+        spacing = self._ground.spacing if self._ground else None
+        name = self.trajectory.header.name
+        self.captions = Captions(plotter, name, spacing) if options.label else None
         self._camera = framing_camera(extent.points, self.stage, options)
-        self._aim(np.zeros(3))
+        self.orbit, self._shift = Orbit(self._camera, self.stage), np.zeros(3)
+        self.aim()
 
     def _add(self, mesh: Mesh) -> Actor:
         look = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}
@@ -119,34 +140,10 @@ class Player:
         color = colors.rgb(colors.PALETTE[(3 + number) % len(colors.PALETTE)])
         return Trail(self.plotter, self.trajectory, body, point, color, length)
 
-    def _make_labels(self) -> Any:  # noqa: ANN401, VTK has no types
-        """Name above, time and scale below; returns the time's actor."""
-        width, height = self.plotter.window_size
-        edge, size = 0.028 * height, max(6, round(0.0155 * height))
-        look = {"color": colors.TEXT, "font": "arial", "font_size": size}
-        if self._ground:
-            text = f"grid {self._ground.spacing:g} m"
-            scale = self.plotter.add_text(text, position=(width - edge, edge), **look)
-            scale.prop.justification_horizontal = "right"
-            scale.prop.opacity = 0.7
-        if self.trajectory.header.name:
-            corner = (edge, height - edge - 1.6 * size)
-            self.plotter.add_text(self.trajectory.header.name, position=corner, **look)
-        return self.plotter.add_text("t = 0.00 s", position=(edge, edge), **look)
-
     def _middle(self, matrices: Array) -> Array:
         """Mean (3,) [m] of the hull points of everything that moves."""
         hulls = [moved_points(matrices[None, body], points)[0] for body, points in self._moving]
         return np.asarray(np.concatenate(hulls or [matrices[:-1, :3, 3]]).mean(axis=0))
-
-    def _aim(self, shift: Array) -> None:
-        camera: Camera = self._camera
-        view = self.plotter.camera
-        view.position = tuple(camera.position + shift)
-        view.focal_point = tuple(camera.focus + shift)
-        view.up = tuple(camera.up)
-        view.view_angle = VIEW_ANGLE
-        self.plotter.reset_camera_clipping_range()
 
 
 def _warn_of_nothing(trajectory: Trajectory) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from pysim import __version__
 from pysim.algorithms import (
     aba,
     elastic_energy,
@@ -31,9 +30,10 @@ from pysim.simulation.contact_report import (
 )
 from pysim.simulation.diagnosis import plugin_fault
 from pysim.spatial.arrays import map_rows
-from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter, header_visuals
+from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter
 from pysim.trajectory.contacts import ContactPoints, joined_points
 from pysim.trajectory.events import joined
+from pysim.trajectory.of_model import model_header
 from pysim.trajectory.record import trajectory_of
 
 if TYPE_CHECKING:
@@ -236,25 +236,13 @@ def accelerations_and_forces(
 def header_of(scene: Scene) -> TrajectoryHeader:
     """Return the header: names, units and everything else that is known before the first row."""
     model, spec = scene.model, scene.spec
-    bodies, poses = zip(*model.frames.values(), strict=True) if model.frames else ((), ())
-    return TrajectoryHeader(
-        joint_names=tuple(model.joint_names),
-        body_names=tuple(model.body_names),
-        coordinate_names=tuple(model.coordinate_names),
-        velocity_names=tuple(model.velocity_names),
-        coordinate_units=tuple(model.coordinate_units),
-        velocity_units=tuple(model.velocity_units),
-        frame_names=tuple(model.frames),
-        frame_bodies=tuple(bodies),
-        frame_poses=np.array(poses, float).reshape(-1, 4, 4),
-        gravity=tuple(model.gravity),
+    return model_header(
+        model,
         integrator=scene.settings.integrator,
         step=scene.settings.step,
         name=spec.name,
         scene_text=spec.text,
         overrides=spec.overrides,
-        version=__version__,
-        visuals=header_visuals((body.geometries for body in model.bodies), model.world_geometries),
         render=asdict(spec.render),
         event_names=tuple(event.name for event in spec.events),
         loop_names=model.loop_names,

@@ -33,9 +33,11 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `frames/body` `frames/pose` | (m,) (m, 4, 4) | body (-1: the world) and pose in it [m] |
 | `scene/text` `overrides` | text | the scene as read; keys set from outside, JSON |
 | `visuals` `render` | text | shapes to draw and settings of pictures, JSON (`pysim.trajectory.visuals`) |
+| `connections` | text | joints, loops, forces and grounds to draw, JSON (`pysim.trajectory.connections`); optional |
 
 Attributes of the file: `format` "pysim-trajectory", `format_version`, `complete`, `pysim_version`,
-`name`, `scene_sha256`, `integrator`, `step` [s], `gravity` [m/s²].
+`name`, `scene_sha256`, `integrator`, `step` [s], `gravity` [m/s²], `imported` (a body comes
+from a file of another program).
 
 `complete` stays false until the run has ended well; `reason` says why it did not, unless the run was killed. Rows reach
 the disk together, every second or few megabytes, so a run that is killed or whose disk fails leaves a readable file

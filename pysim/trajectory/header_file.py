@@ -11,7 +11,9 @@ from pysim.trajectory.contacts import create_points
 from pysim.trajectory.events import GROUP, create_events
 from pysim.trajectory.parts import (
     create_rows,
+    flag,
     has,
+    has_attribute,
     numbers,
     parsed,
     real_numbers,
@@ -53,6 +55,7 @@ def write_header(file: h5py.File, header: TrajectoryHeader) -> None:
         "integrator": header.integrator,
         "step": header.step,
         "gravity": np.asarray(header.gravity, float),
+        "imported": header.imported,
     }
     for key, value in attributes.items():
         write_attribute(file, key, value)
@@ -94,6 +97,7 @@ def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
         "scene/overrides": _json(header.overrides),
         "visuals": _json(list(header.visuals)),
         "render": _json(header.render),
+        **({"connections": _json(list(header.connections))} if header.connections else {}),
         **{key: names for key, names in optional.items() if names},
     }
 
@@ -147,7 +151,9 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
         scene_text=text(file, "scene/text"),
         overrides=parsed(file, "scene/overrides", dict),
         version=text_attribute(file, "pysim_version"),
-        visuals=_visuals(file),
+        visuals=_objects(file, "visuals"),
+        connections=_objects(file, "connections") if has(file, "connections") else (),
+        imported=has_attribute(file, "imported") and flag(file, "imported"),
         render=parsed(file, "render", dict),
         event_names=_names_of(file, "names/events", GROUP),
         loop_names=_names_of(file, "names/loops", LOOP_WRENCHES),
@@ -170,10 +176,11 @@ def _frame_poses(file: h5py.File, frames: int) -> NDArray[np.float64]:
     return found
 
 
-def _visuals(file: h5py.File) -> list[dict[str, Any]]:
-    found: list[Any] = parsed(file, "visuals", list)
+def _objects(file: h5py.File, key: str) -> list[dict[str, Any]]:
+    """Return an array of objects of JSON."""
+    found: list[Any] = parsed(file, key, list)
     if not all(isinstance(entry, dict) for entry in found):
-        raise ValueError("'visuals' must be an array of objects of JSON")
+        raise ValueError(f"{key!r} must be an array of objects of JSON")
     return found
 
 

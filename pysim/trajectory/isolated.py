@@ -171,7 +171,7 @@ def _unpacked(data: bytes) -> str | tuple[Trajectory, str]:
 
 def _header(fields: dict[str, Any]) -> TrajectoryHeader:
     """Return a header from JSON, which has lists for tuples."""
-    plain = {"overrides", "visuals", "render", "frame_poses"}
+    plain = {"overrides", "visuals", "connections", "render", "frame_poses"}
     listed = {
         key: tuple(value) if isinstance(value, list) and key not in plain else value
         for key, value in fields.items()

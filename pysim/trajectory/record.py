@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim.mechanism.model import Model
+
     Array = NDArray[np.float64]
 
 
@@ -37,7 +39,7 @@ class TrajectoryHeader:
     """Everything a trajectory knows before its first row.
 
     Frames are given by name, by the index of the body that carries them (-1: the world) and by
-    their pose in that body; `visuals` comes from `header_visuals`.
+    their pose in that body; `visuals` comes from `header_visuals`, `connections` from `connections_of`.
     """
 
     joint_names: tuple[str, ...]
@@ -62,6 +64,8 @@ class TrajectoryHeader:
     loop_names: tuple[str, ...] = ()
     coupling_names: tuple[str, ...] = ()
     contact_names: tuple[str, ...] = ()  # pairs of links, "world, foot"
+    connections: Sequence[Mapping[str, Any]] = ()  # joints, loops, forces, for pictures
+    imported: bool = False  # whether a body comes from a file of another program
 
     def __post_init__(self) -> None:
         pairs = (
@@ -223,6 +227,37 @@ class Trajectory:
     @property
     def visuals(self) -> Sequence[Mapping[str, Any]]:
         return self.header.visuals
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        *,
+        name: str | None = None,
+        render: Mapping[str, Any] | None = None,
+    ) -> Trajectory:
+        """Return a trajectory of states from any source, to view, draw, plot or save.
+
+        Poses and energies follow from the model; accelerations are differences of v over time.
+
+        Args:
+            model: the mechanism.
+            t: times (rows,) [s], increasing.
+            q: configurations (rows, nq).
+            v: velocities (rows, nv); None for differences of q.
+            name: title of pictures; the model's by default.
+            render: options of pictures, as in a scene's `[render]` table.
+
+        Raises:
+            TrajectoryError: shapes that do not fit, times that do not increase, NaN or infinite numbers.
+            ValueError: a quaternion in q that is not unit.
+        """
+        from pysim.trajectory.of_model import trajectory_of_states  # noqa: PLC0415, it needs us
+
+        return trajectory_of_states(model, t, q, v, name=name, render=render)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write this trajectory to `path`; see `pysim.trajectory` for the layout."""

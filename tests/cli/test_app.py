@@ -137,7 +137,7 @@ ERRORS = [
         "robot.urdf",
         "robot.urdf: is a model, not a scene; give a scene with a [[model]] table that names it",
     ),
-    ("view stone.toml", "stone.toml: is not an HDF5 file; give a trajectory that pysim wrote"),
+    ("view note.h5", "note.h5: is not an HDF5 file; give a trajectory that pysim wrote"),
     ("joints helicl", "joints: unknown joint type 'helicl'; did you mean 'helical'?"),
     (
         "bad.toml",

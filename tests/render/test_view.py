@@ -1,9 +1,10 @@
-"""The interactive view without a window: its hand is moved by the test, its clock too."""
+"""The interactive view without a window: the test presses keys and buttons, and passes the time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ import pytest
 from pysim.errors import PysimError
 from pysim.render import view
 from pysim.render.options import render_options
-from pysim.render.view import Viewer
-from pysim.render.window import capture, offscreen
-from tests.render.scenes import SMALL, cart, red
+from pysim.render.player import Player
+from pysim.render.view import BAR, MARGIN, Viewer
+from pysim.render.window import capture, offscreen, quiet_vtk
+from pysim.shapes import Shape
+from tests.render.scenes import SMALL, cart, drawn, moving, red
 
 pytestmark = pytest.mark.render
 
@@ -21,7 +24,7 @@ pytestmark = pytest.mark.render
 @pytest.fixture
 def viewer() -> Iterator[Viewer]:
     trajectory = cart(render={"trails": ["tip"]})
-    options = render_options(trajectory, azimuth=-90.0, fps=10.0, **SMALL)
+    options = render_options(trajectory, azimuth=-90.0, fps=10.0, **{**SMALL, "size": (400, 300)})
     with offscreen(options) as plotter:
         yield Viewer(plotter, trajectory, options)
 
@@ -52,31 +55,140 @@ def test_it_stops_at_the_end_and_plays_again_from_the_start(viewer: Viewer) -> N
     assert (viewer.time, viewer.playing) == (0.0, True)
 
 
-def test_the_slider_shows_the_time_and_sets_it(viewer: Viewer) -> None:
+def knob(viewer: Viewer) -> tuple[float, float]:
+    """Pixel of the slider's knob."""
+    image = capture(viewer.plotter, viewer.options)
+    height = image.shape[0]
+    rows = image[height - round(BAR / 2) - 1].astype(int)
+    blue = np.flatnonzero((rows[:, 2] - rows[:, 0] > 60) & (np.arange(len(rows)) > MARGIN + 40))
+    return float(blue.max() - viewer.slider.radius), BAR / 2
+
+
+def test_the_slider_shows_the_time(viewer: Viewer) -> None:
+    before = knob(viewer)[0]
     viewer.seek(0.3)
-    slider = viewer.slider
-    assert slider.GetRepresentation().GetValue() == pytest.approx(0.3)
-    slider.GetRepresentation().SetValue(0.1)
-    slider.InvokeEvent("InteractionEvent")
-    assert viewer.time == pytest.approx(0.1)
+    assert viewer.slider.value == pytest.approx(0.3)
+    assert knob(viewer)[0] > before + 5
+
+
+@pytest.mark.parametrize("size", [(640, 360), (400, 500)])
+def test_a_press_on_the_track_and_a_drag_beyond_it_set_the_time(
+    viewer: Viewer, size: tuple[int, int]
+) -> None:
+    viewer.plotter.window_size = list(size)
+    viewer.resize()
+    begin, end = MARGIN + 60, size[0] - MARGIN - 90
+    viewer.press("Left", 0.5 * (begin + end), BAR / 2)
+    assert viewer.time == pytest.approx(0.25, abs=0.01)
+    viewer.move(begin + 0.2 * (end - begin), 300.0)  # the mouse may leave the line
+    assert viewer.time == pytest.approx(0.1, abs=0.01)
+    viewer.move(size[0] + 50.0, 300.0)
+    assert viewer.time == 0.5
+    viewer.release()
+    viewer.move(begin, BAR / 2)
+    assert viewer.time == 0.5
+
+
+def test_the_button_plays_and_pauses(viewer: Viewer) -> None:
+    for playing in (True, False):
+        viewer.press("Left", MARGIN + 16, BAR / 2)
+        viewer.release()
+        assert viewer.playing is playing
+
+
+def test_time_does_not_run_while_the_slider_is_held(viewer: Viewer) -> None:
+    viewer.toggle()
+    viewer.press("Left", MARGIN + 60, BAR / 2)
+    viewer.advance(0.2)
+    assert viewer.time == 0.0
+
+
+def test_captions_keep_their_corners_after_a_resize(viewer: Viewer) -> None:
+    for width, height in ((640, 360), (900, 500)):
+        viewer.plotter.window_size = [width, height]
+        viewer.resize()
+        with quiet_vtk():
+            viewer.plotter.render()
+            image = np.asarray(viewer.plotter.screenshot(return_img=True)).astype(int)
+        dark = image.sum(axis=-1) < 330  # letters
+        assert image.shape[:2] == (height, width)
+        assert dark[: height // 8, : width // 4].any()
+        assert dark[-int(BAR) - height // 8 :, : width // 4].any()
+        assert dark[-int(BAR) - height // 8 :, -width // 4 :].any()
+
+
+def test_a_drag_turns_the_camera_and_never_rolls_it(viewer: Viewer) -> None:
+    camera = viewer.plotter.camera
+    rng = np.random.default_rng(0)
+    before = np.array(camera.position)
+    viewer.press("Left", 80.0, 90.0)
+    for x, y in rng.uniform(-500, 500, (30, 2)):
+        viewer.move(x, y)
+        right = np.cross(camera.direction, camera.up)
+        assert abs(right[2]) < 1e-12 * np.linalg.norm(right)
+        assert camera.up == (0.0, 0.0, 1.0)
+    viewer.release()
+    assert np.linalg.norm(np.array(camera.position) - before) > 0.1
+    viewer.key("r")
+    np.testing.assert_allclose(camera.position, before)
+
+
+def test_the_wheel_zooms_and_the_middle_button_moves(viewer: Viewer) -> None:
+    camera = viewer.plotter.camera
+    near = camera.distance
+    viewer.wheel(2)
+    assert camera.distance < 0.9 * near
+    focus = np.array(camera.focal_point)
+    viewer.press("Middle", 80.0, 60.0)
+    viewer.move(60.0, 60.0)
+    viewer.release()
+    moved = np.array(camera.focal_point) - focus
+    assert moved[0] > 0.05  # seen from −y, the picture goes left
+    np.testing.assert_allclose(moved[1:], 0.0, atol=1e-12)
+
+
+def test_the_camera_that_follows_can_be_turned(viewer: Viewer) -> None:
+    viewer.key("c")
+    viewer.press("Left", 80.0, 60.0)
+    viewer.move(120.0, 60.0)
+    viewer.release()
+    direction = np.array(viewer.plotter.camera.direction)
+    viewer.seek(0.5)
+    np.testing.assert_allclose(viewer.plotter.camera.direction, direction, atol=1e-12)
+    assert red(capture(viewer.plotter, viewer.options)).any()
+
+
+@pytest.mark.parametrize("key", ["q", "Escape"])
+def test_q_and_escape_close(viewer: Viewer, key: str) -> None:
+    viewer.key("w")
+    assert not viewer.closed
+    viewer.key(key)
+    assert viewer.closed
 
 
 def test_keys_step_and_change_the_speed(viewer: Viewer) -> None:
     viewer.toggle()
     for key in ("Right", "Right", "Right", "Left"):
-        viewer.press(key)
+        viewer.key(key)
     assert viewer.time == pytest.approx(0.2)
     assert not viewer.playing
-    viewer.press("End")
+    viewer.key("End")
     assert viewer.time == 0.5
-    viewer.press("plus")
+    viewer.key("plus")
     assert viewer.speed == 2
-    viewer.press("space")
+    viewer.key("space")
     viewer.advance(0.1)
     assert viewer.time == pytest.approx(0.2)
-    for key in ("t", "c", "r"):
-        viewer.press(key)
+    for key in ("t", "c", "o", "1", "3", "7", "5"):
+        viewer.key(key)
         capture(viewer.plotter, viewer.options)
+
+
+def test_it_plays_again_and_again_on_request(viewer: Viewer) -> None:
+    viewer.key("l")
+    viewer.toggle()
+    viewer.advance(9.0)
+    assert (viewer.time, viewer.playing) == (0.0, True)
 
 
 def test_a_still_is_saved_beside_the_run(
@@ -91,5 +203,27 @@ def test_a_still_is_saved_beside_the_run(
 def test_a_window_without_a_display_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
-    with pytest.raises(PysimError, match="view: there is no display to open a window on; draw"):
+    with pytest.raises(PysimError) as caught:
         view(cart())
+    remedy = "make a picture with pysim still, or a movie with pysim movie, which need none"
+    assert str(caught.value) == f"view: there is no display to open a window on; {remedy}"
+
+
+@pytest.mark.parametrize(("gravity", "imported"), [((0, 0, -9.81), True), ((0, 0, -9.81), False)])
+def test_the_floor_of_a_robot_is_at_height_0(gravity: Any, imported: bool) -> None:
+    """The box starts above the floor and sinks below it."""
+    way = np.column_stack([np.zeros((11, 2)), np.linspace(0.15, -0.6, 11)])
+    box = drawn(Shape("box", (0.4, 0.3, 0.3)))
+    trajectory = moving(way, box, gravity=gravity, imported=imported)
+    options = render_options(trajectory, **SMALL)
+    with offscreen(options) as plotter:
+        floor = Player(plotter, trajectory, options).extent.ground
+    assert (floor == 0.0) if imported else (floor < -0.75)
+
+
+def test_the_floor_is_the_ground_of_the_scene() -> None:
+    ground = {"role": "ground", "name": "ground", "type": "plane", "normal": [0, 0, 1]}
+    trajectory = cart(connections=[ground | {"offset": -0.4}])
+    options = render_options(trajectory, **SMALL)
+    with offscreen(options) as plotter:
+        assert Player(plotter, trajectory, options).extent.ground == -0.4

@@ -1,0 +1,36 @@
+"""Captions of a picture: the scene's name above, the time and the grid's spacing below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pysim.render.overlay import Text
+
+if TYPE_CHECKING:
+    from pysim.render.pyvista_types import Plotter
+
+LETTERS = 0.0310  # size of the letters in heights of the picture
+EDGE = 0.028  # distance from the edges, likewise
+
+
+class Captions:
+    """Texts that keep their corners when the picture changes its size."""
+
+    def __init__(self, plotter: Plotter, name: str, spacing: float | None) -> None:
+        self._name = Text(plotter, name)
+        self._scale = Text(plotter, "" if spacing is None else f"grid {spacing:g} m", align="right")
+        self._scale.opacity(0.7)
+        self._clock = Text(plotter)
+        self.place(*plotter.window_size)
+
+    def write(self, clock: str) -> None:
+        """Show the time."""
+        self._clock.write(clock)
+
+    def place(self, width: float, height: float, below: float = 0.0) -> None:
+        """Put the texts into their corners, the lower ones `below` pixels higher."""
+        length = min(height, 0.75 * width)
+        size, edge = LETTERS * length, EDGE * length
+        self._name.place(edge, height - edge - size, size)
+        self._scale.place(width - edge, below + edge, size)
+        self._clock.place(edge, below + edge, size)

@@ -1,0 +1,119 @@
+"""Description of what acts between bodies, for pictures, as JSON in the trajectory's header.
+
+One entry for each joint, loop, spring, force of a plugin, and ground:
+
+    {"role": "spring", "name": "strut", "type": "spring", "points": [[body, [x, y, z]], …], "stiffness": 800.0, …}
+
+`points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. Joints and loops have
+`frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one. The other keys are numbers of
+the specification: the stiffness, the damping and the natural length of a spring, `normal` and `offset` of a ground.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import JointSpec, LoopSpec
+
+    Array = NDArray[np.float64]
+
+WORLD = "world"
+PARAMETERS = {"stiffness": "stiffness", "damping": "damping", "length": "rest_length"}
+Entry = dict[str, Any]
+
+
+def connections_of(model: Model) -> list[Entry]:
+    """Describe the joints, loops, springs, forces and grounds of a model."""
+    placed = _Placed(model.frames)
+    spec = model.spec
+    entries = [placed.joint(joint) for joint in spec.joints if joint.type != "fixed"]
+    entries += [placed.loop(loop) for loop in spec.loops]
+    for spring in spec.springs:
+        ends = [(spring.a, spring.at_a), (spring.b, spring.at_b)]
+        numbers = {"stiffness": spring.stiffness, "damping": spring.damping}
+        entries.append(
+            {"role": "spring", "name": spring.name, "type": "spring", "points": placed.points(ends)}
+            | numbers
+            | {"length": spring.length}
+        )
+    for force in spec.forces:
+        entry: Entry = {"role": "force", "name": force.name, "type": force.type}
+        if force.path:
+            entry["points"] = placed.points(force.path)
+        elif force.coordinates:
+            entry["coordinates"] = list(force.coordinates)
+        else:
+            ends = [(force.a, force.at_a[:3, 3]), (force.b, force.at_b[:3, 3])]
+            entry["points"] = placed.points(ends)
+        for key, parameter in PARAMETERS.items():
+            value: Any = force.parameters.get(parameter)
+            if isinstance(value, int | float):
+                entry[key] = float(value)
+        entries.append(entry)
+    for ground in () if spec.contacts is None else spec.contacts.grounds:
+        entries.append(
+            {"role": "ground", "name": "ground", "type": "plane", "normal": list(ground.normal)}
+            | {"offset": ground.offset}
+        )
+    return entries
+
+
+def is_imported(model: Model) -> bool:
+    """Return whether a body of a model comes from a file of another program, such as a URDF."""
+    return any(".toml" not in body.where for body in model.spec.bodies if body.where)
+
+
+class _Placed:
+    """Links by name: the moving body that carries them, and their pose in it."""
+
+    def __init__(self, frames: Mapping[str, tuple[int, Array]]) -> None:
+        self._frames = frames
+
+    def joint(self, joint: JointSpec) -> Entry:
+        """Describe a joint."""
+        entry = self._frames_entry(
+            "joint", joint, (joint.parent, joint.at), (joint.child, np.eye(4))
+        )
+        entry["axis"] = _numbers(joint.axis)
+        for key in ("stiffness", "damping", "rest"):
+            if np.any(getattr(joint, key)):
+                entry[key] = _numbers(getattr(joint, key))
+        return entry
+
+    def loop(self, loop: LoopSpec) -> Entry:
+        """Describe a loop."""
+        entry = self._frames_entry("loop", loop, (loop.a, loop.at_a), (loop.b, loop.at_b))
+        return entry | {"axis": _numbers(loop.axis), "length": loop.length, "radius": loop.radius}
+
+    def points(self, ends: Any) -> list[Any]:  # noqa: ANN401, pairs of a link and a point
+        """Return bodies with a point in their frames, of links with a point in theirs."""
+        found = []
+        for link, point in ends:
+            body, pose = self._place(link)
+            found.append([body, _numbers(pose[:3, :3] @ point + pose[:3, 3])])
+        return found
+
+    def _frames_entry(
+        self, role: str, of: JointSpec | LoopSpec, first: tuple[str, Array], last: tuple[str, Array]
+    ) -> Entry:
+        frames = []
+        for link, at in (first, last):
+            body, pose = self._place(link)
+            frames.append([body, (pose @ at).tolist()])
+        return {"role": role, "name": of.name, "type": of.type, "frames": frames}
+
+    def _place(self, link: str) -> tuple[int, Array]:
+        return (-1, np.eye(4)) if link == WORLD else self._frames[link]
+
+
+def _numbers(values: ArrayLike) -> list[float]:
+    numbers: list[float] = np.asarray(values, float).tolist()
+    return numbers
