@@ -133,6 +133,11 @@ def moved(theta: Array, record: Array) -> Array:
     return map_pairs("inertia_transform", theta[..., TO_PACKED], record)[..., FROM_PACKED]
 
 
+def moved_by(theta: Array, pose: Array) -> Array:
+    """Return θ (10,) in another frame, given X (4, 4) of a displacement that is valid by its construction."""
+    return moved(theta, pose[:3].T.reshape(12))
+
+
 def _vector(x: ArrayLike, name: str, unit: str) -> Array:
     return checked_double(x, name, (3,), unit=unit, alone=True)
 

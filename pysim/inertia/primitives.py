@@ -166,6 +166,8 @@ def _theta(volume: Array, xx: Array, yy: Array, zz: Array, z: ArrayLike = 0.0) -
     """θ of mean squares xx, yy, zz about the origin and a centre of mass (0, 0, z)."""
     o = np.zeros_like(volume)
     over_volume = (o + 1, o, o, o + z, yy + zz, o, zz + xx, o, o, xx + yy)
+    if not any(map(np.ndim, over_volume)):
+        return np.array(over_volume) * volume
     return np.stack(np.broadcast_arrays(*over_volume), axis=-1) * volume[..., None]
 
 

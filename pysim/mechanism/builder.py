@@ -43,6 +43,7 @@ class Builder:
         self.world = CompositeBody(-1, "world")
         self.carriers: list[CompositeBody] = []
         self.joints: list[JointSpec] = []
+        self.parents: list[tuple[CompositeBody, NDArray[np.float64]]] = []  # of the joints
         self.descriptions: list[JointDescription] = []
         self.callbacks: dict[str, CallbackJoint] = {}
         self.frames: dict[str, tuple[int, NDArray[np.float64]]] = {}
@@ -50,7 +51,7 @@ class Builder:
         for joint in spec.joints:
             self._children[joint.parent].append(joint)
         self._bodies = {body.name: body for body in spec.bodies}
-        self._placed: dict[str, tuple[CompositeBody, NDArray[np.float64]]] = {
+        self.placed: dict[str, tuple[CompositeBody, NDArray[np.float64]]] = {
             "world": (self.world, np.eye(4))
         }
 
@@ -59,49 +60,53 @@ class Builder:
         pending = [(joint, carrier, pose) for joint in reversed(self._children[name])]
         while pending:
             joint, carrier, pose = pending.pop()
-            at = pose @ joint.at
             if joint.type == "fixed":
-                child, child_pose = carrier, at
+                child, child_pose = carrier, pose @ joint.at
             else:
-                child = self._add_moving(joint, carrier, at)
+                child = self._add_moving(joint, carrier, pose)
                 child_pose = np.eye(4)
             self._weld(self._bodies[joint.child], child, child_pose)
             pending += [(j, child, child_pose) for j in reversed(self._children[joint.child])]
 
     def _add_moving(
-        self, joint: JointSpec, parent: CompositeBody, at: NDArray[np.float64]
+        self, joint: JointSpec, parent: CompositeBody, pose: NDArray[np.float64]
     ) -> CompositeBody:
         carrier = CompositeBody(len(self.carriers), joint.child)
         self.carriers.append(carrier)
-        motion = describe_motion(joint, self.cache)
         self.joints.append(joint)
-        self.descriptions.append(
-            JointDescription(
-                joint.name,
-                motion.description,
-                parent.index,
-                at @ motion.at,
-                rest=joint.rest,
-                armature=joint.armature,
-                passive=_passive(joint),
-            )
-        )
-        if motion.callback is not None:
-            self.callbacks[joint.name] = motion.callback
+        self.parents.append((parent, pose))
+        self.descriptions.append(self.described(joint, parent, pose))
         return carrier
 
+    def described(
+        self, joint: JointSpec, parent: CompositeBody, pose: NDArray[np.float64]
+    ) -> JointDescription:
+        """Return the engine's record of a joint on a body with this pose in its composite body."""
+        motion = describe_motion(joint, self.cache)
+        if motion.callback is not None:
+            self.callbacks[joint.name] = motion.callback
+        return JointDescription(
+            joint.name,
+            motion.description,
+            parent.index,
+            pose @ joint.at @ motion.at,
+            rest=joint.rest,
+            armature=joint.armature,
+            passive=_passive(joint),
+        )
+
     def carries(self, carrier: CompositeBody, body: BodySpec) -> bool:
-        return self._placed[body.name][0] is carrier
+        return self.placed[body.name][0] is carrier
 
     def _weld(self, body: BodySpec, carrier: CompositeBody, pose: NDArray[np.float64]) -> None:
         carrier.theta = carrier.theta + move_theta(body.theta, pose)
         carrier.geometries += [g.moved(pose) for g in body.geometries]
         self.frames[body.name] = (carrier.index, pose)
-        self._placed[body.name] = (carrier, pose)
+        self.placed[body.name] = (carrier, pose)
 
     def add_frames(self) -> None:
         for frame in self.spec.frames:
-            carrier, pose = self._placed[frame.body]
+            carrier, pose = self.placed[frame.body]
             self.frames[frame.name] = (carrier.index, pose @ frame.pose)
 
     def build(self) -> Model:
@@ -133,7 +138,7 @@ class Builder:
                     "write it so that it can be traced"
                 )
                 raise ModelError(joint.where, problem)
-        return compile_connections(spec, self._placed, self.joints, self.cache)
+        return compile_connections(spec, self.placed, self.joints, self.cache)
 
     def _leader(self, joint: JointSpec) -> tuple[int, float, float]:
         """Return the index of the joint that leads a chain of followers, with the ratio and offset to it."""

@@ -13,13 +13,18 @@ from pysim.inertia import (
     unphysical_reason,
 )
 from pysim.mechanism.builder import Builder
-from pysim.mechanism.inertia_check import check_inertia
+from pysim.mechanism.inertia_check import check_inertia, idle_joints
+from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
+from pysim.mechanism.variants import FirstModel
 from pysim.scene.inertia_text import nearest_printable, urdf_inertial
 from pysim.scene.tree import check_tree
 
 if TYPE_CHECKING:
-    from pysim.mechanism.joint_description import TraceCache
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from pysim.scene.spec import ModelSpec
 
 
@@ -32,6 +37,11 @@ def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
     Raises:
         ModelError: the joints do not form a tree, or a joint moves no inertia.
     """
+    return first_model(spec, TraceCache() if cache is None else cache)[0]
+
+
+def first_model(spec: ModelSpec, cache: TraceCache) -> tuple[Model, FirstModel]:
+    """Compile a mechanism as `compile_tree` does, and return what others of its structure are made from."""
     check_tree(spec)
     builder = Builder(spec, cache)
     builder.add_children("world", builder.world, np.eye(4))
@@ -39,7 +49,14 @@ def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
     _check_energy(spec, builder)
     model = builder.build()
     check_inertia(model)
-    return model
+    return model, FirstModel(builder, model, cache)
+
+
+def invalid_models(models: Sequence[Model]) -> NDArray[np.intp]:
+    """Return the indices of models of one structure that `compile_tree` would reject because of their numbers."""
+    theta = np.array([model.parameters for model in models])
+    energetic = has_positive_energy(theta).all(axis=1)
+    return np.flatnonzero(~energetic | (idle_joints(models) >= 0))
 
 
 def start_state(model: Model) -> State:

@@ -4,7 +4,8 @@
 
 M is singular if some D is: a velocity of that joint moves nothing, whatever the joints beyond it do. D is compared with
 the masses and moments of inertia in IA itself: eigenvalues of M become small in long chains too, pivots do not.
-Mechanisms with followers, or with joints that Python computes, are judged by their dense matrix.
+Mechanisms with followers, or with joints that Python computes, are judged by their dense matrix. Models of one
+structure are judged together.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pysim.scene.stops import composite_inertias
 from pysim.spatial import Ad, inverse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
@@ -36,12 +39,8 @@ def check_inertia(model: Model) -> None:
     Raises:
         ModelError: names the joint.
     """
-    if model.nv == 0:
-        return
-    q = model.random_configuration(np.random.default_rng(0))
-    dense = model.callback_numbers or min(model.v_offsets, default=0) < 0
-    at = _idle_in_matrix(model, q) if dense else _idle_in_tree(model, q)
-    if at is None:
+    at = int(idle_joints([model])[0])
+    if at < 0:
         return
     joint = model.joints[at]
     problem = (
@@ -52,62 +51,75 @@ def check_inertia(model: Model) -> None:
     raise ModelError(joint.where, problem)
 
 
-def _idle_in_tree(model: Model, q: Array) -> int | None:
-    """The joint with a singular pivot, the one nearest to the leaves; None if M is positive definite."""
-    poses = _engine.forward_kinematics(model, q)
-    parents = np.array(model.parents)
-    above = np.where((parents >= 0)[:, None, None], poses[parents], np.eye(4))
+def idle_joints(models: Sequence[Model]) -> NDArray[np.intp]:
+    """Return the joint that moves no inertia in each of some models of one structure; −1 if there is none."""
+    first = models[0]
+    if first.nv == 0:
+        return np.full(len(models), -1)
+    q = first.random_configuration(np.random.default_rng(0))
+    if first.callback_numbers or min(first.v_offsets, default=0) < 0:
+        found = (_idle_in_matrix(model, q) for model in models)
+        return np.array([-1 if at is None else at for at in found])
+    return _idle_in_trees(models, q)
+
+
+def _idle_in_trees(models: Sequence[Model], q: Array) -> NDArray[np.intp]:
+    """The joint with a singular pivot in each model, the one nearest to the leaves; −1 if M is positive definite."""
+    first = models[0]
+    poses = np.array([_engine.forward_kinematics(model, q) for model in models])
+    parents = np.array(first.parents)
+    above = np.where((parents >= 0)[:, None, None], poses[:, parents], np.eye(4))
     X = Ad(inverse(poses) @ above)  # B ← P
-    begins = np.array(model.v_offsets)
-    ends = np.append(begins[1:], model.nv)
-    body = np.repeat(np.arange(model.nbodies), ends - begins)
-    columns = _engine.influence_coefficients(model, q).T[
-        ..., None
-    ]  # in the world, about its origin
-    S = (Ad(inverse(poses))[body] @ columns)[..., 0]
-    IA = _body_inertias(model)
-    armature = np.asarray(model.armature, float)
-    for b in range(model.nbodies - 1, -1, -1):
+    begins = np.array(first.v_offsets)
+    ends = np.append(begins[1:], first.nv)
+    body = np.repeat(np.arange(first.nbodies), ends - begins)
+    columns = np.array([_engine.influence_coefficients(model, q).T for model in models])
+    # in the world, about its origin
+    S = (Ad(inverse(poses))[:, body] @ columns[..., None])[..., 0]
+    IA = _body_inertias(np.array([model.parameters for model in models]))
+    armature = np.array([model.armature for model in models], float)
+    idle = np.full(len(models), -1)
+    for b in range(first.nbodies - 1, -1, -1):
         own = slice(begins[b], ends[b])
-        U = S[own] @ IA[b]
-        D = U @ S[own].T
-        D.flat[:: len(D) + 1] += armature[own]
-        if _is_singular(D, S[own], IA[b], armature[own]):
-            return b
+        U = S[:, own] @ IA[:, b]
+        D = U @ S[:, own].swapaxes(1, 2)
+        D += armature[:, own, None] * np.eye(D.shape[1])
+        singular = _are_singular(D, S[:, own], IA[:, b], armature[:, own])
+        idle[singular & (idle < 0)] = b
         if parents[b] >= 0:
-            left = IA[b] - U.T @ (U / D if len(D) == 1 else np.linalg.solve(D, U))
-            IA[parents[b]] += X[b].T @ left @ X[b]
-    return None
+            D[singular] = np.eye(D.shape[1])
+            divided = U / D if D.shape[1] == 1 else np.linalg.solve(D, U)
+            left = IA[:, b] - U.swapaxes(1, 2) @ divided
+            IA[:, parents[b]] += X[:, b].swapaxes(1, 2) @ left @ X[:, b]
+    return idle
 
 
-def _is_singular(D: Array, S: Array, IA: Array, armature: Array) -> bool:
-    """Whether a combination of a joint's velocities moves no inertia, to rounding.
+def _are_singular(D: Array, S: Array, IA: Array, armature: Array) -> NDArray[np.bool_]:
+    """Whether a combination of a joint's velocities moves no inertia, to rounding, in each model.
 
     The diagonal of D is compared with the masses and moments of IA, its eigenvalues with the diagonal.
     """
-    diagonal = IA.diagonal()
+    diagonal = IA.diagonal(axis1=1, axis2=2)
     squares = S * S
-    most = squares[:, :3].sum(axis=1) * (diagonal[:3].sum() / 3)
-    most += squares[:, 3:].sum(axis=1) * (diagonal[3:].sum() / 2) + armature
-    size = D.diagonal()
-    if not (size > _LEAST_SHARE * most).all():
-        return True
-    if len(D) == 1:
-        return False
-    scaled = D / np.sqrt(np.outer(size, size))
-    return bool(np.linalg.eigvalsh(scaled)[0] <= _LEAST_PIVOT)
+    most = squares[..., :3].sum(axis=2) * (diagonal[:, None, :3].sum(axis=2) / 3)
+    most += squares[..., 3:].sum(axis=2) * (diagonal[:, None, 3:].sum(axis=2) / 2) + armature
+    size = D.diagonal(axis1=1, axis2=2)
+    singular = ~(size > _LEAST_SHARE * most).all(axis=1)
+    if D.shape[1] > 1:
+        safe = np.where(singular[:, None], 1.0, size)
+        scaled = D / np.sqrt(safe[:, :, None] * safe[:, None, :])
+        singular |= np.linalg.eigvalsh(scaled)[:, 0] <= _LEAST_PIVOT
+    return np.asarray(singular)
 
 
-def _body_inertias(model: Model) -> Array:
-    """Inertia matrices (nbodies, 6, 6) about the bodies' origins, linear part first."""
-    theta = model.parameters
-    M = np.zeros((len(theta), 6, 6))
-    M[:, 0, 0] = M[:, 1, 1] = M[:, 2, 2] = theta[:, 0]
-    x, y, z = theta[:, 1:4].T
-    for i, j, h in ((1, 2, x), (2, 0, y), (0, 1, z)):
-        M[:, i, 3 + j] = M[:, 3 + j, i] = h
-        M[:, j, 3 + i] = M[:, 3 + i, j] = -h
-    M[:, 3:, 3:] = rotational_inertia(theta)
+def _body_inertias(theta: Array) -> Array:
+    """Inertia matrices (…, 6, 6) about the bodies' origins, linear part first, of θ (…, 10)."""
+    M = np.zeros((*theta.shape[:-1], 6, 6))
+    M[..., 0, 0] = M[..., 1, 1] = M[..., 2, 2] = theta[..., 0]
+    for i, j, k in ((1, 2, 1), (2, 0, 2), (0, 1, 3)):
+        M[..., i, 3 + j] = M[..., 3 + j, i] = theta[..., k]
+        M[..., j, 3 + i] = M[..., 3 + i, j] = -theta[..., k]
+    M[..., 3:, 3:] = rotational_inertia(theta)
     return M
 
 

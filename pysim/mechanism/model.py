@@ -24,7 +24,7 @@ from pysim.plugins.fields import build
 from pysim.plugins.files import check_run_here, plugin_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -94,10 +94,11 @@ class Model(_engine.Model):
         frames: Mapping[str, tuple[int, Array]],
         connections: Connections | None = None,
         callbacks: Mapping[str, CallbackJoint] | None = None,
+        like: Model | None = None,  # a model whose parts are read-only already
     ) -> None:
         self._descriptions = tuple(descriptions)
         self.connections = connections = connections or Connections()
-        inertias = np.array([theta_to_packed(body.theta) for body in bodies]).reshape(-1, 10)
+        inertias = theta_to_packed(np.array([body.theta for body in bodies]).reshape(-1, 10))
         super().__init__(
             self._descriptions,
             inertias,
@@ -107,16 +108,9 @@ class Model(_engine.Model):
             connections.springs,
             connections.elements,
         )
-        of_spec = (
-            spec,
-            *spec.bodies,
-            *spec.joints,
-            *spec.loops,
-            *spec.springs,
-            *spec.forces,
-            *spec.frames,
-        )
-        _make_read_only(chain.from_iterable(vars(x).values() for x in (*of_spec, *joints, *bodies)))
+        known = frozenset() if like is None else like._part_ids  # noqa: SLF001
+        parts = (part for part in _parts(spec, joints, bodies) if id(part) not in known)
+        _make_read_only(chain.from_iterable(vars(part).values() for part in parts))
         _make_read_only(pose for _, pose in frames.values())
         self.spec = spec
         self.joints = joints
@@ -339,11 +333,11 @@ class Model(_engine.Model):
             Body(body.name, row.copy(), body.geometries)
             for body, row in zip(self.bodies, values, strict=True)
         )
-        return self._changed(bodies=bodies)
+        return self.replaced(bodies=bodies)
 
     def with_gravity(self, g: ArrayLike) -> Model:
         """Return a copy in another uniform gravity g (3,) [m/s²]."""
-        return self._changed(gravity=_finite(g, "gravity", (3,)))
+        return self.replaced(gravity=_finite(g, "gravity", (3,)))
 
     def with_armature(self, a: ArrayLike) -> Model:
         """Return a copy with the rotor inertias a (nv,) [kg or kg·m²]; those of followers are unchanged."""
@@ -357,11 +351,11 @@ class Model(_engine.Model):
             own = values[at : at + nv] if at >= 0 else joint.armature
             joints.append(replace(joint, armature=own.copy()))
             descriptions.append(d.replaced(armature=own))
-        return self._changed(joints=tuple(joints), descriptions=descriptions)
+        return self.replaced(joints=tuple(joints), descriptions=descriptions)
 
     def with_connections(self, connections: Connections) -> Model:
         """Return a copy with other loops, couplings and forces."""
-        return self._changed(connections=connections)
+        return self.replaced(connections=connections)
 
     def with_ties(self, ties: Connections) -> Model:
         """Deprecated name of `with_connections`."""
@@ -369,26 +363,33 @@ class Model(_engine.Model):
         warnings.warn(text, DeprecationWarning, 2)
         return self.with_connections(ties)
 
-    def _changed(
+    def replaced(
         self,
         *,
+        spec: ModelSpec | None = None,
         connections: Connections | None = None,
         gravity: Array | None = None,
         bodies: tuple[Body, ...] | None = None,
         joints: tuple[JointSpec, ...] | None = None,
         descriptions: Sequence[JointDescription] | None = None,
     ) -> Model:
+        """Return a copy with other parts, which must belong together."""
         return Model(
             self._descriptions if descriptions is None else descriptions,
             self.gravity if gravity is None else gravity,
-            spec=self.spec,
+            spec=self.spec if spec is None else spec,
             joints=self.joints if joints is None else joints,
             bodies=self.bodies if bodies is None else bodies,
             world_geometries=self.world_geometries,
             frames=self.frames,
             connections=self.connections if connections is None else connections,
             callbacks=self._plugins,
+            like=self,
         )
+
+    @cached_property
+    def _part_ids(self) -> frozenset[int]:
+        return frozenset(map(id, _parts(self.spec, self.joints, self.bodies)))
 
     def __setattr__(self, name: str, value: object) -> None:
         if "_frozen" in self.__dict__:
@@ -471,6 +472,15 @@ def _random_coordinates(joint: JointSpec, joint_type: JointType, rng: np.random.
         quaternion = rng.standard_normal(4)
         q[at : at + 4] = quaternion / np.linalg.norm(quaternion)
     return q
+
+
+def _parts(
+    spec: ModelSpec, joints: tuple[JointSpec, ...], bodies: tuple[Body, ...]
+) -> Iterator[object]:
+    """Yield the specifications and bodies of a model, which hold arrays."""
+    yield spec
+    each = spec.bodies, spec.joints, spec.loops, spec.springs, spec.forces, spec.frames
+    yield from chain(*each, joints, bodies)
 
 
 def _make_read_only(values: Iterable[object]) -> None:

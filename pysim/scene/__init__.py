@@ -56,7 +56,7 @@ def read_scenes(
     package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> Iterator[SceneSpec]:
     """Yield the specification of a scene file in every world, given the overrides of each as in `read_scene`."""
-    from pysim.scene.toml.reader import read_toml_worlds
+    from pysim.scene.toml.worlds import read_toml_worlds
 
     return read_toml_worlds(Path(path), worlds, allow_code=allow_code, package_dirs=package_dirs)
 

@@ -23,6 +23,13 @@ def pose(xyz: ArrayLike, quaternion: ArrayLike) -> Array:
     return X
 
 
+def translation(xyz: ArrayLike) -> Array:
+    """Return X (4, 4) of a position [m] without a rotation."""
+    X = np.eye(4)
+    X[:3, 3] = xyz
+    return X
+
+
 def rotation(quaternion: ArrayLike) -> Array:
     """Return R (3, 3) of a quaternion (x, y, z, w) of any nonzero length.
 

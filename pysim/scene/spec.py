@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pysim.shapes import Geometry, Shape
 
     Array = NDArray[np.float64]
+
+Spec = TypeVar("Spec", "JointSpec", "ModelSpec", "SceneSpec")
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,14 @@ PER_COORDINATE: dict[str, float] = {
     item.name: item.metadata["none"] for item in fields(JointSpec) if "none" in item.metadata
 }
 """Fields of a joint with one number a coordinate of v, and the number of a coordinate that has none."""
+
+
+def with_fields(spec: Spec, **values: Any) -> Spec:  # noqa: ANN401, the type of each field
+    """Return a specification with other values of some fields, as `dataclasses.replace`, but in a tenth of the time."""
+    copy = object.__new__(type(spec))
+    copy.__dict__.update(spec.__dict__)
+    copy.__dict__.update(values)
+    return copy
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ at the speed that it alone removes in FRICTION_TIME, but at least at SHARPEST.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim.inertia import move_theta, rotational_inertia
 from pysim.joints import find_joint
+from pysim.scene.spec import with_fields
 from pysim.scene.tree import order_from_world
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -32,11 +32,49 @@ FRICTION_TIME = 1e-3  # [s]
 SHARPEST = 1e-3  # [m/s or rad/s]
 
 
-def with_stops(joints: Iterable[JointSpec], bodies: Iterable[BodySpec]) -> tuple[JointSpec, ...]:
-    """Return the joints with stops and friction widths chosen that are NaN."""
-    joints = tuple(joints)
-    theta = composite_inertias(joints, bodies)
-    return tuple(_with_stop(joint, theta[joint.child]) for joint in joints)
+def with_stops(
+    joints: Iterable[JointSpec],
+    bodies: Iterable[BodySpec],
+    known: Mapping[int, JointSpec] | None = None,
+    *,
+    inertias_changed: bool = True,
+) -> tuple[JointSpec, ...]:
+    """Return the joints with stops and friction widths chosen that are NaN.
+
+    Args:
+        joints: the joints.
+        bodies: the bodies that they move.
+        known: results of an earlier call, by the `id` of the joint given there.
+        inertias_changed: whether a body, or the place of a joint, differs from that call.
+    """
+    joints, known = tuple(joints), known or {}
+    scaled = [_depends_on_inertia(joint) for joint in joints]
+    theta = composite_inertias(joints, bodies) if any(scaled) else {}
+    return tuple(
+        known[id(joint)]
+        if id(joint) in known and not (depends and inertias_changed)
+        else _with_stop(joint, theta[joint.child])
+        if depends
+        else _without_stop(joint)
+        for joint, depends in zip(joints, scaled, strict=True)
+    )
+
+
+def _depends_on_inertia(joint: JointSpec) -> bool:
+    """Return whether a stop or friction of a joint is scaled; otherwise they are 0, and the width is SHARPEST."""
+    bounded = np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any()
+    return bool(bounded or joint.friction.any() or not np.isnan(joint.stop_stiffness).all())
+
+
+def _without_stop(joint: JointSpec) -> JointSpec:
+    """Return a joint without stop and friction, with the numbers that `_with_stop` would choose."""
+    none = np.zeros(len(joint.start_v))
+    return with_fields(
+        joint,
+        stop_stiffness=none,
+        stop_damping=_chosen(joint.stop_damping, none),
+        friction_width=_chosen(joint.friction_width, none + SHARPEST),
+    )
 
 
 def _with_stop(joint: JointSpec, theta: Array) -> JointSpec:
@@ -47,7 +85,7 @@ def _with_stop(joint: JointSpec, theta: Array) -> JointSpec:
     width = np.divide(
         joint.friction * FRICTION_TIME, inertia, out=np.zeros_like(inertia), where=inertia > 0
     )
-    return replace(
+    return with_fields(
         joint,
         stop_stiffness=stiffness,
         stop_damping=_chosen(joint.stop_damping, STOP_DAMPING_RATIO * critical),

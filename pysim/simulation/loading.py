@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pysim import _engine
 from pysim.contact import compile_contacts
-from pysim.errors import SceneError
+from pysim.errors import PysimError, SceneError
 from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
 from pysim.loops.trivial_rows import without_trivial_rows
 from pysim.mechanism.actuation import compile_actuation
-from pysim.mechanism.compile import compile_tree, start_state
+from pysim.mechanism.compile import compile_tree, first_model, invalid_models, start_state
 from pysim.mechanism.event_compiler import compile_events
+from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
 from pysim.simulation.scene_warnings import warn_of_start
 from pysim.tracing.recursion import once
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.contact import CompiledContacts
-    from pysim.mechanism.joint_description import TraceCache
+    from pysim.mechanism.variants import FirstModel
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings
+
+_CHECKED_TOGETHER = 512  # scenes
 
 
 @dataclass(frozen=True)
@@ -77,15 +80,67 @@ def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
     Raises:
         ModelError: the mechanism is invalid, or its loops cannot be closed near the given start.
     """
-    model = compile_model(spec.model, cache)
+    return _completed(spec, compile_model(spec.model, cache))
+
+
+def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | None = None) -> Scene:
+    """Return the scene of a compiled model, with its loops closed, and with given actuators unless they are None."""
     state = start_state(model)
     if model.loop_names or model.coupling_names:
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
     events = compile_events(model, spec.events)
     contacts = _contacts(model, spec.settings)
-    drive = compile_actuation(model, spec)
+    drive = compile_actuation(model, spec) if actuation is None else actuation
     return Scene(model, state, spec.settings, spec, drive, events, contacts)
+
+
+class SceneCompiler:
+    """Compiler of scenes, most of which differ from the first one in numbers alone.
+
+    These are compiled from the parts of the first one that are equal. The checks that they left out are made by
+    `first_invalid`.
+    """
+
+    def __init__(self) -> None:
+        self._cache = TraceCache()
+        self._first: tuple[Scene, FirstModel] | None = None
+        self._unchecked: dict[int, Scene] = {}  # by number of the scene
+        self._count = 0
+
+    def compile(self, spec: SceneSpec) -> Scene:
+        """Compile a scene as `compile_scene` does; it may be invalid until it is checked."""
+        scene = None if self._first is None else self._changed(spec, *self._first)
+        if scene is not None:
+            self._unchecked[self._count] = scene
+        else:
+            model, first = first_model(spec.model, self._cache)
+            scene = _completed(spec, without_trivial_rows(model))
+            self._first = self._first or (scene, first)
+        self._count += 1
+        return scene
+
+    def _changed(self, spec: SceneSpec, scene: Scene, first: FirstModel) -> Scene | None:
+        same = spec.actuators is scene.spec.actuators
+        try:
+            model = first.changed(spec.model)
+            if model is None:
+                return None
+            return _completed(spec, without_trivial_rows(model), scene.actuation if same else None)
+        except PysimError:  # compiled in full, it may have another error first
+            return None
+
+    def first_invalid(self) -> tuple[int, PysimError] | None:
+        """Return the number and error of the first scene that `compile_scene` would reject, None if there is none."""
+        numbers = list(self._unchecked)
+        for begin in range(0, len(numbers), _CHECKED_TOGETHER):
+            some = numbers[begin : begin + _CHECKED_TOGETHER]
+            for at in invalid_models([self._unchecked[k].model for k in some]).tolist():
+                try:
+                    compile_scene(self._unchecked[some[at]].spec, self._cache)
+                except PysimError as error:
+                    return some[at], error
+        return None
 
 
 def _contacts(model: Model, settings: Settings) -> CompiledContacts | None:

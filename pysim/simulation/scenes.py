@@ -3,8 +3,8 @@
     scenes = pysim.load_scenes("pendulum.toml", {"body.rod.mass": [1.0, 1.1, 1.2]})
     q, v = pysim.rollout([scene.model for scene in scenes], q0, v0, controls, step=1e-3)
 
-The file is read once, tables and plugins that are equal in two worlds are read and traced once; every world is checked
-and closed on its own.
+The file is read once, and what is equal in two worlds is read, traced and compiled once; every world is checked and
+closed on its own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimError, SceneError
-from pysim.mechanism.joint_description import TraceCache
 from pysim.scene.toml.overrides import checked_overrides
-from pysim.simulation.loading import compile_scene, not_within_itself
+from pysim.simulation.loading import SceneCompiler, not_within_itself
 from pysim.simulation.scene_warnings import warn_of_start, warn_of_worlds
 
 if TYPE_CHECKING:
@@ -52,13 +51,18 @@ def load_scenes(
 
     worlds = _worlds(overrides)
     scenes: list[Scene] = []
-    cache = TraceCache()
+    compiler = SceneCompiler()
+    failed: tuple[int, PysimError] | None = None
     try:
         with not_within_itself(path):
             specs = read_scenes(path, worlds, allow_code, package_dirs)
-            scenes.extend(compile_scene(spec, cache) for spec in specs)
+            scenes.extend(compiler.compile(spec) for spec in specs)
     except PysimError as error:
-        raise type(error)(f"world {len(scenes)}: {error.where}", error.problem) from error
+        failed = len(scenes), error
+    failed = compiler.first_invalid() or failed
+    if failed is not None:
+        world, cause = failed
+        raise type(cause)(f"world {world}: {cause.where}", cause.problem) from cause
     warn_of_worlds(scenes, warn_of_start)
     return tuple(scenes)
 

@@ -14,6 +14,7 @@ from pysim.inertia import (
     theta_from_com,
     unphysical_reason,
 )
+from pysim.inertia.parameters import moved_by
 from pysim.scene.inertia_policy import log
 from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
@@ -179,7 +180,7 @@ class BodyReader:
 
     def _weigh(self, solid: Solid, shape: Shape, density: float, path: Steps) -> Array:
         if shape.mesh is None:
-            return move_theta(primitive_theta(shape, density), solid.at.matrix)
+            return moved_by(primitive_theta(shape, density), solid.at.matrix)
         from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads only if a mesh is named
 
         try:

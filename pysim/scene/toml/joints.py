@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from pysim.joints import find_joint
 from pysim.joints.ranges import limits_of
 from pysim.plugins.fields import fields_of
 from pysim.scene.mimic import leading
-from pysim.scene.spec import PER_COORDINATE, Mimic
+from pysim.scene.spec import PER_COORDINATE, Mimic, with_fields
 from pysim.scene.toml.keys import SHORTEST_AXIS
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.urdf.joints import plain_joint
@@ -54,23 +54,23 @@ class JointReader:
         joint = plain_joint(
             table.name, table.type, table.parent, table.child, table.at.matrix, where
         )
-        joint = replace(joint, axis=unit_axis(table.axis, (*path, "axis"), self.problems))
+        joint = with_fields(joint, axis=unit_axis(table.axis, (*path, "axis"), self.problems))
         if kind.plugin is not None:
             own = check_parameters(kind.name, table.parameters, path, self.problems)
-            joint = _as_its_author_starts(replace(joint, parameters=own), kind)
+            joint = _as_its_author_starts(with_fields(joint, parameters=own), kind)
         elif "pitch" in (key.name for key in kind.keys):
             if table.pitch is None:
                 problem = "is missing; give the travel along the axis per radian [m/rad]"
                 self.problems.add((*path, "pitch"), problem)
             else:
-                joint = replace(joint, parameters={"pitch": table.pitch})
+                joint = with_fields(joint, parameters={"pitch": table.pitch})
         joint = self.with_passive(joint, table, path)
         if table.start is not None:
-            joint = replace(joint, start_q=self.q(table.start, kind, (*path, "start")))
+            joint = with_fields(joint, start_q=self.q(table.start, kind, (*path, "start")))
             joint = self.with_v(joint, table.start.v, (*path, "start", "v"))
         if table.mimic is not None and kind.nq == 1:
             m = table.mimic
-            joint = replace(joint, mimic=Mimic(m.joint, m.ratio, m.offset))
+            joint = with_fields(joint, mimic=Mimic(m.joint, m.ratio, m.offset))
         return joint
 
     def _refuse_keys(self, table: Joint, kind: JointType, path: Steps) -> None:
@@ -110,7 +110,7 @@ class JointReader:
             changes["rest"] = self.q(table.rest, kind, (*path, "rest"))
         if table.limits is not None and kind.nv:
             changes |= self._limits(joint, table.limits, kind, (*path, "limits"))
-        changed = replace(joint, **changes)
+        changed = with_fields(joint, **changes)
         self._refuse_parts(changed, table, path)
         return changed
 
@@ -172,7 +172,7 @@ class JointReader:
         if len(given) != kind.nv:
             self.problems.add(path, _expected(kind, kind.v_names, kind.v_units, len(given)))
             return joint
-        return replace(joint, start_v=np.array(given))
+        return with_fields(joint, start_v=np.array(given))
 
     def q(self, table: Configuration, kind: JointType, path: Steps) -> Array:
         """Return the coordinates of a table."""
@@ -220,7 +220,7 @@ def _as_its_author_starts(joint: JointSpec, kind: JointType) -> JointSpec:
     for part, _, at in plugin.coordinates.offsets():
         if part.name in limits:
             lower[at], upper[at] = limits[part.name]
-    return replace(joint, start_q=plugin.neutral(), lower=lower, upper=upper)
+    return with_fields(joint, start_q=plugin.neutral(), lower=lower, upper=upper)
 
 
 def _expected(kind: JointType, names: tuple[str, ...], units: tuple[str, ...], got: int) -> str:
@@ -245,10 +245,10 @@ def _resolve_mimic(
     if path is None:
         return joint
     try:
-        return replace(joint, mimic=leading(joint, by_name))
+        return with_fields(joint, mimic=leading(joint, by_name))
     except JointError as error:
         problems.add((*path, "mimic", "joint"), error.problem)
-        return replace(joint, mimic=None)
+        return with_fields(joint, mimic=None)
 
 
 def unit_axis(

@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from pysim.scene.colors import HEX, NAMED, read_color
-from pysim.scene.poses import from_axis_angle, from_rpy, pose
+from pysim.scene.poses import from_axis_angle, from_rpy, pose, translation
 from pysim.scene.toml.schema import Shorthand, demands
 
 if TYPE_CHECKING:
@@ -187,7 +187,8 @@ class Pose(Turn):
     @property
     def matrix(self) -> Array:
         """X (4, 4)."""
-        return pose(self.xyz, self.quaternion or (0, 0, 0, 1))
+        quaternion = self.quaternion
+        return translation(self.xyz) if quaternion is None else pose(self.xyz, quaternion)
 
 
 class Configuration(Turn):

@@ -18,6 +18,7 @@ _TURNS = 4 * _TURN  # [rad] of a hinge, more than a multi-turn axis has
 _ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and the index of their first angle
 _OF_HINGES = ("q", "lower", "upper")  # angles of a joint of the types below
 _HINGES = ("revolute", "universal")
+_PERHAPS_ANGLES = {*_ANGLES, *_OF_HINGES, "start", "limits", "phase"}
 
 
 def check_numbers(value: object, path: Steps, problems: Problems) -> None:
@@ -36,6 +37,15 @@ def check_numbers(value: object, path: Steps, problems: Problems) -> None:
             check_numbers(inner, (*path, k), problems)
     elif isinstance(value, (int, float)) and abs(value) > _LARGEST and abs(value) != math.inf:
         problems.add(path, f"is beyond {_LARGEST:g}, got {shown(value)}; take another unit")
+
+
+def is_plausible(path: Steps, value: object) -> bool:
+    """Return whether `check_numbers` certainly accepts a number, or a list of numbers, at a path without a warning."""
+    if isinstance(value, list):
+        return all(is_plausible(path, inner) for inner in value)
+    if not isinstance(value, (int, float)) or abs(value) > _LARGEST:
+        return False
+    return abs(value) <= _TURN or _PERHAPS_ANGLES.isdisjoint(path)
 
 
 def _check_hinge(joint: dict[str, object], path: Steps, problems: Problems) -> None:

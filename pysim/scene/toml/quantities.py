@@ -41,6 +41,27 @@ def replace_texts(values: dict[str, Any], scene: type[Table], problems: Problems
             owner[path[-1]] = _as_written(number)
 
 
+class Expressions:
+    """Expressions of a file, and its `[parameters]`, on which they depend."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        table = values.get(TABLE)
+        self._parameters = dict(table) if isinstance(table, dict) else {}
+        self._texts = [
+            (path, text)
+            for path, _, text in _texts(values)
+            if path[0] != TABLE and _EXPRESSION.match(text)
+        ]
+
+    def evaluate(
+        self, changes: Mapping[str, float], problems: Problems
+    ) -> dict[Steps, float | int]:
+        """Return the number of every expression by its path, with other values of some parameters."""
+        known = _parameters({**self._parameters, **changes}, problems)
+        numbers = {path: _evaluated(text, known, path, problems) for path, text in self._texts}
+        return {path: _as_written(x) for path, x in numbers.items() if x is not None}
+
+
 def _parameters(table: object, problems: Problems) -> dict[str, float]:
     """Return the values of `[parameters]`, which may use one another in any order."""
     known: dict[str, float] = {}
@@ -95,7 +116,7 @@ def _in_order(
             used = {name: words - set(cycle) for name, words in used.items()}
 
 
-def _texts(values: dict[str, Any]) -> Iterator[tuple[Steps, Any, str]]:
+def _texts(values: Mapping[str, Any]) -> Iterator[tuple[Steps, Any, str]]:
     """Yield path, container and text of every text in a file, in its order."""
     layer: list[tuple[Steps, Any]] = [((), values)]
     for steps, owner in layer:  # grows during the iteration

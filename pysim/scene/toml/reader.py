@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
@@ -54,7 +53,7 @@ from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
     from pysim.scene.inertia_policy import InertiaPolicy
@@ -92,36 +91,13 @@ def read_toml(
         SceneError: the file is invalid; the error lists every problem as `file:line:column: key.path`.
         ModelError: bodies and joints do not form a tree.
     """
-    reading = _Reading(tuple(map(Path, package_dirs)), allow_code)
+    reading = Reading(tuple(map(Path, package_dirs)), allow_code)
     source = read_with_includes(path, reading.folders)
-    return _read(source, path, overrides, TableCache(), reading)
-
-
-def read_toml_worlds(
-    path: Path,
-    worlds: Iterable[Mapping[str, object]],
-    *,
-    allow_code: bool = False,
-    package_dirs: Iterable[str | PathLike[str]] = (),
-) -> Iterator[SceneSpec]:
-    """Yield the specification of a scene file for every world, each with its own overrides.
-
-    The file is read once, and tables that are equal in two worlds are read once.
-
-    Raises:
-        SceneError, ModelError: as in `read_toml`.
-    """
-    reading = _Reading(tuple(map(Path, package_dirs)), allow_code)
-    source = read_with_includes(path, reading.folders)
-    fresh = pickle.dumps(source.values)  # unpickling is faster than copy.deepcopy
-    table_cache = TableCache()
-    for overrides in worlds:
-        own = replace(source, values=pickle.loads(fresh))
-        yield _read(own, path, overrides, table_cache, reading)
+    return read_tables(source, path, overrides, TableCache(), reading).spec
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     """Circumstances of reading a scene file: what it may read and run, and the scenes that attach it."""
 
     folders: tuple[Path, ...]  # that the user allows
@@ -131,13 +107,30 @@ class _Reading:
     option: Callable[[str], str] | None = None  # place of an override, by its key
 
 
-def _read(
+@dataclass(frozen=True)
+class ReadScene:
+    """Specification of a scene, and what it was made from."""
+
+    spec: SceneSpec
+    bare: ModelSpec  # the mechanism before default stops are chosen
+    tables: Scene
+    values: dict[str, Any]  # with the keys of plugins in tables of their own
+    source: Source
+    package_dirs: tuple[Path, ...]
+
+
+def read_tables(
     source: Source,
     path: Path,
     overrides: Mapping[str, object],
     table_cache: TableCache,
-    reading: _Reading,
-) -> SceneSpec:
+    reading: Reading,
+) -> ReadScene:
+    """Read the values of a file, which are changed, with overrides.
+
+    Raises:
+        SceneError, ModelError: as in `read_toml`.
+    """
     values = source.values
     if checked_overrides(overrides):
         for name in _ARRAYS:
@@ -151,9 +144,11 @@ def _read(
     scene = _validated(values, problems)
     package_dirs = (*reading.folders, *_package_dirs(scene, problems, reading.folders))
     reading = replace(reading, folders=package_dirs)
-    model, parts = _Mechanism(scene, problems, path, reading, table_cache).build()
+    bare, parts = _Mechanism(scene, problems, path, reading, table_cache).build()
+    model = replace(bare, joints=with_stops(bare.joints, bare.bodies))
     actuators = tuple(
-        _actuator(table, ("actuator", k), model, problems) for k, table in enumerate(scene.actuator)
+        read_actuator(table, ("actuator", k), model, problems)
+        for k, table in enumerate(scene.actuator)
     )
     settings, render = Settings(), RenderSpec()
     events: tuple[EventSpec, ...] = ()
@@ -162,7 +157,7 @@ def _read(
         events = read_events(scene, model, settings, problems)
     hold = _held(scene, model, problems)
     problems.check()
-    return SceneSpec(
+    spec = SceneSpec(
         name=model.name,
         model=model,
         actuators=(*actuators, *parts.actuators),
@@ -174,10 +169,11 @@ def _read(
         events=events,
         hold=(*hold, *parts.hold),
     )
+    return ReadScene(spec, bare, scene, values, source, package_dirs)
 
 
 def _read_attached(
-    table: ModelTable, path: Path, at: Steps, source: Source, outer: Path, reading: _Reading
+    table: ModelTable, path: Path, at: Steps, source: Source, outer: Path, reading: Reading
 ) -> SceneSpec:
     """Return the scene of a [[model]] table at a path of a file.
 
@@ -201,7 +197,7 @@ def _read_attached(
 
     inner = replace(reading, chain=(*chain, path.resolve()), option=option)
     read = read_with_includes(path, reading.folders)
-    return _read(read, path, overrides, TableCache(), inner)
+    return read_tables(read, path, overrides, TableCache(), inner).spec
 
 
 def _validated(values: dict[str, Any], problems: Problems) -> Scene:
@@ -264,11 +260,11 @@ class _Mechanism:
     scene: Scene
     problems: Problems
     path: Path
-    reading: _Reading
+    reading: Reading
     table_cache: TableCache
 
     def build(self) -> tuple[ModelSpec, Parts]:
-        """Return the mechanism with names checked and default stops chosen, and the parts of other files in it."""
+        """Return the mechanism with names checked, without default stops, and the parts of other files in it."""
         package_dirs = self.reading.folders
         bodies = BodyReader(self.problems, package_dirs, self.scene.inertia)
         joints = JointReader(self.problems)
@@ -328,7 +324,7 @@ class _Mechanism:
         check_connections(spec)
         if not self.reading.chain:
             spec = without_unsupported_contacts(self.scene, spec, self.problems)
-        return replace(spec, joints=with_stops(spec.joints, spec.bodies)), parts
+        return spec, parts
 
     def _frames(self) -> list[FrameSpec]:
         where = self.problems.source.where
@@ -370,7 +366,10 @@ def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> 
     return folders
 
 
-def _actuator(table: Actuator, path: Steps, model: ModelSpec, problems: Problems) -> ActuatorSpec:
+def read_actuator(
+    table: Actuator, path: Steps, model: ModelSpec, problems: Problems
+) -> ActuatorSpec:
+    """Return the specification of an actuator table; problems are added to `problems`."""
     joint = next((joint for joint in model.joints if joint.name == table.joint), None)
     name, at = table.name or table.joint, None
     if joint is None:

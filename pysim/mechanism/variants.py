@@ -1,0 +1,119 @@
+"""Models that differ from a first one in numbers: only parts that differ are compiled again."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.inertia.parameters import moved_by
+from pysim.mechanism.constraint_compiler import compile_connections
+from pysim.mechanism.model import Body
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.builder import Builder
+    from pysim.mechanism.joint_description import TraceCache
+    from pysim.mechanism.model import Connections, Model
+    from pysim.scene.spec import JointSpec, ModelSpec
+
+_NUMBERS = ("gravity", "bodies", "joints")  # in which specifications may differ
+_CONNECTIONS = ("loops", "couplings", "springs", "forces")
+_STRUCTURE = ("name", "type", "parent", "child", "mimic")  # of a joint
+
+
+class FirstModel:
+    """A compiled model, from which others are made that have the same structure.
+
+    Parts of a specification are compared by identity: what is the same object needs no compilation.
+    """
+
+    def __init__(self, builder: Builder, model: Model, cache: TraceCache) -> None:
+        self._builder, self._model, self._cache = builder, model, cache
+        spec = builder.spec
+        body_index = {body.name: k for k, body in enumerate(spec.bodies)}
+        joint_index = {joint.name: k for k, joint in enumerate(spec.joints)}
+        self._places = [joint_index[joint.name] for joint in builder.joints]
+        self._welded: list[list[tuple[int, NDArray[np.float64]]]] = [[] for _ in builder.carriers]
+        self._in_world: list[int] = []
+        for name, (carrier, pose) in builder.placed.items():
+            if name == "world":
+                continue
+            if carrier.index < 0:
+                self._in_world.append(body_index[name])
+            else:
+                self._welded[carrier.index].append((body_index[name], pose))
+
+    def changed(self, spec: ModelSpec) -> Model | None:
+        """Return the model of a specification; None if it differs in more than numbers.
+
+        Whether the numbers are valid is not checked: see `pysim.mechanism.compile.invalid_models`.
+        """
+        if not self._is_alike(spec):
+            return None
+        first, builder = self._model, self._builder
+        bodies = tuple(self._body(k, spec) for k in range(len(builder.carriers)))
+        joints = tuple(spec.joints[k] for k in self._places)
+        descriptions = [
+            builder.descriptions[k]
+            if joint is builder.joints[k]
+            else builder.described(joint, *builder.parents[k])
+            for k, joint in enumerate(joints)
+        ]
+        return first.replaced(
+            spec=spec,
+            gravity=spec.gravity,
+            bodies=bodies,
+            joints=joints,
+            descriptions=descriptions,
+            connections=self._connections(spec, joints),
+        )
+
+    def _is_alike(self, spec: ModelSpec) -> bool:
+        first, builder = self._builder.spec, self._builder
+        if builder.callbacks or any(joint.mimic is not None for joint in first.joints):
+            return False
+        shared = {item.name for item in fields(spec)} - {*_NUMBERS, *_CONNECTIONS}
+        if any(getattr(spec, name) is not getattr(first, name) for name in shared):
+            return False
+        if len(spec.bodies) != len(first.bodies) or len(spec.joints) != len(first.joints):
+            return False
+        if any(spec.bodies[k] is not first.bodies[k] for k in self._in_world):
+            return False
+        for body, other in zip(spec.bodies, first.bodies, strict=True):
+            if body is not other and (body.name != other.name or not body.theta.any()):
+                return False
+        return all(
+            joint is other or _differs_in_numbers(joint, other)
+            for joint, other in zip(spec.joints, first.joints, strict=True)
+        )
+
+    def _body(self, k: int, spec: ModelSpec) -> Body:
+        """Return a moving body, with what is welded to it."""
+        first, welded = self._model.bodies[k], self._welded[k]
+        if all(spec.bodies[at] is self._builder.spec.bodies[at] for at, _ in welded):
+            return first
+        theta, geometries = np.zeros(10), []
+        for at, pose in welded:
+            body = spec.bodies[at]
+            theta = theta + moved_by(body.theta, pose)
+            geometries += [g.moved(pose) for g in body.geometries]
+        return Body(first.name, theta, tuple(geometries))
+
+    def _connections(self, spec: ModelSpec, joints: Sequence[JointSpec]) -> Connections:
+        """Return the loops, with all rows, couplings and forces."""
+        first = self._builder.spec
+        if all(getattr(spec, name) is getattr(first, name) for name in _CONNECTIONS):
+            return self._model.connections
+        return compile_connections(spec, self._builder.placed, joints, self._cache)
+
+
+def _differs_in_numbers(joint: JointSpec, other: JointSpec) -> bool:
+    """Return whether two joints have the same names and are moving ones."""
+    if joint.type == "fixed" or bool(joint.armature.all()) != bool(other.armature.all()):
+        return False
+    return all(getattr(joint, name) == getattr(other, name) for name in _STRUCTURE)

@@ -1,0 +1,208 @@
+"""Worlds that differ in numbers are compiled from parts of the first one. Oracle: `load_scene` of every world, bit for
+bit.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tomllib
+import warnings
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimError
+from pysim.scene.toml import reader, worlds
+from pysim.simulation.loading import SceneCompiler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCENES = sorted((Path(__file__).parents[2] / "scenes").glob("*.toml"))
+TABLES = (
+    "body", "joint", "actuator", "loop", "coupling", "force", "gravity", "parameters", "model",
+)  # fmt: skip
+SPRING = next(path for path in SCENES if path.name == "spring.toml")
+PENDULUM = next(path for path in SCENES if path.name == "double_pendulum.toml")
+
+
+def numbers_in(values: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the key and value of every number of a scene that a world may change."""
+    if isinstance(values, dict):
+        for name, inner in values.items():
+            if path or name in TABLES:
+                yield from numbers_in(inner, f"{path}.{name}" if path else name)
+    elif isinstance(values, list):
+        for k, inner in enumerate(values):
+            yield from numbers_in(inner, f"{path}[{k}]")
+    elif isinstance(values, (int, float)) and not isinstance(values, bool):
+        yield path, float(values)
+
+
+def assert_same_bits(one: Any, other: Any, where: str = "scene") -> None:
+    """Compare two values part by part."""
+    assert type(one) is type(other), where
+    if isinstance(one, pysim.Model):
+        parts, others = (list[Any](model.__reduce__())[1] for model in (one, other))
+        assert_same_bits(parts, others, f"{where}.parts")
+        assert one.structure_difference(other) == ""
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, where
+        assert one.shape == other.shape, where
+        assert one.tobytes() == other.tobytes(), where
+    elif is_dataclass(one):
+        for item in fields(one):
+            name = item.name
+            assert_same_bits(getattr(one, name), getattr(other, name), f"{where}.{name}")
+    elif isinstance(one, dict):
+        assert list(one) == list(other), where
+        for key, value in one.items():
+            assert_same_bits(value, other[key], f"{where}[{key!r}]")
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(other), where
+        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same_bits(a, b, f"{where}[{k}]")
+    elif type(one).__module__ == "pysim._engine":
+        assert_same_engine_objects(one, other, where)
+    else:
+        assert repr(one) == repr(other), where
+
+
+def assert_same_engine_objects(one: Any, other: Any, where: str) -> None:
+    if isinstance(one, pysim._engine.Actuation):
+        for name in ("offset", "amplitude", "frequency", "phase"):
+            assert_same_bits(getattr(one, name), getattr(other, name), f"{where}.{name}")
+    elif not isinstance(one, pysim._engine.Events):
+        assert pickle.dumps(one) == pickle.dumps(other), where
+
+
+def loaded(path: Path, overrides: dict[str, Any]) -> Any:
+    """Return a scene, or the type and text of the error."""
+    try:
+        return pysim.load_scene(path, overrides, allow_code=True)
+    except PysimError as error:
+        return type(error), str(error)
+
+
+def loaded_together(path: Path, overrides: dict[str, list[float]]) -> Any:
+    """Return the scenes of all worlds, or the type and text of the error."""
+    try:
+        return pysim.load_scenes(path, overrides, allow_code=True)
+    except PysimError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
+def test_worlds_that_differ_in_numbers_have_the_bits_of_load_scene(path: Path) -> None:
+    rng = np.random.default_rng(len(path.name))
+    found = dict(numbers_in(tomllib.loads(path.read_text("utf-8"))))
+    keys = rng.choice(sorted(found), size=min(5, len(found)), replace=False).tolist()
+    overrides = {key: (found[key] * (1 + 1e-7 * np.arange(3))).tolist() for key in keys}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = [loaded(path, {key: x[k] for key, x in overrides.items()}) for k in range(3)]
+        together = loaded_together(path, overrides)
+    failed = next((k for k, scene in enumerate(alone) if isinstance(scene, tuple)), None)
+    if failed is not None:
+        kind, text = alone[failed]
+        assert together == (kind, f"world {failed}: {text}")
+        return
+    for k, (scene, own) in enumerate(zip(together, alone, strict=True)):
+        assert_same_bits(scene, own, f"world {k}")
+
+
+def test_a_world_that_differs_in_numbers_is_not_read_or_compiled_in_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So are those whose expressions differ; a number of another table makes a world be read in full."""
+    counts = {"read": 0, "compiled": 0}
+    read, first = reader.read_tables, SceneCompiler._changed
+
+    def counted(*arguments: Any, **keys: Any) -> Any:
+        counts["read"] += 1
+        return read(*arguments, **keys)
+
+    def counted_scene(self: SceneCompiler, *arguments: Any) -> Any:
+        scene = first(self, *arguments)
+        counts["compiled"] += scene is None
+        return scene
+
+    monkeypatch.setattr(worlds, "read_tables", counted)
+    monkeypatch.setattr(SceneCompiler, "_changed", counted_scene)
+    x = np.linspace(1, 1.1, 8)
+    pysim.load_scenes(
+        PENDULUM,
+        {
+            "body.upper.shape.density": 2700 * x,
+            "joint.elbow.start.q": x,
+            "joint.elbow.damping": x,
+            "joint.shoulder.at.xyz": np.outer(x, [0, 0, 1.3]),
+            "gravity": np.outer(x, [0, 0, -9.81]),
+            "parameters.unused": x,
+        },
+    )
+    assert counts == {"read": 1, "compiled": 0}
+    pysim.load_scenes(PENDULUM, {"simulation.step": 1e-3 * x})
+    assert counts["read"] == 1 + 8
+
+
+def test_expressions_follow_the_parameters_of_a_world(tmp_path: Path) -> None:
+    text = PENDULUM.read_text("utf-8").replace("density = 2700", 'density = "= 2000 * scale"')
+    path = tmp_path / "scaled.toml"
+    path.write_text(f"parameters = {{ scale = 1.0, twice = '= 2 * scale' }}\n{text}", "utf-8")
+    overrides = {"parameters.scale": [1.0, 1.25, 2.0]}
+    scenes = pysim.load_scenes(path, overrides)
+    for k, scene in enumerate(scenes):
+        own = {"parameters.scale": overrides["parameters.scale"][k]}
+        assert_same_bits(scene, pysim.load_scene(path, own))
+    masses = [scene.model.total_mass for scene in scenes]
+    np.testing.assert_allclose(masses, masses[0] * np.array([1, 1.25, 2]), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "world"),
+    [
+        ("body[0].shape.density", [250.0, 260.0, -1.0], 2),  # found while reading
+        ("joint[0].stiffness", [40.0, float("nan"), 41.0], 1),
+        ("joint[0].stiffness", [40.0, 41.0, "stiff"], 2),
+    ],
+)
+def test_an_invalid_world_has_the_error_of_load_scene(
+    key: str, values: list[Any], world: int
+) -> None:
+    with pytest.raises(PysimError) as alone:
+        pysim.load_scene(SPRING, {key: values[world]})
+    with pytest.raises(type(alone.value)) as together:
+        pysim.load_scenes(SPRING, {key: values})
+    assert str(together.value) == f"world {world}: {alone.value}"
+
+
+MASSLESS = """
+[[body]]
+name = "b"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "turn"
+type = "revolute"
+child = "b"
+"""
+
+
+def test_an_error_of_the_deferred_checks_comes_before_those_of_later_worlds(
+    tmp_path: Path,
+) -> None:
+    """World 1 turns a point mass about an axis through it, which is only seen in the compiled model."""
+    path = tmp_path / "point.toml"
+    path.write_text(MASSLESS, "utf-8")
+    key = "body.b.inertia.zz"
+    with pytest.raises(PysimError) as alone:
+        pysim.load_scene(path, {"body.b.inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.0}})
+    assert "moves no inertia" in str(alone.value)
+    with pytest.raises(type(alone.value)) as together:
+        pysim.load_scenes(path, {key: [0.1, 0.0, -1.0]})
+    assert str(together.value) == f"world 1: {alone.value}"
