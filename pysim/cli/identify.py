@@ -136,6 +136,9 @@ def print_parameters(found: Identification) -> None:
             )
             for k in sorted(order[:BASE_SHOWN])
         ]
+        if len(order) > BASE_SHOWN:
+            few = f"{BASE_SHOWN} of {len(order)} base parameters, the most certain ones"
+            print_line(f"  shown       {few}")
     inertial = 10 * found.unknowns.blocks
     rows += [
         (name, f"{x:.5g}", f"{s:.2g}" if s > 0 else "at its bound")

@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.cli.messages import print_line
 from pysim.simulation.stability import MOST_MOTIONS
+from pysim.simulation.step_checks import STIFF_SCHEME, is_stiff
 
 if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
@@ -37,6 +38,10 @@ def print_step(scene: Scene, bounds: StepBounds) -> None:
     if words:
         print_line(
             f"  step        {', '.join(words)} with {scene.settings.integrator}, about the start"
+        )
+    if is_stiff(scene, bounds):
+        print_line(
+            f"  scheme      {STIFF_SCHEME} is stable at {scene.settings.step:g} s, for this stiff scene"
         )
     if bounds.stop is not None and np.isfinite(bounds.bounce):
         rate = f"{abs(bounds.stop.s):.4g} 1/s at {bounds.stop.joint!r}"

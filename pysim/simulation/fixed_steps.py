@@ -31,6 +31,7 @@ from pysim.simulation.python_stepping import (
     scheme_fault,
 )
 from pysim.simulation.segment import Segment
+from pysim.simulation.step_checks import STIFF_SCHEME, is_stiff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -230,10 +231,11 @@ def divergence(
     offsets = np.array(scene.model.v_offsets)  # -1: follows another joint
     moving = np.flatnonzero((offsets >= 0) & (offsets <= np.argmax(growth)))
     joint = scene.model.joint_names[int(moving[-1])]
+    implicit = f'take integrator = "{STIFF_SCHEME}", or ' if is_stiff(scene) else ""
     problem = (
         f"joint {joint!r} is no longer finite at t = {last + step:g} s; the last good state, at"
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
-        f" reduce simulation.step, now {scene.settings.step:g} [s]"
+        f" {implicit}reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     if own_fault is not None and max(np.abs(q).max(), np.abs(v).max()) < ASTRAY:
         problem += f", or fix {own_fault}"

@@ -36,6 +36,8 @@ RATE_DIFFERENCE = 1e-7  # [rad/s or m/s] for D: narrower than the width of sharp
 STEPS_A_PERIOD = 20
 BOUNCE_ERROR = 0.01  # of the speed that a body had before its stop threw it back
 STILL = 1e-6  # of the largest |s|: no motion of its own, or rounding
+ROUNDING = STILL**2  # of the largest entry of K or D
+DIGITS_LOST = 64  # rounding of accelerations, in the last digit of the largest
 PRECISION = 1e-12  # of a largest step
 FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
 MOST_MOTIONS = 200  # whose modes are looked for: eigenvalues of more take over a second
@@ -182,14 +184,50 @@ def _modes_along(
     A = linearise(scene, motions) if 0 < n <= MOST_MOTIONS else np.zeros((0, 0))
     if not A.size or not np.isfinite(A).all():
         return []
-    values, vectors = np.linalg.eig(A)
+    M = np.asarray(crba(scene.model, scene.state.q))
+    scale = np.sqrt(np.diag(motions.T @ M @ motions))
+    a = _acceleration(scene)
+    values, vectors = np.linalg.eig(_without_rounding(A, scale, float(np.sqrt(a @ M @ a))))
     largest = np.abs(values).max(initial=0.0)
     moves = (np.abs(values) > max(STILL * largest, STILL)) & (values.imag >= 0)
     values = values[moves]
     slow = np.abs(values.real) < STILL * np.abs(values)  # rounding of the differences, no decay
     rates = np.where(slow, 0.0, values.real) + 1j * values.imag
-    carriers = _carriers(scene, motions @ vectors[:n, moves])
+    shapes = motions @ (vectors[:n, moves] / scale[:, None])
+    carriers = _carriers(scene, M, shapes.astype(complex))
     return [Mode(complex(s), joint) for s, joint in zip(rates, carriers, strict=True)]
+
+
+def _without_rounding(A: Array, scale: Array, acceleration: float) -> Array:
+    """Return A (2 n, 2 n) for motions of unit energy, without entries that are rounding.
+
+    These are entries below the rounding of the differences, and those that are minute beside others: the balancing of
+    the eigenvalue solver would mix a motion that is coupled by 1e-22 with the others.
+
+    Args:
+        A: the matrix.
+        scale: norm of each motion (n,) [√kg], √(2 energy) of a motion at unit speed.
+        acceleration: norm √(aᵀ M a) [√kg m/s²] of the acceleration whose differences are in A.
+    """
+    n, both = len(scale), np.tile(scale, 2)
+    scaled = A * both[:, None] / both
+    for block, difference in ((scaled[n:, :n], DIFFERENCE), (scaled[n:, n:], RATE_DIFFERENCE)):
+        noise = DIGITS_LOST * np.finfo(float).eps * acceleration / (difference * scale)
+        least = np.maximum(noise, ROUNDING * np.abs(block).max(initial=0.0))
+        block[np.abs(block) < least] = 0.0
+    return scaled
+
+
+def _acceleration(scene: Scene) -> Array:
+    """Return the acceleration (nv,) at the start."""
+    model, state = scene.model, scene.state
+    tau = actuator_forces(scene.actuation, 0.0)
+    if model.rows:
+        loop_q = state.loop_q
+        a = constrained_aba(model, state.q, state.v, tau, loop_q=loop_q, passive=True)
+    else:
+        a = aba(model, state.q, state.v, tau, passive=True)
+    return np.asarray(a)
 
 
 def stop_modes(scene: Scene) -> list[Mode]:
@@ -272,9 +310,8 @@ def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
     return np.asarray(ahead - behind)
 
 
-def _carriers(scene: Scene, motions: Roots) -> list[str]:
+def _carriers(scene: Scene, M: Array, motions: Roots) -> list[str]:
     """Return the joint of the coordinate with the largest energy |x_i|² M_ii in each motion (nv, n)."""
-    M = np.asarray(crba(scene.model, scene.state.q))
     most = np.argmax(np.abs(motions) ** 2 * np.diag(M)[:, None], axis=0)
     firsts = np.array(scene.model.v_offsets)  # -1: follows another joint
     leaders = np.flatnonzero(firsts >= 0)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 REST_ROWS = 64  # outputs near rest whose friction is checked
 REST_ROWS_OF_LOOPS = 16  # the same with loops, whose motions take longer
+STIFF = 20  # steps of the scene in a stable one, beyond which an implicit scheme is advised
+STIFF_SCHEME = "generalized_alpha"
 SPIN_ANGLE = 0.3  # [rad] a step up to which generalized_alpha keeps the energy of a spin
 
 
@@ -50,10 +52,13 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
         return
     bounds = bounds or step_bounds(scene)
     if settings.step > bounds.stable and bounds.limiting is not None:
+        take = f"{0.8 * bounds.stable:.2g} or less"
+        if is_stiff(scene, bounds):
+            take = f'integrator = "{STIFF_SCHEME}", which is stable at this step, or {take}'
         yield (
             f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] for which "
             f"{settings.integrator} is stable at the start, because of joint {bounds.limiting.joint!r}; "
-            f"take {0.8 * bounds.stable:.2g} or less, or a softer spring, damper or friction there"
+            f"take {take}, or a softer spring, damper or friction there"
         )
         return
     slide, longest = bounds.slide, bounds.sticks
@@ -64,6 +69,15 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
             f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
         )
+
+
+def is_stiff(scene: Scene, bounds: StepBounds | None = None) -> bool:
+    """Return whether an explicit scheme needs far shorter steps at the start than those of the scene."""
+    settings = scene.settings
+    if settings.integrator not in GROWTH or find_integrator(settings.integrator).adaptive:
+        return False
+    bounds = bounds or step_bounds(scene)
+    return bool(settings.step > STIFF * bounds.stable)
 
 
 def sharp_friction(scene: Scene, t: Array, q: Array, v: Array) -> str | None:

@@ -32,6 +32,9 @@ def test_a_run_gives_back_the_scene_that_made_it(
     reported = capsys.readouterr().out
     assert "shoulder.damping" in reported
     assert "base        " in reported
+    parameters = int(reported.split("base        ")[1].split(" of ")[0])
+    shown = f"shown       12 of {parameters} base parameters, the most certain ones\n"
+    assert (shown in reported) == (parameters > 12)
     found, built = (pysim.load_scene(run / name) for name in ("found.toml", "built.toml"))
     samples = pysim.load_trajectory(run / "run.h5")
     expected = pysim.rnea(built.model, samples.q, samples.v, samples.a)

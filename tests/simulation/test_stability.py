@@ -297,3 +297,139 @@ def speed_at_end(path: Path) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)  # of a run that ended early
         return float(np.abs(pysim.load_trajectory(path).v[-1]).max())
+
+
+QUARTER_CAR = """
+plugins = ["road.py"]
+[[body]]
+name = "carriage"
+mass = 1
+[[body]]
+name = "chassis"
+mass = 300
+[[body]]
+name = "wheel"
+mass = 40
+[[body]]
+name = "patch"
+mass = 1e-6
+[[joint]]
+name = "travel"
+type = "prismatic"
+child = "carriage"
+axis = [1, 0, 0]
+start = { v = 5.0 }
+[[joint]]
+name = "heave"
+type = "prismatic"
+parent = "carriage"
+child = "chassis"
+[[joint]]
+name = "hop"
+type = "prismatic"
+parent = "carriage"
+child = "wheel"
+[[joint]]
+name = "road"
+type = "prismatic"
+parent = "carriage"
+child = "patch"
+[[coupling]]
+name = "profile"
+joint = "road"
+function = "bump"
+inputs = ["travel"]
+[[force]]
+name = "tire"
+type = "spring"
+a = "patch"
+b = "wheel"
+at_b = [0, 0, 0.3]
+stiffness = 2e5
+length = 0.3
+[[force]]
+name = "suspension"
+type = "spring"
+a = "wheel"
+b = "chassis"
+at_b = [0, 0, 0.5]
+stiffness = 2e4
+damping = 1500
+length = 0.5
+"""
+ROAD = """import numpy as np
+from pysim.joints import relation
+@relation("bump")
+def bump(x):
+    return 0.05 * np.exp(-(((x - 3.0) / 0.4) ** 2))
+"""
+
+
+def test_the_fastest_motion_of_a_car_before_a_bump_is_the_hop_of_its_wheel(tmp_path: Path) -> None:
+    """The road's slope is 1e-24 here. Oracle: the two masses on two springs of the textbook."""
+    (tmp_path / "road.py").write_text(ROAD, "utf-8")
+    (tmp_path / "car.toml").write_text(QUARTER_CAR, "utf-8")
+    modes = modes_of(pysim.load_scene(tmp_path / "car.toml", allow_code=True))
+    K = np.array([[2e4, -2e4], [-2e4, 2.2e5]]) / [[300], [40]]
+    D = np.array([[1500, -1500], [-1500, 1500]]) / [[300], [40]]
+    roots = np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [-K, -D]]))
+    expected = sorted((s for s in roots if s.imag > 0), key=lambda s: s.imag)
+    found = sorted(modes, key=lambda mode: mode.s.imag)
+    assert [mode.joint for mode in found] == ["heave", "hop"]
+    np.testing.assert_allclose([mode.s for mode in found], expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["solo_description/robots/solo12", "panda_description/urdf/panda"])
+def test_a_robot_in_free_fall_has_no_step_bound_made_of_rounding(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Free joints without springs have no mode; differences of accelerations left rates of 4e-5 1/s."""
+    text = f"""[[model]]
+file = "package://example-robot-data/robots/{name}.urdf"
+free_base = true
+damping = false
+friction = false
+limits = false
+"""
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    bounds = step_bounds(pysim.load_scene(tmp_path / "s.toml"))
+    assert (bounds.fastest, bounds.steepest, bounds.stable) == (None, None, np.inf)
+    assert main(["check", str(tmp_path / "s.toml")]) == 0
+    assert "to be stable" not in capsys.readouterr().out
+
+
+HAND = """[[model]]
+file = "package://example-robot-data/robots/allegro_hand_description/urdf/allegro_left_hand.urdf"
+start = { "joint_12.0" = 0.8 }
+inertia = "nearest"
+[simulation]
+duration = 0.02
+"""
+
+
+def test_an_implicit_scheme_is_advised_for_a_stiff_hand_and_runs_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The dampers of the Allegro hand decay at 2e6 1/s: rk4 needs steps of 1 μs, generalized_alpha runs at 1 ms."""
+    (tmp_path / "hand.toml").write_text(HAND, "utf-8")
+    scene = pysim.load_scene(tmp_path / "hand.toml")
+    with (
+        pytest.warns(PysimWarning) as caught,
+        pytest.raises(SimulationError) as ended,
+    ):
+        pysim.simulate(scene)
+    (text,) = (str(w.message) for w in caught if "stable at the start" in str(w.message))
+    assert (
+        'take integrator = "generalized_alpha", which is stable at this step, or 1.2e-06 or less'
+        in text
+    )
+    assert str(ended.value).endswith(
+        '; take integrator = "generalized_alpha", or reduce simulation.step, now 0.001 [s]'
+    )
+    assert main(["check", str(tmp_path / "hand.toml")]) == 0
+    advice = "  scheme      generalized_alpha is stable at 0.001 s, for this stiff scene\n"
+    assert advice in capsys.readouterr().out
+    run = pysim.load_scene(tmp_path / "hand.toml", {"simulation.integrator": "generalized_alpha"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        assert np.isfinite(pysim.simulate(run).q).all()
