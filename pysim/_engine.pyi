@@ -738,10 +738,11 @@ class Contacts:
         kinds: Sequence[str],
         sizes: ArrayLike,
         placements: ArrayLike,
+        vertices: Sequence[Array],
+        pairs: Sequence[tuple[int, int]],
         planes: ArrayLike,
         surfaces: ArrayLike,
         laws: ArrayLike,
-        vertices: Sequence[Array],
     ) -> None: ...
     @property
     def points(self) -> int: ...

@@ -6,7 +6,7 @@
 #include "bindings/contacts.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
-#include "collision/distance.hpp"
+#include "collision/manifold.hpp"
 #include "engine/contact_dispatch.hpp"
 
 namespace pysim::bindings {
@@ -81,52 +81,102 @@ ModelContacts::ModelContacts(const Model& model,
                              const std::vector<std::string>& kinds,
                              const Numbers& sizes,
                              const Numbers& placements,
+                             const std::vector<Numbers>& vertices,
+                             const std::vector<std::pair<int, int>>& pairs,
                              const Numbers& planes,
                              const Numbers& surfaces,
-                             const Numbers& laws,
-                             const std::vector<Numbers>& vertices)
+                             const Numbers& laws)
     : model_(&model) {
   check_model();
-  const std::size_t n = bodies.size();
-  const double* size = rows_of(sizes, "sizes", n, {3});
-  const double* placement = rows_of(placements, "placements", n, {4, 4});
+  read_shapes(bodies, kinds, sizes, placements, vertices);
+  const std::size_t n = pairs.size();
   const double* plane = rows_of(planes, "planes", n, {4});
   const double* surface = rows_of(surfaces, "surfaces", n, {3});
   const double* law = rows_of(laws, "laws", n, {7});
+  for (std::size_t k = 0; k < n; ++k) {
+    Pair pair = {};
+    read_pair(pairs[k].first, pairs[k].second, bodies, pair);
+    std::copy_n(plane + 4 * k, 3, pair.normal);
+    pair.offset = plane[4 * k + 3];
+    std::copy_n(surface + 3 * k, 3, pair.surface);
+    double moved[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, pair.surface[0], pair.surface[1], pair.surface[2]};
+    model.to_engine_frame(pair.a, moved);
+    std::copy_n(moved + 9, 3, pair.surface);
+    const double* own = law + 7 * k;
+    pair.law = {own[0], own[1] != 1, own[2], own[3], own[4], own[5], own[6]};
+    pair.first = points_;
+    pair.points = pair.plane ? collision::plane_points[static_cast<int>(pair.shape_b.shape.kind)]
+                             : collision::manifold_points(pair.kind);
+    points_ += pair.points;
+    moving_pairs_ += pair.a >= 0 ? 1 : 0;
+    pairs_.push_back(pair);
+  }
+  read_joints();
+}
+
+void ModelContacts::read_shapes(const std::vector<int>& bodies,
+                                const std::vector<std::string>& kinds,
+                                const Numbers& sizes,
+                                const Numbers& placements,
+                                const std::vector<Numbers>& vertices) {
+  const std::size_t n = bodies.size();
+  const double* size = rows_of(sizes, "sizes", n, {3});
+  const double* placement = rows_of(placements, "placements", n, {4, 4});
   if (kinds.size() != n || vertices.size() != n) {
     throw std::invalid_argument("kinds and vertices must have " + std::to_string(n) + " entries");
   }
   for (std::size_t k = 0; k < n; ++k) {
-    Pair pair = {};
-    if (bodies[k] < 0 || bodies[k] >= model.nbodies()) {
-      throw std::invalid_argument("bodies must be from 0 to " + std::to_string(model.nbodies() - 1) +
+    if (bodies[k] < -1 || bodies[k] >= model_->nbodies()) {
+      throw std::invalid_argument("bodies must be from -1 to " + std::to_string(model_->nbodies() - 1) +
                                   ", got " + std::to_string(bodies[k]));
     }
-    pair.body = bodies[k];
-    pair.shape.kind = shape_kind(kinds[k]);
-    std::copy_n(size + 3 * k, 3, pair.shape.size);
+    Shape own = {};
+    own.shape.kind = shape_kind(kinds[k]);
+    std::copy_n(size + 3 * k, 3, own.shape.size);
     if (vertices[k].ndim() != 2 || vertices[k].shape(1) != 3) {
       throw std::invalid_argument("vertices must have shape (n, 3), got " + describe(vertices[k]));
     }
     vertices_.emplace_back(vertices[k].data(), vertices[k].data() + vertices[k].size());
-    pair.shape.vertices = static_cast<int>(vertices[k].shape(0));
-    pack(placement + 16 * k, pair.placement);
-    model.to_engine_frame(pair.body, pair.placement);
-    std::copy_n(plane + 4 * k, 3, pair.normal);
-    pair.offset = plane[4 * k + 3];
-    std::copy_n(surface + 3 * k, 3, pair.surface);
-    const double* own = law + 7 * k;
-    pair.law = {own[0], own[1] != 1, own[2], own[3], own[4], own[5], own[6]};
-    pair.first = points_;
-    pair.points = collision::plane_points[static_cast<int>(pair.shape.kind)];
-    points_ += pair.points;
-    pairs_.push_back(pair);
+    own.shape.vertices = static_cast<int>(vertices[k].shape(0));
+    pack(placement + 16 * k, own.placement);
+    if (bodies[k] >= 0) model_->to_engine_frame(bodies[k], own.placement);
+    shapes_.push_back(own);
   }
   for (std::size_t k = 0; k < n; ++k) {
-    pairs_[k].shape.vertex = vertices_[k].data();
-    pairs_[k].radius = radius_of(pairs_[k].shape);
+    shapes_[k].shape.vertex = vertices_[k].data();
+    shapes_[k].radius = radius_of(shapes_[k].shape);
   }
-  read_joints();
+}
+
+/// Bodies and shapes of a pair.
+void ModelContacts::read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const {
+  const int shapes = static_cast<int>(shapes_.size());
+  if (first < -1 || first >= shapes || second < 0 || second >= shapes) {
+    throw std::invalid_argument("pairs must be of shapes from 0 to " + std::to_string(shapes - 1) +
+                                ", the first −1 for a plane");
+  }
+  const auto at = [](int k) { return static_cast<std::size_t>(k); };
+  pair.plane = first < 0;
+  pair.a = pair.plane ? -1 : bodies[at(first)];
+  pair.b = bodies[at(second)];
+  if (pair.b < 0) throw std::invalid_argument("the second shape of a pair must be on a body");
+  pair.shape_b = shapes_[at(second)];
+  if (pair.plane) return;
+  pair.shape_a = shapes_[at(first)];
+  const auto name = [](const Shape& own) {
+    return std::string(collision::shape_names[static_cast<int>(own.shape.kind)]);
+  };
+  const std::string a = name(pair.shape_a), b = name(pair.shape_b);
+  int kind = 0;
+  for (const auto& kinds : collision::distance_pairs) {
+    if ((a == kinds[0] && b == kinds[1]) || (b == kinds[0] && a == kinds[1])) {
+      pair.kind = collision::DistancePair{kind};
+      pair.swapped = a != kinds[0];
+      return;
+    }
+    ++kind;
+  }
+  throw std::invalid_argument("'" + a + "' and '" + b + "' have no contact points in closed form");
 }
 
 void ModelContacts::check_model() const {
@@ -182,6 +232,7 @@ stepping::Contacts<double> ModelContacts::view() const {
   return {static_cast<int>(pairs_.size()),
           points_,
           static_cast<int>(coordinates_.size()),
+          moving_pairs_,
           pairs_.data(),
           coordinates_.data(),
           smooth_.data(),
@@ -315,32 +366,34 @@ void bind_contacts(py::module_& m) {
   py::class_<ModelContacts>(
       m,
       "Contacts",
-      "Contacts of a model with planes that are fixed to the world: a row of each array for every pair of a "
-      "shape on "
-      "a body and a plane. `placements` (n, 4, 4) are in the body frames [m], `planes` (n, 4) are normal and "
-      "offset, "
-      "`surfaces` (n, 3) their surfaces' velocities [m/s], and `laws` (n, 7) stiffness [N/m or N/m^1.5], "
-      "exponent, "
-      "dissipation [s/m], static and dynamic friction, tangential stiffness [N/m] and relaxation time [s].")
+      "Contacts of a model. Shapes: `bodies` (−1 for the world), `kinds`, `sizes` (n, 3) [m], `placements` "
+      "(n, 4, 4) in the body frames [m], `vertices` of meshes. Pairs of shapes, by index; the first is −1 "
+      "for "
+      "a plane that is fixed to the world. A row of each array for every pair: `planes` (m, 4) are "
+      "normal and offset, `surfaces` (m, 3) velocities of the first surface in its body's frame [m/s], and "
+      "`laws` (m, 7) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic friction, "
+      "tangential stiffness [N/m] and relaxation time [s].")
       .def(py::init<const Model&,
                     const std::vector<int>&,
                     const std::vector<std::string>&,
                     const Numbers&,
                     const Numbers&,
+                    const std::vector<Numbers>&,
+                    const std::vector<std::pair<int, int>>&,
                     const Numbers&,
                     const Numbers&,
-                    const Numbers&,
-                    const std::vector<Numbers>&>(),
+                    const Numbers&>(),
            py::keep_alive<1, 2>(),
            "model"_a,
            "bodies"_a,
            "kinds"_a,
            "sizes"_a,
            "placements"_a,
+           "vertices"_a,
+           "pairs"_a,
            "planes"_a,
            "surfaces"_a,
-           "laws"_a,
-           "vertices"_a)
+           "laws"_a)
       .def_property_readonly("points", &ModelContacts::points, "Contact points of all pairs.")
       .def_property_readonly(
           "pair_of_point",
@@ -374,13 +427,12 @@ void bind_contacts(py::module_& m) {
         "threads"_a = 1,
         "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps. "
         "Returns q "
-        "(count, states, nq), v, the contact points' reports (count, states, points, 12), how many intervals "
+        "(count, states, nq), v, the contact points' reports (count, states, points, 15), how many intervals "
         "were made, "
         "and the good steps of every state in each. A report is force on the body (3) [N], point (3) [m], "
         "penetration "
-        "[m], slip speed [m/s], 1 where it sticks, and impulse of the interval (3) [N·s]; of the last step "
-        "but for the "
-        "impulse.");
+        "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], and normal (3) towards "
+        "the second body; of the last step but for the impulse.");
 }
 
 }  // namespace pysim::bindings

@@ -1,4 +1,4 @@
-// Contacts of a model as Python describes them: arrays with one row a pair of a shape and a plane.
+// Contacts of a model as Python describes them: shapes on bodies, and arrays with one row a pair of surfaces.
 #pragma once
 
 #include <pybind11/stl.h>
@@ -16,15 +16,17 @@ class ModelContacts {
  public:
   using Pair = stepping::ContactPair<double>;
 
+  /// Pairs of shapes by their indices; the first is −1 for a plane.
   ModelContacts(const Model& model,
                 const std::vector<int>& bodies,
                 const std::vector<std::string>& kinds,
                 const Numbers& sizes,
                 const Numbers& placements,
+                const std::vector<Numbers>& vertices,
+                const std::vector<std::pair<int, int>>& pairs,
                 const Numbers& planes,
                 const Numbers& surfaces,
-                const Numbers& laws,
-                const std::vector<Numbers>& vertices);
+                const Numbers& laws);
 
   const Model& model() const { return *model_; }
   int points() const { return points_; }
@@ -33,11 +35,20 @@ class ModelContacts {
   const std::vector<Pair>& pairs() const { return pairs_; }
 
  private:
+  using Shape = stepping::PairShape<double>;
+
   void check_model() const;
+  void read_shapes(const std::vector<int>& bodies,
+                   const std::vector<std::string>& kinds,
+                   const Numbers& sizes,
+                   const Numbers& placements,
+                   const std::vector<Numbers>& vertices);
+  void read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const;
   void read_joints();
 
   const Model* model_;
-  int points_ = 0;
+  int points_ = 0, moving_pairs_ = 0;
+  std::vector<Shape> shapes_;
   std::vector<Pair> pairs_;
   std::vector<std::vector<double>> vertices_;
   std::vector<constraints::CoordinateLaw<double>> coordinates_;

@@ -1,28 +1,38 @@
 // Contacts of a mechanism as steps read them, the same for every pack of worlds.
 #pragma once
 
-#include "collision/shapes.hpp"
+#include "collision/distance.hpp"
 #include "constraints/coordinate_law.hpp"
 
 namespace pysim::stepping {
 
-/// A shape on a body and a plane that is fixed to the world.
+/// A shape of a pair, in the engine's frame of its body.
+template <class Real>
+struct PairShape {
+  collision::Shape<Real> shape;
+  Real placement[12];
+  Real radius;  ///< of a ball about the shape's origin that holds the shape [m]
+};
+
+/// Two shapes that may touch: one of body b, and one of body a or a surface that is fixed to the world.
 template <class Real>
 struct ContactPair {
-  int body;
-  int first, points;  ///< its contact points among all
-  collision::Shape<Real> shape;
-  Real placement[12];  ///< of the shape in the engine's frame of the body
-  Real radius;         ///< of a ball about the shape's origin that holds the shape [m]
-  Real normal[3];      ///< of the plane, in the world, away from the solid side
-  Real offset;         ///< normal · x on the plane [m]
-  Real surface[3];     ///< velocity of the plane's surface, in the world [m/s]
+  int a, b;                      ///< bodies; a is −1 for the world. Forces and normals are those on b
+  int first, points;             ///< its contact points among all
+  bool plane;                    ///< the surface of a is a plane
+  bool swapped;                  ///< `kind` names the shape of b first
+  collision::DistancePair kind;  ///< of two shapes
+  PairShape<Real> shape_a, shape_b;
+  Real normal[3];   ///< of the plane, in the world, away from the solid side
+  Real offset;      ///< normal · x on the plane [m]
+  Real surface[3];  ///< velocity of the surface of a, on the axes of a [m/s]
   constraints::ContactLaw<Real> law;
 };
 
 template <class Real>
 struct Contacts {
   int pairs, points, coordinates;
+  int moving_pairs;  ///< pairs of two bodies
   const ContactPair<Real>* pair;
   const constraints::CoordinateLaw<Real>* coordinate;
   const tree::Passive<Real>* smooth;  ///< [nv] the joints' own forces without friction and stops
@@ -34,7 +44,8 @@ struct Contacts {
 struct ContactMemory {
   enum Count : int { iterations, halved, worst, failed };  ///< as stepping::SolverState counts
   static constexpr int counts = 4;
-  static constexpr int per_point = 4;  ///< deflection on the world's axes [m], 1 where it slid
+  /// Of a point: deflection on the world's axes (3) [m], 1 where it slid, and its feature, 0 for none.
+  static constexpr int per_point = 5, slid = 3, feature = 4;
 
   int points, coordinates;
 
@@ -45,8 +56,16 @@ struct ContactMemory {
 
 /// Numbers of a contact point that a run reports, of the last step but for the impulse.
 struct ContactReport {
-  enum Place : int { force = 0, position = 3, penetration = 6, slip = 7, sticks = 8, impulse = 9 };
-  static constexpr int numbers = 12;
+  enum Place : int {
+    force = 0,
+    position = 3,
+    penetration = 6,
+    slip = 7,
+    sticks = 8,
+    impulse = 9,
+    normal = 12
+  };
+  static constexpr int numbers = 15;
 };
 
 /// What a call reads and writes beside q and v.

@@ -9,6 +9,7 @@
 // order of the step.
 #pragma once
 
+#include "collision/manifold.hpp"
 #include "collision/plane_contact.hpp"
 #include "dynamics/passive.hpp"
 #include "stepping/convex_problem.hpp"
@@ -18,7 +19,6 @@ namespace pysim::stepping {
 
 using dynamics::load3;
 using dynamics::store;
-using spatial::Mat3;
 
 /// What a step with contacts reads beside the mechanism.
 template <class S>
@@ -54,6 +54,7 @@ class ConvexStep {
         base_(take<S>(w, model_.nv)),
         free_(take<S>(w, model_.nv)),
         delta_(take<S>(w, model_.nv)),
+        start_(take<Motion<S>>(w, model_.bodies)),
         twist_(take<Motion<S>>(w, model_.bodies)),
         momentum_(take<Force<S>>(w, model_.bodies)),
         apart_(take<Mask<S>>(w, run.contacts.points)),
@@ -62,6 +63,7 @@ class ConvexStep {
   /// Makes the step in place; returns the worlds where it was solved. The others are to be discarded.
   Mask<S> make(Mask<S> wanted, S time, const ContactState<S>& state) {
     factor_.move(state.q, state.v, w_);
+    for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
     free_velocity(time, state.q, state.v);
     place_points(state);
     place_coordinates(state);
@@ -69,6 +71,7 @@ class ConvexStep {
         wanted & problem_.touched(), run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
     state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
     for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
+    add_impulses();
     move(state.q, state.v);
     remember(state);
     return good;
@@ -161,44 +164,187 @@ class ConvexStep {
   void place_points(const ContactState<S>& state) {
     for (int k = 0; k < contacts_.pairs; ++k) {
       const auto& pair = contacts_.pair[k];
-      const Pose<S>& X_WB = factor_.X_WB[pair.body];
-      const Pose<S> X_BS = {spatial::all33<S>(pair.placement), spatial::all3<S>(pair.placement + 9)};
-      const Pose<S> X_WS = X_WB * X_BS;
-      const Vec3<S> n_W = spatial::all3<S>(pair.normal), n = transpose_times(X_WB.R, n_W);
-      const Vec3<S> surface = transpose_times(X_WB.R, spatial::all3<S>(pair.surface));
-      const auto close = may_touch(pair, X_WS);
-      problem_.near[k] = any(close);
-      if (!problem_.near[k]) continue;
-      Vec3<S> lowest[collision::max_plane_points];
-      collision::points_to_plane<S>(pair.shape, transpose_times(X_WS.R, n_W), lowest, apart_ + pair.first);
-      for (int i = 0; i < pair.points; ++i) {
-        PointIterate<S>& P = problem_.point[pair.first + i];
-        const S gap = dot(n_W, X_WS * lowest[i]) - all<S>(pair.offset);
-        const S* const kept = state.memory + places_.point(pair.first + i);
-        P.at.n = n;
-        P.at.p = fnma(all<S>(Real(0.5)) * gap, n, X_BS * lowest[i]);
-        P.at.x = select(apart_[pair.first + i] & close, -gap, all<S>(Real(-1e30)));
-        const Vec3<S> s = transpose_times(X_WB.R, load3(kept));
-        P.at.s = fnma(dot(n, s), n, s);
-        const auto velocity = [&](const Motion<S>& V) { return cross_add(V.w, P.at.p, V.v) - surface; };
-        P.start = velocity(factor_.body[pair.body].V);
-        P.free = velocity(twist_[pair.body]);
-        P.at.mu =
-            select(kept[3] > all<S>(0), all<S>(pair.law.dynamic_friction), all<S>(pair.law.static_friction));
-        P.at.limit = P.at.mu * h_ * constraints::normal_force(pair.law, P.at.x, dot(n, P.start));
+      const S reach = reach_of(pair);
+      const auto close = gap_of_balls(pair) < reach;
+      const bool near = any(close) && (pair.plane ? place_on_plane(k, close, state)
+                                                  : place_manifold(k, close, reach, state));
+      if (!near) forget(pair, 0, state);
+    }
+    problem_.trees.arrange(w_);
+  }
+
+  /// Pose of a shape, on a body or fixed to the world.
+  Pose<S> in_world(int body, const PairShape<Parameter>& shape) const {
+    const Pose<S> X = {spatial::all33<S>(shape.placement), spatial::all3<S>(shape.placement + 9)};
+    return body < 0 ? X : factor_.X_WB[body] * X;
+  }
+
+  Vec3<S> centre_in_world(int body, const PairShape<Parameter>& shape) const {
+    const Vec3<S> p = spatial::all3<S>(shape.placement + 9);
+    return body < 0 ? p : factor_.X_WB[body] * p;
+  }
+
+  /// Distance between the balls about two shapes, or of one from a plane.
+  S gap_of_balls(const ContactPair<Parameter>& pair) const {
+    const Vec3<S> p = centre_in_world(pair.b, pair.shape_b);
+    if (pair.plane) {
+      return dot(spatial::all3<S>(pair.normal), p) - all<S>(pair.offset) - all<S>(pair.shape_b.radius);
+    }
+    const Vec3<S> r = p - centre_in_world(pair.a, pair.shape_a);
+    return sqrt(dot(r, r)) - all<S>(pair.shape_a.radius) - all<S>(pair.shape_b.radius);
+  }
+
+  /// How far two shapes can approach each other in four steps, and a tenth of the smaller one's radius [m].
+  S reach_of(const ContactPair<Parameter>& pair) const {
+    const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
+    const auto approach = [&](const Motion<S>* V) {
+      Vec3<S> u = V[pair.b].v + cross(V[pair.b].w, spatial::all3<S>(pair.shape_b.placement + 9));
+      S spin = all<S>(pair.shape_b.radius) * size(V[pair.b].w);
+      if (pair.a >= 0) {
+        const Vec3<S> arm = spatial::all3<S>(pair.shape_a.placement + 9);
+        const Vec3<S> u_A = factor_.X_WB[pair.a].R * (V[pair.a].v + cross(V[pair.a].w, arm));
+        u = factor_.X_WB[pair.b].R * u - u_A;
+        spin = fma(all<S>(pair.shape_a.radius), size(V[pair.a].w), spin);
       }
+      return size(u) + spin;
+    };
+    const S speed = max(approach(start_), approach(twist_));
+    const Real radius = pair.plane ? Real(pair.shape_b.radius)
+                                   : Real(pair.shape_a.radius < pair.shape_b.radius ? pair.shape_a.radius
+                                                                                    : pair.shape_b.radius);
+    return fma(all<S>(Real(4)) * h_, speed, all<S>(Real(0.1) * radius));
+  }
+
+  /// Places the points of a pair on a plane; true.
+  bool place_on_plane(int k, Mask<S> close, const ContactState<S>& state) {
+    const auto& pair = contacts_.pair[k];
+    problem_.include(k, pair.points, close);
+    const Pose<S>& X_WB = factor_.X_WB[pair.b];
+    const Pose<S> X_BS = {spatial::all33<S>(pair.shape_b.placement),
+                          spatial::all3<S>(pair.shape_b.placement + 9)};
+    const Pose<S> X_WS = X_WB * X_BS;
+    const Vec3<S> n_W = spatial::all3<S>(pair.normal), n = transpose_times(X_WB.R, n_W);
+    problem_.R_AB[k] = X_WB.R;
+    Vec3<S> lowest[collision::max_plane_points];
+    collision::points_to_plane<S>(
+        pair.shape_b.shape, transpose_times(X_WS.R, n_W), lowest, apart_ + pair.first);
+    for (int i = 0; i < pair.points; ++i) {
+      PointIterate<S>& P = problem_.point[pair.first + i];
+      const S gap = dot(n_W, X_WS * lowest[i]) - all<S>(pair.offset);
+      const S* const kept = state.memory + places_.point(pair.first + i);
+      P.at.n = n;
+      P.at.p = fnma(all<S>(Real(0.5)) * gap, n, X_BS * lowest[i]);
+      P.at.x = select(apart_[pair.first + i] & close, -gap, all<S>(Real(-1e30)));
+      P.feature = all<S>(1);
+      const Vec3<S> s = transpose_times(X_WB.R, load3(kept));
+      P.at.s = fnma(dot(n, s), n, s);
+      place_velocities(k, P, kept[3] > all<S>(0));
+    }
+    return true;
+  }
+
+  /// Places the points of two shapes; false if they are not near after all.
+  bool place_manifold(int k, Mask<S> close, S reach, const ContactState<S>& state) {
+    const auto& pair = contacts_.pair[k];
+    const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size),
+                                         in_world(pair.a, pair.shape_a)};
+    const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size),
+                                         in_world(pair.b, pair.shape_b)};
+    collision::Manifold<S> M;
+    collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, M);
+    if (pair.swapped) M.n = -M.n;
+    S least = M.point[0].gap;
+    for (int i = 1; i < pair.points; ++i) least = min(least, M.point[i].gap);
+    close &= least < reach;
+    if (none(close)) return false;
+    int used = 0;
+    for (int i = 0; i < pair.points; ++i) {
+      if (any(close & (M.point[i].feature > all<S>(0)))) used = i + 1;
+    }
+    problem_.include(k, used, close);
+    const Pose<S>& X = factor_.X_WB[pair.b];
+    problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
+    const Vec3<S> n = transpose_times(X.R, M.n);
+    for (int i = 0; i < problem_.used[k]; ++i) {
+      PointIterate<S>& P = problem_.point[pair.first + i];
+      const auto exists = close & (M.point[i].feature > all<S>(0));
+      P.at.n = n;
+      P.at.p = transpose_times(X.R, M.point[i].p - X.p);
+      if (pair.a >= 0) {
+        P.p_A = transpose_times(factor_.X_WB[pair.a].R, M.point[i].p - factor_.X_WB[pair.a].p);
+      }
+      P.at.x = select(exists, -M.point[i].gap, all<S>(Real(-1e30)));
+      P.feature = M.point[i].feature;
+    }
+    recall(k, X, state);
+    return true;
+  }
+
+  /// Deflections of a pair's points: of the same features in the last step. Those of features that are gone
+  /// are handed over to new ones, or to all if none is new, so that the pair's friction stays.
+  void recall(int k, const Pose<S>& X_WB, const ContactState<S>& state) {
+    const auto& pair = contacts_.pair[k];
+    const S o = all<S>(0), e = all<S>(1);
+    Mask<S> known[collision::max_manifold_points], slid[collision::max_manifold_points];
+    for (int i = 0; i < problem_.used[k]; ++i) {
+      problem_.point[pair.first + i].at.s = spatial::zero3<S>();
+      known[i] = slid[i] = simd::nowhere<S>();
+    }
+    Vec3<S> lost = spatial::zero3<S>();
+    auto some_slid = simd::nowhere<S>();
+    for (int j = 0; j < pair.points; ++j) {
+      const S* const kept = state.memory + places_.point(pair.first + j);
+      const S feature = kept[ContactMemory::feature];
+      auto found = !(feature > o);
+      for (int i = 0; i < problem_.used[k]; ++i) {
+        PointIterate<S>& P = problem_.point[pair.first + i];
+        const auto same = (feature > o) & (P.feature == feature) & (P.at.x > o);
+        P.at.s = collision::select(same, load3(kept), P.at.s);
+        slid[i] |= same & (kept[ContactMemory::slid] > o);
+        known[i] |= same;
+        found |= same;
+      }
+      lost += collision::select(found, spatial::zero3<S>(), load3(kept));
+      some_slid |= (!found) & (kept[ContactMemory::slid] > o);
+    }
+    S fresh = o, present = o;
+    for (int i = 0; i < problem_.used[k]; ++i) {
+      const auto touches = problem_.point[pair.first + i].at.x > o;
+      fresh += number(touches & !known[i]);
+      present += number(touches);
+    }
+    const auto all_share = fresh == o;
+    const S share = e / max(select(all_share, present, fresh), e);
+    for (int i = 0; i < problem_.used[k]; ++i) {
+      PointIterate<S>& P = problem_.point[pair.first + i];
+      const auto takes = (P.at.x > o) & (all_share | !known[i]);
+      P.at.s += select(takes, share, o) * lost;
+      const Vec3<S> s = transpose_times(X_WB.R, P.at.s);
+      const Vec3<S> flat = fnma(dot(P.at.n, s), P.at.n, s);
+      const S square = dot(flat, flat), tiny = all<S>(Real(1e-300));
+      P.at.s = sqrt(dot(s, s) / max(square, tiny)) * flat;  // turned with the normal
+      place_velocities(k, P, slid[i] | (takes & !known[i] & some_slid));
     }
   }
 
-  /// Worlds where a shape is nearer to the plane than its body can go in four steps.
-  Mask<S> may_touch(const ContactPair<Parameter>& pair, const Pose<S>& X_WS) const {
-    const Motion<S>&V = factor_.body[pair.body].V, &free = twist_[pair.body];
-    const Vec3<S> arm = spatial::all3<S>(pair.placement + 9);
-    const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
-    const S reach = all<S>(pair.radius), lever = size(arm) + reach;
-    const S speed = max(fma(lever, size(V.w), size(V.v)), fma(lever, size(free.w), size(free.v)));
-    const S gap = dot(spatial::all3<S>(pair.normal), X_WS.p) - all<S>(pair.offset) - reach;
-    return gap < fma(all<S>(Real(4)) * h_, speed, all<S>(Real(0.1)) * reach);
+  /// Velocities of a point at the start and without contacts, and its friction.
+  void place_velocities(int k, PointIterate<S>& P, Mask<S> slid) {
+    const auto& pair = contacts_.pair[k];
+    const Vec3<S> surface = spatial::all3<S>(pair.surface);
+    S fastest = all<S>(0);
+    const auto velocity = [&](const Motion<S>* V) {
+      const Vec3<S> u = cross_add(V[pair.b].w, P.at.p, V[pair.b].v);
+      fastest = max(fastest, dot(u, u));
+      if (pair.a < 0) return u - transpose_times(problem_.R_AB[k], surface);
+      const Vec3<S> u_A = cross_add(V[pair.a].w, P.p_A, V[pair.a].v);
+      fastest = max(fastest, dot(u_A, u_A));
+      return u - transpose_times(problem_.R_AB[k], u_A + surface);
+    };
+    P.start = velocity(start_);
+    P.free = velocity(twist_);
+    P.speed = sqrt(max(fastest, dot(P.free, P.free)));
+    P.at.mu = select(slid, all<S>(pair.law.dynamic_friction), all<S>(pair.law.static_friction));
+    P.at.limit = P.at.mu * h_ * constraints::normal_force(pair.law, P.at.x, dot(P.at.n, P.start));
   }
 
   void place_coordinates(const ContactState<S>& state) {
@@ -245,7 +391,7 @@ class ConvexStep {
         const auto M = dynamics::body_inertia<S>(model_, b);
         const Vec3<S> c = centre(M), carried = cross_add(omega, c, linear);
         store(load3(at) + (R * fma(h_, carried, c) - spatial::rotation(after) * c), at);
-        const Force<S> p = momentum_after(b, c);
+        const Force<S>& p = momentum_[b];
         const Vec3<S> spin = inverse(translate(-c, M).I) * transpose_times(step, p.t);
         store((all<S>(1) / M.m) * transpose_times(step, p.f) - cross(spin, c), to);
         store(spin, to + 3);
@@ -254,63 +400,79 @@ class ConvexStep {
     }
   }
 
-  /// P and L of a single body with what contacts gave, on the axes of the start.
-  Force<S> momentum_after(int b, const Vec3<S>& c) const {
-    Force<S> p = momentum_[b];
-    for (int k = 0; k < contacts_.pairs; ++k) {
-      if (contacts_.pair[k].body != b || !problem_.near[k]) continue;
-      for (int i = contacts_.pair[k].first; i < contacts_.pair[k].first + contacts_.pair[k].points; ++i) {
+  /// Adds what contacts gave to P and L of single bodies, on the axes of the start.
+  void add_impulses() {
+    problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      for (int i = pair.first; i < pair.first + problem_.used[k]; ++i) {
         const auto& P = problem_.point[i];
-        p = p + Force<S>{P.made, cross(P.at.p - c, P.made)};
+        add_impulse(pair.b, P.at.p, P.made);
+        if (pair.a >= 0) add_impulse(pair.a, P.p_A, -(problem_.R_AB[k] * P.made));
       }
-    }
-    return p;
+    });
   }
 
-  /// Clears what the points of a pair that is far away remember and report, but for the impulse.
-  void forget(const ContactPair<Parameter>& pair, const ContactState<S>& state) const {
-    for (int i = pair.first; i < pair.first + pair.points; ++i) {
+  void add_impulse(int b, const Vec3<S>& p, const Vec3<S>& impulse) {
+    if (!contacts_.single[b]) return;
+    const Vec3<S> c = centre(dynamics::body_inertia<S>(model_, b));
+    momentum_[b] = momentum_[b] + Force<S>{impulse, cross(p - c, impulse)};
+  }
+
+  /// Clears what points of a pair that do not touch remember and report, but for the impulse.
+  void forget(const ContactPair<Parameter>& pair, int used, const ContactState<S>& state) const {
+    for (int i = pair.first + used; i < pair.first + pair.points; ++i) {
       S* const kept = state.memory + places_.point(i);
+      if (none(kept[ContactMemory::feature] > all<S>(0))) continue;
       S* const report = state.report + ContactReport::numbers * i;
       for (int j = 0; j < ContactMemory::per_point; ++j) kept[j] = all<S>(0);
       for (int j = 0; j < ContactReport::impulse; ++j) report[j] = all<S>(0);
+      store(spatial::zero3<S>(), report + ContactReport::normal);
     }
   }
 
   /// Leaves deflections for the next step, and the report.
   void remember(const ContactState<S>& state) const {
-    const S o = all<S>(0), e = all<S>(1);
-    for (int k = 0; k < contacts_.pairs; ++k) {
-      const auto& pair = contacts_.pair[k];
-      if (!problem_.near[k]) {
-        forget(pair, state);
-        continue;
-      }
-      const Pose<S>& X_WB = factor_.X_WB[pair.body];
-      for (int i = pair.first; i < pair.first + pair.points; ++i) {
+    problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      const Pose<S>& X_WB = factor_.X_WB[pair.b];
+      const Mat3<S> turn = mean_rotation(pair);
+      for (int i = pair.first; i < pair.first + problem_.used[k]; ++i) {
         const PointIterate<S>& P = problem_.point[i];
         S* const kept = state.memory + places_.point(i);
-        S* const report = state.report + ContactReport::numbers * i;
-        const S pushed = dot(P.at.n, P.made);
-        const auto touches = pushed > o;
+        const auto touches = dot(P.at.n, P.made) > all<S>(0);
         const Vec3<S> s = X_WB.R * next_deflection(pair.law, P.at, h_, P.now, P.impulse);
-        store(collision::select(touches, s, spatial::zero3<S>()), kept);
-        kept[3] = number(touches & !P.impulse.sticks);
-        const Vec3<S> impulse = X_WB.R * P.made;
-        const S v_n = dot(P.at.n, P.now);
-        const Vec3<S> slip = fnma(v_n, P.at.n, P.now), none = spatial::zero3<S>();
-        store((e / h_) * impulse, report + ContactReport::force);
-        store(collision::select(touches, X_WB * P.at.p, none), report + ContactReport::position);
-        report[ContactReport::penetration] = select(touches, fnma(h_, v_n, P.at.x), o);
-        report[ContactReport::slip] = select(touches, sqrt(dot(slip, slip)), o);
-        report[ContactReport::sticks] = number(touches & P.impulse.sticks);
-        store(load3(report + ContactReport::impulse) + impulse, report + ContactReport::impulse);
+        const Vec3<S> turned = pair.a < 0 ? s : turn * s;
+        store(collision::select(touches, turned, spatial::zero3<S>()), kept);
+        kept[ContactMemory::slid] = number(touches & !P.impulse.sticks);
+        kept[ContactMemory::feature] = select(touches, P.feature, all<S>(0));
+        report_point(X_WB, P, touches, state.report + ContactReport::numbers * i);
       }
-    }
+      forget(pair, problem_.used[k], state);
+    });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = problem_.coordinate[k];
       state.memory[places_.coordinate(k)] = next_deflection(contacts_.coordinate[k], C.at, h_, C.now);
     }
+  }
+
+  /// How two bodies turn in a step, on average.
+  Mat3<S> mean_rotation(const ContactPair<Parameter>& pair) const {
+    if (pair.a < 0) return spatial::identity3<S>();
+    const auto spin = [&](int b) { return factor_.X_WB[b].R * start_[b].w; };
+    const S half = all<S>(Real(0.5)) * h_;
+    return spatial::exp(half * (spin(pair.a) + spin(pair.b)));
+  }
+
+  void report_point(const Pose<S>& X_WB, const PointIterate<S>& P, Mask<S> touches, S* report) const {
+    const S o = all<S>(0), e = all<S>(1);
+    const Vec3<S> impulse = X_WB.R * P.made, none = spatial::zero3<S>();
+    const S v_n = dot(P.at.n, P.now);
+    const Vec3<S> slip = fnma(v_n, P.at.n, P.now);
+    store((e / h_) * impulse, report + ContactReport::force);
+    store(collision::select(touches, X_WB * P.at.p, none), report + ContactReport::position);
+    report[ContactReport::penetration] = select(touches, fnma(h_, v_n, P.at.x), o);
+    report[ContactReport::slip] = select(touches, sqrt(dot(slip, slip)), o);
+    report[ContactReport::sticks] = number(touches & P.impulse.sticks);
+    store(load3(report + ContactReport::impulse) + impulse, report + ContactReport::impulse);
+    store(collision::select(touches, X_WB.R * P.at.n, none), report + ContactReport::normal);
   }
 
   const System<S>& system_;
@@ -322,9 +484,9 @@ class ConvexStep {
   dynamics::LoadedFactor<S> factor_;
   ConvexProblem<S> problem_;
   S *base_, *free_, *delta_;
-  Motion<S>* twist_;    ///< [bodies] at v*
-  Force<S>* momentum_;  ///< [bodies] P and L of single bodies without contacts
-  Mask<S>* apart_;      ///< [points]
+  Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
+  Force<S>* momentum_;        ///< [bodies] P and L of single bodies without contacts
+  Mask<S>* apart_;            ///< [points]
   Workspace<S> w_;
 };
 

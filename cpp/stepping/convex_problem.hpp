@@ -12,9 +12,12 @@
 //     l'(α) = Σ (u' − u)·(γ̂ + α (γ' − γ̂) − γ(u + α (u' − u)))
 //
 // The full step is taken where l' has not risen past half of what it fell by. Lanes that are done are frozen.
+// After the first iteration, corrections of Δ are solved for, so that rounding is relative to them alone.
+//
+// Loads between two bodies couple their trees, which are then solved by dynamics/coupled_trees.hpp.
 #pragma once
 
-#include "dynamics/loaded_factor.hpp"
+#include "dynamics/coupled_trees.hpp"
 #include "stepping/contact_run.hpp"
 
 namespace pysim::stepping {
@@ -29,6 +32,7 @@ using simd::fnma;
 using simd::Mask;
 using simd::select;
 using spatial::Force;
+using spatial::Mat3;
 using spatial::Motion;
 using spatial::Pose;
 using spatial::Vec3;
@@ -51,6 +55,9 @@ template <class S>
 struct PointIterate : Iterate<Vec3<S>> {
   ContactPoint<S> at;
   ContactImpulse<S> impulse;  ///< at u
+  Vec3<S> p_A;                ///< the point in body a [m], of a pair of two bodies
+  S speed;                    ///< of either body there, at u or u*: rounding is relative to it
+  S feature;                  ///< see collision/manifold.hpp
 };
 
 template <class S>
@@ -66,19 +73,38 @@ class ConvexProblem {
   using Parameter = typename S::Parameter;
 
   ConvexProblem(dynamics::LoadedFactor<S>& factor, const Contacts<Parameter>& contacts, S h, Workspace<S>& w)
-      : near(take<bool>(w, contacts.pairs)),
-        point(take<PointIterate<S>>(w, contacts.points)),
+      : point(take<PointIterate<S>>(w, contacts.points)),
         coordinate(take<CoordinateIterate<S>>(w, contacts.coordinates)),
+        R_AB(take<Mat3<S>>(w, contacts.pairs)),
+        used(take<int>(w, contacts.pairs)),
+        trees(factor, contacts.moving_pairs, w),
         factor_(factor),
         contacts_(contacts),
         h_(h),
+        active_(take<int>(w, contacts.pairs)),
         delta_(take<S>(w, factor.model.nv)),
         rhs_(take<S>(w, factor.model.nv)),
         diagonal_(take<S>(w, factor.model.nv)) {}
 
-  bool* const near;                        ///< [pairs] whether a world is so close that it may touch
-  PointIterate<S>* const point;            ///< [points], of pairs that are near
+  PointIterate<S>* const point;            ///< [points], of pairs that may touch
   CoordinateIterate<S>* const coordinate;  ///< [coordinates]
+  Mat3<S>* const R_AB;                     ///< [pairs] that may touch, axes of b in a, or in the world
+  int* const used;                         ///< [pairs] that may touch: points that some world has
+  dynamics::CoupledTrees<S> trees;
+
+  /// Lets pair k touch within the step at its first points, in these worlds.
+  void include(int k, int points, Mask<S> worlds) {
+    const auto& pair = contacts_.pair[k];
+    used[k] = points;
+    active_[active_pairs_++] = k;
+    if (pair.a >= 0) trees.couple(pair.a, pair.b, worlds);
+  }
+
+  /// visit(k, pair) for the pairs that may touch.
+  template <class Visit>
+  void each_pair(const Visit& visit) const {
+    for (int n = 0; n < active_pairs_; ++n) visit(active_[n], contacts_.pair[active_[n]]);
+  }
 
   /// Where contacts change anything at v*.
   Mask<S> touched() const {
@@ -100,6 +126,7 @@ class ConvexProblem {
   /// M. Returns the worlds where Newton's method converged; counts its iterations.
   Mask<S> solve(Mask<S> wanted, int passes, const S* base, S* x, S& iterations) {
     const int nv = factor_.model.nv;
+    found_ = x;
     for (int i = 0; i < nv; ++i) x[i] = all<S>(0);
     start();
     if (none(wanted)) return simd::everywhere<S>();
@@ -109,7 +136,7 @@ class ConvexProblem {
       auto left = open;
       for (int n = 0; n < most_iterations && any(left); ++n) {
         iterations += number(left);
-        linearize(base);
+        linearize(base, first);
         const S step = first ? all<S>(1) : search(left);
         first = false;
         advance(left, step, x);
@@ -162,8 +189,8 @@ class ConvexProblem {
     }
   }
 
-  /// u' and γ' of the problem that is linear at u.
-  void linearize(const S* base) {
+  /// u' and γ' of the problem that is linear at u; `whole` solves for Δ, else for its correction.
+  void linearize(const S* base, bool whole) {
     const auto& model = factor_.model;
     factor_.unload();
     for (int b = 0; b < model.bodies; ++b) factor_.pA[b] = spatial::zero_force<S>();
@@ -171,34 +198,82 @@ class ConvexProblem {
       diagonal_[i] = base[i];
       rhs_[i] = all<S>(0);
     }
-    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
-      const Vec3<S> push = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free);
-      auto& F = factor_.pA[pair.body];
-      F = F - Force<S>{push, cross(P.at.p, push)};
-      const Vec3<S> none = spatial::zero3<S>();
-      const S o = all<S>(0);
-      const dynamics::ArticulatedInertia<S> G = {
-          P.impulse.matrix(P.at.n), {none, none, none}, {o, o, o, o, o, o}};
-      factor_.IA[pair.body] = factor_.IA[pair.body] + translate(P.at.p, G);
-    });
+    each_pair([&](int k, const ContactPair<Parameter>& pair) { load(k, pair, whole); });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = coordinate[k];
       const int i = contacts_.coordinate[k].v;
       diagonal_[i] += C.impulse.slope;
-      rhs_[i] = fma(C.impulse.slope, C.now - C.free, C.impulse.gamma);
+      rhs_[i] = whole ? fma(C.impulse.slope, C.now - C.free, C.impulse.gamma) : C.impulse.gamma - C.made;
+    }
+    trees.begin();
+    if (!trees.empty()) {
+      each_pair([&](int k, const ContactPair<Parameter>& pair) {
+        if (pair.a >= 0) trees.add(pair.a, pair.b, coupling(k, pair));
+      });
     }
     factor_.factor(diagonal_);
     factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_);
-    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
-      const Motion<S>& V = factor_.acceleration[pair.body];
-      P.next = P.free + cross_add(V.w, P.at.p, V.v);
-      P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+    if (!trees.empty()) {
+      trees.factor(diagonal_);
+      trees.solve(rhs_, delta_);
+    }
+    each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      const Motion<S>& V = factor_.acceleration[pair.b];
+      for (int i = pair.first; i < pair.first + used[k]; ++i) {
+        PointIterate<S>& P = point[i];
+        Vec3<S> change = cross_add(V.w, P.at.p, V.v);
+        if (pair.a >= 0) {
+          const Motion<S>& V_A = factor_.acceleration[pair.a];
+          change = change - transpose_times(R_AB[k], cross_add(V_A.w, P.p_A, V_A.v));
+        }
+        P.next = (whole ? P.free : P.now) + change;
+        P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+      }
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       auto& C = coordinate[k];
-      C.next = C.free + delta_[contacts_.coordinate[k].v];
+      C.next = (whole ? C.free : C.now) + delta_[contacts_.coordinate[k].v];
       C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
     }
+    if (whole) return;
+    for (int i = 0; i < model.nv; ++i) delta_[i] += found_[i];
+  }
+
+  /// Puts the points of a pair into the bodies' inertias and forces.
+  void load(int k, const ContactPair<Parameter>& pair, bool whole) {
+    const Vec3<S> none = spatial::zero3<S>();
+    const S o = all<S>(0);
+    const auto put = [&](int body, const Vec3<S>& p, const Vec3<S>& f, const spatial::Sym3<S>& G) {
+      factor_.pA[body] = factor_.pA[body] - Force<S>{f, cross(p, f)};
+      const dynamics::ArticulatedInertia<S> load = {G, {none, none, none}, {o, o, o, o, o, o}};
+      factor_.IA[body] = factor_.IA[body] + translate(p, load);
+    };
+    for (int i = pair.first; i < pair.first + used[k]; ++i) {
+      const PointIterate<S>& P = point[i];
+      const Vec3<S> push =
+          whole ? P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free) : P.impulse.gamma - P.made;
+      const auto G = P.impulse.matrix(P.at.n);
+      put(pair.b, P.at.p, push, G);
+      if (pair.a >= 0) put(pair.a, P.p_A, -(R_AB[k] * push), rotate(R_AB[k], G));
+    }
+  }
+
+  /// −[1 | −p_A×]ᵀ R_AB G [1 | −p_B×], summed over the points of a pair.
+  dynamics::BodyCoupling<S> coupling(int k, const ContactPair<Parameter>& pair) const {
+    dynamics::BodyCoupling<S> K;
+    for (auto& column : K.column) column = spatial::zero_force<S>();
+    const Mat3<S> unit = spatial::identity3<S>();
+    const Vec3<S>* const axes[] = {&unit.x, &unit.y, &unit.z};
+    for (int i = pair.first; i < pair.first + used[k]; ++i) {
+      const PointIterate<S>& P = point[i];
+      const auto G = P.impulse.matrix(P.at.n);
+      for (int c = 0; c < 6; ++c) {
+        const Vec3<S>& axis = *axes[c % 3];
+        const Vec3<S> f = R_AB[k] * (G * (c < 3 ? axis : cross(axis, P.at.p)));
+        K.column[c] = K.column[c] - Force<S>{f, cross(P.p_A, f)};
+      }
+    }
+    return K;
   }
 
   /// l'(α).
@@ -277,7 +352,7 @@ class ConvexProblem {
     auto good = simd::everywhere<S>();
     each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
       const Vec3<S> off = P.impulse.gamma - P.made;
-      const S speed = sqrt(max(dot(P.now, P.now), dot(P.free, P.free)));
+      const S speed = max(sqrt(dot(P.now, P.now)), P.speed);
       const S blurred = all<S>(rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
       good &= sqrt(dot(off, off)) <= allowed + blurred;
     });
@@ -311,16 +386,17 @@ class ConvexProblem {
 
   template <class Visit>
   void each_point(const Visit& visit) const {
-    for (int k = 0; k < contacts_.pairs; ++k) {
-      if (!near[k]) continue;
-      const auto& pair = contacts_.pair[k];
-      for (int i = pair.first; i < pair.first + pair.points; ++i) visit(point[i], pair);
-    }
+    each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      for (int i = pair.first; i < pair.first + used[k]; ++i) visit(point[i], pair);
+    });
   }
 
   dynamics::LoadedFactor<S>& factor_;
   const Contacts<Parameter>& contacts_;
   const S h_;
+  int* const active_;  ///< [active_pairs_] pairs that may touch
+  int active_pairs_ = 0;
+  const S* found_ = nullptr;  ///< [nv] Δ so far
   S *delta_, *rhs_, *diagonal_;
   Mask<S> failed_ = simd::nowhere<S>();
 };

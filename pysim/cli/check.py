@@ -161,7 +161,7 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
 
 
 def print_contacts(scene: Scene) -> None:
-    """Print the law of every pair of a shape and a ground, and what the step makes of it."""
+    """Print the law of every pair of shapes, and of a shape and a ground, and what the step makes of it."""
     contacts = scene.contacts
     if contacts is None or not contacts.shapes:
         return
@@ -173,7 +173,7 @@ def print_contacts(scene: Scene) -> None:
         rows.append(
             (
                 contacts.pairs[shape.pair].name,
-                shape.shape.kind,
+                shape.kinds,
                 f"{law.stiffness:.4g} {unit}",
                 f"{law.dissipation:.4g}",
                 f"{restitution_of(law.dissipation, 1.0):.3g}",
@@ -184,9 +184,13 @@ def print_contacts(scene: Scene) -> None:
         )
     names = ("K", "d [s/m]", "e at 1 m/s", "μ", "sink [m]", "steps in contact")
     print_columns(("contact", "shape", *names), rows)
-    moving = {pair.first for pair in contacts.pairs} | {pair.second for pair in contacts.pairs}
-    if len(moving) > 2:
-        print_line("  bodies do not touch each other in this version, only the ground")
+    if contacts.passing:
+        a, b = contacts.passing[0]
+        kinds = f"{a.shape.kind} and {b.shape.kind}"
+        line = (
+            f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds} of"
+        )
+        print_line(f"{line} {a.link!r} and {b.link!r}")
 
 
 def print_assembly(scene: Scene) -> None:

@@ -1,10 +1,11 @@
-"""Contacts: signed distances of shapes, laws of pairs of surfaces, and contacts of bodies with the ground."""
+"""Contacts: signed distances of shapes, laws of pairs of surfaces, and the pairs that may touch in a scene."""
 
 from __future__ import annotations
 
-from pysim.contact.compiler import CompiledContacts, ContactPair, compile_contacts
+from pysim.contact.compiler import CompiledContacts, compile_contacts
 from pysim.contact.distances import Distances, distances
 from pysim.contact.laws import PairLaw, dissipation_of, restitution_of
+from pysim.contact.pairs import ContactPair
 
 __all__ = [
     "CompiledContacts",

@@ -1,16 +1,24 @@
-"""Compilation of a scene's contacts for the engine: one pair for every shape that collides and every ground."""
+"""Compilation of a scene's contacts for the engine: pairs of shapes, and of shapes and grounds, with their laws."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim import _engine
-from pysim.contact.hulls import hull_vertices
 from pysim.contact.laws import CARRYING_POINTS, CURVED, STANDARD_GRAVITY, Load, PairLaw, pair_law
+from pysim.contact.pairs import (
+    ContactPair,
+    PlacedShape,
+    link_pairs,
+    pairs_of,
+    placed_shapes,
+    touching_kinds,
+)
 from pysim.contact.sizes import engine_size
+from pysim.errors import ModelError
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -19,37 +27,46 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import CollisionSpec, ContactSpec, ContactsSpec, GroundSpec
+    from pysim.scene.spec import ContactsSpec, GroundSpec, SurfaceSpec
     from pysim.shapes import Shape
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ContactPair:
-    """Two links that may touch: the normal points from the first to the second, and forces act on the second."""
-
-    first: str
-    second: str
-
-    @property
-    def name(self) -> str:
-        """Name in trajectories."""
-        return f"{self.first}, {self.second}"
-
-
-@dataclass(frozen=True)
 class ShapePair:
-    """A shape of a link and a ground, with the law between them."""
+    """A shape of a moving body, and the ground or the shape that it may touch, with the law between them."""
 
     pair: int  # among the pairs of links
-    body: int
-    shape: Shape
-    pose: Array  # in the moving body (4, 4)
-    ground: GroundSpec
+    own: PlacedShape
+    other: PlacedShape | None  # None for a ground
+    ground: GroundSpec | None  # None for a shape
     law: PairLaw
-    surface_velocity: tuple[float, float, float]
-    vertices: Array  # of a mesh (n, 3) [m]
+    surface_velocity: tuple[
+        float, float, float
+    ]  # of the other surface, in its body or the world [m/s]
+
+    @property
+    def body(self) -> int:
+        """Body that moves."""
+        return self.own.body
+
+    @property
+    def shape(self) -> Shape:
+        """Shape on that body."""
+        return self.own.shape
+
+    @property
+    def pose(self) -> Array:
+        """Pose of the shape in the body (4, 4)."""
+        return self.own.pose
+
+    @property
+    def kinds(self) -> str:
+        """Kinds of the shapes, one of a pair with a ground."""
+        return (
+            self.shape.kind if self.other is None else f"{self.other.shape.kind}, {self.shape.kind}"
+        )
 
 
 @dataclass(frozen=True)
@@ -61,84 +78,131 @@ class CompiledContacts:
     shapes: tuple[ShapePair, ...]
     shape_of_point: NDArray[np.intp]  # (points,) among shapes
     pair_of_point: NDArray[np.intp]  # (points,) among pairs
-    signs: Array  # (pairs,) −1 if the world is the second link
-    normals: Array  # (points, 3), towards the second link
+    signs: Array  # (pairs,) −1 if the engine's forces act on the first link
+    passing: tuple[
+        tuple[PlacedShape, PlacedShape], ...
+    ]  # shapes without contact points in closed form
 
 
 def compile_contacts(model: Model) -> CompiledContacts:
-    """Return the contacts of a model, none if its scene has no ground.
+    """Return the contacts of a model, none if nothing in its scene can touch.
 
     Raises:
         ModelError: a mesh is not convex, or two materials have no common law.
     """
     spec = model.spec.contacts
-    links = [] if spec is None else _links(model, spec)
-    shapes = [] if spec is None else list(_shape_pairs(model, spec, links))
+    placed = [] if spec is None else placed_shapes(model)
+    of_link: dict[str, list[PlacedShape]] = {}
+    for own in placed:
+        of_link.setdefault(own.link, []).append(own)
+    links = [] if spec is None else link_pairs(model, spec)
+    passing = tuple(_passing(links, of_link))
+    shapes = [] if spec is None else list(_shape_pairs(model, spec, links, of_link))
+    used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
+    shapes = [replace(s, pair=used[s.pair]) for s in shapes]
+    links = [links[k] for k in used]
+    index = {id(shape): k for k, shape in enumerate(placed)}
     engine = _engine.Contacts(
         model,
-        [s.body for s in shapes],
-        [s.shape.kind for s in shapes],
-        np.array([engine_size(s.shape) for s in shapes]).reshape(-1, 3),
-        np.array([s.pose for s in shapes]).reshape(-1, 4, 4),
-        np.array([(*s.ground.normal, s.ground.offset) for s in shapes]).reshape(-1, 4),
+        [s.body for s in placed],
+        [s.shape.kind for s in placed],
+        np.array([engine_size(s.shape) for s in placed]).reshape(-1, 3),
+        np.array([s.pose for s in placed]).reshape(-1, 4, 4),
+        [s.vertices for s in placed],
+        [(-1 if s.other is None else index[id(s.other)], index[id(s.own)]) for s in shapes],
+        np.array([_plane(s.ground) for s in shapes]).reshape(-1, 4),
         np.array([s.surface_velocity for s in shapes]).reshape(-1, 3),
         np.array([s.law.numbers for s in shapes]).reshape(-1, 7),
-        [s.vertices for s in shapes],
     )
     shape_of_point = np.array(engine.pair_of_point, int)
     of_shape = np.array([s.pair for s in shapes], int)
-    signs = np.array([1.0 if pair.first == WORLD else -1.0 for pair in links])
-    pair_of_point = of_shape[shape_of_point] if shapes else shape_of_point
-    normals = np.array([shapes[k].ground.normal for k in shape_of_point]).reshape(-1, 3)
-    if shapes:
-        normals *= signs[pair_of_point, np.newaxis]
     return CompiledContacts(
-        engine, tuple(links), tuple(shapes), shape_of_point, pair_of_point, signs, normals
+        engine,
+        tuple(links),
+        tuple(shapes),
+        shape_of_point,
+        of_shape[shape_of_point] if shapes else shape_of_point,
+        np.array([-1.0 if _is_fixed(model, pair.second) else 1.0 for pair in links]),
+        passing,
     )
 
 
-def _links(model: Model, spec: ContactsSpec) -> list[ContactPair]:
-    """Return the pairs of the world and a link that collides, in the order of the file, without excluded ones."""
-    order = {frozenset(contact.between): contact.between for contact in spec.pairs}
-    excluded = {frozenset(between) for between in spec.excluded}
-    found = []
-    for body in model.spec.bodies:
-        between = frozenset((WORLD, body.name))
-        if body.collisions and between not in excluded and model.frames[body.name][0] >= 0:
-            found.append(ContactPair(*order.get(between, (WORLD, body.name))))
-    return found
+def _is_fixed(model: Model, link: str) -> bool:
+    return link == WORLD or model.frames[link][0] < 0
 
 
-def _shape_pairs(model: Model, spec: ContactsSpec, links: list[ContactPair]) -> Iterator[ShapePair]:
-    bodies = {body.name: body for body in model.spec.bodies}
+def _plane(ground: GroundSpec | None) -> tuple[float, float, float, float]:
+    return (0.0, 0.0, 0.0, 0.0) if ground is None else (*ground.normal, ground.offset)
+
+
+def _passing(
+    links: list[ContactPair], shapes: dict[str, list[PlacedShape]]
+) -> Iterator[tuple[PlacedShape, PlacedShape]]:
+    """Yield shapes that would touch, but have no contact points in closed form."""
+    known = touching_kinds()
+    for pair in links:
+        if WORLD not in {pair.first, pair.second}:
+            for a, b in pairs_of(pair, shapes):
+                if frozenset((a.shape.kind, b.shape.kind)) not in known:
+                    yield a, b
+
+
+def _shape_pairs(
+    model: Model,
+    spec: ContactsSpec,
+    links: list[ContactPair],
+    shapes: dict[str, list[PlacedShape]],
+) -> Iterator[ShapePair]:
     changes = {frozenset(contact.between): contact for contact in spec.pairs}
     masses = _tree_masses(model)
     gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
+    known = touching_kinds()
     for k, pair in enumerate(links):
-        link = pair.second if pair.first == WORLD else pair.first
-        body, pose = model.frames[link]
         change = changes.get(frozenset((pair.first, pair.second)))
-        for collision in bodies[link].collisions:
-            shape = collision.shape
-            vertices = np.zeros((0, 3)) if shape.mesh is None else hull_vertices(collision)
-            load = Load(masses[body], gravity, CARRYING_POINTS[shape.kind], _radius(shape))
-            for ground in spec.grounds:
-                law = _law(spec, ground, collision, change, load)
-                velocity = (0.0, 0.0, 0.0) if change is None else change.surface_velocity
-                yield ShapePair(
-                    k, body, shape, pose @ collision.pose, ground, law, velocity, vertices
-                )
+        surface = None if change is None else change.surface
+        if WORLD in {pair.first, pair.second}:
+            velocity = (0.0, 0.0, 0.0) if change is None else change.surface_velocity
+            for own in shapes[pair.second if pair.first == WORLD else pair.first]:
+                for ground in spec.grounds:
+                    materials = _materials(spec, ground.material, own)
+                    law = pair_law(*materials, surface, _load(masses, gravity, own, None))
+                    yield ShapePair(k, own, None, ground, law, velocity)
+            continue
+        velocity = (0.0, 0.0, 0.0)
+        if change is not None and any(change.surface_velocity):
+            if _is_fixed(model, pair.second) and not _is_fixed(model, pair.first):
+                problem = "surface_velocity belongs to the first one's surface, and the second one is fixed"
+                remedy = f'write between = ["{pair.second}", "{pair.first}"]'
+                raise ModelError(change.where, f"{problem}; {remedy}")
+            x, y, z = model.frames[pair.first][1][:3, :3] @ change.surface_velocity
+            velocity = float(x), float(y), float(z)
+        for other, own in pairs_of(pair, shapes):
+            if frozenset((other.shape.kind, own.shape.kind)) in known:
+                materials = _materials(spec, other.collision.material, own)
+                law = pair_law(*materials, surface, _load(masses, gravity, own, other))
+                yield ShapePair(k, own, other, None, law, velocity)
 
 
-def _law(
-    spec: ContactsSpec,
-    ground: GroundSpec,
-    collision: CollisionSpec,
-    change: ContactSpec | None,
-    load: Load,
-) -> PairLaw:
-    first, second = spec.materials[ground.material], spec.materials[collision.material]
-    return pair_law(first, second, None if change is None else change.surface, load)
+def _materials(
+    spec: ContactsSpec, first: str, second: PlacedShape
+) -> tuple[SurfaceSpec, SurfaceSpec]:
+    return spec.materials[first], spec.materials[second.collision.material]
+
+
+def _load(masses: list[float], gravity: float, own: PlacedShape, other: PlacedShape | None) -> Load:
+    """Return what a contact point carries: its share of the lighter mechanism's weight."""
+    mass, points, curvature = masses[own.body], CARRYING_POINTS[own.shape.kind], _curvature(own)
+    if other is not None:
+        if other.body >= 0:
+            mass = min(mass, masses[other.body])
+        points = min(points, CARRYING_POINTS[other.shape.kind])
+        curvature += _curvature(other)
+    return Load(mass, gravity, points, 1 / curvature if curvature else None)
+
+
+def _curvature(shape: PlacedShape) -> float:
+    """Return 1/radius of a curved shape [1/m], 0 of others."""
+    return 1 / shape.shape.size[0] if shape.shape.kind in CURVED else 0.0
 
 
 def root_bodies(model: Model) -> list[int]:
@@ -154,9 +218,7 @@ def _tree_masses(model: Model) -> list[float]:
     """Return, for every body, the mass of the mechanism that it belongs to [kg]."""
     root = root_bodies(model)
     own = [float(body.theta[0]) for body in model.bodies]
-    total = [sum(m for m, r in zip(own, root, strict=True) if r == k) for k in range(len(root))]
+    total = [0.0] * len(root)
+    for mass, r in zip(own, root, strict=True):
+        total[r] += mass
     return [total[k] for k in root]
-
-
-def _radius(shape: Shape) -> float | None:
-    return shape.size[0] if shape.kind in CURVED else None

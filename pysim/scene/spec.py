@@ -297,7 +297,7 @@ class ModelSpec:
     keyframes: tuple[KeyframeSpec, ...] = ()
     omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
     forces: tuple[ForceSpec, ...] = ()
-    contacts: ContactsSpec | None = None  # of a scene with a ground
+    contacts: ContactsSpec | None = None  # of a scene where bodies collide
 
     @property
     def wheels(self) -> list[str]:

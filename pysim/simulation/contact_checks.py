@@ -11,6 +11,7 @@ from pysim.algorithms import forward_kinematics
 from pysim.contact import distances
 from pysim.contact.compiler import root_bodies
 from pysim.errors import PysimWarning
+from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.contact.compiler import ShapePair
+    from pysim.contact.pairs import PlacedShape
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
 
@@ -28,29 +30,32 @@ DEEP = 0.5  # of a shape's smallest half size: a contact that has sunk
 
 
 def contact_warnings(scene: Scene) -> Iterator[str]:
-    """Describe shapes that overlap a ground at the start, and mechanisms that pass through each other."""
+    """Describe shapes that overlap at the start, and mechanisms whose shapes pass through each other."""
     contacts = scene.contacts
-    if contacts is None or not contacts.shapes:
+    if contacts is None:
         return
     poses = forward_kinematics(scene.model, scene.state.q)
     deepest: dict[int, tuple[float, float]] = {}
     for shape in contacts.shapes:
-        depth = -_distance(shape, poses[shape.body] @ shape.pose)
+        depth = -_distance(shape, poses)
         if depth > DEEP_START * shape.law.sink:
             deepest[shape.pair] = max((depth, shape.law.sink), deepest.get(shape.pair, (0.0, 0.0)))
     for pair, (depth, sink) in deepest.items():
+        name, remedy = contacts.pairs[pair].name, "start it higher"
+        if WORLD not in name.split(", "):
+            remedy = "move one of them, or add an [[exclude]]"
         yield (
-            f"contact {contacts.pairs[pair].name}: overlaps by {depth:.3g} [m] at the start, and rests at"
-            f" {sink:.2g} [m]; start it higher, or it is thrown back"
+            f"contact {name}: overlaps by {depth:.3g} [m] at the start, and rests at"
+            f" {sink:.2g} [m]; {remedy}, or it is thrown back"
         )
-    roots = root_bodies(scene.model)
-    apart = sorted({roots[shape.body] for shape in contacts.shapes})
-    if len(apart) > 1:
-        names = ", ".join(repr(scene.model.body_names[k]) for k in apart[:3])
-        more = f" and {len(apart) - 3} more" if len(apart) > 3 else ""
+    roots = [*root_bodies(scene.model), -1]
+    apart = [(a, b) for a, b in contacts.passing if roots[a.body] != roots[b.body]]
+    if apart:
+        a, b = apart[0]
+        more = f" and {len(apart) - 1} more pairs" if len(apart) > 1 else ""
         yield (
-            f"the mechanisms of {names}{more} pass through each other: this version computes the contacts of bodies"
-            " with the ground alone"
+            f"{a.link!r} and {b.link!r}{more} pass through each other: the contact of {a.shape.kind} and"
+            f" {b.shape.kind} is not computed in this version; let them collide as spheres, capsules or boxes"
         )
 
 
@@ -62,7 +67,7 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory) -> None:
     times = np.repeat(trajectory.t, np.diff(points.offsets))
     for k, pair in enumerate(contacts.pairs):
         shapes = [shape for shape in contacts.shapes if shape.pair == k]
-        allowed = DEEP * max(_half_size(shape) for shape in shapes)
+        allowed = DEEP * max(_smaller_half_size(shape) for shape in shapes)
         sunk = np.flatnonzero((points.pair == k) & (points.penetration > allowed))
         if not sunk.size:
             continue
@@ -75,7 +80,12 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory) -> None:
         warnings.warn(text, PysimWarning, stacklevel=3)
 
 
-def _half_size(shape: ShapePair) -> float:
+def _smaller_half_size(pair: ShapePair) -> float:
+    own = _half_size(pair.own)
+    return own if pair.other is None else min(own, _half_size(pair.other))
+
+
+def _half_size(shape: PlacedShape) -> float:
     """Return half of the smallest extent of a shape [m]."""
     if shape.shape.mesh is not None:
         return float(np.ptp(shape.vertices, axis=0).min()) / 2
@@ -87,15 +97,20 @@ def _half_size(shape: ShapePair) -> float:
     return min(size) if shape.shape.kind == "ellipsoid" else size[0]
 
 
-def _distance(shape: ShapePair, pose: Array) -> float:
-    """Return how far a shape is from its ground [m], negative if it overlaps."""
-    normal = np.array(shape.ground.normal)
-    if shape.shape.mesh is not None:
-        vertices = shape.vertices @ pose[:3, :3].T + pose[:3, 3]
-        return float((vertices @ normal).min()) - shape.ground.offset
+def _distance(pair: ShapePair, poses: Array) -> float:
+    """Return how far a shape is from its ground or from the other one [m], negative if they overlap."""
+    pose, other = poses[pair.body] @ pair.pose, pair.other
+    if other is not None:
+        placed = other.pose if other.body < 0 else poses[other.body] @ other.pose
+        return float(distances(other.shape, placed, pair.shape, pose).distance)
+    assert pair.ground is not None
+    normal = np.array(pair.ground.normal)
+    if pair.shape.mesh is not None:
+        vertices = pair.own.vertices @ pose[:3, :3].T + pose[:3, 3]
+        return float((vertices @ normal).min()) - pair.ground.offset
     ground = np.eye(4)
     across = np.cross(normal, [1.0, 0, 0] if abs(normal[0]) < 0.8 else [0, 1.0, 0])
     across /= np.linalg.norm(across)
     ground[:3, :3] = np.column_stack([across, np.cross(normal, across), normal])
-    ground[:3, 3] = shape.ground.offset * normal
-    return float(distances(None, ground, shape.shape, pose).distance)
+    ground[:3, 3] = pair.ground.offset * normal
+    return float(distances(None, ground, pair.shape, pose).distance)

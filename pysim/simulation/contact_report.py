@@ -1,7 +1,7 @@
 """Reports of contact points from the engine: forces of pairs, wrenches on bodies, and points that touch.
 
-A report (n, points, 12) is force on the moving body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where
-it sticks, and impulse (3) [N·s] since the output before.
+A report (n, points, 15) is force on the second body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where
+it sticks, impulse (3) [N·s] since the output before, and the normal (3) towards the second body.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-NUMBERS = 12
+NUMBERS = 15
 FORCE, POINT, PENETRATION, SLIP, STICKS = slice(0, 3), slice(3, 6), 6, 7, 8
-IMPULSE = slice(9, 12)
+IMPULSE, NORMAL = slice(9, 12), slice(12, 15)
 
 
 def report_shape(contacts: CompiledContacts | None) -> tuple[int, int]:
@@ -42,7 +42,7 @@ def reported_points(contacts: CompiledContacts | None, report: Array) -> Contact
     columns: dict[str, Array] = {
         "pair": pair.astype(float),
         "point": own[:, POINT],
-        "normal": contacts.normals[points],
+        "normal": contacts.signs[pair, np.newaxis] * own[:, NORMAL],
         "force": contacts.signs[pair, np.newaxis] * own[:, FORCE],
         "penetration": own[:, PENETRATION],
         "slip_speed": own[:, SLIP],
@@ -53,10 +53,11 @@ def reported_points(contacts: CompiledContacts | None, report: Array) -> Contact
 
 def pair_sums(contacts: CompiledContacts, report: Array) -> tuple[Array, Array]:
     """Return forces [N] and impulses [N·s] (n, pairs, 3) of every pair on its second link, in world axes."""
-    of_pair = contacts.pair_of_point[np.newaxis] == np.arange(len(contacts.pairs))[:, np.newaxis]
-    signed = of_pair * contacts.signs[:, np.newaxis]
-    force = np.einsum("pk,nkj->npj", signed, report[..., FORCE])
-    return force, np.einsum("pk,nkj->npj", signed, report[..., IMPULSE])
+    sums = np.zeros((2, len(contacts.pairs), len(report), 3))
+    for total, part in zip(sums, (FORCE, IMPULSE), strict=True):
+        np.add.at(total, contacts.pair_of_point, report[..., part].swapaxes(0, 1))
+    force, impulse = contacts.signs[:, np.newaxis] * sums.swapaxes(1, 2)
+    return force, impulse
 
 
 def contact_wrenches(contacts: CompiledContacts, model: Model, q: Array, report: Array) -> Array:
@@ -64,11 +65,18 @@ def contact_wrenches(contacts: CompiledContacts, model: Model, q: Array, report:
     wrenches = np.zeros((len(report), model.nbodies, 6))
     poses = forward_kinematics(model, q)
     for k, shape in enumerate(contacts.shapes):
-        own = contacts.shape_of_point == k
-        R, origin = poses[:, shape.body, :3, :3], poses[:, shape.body, :3, 3]
-        force = report[:, own, FORCE]
-        arm = report[:, own, POINT] - origin[:, np.newaxis]
-        moment = np.cross(arm, force).sum(axis=1)
-        wrenches[:, shape.body, :3] += np.einsum("nji,nj->ni", R, force.sum(axis=1))
-        wrenches[:, shape.body, 3:] += np.einsum("nji,nj->ni", R, moment)
+        points = report[:, contacts.shape_of_point == k]
+        if not points[..., FORCE].any():
+            continue
+        for body, sign in (
+            (shape.body, 1.0),
+            (-1 if shape.other is None else shape.other.body, -1.0),
+        ):
+            if body < 0:
+                continue
+            R, origin = poses[:, body, :3, :3], poses[:, body, :3, 3]
+            force = sign * points[..., FORCE]
+            moment = np.cross(points[..., POINT] - origin[:, np.newaxis], force).sum(axis=1)
+            wrenches[:, body, :3] += np.einsum("nji,nj->ni", R, force.sum(axis=1))
+            wrenches[:, body, 3:] += np.einsum("nji,nj->ni", R, moment)
     return wrenches

@@ -34,4 +34,4 @@ class Segment:
     end: float  # time that the run has reached [s]
     steps: int  # accepted
     event: EventOccurrence | None = None
-    report: Array | None = None  # (n, points, 12) of contacts, see _engine.advance_contacts
+    report: Array | None = None  # (n, points, 15) of contacts, see _engine.advance_contacts

@@ -117,10 +117,7 @@ def error_of(tmp_path: Path, text: str) -> str:
         (
             "[simulation]",
             '[[exclude]]\nbetween = ["ball", "ball"]\n[simulation]',
-            (
-                "s.toml:18:11: exclude[0].between: 'ball' and 'ball' do not touch in this version, which computes the "
-                'contacts of bodies with the ground; name "world" and a body'
-            ),
+            "s.toml:18:11: exclude[0].between: 'ball' cannot touch itself; name two links",
         ),
         (
             "[simulation]",
@@ -168,14 +165,42 @@ def test_an_overlap_at_the_start_is_reported_by_name(tmp_path: Path) -> None:
     )
 
 
-def test_bodies_that_pass_through_each_other_are_reported(tmp_path: Path) -> None:
+def with_another(shape: str, start: str) -> str:
+    """The scene with a second body beside the ball."""
     other = SCENE[SCENE.index("[[body]]") : SCENE.index("[[ground]]")]
     other = other.replace('"ball"', '"other"').replace('"free"\ntype', '"flies"\ntype')
+    other = other.replace("sphere = { radius = 0.1 }", shape).replace("[0, 0, 0.2]", start)
+    return SCENE.replace("[[ground]]", other + "[[ground]]")
+
+
+def test_bodies_that_overlap_at_the_start_are_reported(tmp_path: Path) -> None:
+    text = with_another("sphere = { radius = 0.1 }", "[0.1, 0, 0.2]")
     with pytest.warns(pysim.PysimWarning) as caught:
-        pysim.load_scene(write(tmp_path, SCENE.replace("[[ground]]", other + "[[ground]]")))
+        pysim.load_scene(write(tmp_path, text))
     assert str(caught[0].message) == (
-        "the mechanisms of 'ball', 'other' pass through each other: this version computes the contacts of bodies with "
-        "the ground alone"
+        "contact ball, other: overlaps by 0.1 [m] at the start, and rests at 0.0002 [m]; move one of them, or add an "
+        "[[exclude]], or it is thrown back"
+    )
+
+
+def test_bodies_that_pass_through_each_other_are_reported(tmp_path: Path) -> None:
+    text = with_another("ellipsoid = [0.1, 0.2, 0.1]", "[0.5, 0, 0.2]")
+    with pytest.warns(pysim.PysimWarning) as caught:
+        pysim.load_scene(write(tmp_path, text))
+    assert str(caught[0].message) == (
+        "'ball' and 'other' pass through each other: the contact of sphere and ellipsoid is not computed in this "
+        "version; let them collide as spheres, capsules or boxes"
+    )
+
+
+def test_bodies_that_collide_need_no_ground(tmp_path: Path) -> None:
+    text = with_another("sphere = { radius = 0.1 }", "[0.5, 0, 0.2]")
+    text = text.replace("[[ground]]\nplane = { normal = [0, 0, 1], offset = 0.0 }", "")
+    scene = pysim.load_scene(write(tmp_path, text))
+    assert scene.settings.integrator == "convex"
+    assert error_of(tmp_path, text + 'integrator = "rk4"\n').endswith(
+        "simulation.integrator: 'rk4' computes no contacts, and bodies of the scene collide; take \"convex\", or "
+        "remove collision from the bodies"
     )
 
 

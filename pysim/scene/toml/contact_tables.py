@@ -133,7 +133,7 @@ class Ground(Table):
 class Contact(Surface):
     """Contact of two links, instead of what their materials give."""
 
-    between: NamePair = key(..., "", '"world" and a body')
+    between: NamePair = key(..., "", '"world" or a body, and a body')
     surface_velocity: Vector3 = key(
         [0.0, 0.0, 0.0], "m/s", "of the surface of the first one, in its frame: a conveyor belt"
     )
@@ -142,4 +142,4 @@ class Contact(Surface):
 class Exclude(Table):
     """Two links that do not touch each other."""
 
-    between: NamePair = key(..., "", '"world" and a body')
+    between: NamePair = key(..., "", '"world" or a body, and a body')

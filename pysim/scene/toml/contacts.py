@@ -69,8 +69,8 @@ class ContactReader:
             grounds = _without_repeated((*grounds, *self.brought.grounds))
         if self.is_attached:
             return ContactsSpec(materials, grounds, pairs, excluded)
-        if not grounds:
-            self._check_grounded()
+        if not grounds and len(colliding) < 2:
+            self._check_touched()
             return None
         return ContactsSpec(materials, grounds, pairs, excluded) if colliding else None
 
@@ -124,22 +124,19 @@ class ContactReader:
                 )
                 return WORLD, WORLD
         first, second = between
-        link = second if first == WORLD else first
-        if WORLD not in between or link == WORLD:
-            problem = (
-                f"{first!r} and {second!r} do not touch in this version, which computes the contacts of bodies "
-                'with the ground; name "world" and a body'
-            )
+        if first == second:
+            problem = f"{first!r} cannot touch itself; name two links"
             self.problems.add(path, problem)
-        elif link not in colliding:
-            problem = f"body {link!r} has no shape that collides; give it collision = true"
-            self.problems.add(path, problem)
+        for k, link in enumerate(between):
+            if link != WORLD and link not in colliding:
+                problem = f"body {link!r} has no shape that collides; give it collision = true"
+                self.problems.add((*path, k), problem)
         return first, second
 
     def _velocity(self, k: int) -> tuple[float, float, float]:
         contact = self.scene.contact[k]
         x, y, z = contact.surface_velocity
-        if (x, y, z) != (0, 0, 0) and contact.between[0] != WORLD:
+        if (x, y, z) != (0, 0, 0) and contact.between[1] == WORLD:
             problem = (
                 "belongs to the first one's surface, which has to be the world's; write between = "
                 f'["world", "{contact.between[0]}"]'
@@ -147,7 +144,7 @@ class ContactReader:
             self.problems.add(("contact", k, "surface_velocity"), problem)
         return x, y, z
 
-    def _check_grounded(self) -> None:
+    def _check_touched(self) -> None:
         """Report shapes that collide, and pairs, where there is nothing to touch."""
         problem = "there is nothing to touch; add a [[ground]], or remove it"
         for k, body in enumerate(self.scene.body):

@@ -75,8 +75,11 @@ def check_contacts(kind: IntegratorType, model: ModelSpec) -> None:
     """
     if not kind.contacts:
         if model.contacts is not None:
-            problem = f"{kind.name!r} computes no contacts, and the scene has a ground"
-            raise PysimError("integrator", f'{problem}; take "convex", or remove the ground')
+            what, cause = "the scene has a ground", "the ground"
+            if not model.contacts.grounds:
+                what, cause = "bodies of the scene collide", "collision from the bodies"
+            problem = f"{kind.name!r} computes no contacts, and {what}"
+            raise PysimError("integrator", f'{problem}; take "convex", or remove {cause}')
         return
     ties = [*(loop.name for loop in model.loops), *(c.name for c in model.couplings)]
     followers = [joint.name for joint in model.joints if joint.mimic is not None]

@@ -1,0 +1,402 @@
+// Contact points of two convex shapes with a common normal, in closed form.
+//
+//   sphere with sphere, capsule, box, cylinder   the nearest points
+//   capsule with capsule                         the ends of their overlap where parallel, else the nearest
+//   box with capsule                             the ends of the segment above a face, else the nearest
+//   box with box                                 two edges: one point; a face: the corners of the polygon
+//   that
+//                                                it shares with a face of the other box, up to eight
+//
+// The normal of two boxes is the separating axis of least overlap [Ericson 2005, section 4.4.1]; the polygon
+// is seen along it.
+//
+// A feature is the number of what touches at a point: from step to step, a point with the same feature is the
+// same point. Choices between equals are made in a fixed order, with a tolerance, so that they do not change
+// by rounding. All corners of the polygon are kept: a choice of four among them depends on the load, and what
+// then changes from step to step is the stiffness under it.
+#pragma once
+
+#include "collision/distance.hpp"
+
+namespace pysim::collision {
+
+constexpr int max_manifold_points = 8;
+
+/// Contact points that a pair can have.
+constexpr int manifold_points(DistancePair pair) {
+  switch (pair) {
+    case DistancePair::capsule_capsule:
+    case DistancePair::box_capsule:
+      return 2;
+    case DistancePair::box_box:
+      return 8;
+    default:
+      return 1;
+  }
+}
+
+template <class S>
+struct ManifoldPoint {
+  Vec3<S> p;  ///< in the world, midway between the surfaces [m]
+  S gap;      ///< [m], negative where the shapes overlap
+  S feature;  ///< 1 or more; 0 where there is no such point
+};
+
+template <class S>
+struct Manifold {
+  Vec3<S> n;  ///< unit, from A to B
+  ManifoldPoint<S> point[max_manifold_points];
+};
+
+/// A face of a box.
+template <class S>
+struct Face {
+  Vec3<S> centre, u, v, n;  ///< axes along the face, outward normal
+  S hu, hv;                 ///< half lengths along u and v
+  S number;                 ///< 0 … 5
+};
+
+/// The face whose normal is nearest to a direction.
+template <class S>
+Face<S> face_along(const PlacedShape<S>& box, const Vec3<S>& direction) {
+  using Real = typename S::Real;
+  const auto& R = box.X.R;
+  const Vec3<S> along = transpose_times(R, direction);
+  const S tie = all<S>(Real(1e-6)), x = abs(along.x), y = abs(along.y), z = abs(along.z);
+  const auto is_y = y > x + tie;
+  const auto is_z = z > simd::select(is_y, y, x) + tie;
+  const auto number = [&](S a, S b, S c) { return simd::select(is_z, c, simd::select(is_y, b, a)); };
+  const auto vector = [&](const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& c) {
+    return select(is_z, c, select(is_y, b, a));
+  };
+  const auto inward = number(along.x, along.y, along.z) < all<S>(0);
+  const Vec3<S> axis = vector(R.x, R.y, R.z);
+  Face<S> F;
+  F.n = select(inward, -axis, axis);
+  F.u = vector(R.y, R.z, R.x);
+  F.v = vector(R.z, R.x, R.y);
+  F.hu = number(box.size.y, box.size.z, box.size.x);
+  F.hv = number(box.size.z, box.size.x, box.size.y);
+  F.centre = fma(number(box.size.x, box.size.y, box.size.z), F.n, box.X.p);
+  F.number = number(all<S>(0), all<S>(2), all<S>(4)) + simd::number(inward);
+  return F;
+}
+
+/// One point where the shapes are nearest.
+template <class S>
+ManifoldPoint<S> nearest_point(const Distance<S>& D, S feature) {
+  return {fnma(all<S>(typename S::Real(0.5)) * D.d, D.n, D.p_B), D.d, feature};
+}
+
+/// t of c + t d with |along · (c + t d)| ≤ half, where c and d have these components: cuts [low, high].
+template <class S>
+void clip_line(S c, S d, S half, S& low, S& high) {
+  const S e = all<S>(1), tiny = all<S>(typename S::Real(1e-12));
+  const auto crosses = abs(d) > tiny;
+  const S inverse = e / select(crosses, d, e);
+  const S first = (-half - c) * inverse, last = (half - c) * inverse;
+  const auto within = abs(c) <= half;
+  const S far = all<S>(__builtin_inf());
+  low = max(low, select(crosses, min(first, last), select(within, -far, far)));
+  high = min(high, select(crosses, max(first, last), select(within, far, -far)));
+}
+
+/// Two points on an axis c + t d of a round shape if `two`, else the nearest ones.
+template <class S, class At>
+void round_points(
+    simd::Mask<S> two, S low, S high, const Distance<S>& D, const At& at, ManifoldPoint<S>* out) {
+  const S o = all<S>(0), e = all<S>(1);
+  const auto nearest = nearest_point(D, all<S>(3));
+  const auto first = at(select(two, low, o)), last = at(select(two, high, o));
+  out[0] = {
+      select(two, first.p, nearest.p), select(two, first.gap, nearest.gap), select(two, e, nearest.feature)};
+  out[1] = {last.p, last.gap, select(two, all<S>(2), o)};
+}
+
+template <class S>
+void capsule_capsule_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Manifold<S>& M) {
+  using Real = typename S::Real;
+  const auto D = core_distance(A.segment(), A.size.x, B.segment(), B.size.x);
+  const Vec3<S>&u = A.X.R.z, &v = B.X.R.z, across = cross(u, v), r = B.X.p - A.X.p;
+  const S middle = dot(u, r), half = B.size.y * abs(dot(u, v));
+  const S low = max(-A.size.y, middle - half), high = min(A.size.y, middle + half);
+  const auto two = (dot(across, across) < all<S>(Real(1e-6))) & (high - low > all<S>(Real(1e-6)) * A.size.x);
+  M.n = D.n;
+  round_points<S>(
+      two,
+      low,
+      high,
+      D,
+      [&](S t) {
+        const Vec3<S> a = fma(t, u, A.X.p);
+        const Vec3<S> b = fma(clamp(dot(v, a - B.X.p), B.size.y), v, B.X.p);
+        const S gap = dot(D.n, b - a) - A.size.x - B.size.x;
+        return ManifoldPoint<S>{fma(fma(all<S>(Real(0.5)), gap, A.size.x), D.n, a), gap, all<S>(1)};
+      },
+      M.point);
+}
+
+template <class S>
+void box_capsule_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Manifold<S>& M) {
+  using Real = typename S::Real;
+  const auto D = core_distance(A.box(), all<S>(0), B.segment(), B.size.x);
+  const Face<S> F = face_along(A, D.n);
+  const Vec3<S>& d = B.X.R.z;
+  const Vec3<S> c = B.X.p - F.centre;
+  S low = -B.size.y, high = B.size.y;
+  clip_line(dot(F.u, c), dot(F.u, d), F.hu, low, high);
+  clip_line(dot(F.v, c), dot(F.v, d), F.hv, low, high);
+  const auto two = (dot(F.n, D.n) > all<S>(Real(1 - 1e-6))) & (high - low > all<S>(Real(1e-6)) * B.size.x);
+  M.n = D.n;
+  round_points<S>(
+      two,
+      low,
+      high,
+      D,
+      [&](S t) {
+        const Vec3<S> p = fma(t, d, B.X.p);
+        const S gap = dot(D.n, p - F.centre) - B.size.x;
+        return ManifoldPoint<S>{fnma(fma(all<S>(Real(0.5)), gap, B.size.x), D.n, p), gap, all<S>(1)};
+      },
+      M.point);
+}
+
+/// Edges whose product is nearer to a face normal than this cosine give way to the face: points on a face
+/// carry boxes that lie on each other and lean by their load.
+constexpr double face_cosine = 0.99;
+
+/// Separating axis of two boxes: the one of least overlap, or of the greatest gap.
+template <class S>
+struct BoxAxis {
+  S gap;
+  Vec3<S> n;                  ///< unit, from A to B
+  simd::Mask<S> of_b, edges;  ///< whether it is a normal of B, or the product of two edges
+  S edge;                     ///< their number, 0 … 8
+  Vec3<S> p, u, q, v;         ///< middles and directions of the edges
+  S g, h;                     ///< their half lengths
+
+  void offer_face(const PlacedShape<S>& A, const PlacedShape<S>& B, const Vec3<S>& axis, bool b, S tie) {
+    const auto found = separation(A, B, axis);
+    const auto better = found.gap > gap + tie;
+    gap = select(better, found.gap, gap);
+    n = collision::select(better, found.n, n);
+    of_b = b ? of_b | better : of_b & !better;
+  }
+
+  void offer_edges(const Core<S, 3>& A,
+                   const Core<S, 3>& B,
+                   const PlacedShape<S>& a,
+                   const PlacedShape<S>& b,
+                   int i,
+                   int j,
+                   S tie) {
+    const Vec3<S> raw = cross(A.axis[i], B.axis[j]);
+    const S square = dot(raw, raw), e = all<S>(1);
+    const auto crossing = square > all<S>(typename S::Real(1e-6));
+    const Vec3<S> axis = (e / sqrt(select(crossing, square, e))) * raw;
+    const auto found = separation(a, b, axis);
+    const auto leans = max(most_along(a, axis), most_along(b, axis)) < all<S>(face_cosine);
+    const auto better = crossing & leans & (found.gap > gap + tie);
+    if (none(better)) return;
+    gap = select(better, found.gap, gap);
+    n = collision::select(better, found.n, n);
+    edges |= better;
+    edge = select(better, all<S>(typename S::Real(3 * i + j)), edge);
+    p = collision::select(better, supporting_edge(A, i, found.n), p);
+    q = collision::select(better, supporting_edge(B, j, -found.n), q);
+    u = collision::select(better, A.axis[i], u);
+    v = collision::select(better, B.axis[j], v);
+    g = select(better, A.half[i], g);
+    h = select(better, B.half[j], h);
+  }
+
+ private:
+  struct Found {
+    S gap;
+    Vec3<S> n;
+  };
+
+  /// Cosine of the angle between an axis and the face normal that is nearest to it.
+  static S most_along(const PlacedShape<S>& box, const Vec3<S>& axis) {
+    const Vec3<S> along = transpose_times(box.X.R, axis);
+    return max(max(abs(along.x), abs(along.y)), abs(along.z));
+  }
+
+  static Found separation(const PlacedShape<S>& A, const PlacedShape<S>& B, const Vec3<S>& axis) {
+    const S along = dot(axis, B.X.p - A.X.p);
+    const S gap = abs(along) - A.box().reach(axis) - B.box().reach(axis);
+    return {gap, collision::select(along < all<S>(0), -axis, axis)};
+  }
+
+  /// Middle of the edge along axis i that is farthest along n.
+  static Vec3<S> supporting_edge(const Core<S, 3>& box, int i, const Vec3<S>& n) {
+    Vec3<S> found = box.centre;
+    for (int k = 0; k < 3; ++k) {
+      if (k == i) continue;
+      const auto backward = dot(n, box.axis[k]) < all<S>(0);
+      found = fma(select(backward, -box.half[k], box.half[k]), box.axis[k], found);
+    }
+    return found;
+  }
+};
+
+template <class S>
+BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B) {
+  using Real = typename S::Real;
+  const S o = all<S>(0);
+  const Vec3<S> z = spatial::zero3<S>();
+  const auto nowhere = simd::nowhere<S>();
+  const S least = min(min(min(A.size.x, A.size.y), A.size.z), min(min(B.size.x, B.size.y), B.size.z));
+  BoxAxis<S> best = {all<S>(-__builtin_inf()), z, nowhere, nowhere, o, z, z, z, z, o, o};
+  const S tie = all<S>(Real(1e-5)) * least;
+  const Core<S, 3> a = A.box(), b = B.box();
+  for (int i = 0; i < 3; ++i) best.offer_face(A, B, a.axis[i], false, tie);
+  for (int i = 0; i < 3; ++i) best.offer_face(A, B, b.axis[i], true, tie);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) best.offer_edges(a, b, A, B, i, j, tie);
+  }
+  return best;
+}
+
+/// Points of a manifold, filled one after the other, in every world as many as it has.
+template <class S>
+class PointList {
+ public:
+  PointList(const Face<S>& base, S number, ManifoldPoint<S>* out) : base_(base), number_(number), out_(out) {
+    for (int k = 0; k < max_manifold_points; ++k) out_[k] = {base.centre, all<S>(__builtin_inf()), all<S>(0)};
+  }
+
+  /// Adds a point (x, y, gap) on the axes of the base face where it is `valid`.
+  void add(simd::Mask<S> valid, const Vec3<S>& at) {
+    using Real = typename S::Real;
+    const S feature = number_;
+    number_ += all<S>(1);
+    if (none(valid)) return;
+    const S height = all<S>(Real(0.5)) * at.z;
+    const Vec3<S> p = fma(height, base_.n, fma(at.y, base_.v, fma(at.x, base_.u, base_.centre)));
+    for (int k = 0; k < max_manifold_points; ++k) {
+      const auto here = valid & (count_ == all<S>(Real(k)));
+      out_[k] = {collision::select(here, p, out_[k].p),
+                 select(here, at.z, out_[k].gap),
+                 select(here, feature, out_[k].feature)};
+      if (none(count_ > all<S>(Real(k)))) break;
+    }
+    count_ += simd::number(valid);
+  }
+
+ private:
+  const Face<S>& base_;
+  S number_, count_ = all<S>(0);
+  ManifoldPoint<S>* out_;
+};
+
+/// Corners of the polygon that two faces have in common when seen along the normal of `base`: corners of
+/// either one on the other, and crossings of their edges. Points that coincide to a millionth of the size
+/// count once, or twice at the limit, but are never lost.
+template <class S>
+void face_points(const Face<S>& base, const Face<S>& face, S number, ManifoldPoint<S>* out) {
+  using Real = typename S::Real;
+  const S e = all<S>(1), two = all<S>(2), hu = base.hu, hv = base.hv;
+  const auto on_base = [&](const Vec3<S>& a) {
+    return Vec3<S>{dot(base.u, a), dot(base.v, a), dot(base.n, a)};
+  };
+  const Vec3<S> C = on_base(face.centre - base.centre), P = face.hu * on_base(face.u),
+                Q = face.hv * on_base(face.v);
+  const S slack = all<S>(Real(1e-6)) * max(max(hu, hv), max(face.hu, face.hv));
+  const S least = all<S>(Real(0.2)) * slack, share_p = least / face.hu, share_q = least / face.hv;
+  const S det = P.x * Q.y - P.y * Q.x;
+  const auto steep = abs(det) > all<S>(Real(1e-9)) * face.hu * face.hv;
+  const S inverse = e / select(steep, det, e);
+  PointList<S> points(base, number, out);
+  constexpr int sign[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+  Vec3<S> corner[4];
+  for (int k = 0; k < 4; ++k) {
+    corner[k] = fma(all<S>(Real(sign[k][1])), Q, fma(all<S>(Real(sign[k][0])), P, C));
+    points.add((abs(corner[k].x) <= hu + slack) & (abs(corner[k].y) <= hv + slack), corner[k]);
+  }
+  for (int k = 0; k < 4; ++k) {
+    const S x = all<S>(Real(sign[k][0])) * hu, y = all<S>(Real(sign[k][1])) * hv;
+    const S dx = x - C.x, dy = y - C.y;
+    const S s = (dx * Q.y - dy * Q.x) * inverse, t = (P.x * dy - P.y * dx) * inverse;
+    const auto inside = steep & (abs(s) < e - share_p) & (abs(t) < e - share_q);
+    points.add(inside, {x, y, fma(t, Q.z, fma(s, P.z, C.z))});
+  }
+  for (int k = 0; k < 4; ++k) {
+    const Vec3<S> from = corner[k], along = corner[(k + 1) % 4] - from;
+    const S share = least / (two * (k % 2 == 0 ? face.hu : face.hv));
+    for (int side = 0; side < 4; ++side) {
+      const bool of_u = side < 2;
+      const S bound = of_u ? (side == 0 ? hu : -hu) : (side == 2 ? hv : -hv);
+      const S d = of_u ? along.x : along.y;
+      const auto crosses = abs(d) > slack;
+      const S t = (bound - (of_u ? from.x : from.y)) / select(crosses, d, e);
+      const Vec3<S> p = fma(t, along, from);
+      const auto inside = of_u ? abs(p.y) <= hv : abs(p.x) <= hu;
+      points.add(crosses & inside & (t > share) & (t < e - share), p);
+    }
+  }
+}
+
+template <class S>
+void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Manifold<S>& M) {
+  using Real = typename S::Real;
+  const auto axis = box_axis(A, B);
+  const auto choose = [](simd::Mask<S> mask, const PlacedShape<S>& a, const PlacedShape<S>& b) {
+    return PlacedShape<S>{
+        select(mask, a.size, b.size),
+        {{select(mask, a.X.R.x, b.X.R.x), select(mask, a.X.R.y, b.X.R.y), select(mask, a.X.R.z, b.X.R.z)},
+         select(mask, a.X.p, b.X.p)}};
+  };
+  const PlacedShape<S> X = choose(axis.of_b, B, A), Y = choose(axis.of_b, A, B);
+  const Vec3<S> outward = select(axis.of_b, -axis.n, axis.n);
+  const Face<S> base = face_along(X, outward), face = face_along(Y, -outward);
+  const S pair = fma(all<S>(6), base.number, face.number) + select(axis.of_b, all<S>(36), all<S>(0));
+  M.n = axis.n;
+  if (!all(axis.edges)) face_points(base, face, fma(all<S>(32), pair, all<S>(1)), M.point);
+  if (none(axis.edges)) return;
+  const Vec3<S> r = axis.p - axis.q;
+  const S o = all<S>(0), e = all<S>(1), b = dot(axis.u, axis.v), across = fnma(b, b, e);
+  const S inverse = e / select(axis.edges, across, e), c = dot(axis.u, r), f = dot(axis.v, r);
+  const Vec3<S> on_a = fma(clamp((b * f - c) * inverse, axis.g), axis.u, axis.p);
+  const Vec3<S> on_b = fma(clamp((f - b * c) * inverse, axis.h), axis.v, axis.q);
+  const S half = all<S>(Real(0.5)), number = all<S>(Real(72 * 32 + 1)) + axis.edge;
+  M.point[0] = {select(axis.edges, half * (on_a + on_b), M.point[0].p),
+                select(axis.edges, axis.gap, M.point[0].gap),
+                select(axis.edges, number, M.point[0].feature)};
+  for (int k = 1; k < max_manifold_points; ++k) {
+    M.point[k].p = select(axis.edges, M.point[0].p, M.point[k].p);
+    M.point[k].gap = select(axis.edges, all<S>(__builtin_inf()), M.point[k].gap);
+    M.point[k].feature = select(axis.edges, o, M.point[k].feature);
+  }
+}
+
+/// Points of a pair, A of the kind that `pair` names first.
+template <class S>
+void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& B, Manifold<S>& M) {
+  const S e = all<S>(1), o = all<S>(0);
+  const auto single = [&](const Distance<S>& D) {
+    M.n = D.n;
+    M.point[0] = nearest_point(D, e);
+  };
+  switch (pair) {
+    case DistancePair::sphere_sphere:
+      return single(core_distance(A.point(), A.size.x, B.point(), B.size.x));
+    case DistancePair::capsule_sphere:
+      return single(core_distance(A.segment(), A.size.x, B.point(), B.size.x));
+    case DistancePair::box_sphere:
+      return single(core_distance(A.box(), o, B.point(), B.size.x));
+    case DistancePair::cylinder_sphere:
+      return single(cylinder_sphere(A, B));
+    case DistancePair::capsule_capsule:
+      return capsule_capsule_manifold(A, B, M);
+    case DistancePair::box_capsule:
+      return box_capsule_manifold(A, B, M);
+    case DistancePair::box_box:
+      return box_box_manifold(A, B, M);
+    default:
+      M.n = spatial::zero3<S>();
+      M.point[0] = {spatial::zero3<S>(), all<S>(__builtin_inf()), o};
+  }
+}
+
+}  // namespace pysim::collision

@@ -1,0 +1,339 @@
+// Block Cholesky factor of A + Σ JᵀGJ over trees that loads between their bodies couple.
+//
+//   H_ii   composite-rigid-body recursion on loaded inertias [Featherstone 2008, table 6.2]
+//   H_ij   Σ J_aᵀ K J_b of the loads between bodies of tree i and bodies of tree j
+//   L_ij = (H_ij − Σ_k L_ik L_jkᵀ) L_jj⁻ᵀ         k < j ≤ i, over blocks that are not zero
+//
+// The trees keep their order, so a world's numbers do not depend on its neighbours in the pack: what another
+// world fills in is zero here, and adds zeros. Worlds where a tree is coupled to no other one, nor to itself,
+// keep the solution of LoadedFactor.
+#pragma once
+
+#include "dynamics/loaded_factor.hpp"
+
+namespace pysim::dynamics {
+
+using simd::Mask;
+using simd::select;
+
+/// A linear map from the twist of body b to a wrench on body a, by columns.
+template <class S>
+struct BodyCoupling {
+  Force<S> column[6];
+
+  Force<S> operator*(const Motion<S>& V) const {
+    const S numbers[] = {V.v.x, V.v.y, V.v.z, V.w.x, V.w.y, V.w.z};
+    Force<S> sum = numbers[0] * column[0];
+    for (int i = 1; i < 6; ++i) sum = fma(numbers[i], column[i], sum);
+    return sum;
+  }
+};
+
+template <class S>
+class CoupledTrees {
+ public:
+  using Real = typename S::Real;
+
+  /// Trees of a mechanism, not coupled yet; `most` bounds the pairs of bodies that will be.
+  CoupledTrees(LoadedFactor<S>& factor, int most, Workspace<S>& w)
+      : factor_(factor), tree_of_(take<int>(w, most > 0 ? factor.model.bodies : 0)) {
+    if (most == 0) return;
+    const ModelOf<S>& model = factor.model;
+    for (int b = 0; b < model.bodies; ++b) {
+      const int parent = model.joint[b].parent;
+      tree_of_[b] = parent < 0 ? trees_++ : tree_of_[parent];
+    }
+    tree_ = take<Tree>(w, trees_);
+    for (int b = model.bodies - 1; b >= 0; --b) {
+      const Joint& joint = model.joint[b];
+      Tree& own = tree_[tree_of_[b]];
+      if (joint.parent < 0) own = {b, joint.end, joint.v, velocities_end(model, b), -1, simd::nowhere<S>()};
+    }
+    edge_ = take<Edge>(w, most);
+  }
+
+  /// Loads act between bodies a and b in these worlds.
+  void couple(int a, int b, Mask<S> worlds) {
+    const int i = tree_of_[a], j = tree_of_[b];
+    tree_[i].coupled |= worlds;
+    tree_[j].coupled |= worlds;
+    edge_[edges_++] = {i < j ? j : i, i < j ? i : j};
+  }
+
+  /// Reserves memory for the trees that are coupled, and finds the blocks that fill in.
+  void arrange(Workspace<S>& w) {
+    if (edges_ == 0) return;
+    member_ = take<int>(w, trees_);
+    for (int t = 0; t < trees_; ++t) {
+      if (none(tree_[t].coupled)) continue;
+      tree_[t].member = members_;
+      member_[members_++] = t;
+    }
+    const int m = members_;
+    offset_ = take<std::ptrdiff_t>(w, static_cast<std::ptrdiff_t>(m) * m);
+    bool* const filled = take<bool>(w, static_cast<std::ptrdiff_t>(m) * m);
+    for (int k = 0; k < m * m; ++k) filled[k] = false;
+    for (int k = 0; k < m; ++k) filled[k * m + k] = true;
+    for (int k = 0; k < edges_; ++k) {
+      filled[tree_[edge_[k].i].member * m + tree_[edge_[k].j].member] = true;
+    }
+    for (int j = 0; j < m; ++j) {  // a column's rows fill in the column of the first of them
+      int first = j + 1;
+      while (first < m && !filled[first * m + j]) ++first;
+      for (int i = first + 1; i < m; ++i) {
+        if (filled[i * m + j]) filled[i * m + first] = true;
+      }
+    }
+    column_ = take<int>(w, static_cast<std::ptrdiff_t>(m) * m);
+    rows_ = take<int>(w, m);
+    std::ptrdiff_t numbers = 0;
+    for (int i = 0; i < m; ++i) {
+      rows_[i] = 0;
+      for (int j = 0; j <= i; ++j) {
+        if (!filled[i * m + j]) continue;
+        column_[i * m + rows_[i]++] = j;
+        offset_[i * m + j] = numbers;
+        numbers += static_cast<std::ptrdiff_t>(size(i)) * size(j);
+      }
+    }
+    number_ = take<S>(w, numbers);
+    const int bodies = factor_.model.bodies;
+    IA_ = take<ArticulatedInertia<S>>(w, bodies);
+    push_ = take<Force<S>>(w, bodies);
+    y_ = take<S>(w, factor_.model.nv);
+  }
+
+  bool empty() const { return members_ == 0; }
+
+  /// Takes over loads and forces of LoadedFactor before it is factored, and forgets those between bodies.
+  void begin() {
+    for (int i = 0; i < members_; ++i) {
+      const Tree& tree = tree_[member_[i]];
+      for (int b = tree.first; b < tree.end; ++b) {
+        IA_[b] = factor_.IA[b];
+        push_[b] = factor_.pA[b];
+      }
+      for (int n = 0; n < rows_[i]; ++n) {
+        const int j = column(i, n), count = size(i) * size(j);
+        S* const H = block(i, j);
+        for (int k = 0; k < count; ++k) H[k] = all<S>(0);
+      }
+    }
+  }
+
+  /// Adds J_aᵀ K J_b and its transpose.
+  void add(int a, int b, const BodyCoupling<S>& K) {
+    const ModelOf<S>& model = factor_.model;
+    const Tree &A = tree_[tree_of_[a]], &B = tree_[tree_of_[b]];
+    Pose<S> X_kb = spatial::identity_pose<S>();
+    for (int k = b; k >= 0; k = model.joint[k].parent) {
+      const Joint& joint = model.joint[k];
+      for (int j = 0; j < joint.nv; ++j) {
+        const Motion<S> column = tree::column(tree::axis(joint, factor_.columns, j));
+        const Force<S> F = K * (k == b ? column : to_child(X_kb, column));
+        spread(a, F, [&](int v_a, S number) { add_entry(A, B, v_a, joint.v + j, number); });
+      }
+      if (joint.parent >= 0) X_kb = k == b ? factor_.body[k].X_PB : factor_.body[k].X_PB * X_kb;
+    }
+  }
+
+  /// Factors; `diagonal` (nv) is added.
+  void factor(const S* diagonal) {
+    for (int i = 0; i < members_; ++i) {
+      add_inertia(i, diagonal);
+      for (int n = 0; n < rows_[i]; ++n) {
+        const int j = column(i, n);
+        for (int p = 0, q = 0; p < rows_[i] && q < rows_[j];) {
+          const int k = column(i, p), l = column(j, q);
+          if (k >= j || l >= j) break;
+          if (k == l) subtract_product(i, j, k);
+          p += k <= l ? 1 : 0;
+          q += l <= k ? 1 : 0;
+        }
+        if (i == j) {
+          cholesky(block(i, i), size(i));
+        } else {
+          solve_right(block(i, j), size(i), block(j, j), size(j));
+        }
+      }
+    }
+  }
+
+  /// Replaces x (nv) and the bodies' accelerations in the worlds where a tree is coupled, by the solution
+  /// under τ (nv) and the forces that `begin` took over.
+  void solve(const S* tau, S* x) {
+    const ModelOf<S>& model = factor_.model;
+    for (int i = 0; i < members_; ++i) {
+      gather(tree_[member_[i]], tau);
+      S* const y = y_ + tree_[member_[i]].v;
+      for (int n = 0; n + 1 < rows_[i]; ++n) {
+        const int k = column(i, n);
+        const S *const L = block(i, k), *const z = y_ + tree_[member_[k]].v;
+        for (int r = 0; r < size(i); ++r) {
+          for (int c = 0; c < size(k); ++c) y[r] = fnma(L[r * size(k) + c], z[c], y[r]);
+        }
+      }
+      const S* const L = block(i, i);
+      for (int r = 0; r < size(i); ++r) {
+        for (int c = 0; c < r; ++c) y[r] = fnma(L[r * size(i) + c], y[c], y[r]);
+        y[r] *= L[r * size(i) + r];
+      }
+    }
+    for (int i = members_ - 1; i >= 0; --i) {
+      S* const y = y_ + tree_[member_[i]].v;
+      const S* const L = block(i, i);
+      for (int r = size(i) - 1; r >= 0; --r) {
+        y[r] *= L[r * size(i) + r];
+        for (int c = 0; c < r; ++c) y[c] = fnma(L[r * size(i) + c], y[r], y[c]);
+      }
+      for (int n = 0; n + 1 < rows_[i]; ++n) {
+        const int k = column(i, n);
+        const S* const below = block(i, k);
+        S* const z = y_ + tree_[member_[k]].v;
+        for (int r = 0; r < size(i); ++r) {
+          for (int c = 0; c < size(k); ++c) z[c] = fnma(below[r * size(k) + c], y[r], z[c]);
+        }
+      }
+    }
+    for (int i = 0; i < members_; ++i) {
+      const Tree& tree = tree_[member_[i]];
+      for (int k = tree.v; k < tree.v_end; ++k) x[k] = select(tree.coupled, y_[k], x[k]);
+      for (int b = tree.first; b < tree.end; ++b) {
+        const Joint& joint = model.joint[b];
+        const Motion<S> carried = joint.parent < 0
+                                      ? spatial::zero_motion<S>()
+                                      : to_child(factor_.body[b].X_PB, factor_.acceleration[joint.parent]);
+        factor_.acceleration[b] = plus_joint_twist(carried, joint, factor_.columns, static_cast<const S*>(x));
+      }
+    }
+  }
+
+ private:
+  struct Tree {
+    int first, end, v, v_end;  ///< bodies, and coordinates
+    int member;                ///< its number among those that are coupled
+    Mask<S> coupled;
+  };
+  struct Edge {
+    int i, j;  ///< trees, the later one first
+  };
+
+  int size(int member) const { return tree_[member_[member]].v_end - tree_[member_[member]].v; }
+  S* block(int i, int j) const { return number_ + offset_[i * members_ + j]; }
+
+  /// Column of block n of row i.
+  int column(int i, int n) const { return column_[i * members_ + n]; }
+
+  /// visit(coordinate, S_iᵀ X* F) for the coordinates that move body a.
+  template <class Visit>
+  void spread(int a, Force<S> F, const Visit& visit) const {
+    const ModelOf<S>& model = factor_.model;
+    for (int k = a; k >= 0; k = model.joint[k].parent) {
+      const Joint& joint = model.joint[k];
+      for (int i = 0; i < joint.nv; ++i) visit(joint.v + i, dot(tree::axis(joint, factor_.columns, i), F));
+      if (joint.parent >= 0) F = to_parent(factor_.body[k].X_PB, F);
+    }
+  }
+
+  void add_entry(const Tree& A, const Tree& B, int v_a, int v_b, S number) {
+    if (A.member > B.member) {
+      block(A.member, B.member)[(v_a - A.v) * (B.v_end - B.v) + v_b - B.v] += number;
+    } else if (A.member < B.member) {
+      block(B.member, A.member)[(v_b - B.v) * (A.v_end - A.v) + v_a - A.v] += number;
+    } else {
+      S* const H = block(A.member, A.member);
+      const int n = A.v_end - A.v, r = v_a - A.v, c = v_b - A.v;
+      H[r * n + c] += number;
+      H[c * n + r] += number;
+    }
+  }
+
+  /// Adds the loaded inertias of a tree to its block.
+  void add_inertia(int i, const S* diagonal) {
+    const ModelOf<S>& model = factor_.model;
+    const Tree& tree = tree_[member_[i]];
+    const int n = size(i);
+    S* const H = block(i, i);
+    for (int b = tree.end - 1; b >= tree.first; --b) {
+      const Joint& joint = model.joint[b];
+      for (int c = 0; c < joint.nv; ++c) {
+        const int column = joint.v + c;
+        const Force<S> F = IA_[b] * tree::axis(joint, factor_.columns, c);
+        spread(b, F, [&](int row, S number) {
+          if (row > column) return;  // of the same joint: once
+          S& own = H[(column - tree.v) * n + row - tree.v];
+          own += number;
+          if (row == column) own += all<S>(model.armature[column]) + diagonal[column];
+        });
+      }
+      if (joint.parent >= 0) IA_[joint.parent] = IA_[joint.parent] + to_parent(factor_.body[b].X_PB, IA_[b]);
+    }
+  }
+
+  /// y = τ − Σ SᵀpA of a tree.
+  void gather(const Tree& tree, const S* tau) {
+    const ModelOf<S>& model = factor_.model;
+    for (int b = tree.end - 1; b >= tree.first; --b) {
+      const Joint& joint = model.joint[b];
+      for (int i = 0; i < joint.nv; ++i) {
+        y_[joint.v + i] = tau[joint.v + i] - dot(tree::axis(joint, factor_.columns, i), push_[b]);
+      }
+      if (joint.parent < 0) continue;
+      push_[joint.parent] = plus_to_parent(push_[joint.parent], factor_.body[b].X_PB, push_[b]);
+    }
+  }
+
+  /// H_ij −= L_ik L_jkᵀ.
+  void subtract_product(int i, int j, int k) {
+    const int rows = size(i), columns = size(j), n = size(k);
+    const S *const L = block(i, k), *const R = block(j, k);
+    S* const H = block(i, j);
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < (i == j ? r + 1 : columns); ++c) {
+        S sum = H[r * columns + c];
+        for (int m = 0; m < n; ++m) sum = fnma(L[r * n + m], R[c * n + m], sum);
+        H[r * columns + c] = sum;
+      }
+    }
+  }
+
+  /// Lower triangle in place, the inverses of its pivots on the diagonal.
+  static void cholesky(S* H, int n) {
+    for (int c = 0; c < n; ++c) {
+      for (int r = c; r < n; ++r) {
+        S sum = H[r * n + c];
+        for (int k = 0; k < c; ++k) sum = fnma(H[r * n + k], H[c * n + k], sum);
+        H[r * n + c] = sum;
+      }
+      const S inverse = all<S>(1) / sqrt(H[c * n + c]);
+      H[c * n + c] = inverse;
+      for (int r = c + 1; r < n; ++r) H[r * n + c] *= inverse;
+    }
+  }
+
+  /// H ← H L⁻ᵀ.
+  static void solve_right(S* H, int rows, const S* L, int n) {
+    for (int r = 0; r < rows; ++r) {
+      S* const row = H + r * n;
+      for (int c = 0; c < n; ++c) {
+        S sum = row[c];
+        for (int k = 0; k < c; ++k) sum = fnma(row[k], L[c * n + k], sum);
+        row[c] = sum * L[c * n + c];
+      }
+    }
+  }
+
+  LoadedFactor<S>& factor_;
+  int* tree_of_;  ///< [bodies]
+  int trees_ = 0, members_ = 0, edges_ = 0;
+  Tree* tree_ = nullptr;
+  Edge* edge_ = nullptr;
+  int *member_ = nullptr, *rows_ = nullptr, *column_ = nullptr;  ///< blocks of every row, and their columns
+  std::ptrdiff_t* offset_ = nullptr;                             ///< [members · members]
+  S* number_ = nullptr;                                          ///< of the blocks, row-major
+  ArticulatedInertia<S>* IA_ = nullptr;
+  Force<S>* push_ = nullptr;
+  S* y_ = nullptr;
+};
+
+}  // namespace pysim::dynamics

@@ -1,0 +1,114 @@
+"""Pairs of links and of shapes that may touch.
+
+Links touch each other unless they belong to one body, are parent and child, are both fixed to the world, or are
+excluded by the scene. Two shapes touch if their contact points have a closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.contact.hulls import hull_vertices
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import CollisionSpec, ContactsSpec
+    from pysim.shapes import Shape
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ContactPair:
+    """Two links that may touch: the normal points from the first to the second, and forces act on the second."""
+
+    first: str
+    second: str
+
+    @property
+    def name(self) -> str:
+        """Name in trajectories."""
+        return f"{self.first}, {self.second}"
+
+
+@dataclass(frozen=True)
+class PlacedShape:
+    """A shape of a link, on its body or fixed to the world."""
+
+    link: str
+    body: int  # −1 for the world
+    collision: CollisionSpec
+    pose: Array  # in the body or the world (4, 4)
+    vertices: Array  # of a mesh (n, 3) [m]
+
+    @property
+    def shape(self) -> Shape:
+        """Shape in its frame."""
+        return self.collision.shape
+
+
+def placed_shapes(model: Model) -> list[PlacedShape]:
+    """Return the shapes that collide, in the order of the file.
+
+    Raises:
+        ModelError: a mesh is not convex.
+    """
+    found = []
+    for link in model.spec.bodies:
+        for collision in link.collisions:
+            body, pose = model.frames[link.name]
+            mesh = collision.shape.mesh is not None
+            vertices = hull_vertices(collision) if mesh else np.zeros((0, 3))
+            found.append(PlacedShape(link.name, body, collision, pose @ collision.pose, vertices))
+    return found
+
+
+def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
+    """Return the pairs of links that may touch: those with the world, then the others in the order of the file."""
+    bodies = {
+        link.name: model.frames[link.name][0] for link in model.spec.bodies if link.collisions
+    }
+    order = {frozenset(contact.between): contact.between for contact in spec.pairs}
+    excluded = {frozenset(between) for between in spec.excluded}
+    grounded = [(WORLD, name) for name, body in bodies.items() if body >= 0 and spec.grounds]
+    moving = [
+        (a, b) for a, b in combinations(bodies, 2) if not _attached(model, bodies[a], bodies[b])
+    ]
+    named = (frozenset(between) for between in (*grounded, *moving))
+    found = [
+        order.get(pair, between)
+        for pair, between in zip(named, (*grounded, *moving), strict=True)
+        if pair not in excluded
+    ]
+    return [ContactPair(*between) for between in found]
+
+
+def _attached(model: Model, a: int, b: int) -> bool:
+    """Whether two bodies are the same, parent and child, or fixed to the world."""
+    return (
+        a == b or (a >= 0 and model.parents[a] == b >= 0) or (b >= 0 and model.parents[b] == a >= 0)
+    )
+
+
+def touching_kinds() -> set[frozenset[str]]:
+    """Return the pairs of kinds of shapes whose contact points have a closed form."""
+    return {frozenset(pair) for pair in _engine.distance_pairs() if "half_space" not in pair}
+
+
+def pairs_of(
+    pair: ContactPair, shapes: dict[str, list[PlacedShape]]
+) -> Iterator[tuple[PlacedShape, PlacedShape]]:
+    """Yield the shapes of two links, the fixed one first, else that of the first link."""
+    for a in shapes[pair.first]:
+        for b in shapes[pair.second]:
+            yield (b, a) if b.body < 0 else (a, b)

@@ -1,0 +1,64 @@
+"""Scenes of several bodies that touch each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pysim
+
+GROUND = "[[ground]]\nplane = { normal = [0, 0, 1], offset = 0.0 }\n"
+
+
+def free(name: str, shape: str, mass: float, start: str, extra: str = "") -> str:
+    """A body that collides, on a free joint."""
+    return f"""
+[[body]]
+name = "{name}"
+shape = {shape}
+mass = {mass}
+collision = true
+{extra}
+[[joint]]
+name = "{name} moves"
+type = "free"
+child = "{name}"
+start = {start}
+"""
+
+
+def world(
+    tmp_path: Path,
+    bodies: str,
+    *,
+    surface: str = "",
+    gravity: Any = (0, 0, -9.81),
+    duration: float = 1.0,
+    step: float = 1e-3,
+    every: float | None = None,
+    run: str = "",
+) -> pysim.Scene:
+    """Bodies, grounds and joints as text; `surface` is the material of all."""
+    text = f"""
+gravity = {[float(g) for g in gravity]}
+[materials.default]
+{surface}
+{bodies}
+[simulation]
+duration = {duration}
+step = {step}
+{run}
+[output]
+every = {every or step}
+"""
+    path = tmp_path / "world.toml"
+    path.write_text(text, "utf-8")
+    return pysim.load_scene(path)
+
+
+def speeds(trajectory: pysim.Trajectory, bodies: int) -> np.ndarray:
+    """Linear velocities (n, bodies, 3) of free bodies, on their axes."""
+    found: np.ndarray = trajectory.v.reshape(len(trajectory.t), bodies, 6)[..., :3]
+    return found
