@@ -19,6 +19,7 @@ from pysim.contact.pairs import (
 )
 from pysim.contact.sizes import engine_size
 from pysim.errors import ModelError
+from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ def _shape_pairs(
             velocity = (0.0, 0.0, 0.0) if change is None else change.surface_velocity
             for own in shapes[pair.second if pair.first == WORLD else pair.first]:
                 for ground in spec.grounds:
+                    if not may_touch(ground.filter, own.collision.filter):
+                        continue
                     materials = _materials(spec, ground.material, own)
                     law = pair_law(*materials, surface, _load(masses, gravity, own, None))
                     yield ShapePair(k, own, None, ground, law, velocity)

@@ -14,6 +14,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.contact.hulls import hull_vertices
+from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -111,4 +112,5 @@ def pairs_of(
     """Yield the shapes of two links, the fixed one first, else that of the first link."""
     for a in shapes[pair.first]:
         for b in shapes[pair.second]:
-            yield (b, a) if b.body < 0 else (a, b)
+            if may_touch(a.collision.filter, b.collision.filter):
+                yield (b, a) if b.body < 0 else (a, b)

@@ -25,6 +25,26 @@ Spec = TypeVar("Spec", "JointSpec", "ModelSpec", "SceneSpec")
 
 
 @dataclass(frozen=True)
+class CollisionFilter:
+    """Masks of a surface: two touch if the kind of one matches the affinity of the other, or if one names the other."""
+
+    kind: int
+    affinity: int
+    name: str = ""
+    partners: frozenset[str] = frozenset()  # names of surfaces that it touches whatever their masks
+
+    def admits(self, other: CollisionFilter) -> bool:
+        """Whether two surfaces touch each other."""
+        masks = (self.kind & other.affinity) | (other.kind & self.affinity)
+        return bool(masks) or other.name in self.partners
+
+
+def may_touch(a: CollisionFilter | None, b: CollisionFilter | None) -> bool:
+    """Whether the filters of two surfaces admit each other; a surface without one touches all."""
+    return a is None or b is None or a.admits(b)
+
+
+@dataclass(frozen=True)
 class CollisionSpec:
     """Shape of a body that collides: its pose (4, 4) in the body frame, and the name of its material."""
 
@@ -33,6 +53,7 @@ class CollisionSpec:
     material: str = "default"
     convex: bool = False  # whether a mesh stands for its convex hull
     where: str = ""
+    filter: CollisionFilter | None = None
 
 
 @dataclass(frozen=True)
@@ -259,6 +280,7 @@ class GroundSpec:
     offset: float  # [m]
     material: str = "default"
     where: str = ""
+    filter: CollisionFilter | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.scene.mjcf.surfaces import depth_at_rest, mixed, of_geom, of_pair, restitution
-from pysim.scene.spec import CollisionSpec, ContactSpec, ContactsSpec, GroundSpec, SurfaceSpec
+from pysim.scene.spec import (
+    CollisionFilter,
+    CollisionSpec,
+    ContactSpec,
+    ContactsSpec,
+    GroundSpec,
+    SurfaceSpec,
+)
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -64,7 +71,6 @@ class ContactReader:
         found = [self._with_collisions(body, index.get(body.name)) for body in bodies]
         if not any(body.collisions for body in found):
             return found, None
-        self._report_bodies()
         self._report_rolling()
         pairs = tuple(self._link_pairs())
         return found, ContactsSpec(self.materials, tuple(grounds), pairs, self.excluded)
@@ -119,7 +125,8 @@ class ContactReader:
             largest = max(margins)
             reason = f"has no margin: those of the geoms on it differ, up to {largest:g} m"
             self.omissions.add("margins", item, where, reason)
-        return GroundSpec((x, y, z), offset, self._material(of_geom(self.m, k)), where)
+        material = self._material(of_geom(self.m, k))
+        return GroundSpec((x, y, z), offset, material, where, self._filter(k))
 
     def _partners(self, ground: int) -> list[int]:
         """Return the geoms of moving bodies that touch a ground."""
@@ -136,16 +143,13 @@ class ContactReader:
             if solid is not None:
                 where = self.model.place("geoms", k)
                 material = self._material(of_geom(self.m, k))
-                found.append(CollisionSpec(*solid, material, convex=True, where=where))
+                filter_ = self._filter(k)
+                found.append(CollisionSpec(*solid, material, True, where, filter_))
         return replace(body, collisions=tuple(found))
 
     def _collides(self, k: int) -> bool:
-        """Whether a geom touches a ground of the file, or may touch one of a scene if the file has none."""
-        if k in self.planes:
-            return False
-        if not self.grounds or self._is_static(k):
-            return self._acts(k)
-        return any(self._touch(k, ground) for ground in self.grounds)
+        """Whether a geom may touch a ground or a body."""
+        return k not in self.planes and self._acts(k)
 
     def _material(self, numbers: SurfaceNumbers) -> str:
         """Return the name of the material with the numbers of a geom."""
@@ -197,25 +201,18 @@ class ContactReader:
         near = math.isclose(friction, surface.static_friction or 0.0, rel_tol=AGREEMENT)
         return bounce and near and math.isclose(sink, surface.sink or 0.0, rel_tol=AGREEMENT)
 
-    def _report_bodies(self) -> None:
-        """Report that moving bodies do not touch each other, if MuJoCo lets them."""
-        m = self.m
-        solid = [k for k in range(m.ngeom) if k not in self.planes]
-        kinds = sorted({(int(m.body_weldid[m.geom_bodyid[k]]), *self._masks(k)) for k in solid})
-        weld, kind, affinity = (np.array(column) for column in zip(*kinds, strict=True))
-        together = (kind[:, None] & affinity) | (affinity[:, None] & kind)
-        apart = weld[:, None] != weld
-        parents = m.body_weldid[m.body_parentid[weld]]
-        related = (parents[:, None] == weld) & (weld != 0)
-        touch = (together != 0) & apart & ~related & ~related.T
-        chosen = any(not pair & self.planes for pair in self.pairs)
-        if touch.any() or chosen:
-            reason = "are left out: pysim computes contacts with planes of the world"
-            item = "contacts of bodies with each other"
-            self.omissions.add("contacts of bodies", item, str(self.model.path), reason)
+    def _filter(self, k: int) -> CollisionFilter:
+        """Return the masks of a geom, and the geoms that a <pair> lets it touch."""
+        partners = frozenset(
+            self._filter_name(next(iter(pair - {k})))
+            for pair in self.pairs
+            if k in pair and len(pair) > 1
+        )
+        kind, affinity = int(self.m.geom_contype[k]), int(self.m.geom_conaffinity[k])
+        return CollisionFilter(kind, affinity, self._filter_name(k), partners)
 
-    def _masks(self, k: int) -> tuple[int, int]:
-        return int(self.m.geom_contype[k]), int(self.m.geom_conaffinity[k])
+    def _filter_name(self, k: int) -> str:
+        return f"{self.model.path}:{k}"
 
     def _report_rolling(self) -> None:
         for ground, partners in self.partners.items():

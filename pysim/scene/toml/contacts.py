@@ -69,7 +69,7 @@ class ContactReader:
             grounds = _without_repeated((*grounds, *self.brought.grounds))
         if self.is_attached:
             return ContactsSpec(materials, grounds, pairs, excluded)
-        if not grounds and len(colliding) < 2:
+        if not grounds and not self._has_pairs(colliding):
             self._check_touched()
             return None
         return ContactsSpec(materials, grounds, pairs, excluded) if colliding else None
@@ -143,6 +143,15 @@ class ContactReader:
             )
             self.problems.add(("contact", k, "surface_velocity"), problem)
         return x, y, z
+
+    def _has_pairs(self, colliding: Collection[str]) -> bool:
+        """Whether the scene lets two bodies collide, in a place without ground."""
+        chosen = {
+            model.collision for model in self.scene.model if not isinstance(model.collision, list)
+        }
+        lists = any(isinstance(model.collision, list) for model in self.scene.model)
+        own = sum(bool(body.collision) for body in self.scene.body)
+        return len(colliding) > 1 and (own > 1 or lists or bool(chosen - {None, "none"}))
 
     def _check_touched(self) -> None:
         """Report shapes that collide, and pairs, where there is nothing to touch."""

@@ -99,6 +99,8 @@ def without_unsupported_contacts(scene: Scene, model: ModelSpec, problems: Probl
     """
     if model.contacts is None or scene.ground or any(m.collision for m in scene.model):
         return model
+    if not model.contacts.grounds:  # the scene lets its own bodies collide
+        return model
     table = scene.simulation
     name = table.integrator if "integrator" in table.model_fields_set else "convex"
     try:

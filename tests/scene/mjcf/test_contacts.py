@@ -11,6 +11,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
+from pysim.contact import compile_contacts
 from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
 from pysim.scene.mjcf.surfaces import depth_at_rest, impedance, mixed, of_geom, restitution
@@ -193,7 +194,10 @@ def test_geoms_collide_that_match_a_plane_or_are_paired_with_it(write: Write) ->
         warnings.simplefilter("ignore", PysimWarning)
         spec = read_model(path)
     radii = {body.name: [c.shape.size[0] for c in body.collisions] for body in spec.bodies}
-    assert radii == {"a": [0.1], "b": [0.4]}
+    assert radii == {"a": [0.1, 0.2], "b": [0.4]}
+    model = pysim.load_model(path)
+    touching = [(s.shape.size[0], s.ground is not None) for s in compile_contacts(model).shapes]
+    assert touching == [(0.1, True), (0.4, True)]  # that of 0.2 matches neither the plane nor b
     assert spec.contacts is not None
     assert spec.contacts.excluded == (("a", "b"),)
     (pair,) = spec.contacts.pairs
@@ -294,7 +298,6 @@ def test_what_pysim_cannot_represent_is_named(write: Write) -> None:
     _, texts = warnings_of(lambda: read_model(path))
     assert [text.removeprefix(f"{path.parent}/") for text in texts] == [
         "m.xml:2: ground 'floor' has no margin: those of the geoms on it differ, up to 0.01 m",
-        "m.xml: contacts of bodies with each other are left out: pysim computes contacts with planes of the world",
         (
             "m.xml:3: geom 'skin' of 'a' slides and does not resist turning: torsional friction 0.005 m and rolling "
             "friction 0.0001 m are left out"
@@ -335,4 +338,5 @@ def test_the_planes_of_two_files_that_coincide_count_once(write: Write, tmp_path
     (tmp_path / "s.toml").write_text(text.format("a", 0) + text.format("b", 1), "utf-8")
     contacts = pysim.load_scene(tmp_path / "s.toml").contacts
     assert contacts is not None
-    assert [shape.ground.material for shape in contacts.shapes] == ["a/m/surface"] * 2
+    grounds = [shape.ground for shape in contacts.shapes if shape.ground is not None]
+    assert [ground.material for ground in grounds] == ["a/m/surface"] * 2
