@@ -130,6 +130,6 @@ def find_force(name: str) -> type[Force]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    import pysim.elements.library  # noqa: F401, PLC0415, registers pysim's own
+    from pysim.elements import library, tendons  # noqa: F401, PLC0415, both register pysim's own
 
     return FORCES.find(name)

@@ -287,6 +287,19 @@ class Bushing(Force):
         return 0.5 * (x @ (np.array(self.stiffness) @ x))
 
 
+@force("constant_force")
+class ConstantForce(Force):
+    """Constant force at the origin of b, in the axes of a."""
+
+    load: tuple[float, float, float]  # [N]
+
+    def wrench(self, pose: Pose) -> Wrench:
+        return Wrench(force=_rotation(pose).T @ np.array(self.load, object))
+
+    def energy(self, pose: Pose) -> Any:
+        return -(np.array(self.load) @ np.array(pose.p, object))
+
+
 @force("linear_drag")
 class LinearDrag(Force):
     """Drag −c (v − wind) at the origin of b, against its velocity relative to a."""

@@ -28,11 +28,14 @@ class Pair:
         bits = mujoco.mjtDisableBit
         off = bits.mjDSBL_CONTACT | bits.mjDSBL_CONSTRAINT | bits.mjDSBL_ACTUATION
         self.m.opt.disableflags |= int(off | bits.mjDSBL_EULERDAMP)
-        self.m.opt.density = self.m.opt.viscosity = (
-            0.0  # media, weights and tendons are left out, by name
-        )
-        for forces in (self.m.body_gravcomp, self.m.tendon_stiffness, self.m.tendon_damping):
-            forces[:] = 0.0
+        self.m.opt.density = self.m.opt.viscosity = 0.0  # media are left out, by name
+        read = {force.name for force in self.model.spec.forces}
+        for k in range(self.m.ntendon):
+            name = self.reference.name("TENDON", k).replace("#", "")
+            if (
+                name not in read and f"tendon{k + 1}" not in read
+            ):  # around obstacles: left out, by name
+                self.m.tendon_stiffness[k] = self.m.tendon_damping[k] = 0.0
         self.data = mujoco.MjData(self.m)
         names = self.model.joint_names
         self.at_q = dict(zip(names, self.model.q_offsets, strict=True))
@@ -101,7 +104,9 @@ def smooth(model: pysim.Model) -> pysim.Model:
         )
         for joint in model.spec.joints
     ]
-    return compile_model(replace(model.spec, joints=tuple(joints), loops=(), couplings=()))
+    forces = tuple(force for force in model.spec.forces if not force.type.endswith("_stop"))
+    spec = replace(model.spec, joints=tuple(joints), loops=(), couplings=(), forces=forces)
+    return compile_model(spec)
 
 
 def agreement(model: pysim.Model, path: Path, states: int = 10) -> dict[str, float]:

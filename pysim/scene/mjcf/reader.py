@@ -2,7 +2,8 @@
 
 MuJoCo itself parses and compiles the file, so that defaults, includes, attached models, orientations and inertias of
 geoms are those of MuJoCo. The compiled tree becomes bodies and joints with MuJoCo's coordinates, sites become frames,
-equality constraints loops and couplings, keyframes start states, and geoms that collide with planes have contacts.
+equality constraints loops and couplings, tendons forces, keyframes start states, and geoms that collide with planes
+have contacts.
 Everything else is reported.
 """
 
@@ -22,7 +23,9 @@ from pysim.scene.mjcf.files import check_files
 from pysim.scene.mjcf.joints import BALL, FREE, JointReader
 from pysim.scene.mjcf.model import WORLD, MujocoModel, wxyz_pose, xyzw
 from pysim.scene.mjcf.shapes import ShapeReader
+from pysim.scene.mjcf.tendons import TendonReader
 from pysim.scene.mjcf.unsupported import reject_deformable, report_unsupported
+from pysim.scene.mjcf.weights import compensating_forces
 from pysim.scene.omissions import Omissions
 from pysim.scene.poses import rotation
 from pysim.scene.spec import BodySpec, FrameSpec, KeyframeSpec, ModelSpec
@@ -77,6 +80,7 @@ def read_mjcf(
     bodies, contacts = contact_reader.read(bodies)
     constraints = ConstraintReader(model, omissions)
     constraints.read()
+    forces = (*TendonReader(model, omissions).read(), *compensating_forces(model))
     report_unsupported(model, omissions)
     spec = ModelSpec(
         name=model.spec.modelname or path.stem,
@@ -88,6 +92,7 @@ def read_mjcf(
         loops=tuple(constraints.loops),
         couplings=tuple(constraints.couplings),
         keyframes=tuple(_keyframes(model)),
+        forces=forces,
         contacts=contacts,
     )
     check_connections(spec)

@@ -1,4 +1,4 @@
-"""Report of the parts of an MJCF model that pysim does not read: tendons' forces, actuators, sensors."""
+"""Report of the parts of an MJCF model that pysim does not read: actuators, fluids, plugins, sensors."""
 
 from __future__ import annotations
 
@@ -39,32 +39,12 @@ def report_unsupported(model: MujocoModel, omissions: Omissions) -> None:
 
 
 def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
-    """Report what exerts forces: actuators, tendons, fluids, compensated gravity, engine plugins."""
+    """Report what exerts forces: actuators, fluids, motion capture, engine plugins."""
     m, where = model.m, str(model.path)
     reason = "is left out: forces of motors are not read, write [[actuator]] in a scene"
     for k in range(m.nactuator):
         place = model.place("actuators", k)
         omissions.add("actuators", f"actuator {model.label('ACTUATOR', k)}", place, reason)
-    for k in range(m.ntendon):
-        place = model.place("tendons", k)
-        acts = (
-            m.tendon_limited[k],
-            np.any(m.tendon_stiffness[k]),
-            np.any(m.tendon_damping[k]),
-            np.any(m.tendon_frictionloss[k]),
-            np.any(m.tendon_armature[k]),
-        )
-        words = ("limits", "stiffness", "damping", "friction", "armature")
-        item = f"tendon {model.label('TENDON', k)}"
-        if any(acts):
-            own = ", ".join(word for word, present in zip(words, acts, strict=True) if present)
-            omissions.add("tendons", item, place, f"is left out: its {own} would act on the joints")
-        else:
-            omissions.note("tendons", item, place, "is not read: it exerts no force of its own")
-    for k in map(int, np.flatnonzero(m.body_gravcomp)):
-        place = model.place("bodies", k)
-        reason = "keeps its weight: gravcomp is not read"
-        omissions.add("compensated weights", f"body {model.bodies[k]!r}", place, reason)
     for k in map(int, np.flatnonzero(m.body_mocapid >= 0)):
         place = model.place("bodies", k)
         reason = "is fixed: motion capture moves no bodies in pysim"

@@ -1,0 +1,150 @@
+"""Tendons of an MJCF model as forces: springs, dampers and limits along sites and on sums of joint coordinates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.scene.mjcf.joints import stop_gains
+from pysim.scene.spec import ForceSpec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.scene.mjcf.model import MujocoModel
+    from pysim.scene.omissions import Omissions
+
+    Array = NDArray[np.float64]
+    Path = tuple[tuple[str, Array], ...]
+
+KIND = "tendons"
+
+
+class TendonReader:
+    """Reader of the tendons that exert forces of their own, which reports what it leaves out."""
+
+    def __init__(self, model: MujocoModel, omissions: Omissions) -> None:
+        self.model, self.m, self.omissions = model, model.m, omissions
+        bits, flags = model.mj.mjtDisableBit, int(model.m.opt.disableflags)
+        self.springs = not flags & bits.mjDSBL_SPRING
+        self.dampers = not flags & bits.mjDSBL_DAMPER
+        self.limits = not flags & (bits.mjDSBL_LIMIT | bits.mjDSBL_CONSTRAINT)
+        self.friction = not flags & (bits.mjDSBL_FRICTIONLOSS | bits.mjDSBL_CONSTRAINT)
+
+    def read(self) -> tuple[ForceSpec, ...]:
+        """Return the forces of all tendons."""
+        return tuple(force for k in range(self.m.ntendon) for force in self._tendon(k))
+
+    def _tendon(self, k: int) -> list[ForceSpec]:
+        m = self.m
+        stiffness = float(m.tendon_stiffness[k]) * self.springs
+        damping = float(m.tendon_damping[k]) * self.dampers
+        limited = bool(m.tendon_limited[k]) and self.limits
+        if m.tendon_frictionloss[k] and self.friction:
+            self._leave(k, "has friction, which is left out")
+        if m.tendon_armature[k]:
+            self._leave(k, "has an armature, which is left out")
+        for key, word in (("stiffnesspoly", "stiffness"), ("dampingpoly", "damping")):
+            if np.any(getattr(m, f"tendon_{key}", np.zeros((k + 1, 1)))[k]):
+                self._leave(k, f"has polynomial {word} of higher order, which is left out")
+        if not (stiffness or damping or limited):
+            reason = "is not read: it exerts no force of its own"
+            self.omissions.note(KIND, self._item(k), self.model.place(KIND, k), reason)
+            return []
+        acts = self._coordinates(k) or self._path(k)
+        if acts is None:
+            return []
+        forces = []
+        if stiffness or damping:
+            forces.append(self._spring(k, acts, stiffness, damping))
+        if limited:
+            forces.append(self._stop(k, acts))
+        return forces
+
+    def _coordinates(self, k: int) -> dict[str, Any] | None:
+        """Return the coordinates of a fixed tendon and their weights; None for a spatial one."""
+        wraps = self._wraps(k)
+        if self._kind(wraps[0]) != "JOINT":
+            return None
+        terms: dict[str, float] = {}
+        for w in wraps:
+            name = self.model.joints[self.m.wrap_objid[w]]
+            terms[name] = terms.get(name, 0.0) + float(self.m.wrap_prm[w])
+        return {"coordinates": tuple(terms), "weights": tuple(terms.values())}
+
+    def _path(self, k: int) -> dict[str, Any] | None:
+        """Return the sites of a spatial tendon; None if it has no path that pysim represents."""
+        m, wraps = self.m, self._wraps(k)
+        kinds = {self._kind(w) for w in wraps}
+        words = {
+            "PULLEY": "over pulleys",
+            "SPHERE": "around a sphere",
+            "CYLINDER": "around a cylinder",
+        }
+        for kind, word in words.items():
+            if kind in kinds:
+                self._leave(k, f"is left out: it runs {word}")
+                return None
+        sites = [int(m.wrap_objid[w]) for w in wraps]
+        if len({int(m.body_weldid[m.site_bodyid[site]]) for site in sites}) < 2:
+            reason = "is not read: it lies on one rigid body"
+            self.omissions.note(KIND, self._item(k), self.model.place(KIND, k), reason)
+            return None
+        points = ((self.model.bodies[m.site_bodyid[s]], m.site_pos[s].copy()) for s in sites)
+        return {"path": tuple(points)}
+
+    def _wraps(self, k: int) -> range:
+        start = int(self.m.tendon_adr[k])
+        return range(start, start + int(self.m.tendon_num[k]))
+
+    def _kind(self, w: int) -> str:
+        return str(self.model.mj.mjtWrap(int(self.m.wrap_type[w])).name.removeprefix("mjWRAP_"))
+
+    def _spring(self, k: int, acts: dict[str, Any], stiffness: float, damping: float) -> ForceSpec:
+        lower, upper = map(float, self.m.tendon_lengthspring[k])
+        keys = {"stiffness": stiffness, "damping": damping, "slack": upper - lower}
+        if "path" in acts:
+            keys["rest_length"] = lower
+            if upper == lower:
+                del keys["slack"]
+            kind = "slack_spring" if "slack" in keys else "path_spring"
+            return self._force(k, "", kind, acts, keys)
+        return self._force(k, "", "weighted_spring", acts, keys | {"rest": lower})
+
+    def _stop(self, k: int, acts: dict[str, Any]) -> ForceSpec:
+        """Return the limits, with the stiffness and damping that MuJoCo aims at for the tendon alone."""
+        lower, upper = map(float, self.m.tendon_range[k])
+        stiffness, damping = stop_gains(self.m.tendon_solref_lim[k])
+        inertia = 1.0 / max(float(self.m.tendon_invweight0[k]), 1e-12)
+        keys = {
+            "lower": lower,
+            "upper": upper,
+            "stiffness": stiffness * inertia,
+            "damping": damping * inertia,
+        }
+        kind = "path_stop" if "path" in acts else "weighted_stop"
+        return self._force(k, "/limit", kind, acts, keys)
+
+    def _force(
+        self, k: int, suffix: str, kind: str, acts: dict[str, Any], keys: dict[str, float]
+    ) -> ForceSpec:
+        label = self.model.name("TENDON", k)
+        name = label if not label.startswith("#") else f"tendon{k + 1}"
+        parameters: dict[str, Any] = dict(keys)
+        if "weights" in acts:
+            parameters["weights"] = acts["weights"]
+        return ForceSpec(
+            name + suffix,
+            kind,
+            path=acts.get("path", ()),
+            coordinates=acts.get("coordinates", ()),
+            parameters=parameters,
+            where=self.model.place(KIND, k),
+        )
+
+    def _item(self, k: int) -> str:
+        return f"tendon {self.model.label('TENDON', k)}"
+
+    def _leave(self, k: int, reason: str) -> None:
+        self.omissions.add(KIND, self._item(k), self.model.place(KIND, k), reason)
