@@ -308,8 +308,8 @@ def sweep(
     sample: Samples = (),
     n: Annotated[int | None, Parameter(name="-n")] = None,
     output: Output = None,
-    method: str = "random",
-    seed: int = 0,
+    method: str | None = None,
+    seed: int | None = None,
     signal: Names = (),
     set_: Overrides = (),
     threads: int = 0,
@@ -318,6 +318,8 @@ def sweep(
     allow_code: bool = False,
 ) -> int:
     """Run a scene with many values of its parameters and write one dataset.
+
+    Without --grid and --sample, the parameters are those of the scene's [sweep] table.
 
     Parameters
     ----------
@@ -332,9 +334,9 @@ def sweep(
     output
         Dataset to write; otherwise the scene's name with .nc, here. An unfinished sweep in it continues.
     method
-        Of sampling: random, latin_hypercube or sobol.
+        Of sampling: random, latin_hypercube or sobol; by default that of [sweep], or random.
     seed
-        Of the samples.
+        Of the samples; by default that of [sweep], or 0.
     signal
         Record over time, as q.hinge, v.hinge, position.tool.x or energy; may be repeated.
     set_

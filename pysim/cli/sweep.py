@@ -31,8 +31,8 @@ class SweepOptions:
     samples: tuple[str, ...]
     n: int | None
     output: Path | None
-    method: str
-    seed: int
+    method: str | None
+    seed: int | None
     signals: tuple[str, ...]
     overrides: tuple[str, ...]
     threads: int
@@ -54,8 +54,8 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
     try:
         with bar:
             failed = run_sweep(
-                path, parameters, options.n, output=output, method=options.method,
-                seed=options.seed, signals=options.signals,
+                path, parameters or None, options.n, output=output, method=options.method,
+                seed=options.seed, signals=options.signals or None,
                 overrides=parse_overrides(options.overrides), threads=options.threads, piece=PIECE,
                 progress=bar, overwrite=options.overwrite, allow_code=options.allow_code,
             )  # fmt: skip

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec
+    from pysim.scene.toml.sweep_table import Sweep
 
-__all__ = ["read_model", "read_scene", "read_scenes", "scene_schema"]
+__all__ = ["read_model", "read_scene", "read_scenes", "read_sweep", "scene_schema"]
 
 # The readers are imported when they are first called: pydantic and lxml cost a tenth of a second.
 # ruff: noqa: PLC0415
@@ -59,6 +60,13 @@ def read_scenes(
     from pysim.scene.toml.worlds import read_toml_worlds
 
     return read_toml_worlds(Path(path), worlds, allow_code=allow_code, package_dirs=package_dirs)
+
+
+def read_sweep(path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Sweep:
+    """Return the `[sweep]` table of a scene file with overrides, as in `read_scene`; others are not checked."""
+    from pysim.scene.toml.sweep_reader import read_toml_sweep
+
+    return read_toml_sweep(Path(path), {} if overrides is None else overrides)
 
 
 def read_model(

@@ -167,7 +167,10 @@ def plan_of(
         raise SimulationError("method", f"there is no {method!r}{did_you_mean(method, METHODS)}")
     given_kind: object = parameters
     if not isinstance(given_kind, Mapping) or not parameters:
-        raise SimulationError("parameters", "there are none; give a value or distribution by key")
+        raise SimulationError(
+            "parameters",
+            "there are none; give a value or distribution by key, or write a [sweep] table",
+        )
     grids, distributions = {}, {}
     for key, given in parameters.items():
         if key.split(".")[0] in ("simulation", "output"):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pysim.errors import ModelError, PysimError, PysimWarning, SimulationError
+from pysim.scene import read_sweep
 from pysim.simulation import load_scene, load_scenes
 from pysim.simulation.rollouts import rollout
 from pysim.simulation.run import output_times
@@ -72,13 +73,13 @@ class SweepProgress(Protocol):
 
 def sweep(
     scene: str | PathLike[str],
-    parameters: Mapping[str, ArrayLike | str | Distribution],
+    parameters: Mapping[str, ArrayLike | str | Distribution] | None = None,
     n: int | None = None,
     *,
     output: str | PathLike[str],
-    method: str = "random",
-    seed: int = 0,
-    signals: Sequence[str] = (),
+    method: str | None = None,
+    seed: int | None = None,
+    signals: Sequence[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     threads: int = 0,
     piece: int = PIECE,
@@ -92,12 +93,13 @@ def sweep(
         scene: the `.toml` file.
         parameters: by the path of a key, a grid (a list, an array, "FIRST:LAST:COUNT" or "A,B,C") or a distribution
             ("normal(mean, deviation)", "uniform(lower, upper)", "loguniform(lower, upper)", "triangular(lower, mode,
-            upper)"). The worlds are all combinations of grid values, each with the same `n` samples.
+            upper)"). The worlds are all combinations of grid values, each with the same `n` samples. None for those
+            of the scene's `[sweep]` table, which also has the defaults of `n`, `method`, `seed` and `signals`.
         n: number of samples of the distributions.
         output: dataset to write, HDF5 in the layout of netCDF-4. If it holds the same sweep, unfinished, the sweep
             continues.
-        method: of sampling: "random", "latin_hypercube" or "sobol".
-        seed: of the samples.
+        method: of sampling: "random", "latin_hypercube" or "sobol"; random by default.
+        seed: of the samples; 0 by default.
         signals: names of signals to record over time, "q.NAME", "v.NAME", "position.BODY.x", "kinetic", "potential",
             "energy"; their statistics are computed, too.
         overrides: other keys of the scene, the same in every world, as `load_scene` takes them.
@@ -130,13 +132,13 @@ def sweep(
 
 def run_sweep(
     scene: str | PathLike[str],
-    parameters: Mapping[str, ArrayLike | str | Distribution],
+    parameters: Mapping[str, ArrayLike | str | Distribution] | None,
     n: int | None,
     *,
     output: str | PathLike[str],
-    method: str,
-    seed: int,
-    signals: Sequence[str],
+    method: str | None,
+    seed: int | None,
+    signals: Sequence[str] | None,
     overrides: Mapping[str, Any] | None,
     threads: int,
     piece: int,
@@ -145,19 +147,26 @@ def run_sweep(
     allow_code: bool,
 ) -> list[tuple[int, str]]:
     """Run a sweep as `sweep` does, and return the worlds that ended early and why."""
+    same = dict(overrides or {})
+    table = read_sweep(scene, same)
+    if parameters is None:
+        parameters = {**table.grid, **table.sample}
+        n = table.samples if n is None else n
+    method, seed = method or table.method, table.seed if seed is None else seed
+    signals = list(table.signals if signals is None else signals)
     plan = plan_of(parameters, n, method, seed)
     if piece < 1:
         raise SimulationError(
             "piece", f"is {piece}; give the number of worlds of a piece, 1 or more"
         )
-    path, same = Path(output), dict(overrides or {})
+    path = Path(output)
     values = plan.values()
     first = _first_scene(scene, same, values, allow_code=allow_code)
     check_signals(first.model, signals)
     description = plan.describe() | {
-        "scene": hashlib.sha256(Path(scene).read_bytes()).hexdigest(),
+        "scene": hashlib.sha256(first.spec.text.encode()).hexdigest(),
         "overrides": repr(sorted(same.items())),
-        "signals": list(signals),
+        "signals": signals,
     }
     names = list(dict.fromkeys([*default_signals(first.model), *signals]))
     if path.exists() and not overwrite:
@@ -165,7 +174,7 @@ def run_sweep(
     else:
         settings = first.settings
         t = np.fromiter(output_times(settings.duration, settings.every), float)
-        create(path, description, values, names, list(signals), t, piece)
+        create(path, description, values, names, signals, t, piece)
     with SweepFile(path) as file:
         pieces = file.unfinished()
     with SweepFile(path, "r+" if pieces else "r") as file:
@@ -176,7 +185,7 @@ def run_sweep(
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", PysimWarning)
                 summary, series, failures = _run_piece(
-                    scene, same, own, names, list(signals), threads, allow_code=allow_code
+                    scene, same, own, names, signals, threads, allow_code=allow_code
                 )
             texts.extend(str(w.message) for w in caught if issubclass(w.category, PysimWarning))
             file.write(worlds, summary, series, failures)

@@ -58,7 +58,12 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
 @pytest.mark.parametrize(
     ("parameters", "n", "method", "text"),
     [
-        ({}, None, "random", "parameters: there are none; give a value or distribution by key"),
+        (
+            {},
+            None,
+            "random",
+            "parameters: there are none; give a value or distribution by key, or write a [sweep] table",
+        ),
         ({"a": [1.0]}, None, "sobel", "method: there is no 'sobel'; did you mean 'sobol'?"),
         ({"a": "1,2"}, 5, "random", "n: is 5, but no key has a distribution; leave it out"),
         (

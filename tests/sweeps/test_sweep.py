@@ -197,3 +197,55 @@ def test_a_sweep_that_is_killed_three_times_equals_an_undisturbed_one(
     other = tmp_path / "whole.nc"
     pysim.sweep(SPRING, MASSES, 300, output=other, **arguments).close()
     assert data_of(path) == data_of(other)
+
+
+IN_SCENE = """
+[sweep]
+samples = 2
+method = "sobol"
+seed = 5
+signals = ["energy"]
+grid = { "joint[0].damping" = [0.0, 0.2, 0.4] }
+sample = { "body[0].shape.density" = "normal(250, 10)" }
+"""
+
+
+def with_table(folder: Path, table: str) -> Path:
+    path = folder / "swept.toml"
+    path.write_text(SPRING.read_text("utf-8") + table, "utf-8")
+    return path
+
+
+def test_the_table_of_a_scene_gives_what_the_call_leaves_out(tmp_path: Path) -> None:
+    path = with_table(tmp_path, IN_SCENE)
+    keys: dict[str, Any] = {"method": "sobol", "seed": 5, "signals": ["energy"]}
+    pysim.sweep(path, MASSES, 2, output=tmp_path / "a.nc", overrides=SHORT, **keys).close()
+    pysim.sweep(path, output=tmp_path / "b.nc", overrides=SHORT).close()
+    assert data_of(tmp_path / "a.nc") == data_of(tmp_path / "b.nc")
+    fewer = SHORT | {"sweep.samples": 1}
+    with pysim.sweep(path, output=tmp_path / "c.nc", overrides=fewer, seed=1) as found:
+        assert found.sizes["world"] == 3
+    with pysim.sweep(path, {"joint[0].damping": [1.0]}, output=tmp_path / "d.nc") as found:
+        assert found.sizes["world"] == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (
+            '[sweep]\ngrid = { a = "1,2" }\nsample = { a = "normal(0, 1)" }\n',
+            "sweep: 'a' is in grid and in sample; give it in one of them",
+        ),
+        (
+            '[sweep]\nmethod = "sobel"\n',
+            "sweep.method: unknown value 'sobel'; did you mean 'sobol'?",
+        ),
+        ("[sweep]\nsamples = 0\n", "sweep.samples: must be positive, got 0"),
+    ],
+)
+def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path, table: str, text: str) -> None:
+    path = with_table(tmp_path, table)
+    for load in (pysim.load_scene, lambda path: pysim.sweep(path, output=tmp_path / "a.nc")):
+        with pytest.raises(pysim.SceneError) as error:
+            load(path)
+        assert re.fullmatch(rf"{re.escape(str(path))}:\d+:\d+: {re.escape(text)}", str(error.value))

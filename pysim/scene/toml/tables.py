@@ -39,6 +39,7 @@ from pysim.scene.toml.keys import (
     key,
 )
 from pysim.scene.toml.schema import with_plugin_keys
+from pysim.scene.toml.sweep_table import Sweep
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -418,3 +419,4 @@ class Scene(Table):
     simulation: Simulation = key(Simulation(), "", "settings of the run")
     output: Output = key(Output(), "", "settings of the output")
     render: Render = key(Render(), "", "settings of pictures")
+    sweep: Sweep = key(Sweep(), "", "parameters of pysim sweep")
