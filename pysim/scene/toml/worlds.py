@@ -251,7 +251,7 @@ class _FirstWorld:
         return found
 
     def _place(self, path: Steps, numbers: Numbers) -> Steps:
-        """Return where numbers of the file are in the tables, of which the keys of plugins have been moved."""
+        """Return the place of numbers of the file in the tables; keys of plugins are in tables of their own there."""
         if path not in self._places:
             nested = (*path[:2], PARAMETERS, *path[2:])
             places = [
