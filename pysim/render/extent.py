@@ -42,9 +42,16 @@ class Extent:
 
 
 def measure(
-    trajectory: Trajectory, hulls: Mapping[int, Array], up: Array, options: RenderOptions
+    trajectory: Trajectory,
+    hulls: Mapping[int, Array],
+    up: Array,
+    options: RenderOptions,
+    anchors: Array,
 ) -> Extent:
-    """Return the extent of the bodies' hulls (m, 3), or of their origins, over the motion."""
+    """Return the extent of the bodies' hulls (m, 3), or of their origins, over the motion.
+
+    `anchors` (k, 3) are points of the world that belong in the picture unless the camera follows.
+    """
     count = len(trajectory)
     picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).astype(int))
     matrices = pose_matrices(trajectory.poses[picked])
@@ -66,6 +73,9 @@ def measure(
     size = max(_largest(points, axis=0), SMALLEST)
     if -1 in hulls and _largest(hulls[-1], axis=0) < BACKDROP * size:
         points = np.concatenate([points, hulls[-1]])
+        size = _largest(points, axis=0)
+    if not follows:
+        points = np.concatenate([points, anchors])
         size = _largest(points, axis=0)
     heights = np.concatenate([moving.reshape(-1, 3) @ up, points @ up])
     ground = given_floor(trajectory, moving[0] @ up, up)

@@ -12,6 +12,8 @@ from pysim.render import colors
 from pysim.render.camera import framing_camera, upright
 from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
+from pysim.render.fitting_plan import Planner
+from pysim.render.fittings import Fittings
 from pysim.render.ground import Ground
 from pysim.render.meshes import body_meshes
 from pysim.render.orbit import Orbit
@@ -48,7 +50,10 @@ class Player:
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
         if not (self._moving or options.frames or options.trails):
             _warn_of_nothing(trajectory)
-        self.extent = measure(trajectory, self._hulls, self.stage[:, 2], options)
+        up = self.stage[:, 2]
+        self._plan = Planner(trajectory, self._hulls, up, options).make()
+        anchors = np.array(self._plan.reach).reshape(-1, 3)
+        self.extent = measure(trajectory, self._hulls, up, options, anchors)
         self.follows = self.extent.follows
         self._start = self._middle(self._matrices(self.time))
         self._build()
@@ -74,6 +79,7 @@ class Player:
             actor.user_matrix = matrices[body]
         if self._ground:
             self._ground.show(matrices)
+        self.fittings.show(matrices)
         for triad in self._triads:
             triad.show(matrices)
         if self.follows:
@@ -118,6 +124,7 @@ class Player:
         if self._ground and options.shadows:
             self._ground.cast_shadows(plotter, self.meshes)
         self.actors = {body: self._add(mesh) for body, mesh in self.meshes.items()}
+        self.fittings = Fittings(plotter, self._plan)
         length = TRIAD * extent.size
         self._triads = [Triad(plotter, self.trajectory, name, length) for name in options.frames]
         self._trails = [self._make_trail(k) for k in range(len(options.trails))]

@@ -364,6 +364,8 @@ class RenderSpec:
     trail_length: float | None = None  # [s]
     frames: tuple[str, ...] | None = None  # frames or bodies whose axes are drawn
     collision: bool | None = None  # draw collision shapes
+    fittings: bool | None = None  # draw springs, dampers, rods and ropes
+    joints: bool | None = None  # draw pins, guides and supports
 
 
 @dataclass(frozen=True)

@@ -386,6 +386,10 @@ class Render(Table):
     trail_length: Positive | None = key(None, "s", "duration of the path that is shown")
     frames: list[Name] | None = key(None, "", "frames or bodies whose axes are drawn")
     collision: bool | None = key(None, "", "draw collision shapes")
+    fittings: bool | None = key(None, "", "draw springs, dampers, rods and ropes")
+    joints: bool | None = key(
+        None, "", "draw pins, guides and supports; by default unless a robot is imported"
+    )
 
 
 class Scene(Table):

@@ -1,0 +1,97 @@
+"""Fittings: actors of springs, dampers, rods, ropes, pins, guides and supports, placed by a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.render import fitting_shapes as shapes
+from pysim.render.fitting_plan import placed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from pysim.render.fitting_plan import Fixed, Line, Plan
+    from pysim.render.pyvista_types import Mesh, Plotter
+
+    Array = NDArray[np.float64]
+
+
+class Fittings:
+    """Actors of a plan."""
+
+    def __init__(self, plotter: Plotter, plan: Plan) -> None:
+        self._fixed = [(part, _fixed_actor(plotter, part)) for part in plan.fixed]
+        self._lines = [_LineActors(plotter, line) for line in plan.lines]
+
+    @property
+    def actors(self) -> list[Any]:
+        """Everything that can be hidden."""
+        return [actor for _, actor in self._fixed] + [
+            actor for line in self._lines for actor in line.actors
+        ]
+
+    def show(self, matrices: Array) -> None:
+        """Move everything to the bodies at the poses (nbodies + 1, 4, 4)."""
+        for part, actor in self._fixed:
+            actor.user_matrix = matrices[part.body] @ part.pose
+        for line in self._lines:
+            line.show(matrices)
+
+
+def _fixed_actor(plotter: Plotter, part: Fixed) -> Any:  # noqa: ANN401, VTK has no types
+    make: dict[str, Callable[..., Mesh]] = {
+        "pin": shapes.pin,
+        "ball": shapes.ball,
+        "plate": shapes.plate,
+        "pedestal": shapes.pedestal,
+    }
+    return shapes.add(plotter, make[part.kind](*part.sizes), part.color)
+
+
+class _LineActors:
+    """Actors along the points of a line."""
+
+    def __init__(self, plotter: Plotter, line: Line) -> None:
+        self.line = line
+        count = len(line.points) - 1
+        if line.kind == "coil":
+            self.actors = [shapes.add(plotter, shapes.coil(line.length, line.radius))]
+        elif line.kind == "damper":
+            self.actors = [
+                shapes.add(plotter, shapes.rod(line.radius), shapes.DARK),
+                shapes.add(plotter, shapes.rod(0.45 * line.radius), "#aeb7c0"),
+            ]
+        else:
+            self.actors = [shapes.add(plotter, shapes.rod(line.radius)) for _ in range(count)]
+            self._joints = [shapes.add(plotter, shapes.ball(self._end())) for _ in line.points]
+            self.actors += self._joints
+
+    def _end(self) -> float:
+        return self.line.radius * (1.9 if self.line.kind == "rod" else 1.0)
+
+    def show(self, matrices: Array) -> None:
+        line = self.line
+        places = [matrices[b, :3, :3] @ point + matrices[b, :3, 3] for b, point in line.points]
+        if line.kind == "damper":
+            whole = places[1] - places[0]
+            length = max(float(np.linalg.norm(whole)), 1e-9)
+            end = places[0] + whole * min(0.55 * line.length / length, 0.9)
+            self.actors[0].user_matrix = shapes.between(places[0], end)
+            self.actors[1].user_matrix = shapes.between(places[0], places[1])
+            return
+        total = 0.0
+        for actor, first, last in zip(self.actors, places, places[1:], strict=False):
+            actor.user_matrix = shapes.between(first, last)
+            total += float(np.linalg.norm(last - first))
+        if line.kind in {"rod", "rope"}:
+            for ball, place in zip(self._joints, places, strict=True):
+                ball.user_matrix = placed(place)
+        if line.strongest > 0:
+            load = line.stiffness * (total - line.rest) / line.strongest
+            color = shapes.of_load(max(load, 0.0) if line.slack else load)
+            for actor in self.actors:
+                actor.prop.color = color
