@@ -8,7 +8,7 @@ namespace pysim::spatial {
 using simd::all;
 using simd::fnma;
 
-/// A is overwritten: L D below the diagonal and D on it.
+/// A is overwritten: L below the diagonal and D on it.
 template <class S>
 struct SymmetricFactor {
   int n;
@@ -18,9 +18,11 @@ struct SymmetricFactor {
   void factor() const {
     for (int j = 0; j < n; ++j) {
       inv_D[j] = all<S>(1) / A[j * n + j];
-      for (int i = j + 1; i < n; ++i) {
-        const S L = A[i * n + j] * inv_D[j];
-        for (int k = j + 1; k <= i; ++k) A[i * n + k] = fnma(L, A[k * n + j], A[i * n + k]);
+      for (int i = n - 1; i > j; --i) {  // upwards: the rows above still hold L D in column j
+        S* const row = A + i * n;
+        const S L = row[j] * inv_D[j];
+        for (int k = j + 1; k <= i; ++k) row[k] = fnma(L, A[k * n + j], row[k]);
+        row[j] = L;
       }
     }
   }
@@ -28,15 +30,18 @@ struct SymmetricFactor {
   /// y ← L⁻¹ y, of a y that is zero before `first`.
   void forward(S* y, int first = 0) const {
     for (int i = first + 1; i < n; ++i) {
-      for (int j = first; j < i; ++j) y[i] = fnma(A[i * n + j] * inv_D[j], y[j], y[i]);
+      S rest = y[i];
+      for (int j = first; j < i; ++j) rest = fnma(A[i * n + j], y[j], rest);
+      y[i] = rest;
     }
   }
 
   /// y ← L⁻ᵀ D⁻¹ y.
   void backward(S* y) const {
     for (int i = n - 1; i >= 0; --i) {
-      y[i] *= inv_D[i];
-      for (int j = i + 1; j < n; ++j) y[i] = fnma(A[j * n + i] * inv_D[i], y[j], y[i]);
+      S rest = y[i] * inv_D[i];
+      for (int j = i + 1; j < n; ++j) rest = fnma(A[j * n + i], y[j], rest);
+      y[i] = rest;
     }
   }
 
