@@ -74,7 +74,7 @@ def measure(
     if -1 in hulls and _largest(hulls[-1], axis=0) < BACKDROP * size:
         points = np.concatenate([points, hulls[-1]])
         size = _largest(points, axis=0)
-    if not follows:
+    if len(anchors) and not follows:
         points = np.concatenate([points, anchors])
         size = _largest(points, axis=0)
     heights = np.concatenate([moving.reshape(-1, 3) @ up, points @ up])

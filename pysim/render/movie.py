@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import PysimError
+from pysim.errors import PysimError, TrajectoryError
 from pysim.render.encoder import Encoder
+from pysim.render.frame_worker import FrameWorkers, workers_for
 from pysim.render.options import RenderOptions, render_options
 from pysim.render.output import replacing
 from pysim.render.player import Player
 from pysim.render.window import capture, offscreen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -38,21 +40,46 @@ def movie(
     """Draw the whole trajectory as `path` (.mp4 or .gif).
 
     Options are those of `RenderOptions`, above all `fps` [1/s], `speed` and `size` [pixel]
-    (made even, as video needs). `progress` is called with frames done and frames in all.
+    (made even, as video needs). `progress` is called with frames done and frames in all. The frames of longer movies
+    are drawn by several processes, one for each core.
     """
     chosen = _even(render_options(trajectory, **options))
     if Path(path).suffix.lower() == ".gif" and chosen.fps > GIF_FASTEST:
         problem = f"a gif shows at most {GIF_FASTEST} frames a second, got {chosen.fps:g}"
         raise PysimError(str(path), f"{problem}; set fps")
-    with replacing(path, MOVIES) as draft, offscreen(chosen) as plotter:
-        player = Player(plotter, trajectory, chosen)
+    if len(trajectory) == 0:
+        problem = "has no rows to draw; the run stopped before its first"
+        raise TrajectoryError(trajectory.source, problem)
+    with replacing(path, MOVIES) as draft:
         times = frame_times(trajectory.t, chosen)
-        with Encoder(draft or Path(path), chosen) as encoder:
-            for k, time in enumerate(times):
-                player.show(time)
-                encoder.append(capture(plotter, chosen))
+        with (
+            frames_of(trajectory, chosen, times) as frame,
+            Encoder(draft or Path(path), chosen) as encoder,
+        ):
+            for k in range(len(times)):
+                encoder.append(frame(k))
                 if progress is not None:
                     progress(k + 1, len(times))
+
+
+@contextmanager
+def frames_of(
+    trajectory: Trajectory, options: RenderOptions, times: Array
+) -> Iterator[Callable[[int], NDArray[np.uint8]]]:
+    """Yield a function that returns frame k, to be called for k = 0, 1, …; drawn here or by worker processes."""
+    count = workers_for(len(times))
+    if count > 1:
+        with FrameWorkers(trajectory, options, times, count) as workers:
+            yield workers.frame
+        return
+    with offscreen(options) as plotter:
+        player = Player(plotter, trajectory, options, in_motion=True)
+
+        def frame(k: int) -> NDArray[np.uint8]:
+            player.show(times[k])
+            return capture(plotter, options)
+
+        yield frame
 
 
 def frame_times(t: Array, options: RenderOptions) -> Array:

@@ -15,7 +15,7 @@ from pysim.render.extent import hull, measure, moved_points
 from pysim.render.fitting_plan import Planner
 from pysim.render.fittings import Fittings
 from pysim.render.ground import Ground
-from pysim.render.meshes import body_meshes
+from pysim.render.meshes import OF_MOTION, body_meshes, decimated
 from pysim.render.orbit import Orbit
 from pysim.render.scenery import style_stage
 from pysim.render.trails import Trail, centres
@@ -38,7 +38,14 @@ TRIAD = 0.14  # length of a frame's axes in sizes of the motion
 class Player:
     """Actors of one trajectory in one plotter."""
 
-    def __init__(self, plotter: Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
+    def __init__(
+        self,
+        plotter: Plotter,
+        trajectory: Trajectory,
+        options: RenderOptions,
+        *,
+        in_motion: bool = False,
+    ) -> None:
         if len(trajectory) == 0:
             problem = "has no rows to draw; the run stopped before its first"
             raise TrajectoryError(trajectory.source, problem)
@@ -46,6 +53,7 @@ class Player:
         self.time = float(trajectory.t[0])
         self.stage = upright(trajectory.header.gravity)
         self.meshes = body_meshes(trajectory, options)
+        self._in_motion = in_motion  # whether pictures follow one another quickly
         self._hulls = {body: hull(mesh) for body, mesh in self.meshes.items()}
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
         if not (self._moving or options.frames or options.trails):
@@ -137,8 +145,9 @@ class Player:
 
     def _add(self, mesh: Mesh) -> Actor:
         look = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}
+        drawn = decimated(mesh, OF_MOTION) if self._in_motion else mesh
         return self.plotter.add_mesh(
-            mesh, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **look
+            drawn, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **look
         )
 
     def _make_trail(self, number: int) -> Trail:

@@ -86,7 +86,7 @@ class Poser(InteractiveWindow):
         self.model = model
         self.start = start_state(model) if start is None else start
         first = trajectory_of_states(model, [0.0], self.start.q[None])
-        super().__init__(plotter, Player(plotter, first, options))
+        super().__init__(plotter, Player(plotter, first, options, in_motion=True))
         self.q, self._loop_q = self.start.q.copy(), self.start.loop_q.copy()
         self.coordinates = coordinates_of(model, self.start.q)
         self.values = np.zeros(model.nv)  # displacement from the start

@@ -34,7 +34,7 @@ class Viewer(InteractiveWindow):
     """Player with controls, whose time advances while it plays."""
 
     def __init__(self, plotter: Plotter, trajectory: Trajectory, options: RenderOptions) -> None:
-        super().__init__(plotter, Player(plotter, trajectory, options))
+        super().__init__(plotter, Player(plotter, trajectory, options, in_motion=True))
         self.trajectory, self.options = trajectory, options
         self.playing = self.repeats = False
         self.speed = options.speed

@@ -65,10 +65,16 @@ def offscreen(options: RenderOptions) -> Iterator[Plotter]:
 
 def capture(plotter: Plotter, options: RenderOptions) -> Pixels:
     """Draw, and return the picture (height, width, 3)."""
+    from vtkmodules.vtkCommonCore import vtkUnsignedCharArray  # noqa: PLC0415, heavy
+
+    window = plotter.render_window
     with quiet_vtk():
-        plotter.render()
-        drawn = np.asarray(plotter.screenshot(return_img=True))
-    return downsampled(drawn, options.supersample)
+        window.Render()
+        width, height = window.GetSize()
+        pixels = vtkUnsignedCharArray()
+        window.GetPixelData(0, 0, width - 1, height - 1, 1, pixels, 0)
+    drawn = np.asarray(pixels).reshape(height, width, 3)[::-1]
+    return downsampled(np.ascontiguousarray(drawn), options.supersample)
 
 
 def downsampled(image: Pixels, factor: int) -> Pixels:

@@ -7,13 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh  # noqa: TID253, makes the meshes
 from imageio_ffmpeg import read_frames  # type: ignore[import-untyped]
 
-from pysim.errors import PysimError
+from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import movie
+from pysim.render.frame_worker import FrameWorkers, workers_for
 from pysim.render.movie import frame_times
-from pysim.render.options import RenderOptions
-from tests.render.scenes import SMALL, cart, red
+from pysim.render.options import RenderOptions, render_options
+from pysim.render.player import Player
+from pysim.render.window import capture, offscreen
+from pysim.shapes import Shape
+from pysim.trajectory import Trajectory
+from tests.render.scenes import SMALL, cart, drawn, moving, red
 
 pytestmark = pytest.mark.render
 
@@ -68,6 +74,88 @@ def test_a_broken_off_movie_leaves_no_file(tmp_path: Path) -> None:
 def test_a_gif_faster_than_browsers_show_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(PysimError, match="a gif shows at most 50 frames a second, got 60"):
         movie(cart(), tmp_path / "cart.gif", fps=60.0, **SMALL)
+
+
+def long_cart() -> Trajectory:
+    """The cart with time for the frames of two processes."""
+    return cart(render={"speed": 0.1, "fps": 10.0})
+
+
+def test_frames_of_several_processes_are_those_of_one() -> None:
+    """Oracle: the pictures that this process draws."""
+    options = render_options(long_cart(), **SMALL)
+    times = frame_times(long_cart().t, options)
+    assert len(times) == 51
+    with FrameWorkers(long_cart(), options, times[:7], 2) as workers:
+        drawn = [workers.frame(k) for k in range(7)]
+    with offscreen(options) as plotter:
+        player = Player(plotter, long_cart(), options, in_motion=True)
+        for time, frame in zip(times, drawn, strict=False):
+            player.show(time)
+            difference = np.abs(capture(plotter, options).astype(int) - frame)
+            assert difference.max() <= 2  # the threads of the software renderer round edges
+
+
+def test_a_movie_of_several_processes_is_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0, 1})
+    path = tmp_path / "cart.mp4"
+    movie(long_cart(), path, azimuth=-90.0, **SMALL)
+    places = [np.argwhere(red(frame)).mean(axis=0)[1] for frame in read_back(path)[0]]
+    assert len(places) == 51
+    assert (np.diff(places) > 0.5).all()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_error_and_the_warnings_of_a_worker_are_reported_here(tmp_path: Path) -> None:
+    mesh = drawn(Shape("mesh", mesh=tmp_path / "bad.stl"))
+    (tmp_path / "bad.stl").write_bytes(b"solid nothing\nendsolid\n")
+    trajectory = moving(np.zeros((2, 3)), mesh)
+    options = render_options(trajectory, **SMALL)
+    with pytest.raises(TrajectoryError, match=r"bad\.stl: "):
+        FrameWorkers(trajectory, options, np.zeros(2), 2).__enter__()
+    bare = moving(np.zeros((2, 3)))
+    with (
+        pytest.warns(PysimWarning, match="nothing that moves is drawn") as reported,
+        FrameWorkers(bare, options, np.zeros(2), 2),
+    ):
+        pass
+    assert len(reported) == 1
+
+
+def test_a_worker_that_is_killed_is_reported() -> None:
+    options = render_options(long_cart(), **SMALL)
+    with FrameWorkers(long_cart(), options, np.linspace(0, 0.5, 400), 1) as workers:
+        workers.frame(0)
+        workers._workers[0]._process.kill()
+        with pytest.raises(PysimError) as caught:
+            list(map(workers.frame, range(1, 400)))
+    reason = "a drawing process ended early, it may lack memory; make it smaller"
+    assert str(caught.value) == f"movie: {reason}"
+
+
+@pytest.mark.parametrize(("frames", "cores", "count"), [(19, 8, 1), (40, 8, 2), (1000, 2, 2)])
+def test_short_movies_are_drawn_by_few_processes(
+    monkeypatch: pytest.MonkeyPatch, frames: int, cores: int, count: int
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(cores)))
+    assert workers_for(frames) == count
+
+
+def test_a_large_mesh_has_fewer_triangles_in_motion_and_looks_the_same(tmp_path: Path) -> None:
+    trimesh.creation.icosphere(subdivisions=5, radius=0.2).export(tmp_path / "ball.ply")
+    ball = drawn(Shape("mesh", mesh=tmp_path / "ball.ply"), color=(0.9, 0.1, 0.1, 1.0))
+    trajectory = moving(np.zeros((2, 3)), ball)
+    options = render_options(trajectory, **SMALL)
+    pictures, counts = [], []
+    for in_motion in (False, True):
+        with offscreen(options) as plotter:
+            player = Player(plotter, trajectory, options, in_motion=in_motion)
+            pictures.append(capture(plotter, options).astype(int))
+            counts.append(player.actors[0].mapper.dataset.n_cells)
+    assert counts[1] < 0.65 * counts[0]
+    assert np.abs(pictures[0] - pictures[1]).mean() < 0.2
 
 
 @pytest.mark.parametrize(
