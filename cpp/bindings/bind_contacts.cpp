@@ -181,10 +181,9 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
 
 void ModelContacts::check_model() const {
   const auto view = model_->view<double>();
-  const char* what = view.rows > 0               ? "loops, couplings or wheels"
-                     : view.mimic                ? "mimic joints"
-                     : view.callback_numbers > 0 ? "joints that Python computes"
-                                                 : nullptr;
+  bool wheels = false;
+  for (int k = 0; k < view.loops; ++k) wheels = wheels || view.loop[k].kind == tree::LoopKind::wheel;
+  const char* what = wheels ? "wheels" : view.callback_numbers > 0 ? "joints that Python computes" : nullptr;
   if (what == nullptr) return;
   throw std::invalid_argument(std::string("convex steps do not support ") + what + " yet");
 }
@@ -225,6 +224,18 @@ void ModelContacts::read_joints() {
     }
     single_[static_cast<std::size_t>(b)] = bare ? 1 : 0;
   }
+  for (int i = 0; i < view.rows; ++i) {  // bodies that constraints move are not single
+    const tree::SupportPath& path = view.row_path[i];
+    for (int k = path.first; k < path.first + path.count; ++k) {
+      single_[static_cast<std::size_t>(view.path[k])] = 0;
+    }
+    if (view.mimic) std::fill(single_.begin(), single_.end(), 0);
+    for (int m = path.first_v; !view.mimic && m < path.first_v + path.nv; ++m) {
+      int b = 0;
+      while (view.joint[b].v + view.joint[b].nv <= view.path[m]) ++b;
+      single_[static_cast<std::size_t>(b)] = 0;
+    }
+  }
 }
 
 stepping::Contacts<double> ModelContacts::view() const {
@@ -260,6 +271,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            const Numbers& sizes,
                            const Counts& steps,
                            const Actuation& actuation,
+                           py::handle loop_q,
                            Memory memory,
                            int passes,
                            int threads) {
@@ -283,6 +295,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   py::array_t<double> q_at({rows, worlds, py::ssize_t{model.nq()}}),
       v_at({rows, worlds, py::ssize_t{model.nv()}});
   py::array_t<double> report_at({rows, worlds, py::ssize_t{contacts.points()}, numbers});
+  LoopCoordinates<double> loop_coordinates(loop_q, call.loop_start());
+  py::array_t<double> loops_at({rows, worlds, py::ssize_t{model.loop_nq()}});
   Counts done({rows, worlds});
   std::fill_n(done.mutable_data(), done.size(), py::ssize_t{0});
   engine::ContactBatch batch = {call.batch(), {}};
@@ -291,6 +305,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   batch.actuation = &forces;
   batch.out = q_at.mutable_data();
   batch.out_v = v_at.mutable_data();
+  batch.loop_q = batch.out_loop_q = loop_coordinates.data();
   batch.done = done.mutable_data();
   py::ssize_t made = 0;
   {
@@ -300,6 +315,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       batch.step = sizes.data()[k];
       batch.steps = steps.data()[k];
       engine::run_contacts(model, batch, threads);
+      std::copy_n(
+          batch.out_loop_q, worlds * model.loop_nq(), loops_at.mutable_data() + k * worlds * model.loop_nq());
       const auto* row = batch.done;
       if (std::any_of(row, row + worlds, [&](std::ptrdiff_t n) { return n < batch.steps; })) break;
       ++made;
@@ -311,7 +328,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       own.report += worlds * contacts.points() * numbers;
     }
   }
-  return py::make_tuple(q_at, v_at, report_at, made, done);
+  return py::make_tuple(q_at, v_at, report_at, made, done, loops_at);
 }
 
 }  // namespace
@@ -422,14 +439,14 @@ void bind_contacts(py::module_& m) {
         "steps"_a,
         "actuation"_a,
         py::kw_only(),
+        "loop_q"_a = py::none(),
         "memory"_a.noconvert(),
         "passes"_a = 2,
         "threads"_a = 1,
         "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps. "
-        "Returns q "
-        "(count, states, nq), v, the contact points' reports (count, states, points, 15), how many intervals "
-        "were made, "
-        "and the good steps of every state in each. A report is force on the body (3) [N], point (3) [m], "
+        "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 15), how many "
+        "intervals were made, the good steps of every state in each, and the coordinates of loops (count, "
+        "states, loop_nq). A report is force on the body (3) [N], point (3) [m], "
         "penetration "
         "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], and normal (3) towards "
         "the second body; of the last step but for the impulse.");

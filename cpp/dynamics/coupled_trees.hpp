@@ -121,6 +121,14 @@ class CoupledTrees {
     }
   }
 
+  /// Removes the forces that `begin` took over.
+  void clear_forces() {
+    for (int i = 0; i < members_; ++i) {
+      const Tree& tree = tree_[member_[i]];
+      for (int b = tree.first; b < tree.end; ++b) push_[b] = spatial::zero_force<S>();
+    }
+  }
+
   /// Adds J_aᵀ K J_b and its transpose.
   void add(int a, int b, const BodyCoupling<S>& K) {
     const ModelOf<S>& model = factor_.model;

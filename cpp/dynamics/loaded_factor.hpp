@@ -43,6 +43,23 @@ struct LoadedFactor : TreeFactor<S> {
     }
   }
 
+  /// The bodies' accelerations at x (nv), as `solve` leaves them without drift.
+  void spread(const S* x) {
+    for (int b = 0; b < this->model.bodies; ++b) {
+      const Joint& joint = this->model.joint[b];
+      const Motion<S> carried = joint.parent < 0
+                                    ? spatial::zero_motion<S>()
+                                    : to_child(this->body[b].X_PB, this->acceleration[joint.parent]);
+      this->acceleration[b] = plus_joint_twist(carried, joint, this->columns, x);
+    }
+  }
+
+  /// x = H⁻¹ b without forces on bodies.
+  void apply_inverse(const S* b, S* x) {
+    for (int k = 0; k < this->model.bodies; ++k) pA[k] = spatial::zero_force<S>();
+    solve(b, spatial::zero_motion<S>(), nullptr, x);
+  }
+
   /// x (nv) under τ (nv), which may be null, and −pA, whose content is lost. Bodies accelerate by `drift`
   /// [bodies] beside x, unless it is null. Leaves the bodies' accelerations in pA's place as `acceleration`.
   void solve(const S* tau, const Motion<S>& base, const Motion<S>* drift, S* x) {

@@ -11,6 +11,7 @@
 
 #include "collision/manifold.hpp"
 #include "collision/plane_contact.hpp"
+#include "constraints/projection.hpp"
 #include "dynamics/passive.hpp"
 #include "stepping/convex_problem.hpp"
 #include "stepping/system.hpp"
@@ -31,6 +32,7 @@ struct ConvexRun {
 template <class S>
 struct ContactState {
   S *q, *v;
+  S* loop_q;  ///< coordinates of the loops' joints
   S* memory;  ///< [ContactMemory::numbers]
   S* report;  ///< [points · ContactReport::numbers]
 };
@@ -50,7 +52,8 @@ class ConvexStep {
         places_{run.contacts.points, run.contacts.coordinates},
         h_(h),
         factor_(model_, w),
-        problem_(factor_, run.contacts, h, w),
+        rows_(model_, w),
+        problem_(factor_, rows_, run.contacts, h, w),
         base_(take<S>(w, model_.nv)),
         free_(take<S>(w, model_.nv)),
         delta_(take<S>(w, model_.nv)),
@@ -62,32 +65,47 @@ class ConvexStep {
 
   /// Makes the step in place; returns the worlds where it was solved. The others are to be discarded.
   Mask<S> make(Mask<S> wanted, S time, const ContactState<S>& state) {
-    factor_.move(state.q, state.v, w_);
+    S *const q = full(state.q, model_.nq), *const v = full(state.v, model_.nv);
+    if (model_.mimic) {
+      simd::copy_each<S>(tree::full_q(model_, static_cast<const S*>(state.q), w_), model_.nq, q);
+      simd::copy_each<S>(tree::full_v(model_, static_cast<const S*>(state.v), w_), model_.nv, v);
+    }
+    factor_.move(q, v, w_);
     for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
-    free_velocity(time, state.q, state.v);
+    free_velocity(time, q, v, state);
     place_points(state);
-    place_coordinates(state);
-    const auto good = problem_.solve(
+    place_coordinates(q, v, state);
+    auto good = problem_.solve(
         wanted & problem_.touched(), run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
     state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
     for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
     add_impulses();
-    move(state.q, state.v);
+    move(q, v);
     remember(state);
+    if (model_.mimic) rows_.reduce(q, v, state.q, state.v);
+    if (model_.rows > 0) {
+      using Tolerance = constraints::ProjectionTolerance<Real>;
+      const auto projected = constraints::project(model_, state.q, state.v, state.loop_q, w_);
+      good &= projected.open <= all<S>(Tolerance::required);
+    }
     return good;
   }
 
  private:
+  /// Room for the tree's coordinates, or the user's where they are the same.
+  S* full(S* reduced, int numbers) { return model_.mimic ? take<S>(w_, numbers) : reduced; }
+
   bool is_free(const tree::Joint& joint) const { return joint.shape == tree::Shape::free; }
 
   /// v*, and the momenta of single bodies, at the start of the step.
-  void free_velocity(S time, const S* q, const S* v) {
+  void free_velocity(S time, const S* q, const S* v, const ContactState<S>& state) {
     Workspace<S> w = w_;
     const int nv = model_.nv;
     S *const tau = take<S>(w, nv), *const a = take<S>(w, nv);
     Motion<S>* const drift = take<Motion<S>>(w, model_.bodies);
-    system_.actuate(fma(all<S>(Real(0.5)), h_, time), tau);
+    actuate(fma(all<S>(Real(0.5)), h_, time), tau, w);
     add_joint_forces(q, v, tau, w);
+    if (model_.elements > 0) elements::add_element_forces<S>(model_, q, v, tau, w);
     for (int b = 0; b < model_.bodies; ++b) {
       if (contacts_.single[b]) factor_.body[b].pA = spatial::zero_force<S>();
       drift[b] = factor_.body[b].c;
@@ -108,12 +126,25 @@ class ConvexStep {
         store(fma(h_, cross(load3(at + 3), load3(at)), load3(free_ + joint.v)), free_ + joint.v);
       }
     }
+    if (!rows_.empty()) {
+      rows_.evaluate(factor_, state.q, state.v, state.loop_q, w);
+      rows_.factor([&](const S* b, S* x) { factor_.apply_inverse(b, x); });
+      rows_.project(free_);
+    }
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       const Motion<S> carried =
           joint.parent < 0 ? spatial::zero_motion<S>() : to_child(factor_.body[b].X_PB, twist_[joint.parent]);
       twist_[b] = plus_joint_twist(carried, joint, factor_.columns, static_cast<const S*>(free_));
     }
+  }
+
+  /// τ(t) on the tree's coordinates.
+  void actuate(S time, S* tau, Workspace<S> w) {
+    if (!model_.mimic) return system_.actuate(time, tau);
+    S* const reduced = take<S>(w, model_.reduced_nv);
+    system_.actuate(time, reduced);
+    rows_.spread_forces(reduced, tau);
   }
 
   /// Springs and dampers of the joints, and what their implicit integration adds to A.
@@ -347,17 +378,17 @@ class ConvexStep {
     P.at.limit = P.at.mu * h_ * constraints::normal_force(pair.law, P.at.x, dot(P.at.n, P.start));
   }
 
-  void place_coordinates(const ContactState<S>& state) {
+  void place_coordinates(const S* q, const S* v, const ContactState<S>& state) {
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& law = contacts_.coordinate[k];
       auto& C = problem_.coordinate[k];
       const S far = all<S>(-__builtin_inf());
       C.at = {state.memory[places_.coordinate(k)], far, far};
       if (law.q >= 0) {
-        C.at.below = all<S>(law.lower) - state.q[law.q];
-        C.at.above = state.q[law.q] - all<S>(law.upper);
+        C.at.below = all<S>(law.lower) - q[law.q];
+        C.at.above = q[law.q] - all<S>(law.upper);
       }
-      C.start = state.v[law.v];
+      C.start = v[law.v];
       C.free = free_[law.v];
     }
   }
@@ -482,6 +513,7 @@ class ConvexStep {
   const ContactMemory places_;
   const S h_;
   dynamics::LoadedFactor<S> factor_;
+  constraints::VelocityRows<S> rows_;
   ConvexProblem<S> problem_;
   S *base_, *free_, *delta_;
   Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
@@ -502,15 +534,17 @@ Mask<S> convex_step(const System<S>& system,
   using Real = typename S::Real;
   constexpr int levels = 6;
   Workspace<S> w = system.workspace;
-  const int nq = system.model.nq, nv = system.model.nv;
+  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv, loop_nq = system.model.loop_nq();
   const int kept = ContactMemory{run.contacts.points, run.contacts.coordinates}.numbers();
   const int reported = ContactReport::numbers * run.contacts.points;
-  const ContactState<S> trial = {take<S>(w, nq), take<S>(w, nv), take<S>(w, kept), take<S>(w, reported)};
+  const ContactState<S> trial = {
+      take<S>(w, nq), take<S>(w, nv), take<S>(w, loop_nq), take<S>(w, kept), take<S>(w, reported)};
   auto left = wanted, solved = simd::nowhere<S>();
   for (int level = 0; level <= levels && any(left); ++level) {
     const int parts = 1 << level;
     simd::copy_each<S>(state.q, nq, trial.q);
     simd::copy_each<S>(state.v, nv, trial.v);
+    simd::copy_each<S>(state.loop_q, loop_nq, trial.loop_q);
     simd::copy_each<S>(state.memory, kept, trial.memory);
     simd::copy_each<S>(state.report, reported, trial.report);
     const S part = h / all<S>(Real(parts));
@@ -525,6 +559,7 @@ Mask<S> convex_step(const System<S>& system,
     }
     simd::copy_where<S>(good, trial.q, nq, state.q);
     simd::copy_where<S>(good, trial.v, nv, state.v);
+    simd::copy_where<S>(good, trial.loop_q, loop_nq, state.loop_q);
     simd::copy_where<S>(good, trial.memory, kept, state.memory);
     simd::copy_where<S>(good, trial.report, reported, state.report);
     solved |= good;

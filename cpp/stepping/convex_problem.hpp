@@ -14,9 +14,13 @@
 // The full step is taken where l' has not risen past half of what it fell by. Lanes that are done are frozen.
 // After the first iteration, corrections of Δ are solved for, so that rounding is relative to them alone.
 //
+// Loops, couplings and mimic joints are rows K v = 0; v* and every Δ are projected onto them
+// (constraints/velocity_rows.hpp).
+//
 // Loads between two bodies couple their trees, which are then solved by dynamics/coupled_trees.hpp.
 #pragma once
 
+#include "constraints/velocity_rows.hpp"
 #include "dynamics/coupled_trees.hpp"
 #include "stepping/contact_run.hpp"
 
@@ -72,13 +76,18 @@ class ConvexProblem {
   using Real = typename S::Real;
   using Parameter = typename S::Parameter;
 
-  ConvexProblem(dynamics::LoadedFactor<S>& factor, const Contacts<Parameter>& contacts, S h, Workspace<S>& w)
+  ConvexProblem(dynamics::LoadedFactor<S>& factor,
+                constraints::VelocityRows<S>& rows,
+                const Contacts<Parameter>& contacts,
+                S h,
+                Workspace<S>& w)
       : point(take<PointIterate<S>>(w, contacts.points)),
         coordinate(take<CoordinateIterate<S>>(w, contacts.coordinates)),
         R_AB(take<Mat3<S>>(w, contacts.pairs)),
         used(take<int>(w, contacts.pairs)),
         trees(factor, contacts.moving_pairs, w),
         factor_(factor),
+        rows_(rows),
         contacts_(contacts),
         h_(h),
         active_(take<int>(w, contacts.pairs)),
@@ -217,6 +226,7 @@ class ConvexProblem {
       trees.factor(diagonal_);
       trees.solve(rhs_, delta_);
     }
+    if (!rows_.empty()) hold_rows();
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       const Motion<S>& V = factor_.acceleration[pair.b];
       for (int i = pair.first; i < pair.first + used[k]; ++i) {
@@ -237,6 +247,18 @@ class ConvexProblem {
     }
     if (whole) return;
     for (int i = 0; i < model.nv; ++i) delta_[i] += found_[i];
+  }
+
+  /// Projects the solution onto K v = 0.
+  void hold_rows() {
+    rows_.factor([&](const S* b, S* x) {
+      factor_.apply_inverse(b, x);
+      if (trees.empty()) return;
+      trees.clear_forces();
+      trees.solve(b, x);
+    });
+    rows_.project(delta_);
+    factor_.spread(static_cast<const S*>(delta_));
   }
 
   /// Puts the points of a pair into the bodies' inertias and forces.
@@ -392,6 +414,7 @@ class ConvexProblem {
   }
 
   dynamics::LoadedFactor<S>& factor_;
+  constraints::VelocityRows<S>& rows_;
   const Contacts<Parameter>& contacts_;
   const S h_;
   int* const active_;  ///< [active_pairs_] pairs that may touch

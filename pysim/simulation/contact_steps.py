@@ -38,31 +38,33 @@ def run_convex(scene: Scene, times: Iterator[float], memory: SolverState) -> Ite
     check_count(scene)
     contacts = scene.contacts
     assert contacts is not None
-    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q
+    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
     passes, pace = int(scene.settings.parameters["passes"]), pace_of(scene)
     impulse = np.zeros((contacts.engine.points, 3))  # of an interval so far [N·s]
     for intervals, ends, is_output in split_into_calls(times, scene.settings.step, pace):
         began = time.perf_counter()
-        q_t, v_t, report, made, done = _engine.advance_contacts(
+        q_t, v_t, report, made, done, loops_t = _engine.advance_contacts(
             contacts.engine,
             q[np.newaxis],
             v[np.newaxis],
             *intervals,
             scene.actuation,
+            loop_q=loop_q,
             memory=memory.numbers,
             passes=passes,
         )
-        q_t, v_t, report = q_t[:, 0], v_t[:, 0], report[:, 0]
+        q_t, v_t, report, loops_t = q_t[:, 0], v_t[:, 0], report[:, 0], loops_t[:, 0]
         pace.keep(time.perf_counter() - began)
         if made:
             report[0, :, IMPULSE] += impulse
             impulse = np.zeros_like(impulse) if is_output else report[made - 1, :, IMPULSE].copy()
             rows = slice(made if is_output else 0)
             steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
-            loops = np.tile(loop_q, (len(ends[rows]), 1))
-            yield Segment(ends[rows], q_t[rows], v_t[rows], loops, end, steps, None, report[rows])
+            yield Segment(
+                ends[rows], q_t[rows], v_t[rows], loops_t[rows], end, steps, None, report[rows]
+            )
         if made < len(ends):
-            state, step = State(q_t[made], v_t[made]), float(intervals.step[made])
+            state, step = State(q_t[made], v_t[made], loops_t[made]), float(intervals.step[made])
             last = float(intervals.time[made]) + int(done[made, 0]) * step
             raise _stopped(scene, contacts, state, memory, last, step)
         q, v = q_t[-1], v_t[-1]

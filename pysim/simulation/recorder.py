@@ -218,19 +218,19 @@ def accelerations_and_forces(
     pairs of links that touch (n, pairs, 3), if there are any.
     """
     model, tau = scene.model, actuator_forces(scene.actuation, t)
+    f_ext, pairs = None, []
     if scene.contacts is not None and scene.contacts.pairs:
         f_ext = contact_wrenches(scene.contacts, model, q, report)
-        own = pair_sums(scene.contacts, report)
-        return aba(model, q, v, tau, f_ext, passive=True), list(own)
+        pairs = list(pair_sums(scene.contacts, report))
     if not (model.loop_names or model.coupling_names):
-        return aba(model, q, v, tau, passive=True), []
-    moved = constrained_motion(model, q, v, tau, loop_q=loop_q, passive=True)
+        return aba(model, q, v, tau, f_ext, passive=True), pairs
+    moved = constrained_motion(model, q, v, tau, f_ext, loop_q=loop_q, passive=True)
     forces = []
     if model.loop_names:
         forces.append(moved.loop_wrenches)
     if model.coupling_names:
         forces.append(moved.coupling_forces)
-    return moved.a, forces
+    return moved.a, [*forces, *pairs]
 
 
 def header_of(scene: Scene) -> TrajectoryHeader:

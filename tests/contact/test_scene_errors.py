@@ -230,12 +230,3 @@ def test_check_prints_the_law_of_every_pair(
     assert "world, ball" in shown
     assert "N/m" in shown
     assert "convex" in shown
-
-
-def test_loops_are_not_supported_with_contacts_yet(tmp_path: Path) -> None:
-    loop = '[[loop]]\nname = "tie"\ntype = "distance"\na = "world"\nb = "ball"\nlength = 0.2\n'
-    text = SCENE.replace("[simulation]", f'{loop}[simulation]\nintegrator = "convex"')
-    assert error_of(tmp_path, text).endswith(
-        "simulation.integrator: 'convex' does not support 'tie' yet, which constrains joints; remove it, or take "
-        '"rk4" and no ground'
-    )

@@ -68,28 +68,18 @@ def _integrator(scene: Scene, model: ModelSpec, problems: Problems) -> Integrato
 
 
 def check_contacts(kind: IntegratorType, model: ModelSpec) -> None:
-    """Reject a scheme that computes no contacts, and a mechanism that the scheme with contacts cannot step.
+    """Reject a scheme that computes no contacts for a scene that has some.
 
     Raises:
-        PysimError: the scene has contacts and the scheme has none, or the scheme has and the model has constraints.
+        PysimError: the scene has contacts and the scheme has none.
     """
-    if not kind.contacts:
-        if model.contacts is not None:
-            what, cause = "the scene has a ground", "the ground"
-            if not model.contacts.grounds:
-                what, cause = "bodies of the scene collide", "collision from the bodies"
-            problem = f"{kind.name!r} computes no contacts, and {what}"
-            raise PysimError("integrator", f'{problem}; take "convex", or remove {cause}')
+    if kind.contacts or model.contacts is None:
         return
-    ties = [*(loop.name for loop in model.loops), *(c.name for c in model.couplings)]
-    followers = [joint.name for joint in model.joints if joint.mimic is not None]
-    if model.forces:
-        problem = f"{kind.name!r} does not support force {model.forces[0].name!r} yet"
-        raise PysimError("integrator", f'{problem}; take a spring, or "rk4" and no ground')
-    if ties or followers:
-        what = "constrains joints" if ties else "follows another joint"
-        problem = f"{kind.name!r} does not support {(ties or followers)[0]!r} yet, which {what}"
-        raise PysimError("integrator", f'{problem}; remove it, or take "rk4" and no ground')
+    what, cause = "the scene has a ground", "the ground"
+    if not model.contacts.grounds:
+        what, cause = "bodies of the scene collide", "collision from the bodies"
+    problem = f"{kind.name!r} computes no contacts, and {what}"
+    raise PysimError("integrator", f'{problem}; take "convex", or remove {cause}')
 
 
 def without_unsupported_contacts(scene: Scene, model: ModelSpec, problems: Problems) -> ModelSpec:
