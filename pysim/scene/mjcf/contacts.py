@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.scene.materials import Materials
 from pysim.scene.mjcf.surfaces import depth_at_rest, mixed, of_geom, of_pair, restitution
 from pysim.scene.spec import (
     CollisionFilter,
@@ -60,7 +61,7 @@ class ContactReader:
         self.grounds = [k for k in sorted(self.planes) if self._acts(k) and not self.off]
         self.partners = {ground: self._partners(ground) for ground in self.grounds}
         self.excluded = self._excluded()
-        self.materials: dict[str, SurfaceSpec] = {}
+        self.materials = Materials(model.path.stem)
 
     def read(self, bodies: Iterable[BodySpec]) -> tuple[list[BodySpec], ContactsSpec | None]:
         """Return the bodies with their shapes that collide, and the contacts; None if nothing collides."""
@@ -73,7 +74,7 @@ class ContactReader:
             return found, None
         self._report_rolling()
         pairs = tuple(self._link_pairs())
-        return found, ContactsSpec(self.materials, tuple(grounds), pairs, self.excluded)
+        return found, ContactsSpec(self.materials.found, tuple(grounds), pairs, self.excluded)
 
     def _acts(self, k: int) -> bool:
         """Whether a geom may collide with any other."""
@@ -108,7 +109,28 @@ class ContactReader:
             first, second = (WORLD if i in grounded else self.model.bodies[i] for i in ends)
             if first != second:
                 found.append((first, second))
-        return tuple(found)
+        return (*found, *self._parents_across_chains())
+
+    def _parents_across_chains(self) -> list[tuple[str, str]]:
+        """Return parents and children with several joints between them, which do not touch each other either.
+
+        The massless bodies between them hide that from the rule for parents and children. A static parent is no
+        exception in MuJoCo.
+        """
+        m, found = self.m, []
+        rigid: dict[int, list[int]] = defaultdict(list)
+        for body in range(m.nbody):
+            rigid[int(m.body_weldid[body])].append(body)
+        for child, members in rigid.items():
+            parent = int(m.body_weldid[m.body_parentid[child]])
+            if parent and m.body_jntnum[child] > 1:
+                found += [
+                    (self.model.bodies[a], self.model.bodies[b])
+                    for a in rigid[parent]
+                    for b in members
+                    if m.body_geomnum[a] and m.body_geomnum[b]
+                ]
+        return found
 
     def _ground(self, k: int) -> GroundSpec:
         """Return a plane as a ground, raised by the margin at which MuJoCo lets surfaces touch it."""
@@ -154,14 +176,7 @@ class ContactReader:
     def _material(self, numbers: SurfaceNumbers) -> str:
         """Return the name of the material with the numbers of a geom."""
         own = self._surface(numbers)
-        surface = replace(own, sink=(own.sink or 0.0) / 2)
-        for name, other in self.materials.items():
-            if other == surface:
-                return name
-        count = len(self.materials)
-        name = f"{self.model.path.stem}/surface" + (f"_{count + 1}" if count else "")
-        self.materials[name] = surface
-        return name
+        return self.materials.name(replace(own, sink=(own.sink or 0.0) / 2))
 
     def _surface(self, numbers: SurfaceNumbers) -> SurfaceSpec:
         """Return the law of a contact as pysim has it."""

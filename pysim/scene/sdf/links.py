@@ -10,6 +10,7 @@ from pysim.errors import SceneError
 from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.inertia_policy import apply_inertia_policy
 from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
+from pysim.scene.sdf.surfaces import has_plane, surface_of
 from pysim.scene.sdf.values import lengths, non_negative, number, numbers, raw_pose, text
 from pysim.shapes import MESH_SUFFIXES, Geometry, Shape, primitive_theta
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.importer import ImportOptions
     from pysim.scene.omissions import Omissions
+    from pysim.scene.spec import SurfaceSpec
     from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
@@ -40,15 +42,23 @@ class LinkReader:
 
     def __init__(self, folder: Path, options: ImportOptions, omissions: Omissions) -> None:
         self.folder, self.options, self.omissions = folder, options, omissions
+        self.surfaces: dict[int, SurfaceSpec] = {}  # by the id of a geometry
 
-    def geometries(self, link: Element) -> tuple[Geometry, ...]:
-        """Return the shapes of a link."""
-        found = [
-            self._geometry(element, role)
-            for role in ("visual", "collision")
-            for element in link.all(role)
-        ]
-        return tuple(geometry for geometry in found if geometry is not None)
+    def geometries(self, link: Element, *, grounds: bool) -> tuple[Geometry, ...]:
+        """Return the shapes of a link; without planes if they are read as grounds."""
+        found = []
+        for role in ("visual", "collision"):
+            for element in link.all(role):
+                if grounds and has_plane(element):
+                    continue
+                geometry = self._geometry(element, role)
+                if geometry is None:
+                    continue
+                found.append(geometry)
+                surface = surface_of(element, self.omissions) if role == "collision" else None
+                if surface is not None:
+                    self.surfaces[id(geometry)] = surface
+        return tuple(found)
 
     def _geometry(self, element: Element, role: str) -> Geometry | None:
         name = element.attributes.get("name", "")

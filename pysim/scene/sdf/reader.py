@@ -2,7 +2,7 @@
 
 Links, frames, joints and nested models are read, with poses relative to any frame and axes expressed in any frame.
 Joints that close loops become loops. A model moves freely unless a joint connects it to the world or it is static, as
-in Gazebo. Contact, sensors, lights and plugins are listed.
+in Gazebo. Planes of static links are grounds. Sensors, lights and plugins are listed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.scene.massless import fix_massless_joints
+from pysim.scene.materials import Materials, with_contacts
 from pysim.scene.mimic import leading
 from pysim.scene.omissions import Omissions
 from pysim.scene.poses import relative_pose
 from pysim.scene.sdf.frames import WORLD, Scope
 from pysim.scene.sdf.joints import JointItem, ends_of, loop_of, tree_joints
 from pysim.scene.sdf.links import LinkReader
+from pysim.scene.sdf.surfaces import DEFAULT, grounds_of
 from pysim.scene.sdf.values import numbers
 from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, LoopSpec, ModelSpec
 from pysim.scene.stops import with_stops
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.scene.importer import ImportOptions
+    from pysim.scene.spec import GroundSpec
     from pysim.scene.urdf.xml import Element
+    from pysim.shapes import Geometry
 
     Array = NDArray[np.float64]
 
@@ -63,7 +67,8 @@ def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     top = _top_scope(sdf, omissions)
     scopes = list(_scopes(top))
     links = LinkReader(path.parent, options, omissions)
-    builder = _Builder(links, omissions)
+    materials = Materials(path.stem)
+    builder = _Builder(links, materials, omissions)
     for scope in scopes:
         builder.add_links(scope)
     if not builder.bodies:
@@ -71,7 +76,9 @@ def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     for scope in scopes:
         builder.add_joints(scope)
     builder.add_roots()
-    bodies = tuple(builder.bodies.values())
+    bodies, contacts = with_contacts(
+        builder.bodies.values(), builder.material_of, materials, tuple(builder.grounds)
+    )
     spec = ModelSpec(
         name=next(iter(top.models), path.stem),
         gravity=_gravity(top),
@@ -80,6 +87,7 @@ def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
         frames=tuple(frame for scope in scopes for frame in _frames(scope)),
         where=sdf.where,
         loops=tuple(builder.loops),
+        contacts=contacts,
     )
     check_connections(spec)
     spec = _with_mimics(spec, follow=options.mimic)
@@ -178,8 +186,9 @@ def _list_others(holder: Element, omissions: Omissions) -> None:
 class _Builder:
     """Builder of the mechanism: bodies, joints of the tree, and loops."""
 
-    def __init__(self, links: LinkReader, omissions: Omissions) -> None:
-        self.links, self.omissions = links, omissions
+    def __init__(self, links: LinkReader, materials: Materials, omissions: Omissions) -> None:
+        self.links, self.materials, self.omissions = links, materials, omissions
+        self.grounds: list[GroundSpec] = []
         self.bodies: dict[str, BodySpec] = {}
         self.placed: dict[str, tuple[Array, str, bool]] = {}  # pose in the world, place, static
         self.joints: list[JointSpec] = []
@@ -192,9 +201,17 @@ class _Builder:
             label = body_label(scope, name)
             fixed = scope.is_static or name == WORLD
             theta = np.zeros(10) if fixed else self.links.theta(element)
-            geometries = self.links.geometries(element)
+            geometries = self.links.geometries(element, grounds=fixed)
             self.bodies[label] = BodySpec(label, theta, geometries, element.where)
-            self.placed[label] = (scope.pose(name, element), element.where, fixed)
+            X = scope.pose(name, element)
+            self.placed[label] = (X, element.where, fixed)
+            if fixed:
+                self.grounds += grounds_of(element, X, self.materials, self.omissions)
+
+    def material_of(self, _: BodySpec, geometry: Geometry) -> str:
+        """Return the name of the material of a shape that collides."""
+        surface = self.links.surfaces.get(id(geometry))
+        return DEFAULT if surface is None else self.materials.name(surface)
 
     def add_joints(self, scope: Scope) -> None:
         """Add the joints of a model: to the tree if their child has no joint yet, else as loops."""

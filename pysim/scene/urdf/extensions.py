@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 _REASONS = {
     "transmission": "is not read: joint forces act at the joint, without a transmission",
-    "gazebo": "is not read: an extension for Gazebo",
+    "gazebo": "is read for its friction alone: an extension for Gazebo",
     "sensor": "is not read: a sensor for other programs",
     "safety_controller": "is not read: a controller for other programs",
     "calibration": "is not read: a reference position of an encoder",
-    "contact": "is not read: contact parameters of Bullet",
+    "contact": "is read for its lateral friction alone: contact parameters of Bullet",
 }
 
 

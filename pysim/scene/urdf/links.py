@@ -140,16 +140,18 @@ class _MisspeltShapeError(SceneError):
 
 
 def _theta(link: Element, rule: InertiaPolicy, omissions: Omissions) -> Array:
-    """Return θ (10,) about the link's origin; a link without <inertial> or <mass> has no mass."""
+    """Return θ (10,) about the link's origin; a link without <inertial>, <mass> or <inertia> has no mass."""
     inertial = link.first("inertial", omissions)
     if inertial is None:
         return np.zeros(10)
-    if not inertial.all("mass"):
-        item = f"{link.owner}: <inertial>"
-        omissions.add(
-            "inertias", item, inertial.where, "is ignored: it has no <mass>; give one [kg]"
-        )
-        return np.zeros(10)
+    for tag, unit in (("mass", "kg"), ("inertia", "kg·m²")):
+        if not inertial.all(tag):
+            item, reason = (
+                f"{link.owner}: <inertial>",
+                f"is ignored: it has no <{tag}>; give one [{unit}]",
+            )
+            omissions.add("inertias", item, inertial.where, reason)
+            return np.zeros(10)
     mass = inertial.required("mass").non_negative("value", "kg")
     tensor = inertial.required("inertia")
     xx, xy, xz, yy, yz, zz = (

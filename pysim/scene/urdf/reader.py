@@ -23,7 +23,8 @@ from pysim.scene.urdf.extensions import list_extensions
 from pysim.scene.urdf.joints import plain_joint, read_joint, resolve_mimics
 from pysim.scene.urdf.links import Links
 from pysim.scene.urdf.names import check_spelling
-from pysim.scene.urdf.srdf import read_keyframes
+from pysim.scene.urdf.srdf import read_srdf
+from pysim.scene.urdf.surfaces import read_contacts
 from pysim.scene.urdf.xacro import expand_xacro, is_xacro
 from pysim.scene.urdf.xml import read_xml
 
@@ -66,7 +67,7 @@ def read_urdf(
             replaces it.
         strict: reject what would be left out: missing meshes, broken shapes, repeated elements, massless joints.
         fix_massless: fix joints that move no mass; otherwise they are left to the check of the model.
-        srdf: SRDF file whose states of groups become keyframes.
+        srdf: SRDF file whose states of groups become keyframes, and whose disabled pairs do not touch.
         allow_code: expand a file written in xacro, whose expressions are Python.
 
     Raises:
@@ -108,9 +109,16 @@ def read_urdf(
     if fix_massless and (has_mass(spec) or not _masses(robot)):
         spec = fix_massless_joints(spec, omissions)
     list_extensions(robot, omissions)
-    if srdf is not None:
-        spec = replace(spec, keyframes=read_keyframes(srdf, spec, omissions))
-    return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())
+    keyframes, excluded = ((), ()) if srdf is None else read_srdf(srdf, spec, omissions)
+    placed, contacts = read_contacts(robot, path.stem, spec.bodies, excluded, omissions)
+    return replace(
+        spec,
+        bodies=placed,
+        joints=with_stops(spec.joints, bodies),
+        keyframes=keyframes,
+        contacts=contacts,
+        omitted=omissions.warn(),
+    )
 
 
 def _masses(robot: Element) -> bool:

@@ -1,7 +1,8 @@
 """Reader of the start states in a Semantic Robot Description Format (SRDF) file, which accompanies a URDF file.
 
 A `<group_state>` becomes a keyframe: values of joints by name, of a virtual floating joint those of the joint
-"root_joint" of a free base. Groups, end effectors and pairs that do not collide are listed.
+"root_joint" of a free base. `<disable_collisions>` excludes a pair of links from contact. Groups and end effectors are
+listed.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ ROOT_FREE = "root_joint"
 LENGTH_TOLERANCE = 1e-2  # of a quaternion in a file
 
 
-def read_keyframes(path: Path, spec: ModelSpec, omissions: Omissions) -> tuple[KeyframeSpec, ...]:
-    """Return the states of the groups in an SRDF file for the joints of a robot.
+def read_srdf(
+    path: Path, spec: ModelSpec, omissions: Omissions
+) -> tuple[tuple[KeyframeSpec, ...], tuple[tuple[str, str], ...]]:
+    """Return the states of the groups in an SRDF file for the joints of a robot, and the pairs that do not touch.
 
     Raises:
         SceneError: the file cannot be read, or has values of a wrong kind.
@@ -40,15 +43,32 @@ def read_keyframes(path: Path, spec: ModelSpec, omissions: Omissions) -> tuple[K
     if robot.tag != "robot":
         robot.fail(f"the root element of an SRDF file is <robot>, got <{robot.tag}>")
     for child in robot.children:
-        if child.tag not in {"group_state", "virtual_joint"}:
-            name = child.attributes.get("name") or ", ".join(
-                child.attributes[key] for key in ("link1", "link2") if key in child.attributes
-            )
+        if child.tag not in {"group_state", "virtual_joint", "disable_collisions"}:
+            name = child.attributes.get("name") or child.attributes.get("link")
             item = f"<{child.tag}>" + (f" {name!r}" if name else "")
             omissions.note("extensions", item, child.where, "is not read")
     virtual = {element.text("name") for element in robot.all("virtual_joint")}
     joints = {joint.name: joint for joint in spec.joints}
-    return tuple(_keyframe(state, joints, virtual, omissions) for state in robot.all("group_state"))
+    states = robot.all("group_state")
+    keyframes = tuple(_keyframe(state, joints, virtual, omissions) for state in states)
+    return keyframes, _excluded(robot, spec, omissions)
+
+
+def _excluded(robot: Element, spec: ModelSpec, omissions: Omissions) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of links that do not touch each other; one with an unknown link is reported."""
+    links = {body.name: body for body in spec.bodies}
+    found = []
+    for element in robot.all("disable_collisions"):
+        first, second = element.text("link1"), element.text("link2")
+        for name in (first, second):
+            if name not in links:
+                item = f"the excluded pair {first!r}, {second!r}"
+                reason = f"is left out: the robot has no link {name!r}{did_you_mean(name, links)}"
+                omissions.add("excluded pairs", item, element.where, reason)
+                break
+        else:
+            found.append((first, second))
+    return tuple(found)
 
 
 def _keyframe(

@@ -340,3 +340,25 @@ def test_the_planes_of_two_files_that_coincide_count_once(write: Write, tmp_path
     assert contacts is not None
     grounds = [shape.ground for shape in contacts.shapes if shape.ground is not None]
     assert [ground.material for ground in grounds] == ["a/m/surface"] * 2
+
+
+CHAIN = """<worldbody><geom type="plane" size="1 1 1"/>
+  <body name="pelvis" pos="0 0 1"><freejoint/><geom size="0.1"/>
+    <body name="thigh" pos="0 0 -0.1"><joint axis="1 0 0"/><joint axis="0 1 0"/><geom size="0.1"/>
+      <body name="shin" pos="0 0 -0.1"><joint axis="0 1 0"/><geom size="0.1"/></body></body></body>
+</worldbody>"""
+
+
+def test_parent_and_child_with_several_joints_do_not_touch(write: Write, tmp_path: Path) -> None:
+    """MuJoCo's contacts at a start where every body overlaps its parent and its grandparent."""
+    path = write(CHAIN)
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    names = [m.body(i).name for i in range(m.nbody)]
+    bodies = m.geom_bodyid[data.contact.geom]
+    expected = {frozenset(names[i] for i in pair) for pair in bodies}
+    scene, _ = warnings_of(lambda: scene_of(tmp_path))
+    found = {frozenset((pair.first, pair.second)) for pair in scene.contacts.pairs}
+    moving = {pair for pair in found if "world" not in pair}
+    assert moving == expected == {frozenset(("pelvis", "shin"))}

@@ -1,0 +1,92 @@
+"""Surfaces of SDF collisions: friction and restitution as materials, and planes of static links as grounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.scene.sdf.values import non_negative, numbers, raw_pose
+from pysim.scene.spec import GroundSpec, SurfaceSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.materials import Materials
+    from pysim.scene.omissions import Omissions
+    from pysim.scene.urdf.xml import Element
+
+    Array = NDArray[np.float64]
+
+DEFAULT = "default"
+SPEED = 1.0  # [m/s] of the impact whose restitution a material has
+_FRICTIONS = (("ode", "mu", "mu2"), ("bullet", "friction", "friction2"))
+
+
+def surface_of(collision: Element, omissions: Omissions) -> SurfaceSpec | None:
+    """Return friction and restitution of a <collision>: Drake's, ODE's or Bullet's; None if it has neither."""
+    properties = collision.child("drake:proximity_properties")
+    found: list[float] = []
+    if properties is not None:
+        found = _values(properties, ("drake:mu_static", "drake:mu_dynamic"))
+    surface = collision.child("surface")
+    friction = surface.child("friction") if surface is not None else None
+    if friction is not None and not found:
+        found = _directed(friction, collision, omissions)
+    restitution = None
+    bounce = surface.child("bounce") if surface is not None else None
+    if bounce is not None:
+        value = non_negative(bounce, "restitution_coefficient", "1", 0.0)
+        restitution = (min(value, 1.0), SPEED) if value else None
+    if not found and restitution is None:
+        return None
+    static, dynamic = (max(found), min(found)) if found else (None, None)
+    return SurfaceSpec(static_friction=static, dynamic_friction=dynamic, restitution=restitution)
+
+
+def _directed(friction: Element, collision: Element, omissions: Omissions) -> list[float]:
+    """Return the friction of the first engine that has one; the smaller one of two directions."""
+    for engine, *tags in _FRICTIONS:
+        element = friction.child(engine)
+        found = _values(element, tuple(tags)) if element is not None else []
+        if found:
+            if min(found) != max(found):
+                name = collision.attributes.get("name", "")
+                item = f"{collision.owner}: the frictions {found[0]:g} and {found[1]:g} of collision {name!r}"
+                reason = f"differ, and friction has no direction: it is {min(found):g}"
+                omissions.add("frictions", item, collision.where, reason)
+            return [min(found)]
+    return []
+
+
+def _values(holder: Element, tags: tuple[str, ...]) -> list[float]:
+    return [non_negative(holder, tag, "1", 0.0) for tag in tags if holder.child(tag) is not None]
+
+
+def has_plane(collision: Element) -> bool:
+    """Whether the shape of a <collision> or <visual> is a plane."""
+    geometry = collision.child("geometry")
+    return geometry is not None and geometry.child("plane") is not None
+
+
+def grounds_of(
+    link: Element, X: Array, materials: Materials, omissions: Omissions
+) -> Iterator[GroundSpec]:
+    """Yield the planes of a link that collide; X (4, 4) is its pose in the world."""
+    for collision in link.all("collision"):
+        if not has_plane(collision):
+            continue
+        plane = collision.required("geometry").required("plane")
+        element = plane.child("normal")
+        given = np.array((0.0, 0.0, 1.0) if element is None else numbers(element, 3))
+        length = float(np.linalg.norm(given))
+        if length < 1e-9:
+            plane.fail("the plane has no direction; write <normal>")
+        pose = X @ raw_pose(collision)
+        x, y, z = map(float, pose[:3, :3] @ given / length)
+        offset = float(np.dot((x, y, z), pose[:3, 3]))
+        surface = surface_of(collision, omissions)
+        material = DEFAULT if surface is None else materials.name(surface)
+        yield GroundSpec((x, y, z), offset, material, collision.where)
