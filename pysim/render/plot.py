@@ -1,19 +1,22 @@
-"""Plots of positions, velocities, constraint forces and energy over time, with units."""
+"""Plots of recorded quantities: over time, against another quantity, as spectra; of one run or of several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import PysimError, TrajectoryError
 from pysim.render import colors
 from pysim.render.output import replacing
+from pysim.render.quantities import Quantity, default_patterns, select
 from pysim.render.window import has_display
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
     from matplotlib.axes import Axes
@@ -29,112 +32,226 @@ NAMED = 16  # number of lines that a legend can distinguish; more are drawn thin
 MOST_POINTS = (
     4000  # points of one line; longer ones are subsampled to the extremes of each interval
 )
+MOST_RUNS = 8
+DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 2)), (0, (3, 3)))
+SHORTEST = 8  # rows of a spectrum
 
 
-def plot(trajectory: Trajectory, path: str | PathLike[str] | None = None) -> None:
-    """Draw q, v, forces of loops and couplings, and energy over time into `path`, or show them in a window (None)."""
-    if len(trajectory) == 0:
-        problem = "has no rows to plot; the run stopped before its first"
-        raise TrajectoryError(trajectory.source, problem)
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel."""
+
+    label: str
+    x: Array
+    y: Array
+    run: int
+    color: str | None = None
+    width: float = 1.4
+
+
+@dataclass
+class Panel:
+    """Lines that share a unit."""
+
+    title: str
+    lines: list[Line]
+
+
+def plot(
+    trajectory: Trajectory | Sequence[Trajectory],
+    path: str | PathLike[str] | None = None,
+    names: Sequence[str] = (),
+    *,
+    against: str | None = None,
+    spectrum: bool = False,
+) -> None:
+    """Plot recorded quantities into `path`, or show them in a window (None).
+
+    Args:
+        trajectory: a run, or several to compare.
+        path: picture to write, .png, .pdf, .svg, .jpg or .webp.
+        names: quantities, patterns such as "contacts.*.force", or parts such as "energy"; by default q, v, forces and
+            energy. `pysim.render.quantities` lists them.
+        against: quantity on the horizontal axis instead of the time, for phase plots.
+        spectrum: plot amplitudes over the frequency [Hz] instead of values over the time.
+
+    Raises:
+        TrajectoryError: a name that matches nothing, a run without rows, or too short for a spectrum.
+        PysimError: the file cannot be written, or there is no display.
+    """
+    runs = list(trajectory) if isinstance(trajectory, Sequence) else [trajectory]
+    panels, x_title = panels_of(runs, names, against=against, spectrum=spectrum)
     with replacing(path, PLOTS) as draft:
         if draft is None:
-            _show(trajectory)
+            _show(runs, panels, x_title)
             return
+        from matplotlib import rc_context
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
         figure = Figure(layout="constrained", dpi=144)
         FigureCanvasAgg(figure)
-        draw(trajectory, figure)
-        figure.savefig(draft, facecolor="white")
+        draw(runs, panels, x_title, figure)
+        with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42}):  # text remains text
+            figure.savefig(draft, facecolor="white")
 
 
-def _show(trajectory: Trajectory) -> None:
+def _show(runs: Sequence[Trajectory], panels: Sequence[Panel], x_title: str) -> None:
     if not has_display():
         problem = "there is no display to show it on; give a file, such as -o plot.png"
         raise PysimError("plot", problem)
     from matplotlib import pyplot as plt
 
-    draw(trajectory, plt.figure(layout="constrained"))
+    draw(runs, panels, x_title, plt.figure(layout="constrained"))
     plt.show()
 
 
-def draw(trajectory: Trajectory, figure: Figure) -> None:
-    """Fill a figure: one panel for each unit among q and v, those of the constraints, and one for energy."""
-    names, units = trajectory.names, trajectory.units
-    panels = [
-        *_by_unit("position", trajectory.q, names["coordinates"], units["q"]),
-        *_by_unit("velocity", trajectory.v, names["velocities"], units["v"]),
-        *_of_constraints(trajectory),
-    ]
-    figure.set_size_inches(9.0, 2.3 * (len(panels) + 1))
-    axes = np.atleast_1d(figure.subplots(len(panels) + 1, 1, sharex=True))
-    for axis, (title, columns, labels) in zip(axes, panels, strict=False):
-        _panel(axis, trajectory.t, columns, labels, title)
-    kinds = [trajectory.kinetic, trajectory.potential, trajectory.elastic, trajectory.energy]
-    labels = ["kinetic", "potential", "elastic", "total"]
-    drawn = [k for k, kind in enumerate(kinds) if labels[k] != "elastic" or kind.any()]
-    energies = np.stack([kinds[k] for k in drawn], axis=1)
-    _panel(axes[-1], trajectory.t, energies, [labels[k] for k in drawn], "energy [J]")
-    axes[-1].lines[-1].set(color=colors.TEXT, linewidth=2.0)
-    _legend(axes[-1], energies.shape[1])
-    axes[-1].set_xlabel("time [s]")
-    title = trajectory.header.name or trajectory.source
-    mark = "" if trajectory.complete else "  (incomplete)"
-    axes[0].set_title(title + mark, loc="left", color=colors.TEXT, fontweight="bold")
+def panels_of(
+    runs: Sequence[Trajectory],
+    names: Sequence[str] = (),
+    *,
+    against: str | None = None,
+    spectrum: bool = False,
+) -> tuple[list[Panel], str]:
+    """Return the panels of a plot, and the title of their horizontal axis."""
+    if not 1 <= len(runs) <= MOST_RUNS:
+        raise PysimError("plot", f"draws 1 to {MOST_RUNS} runs, got {len(runs)}; name fewer files")
+    if against is not None and spectrum:
+        raise PysimError("plot", "draws against a quantity or as a spectrum; leave out one of them")
+    for run in runs:
+        if len(run) == 0:
+            problem = "has no rows to plot; the run stopped before its first"
+            raise TrajectoryError(run.source, problem)
+    patterns = list(names) or default_patterns(runs[0])
+    panels: dict[str, Panel] = {}
+    x_title = "time [s]"
+    labels = run_labels(runs)
+    for k, run in enumerate(runs):
+        x = run.t
+        if against is not None:
+            (other,) = _single(select(run, [against]), against, run)
+            x, x_title = other.values(), f"{other.name}{_bracket(other.unit)}"
+        for quantity in select(run, patterns):
+            line = _line(run, quantity, x, k, labels[k], spectrum=spectrum)
+            kind = "amplitude" if spectrum else quantity.kind
+            title = f"{kind}{_bracket(quantity.unit)}"
+            if quantity.kind == "position" and quantity.unit in {"", "1"}:
+                title = f"{kind}, quaternion"
+            panels.setdefault(title, Panel(title, [])).lines.append(line)
+    return list(panels.values()), "frequency [Hz]" if spectrum else x_title
 
 
-def _by_unit(
-    what: str, values: Array, names: Sequence[str], units: Sequence[str]
-) -> list[tuple[str, Array, list[str]]]:
-    """Title, columns and names of the lines that share a unit and so can share a panel."""
-    panels = []
-    for unit in dict.fromkeys(units):
-        chosen = [k for k, other in enumerate(units) if other == unit]
-        bracket = f" [{unit}]" if unit not in {"", "1"} else ", quaternion"
-        panels.append((what + bracket, values[:, chosen], [names[k] for k in chosen]))
-    return panels
+def _line(
+    run: Trajectory, quantity: Quantity, x: Array, k: int, label: str, *, spectrum: bool
+) -> Line:
+    y = np.asarray(quantity.values(), float)
+    if spectrum:
+        x, y = amplitudes(run, y)
+    head, _, tail = quantity.name.partition(".")
+    own = tail.removesuffix(".force").removesuffix(".moment") if head != "position" else tail
+    whole = f"{label}: {own}" if label else own
+    total = quantity.name == "energy.total"
+    return Line(whole, x, y, k, colors.TEXT if total else None, 2.0 if total else 1.4)
 
 
-def _of_constraints(trajectory: Trajectory) -> list[tuple[str, Array, list[str]]]:
-    """Return the magnitude of every loop's force and moment, and of every coupling's force."""
-    names, panels = trajectory.names, []
-    if names["loops"]:
-        loops = list(names["loops"])
-        loads = trajectory.loop_loads
-        for title, load in (("loop's force [N]", loads[..., 0]), ("moment [N·m]", loads[..., 1])):
-            if load.any():
-                panels.append((title, load, loops))
-    if names["couplings"]:
-        panels.append(("coupling [N, N·m]", trajectory.coupling_forces, list(names["couplings"])))
-    return panels
+def _single(found: list[Quantity], name: str, run: Trajectory) -> list[Quantity]:
+    if len(found) != 1:
+        problem = f"{name!r} on the horizontal axis matches {len(found)} quantities"
+        raise TrajectoryError(run.source, f"{problem}; name one, as {found[0].name!r}")
+    return found
 
 
-def _panel(axis: Axes, t: Array, columns: Array, labels: Sequence[str], title: str) -> None:
-    many = len(labels) > NAMED
-    axis.set_prop_cycle(color=colors.PALETTE)
-    for column, label in zip(columns.T, labels, strict=True):
-        x, y = subsampled(t, column)
-        dashes = "--" if len(axis.lines) >= len(colors.PALETTE) and not many else "-"
-        width, alpha = (0.8, 0.6) if many else (1.4, 1.0)
-        axis.plot(x, y, dashes, linewidth=width, alpha=alpha, label=label)
-    axis.set_ylabel(title, color=colors.TEXT)
+def _bracket(unit: str) -> str:
+    return f" [{unit}]" if unit not in {"", "1"} else ""
+
+
+def run_labels(runs: Sequence[Trajectory]) -> list[str]:
+    """Return a label for each run, the shortest ends of their paths that differ; nothing for a single run."""
+    if len(runs) == 1:
+        return [""]
+    parts = [Path(run.source).with_suffix("").parts for run in runs]
+    for depth in range(1, max(map(len, parts)) + 1):
+        labels = ["/".join(own[-depth:]) for own in parts]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"run {k + 1}" for k in range(len(runs))]
+
+
+def amplitudes(run: Trajectory, values: Array) -> tuple[Array, Array]:
+    """Return frequencies [Hz] and the amplitudes of their oscillations, by a Hann window.
+
+    The mean is removed; times at unequal intervals are interpolated to equal ones.
+    """
+    count = len(run.t)
+    if count < SHORTEST:
+        problem = f"has {count} rows, a spectrum needs at least {SHORTEST}"
+        raise TrajectoryError(run.source, f"{problem}; lower output.every")
+    t = np.linspace(run.t[0], run.t[-1], count)
+    even = np.interp(t, run.t, values)
+    window = np.hanning(count)
+    spectrum = np.fft.rfft(window * (even - even.mean())) / (0.5 * window.sum())
+    return np.fft.rfftfreq(count, t[1] - t[0]), np.abs(spectrum)
+
+
+def draw(runs: Sequence[Trajectory], panels: Sequence[Panel], x_title: str, figure: Figure) -> None:
+    """Fill a figure with the panels, one below the other."""
+    figure.set_size_inches(9.0, 2.3 * max(len(panels), 1.4))
+    axes = np.atleast_1d(figure.subplots(len(panels), 1, sharex=True))
+    over_time = x_title == "time [s]"
+    for axis, panel in zip(axes, panels, strict=True):
+        _draw_panel(axis, panel, over_time=over_time, runs=len(runs))
+    axes[-1].set_xlabel(x_title, parse_math=False)
+    names = dict.fromkeys(run.header.name or run.source for run in runs)
+    mark = "" if all(run.complete for run in runs) else "  (incomplete)"
+    title = ", ".join(names) + mark
+    axes[0].set_title(title, loc="left", color=colors.TEXT, fontweight="bold", parse_math=False)
+
+
+def _draw_panel(axis: Axes, panel: Panel, *, over_time: bool, runs: int) -> None:
+    many = len(panel.lines) > NAMED
+    each = -(-len(panel.lines) // runs)
+    for k, line in enumerate(panel.lines):
+        x, y = subsampled(line.x, line.y) if over_time else (line.x, line.y)
+        number = k % each if runs > 1 else k
+        color = line.color or colors.PALETTE[number % len(colors.PALETTE)]
+        dashes: Any = DASHES[line.run] if runs > 1 else "-"
+        if runs == 1 and k >= len(colors.PALETTE) and not many:
+            dashes = "--"
+        width, alpha = (0.8, 0.6) if many else (line.width, 1.0)
+        axis.plot(x, y, linestyle=dashes, color=color, linewidth=width, alpha=alpha)
+    axis.set_ylabel(panel.title, color=colors.TEXT, parse_math=False)
     axis.grid(visible=True, color="#e3e8ee", linewidth=0.8)
     axis.tick_params(colors=colors.TEXT, length=0)
-    axis.margins(x=0)
+    if over_time:
+        axis.margins(x=0)
     for spine in axis.spines.values():
         spine.set_visible(False)
     axis.ticklabel_format(axis="y", useOffset=False)
+    labels = [line.label for line in panel.lines]
     if many:
         note = f"{len(labels)} lines, {labels[0]} … {labels[-1]}"
-        axis.text(1.01, 1.0, note, transform=axis.transAxes, va="top", fontsize=8, wrap=True)
+        axis.text(
+            1.01, 1.0, note, transform=axis.transAxes, va="top", fontsize=8, wrap=True,
+            parse_math=False,
+        )  # fmt: skip
     else:
-        _legend(axis, len(labels))
+        _legend(axis, labels)
 
 
-def _legend(axis: Axes, lines: int) -> None:
-    size = 8 if lines <= 8 else 6.5
-    axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize=size)
+def _legend(axis: Axes, labels: Sequence[str]) -> None:
+    """Name the lines; a name may begin with an underscore or contain dollar signs."""
+    size = 8 if len(labels) <= 8 else 6.5
+    legend = axis.legend(
+        axis.lines,
+        [str(k) for k in range(len(labels))],
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.03),
+        frameon=False,
+        fontsize=size,
+    )
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_parse_math(False)
+        text.set_text(label)
 
 
 def subsampled(t: Array, values: Array) -> tuple[Array, Array]:
