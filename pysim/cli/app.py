@@ -42,6 +42,7 @@ Unset = Annotated[tuple[str, ...], Parameter(name="--unset", consume_multiple=Fa
 Folders = Annotated[
     tuple[Path, ...], Parameter(name="--package-dir", consume_multiple=False, metavar="FOLDER")
 ]
+Files = Annotated[tuple[Path, ...], Parameter(consume_multiple=False, metavar="FILE")]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="NAME")]
 Grids = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="KEY=VALUES")]
 Samples = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="KEY~DISTRIBUTION")]
@@ -184,7 +185,7 @@ def schema() -> None:
 def view(
     file: str,
     /,
-    *,
+    *others: Path,
     movie: Picture = None,
     still: Picture = None,
     package_dir: Folders = (),
@@ -196,6 +197,8 @@ def view(
     ----------
     file
         Trajectory (.h5), to play; scene (.toml) or robot (.urdf, .xml, …), to pose.
+    others
+        Further trajectories, drawn translucent to compare.
     movie
         Make a movie of a trajectory instead of opening a window, .mp4 or .gif.
     still
@@ -209,6 +212,7 @@ def view(
 
     view_file(
         existing(file, package_dir),
+        others=tuple(map(existing, others)),
         movie=movie,
         still=still,
         package_dirs=package_dir,
@@ -217,19 +221,117 @@ def view(
 
 
 @app.command
-def plot(trajectory: Path, /, *, output: Output = None) -> None:
-    """Plot positions, velocities, forces of loops and couplings, and energy over time.
+def movie(
+    trajectory: Path,
+    /,
+    *,
+    output: Output = None,
+    size: str | None = None,
+    fps: float | None = None,
+    speed: float | None = None,
+    set_: Overrides = (),
+    compare: Files = (),
+    quiet: bool = False,
+) -> None:
+    """Make a movie of a trajectory. No display is needed.
 
     Parameters
     ----------
     trajectory
         Trajectory file (.h5).
     output
-        Picture to write (.png, .pdf, .svg) instead of opening a window.
+        Movie to write, .mp4 or .gif; otherwise the trajectory's name with .mp4, here.
+    size
+        Width and height [pixel], as 1280x720.
+    fps
+        Frames a second [1/s].
+    speed
+        Simulated seconds a second of the movie.
+    set_
+        Set a key of [render], as azimuth=30; may be repeated.
+    compare
+        Further trajectory, drawn translucent; may be repeated.
+    quiet
+        Print errors and warnings only.
     """
-    from pysim.cli.show import plot_trajectory  # noqa: PLC0415
+    from pysim.cli.show import PictureOptions, movie_of_file  # noqa: PLC0415
 
-    plot_trajectory(existing(trajectory), output)
+    options = PictureOptions(output, size, fps, speed, set_, tuple(map(existing, compare)), quiet)
+    movie_of_file(existing(trajectory), options)
+
+
+@app.command
+def still(
+    file: str,
+    /,
+    *,
+    at: Seconds = None,
+    output: Output = None,
+    size: str | None = None,
+    set_: Overrides = (),
+    compare: Files = (),
+    package_dir: Folders = (),
+    allow_code: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Make a picture of a trajectory at a time, or of the start of a scene or robot. No display is needed.
+
+    Parameters
+    ----------
+    file
+        Trajectory (.h5), scene (.toml) or robot (.urdf, .xml, …).
+    at
+        Time [s]; otherwise the end of the trajectory.
+    output
+        Picture to write, .png, .jpg or .webp; otherwise the file's name with .png, here.
+    size
+        Width and height [pixel], as 1280x720.
+    set_
+        Set a key of [render], as azimuth=30; may be repeated.
+    compare
+        Further trajectory, drawn translucent; may be repeated.
+    package_dir
+        Folder with packages, or a package: the file may read meshes in it; may be repeated.
+    allow_code
+        Run Python code that a scene names. Use it for trusted scenes only.
+    quiet
+        Print errors and warnings only.
+    """
+    from pysim.cli.show import PictureOptions, still_of_file  # noqa: PLC0415
+
+    options = PictureOptions(
+        output, size, settings=set_, others=tuple(map(existing, compare)), quiet=quiet
+    )
+    path = existing(file, package_dir)
+    still_of_file(path, options, at, package_dirs=package_dir, allow_code=allow_code)
+
+
+@app.command
+def plot(
+    *words: str,
+    output: Output = None,
+    against: str | None = None,
+    spectrum: bool = False,
+    names: bool = False,
+) -> None:
+    """Plot recorded quantities of a trajectory over time, or of several to compare them.
+
+    Parameters
+    ----------
+    words
+        Trajectory files (.h5), then quantities: v.hinge, energy, "contacts.*.force"; otherwise q, v, forces and energy.
+    output
+        Picture to write (.png, .pdf, .svg) instead of opening a window.
+    against
+        Quantity on the horizontal axis instead of the time, as q.hinge.
+    spectrum
+        Plot amplitudes over the frequency.
+    names
+        Print the names of the quantities instead.
+    """
+    from pysim.cli.show import plot_files  # noqa: PLC0415
+
+    plot_files(words, output, against=against, spectrum=spectrum, list_names=names)
 
 
 @app.command

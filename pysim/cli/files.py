@@ -10,7 +10,18 @@ from pysim.errors import PysimError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COMMANDS = ("check", "identify", "joints", "new-joint", "plot", "schema", "sweep", "view")
+COMMANDS = (
+    "check",
+    "identify",
+    "joints",
+    "movie",
+    "new-joint",
+    "plot",
+    "schema",
+    "still",
+    "sweep",
+    "view",
+)
 
 
 def existing(name: str | Path, package_dirs: Iterable[Path] = ()) -> Path:

@@ -2,42 +2,91 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+import time as clock
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pysim.cli.messages import print_line
+from pysim.cli.files import existing
+from pysim.cli.messages import print_columns, print_line, visible
 from pysim.cli.progress import bar_on_terminal
-from pysim.trajectory import load_trajectory
+from pysim.errors import PysimError
+from pysim.trajectory import Trajectory, load_trajectory
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pysim.trajectory import Trajectory
+    from pysim.mechanism.model import Model, State
 
 TRAJECTORIES = (".h5", ".hdf5")
+
+
+@dataclass(frozen=True)
+class PictureOptions:
+    """Options of `pysim movie` and `pysim still`; None if not given."""
+
+    output: Path | None = None
+    size: str | None = None
+    fps: float | None = None  # [1/s]
+    speed: float | None = None
+    settings: tuple[str, ...] = ()
+    others: tuple[Path, ...] = ()
+    quiet: bool = False
+
+    def wishes(self) -> dict[str, Any]:
+        """Return the options of the renderer."""
+        found = {"size": _size(self.size), "fps": self.fps, "speed": self.speed}
+        chosen = {key: value for key, value in found.items() if value is not None}
+        others = [load_trajectory(path) for path in self.others]
+        return {**dict(_setting(text) for text in self.settings), **chosen, "others": others}
+
+
+def _size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+        raise PysimError("--size", f"needs width x height [pixel], got {text!r}; as 1280x720")
+    return int(parts[0]), int(parts[1])
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Return a key of `[render]` and its value in TOML; text without quotes is text."""
+    key, equals, value = text.partition("=")
+    key = key.strip().removeprefix("render.")
+    if not (key and equals and value.strip()):
+        raise PysimError("--set", f"needs key=value, got {text!r}; as azimuth=30")
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value.strip()
 
 
 def view_file(
     path: Path,
     *,
+    others: tuple[Path, ...] = (),
     movie: Path | None = None,
     still: Path | None = None,
     package_dirs: tuple[Path, ...] = (),
     allow_code: bool = False,
 ) -> None:
     """Open a window on a trajectory, or on a scene or robot to pose it; or make the pictures requested."""
-    if path.suffix.lower() not in TRAJECTORIES and movie is None and still is None:
+    is_run = path.suffix.lower() in TRAJECTORIES
+    if others and not is_run:
+        problem = "is posed alone; leave out the other files, or give trajectories to compare"
+        raise PysimError(str(path), problem)
+    if not is_run and movie is None and still is None:
         _pose(path, package_dirs, allow_code=allow_code)
         return
-    trajectory = load_trajectory(path)
+    trajectory, *rest = (load_trajectory(name) for name in (path, *others))
     if still is not None:
-        make_still(trajectory, still)
+        make_still(trajectory, still, others=rest)
     if movie is not None:
-        make_movie(trajectory, movie)
+        make_movie(trajectory, movie, others=rest)
     if still is None and movie is None:
         from pysim import render  # noqa: PLC0415, VTK costs a second
 
-        render.view(trajectory)
+        render.view(trajectory, others=rest)
 
 
 def _pose(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool) -> None:
@@ -46,45 +95,133 @@ def _pose(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool) -> No
     from pysim.render.posing import pose  # noqa: PLC0415
 
     check_display()
+    model, state, render = _read_start(path, package_dirs, allow_code=allow_code)
+    pose(model, state, render=render)
+
+
+def _read_start(
+    path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool
+) -> tuple[Model, State, dict[str, Any]]:
+    """Return the model of a scene or robot, its start, and the scene's `[render]` table."""
     if path.suffix.lower() == ".toml":
         from pysim.simulation import load_scene  # noqa: PLC0415
 
         scene = load_scene(path, allow_code=allow_code, package_dirs=package_dirs)
-        pose(scene.model, scene.state, render=asdict(scene.spec.render))
+        return scene.model, scene.state, asdict(scene.spec.render)
+    from pysim.mechanism.compile import start_state  # noqa: PLC0415
+    from pysim.simulation.loading import load_model  # noqa: PLC0415
+
+    model = load_model(path, package_dirs=package_dirs, allow_code=allow_code)
+    return model, start_state(model), {}
+
+
+def movie_of_file(path: Path, options: PictureOptions) -> None:
+    """Make a movie of a trajectory file."""
+    from pysim.render.movie import MOVIES  # noqa: PLC0415
+    from pysim.render.output import check_picture  # noqa: PLC0415
+
+    output = options.output or Path(path.stem + ".mp4")
+    check_picture(output, MOVIES)
+    wishes = options.wishes()
+    make_movie(load_trajectory(path), output, quiet=options.quiet, **wishes)
+
+
+def still_of_file(
+    path: Path,
+    options: PictureOptions,
+    at: float | None,
+    *,
+    package_dirs: tuple[Path, ...] = (),
+    allow_code: bool = False,
+) -> None:
+    """Make a picture of a trajectory at a time [s] (None: its end), or of a scene's or robot's start."""
+    from pysim.render.output import check_picture  # noqa: PLC0415
+    from pysim.render.still import IMAGES  # noqa: PLC0415
+
+    output = options.output or Path(path.stem + ".png")
+    check_picture(output, IMAGES)
+    wishes = options.wishes()
+    if path.suffix.lower() in TRAJECTORIES:
+        trajectory = load_trajectory(path)
     else:
-        from pysim.simulation.loading import load_model  # noqa: PLC0415
+        model, state, render = _read_start(path, package_dirs, allow_code=allow_code)
+        trajectory = Trajectory.of(model, [0.0], state.q[None], render=render)
+    make_still(trajectory, output, at, quiet=options.quiet, **wishes)
 
-        pose(load_model(path, package_dirs=package_dirs, allow_code=allow_code))
 
+def plot_files(
+    words: tuple[str, ...],
+    output: Path | None,
+    *,
+    against: str | None = None,
+    spectrum: bool = False,
+    list_names: bool = False,
+) -> None:
+    """Plot quantities of trajectories: the words that are files come first, patterns of quantities follow."""
+    paths = [existing(word) for word in words if _is_file(word)]
+    if not paths:
+        problem = f"{words[0]}: no such file" if words else "needs a trajectory"
+        raise PysimError("plot", f"{problem}; give one that pysim wrote, as run.h5")
+    patterns = [word for word in words if not _is_file(word)]
+    runs = [load_trajectory(path) for path in paths]
+    if list_names:
+        from pysim.render.quantities import quantities_of, select  # noqa: PLC0415
 
-def plot_trajectory(path: Path, output: Path | None) -> None:
-    """Draw the curves of a trajectory in a window or to a picture."""
+        known = select(runs[0], patterns) if patterns else quantities_of(runs[0]).values()
+        print_columns(("quantity", "unit"), [(x.name, x.unit) for x in known])
+        return
     from pysim import render  # noqa: PLC0415
 
-    render.plot(load_trajectory(path), output)
+    render.plot(runs, output, patterns, against=against, spectrum=spectrum)
     if output is not None:
         print_line(f"  plot        {output}")
 
 
-def make_still(trajectory: Trajectory, path: Path, *, quiet: bool = False) -> None:
-    """Draw the end of a trajectory."""
+def _is_file(word: str) -> bool:
+    return word.lower().endswith(TRAJECTORIES) or Path(word).is_file()
+
+
+def make_still(
+    trajectory: Trajectory,
+    path: Path,
+    time: float | None = None,
+    *,
+    quiet: bool = False,
+    **wishes: Any,  # noqa: ANN401, see RenderOptions
+) -> None:
+    """Draw a trajectory at a time [s] (None: its end)."""
     from pysim import render  # noqa: PLC0415
 
-    render.still(trajectory, path)
+    render.still(trajectory, path, time, **wishes)
     if not quiet:
         print_line(f"  still       {path}")
 
 
-def make_movie(trajectory: Trajectory, path: Path, *, quiet: bool = False) -> None:
+def make_movie(
+    trajectory: Trajectory,
+    path: Path,
+    *,
+    quiet: bool = False,
+    **wishes: Any,  # noqa: ANN401, see RenderOptions
+) -> None:
     """Draw all of a trajectory."""
     from pysim import render  # noqa: PLC0415
 
+    begin = clock.monotonic()
     with bar_on_terminal(shown=not quiet) as bar:
-        task = bar.add_task(path.name, total=None, state="")
+        task = bar.add_task(visible(path.name), total=None, state="")
 
         def drawn(done: int, frames: int) -> None:
-            bar.update(task, completed=done, total=frames, state=f"{done} of {frames} frames")
+            state = state_of_movie(done, frames, clock.monotonic() - begin)
+            bar.update(task, completed=done, total=frames, state=state)
 
-        render.movie(trajectory, path, drawn)
+        render.movie(trajectory, path, drawn, **wishes)
     if not quiet:
         print_line(f"  movie       {path}")
+
+
+def state_of_movie(done: int, frames: int, wall: float) -> str:
+    """Return frames, rate and the time left: `30 of 300 frames, 6.1 a second, 44 s left`."""
+    rate = done / wall if wall > 0 else 0.0
+    left = f", {(frames - done) / rate:.0f} s left" if rate > 0 else ""
+    return f"{done} of {frames} frames, {rate:.3g} a second{left}"

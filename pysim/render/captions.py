@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pysim.render.overlay import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pysim.render.pyvista_types import Plotter
 
 LETTERS = 0.0310  # size of the letters in heights of the picture
@@ -16,8 +18,16 @@ EDGE = 0.028  # distance from the edges, likewise
 class Captions:
     """Texts that keep their corners when the picture changes its size."""
 
-    def __init__(self, plotter: Plotter, name: str, spacing: float | None) -> None:
+    def __init__(
+        self,
+        plotter: Plotter,
+        name: str,
+        spacing: float | None,
+        legend: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self._name = Text(plotter, name)
+        self._legend = [Text(plotter, label, color=color) for label, color in legend]
+        self.note = Text(plotter)  # below the name
         self._scale = Text(plotter, "" if spacing is None else f"grid {spacing:g} m", align="right")
         self._scale.opacity(0.7)
         self._clock = Text(plotter)
@@ -32,5 +42,7 @@ class Captions:
         length = min(height, 0.75 * width)
         size, edge = LETTERS * length, EDGE * length
         self._name.place(edge, height - edge - size, size)
+        for k, label in enumerate([*self._legend, self.note]):
+            label.place(edge, height - edge - (2.5 + 1.2 * k) * size, 0.8 * size)
         self._scale.place(width - edge, below + edge, size)
         self._clock.place(edge, below + edge, size)

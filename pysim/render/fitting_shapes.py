@@ -71,6 +71,18 @@ def rod(radius: float, sides: int = 20) -> Mesh:
     return cylinder.compute_normals(split_vertices=True, feature_angle=40)
 
 
+def cone(radius: float, height: float) -> Mesh:
+    """Return a cone about z with its base at the origin."""
+    import pyvista as pv
+
+    tip = pv.Cone(
+        center=(0, 0, height / 2), direction=(0, 0, 1), height=height, radius=radius, resolution=24
+    )
+    return tip.extract_surface(algorithm=None).compute_normals(
+        split_vertices=True, feature_angle=40
+    )
+
+
 def ball(radius: float) -> Mesh:
     """Return a sphere about the origin."""
     import pyvista as pv

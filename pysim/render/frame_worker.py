@@ -25,6 +25,7 @@ import numpy as np
 from pysim.errors import PysimError, PysimWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -45,6 +46,7 @@ class Job:
     trajectory: Trajectory
     options: RenderOptions
     times: NDArray[np.float64]  # (frames,) [s]
+    others: Sequence[Trajectory] = ()
 
 
 def workers_for(frames: int) -> int:
@@ -57,9 +59,14 @@ class FrameWorkers:
     """Worker processes, whose frames are taken in the order of time."""
 
     def __init__(
-        self, trajectory: Trajectory, options: RenderOptions, times: NDArray[np.float64], count: int
+        self,
+        trajectory: Trajectory,
+        options: RenderOptions,
+        times: NDArray[np.float64],
+        count: int,
+        others: Sequence[Trajectory] = (),
     ) -> None:
-        self._jobs = [Job(trajectory, options, times[k::count]) for k in range(count)]
+        self._jobs = [Job(trajectory, options, times[k::count], others) for k in range(count)]
         self._workers: list[_Worker] = []
 
     def frame(self, k: int) -> NDArray[np.uint8]:
@@ -191,7 +198,9 @@ def draw_frames(source: IO[bytes], target: IO[bytes]) -> None:
         warnings.simplefilter("always")
         try:
             with offscreen(job.options) as plotter:
-                player = Player(plotter, job.trajectory, job.options, in_motion=True)
+                player = Player(
+                    plotter, job.trajectory, job.options, others=job.others, in_motion=True
+                )
                 _answer(
                     target,
                     [str(w.message) for w in caught if issubclass(w.category, PysimWarning)],

@@ -36,6 +36,8 @@ FEATURE_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
 FINE = 4000  # triangles of a body that are all drawn
 OF_MOTION = 0.4  # share of the triangles that moving pictures leave out of a body with more
 OF_SHADOWS = 0.95
+LEAN = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
+SMALL = 0.02  # [m] the same, where all bodies are at one place
 FARTHEST = 1e-3  # of a body's size: displacement of its surface where triangles are left out
 UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, ImportError)
 
@@ -52,16 +54,52 @@ def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, Mes
     """One mesh a body (-1: the world), in its frame [m], with point data `rgba`."""
     pieces: dict[int, list[Mesh]] = {}
     read: dict[str, list[Part]] = {}
+    missing: dict[str, None] = {}
     for body, entries in _drawn(trajectory.visuals, options).items():
         for entry in entries:
             if entry["kind"] == "mesh":
                 if entry["mesh"] not in read:
-                    read[entry["mesh"]] = mesh_parts(_mesh_file(trajectory, entry, options))
+                    path = _mesh_file(entry, options)
+                    if path is None:
+                        missing[entry["mesh"]] = None
+                        continue
+                    read[entry["mesh"]] = mesh_parts(path)
                 parts = read[entry["mesh"]]
             else:
                 parts = [Part(primitive(entry["kind"], entry["size"]), None)]
             pieces.setdefault(body, []).extend(_placed(part, entry) for part in parts)
+        if body not in pieces and body >= 0:
+            box = box_of_joints(trajectory, body)
+            pieces[body] = [
+                _placed(Part(box, None), {"body": body, "pose": np.eye(4), "color": None})
+            ]
+    if missing:
+        _warn_of_missing(trajectory, list(missing))
     return {body: _merged(meshes) for body, meshes in pieces.items()}
+
+
+def box_of_joints(trajectory: Trajectory, body: int) -> Mesh:
+    """Return a box around the joints of a body whose meshes are missing, in its frame."""
+    import pyvista as pv
+
+    origins = trajectory.poses[0, :, :3] if len(trajectory) else np.zeros((1, 3))
+    margin = max(LEAN * float(np.ptp(origins, axis=0).max(initial=0.0)), SMALL)
+    points = [np.zeros(3)] + [
+        np.array(pose, float)[:3, 3]
+        for entry in trajectory.header.connections
+        for other, pose in entry.get("frames", ())
+        if other == body
+    ]
+    low, high = np.min(points, axis=0) - margin, np.max(points, axis=0) + margin
+    return pv.Box(bounds=np.column_stack([low, high]).ravel().tolist()).triangulate()
+
+
+def _warn_of_missing(trajectory: Trajectory, meshes: list[str]) -> None:
+    more = f" and {len(meshes) - 1} more" if len(meshes) > 1 else ""
+    verb = "do" if more else "does"
+    problem = f"mesh {meshes[0]!r}{more} {verb} not exist on this machine"
+    text = f"{problem}; boxes are drawn, name their folder with mesh_dirs"
+    warnings.warn(f"{trajectory.source}: {text}", PysimWarning, stacklevel=2)
 
 
 def decimated(mesh: Mesh, share: float) -> Mesh:
@@ -176,15 +214,14 @@ def _drawn(
     return {body: found.get(first) or found.get(second, []) for body, found in roles.items()}
 
 
-def _mesh_file(trajectory: Trajectory, entry: Mapping[str, Any], options: RenderOptions) -> Path:
+def _mesh_file(entry: Mapping[str, Any], options: RenderOptions) -> Path | None:
     """Return the present path of a mesh: the original one, or the longest tail of it below a mesh folder."""
     old = Path(entry["mesh"])
     ends = [Path(*old.parts[k:]) for k in range(1, len(old.parts))]
     places = [old, *(Path(folder) / end for folder in options.mesh_dirs for end in ends)]
     path = next((place for place in places if place.is_file()), None)
     if path is None:
-        problem = f"mesh {entry['mesh']!r} does not exist; put it back, or name its folder"
-        raise TrajectoryError(trajectory.source, f"{problem} with mesh_dirs")
+        return None
     if mesh_hash(path) != entry["sha256"]:
         text = f"{path}: the mesh has changed since the run; the picture shows the new one"
         warnings.warn(text, PysimWarning, stacklevel=2)

@@ -18,7 +18,7 @@ from pysim.render.player import Player
 from pysim.render.window import capture, offscreen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -35,13 +35,15 @@ def movie(
     trajectory: Trajectory,
     path: str | PathLike[str],
     progress: Callable[[int, int], None] | None = None,
+    *,
+    others: Sequence[Trajectory] = (),
     **options: Any,  # noqa: ANN401, see RenderOptions
 ) -> None:
     """Draw the whole trajectory as `path` (.mp4 or .gif).
 
     Options are those of `RenderOptions`, above all `fps` [1/s], `speed` and `size` [pixel]
     (made even, as video needs). `progress` is called with frames done and frames in all. The frames of longer movies
-    are drawn by several processes, one for each core.
+    are drawn by several processes, one for each core. The bodies of `others`, further runs, are drawn translucent.
     """
     chosen = _even(render_options(trajectory, **options))
     if Path(path).suffix.lower() == ".gif" and chosen.fps > GIF_FASTEST:
@@ -53,7 +55,7 @@ def movie(
     with replacing(path, MOVIES) as draft:
         times = frame_times(trajectory.t, chosen)
         with (
-            frames_of(trajectory, chosen, times) as frame,
+            frames_of(trajectory, chosen, times, others) as frame,
             Encoder(draft or Path(path), chosen) as encoder,
         ):
             for k in range(len(times)):
@@ -64,16 +66,19 @@ def movie(
 
 @contextmanager
 def frames_of(
-    trajectory: Trajectory, options: RenderOptions, times: Array
+    trajectory: Trajectory,
+    options: RenderOptions,
+    times: Array,
+    others: Sequence[Trajectory] = (),
 ) -> Iterator[Callable[[int], NDArray[np.uint8]]]:
     """Yield a function that returns frame k, to be called for k = 0, 1, …; drawn here or by worker processes."""
     count = workers_for(len(times))
     if count > 1:
-        with FrameWorkers(trajectory, options, times, count) as workers:
+        with FrameWorkers(trajectory, options, times, count, others) as workers:
             yield workers.frame
         return
     with offscreen(options) as plotter:
-        player = Player(plotter, trajectory, options, in_motion=True)
+        player = Player(plotter, trajectory, options, others=others, in_motion=True)
 
         def frame(k: int) -> NDArray[np.uint8]:
             player.show(times[k])

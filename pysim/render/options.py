@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 
+MOST_DRAWN = 2**27  # pixels, which take about 2 GB
+
+
 @dataclass(frozen=True)
 class RenderOptions:
     """Options with defaults that suit most scenes; None is chosen from the motion."""
@@ -56,6 +59,11 @@ class RenderOptions:
         for name, value, good in checks:
             if not good:
                 raise TrajectoryError(f"render: {name}", f"{ranges[name]}, got {value}")
+        drawn = width * height * self.supersample**2
+        if drawn > MOST_DRAWN:
+            problem = f"{self.supersample} makes {drawn:.3g} pixels of {width} x {height} ones"
+            remedy = f"at most {MOST_DRAWN:.3g} can be drawn; lower supersample or size"
+            raise TrajectoryError("render: supersample", f"{problem}, {remedy}")
 
 
 def render_options(trajectory: Trajectory, **wishes: Any) -> RenderOptions:  # noqa: ANN401

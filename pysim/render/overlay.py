@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def plain(text: str) -> str:
     """Return a text that VTK and matplotlib draw unchanged: their formulas begin with a dollar sign."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text).replace("$", "\\$")
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else "�" for letter in text
+    ).replace("$", "\\$")
 
 
 class Text:

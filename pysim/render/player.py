@@ -14,15 +14,20 @@ from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
 from pysim.render.fitting_plan import Planner
 from pysim.render.fittings import Fittings
+from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
+from pysim.render.marks import Marks
 from pysim.render.meshes import OF_MOTION, body_meshes, decimated
 from pysim.render.orbit import Orbit
+from pysim.render.plot import run_labels
 from pysim.render.scenery import style_stage
 from pysim.render.trails import Trail, centres
 from pysim.render.triads import Triad
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NAMED = 3  # bodies without a shape
+SEEN = 100  # instants at which other runs belong in the picture
 TRIAD = 0.14  # length of a frame's axes in sizes of the motion
 
 
@@ -44,6 +50,7 @@ class Player:
         trajectory: Trajectory,
         options: RenderOptions,
         *,
+        others: Sequence[Trajectory] = (),
         in_motion: bool = False,
     ) -> None:
         if len(trajectory) == 0:
@@ -60,10 +67,13 @@ class Player:
             _warn_of_nothing(trajectory)
         up = self.stage[:, 2]
         self._plan = Planner(trajectory, self._hulls, up, options).make()
+        for other in others:
+            self._plan.reach += list(other.poses[:: -(-len(other) // SEEN), :, :3].reshape(-1, 3))
         anchors = np.array(self._plan.reach).reshape(-1, 3)
         self.extent = measure(trajectory, self._hulls, up, options, anchors)
         self.follows = self.extent.follows
         self._start = self._middle(self._matrices(self.time))
+        self._others = others
         self._build()
         self.show(self.time)
 
@@ -74,6 +84,8 @@ class Player:
         self.pose(matrices)
         for trail in self._trails:
             trail.show(self.time, matrices)
+        for ghost in self.ghosts:
+            ghost.show(self.time)
         if self.captions is not None:
             text = f"t = {self.time:.2f} s"
             if self.follows:
@@ -88,6 +100,7 @@ class Player:
         if self._ground:
             self._ground.show(matrices)
         self.fittings.show(matrices)
+        self.marks.show(self.time, matrices)
         for triad in self._triads:
             triad.show(matrices)
         if self.follows:
@@ -133,12 +146,17 @@ class Player:
             self._ground.cast_shadows(plotter, self.meshes)
         self.actors = {body: self._add(mesh) for body, mesh in self.meshes.items()}
         self.fittings = Fittings(plotter, self._plan)
+        self.marks = Marks(plotter, self.trajectory, extent.size)
+        self.ghosts = [Ghost(plotter, run, options, k) for k, run in enumerate(self._others)]
         length = TRIAD * extent.size
         self._triads = [Triad(plotter, self.trajectory, name, length) for name in options.frames]
         self._trails = [self._make_trail(k) for k in range(len(options.trails))]
         spacing = self._ground.spacing if self._ground else None
         name = self.trajectory.header.name
-        self.captions = Captions(plotter, name, spacing) if options.label else None
+        legend = list(zip(run_labels([self.trajectory, *self._others]), self._hues(), strict=True))
+        self.captions = (
+            Captions(plotter, name, spacing, legend[1:] and legend) if options.label else None
+        )
         self._camera = framing_camera(extent.points, self.stage, options)
         self.orbit, self._shift = Orbit(self._camera, self.stage), np.zeros(3)
         self.aim()
@@ -155,6 +173,10 @@ class Player:
         body, point = centres(self.trajectory, name, self._hulls)
         color = colors.rgb(colors.PALETTE[(3 + number) % len(colors.PALETTE)])
         return Trail(self.plotter, self.trajectory, body, point, color, length)
+
+    def _hues(self) -> list[str]:
+        """Colours of the names of the runs."""
+        return [colors.TEXT, *(ghost_color(k) for k in range(len(self._others)))]
 
     def _middle(self, matrices: Array) -> Array:
         """Mean (3,) [m] of the hull points of everything that moves."""

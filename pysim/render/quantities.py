@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WILD = "*?["
+
+
+def _column(columns: Array, k: int) -> Array:
+    return columns[:, k]
 
 
 @dataclass(frozen=True)
@@ -57,10 +62,9 @@ def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
     }
     for key, (kind, columns, labels) in states.items():
         for k, label in enumerate(labels):
-            add(f"{key}.{label}", units[key][k], kind, lambda columns=columns, k=k: columns[:, k])
+            add(f"{key}.{label}", units[key][k], kind, partial(_column, columns, k))
     for part in ("kinetic", "potential", "elastic"):
-        values = getattr(trajectory, part)
-        add(f"energy.{part}", "J", "energy", lambda values=values: values)
+        add(f"energy.{part}", "J", "energy", partial(getattr, trajectory, part))
     add("energy.total", "J", "energy", lambda: trajectory.energy)
     for k, label in enumerate(names["loops"]):
         for i, (part, unit) in enumerate((("force", "N"), ("moment", "N·m"))):

@@ -12,7 +12,7 @@ from pysim.render.player import Player
 from pysim.render.window import capture, offscreen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from os import PathLike
 
     import numpy as np
@@ -29,11 +29,14 @@ def still(
     trajectory: Trajectory,
     path: str | PathLike[str] | None = None,
     time: float | None = None,
+    *,
+    others: Sequence[Trajectory] = (),
     **options: Any,  # noqa: ANN401, see RenderOptions
 ) -> NDArray[np.uint8]:
     """Draw the trajectory at `time` [s] (None: its end), write `path` and return the pixels.
 
-    Options are those of `RenderOptions`. The pixels are (height, width, 3).
+    Options are those of `RenderOptions`. The bodies of `others`, further runs, are drawn translucent. The pixels are
+    (height, width, 3).
 
     Raises:
         TrajectoryError: the run has no such time.
@@ -44,7 +47,7 @@ def still(
         if not first - slack <= time <= last + slack:
             problem = f"has no t = {time:g} s; give a time from {first:g} to {last:g} s"
             raise TrajectoryError(trajectory.source, problem)
-    return draw(trajectory, path, render_options(trajectory, **options), time)
+    return draw(trajectory, path, render_options(trajectory, **options), time, others=others)
 
 
 def draw(
@@ -53,10 +56,11 @@ def draw(
     options: RenderOptions,
     time: float | None = None,
     caption: Callable[[Plotter], None] | None = None,
+    others: Sequence[Trajectory] = (),
 ) -> NDArray[np.uint8]:
     """Draw one instant [s] (None: the end), and what `caption` adds to it."""
     with replacing(path, IMAGES) as draft, offscreen(options) as plotter:
-        player = Player(plotter, trajectory, options)
+        player = Player(plotter, trajectory, options, others=others)
         player.show(trajectory.t[-1] if time is None else time)
         if caption is not None:
             caption(plotter)

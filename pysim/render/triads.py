@@ -49,6 +49,11 @@ class Triad:
             mapper.SetResolveCoincidentTopologyToPolygonOffset()
             mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0, NEARER)
 
+    def set_visible(self, *, visible: bool) -> None:
+        """Show the arrows or hide them."""
+        for actor in self._actors:
+            actor.SetVisibility(visible)
+
     def show(self, matrices: Array) -> None:
         """Move with the body; `matrices` (nbodies + 1, 4, 4) ends with the world's."""
         for actor in self._actors:

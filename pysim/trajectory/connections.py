@@ -1,12 +1,13 @@
 """Description of what acts between bodies, for pictures, as JSON in the trajectory's header.
 
-One entry for each joint, loop, spring, force of a plugin, and ground:
+One entry for each joint, loop, spring, force of a plugin, moving body, and ground:
 
     {"role": "spring", "name": "strut", "type": "spring", "points": [[body, [x, y, z]], …], "stiffness": 800.0, …}
 
 `points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. Joints and loops have
 `frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one. The other keys are numbers of
-the specification: the stiffness, the damping and the natural length of a spring, `normal` and `offset` of a ground.
+the specification: the stiffness, the damping and the natural length of a spring, `normal` and `offset` of a ground,
+`theta` (10,) of a moving body.
 """
 
 from __future__ import annotations
@@ -58,6 +59,10 @@ def connections_of(model: Model) -> list[Entry]:
             if isinstance(value, int | float):
                 entry[key] = float(value)
         entries.append(entry)
+    for k, body in enumerate(model.bodies):
+        entries.append(
+            {"role": "body", "name": body.name, "body": k, "theta": _numbers(body.theta)}
+        )
     for ground in () if spec.contacts is None else spec.contacts.grounds:
         entries.append(
             {"role": "ground", "name": "ground", "type": "plane", "normal": list(ground.normal)}

@@ -19,6 +19,7 @@ import pysim
 from pysim.cli import main
 from pysim.cli.messages import print_line
 from pysim.cli.progress import state_of
+from pysim.cli.show import state_of_movie
 from pysim.simulation import Update
 from pysim.simulation.interrupt import interrupts_held_back
 
@@ -138,6 +139,28 @@ ERRORS = [
         "robot.urdf: is a model, not a scene; give a scene with a [[model]] table that names it",
     ),
     ("view note.h5", "note.h5: is not an HDF5 file; give a trajectory that pysim wrote"),
+    ("movie stone.toml", "stone.toml: is not an HDF5 file; give a trajectory that pysim wrote"),
+    ("movie other.h5 -o a.png", "a.png: unknown kind of picture '.png'; use one of .mp4, .gif"),
+    (
+        "movie other.h5 --size big",
+        "--size: needs width x height [pixel], got 'big'; as 1280x720",
+    ),
+    (
+        "movie other.h5 --size 0x720",
+        "render: size: [pixel] each must lie between 16 and 8192, got (0, 720)",
+    ),
+    ("movie other.h5 --set azimuth", "--set: needs key=value, got 'azimuth'; as azimuth=30"),
+    (
+        "movie other.h5 --set azimut=3",
+        "render: azimut: unknown option; did you mean 'azimuth'?",
+    ),
+    ("still other.h5 --at 99", "other.h5: has no t = 99 s; give a time from 0 to 0.5 s"),
+    ("plot", "plot: needs a trajectory; give one that pysim wrote, as run.h5"),
+    ("plot q.x", "plot: q.x: no such file; give one that pysim wrote, as run.h5"),
+    (
+        "plot other.h5 q.slid -o a.png",
+        "other.h5: unknown quantity 'q.slid'; did you mean 'q.slide'?",
+    ),
     ("joints helicl", "joints: unknown joint type 'helicl'; did you mean 'helical'?"),
     (
         "bad.toml",
@@ -373,6 +396,39 @@ def test_joints_explains_one_with_units(capsys: pytest.CaptureFixture[str]) -> N
     out = capsys.readouterr().out
     assert "  q       angle [rad]\n" in out
     assert "  pitch  float      [m/rad]  required   travel along the axis a radian of turn\n" in out
+
+
+@pytest.mark.render
+def test_stills_movies_and_plots_are_commands(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "shape = { box = [0.2, 0.2, 0.2] }"
+    (here / "stone.toml").write_text(SCENE.replace("mass = 2.0", f"mass = 2.0\n{body}"), "utf-8")
+    assert main(["stone.toml", "--quiet"]) == 0
+    small = ["--size", "64x48", "--set", "supersample=1", "--set", "label=false"]
+    assert main(["still", "stone.h5", "--at", "0.25", *small]) == 0
+    assert main(["still", "stone.toml", "-o", "start.png", *small]) == 0
+    assert main(["movie", "stone.h5", "--fps", "4", "--quiet", *small]) == 0
+    assert main(["plot", "stone.h5", "q.*", "energy", "-o", "a.svg"]) == 0
+    assert main(["plot", "stone.h5", "--names", "v"]) == 0
+    out, err = capsys.readouterr()
+    lines = ["  still       stone.png", "  still       start.png", "  plot        a.svg"]
+    assert out.splitlines() == [*lines, "  quantity  unit", "  v.slide   m/s"]
+    assert err == ""
+    assert all((here / name).stat().st_size > 300 for name in ("stone.mp4", "a.svg"))
+    from PIL import Image
+
+    pictures = []
+    for name in ("stone.png", "start.png"):
+        with Image.open(here / name) as picture:
+            assert picture.size == (64, 48)
+            pictures.append(picture.tobytes())
+    assert pictures[0] != pictures[1]
+
+
+def test_the_state_of_a_movie_has_the_time_left() -> None:
+    assert state_of_movie(30, 300, 5.0) == "30 of 300 frames, 6 a second, 45 s left"
+    assert state_of_movie(0, 300, 0.0) == "0 of 300 frames, 0 a second"
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

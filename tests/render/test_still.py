@@ -14,6 +14,7 @@ import trimesh  # noqa: TID253, makes the meshes
 
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import still
+from pysim.render.meshes import box_of_joints
 from pysim.render.window import downsampled
 from pysim.shapes import Geometry, Shape
 from pysim.trajectory import Trajectory
@@ -145,13 +146,53 @@ def test_up_is_against_gravity() -> None:
     assert middle_of(last)[0] - middle_of(first)[0] > 30  # rows count downwards
 
 
-def test_a_mesh_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_mesh_that_is_gone_is_named_once_and_a_box_is_drawn(tmp_path: Path) -> None:
     trajectory, mesh = with_mesh(tmp_path)
     mesh.unlink()
-    expected = r"trajectory: mesh '.*cube\.stl' does not exist; put it back, or name its folder"
-    with pytest.raises(TrajectoryError, match=expected):
-        still(trajectory, tmp_path / "cube.png", **SMALL)
-    assert list(tmp_path.iterdir()) == [mesh.parent]  # no empty picture is left behind
+    with pytest.warns(PysimWarning) as reported:
+        image = still(trajectory, tmp_path / "cube.png", **SMALL)
+    problem = f"mesh {str(mesh)!r} does not exist on this machine"
+    text = f"trajectory: {problem}; boxes are drawn, name their folder with mesh_dirs"
+    assert [str(warning.message) for warning in reported] == [text]
+    bare = still(moving(np.zeros((2, 3))), frames=("cart",), **SMALL)
+    assert (image != bare).any()
+
+
+def test_the_box_of_a_missing_mesh_reaches_the_joints_of_its_body() -> None:
+    frames = [[0, place(0.3, 0.0, 0.1).tolist()], [-1, np.eye(4).tolist()]]
+    joint = {"role": "joint", "name": "a", "type": "revolute", "axis": [0, 0, 1], "frames": frames}
+    box = box_of_joints(moving(np.zeros((2, 3)), connections=[joint]), 0)
+    np.testing.assert_allclose(box.bounds, [-0.02, 0.32, -0.02, 0.02, -0.02, 0.12], atol=1e-6)
+
+
+def test_a_name_with_markup_is_drawn_as_it_is() -> None:
+    """A formula would be set in other letters, and the mean of the picture would differ."""
+    wish = {**SMALL, "size": (640, 160), "ground": False}
+    plain, marked = (still(cart(name=name), **wish).astype(int) for name in ("mm", "$mm$"))
+    dark = [(image[:40, :120].sum(axis=-1) < 600) for image in (plain, marked)]
+    assert dark[1].sum() > dark[0].sum()  # the dollar signs are there
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (
+            {"size": (8000, 5000), "supersample": 3},
+            (
+                "render: supersample: 3 makes 3.6e+08 pixels of 8000 x 5000 ones, at most 1.34e+08 can "
+                "be drawn; lower supersample or size"
+            ),
+        ),
+        (
+            {"size": (100000, 10000)},
+            "render: size: [pixel] each must lie between 16 and 8192, got (100000, 10000)",
+        ),
+    ],
+)
+def test_a_picture_of_too_many_pixels_is_rejected(wish: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrajectoryError) as caught:
+        still(cart(), **wish)
+    assert str(caught.value) == message
 
 
 def test_a_mesh_that_moved_is_found_in_a_named_folder(tmp_path: Path) -> None:

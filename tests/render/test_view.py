@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,14 @@ import numpy as np
 import pytest
 
 from pysim.errors import PysimError
-from pysim.render import view
+from pysim.render import still, view
+from pysim.render.marks import ellipsoid
 from pysim.render.options import render_options
 from pysim.render.player import Player
-from pysim.render.view import BAR, MARGIN, Viewer
+from pysim.render.view import BAR, MARGIN, MARKS, Viewer
 from pysim.render.window import capture, offscreen, quiet_vtk
 from pysim.shapes import Shape
+from pysim.trajectory.contacts import contact_points
 from tests.render.scenes import SMALL, cart, drawn, moving, red
 
 pytestmark = pytest.mark.render
@@ -227,3 +231,117 @@ def test_the_floor_is_the_ground_of_the_scene() -> None:
     options = render_options(trajectory, **SMALL)
     with offscreen(options) as plotter:
         assert Player(plotter, trajectory, options).extent.ground == -0.4
+
+
+def test_a_click_on_a_body_describes_it_and_one_beside_it_ends_that(viewer: Viewer) -> None:
+    image = capture(viewer.plotter, viewer.options)
+    row, place = np.argwhere(red(image)).mean(axis=0)
+    viewer.press("Left", place, image.shape[0] - row)
+    viewer.release()
+    picked = [viewer.picked]
+    viewer.seek(0.25)
+    captions = viewer.player.captions
+    assert captions is not None
+    text = "cart   x 0.5  y 0  z 0.15 m   q.slide 0.5 m   v.slide 0.5 m/s"
+    assert captions.note.actor.GetInput() == text
+    viewer.press("Left", 5.0, 250.0)
+    viewer.release()
+    assert [*picked, viewer.picked] == [0, None]
+    assert captions.note.actor.GetInput() == ""
+
+
+def test_a_drag_is_no_click(viewer: Viewer) -> None:
+    image = capture(viewer.plotter, viewer.options)
+    row, place = np.argwhere(red(image)).mean(axis=0)
+    viewer.press("Left", place, image.shape[0] - row)
+    viewer.move(place + 30.0, image.shape[0] - row)
+    viewer.release()
+    assert viewer.picked is None
+
+
+def test_the_view_is_printed_as_a_table_that_gives_the_same_picture(
+    viewer: Viewer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    viewer.press("Left", 80.0, 60.0)
+    viewer.move(110.0, 50.0)
+    viewer.release()
+    viewer.wheel(1)
+    viewer.key("v")
+    table = tomllib.loads(capsys.readouterr().out)["render"]
+    run = viewer.trajectory
+    again = render_options(run, **{**table, "size": (400, 300), "supersample": 1})
+    with offscreen(again) as plotter:
+        Player(plotter, run, again)
+        for name in ("position", "focal_point"):
+            shown = getattr(viewer.plotter.camera, name)
+            np.testing.assert_allclose(getattr(plotter.camera, name), shown, atol=2e-2)
+
+
+def test_marks_are_switched_on_and_off() -> None:
+    """Oracle: the box as a homogeneous solid, whose ellipsoid has semi-axes √(5/12) of its lengths."""
+    m, lengths = 2.0, np.array([0.4, 0.3, 0.2])
+    xx, yy, zz = m / 12 * (np.sum(lengths**2) - lengths**2)
+    theta = [m, 0.0, 0.0, 0.0, xx, 0.0, yy, 0.0, 0.0, zz]
+    axes, pose = ellipsoid(np.array(theta))
+    reach = np.abs(pose[:3, :3] * axes).max(axis=1)
+    np.testing.assert_allclose(reach, lengths * np.sqrt(5 / 12) / 1.0, rtol=1e-12)
+    frames = [[-1, np.eye(4).tolist()], [0, np.eye(4).tolist()]]
+    joint = {"role": "joint", "name": "slide", "type": "revolute", "axis": [1, 0, 0]}
+    body = {"role": "body", "name": "cart", "body": 0, "theta": theta}
+    trajectory = cart(connections=[body, joint | {"frames": frames}])
+    options = render_options(trajectory, joints=False, **{**SMALL, "size": (480, 360)})
+    with offscreen(options) as plotter:
+        seen = Viewer(plotter, trajectory, options)
+        plain = capture(plotter, options)
+        for key in MARKS:
+            seen.key(key)
+            shown = (capture(plotter, options) != plain).any(axis=-1)
+            assert (shown.sum() > 50) == (key != "k"), key  # there are no forces
+            seen.key(key)
+            differing = (capture(plotter, options) != plain).any(axis=-1)
+            assert differing.sum() < 50  # pixels at edges: the range of depths has changed
+        seen.key("h")
+        assert (capture(plotter, options) != plain).any()
+
+
+def test_contact_forces_are_arrows_at_their_points() -> None:
+    counts = np.full(11, 2)
+    columns = {
+        "pair": np.zeros(22),
+        "point": np.tile([[0.2, 0.0, 0.0], [-0.2, 0.0, 0.0]], (11, 1)),
+        "normal": np.tile([0.0, 0.0, 1.0], (22, 1)),
+        "force": np.tile([[0.0, 0.0, 10.0], [0.0, 0.0, 5.0]], (11, 1)),
+        "penetration": np.zeros(22),
+        "slip_speed": np.zeros(22),
+        "stuck": np.zeros(22),
+    }
+    trajectory = dataclasses.replace(cart(), contacts=contact_points(counts, columns))
+    options = render_options(trajectory, **SMALL)
+    with offscreen(options) as plotter:
+        player = Player(plotter, trajectory, options)
+        player.marks.toggle("forces")
+        player.show(0.25)
+        strong, weak = (np.asarray(shaft.user_matrix) for shaft, _ in player.marks._arrows)
+    np.testing.assert_allclose(strong[:3, 3], [0.2, 0.0, 0.0])
+    assert strong[2, 2] == pytest.approx(2 * weak[2, 2])
+    assert strong[2, 2] == pytest.approx(0.3 * player.extent.size)
+
+
+def test_another_run_is_a_translucent_copy_with_its_name() -> None:
+    way = np.column_stack([np.zeros((11, 2)), np.full(11, 1.0)])
+    box = drawn(Shape("box", (0.4, 0.3, 0.3)))
+    other = dataclasses.replace(moving(way, box), source="second.h5")
+    first = dataclasses.replace(cart(), source="first.h5")
+    options = render_options(first, azimuth=-90.0, **SMALL)
+    with offscreen(options) as plotter:
+        seen = Viewer(plotter, first, options, [other])
+        assert seen.player.extent.points[:, 2].max() >= 1.0  # it belongs to the picture
+        captions = seen.player.captions
+        assert captions is not None
+        labels = [text.actor.GetInput() for text in captions._legend]
+        assert labels == ["first", "second"]
+        with_ghost = capture(plotter, options)
+        seen.key("g")
+        assert (capture(plotter, options) != with_ghost).any()
+    pictures = [still(first, others=others, azimuth=-90.0, **SMALL) for others in ((), [other])]
+    assert (pictures[0] != pictures[1]).any()

@@ -1,0 +1,61 @@
+"""Ghosts: the bodies of other runs, translucent and in one colour for each run, beside those of the first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.render import colors
+from pysim.render.meshes import OF_MOTION, body_meshes, decimated
+from pysim.trajectory.interpolation import pose_matrices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.render.options import RenderOptions
+    from pysim.render.pyvista_types import Plotter
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+OPACITY = 0.35
+HUES = (3, 2, 5, 4, 6, 0)  # of the palette, for the second run and those after it
+
+
+def ghost_color(number: int) -> str:
+    """Return the colour of the ghost with a number, from 0."""
+    return colors.PALETTE[HUES[number % len(HUES)]]
+
+
+class Ghost:
+    """Bodies of another run; before its start and after its end they rest."""
+
+    def __init__(
+        self, plotter: Plotter, trajectory: Trajectory, options: RenderOptions, number: int
+    ) -> None:
+        self._trajectory = trajectory
+        self._actors = {}
+        for body, mesh in body_meshes(trajectory, options).items():
+            if body < 0:
+                continue
+            bare = decimated(mesh, OF_MOTION)
+            bare.point_data.remove("rgba")
+            self._actors[body] = plotter.add_mesh(
+                bare,
+                color=ghost_color(number),
+                opacity=OPACITY,
+                smooth_shading=True,
+                copy_mesh=False,
+            )
+
+    def show(self, time: float) -> None:
+        """Move to the poses at `time` [s]."""
+        matrices = pose_matrices(self._trajectory.poses_at(time)[0])
+        for body, actor in self._actors.items():
+            actor.user_matrix = matrices[body]
+
+    def toggle(self) -> None:
+        """Hide the bodies, or show them again."""
+        for actor in self._actors.values():
+            actor.SetVisibility(not actor.GetVisibility())
