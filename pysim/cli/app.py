@@ -172,6 +172,62 @@ def check(
 
 
 @app.command
+def convert(
+    source: str,
+    target: Path,
+    /,
+    *,
+    copy_meshes: bool = False,
+    partial: bool = False,
+    keyframe: str | None = None,
+    inertia: str = "check",
+    free_base: bool = False,
+    package_dir: Folders = (),
+    overwrite: bool = False,
+    allow_code: bool = False,
+) -> None:
+    """Write a scene or robot in another format: .toml or .urdf.
+
+    Parameters
+    ----------
+    source
+        Scene (.toml) or model of another program (.urdf, .xml, .sdf, …), a path or package://NAME/path.
+    target
+        File to write, a scene (.toml) or a robot (.urdf).
+    copy_meshes
+        Copy the meshes into a folder beside the new file.
+    partial
+        Leave out what the format cannot hold, with a warning each.
+    keyframe
+        State of the file at which the new scene starts.
+    inertia
+        How to treat a physically inconsistent inertia: check, strict or nearest.
+    free_base
+        The root link of a URDF floats.
+    package_dir
+        Folder with packages, or a package: the file may read meshes in it; may be repeated.
+    overwrite
+        Replace the file.
+    allow_code
+        Run Python code that a scene names, and expand a robot by xacro.
+    """
+    from pysim.cli.convert import convert_file  # noqa: PLC0415, each command loads its own
+
+    convert_file(
+        existing(source, package_dir),
+        target,
+        copy_meshes=copy_meshes,
+        partial=partial,
+        keyframe=keyframe,
+        inertia=inertia,
+        free_base=free_base,
+        package_dirs=package_dir,
+        overwrite=overwrite,
+        allow_code=allow_code,
+    )
+
+
+@app.command
 def schema() -> None:
     """Print the JSON Schema of scene files, for completion and checks in editors."""
     import json  # noqa: PLC0415, each command loads its own

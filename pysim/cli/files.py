@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check",
+    "convert",
     "identify",
     "joints",
     "movie",

@@ -67,6 +67,18 @@ def from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
     )
 
 
+def rpy_of(R: Array) -> tuple[float, float, float]:
+    """Return roll, pitch, yaw [rad] of R (3, 3) = Rz(yaw) Ry(pitch) Rx(roll), accurate at a pitch of ±90° too.
+
+    Yaw turns the x axis into the plane of R's first column; what is left of R are pitch and roll, each by arctan2.
+    """
+    yaw = math.atan2(R[1, 0], R[0, 0]) if R[0, 0] or R[1, 0] else 0.0
+    s, c = math.sin(yaw), math.cos(yaw)
+    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return roll, pitch, yaw
+
+
 def relative_pose(X_WA: Array, X_WB: Array) -> Array:
     """Return X_AB (4, 4) of the poses of two frames in a third."""
     X = np.eye(4)

@@ -1,0 +1,208 @@
+"""Conversion of model files: a file that pysim reads is written as a scene (.toml) or a robot (.urdf).
+
+Meshes keep their places and are named relative to the new file, or are copied beside it on request.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pysim.errors import SceneError, did_you_mean
+from pysim.plugins.registry import kind_called
+from pysim.scene import read_model, read_scene
+from pysim.scene.packages import ROBOTS, resolve_uri, robots_folder
+from pysim.scene.refusals import Refusals
+from pysim.scene.spec import SceneSpec
+from pysim.shapes import MESH_SUFFIXES
+from pysim.tracing.author_code import RUN_TEXT, source_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+    from pysim.scene.inertia_policy import InertiaPolicy
+    from pysim.scene.spec import ModelSpec
+
+MESHES = "meshes"  # folder of the copies, beside the new file
+WRITTEN = {".toml": "a scene", ".urdf": "a URDF file"}
+
+
+@dataclass(frozen=True)
+class ConvertOptions:
+    """Choices of the user for a conversion."""
+
+    copy_meshes: bool = False
+    partial: bool = False  # leave out what the format cannot hold, with a warning
+    overwrite: bool = False
+    package_dirs: tuple[Path, ...] = ()
+    inertia: InertiaPolicy = "check"
+    free_base: bool = False
+    keyframe: str | None = None  # at which the new scene starts
+    allow_code: bool = False
+
+
+def convert(
+    source: str | PathLike[str], target: str | PathLike[str], options: ConvertOptions | None = None
+) -> list[Path]:
+    """Write the mechanism of a file in the format of another suffix, and return the files that were written.
+
+    Args:
+        source: the file to read: a scene, or a file of another program.
+        target: the file to write, .toml or .urdf.
+        options: see `ConvertOptions`.
+
+    Raises:
+        SceneError: the source is invalid, the target exists or has another suffix, or the format cannot hold a part of
+            the mechanism, which is named.
+    """
+    options = options or ConvertOptions()
+    start, end = Path(source), Path(target)
+    suffix = end.suffix.lower()
+    if suffix not in WRITTEN:
+        problem = f"unknown kind of file {end.suffix!r}; files are written as {', '.join(WRITTEN)}"
+        raise SceneError(str(end), problem)
+    if end.exists() and not options.overwrite:
+        raise SceneError(str(end), "exists; name another file, or overwrite it")
+    spec = _read(start, options)
+    refusals = Refusals(WRITTEN[suffix], options.partial)
+    meshes = _Meshes(end.parent, options, refusals)
+    is_scene = suffix == ".toml"
+    text = (
+        _scene(spec, start, end, meshes, refusals) if is_scene else _robot(spec, meshes, refusals)
+    )
+    refusals.check()
+    end.parent.mkdir(parents=True, exist_ok=True)
+    copied = meshes.copy()
+    end.write_text(text, "utf-8")
+    return [end, *copied]
+
+
+def _read(start: Path, options: ConvertOptions) -> ModelSpec | SceneSpec:
+    if start.suffix.lower() == ".toml":
+        if options.keyframe is not None:
+            problem = "is for files of other programs; give the joints of the scene a start"
+            raise SceneError("--keyframe", problem)
+        overrides = {} if options.inertia == "check" else {"inertia": options.inertia}
+        folders = options.package_dirs
+        return read_scene(start, overrides, options.allow_code, package_dirs=folders)
+    spec = read_model(
+        start,
+        free_base=options.free_base,
+        package_dirs=options.package_dirs,
+        inertia=options.inertia,
+        allow_code=options.allow_code,
+    )
+    return spec if options.keyframe is None else _at_keyframe(spec, options.keyframe)
+
+
+def _at_keyframe(spec: ModelSpec, name: str) -> ModelSpec:
+    """Return the mechanism that starts at a keyframe."""
+    found = {keyframe.name: keyframe for keyframe in spec.keyframes}
+    if name not in found:
+        hint = did_you_mean(name, found) or "; it has none"
+        raise SceneError(f"--keyframe {name}", f"the file has no such keyframe{hint}")
+    q, v = found[name].q, found[name].v
+    joints = tuple(
+        replace(joint, start_q=q[joint.name], start_v=v[joint.name]) if joint.name in q else joint
+        for joint in spec.joints
+    )
+    return replace(spec, joints=joints)
+
+
+def _scene(
+    spec: ModelSpec | SceneSpec, start: Path, end: Path, meshes: _Meshes, refusals: Refusals
+) -> str:
+    from pysim.scene.toml.spec_tables import SpecTables  # noqa: PLC0415, each format loads its own
+    from pysim.scene.toml.text import scene_text  # noqa: PLC0415
+
+    def plugin_names(spec: ModelSpec | SceneSpec) -> list[str]:
+        return [os.path.relpath(file, end.parent.resolve()) for file in plugin_files_of(spec)]
+
+    tables = SpecTables(refusals, meshes.name, plugin_names).tables(spec)
+    return scene_text(tables, f"Converted from {start.name} by pysim.")
+
+
+def _robot(spec: ModelSpec | SceneSpec, meshes: _Meshes, refusals: Refusals) -> str:
+    from pysim.scene.urdf.writer import UrdfWriter  # noqa: PLC0415, each format loads its own
+
+    if isinstance(spec, SceneSpec):
+        for drive in spec.actuators:
+            refusals.add(drive.where, f"actuator {drive.name!r}")
+        for event in spec.events:
+            refusals.add(event.where, f"event {event.name!r}")
+        spec = spec.model
+    return UrdfWriter(refusals, meshes.name).text(spec)
+
+
+def plugin_files_of(spec: ModelSpec | SceneSpec) -> list[Path]:
+    """Return the plugin files that a scene named and its parts need, each once."""
+    model = spec.model if isinstance(spec, SceneSpec) else spec
+    used = [("joint type", joint.type) for joint in model.joints]
+    used += [("joint type", loop.type) for loop in model.loops]
+    used += [("relation", c.function) for c in model.couplings if c.function is not None]
+    used += [("force", force.type) for force in model.forces]
+    if isinstance(spec, SceneSpec):
+        used += [("event", event.type) for event in spec.events if event.type]
+        used.append(("integrator", spec.settings.integrator))
+    plugins = [kind_called(noun).registered.get(name) for noun, name in used]
+    files = [source_file(p) for p in plugins if p is not None and _was_run(p)]
+    return list(dict.fromkeys(files))
+
+
+def _was_run(plugin: object) -> bool:
+    """Return whether a plugin is in a file that a scene named, unlike those of installed packages."""
+    module = sys.modules.get(getattr(plugin, "__module__", ""))
+    return hasattr(module, RUN_TEXT)
+
+
+@dataclass
+class _Meshes:
+    """Names of meshes in the new file, and the copies to make."""
+
+    folder: Path  # of the new file
+    options: ConvertOptions
+    refusals: Refusals
+    copies: dict[Path, Path] = field(default_factory=dict)
+
+    def name(self, mesh: Path, where: str) -> str:
+        """Return the name of a mesh file in the new file."""
+        if self.options.copy_meshes:
+            return self._copy_of(mesh).relative_to(self.folder).as_posix()
+        folder = self.folder.resolve()
+        share = robots_folder()
+        if share is not None and mesh.is_relative_to(share):
+            return f"package://{ROBOTS}/{mesh.relative_to(share).as_posix()}"
+        name = Path(os.path.relpath(mesh, folder)).as_posix()
+        with suppress(SceneError):
+            resolve_uri(name, folder, self.options.package_dirs, MESH_SUFFIXES)
+            return name
+        problem = f"mesh {str(mesh)!r} is outside the folders that the new file may read"
+        self.refusals.reject(where, f"{problem}; copy it by --copy-meshes")
+        return name
+
+    def _copy_of(self, mesh: Path) -> Path:
+        """Return the place of a mesh's copy; two meshes of one name get different ones."""
+        if mesh not in self.copies:
+            taken = {copy.name.lower() for copy in self.copies.values()}
+            name, k = mesh.name, 2
+            while name.lower() in taken:
+                name, k = f"{mesh.stem}_{k}{mesh.suffix}", k + 1
+            self.copies[mesh] = self.folder / MESHES / name
+        return self.copies[mesh]
+
+    def copy(self) -> Iterable[Path]:
+        """Copy the meshes, and return the copies."""
+        for mesh, copy in self.copies.items():
+            if copy.exists() and not self.options.overwrite and not copy.samefile(mesh):
+                raise SceneError(str(copy), "exists; name another folder, or overwrite it")
+        for mesh, copy in self.copies.items():
+            copy.parent.mkdir(exist_ok=True)
+            if not (copy.exists() and copy.samefile(mesh)):
+                shutil.copyfile(mesh, copy)
+        return list(self.copies.values())

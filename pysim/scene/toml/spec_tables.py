@@ -1,0 +1,484 @@
+"""Tables of a scene from its specification: the inverse of the reader, with numbers instead of expressions and files.
+
+Attached models and includes become bodies and joints of one file. What a scene cannot hold is refused with its name.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.force import FORCES
+from pysim.errors import PysimError
+from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical_reason
+from pysim.integrators import find_integrator
+from pysim.joints import find_joint
+from pysim.joints.loop_joints import find_loop_type
+from pysim.scene.inertia_text import ENTRIES, clean_inertia
+from pysim.scene.poses import rpy_of
+from pysim.scene.spec import RenderSpec, SceneSpec
+from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
+from pysim.scene.toml.keys import ALL_JOINTS
+from pysim.shapes import SIZES, primitive_theta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pysim.scene.refusals import Refusals
+    from pysim.scene.spec import (
+        ActuatorSpec,
+        BodySpec,
+        ContactSpec,
+        CouplingSpec,
+        EventSpec,
+        ForceSpec,
+        FrameSpec,
+        JointSpec,
+        LoopSpec,
+        ModelSpec,
+        SpringSpec,
+        SurfaceSpec,
+    )
+    from pysim.shapes import Geometry, Shape
+
+    Array = NDArray[np.float64]
+    Tables = dict[str, Any]
+
+SAME = 1e-13  # relative difference of mass properties that are rounding
+_SURFACE = ("sink", "dissipation", "tangential_stiffness", "relaxation_time")
+
+
+@dataclass
+class SpecTables:
+    """Writer of a specification as tables.
+
+    Attributes:
+        refusals: receives what a scene cannot hold.
+        mesh_name: name of a mesh file in the scene.
+        plugin_names: names of the plugin files for the scene's `plugins`.
+    """
+
+    refusals: Refusals
+    mesh_name: Callable[[Path, str], str]
+    plugin_names: Callable[[ModelSpec | SceneSpec], list[str]]
+
+    def tables(self, spec: ModelSpec | SceneSpec) -> Tables:
+        """Return the tables of a scene, or of a mechanism alone."""
+        model = spec.model if isinstance(spec, SceneSpec) else spec
+        found: Tables = {"name": model.name, "gravity": model.gravity.tolist()}
+        found["plugins"] = self.plugin_names(spec)
+        found["body"] = [self._body(body) for body in model.bodies]
+        self._note_contact_shapes(model)
+        found["joint"] = [_joint(joint) for joint in model.joints]
+        found["loop"] = [_loop(loop) for loop in model.loops]
+        found["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
+        found["force"] = [_spring(spring) for spring in model.springs]
+        found["force"] += [_force(force) for force in model.forces]
+        found["frame"] = [_frame(frame) for frame in model.frames]
+        if isinstance(spec, SceneSpec):
+            found["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
+            found["actuator"] = [_actuator(drive) for drive in spec.actuators]
+            found["event"] = [_event(event) for event in spec.events]
+        found |= self._contacts(model)
+        if isinstance(spec, SceneSpec):
+            found["simulation"] = _simulation(spec)
+            found["output"] = {"every": spec.settings.every}
+            found["render"] = _render(spec.render)
+        return {key: value for key, value in found.items() if value not in ([], {})}
+
+    def _body(self, body: BodySpec) -> Tables:
+        table: Tables = {"name": body.name}
+        visual = [g for g in body.geometries if g.role == "visual"]
+        sources = [g for g in visual if g.mass_source is not None]
+        own_shapes = self._collides_as_drawn(body, visual)
+        if sources and _same_theta(body, sources):
+            dense = sources[0].mass_source is not None and sources[0].mass_source.density
+            table |= {} if dense else {"mass": float(body.theta[0])}
+            shapes, drawn = sources, [g for g in visual if g.mass_source is None]
+            own_shapes = own_shapes and not drawn
+        else:
+            table |= self._mass(body)
+            shapes, drawn = (visual, []) if own_shapes else ([], visual)
+            if own_shapes and "inertia" not in table:
+                table["inertia"] = dict.fromkeys(("xx", "yy", "zz"), 0.0)
+        weighs = shapes is sources
+        if shapes:
+            table["shape"] = _one_or_list([self._shape(g, body, weighs=weighs) for g in shapes])
+        if drawn:
+            table["visual"] = _one_or_list([self._shape(g, body) for g in drawn])
+        if own_shapes:
+            table["collision"] = True
+            if body.collisions[0].material != DEFAULT:
+                table["material"] = body.collisions[0].material
+        elif body.collisions:
+            table["collision"] = [self._collision(body, k) for k in range(len(body.collisions))]
+        return table
+
+    def _note_contact_shapes(self, model: ModelSpec) -> None:
+        """Note shapes for contact of bodies that touch nothing, which have no effect."""
+        idle = [
+            body.name
+            for body in model.bodies
+            if not body.collisions and any(g.role == "collision" for g in body.geometries)
+        ]
+        if idle:
+            more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
+            bodies = f"{', '.join(map(repr, idle[:3]))}{more}"
+            text = f"the shapes for contact of {bodies} are left out, as nothing touches them here"
+            self.refusals.note(model.where, f"{text}; add a ground to the scene first to keep them")
+
+    def _collides_as_drawn(self, body: BodySpec, visual: Sequence[Geometry]) -> bool:
+        """Return whether the shapes that collide are those that are drawn."""
+        shapes = body.collisions
+        return (
+            bool(shapes)
+            and len(shapes) == len(visual)
+            and not any(g.role == "collision" for g in body.geometries)
+            and len({shape.material for shape in shapes}) == 1
+            and all(
+                own.shape == g.shape and np.array_equal(own.pose, g.pose)
+                for own, g in zip(shapes, visual, strict=True)
+            )
+        )
+
+    def _mass(self, body: BodySpec) -> Tables:
+        theta = body.theta
+        if theta[0] == 0:
+            if theta.any():
+                problem = f"body {body.name!r} has an inertia and no mass; give it a mass [kg]"
+                self.refusals.reject(body.where, problem)
+            return {"mass": 0.0}
+        com, I_C = center_of_mass(theta), clean_inertia(theta)
+        reason = unphysical_reason(theta_from_com(theta[0], com, I_C))
+        if reason is not None:
+            problem = f"the inertia of body {body.name!r} is not physically consistent: {reason}"
+            remedy = "fix it, or convert with --inertia nearest"
+            self.refusals.reject(body.where, f"{problem}; {remedy}")
+        table: Tables = {"mass": float(theta[0])}
+        if com.any():
+            table["com"] = com.tolist()
+        if I_C.any():
+            entries = {name: float(I_C[at]) for name, at in ENTRIES.items()}
+            table["inertia"] = {
+                name: value for name, value in entries.items() if value or name[0] == name[1]
+            }
+        return table
+
+    def _shape(self, geometry: Geometry, body: BodySpec, *, weighs: bool = False) -> Tables:
+        table = self._form(geometry.shape, body.where) | _at(geometry.pose)
+        source = geometry.mass_source
+        if geometry.color is not None:
+            table["color"] = list(geometry.color)
+        if source is not None and weighs:
+            given = {
+                "density": source.density,
+                "repair": source.repair,
+                "convex": source.convex,
+                "shell": source.shell,
+            }
+            table |= {key: value for key, value in given.items() if value}
+        return table
+
+    def _collision(self, body: BodySpec, k: int) -> Tables:
+        own = body.collisions[k]
+        table = self._form(own.shape, own.where) | _at(own.pose)
+        drawn = [g for g in body.geometries if g.role == "collision"]
+        if len(drawn) == len(body.collisions) and drawn[k].color is not None:
+            table["color"] = list(drawn[k].color or ())
+        if own.material != DEFAULT:
+            table["material"] = own.material
+        if own.convex and own.shape.kind == "mesh":
+            table["convex"] = True
+        return table
+
+    def _form(self, shape: Shape, where: str) -> Tables:
+        if shape.mesh is None:
+            return {shape.kind: dict(zip(SIZES[shape.kind], map(float, shape.size), strict=True))}
+        table: Tables = {"mesh": self.mesh_name(shape.mesh, where)}
+        if shape.scale != (1.0, 1.0, 1.0):
+            table["scale"] = list(shape.scale)
+        return table
+
+    def _coupling(self, coupling: CouplingSpec) -> Tables:
+        """Return a table whose first coordinate has the ratio 1."""
+        (first, lead), *others = coupling.terms.items()
+        table: Tables = {"name": coupling.name, "joint": first}
+        if others:
+            table["ratios"] = {name: -ratio / lead for name, ratio in others}
+        elif coupling.function is None:
+            what = f"coupling {coupling.name!r}, which holds {first!r} at a value,"
+            self.refusals.add(coupling.where, what, "make that joint fixed")
+        if coupling.offset:
+            table["offset"] = coupling.offset / lead
+        if coupling.function is not None:
+            if lead != 1:
+                what = f"the function of coupling {coupling.name!r}, divided by {lead:g},"
+                self.refusals.add(coupling.where, what)
+            table |= {"function": coupling.function, "inputs": list(coupling.inputs)}
+        return table
+
+    def _contacts(self, model: ModelSpec) -> Tables:
+        contacts = model.contacts
+        if contacts is None:
+            return {}
+        materials = {
+            name: _surface(surface)
+            for name, surface in contacts.materials.items()
+            if (name, _plain(surface)) != (DEFAULT, _plain(DEFAULT_MATERIAL))
+        }
+        grounds = []
+        for ground in contacts.grounds:
+            plane = {"normal": list(ground.normal), "offset": ground.offset}
+            named = {} if ground.material == DEFAULT else {"material": ground.material}
+            grounds.append({"plane": plane, **named})
+        return {
+            "materials": materials,
+            "ground": grounds,
+            "contact": [_contact(pair) for pair in contacts.pairs],
+            "exclude": [{"between": list(pair)} for pair in contacts.excluded],
+        }
+
+
+def _joint(joint: JointSpec) -> Tables:
+    kind = find_joint(joint.type)
+    table: Tables = {"name": joint.name, "type": joint.type}
+    if joint.parent != "world":
+        table["parent"] = joint.parent
+    table["child"] = joint.child
+    table |= _at(joint.at)
+    if "axis" in {key.name for key in kind.keys} and tuple(joint.axis) != (0.0, 0.0, 1.0):
+        table["axis"] = list(joint.axis)
+    table |= {name: _plain(value) for name, value in joint.parameters.items()}
+    if not kind.nv:
+        return table
+    for name in ("armature", "damping", "stiffness", "friction"):
+        if np.any(getattr(joint, name)):
+            table[name] = _spread(getattr(joint, name))
+    if joint.stiffness.any() and not np.array_equal(joint.rest, kind.neutral):
+        table["rest"] = joint.rest.tolist()
+    if joint.friction.any() and not np.isnan(joint.friction_width).any():
+        table["friction_width"] = _spread(joint.friction_width)
+    limits: Tables = {}
+    if np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any():
+        limits = {
+            name: _spread(values)
+            for name, values in (("lower", joint.lower), ("upper", joint.upper))
+            if np.isfinite(values).any()
+        }
+        for key, values in (("stiffness", joint.stop_stiffness), ("damping", joint.stop_damping)):
+            if not np.isnan(values).any():
+                limits[key] = _spread(values)
+        table["limits"] = limits
+    for name in ("effort_limit", "velocity_limit"):
+        if getattr(joint, name) is not None:
+            table[name] = getattr(joint, name)
+    if joint.mimic is not None:
+        m = joint.mimic
+        table["mimic"] = {"joint": m.joint, "ratio": m.ratio, "offset": m.offset}
+    else:
+        table |= _start(joint)
+    return table
+
+
+def _start(joint: JointSpec) -> Tables:
+    kind = find_joint(joint.type)
+    start: Tables = {}
+    if kind.plugin is not None or not np.array_equal(joint.start_q, kind.neutral):
+        start["q"] = joint.start_q.tolist()
+    if joint.start_v.any():
+        start["v"] = joint.start_v.tolist()
+    return {"start": start} if start else {}
+
+
+def _loop(loop: LoopSpec) -> Tables:
+    kind = find_loop_type(loop.type)
+    keys = {key.name for key in kind.keys}
+    table: Tables = {"name": loop.name, "type": loop.type, "a": loop.a, "b": loop.b}
+    table |= _at(loop.at_a, "at_a") | _at(loop.at_b, "at_b")
+    if "axis" in keys and tuple(loop.axis) != (0.0, 0.0, 1.0):
+        table["axis"] = list(loop.axis)
+    for name in ("length", "radius"):
+        if name in keys:
+            table[name] = getattr(loop, name)
+    table |= {name: _plain(value) for name, value in loop.parameters.items()}
+    if loop.start_q is not None and len(loop.start_q):
+        table["start"] = loop.start_q.tolist()
+    return table
+
+
+def _spring(spring: SpringSpec) -> Tables:
+    return {
+        "name": spring.name,
+        "type": FORCES_SPRING,
+        "a": spring.a,
+        "b": spring.b,
+        "at_a": spring.at_a.tolist(),
+        "at_b": spring.at_b.tolist(),
+        "stiffness": spring.stiffness,
+        "damping": spring.damping,
+        "length": spring.length,
+    }
+
+
+FORCES_SPRING = next(iter(FORCES.builtin))
+
+
+def _force(force: ForceSpec) -> Tables:
+    table: Tables = {"name": force.name, "type": force.type}
+    if force.path:
+        points = [{"body": body, "point": at.tolist()} for body, at in force.path]
+        table["path"] = points
+    elif force.coordinates:
+        table["coordinates"] = list(force.coordinates)
+    else:
+        table |= {"a": force.a, "b": force.b}
+        table |= _at(force.at_a, "at_a") | _at(force.at_b, "at_b")
+    return table | {name: _plain(value) for name, value in force.parameters.items()}
+
+
+def _frame(frame: FrameSpec) -> Tables:
+    return {"name": frame.name, "body": frame.body, **_at(frame.pose)}
+
+
+def _actuator(drive: ActuatorSpec) -> Tables:
+    table: Tables = {"name": drive.name, "joint": drive.joint, "coordinate": drive.coordinate}
+    table["offset"] = drive.offset
+    if drive.amplitude:
+        sine = {"amplitude": drive.amplitude, "frequency": drive.frequency, "phase": drive.phase}
+        table |= sine
+    return table
+
+
+def _event(event: EventSpec) -> Tables:
+    table: Tables = {"name": event.name}
+    if event.joint is not None:
+        table |= {"joint": event.joint, "coordinate": event.coordinate, "at": event.offset}
+    elif event.body is not None:
+        table |= {"body": event.body, "point": list(event.point)}
+        table["plane"] = {"normal": list(event.normal), "offset": event.offset}
+    else:
+        table |= {"type": event.type}
+        table |= {name: _plain(value) for name, value in event.parameters.items()}
+    return table | {"direction": event.direction, "stop": event.stop}
+
+
+def _surface(surface: SurfaceSpec) -> Tables:
+    table: Tables = {}
+    if surface.static_friction is not None:
+        table["friction"] = {
+            "static": surface.static_friction,
+            "dynamic": surface.dynamic_friction,
+        }
+    if surface.stiffness is not None:
+        table["stiffness"] = surface.stiffness
+    elif surface.young is not None:
+        table["stiffness"] = {"young": surface.young, "poisson": surface.poisson}
+    if surface.restitution is not None:
+        value, at = surface.restitution
+        table["restitution"] = {"value": value, "at": at}
+    given = {name: getattr(surface, name) for name in _SURFACE}
+    return table | {name: value for name, value in given.items() if value is not None}
+
+
+def _contact(pair: ContactSpec) -> Tables:
+    table: Tables = {"between": list(pair.between), **_surface(pair.surface)}
+    if any(pair.surface_velocity):
+        table["surface_velocity"] = list(pair.surface_velocity)
+    return table
+
+
+def _simulation(spec: SceneSpec) -> Tables:
+    settings, kind = spec.settings, find_integrator(spec.settings.integrator)
+    table: Tables = {"duration": settings.duration}
+    if math.isfinite(settings.step):
+        table["step"] = settings.step
+    table["integrator"] = settings.integrator
+    if kind.adaptive:
+        for name in ("rtol", "atol"):
+            given = dict(getattr(settings, name))
+            table[name] = given[ALL_JOINTS] if len(given) == 1 else given
+    return table | {name: _plain(value) for name, value in settings.parameters.items()}
+
+
+def _render(render: RenderSpec) -> Tables:
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in vars(render).items()
+        if value is not None
+    }
+
+
+def _at(X: Array, key: str = "at") -> Tables:
+    """Return the key of a pose, empty for the identity.
+
+    Raises:
+        PysimError: the rotation is none.
+    """
+    table: Tables = {}
+    if X[:3, 3].any():
+        table["xyz"] = X[:3, 3].tolist()
+    if not np.array_equal(X[:3, :3], np.eye(3)):
+        table["rpy"] = list(rpy_of(X[:3, :3]))
+    return {key: table} if table else {}
+
+
+def _spread(values: Array) -> Any:  # noqa: ANN401, a number or a list
+    """Return one number for all coordinates, or one for each."""
+    numbers = values.tolist()
+    return numbers[0] if len(set(numbers)) == 1 else numbers
+
+
+def _one_or_list(tables: list[Tables]) -> Tables | list[Tables]:
+    return tables[0] if len(tables) == 1 else tables
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401, any field
+    """Return a plugin's field, or a surface without its place, as TOML holds it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return replace(value, where="") if hasattr(value, "static_friction") else value
+
+
+def _same_theta(body: BodySpec, sources: Sequence[Geometry]) -> bool:
+    """Return whether the mass properties of a body are those of the shapes that are its source."""
+    dense = [g.mass_source is not None and g.mass_source.density is not None for g in sources]
+    if not sources or (any(dense) and not all(dense)):
+        return False
+    try:
+        total = sum((_weight(g, all(dense)) for g in sources), np.zeros(10))
+    except PysimError:
+        return False
+    if not all(dense):
+        if total[0] <= 0 or body.theta[0] <= 0:
+            return False
+        total = total * (body.theta[0] / total[0])
+    scale = np.abs(total).max(initial=0.0)
+    return bool(np.abs(total - body.theta).max() <= SAME * scale)
+
+
+def _weight(geometry: Geometry, dense: bool) -> Array:
+    """Return θ (10,) of a shape, of its density or of density 1."""
+    source, shape = geometry.mass_source, geometry.shape
+    assert source is not None
+    density = (source.density or 1.0) if dense else 1.0
+    if shape.mesh is None:
+        return move_theta(primitive_theta(shape, density), geometry.pose)
+    from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads only if a mesh is named
+
+    theta = mesh_theta(
+        shape.mesh,
+        shape.scale,
+        density,
+        repair=source.repair,
+        convex=source.convex,
+        shell=source.shell,
+    )
+    return move_theta(theta, geometry.pose)

@@ -1,0 +1,354 @@
+"""Conversion of files. The oracle is the mechanism of the source: mass matrix, inverse dynamics, passive forces, poses.
+
+Twenty models go from their format to the other and back, with the same dynamics to 1e-13.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.algorithms import crba, frame_placement, passive_forces, rnea
+from pysim.cli import main
+from pysim.errors import PysimWarning, SceneError
+from pysim.scene.convert import ConvertOptions, convert
+from pysim.scene.packages import robots_folder
+from pysim.scene.poses import from_rpy, rotation, rpy_of
+
+if TYPE_CHECKING:
+    from pysim.simulation.loading import Scene
+
+SCENES = Path(__file__).parents[2] / "scenes"
+ROBOTS = (
+    "panda_description/urdf/panda",
+    "ur_description/urdf/ur5_robot",
+    "talos_data/robots/talos_full_v2",
+    "icub_description/robots/icub",
+    "romeo_description/urdf/romeo",
+    "tiago_description/robots/tiago",
+    "kinova_description/robots/kinova",
+    "solo_description/robots/solo12",
+    "baxter_description/urdf/baxter",
+    "allegro_hand_description/urdf/allegro_left_hand",
+)
+OWN = (
+    "andrews",
+    "cam",
+    "constant_velocity",
+    "differential",
+    "five_bar",
+    "governor",
+    "inclined_rod",
+    "knee",
+    "quadruped",
+    "rolling_disk",
+    "screw_spline",
+    "stewart_platform",
+    "timed_pendulum",
+)
+NEAREST = ConvertOptions(inertia="nearest")
+HINGE = """[[body]]
+name = "rod"
+mass = 1.0
+inertia = { xx = 1.0, yy = 1.0, zz = 1.0 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+"""
+
+
+def model_of(path: Path) -> pysim.Model:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        if path.suffix == ".toml":
+            return pysim.load_scene(path, {"inertia": "nearest"}, allow_code=True).model
+        return pysim.load_model(path, inertia="nearest")
+
+
+def same_dynamics(one: pysim.Model, other: pysim.Model, tolerance: float = 1e-13) -> None:
+    """Relative differences of M and τ, and differences of forces and poses, at a random state."""
+    assert one.joint_names == other.joint_names
+    assert set(one.frame_names) == set(other.frame_names)
+    rng = np.random.default_rng(26)
+    q, (v, a) = one.random_configuration(rng), rng.normal(size=(2, one.nv))
+    for found, expected in (
+        (crba(other, q), crba(one, q)),
+        (rnea(other, q, v, a), rnea(one, q, v, a)),
+        (passive_forces(other, q, v), passive_forces(one, q, v)),
+        *((frame_placement(other, q, f), frame_placement(one, q, f)) for f in one.frame_names),
+    ):
+        scale = max(1e-9, float(np.abs(expected).max(initial=0.0)))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_robot_becomes_a_scene_and_a_robot_again(tmp_path: Path, name: str) -> None:
+    folder = robots_folder()
+    assert folder is not None
+    robot, scene, again = folder / f"robots/{name}.urdf", tmp_path / "r.toml", tmp_path / "r.urdf"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        convert(robot, scene, NEAREST)
+        convert(scene, again, NEAREST)
+    model = model_of(robot)
+    same_dynamics(model, model_of(scene))
+    same_dynamics(model, model_of(again))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_scene_is_written_with_all_its_parts(tmp_path: Path, name: str) -> None:
+    source, target = SCENES / f"{name}.toml", tmp_path / "written.toml"
+    options = ConvertOptions(inertia="nearest", allow_code=True, copy_meshes=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        convert(source, target, options)
+        one, other = (
+            pysim.load_scene(path, {"inertia": "nearest"}, allow_code=True)
+            for path in (source, target)
+        )
+    same_dynamics(one.model, other.model)
+    assert_same_run(one, other)
+
+
+def assert_same_run(one: Scene, other: Scene) -> None:
+    """The start, the settings, drives, events and counts of constraints are equal."""
+    np.testing.assert_allclose(other.state.q, one.state.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(other.state.v, one.state.v, rtol=0, atol=1e-12)
+    assert one.settings == other.settings
+    assert one.spec.render == other.spec.render
+    assert one.spec.hold == other.spec.hold
+    for part in ("loops", "couplings", "springs", "forces", "frames"):
+        names = [[x.name for x in getattr(s.spec.model, part)] for s in (one, other)]
+        assert names[0] == names[1]
+    for key in ("name", "joint", "coordinate", "offset", "amplitude", "frequency", "phase"):
+        values = [[getattr(x, key) for x in s.spec.actuators] for s in (one, other)]
+        assert values[0] == values[1]
+    for key in ("name", "joint", "body", "offset", "direction", "stop", "type"):
+        values = [[getattr(x, key) for x in s.spec.events] for s in (one, other)]
+        assert values[0] == values[1]
+
+
+MJCF = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="upper" pos="0.1 0.2 1" euler="0.3 -0.2 0.5">
+  <joint name="slide" type="slide" axis="1 2 0" stiffness="4" springref="0.7" armature="0.2"/>
+  <joint name="turn" axis="0 1 1" pos="0.1 0 0.2" damping="0.3" limited="true" range="-1 2"/>
+  <geom type="capsule" fromto="0 0 0 0.3 0.1 0.2" size="0.05" contype="0" conaffinity="0"/>
+  <body name="lower" pos="0.3 0.1 0.2" quat="0.9 0.1 0.2 0.3">
+    <joint name="ball" type="ball" damping="0.1"/>
+    <geom type="box" size="0.1 0.05 0.2" contype="0" conaffinity="0"/>
+    <site name="tip" pos="0.2 0 0"/>
+  </body>
+</body>
+<body name="stone" pos="2 0 1"><freejoint name="free"/><geom size="0.1" contype="0" conaffinity="0"/></body>
+</worldbody>
+<equality><joint joint1="turn" joint2="slide" polycoef="0.1 0.5 0.2 0 0"/></equality>
+<keyframe><key name="home" qpos="0.1 0.2 1 0 0 0 0.5 1 2 1 0 0 0"/></keyframe></mujoco>
+"""
+
+
+def test_a_model_of_mujoco_becomes_a_scene_that_starts_at_a_keyframe(tmp_path: Path) -> None:
+    (tmp_path / "m.xml").write_text(MJCF, "utf-8")
+    convert(tmp_path / "m.xml", tmp_path / "m.toml", ConvertOptions(keyframe="home"))
+    model = pysim.load_model(tmp_path / "m.xml")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        scene = pysim.load_scene(tmp_path / "m.toml")
+    same_dynamics(model, scene.model)
+    assert [c.name for c in scene.spec.model.couplings] == ["equality1"]
+    stone = next(joint for joint in scene.spec.model.joints if joint.child == "stone")
+    assert stone.start_q.tolist() == [0.5, 1, 2, 0, 0, 0, 1]
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "m.xml", tmp_path / "n.toml", ConvertOptions(keyframe="hom"))
+    expected = "--keyframe hom: the file has no such keyframe; did you mean 'home'?"
+    assert str(caught.value) == expected
+
+
+def test_contacts_and_materials_are_written(tmp_path: Path) -> None:
+    text = """
+[materials.ice]
+friction = { static = 0.1, dynamic = 0.05 }
+stiffness = { young = 1e7, poisson = 0.3 }
+restitution = { value = 0.2, at = 1.0 }
+[[body]]
+name = "puck"
+shape = [{ sphere = { radius = 0.1 }, density = 900 }]
+collision = true
+material = "ice"
+[[body]]
+name = "bar"
+mass = 2.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+collision = [{ box = [0.1, 0.2, 0.3], color = "red", at = { rpy = [0.1, 0, 0] } }]
+[[joint]]
+name = "a"
+type = "free"
+child = "puck"
+[[joint]]
+name = "b"
+type = "free"
+child = "bar"
+start = { xyz = [3, 0, 1] }
+[[ground]]
+plane = { normal = [0, 1, 2], offset = -2 }
+material = "ice"
+[[contact]]
+between = ["world", "bar"]
+friction = 0.7
+surface_velocity = [1, 0, 0]
+[[exclude]]
+between = ["world", "puck"]
+"""
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        one, other = (pysim.load_scene(tmp_path / f"{name}.toml") for name in "st")
+    same_dynamics(one.model, other.model)
+    a, b = one.spec.model.contacts, other.spec.model.contacts
+    assert a is not None
+    assert b is not None
+    plain = [{name: vars(m) | {"where": ""} for name, m in x.materials.items()} for x in (a, b)]
+    assert plain[0] == plain[1]
+    assert a.excluded == b.excluded
+    assert [p.surface_velocity for p in a.pairs] == [p.surface_velocity for p in b.pairs]
+    assert b.grounds[0].normal == pytest.approx(a.grounds[0].normal, abs=1e-15)
+    for scene in (one, other):
+        shapes = [own for body in scene.spec.model.bodies for own in body.collisions]
+        assert [own.material for own in shapes] == ["ice", "default"]
+    assert "collision = true" in (tmp_path / "t.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "rpy", [(0.1, 0.2, 0.3), (1, np.pi / 2, -2), (3, -np.pi / 2, 1), (np.pi, 0, 0), (0, 1.57, 3)]
+)
+def test_roll_pitch_and_yaw_give_the_rotation_back(rpy: tuple[float, float, float]) -> None:
+    R = rotation(from_rpy(*rpy))
+    np.testing.assert_allclose(rotation(from_rpy(*rpy_of(R))), R, rtol=0, atol=1e-15)
+
+
+def test_meshes_are_copied_once_each_and_under_names_of_their_own(tmp_path: Path) -> None:
+    box = (SCENES / "meshes/box.obj").read_text("utf-8")
+    for folder in "ab":
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        (tmp_path / "in" / folder / "box.obj").write_text(box, "utf-8")
+    visual = 'visual = [{ mesh = "a/box.obj" }, { mesh = "b/box.obj" }, { mesh = "a/box.obj" }]\n'
+    (tmp_path / "in/s.toml").write_text(HINGE.replace("[[joint]]", visual + "[[joint]]"), "utf-8")
+    target = tmp_path / "out/deep/down/s.toml"
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "in/s.toml", target)
+    first = str(caught.value).split("\n")[0]
+    mesh = str((tmp_path / "in/a/box.obj").resolve())
+    assert first == (
+        f"{tmp_path / 'in/s.toml'}:1:1: body[0]: mesh {mesh!r} is outside the folders that the new file may read; "
+        "copy it by --copy-meshes"
+    )
+    files = convert(tmp_path / "in/s.toml", target, ConvertOptions(copy_meshes=True))
+    assert files == [target, *(target.parent / "meshes" / n for n in ("box.obj", "box_2.obj"))]
+    same_dynamics(model_of(tmp_path / "in/s.toml"), model_of(target))
+    near = tmp_path / "in/t.toml"
+    convert(tmp_path / "in/s.toml", near)
+    assert 'mesh = "b/box.obj"' in near.read_text("utf-8")
+
+
+REFUSED = {
+    "armature = 0.1": "9:1: joint[0]: the armature of joint 'hinge'",
+    "stiffness = 3.0": "the stiffness of joint 'hinge'",
+    "start = 0.1": "the start of joint 'hinge'",
+    "start = { v = 0.1 }": "the start velocity of joint 'hinge'",
+    "friction = 1.0\nfriction_width = 0.5": "the friction_width of joint 'hinge'",
+    "limits = { lower = -1, upper = 1, stiffness = 5 }": "the limits.stiffness of joint 'hinge'",
+    "limits = { upper = 1 }": "the limits of joint 'hinge'",
+    '[[actuator]]\njoint = "hinge"\noffset = 1.0': "actuator 'hinge'",
+    '[[force]]\nname = "f"\ntype = "spring"\nb = "rod"\nat_b = [1, 0, 0]\nstiffness = 1': "force 'f'",
+    '[[loop]]\nname = "l"\ntype = "point_on_plane"\nb = "rod"': "loop 'l'",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_what_a_urdf_file_cannot_hold_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "s.toml").write_text(HINGE + text + "\n", "utf-8")
+    what = REFUSED[text].split("]: ")[-1]
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "s.toml", tmp_path / "r.urdf")
+    assert f"{what} has no place in a URDF file; " in str(caught.value)
+    assert not (tmp_path / "r.urdf").exists()
+    with pytest.warns(PysimWarning) as warned:
+        convert(tmp_path / "s.toml", tmp_path / "r.urdf", ConvertOptions(partial=True))
+    assert f"{what} has no place in a URDF file, and is left out" in str(warned[0].message)
+    assert pysim.load_model(tmp_path / "r.urdf").joint_names == ("hinge",)
+
+
+FAULTS = {
+    'type = "universal"': (
+        "s.toml:5:1: joint[0]: joint 'hinge' of type 'universal' has no place in a URDF file; "
+        "its types are fixed, revolute, prismatic, planar, free, ball"
+    ),
+    'type = "revolute"\n[[ground]]\nplane = {}\n[[body]]\nname = "a"\nmass = 1\n[[joint]]\nname = "f"\ntype = "fixed"\n'
+    'child = "a"\n[[body]]\nname = "c"\nmass = 1\nvisual = { cone = { radius = 1, length = 1 } }\n[[joint]]\nname = "g"'
+    '\ntype = "fixed"\nchild = "c"': (
+        "s.toml:19:1: body[2]: the cone of body 'c' has no place in a URDF file; leave it out by --partial"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_a_type_or_shape_without_a_counterpart_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = HINGE.replace('type = "revolute"', "").replace(
+        'child = "rod"', f'child = "rod"\n{text}'
+    )
+    Path("s.toml").write_text(whole.replace("\n\n", "\n"), "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert("s.toml", "r.urdf")
+    assert FAULTS[text].split(": ", 1)[1] in str(caught.value)
+
+
+def test_an_inconsistent_inertia_of_a_robot_is_refused_unless_replaced(tmp_path: Path) -> None:
+    robot = tmp_path / "r.urdf"
+    robot.write_text(
+        '<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" '
+        'izz="9"/></inertial></link></robot>',
+        "utf-8",
+    )
+    with (
+        pytest.warns(PysimWarning, match="not physically consistent"),
+        pytest.raises(SceneError) as caught,
+    ):
+        convert(robot, tmp_path / "r.toml")
+    assert "the inertia of body 'a' is not physically consistent: " in str(caught.value)
+    assert str(caught.value).endswith("; fix it, or convert with --inertia nearest")
+    convert(robot, tmp_path / "r.toml", NEAREST)
+    same_dynamics(model_of(robot), model_of(tmp_path / "r.toml"), 1e-12)
+
+
+def test_the_command_converts_and_refuses_to_replace_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(HINGE, "utf-8")
+    assert main(["convert", "s.toml", "r.urdf"]) == 0
+    assert capsys.readouterr().out == "  written     r.urdf\n"
+    assert main(["convert", "s.toml", "r.urdf"]) == 2
+    assert capsys.readouterr().err == "error: r.urdf: exists; name another file, or overwrite it\n"
+    assert main(["convert", "r.urdf", "again.toml", "--free-base"]) == 0
+    assert 'type = "free"' in Path("again.toml").read_text("utf-8")
+    capsys.readouterr()
+    for words, error in (
+        (["s.toml", "r.xml"], "r.xml: unknown kind of file '.xml'; files are written as .toml, .urdf"),
+        (["s.toml", "n.toml", "--inertia", "nearst"], "--inertia nearst: unknown policy; did you mean 'nearest'?"),
+        (
+            ["s.toml", "n.toml", "--keyframe", "home"],
+            "--keyframe: is for files of other programs; give the joints of the scene a start",
+        ),
+    ):  # fmt: skip
+        assert main(["convert", *words]) == 2
+        assert capsys.readouterr().err == f"error: {error}\n"
