@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from pysim.simulation.loading import Scene as Scene, load_model as load_model
     from pysim.simulation.rollouts import rollout as rollout
+    from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
     from pysim.trajectory.of_model import save_rollout as save_rollout
@@ -70,6 +71,7 @@ _OWN = [
     "PysimError",
     "PysimWarning",
     "Scene",
+    "SceneBuilder",
     "SceneError",
     "SimulationError",
     "State",
@@ -92,6 +94,7 @@ _HOME = {
     "Model": "pysim.mechanism.model",
     "State": "pysim.mechanism.model",
     "Scene": "pysim.simulation.loading",
+    "SceneBuilder": "pysim.simulation.scene_builder",
     "load_model": "pysim.simulation.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",

@@ -218,10 +218,15 @@ def load_scene(
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 
     with not_within_itself(path):
-        scene = compile_scene(read_scene(path, overrides, allow_code, package_dirs))
-        if not scene.spec.model.bodies:
-            raise SceneError(str(path), "has no [[body]] and no [[model]]; add one")
-        warn_of_start(scene)
+        return compile_checked(read_scene(path, overrides, allow_code, package_dirs))
+
+
+def compile_checked(spec: SceneSpec) -> Scene:
+    """Compile a scene as `load_scene` does: one without bodies is rejected, a suspicious start is warned of."""
+    scene = compile_scene(spec)
+    if not scene.spec.model.bodies:
+        raise SceneError(str(spec.path), "has no [[body]] and no [[model]]; add one")
+    warn_of_start(scene, stacklevel=3)
     return scene
 
 

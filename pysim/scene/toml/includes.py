@@ -33,14 +33,28 @@ def read_with_includes(path: Path, package_dirs: Iterable[str | PathLike[str]] =
     Raises:
         SceneError: one of them cannot be read, or includes itself.
     """
-    return _read(path, tuple(package_dirs), [path.resolve()], {path.resolve()})
+    return with_includes(read_source(path), path, package_dirs)
+
+
+def with_includes(
+    source: Source, path: Path, package_dirs: Iterable[str | PathLike[str]] = ()
+) -> Source:
+    """Return the values of a file, or of a text for a path, with those of the files that it includes.
+
+    Raises:
+        SceneError: one of them cannot be read, or includes itself.
+    """
+    return _read(source, path, tuple(package_dirs), [path.resolve()], {path.resolve()})
 
 
 def _read(
-    path: Path, folders: tuple[str | PathLike[str], ...], chain: list[Path], seen: set[Path]
+    source: Source,
+    path: Path,
+    folders: tuple[str | PathLike[str], ...],
+    chain: list[Path],
+    seen: set[Path],
 ) -> Source:
-    """Read a file; `chain` leads from the first file to this one, `seen` holds all files."""
-    source = read_source(path)
+    """Read the files that a file includes; `chain` leads from the first file to it, `seen` holds all files."""
     others = []
     for k, name in enumerate(_names(source)):
         where = source.where((INCLUDE, k))
@@ -56,7 +70,8 @@ def _read(
         if len(seen) > MOST_FILES:
             problem = f"more than {MOST_FILES} files are included; join some of them"
             raise SceneError(where, problem)
-        others.append(_read(as_named(name, path, file), folders, [*chain, file], seen))
+        named = as_named(name, path, file)
+        others.append(_read(read_source(named), named, folders, [*chain, file], seen))
     return _merged(source, others) if others else source
 
 

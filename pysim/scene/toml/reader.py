@@ -33,7 +33,12 @@ from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.events import read_events
 from pysim.scene.toml.forces import ForceReader
-from pysim.scene.toml.includes import INCLUDE, cycle_text, read_with_includes
+from pysim.scene.toml.includes import (
+    INCLUDE,
+    cycle_text,
+    read_with_includes,
+    with_includes,
+)
 from pysim.scene.toml.joints import JointReader, resolve_mimics
 from pysim.scene.toml.models import ModelReader, joined
 from pysim.scene.toml.names import check_names
@@ -48,6 +53,7 @@ from pysim.scene.toml.plugin_keys import (
 from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.quantities import replace_texts
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
+from pysim.scene.toml.source import source_of
 from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
@@ -61,6 +67,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Source, Steps
     from pysim.scene.toml.tables import Actuator, Model as ModelTable
 
+BUILT = "SceneBuilder"  # place of the tables of a scene made in Python
 MOST_NESTED = 20  # scenes that attach one another
 _ARRAYS = (
     "body",
@@ -94,6 +101,24 @@ def read_toml(
     reading = Reading(tuple(map(Path, package_dirs)), allow_code)
     source = read_with_includes(path, reading.folders)
     return read_tables(source, path, overrides, TableCache(), reading).spec
+
+
+def read_built(
+    text: str,
+    folder: Path,
+    *,
+    allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+) -> SceneSpec:
+    """Return the specification of a scene made in Python, whose files are relative to a folder.
+
+    Raises:
+        SceneError, ModelError: as in `read_toml`; places are the keys, without lines.
+    """
+    reading = Reading(tuple(map(Path, package_dirs)), allow_code)
+    path = folder / BUILT
+    source = with_includes(source_of(str(path), text, label=BUILT), path, reading.folders)
+    return read_tables(source, path, {}, TableCache(), reading).spec
 
 
 @dataclass(frozen=True)

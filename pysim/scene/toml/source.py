@@ -46,6 +46,7 @@ class Source:
     nodes: Mapping[str, Any]
     overridden: dict[Steps, str] = field(default_factory=dict)
     included: Mapping[Steps, tuple[Source, Steps]] = field(default_factory=dict)
+    label: str = ""  # place of all values, for tables that are in no file
     _positions: dict[tuple[Steps, bool], tuple[int, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -65,8 +66,10 @@ class Source:
             if path_set[: len(steps)] == steps != () and not self.is_in_file(steps):
                 return key_set
         source, inside = self.origin(steps)
-        line, column = source.position_there(inside, of_key=of_key)
         key = key_text(inside)
+        if source.label:
+            return source.label + (f": {key}" if key else "")
+        line, column = source.position_there(inside, of_key=of_key)
         return f"{source.name}:{line}:{column}" + (f": {key}" if key else "")
 
     def where_within(self, path: Iterable[Step], offset: int) -> str:
@@ -196,6 +199,15 @@ def read_source(path: Path) -> Source:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise SceneError(f"{name}:{line}", "is not UTF-8 text; save it as UTF-8") from None
+    return source_of(name, text)
+
+
+def source_of(name: str, text: str, label: str = "") -> Source:
+    """Return the values of a text with their positions; with a label, messages have that instead.
+
+    Raises:
+        SceneError: it is not TOML.
+    """
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -210,7 +222,7 @@ def read_source(path: Path) -> Source:
         located = toml_rs.load_with_metadata(io.BytesIO(text.encode()), toml_version="1.0.0")
     except toml_rs.TOMLDecodeError as error:
         raise toml_rs_message(name, str(error)) from None
-    source = Source(name, text, values, located.meta["nodes"])
+    source = Source(name, text, values, located.meta["nodes"], label=label)
     for steps, of_key, problem in _excessive(values):
         raise SceneError(source.where(steps, of_key=of_key)[: 2 * LONGEST_TEXT], problem)
     return source
