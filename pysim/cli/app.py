@@ -227,6 +227,22 @@ def convert(
     )
 
 
+@app.command(name="format")
+def format_(*files: Path, check: bool = False) -> int:
+    """Lay out scene files uniformly: spaces, blank lines and indentation; comments and numbers are kept.
+
+    Parameters
+    ----------
+    files
+        Scene files (.toml); they are replaced.
+    check
+        Write nothing; the exit status is 1 if a file would change.
+    """
+    from pysim.cli.format import format_files  # noqa: PLC0415, each command loads its own
+
+    return format_files([existing(file) for file in files], check=check)
+
+
 @app.command
 def schema() -> None:
     """Print the JSON Schema of scene files, for completion and checks in editors."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     "check",
     "convert",
+    "format",
     "identify",
     "joints",
     "movie",
