@@ -141,8 +141,12 @@ def check(
     package_dir: Folders = (),
     allow_code: bool = False,
     strict: bool = False,
-) -> None:
-    """Read a scene or a robot and print its content, without running it.
+    tree: bool = False,
+    meshes: bool = False,
+    json: bool = False,
+    fix: Output = None,
+) -> int:
+    """Read a scene or a robot and print its content and what looks wrong, without running it.
 
     Parameters
     ----------
@@ -157,18 +161,20 @@ def check(
     allow_code
         Run Python code that the scene names, and expand a robot by xacro.
     strict
-        Reject what would be left out of a model of another program.
+        Reject what would be left out of a model of another program; exit with status 3 if there are warnings.
+    tree
+        Draw the tree of bodies.
+    meshes
+        Compare stated inertias with those of the meshes.
+    json
+        Print one JSON object instead of text.
+    fix
+        Write a copy whose inconsistent inertias are the nearest consistent ones, and print the difference.
     """
-    from pysim.cli.check import check_scene  # noqa: PLC0415
+    from pysim.cli.check import CheckOptions, check_scene  # noqa: PLC0415
 
-    check_scene(
-        existing(scene, package_dir),
-        set_,
-        unset=unset,
-        package_dirs=package_dir,
-        allow_code=allow_code,
-        strict=strict,
-    )
+    options = CheckOptions(set_, unset, package_dir, allow_code, strict, tree, meshes, json, fix)
+    return check_scene(existing(scene, package_dir), options)
 
 
 @app.command

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.cli.doctor import (
+    DOUBTFUL,
+    find_faults,
+    print_findings,
+    print_report,
+    print_tree,
+    write_fixed,
+)
 from pysim.cli.messages import print_columns, print_line
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
 from pysim.contact import restitution_of
-from pysim.errors import PysimError
+from pysim.errors import PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
 from pysim.simulation import load_scene
@@ -19,12 +30,14 @@ from pysim.simulation.stability import step_bounds
 from pysim.simulation.start_checks import mobility_at_start
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ContactsSpec, JointSpec
     from pysim.simulation.loading import Scene
+    from pysim.simulation.stability import StepBounds
 
 FRAMES_SHOWN = 12
 CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed
@@ -36,39 +49,102 @@ RESISTANCES = (
 )
 
 
-def check_scene(
-    path: Path,
-    overrides: tuple[str, ...] = (),
-    *,
-    unset: tuple[str, ...] = (),
-    package_dirs: tuple[Path, ...] = (),
-    allow_code: bool = False,
-    strict: bool = False,
-) -> None:
-    """Read a file and print its content, without running it."""
+@dataclass(frozen=True)
+class CheckOptions:
+    """Options of `pysim check`."""
+
+    overrides: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
+    package_dirs: tuple[Path, ...] = ()
+    allow_code: bool = False
+    strict: bool = False
+    tree: bool = False
+    meshes: bool = False
+    json: bool = False
+    fix: Path | None = None
+
+
+def check_scene(path: Path, options: CheckOptions | None = None) -> int:
+    """Read a file, print its content and what looks wrong, without running it, and return the exit status."""
+    options = options or CheckOptions()
+    if options.fix is not None:
+        write_fixed(path, options.fix, options.package_dirs, allow_code=options.allow_code)
+        return 0
+    is_scene = path.suffix.lower() == ".toml"
+    if not is_scene and (options.overrides or options.unset):
+        option = "--set" if options.overrides else "--unset"
+        raise PysimError(str(path), f"{option} is for scenes; a robot file has no such keys")
+    warned: list[str] = []
+    with recorded_warnings(warned, shown=not options.json):
+        scene, model = _loaded(path, options)
+        if not options.json:
+            print_line(f"{path}: {scene.spec.name if scene else model.name}", style="bold")
+            print_model(model)
+        mobility, bounds = _judged(scene, shown=not options.json)
+    if not (scene or options.json):
+        print_connections(model)
+        print_omitted(model.spec.omitted)
+    found = find_faults(model.spec, warned, meshes=options.meshes)
+    if options.json:
+        print_report(path, model, found, scene, mobility, bounds)
+    else:
+        if options.tree:
+            print_tree(model.spec)
+        print_findings(found[len(warned) :])
+    doubtful = any(finding.severity == "warning" for finding in found)
+    return DOUBTFUL if options.strict and doubtful else 0
+
+
+def _loaded(path: Path, options: CheckOptions) -> tuple[Scene | None, Model]:
+    """Return the scene of a file, None for a model of another program, and its model."""
     if path.suffix.lower() == ".toml":
-        changes = parse_overrides(overrides, unset)
-        scene = load_scene(path, changes, allow_code=allow_code, package_dirs=package_dirs)
-        print_line(f"{path}: {scene.spec.name}", style="bold")
-        print_model(scene.model)
-        found = mobility_at_start(scene)
+        changes = parse_overrides(options.overrides, options.unset)
+        folders = options.package_dirs
+        scene = load_scene(path, changes, allow_code=options.allow_code, package_dirs=folders)
+        return scene, scene.model
+    from pysim.simulation.loading import load_model  # noqa: PLC0415, a scene needs it not
+
+    model = load_model(
+        path,
+        package_dirs=options.package_dirs,
+        allow_code=options.allow_code,
+        strict=options.strict,
+    )
+    return None, model
+
+
+def _judged(scene: Scene | None, *, shown: bool) -> tuple[Mobility | None, StepBounds | None]:
+    """Return the mobility and step bounds of a scene, printed if `shown`, and warn of them."""
+    if scene is None:
+        return None, None
+    found = mobility_at_start(scene)
+    if shown:
         print_constraints(scene, found)
         print_contacts(scene)
         print_settings(scene)
-        bounds = step_bounds(scene)
+    bounds = step_bounds(scene)
+    if shown:
         print_step(scene, bounds)
-        warn_of_scene(scene, found, bounds)
-    elif overrides or unset:
-        option = "--set" if overrides else "--unset"
-        raise PysimError(str(path), f"{option} is for scenes; a robot file has no such keys")
-    else:
-        from pysim.simulation.loading import load_model  # noqa: PLC0415, a scene needs it not
+    warn_of_scene(scene, found, bounds)
+    return found, bounds
 
-        model = load_model(path, package_dirs=package_dirs, allow_code=allow_code, strict=strict)
-        print_line(f"{path}: {model.name}", style="bold")
-        print_model(model)
-        print_connections(model)
-        print_omitted(model.spec.omitted)
+
+@contextmanager
+def recorded_warnings(found: list[str], *, shown: bool) -> Iterator[None]:
+    """Append the texts of pysim's warnings, each once; they are printed as well if `shown`."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:  # noqa: ANN401
+        if issubclass(category, PysimWarning):
+            found.extend([str(message)] if str(message) not in found else [])
+        if shown or not issubclass(category, PysimWarning):
+            before(message, category, *rest)
+
+    warnings.showwarning = show  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
 
 
 def print_model(model: Model) -> None:

@@ -1,0 +1,267 @@
+"""`pysim check` as a doctor of models. The oracle is the sentence for each fault; sound models give none."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.cli import main
+from pysim.inertia import unphysical_reason
+from pysim.scene import read_model
+from pysim.scene.doctor import examine, examine_meshes
+
+SCENES = Path(__file__).parents[2] / "scenes"
+ROD = """[[body]]
+name = "rod"
+mass = 2.0
+com = [0, 0, 0.5]
+inertia = { xx = 0.2, yy = 0.2, zz = 0.001 }
+visual = { cylinder = { radius = 0.03, length = 1.0 }, at = { xyz = [0, 0, 0.5] } }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+axis = [0, 1, 0]
+"""
+EMPTY = """[[body]]
+name = "x"
+mass = 0
+[[joint]]
+name = "fx"
+type = "fixed"
+child = "x"
+parent = "rod"
+"""
+FAR = EMPTY.replace("mass = 0", "mass = 1") + "at = { xyz = [0, 0, 3000] }\n"
+DOUBTFUL = {
+    "an inertia of 300 m": (
+        ROD.replace("xx = 0.2, yy = 0.2, zz = 0.001", "xx = 2e5, yy = 2e5, zz = 1e3"),
+        (
+            "warning     s.toml:1:1: body[0]: body 'rod' of 2 kg has the inertia of one of 316 m, and its shapes and "
+            "joints reach 0.501 m: it is 4e+05 times too large, or in g·mm² or kg·mm²; give it in kg·m²"
+        ),
+    ),
+    "a minute inertia": (
+        ROD.replace("xx = 0.2, yy = 0.2, zz = 0.001", "xx = 2e-9, yy = 2e-9, zz = 1e-10"),
+        (
+            "warning     s.toml:1:1: body[0]: body 'rod' of 2 kg has the inertia of one of 3.16e-05 m, and its shapes "
+            "and joints reach 0.501 m; give the inertia in kg·m²"
+        ),
+    ),
+    "a mass of air": (
+        ROD.replace("mass = 2.0", "mass = 2e-3").replace("0.2, yy = 0.2, zz = 0.001", "2e-4, yy = 2e-4, zz = 1e-6"),
+        "note        s.toml:1:1: body[0]: body 'rod' has 0.002 kg in 0.00283 m³, 0.707 kg/m³; check its mass",
+    ),
+    "a centre of mass in millimetres": (
+        ROD.replace("com = [0, 0, 0.5]", "com = [0, 0, 500]"),
+        (
+            "warning     s.toml:1:1: body[0]: the centre of mass of body 'rod' is 500 m from its frame; give it in m"
+        ),
+    ),
+    "lengths in millimetres": (
+        ROD + FAR,
+        (
+            "warning     s.toml: the mechanism is 3e+03 m large; if lengths are in millimetres, divide them by 1000"
+        ),
+    ),
+    "a joint far from a shape": (
+        ROD + FAR,
+        (
+            "warning     s.toml:15:1: joint[1]: joint 'fx' is 3e+03 m from the frame of body 'rod', whose shapes reach "
+            "1 m; give both in m"
+        ),
+    ),
+    "a mechanism of a millimetre": (
+        ROD.replace("length = 1.0", "length = 0.001").replace("radius = 0.03", "radius = 0.0001")
+        .replace("[0, 0, 0.5]", "[0, 0, 0.0005]").replace("0.2, yy = 0.2, zz = 0.001", "1e-6, yy = 1e-6, zz = 1e-8"),
+        "warning     s.toml: the mechanism is 0.00177 m large; lengths are in metres, multiply them if they are not",
+    ),
+    "gravity in millimetres": (
+        "gravity = [0, 0, -9810]\n" + ROD,
+        (
+            "warning     s.toml: gravity is 9810 [m/s²], 1e+03 times that of the Earth; write [0, 0, -9.81]"
+        ),
+    ),
+    "a body without purpose": (
+        ROD + EMPTY,
+        (
+            "note        s.toml:12:1: body[1]: body 'x' has no mass and no shape, and carries nothing; remove it, or "
+            "write a [[frame]]"
+        ),
+    ),
+    "a material that nothing has": (
+        '[materials.ice]\nfriction = 0.1\n[[ground]]\nplane = {}\n' + ROD.replace("visual", "collision = true\nshape"),
+        "note        s.toml:2:1: materials.ice: material 'ice' is not used; remove it",
+    ),
+    "an effort limit of 0": (
+        ROD + "effort_limit = 0\n",
+        (
+            "note        s.toml:7:1: joint[0]: the effort limit of joint 'hinge' is 0 [N or N·m]; leave it out or "
+            "give it"
+        ),
+    ),
+    "massless bodies in a row": (
+        ROD.replace('child = "rod"', 'child = "rod"\nparent = "b"') + "".join(
+            f'[[body]]\nname = "{name}"\nmass = 0\n[[joint]]\nname = "j{name}"\ntype = "revolute"\nchild = "{name}"\n'
+            f'parent = "{parent}"\naxis = {axis}\n'
+            for name, parent, axis in (("a", "world", [1, 0, 0]), ("b", "a", [0, 0, 1]))
+        ),
+        (
+            "note        s.toml:25:1: joint[2]: the bodies 'a' → 'b' are massless, one moved by the other; use one "
+            "joint for all"
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_a_number_that_looks_wrong_is_printed_with_its_remedy(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, expected = DOUBTFUL[name]
+    Path("s.toml").write_text(text, "utf-8")
+    assert main(["check", "s.toml"]) == 0
+    assert f"  {expected}\n" in capsys.readouterr().out
+
+
+def test_a_sound_scene_has_no_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.toml").write_text(ROD, "utf-8")
+    assert main(["check", "s.toml", "--strict"]) == 0
+    printed = capsys.readouterr().out
+    assert not [row for row in printed.split("\n") if row.startswith(("  warning", "  note"))]
+    for scene in SCENES.glob("*.toml"):
+        if scene.stem not in {
+            "andrews",
+            "slider_crank",
+            "quadruped",
+        }:  # planar data, and a line for a base
+            assert examine(read_model(scene, allow_code=True)) == []
+
+
+def test_strict_makes_a_warning_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.toml").write_text(DOUBTFUL["gravity in millimetres"][0], "utf-8")
+    assert main(["check", "s.toml"]) == 0
+    assert main(["check", "s.toml", "--strict"]) == 3
+    Path("s.toml").write_text(DOUBTFUL["an effort limit of 0"][0], "utf-8")
+    assert main(["check", "s.toml", "--strict"]) == 0  # a note
+    Path("s.toml").write_text(ROD + "start = 30\n", "utf-8")
+    assert main(["check", "s.toml", "--strict"]) == 3  # a warning of the reader
+    Path("s.toml").write_text(ROD + "start = no\n", "utf-8")
+    assert main(["check", "s.toml"]) == 2
+    capsys.readouterr()
+
+
+def test_the_tree_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.toml").write_text(
+        ROD + EMPTY + EMPTY.replace("x", "y").replace("fiyed", "fixed"), "utf-8"
+    )
+    assert main(["check", "s.toml", "--tree"]) == 0
+    assert (
+        "  world\n"
+        "  └─ rod  (hinge, revolute, 2 kg)\n"
+        "     ├─ x  (fx, fixed)\n"
+        "     └─ y  (fy, fixed)\n"
+    ) in capsys.readouterr().out
+
+
+def test_the_report_in_json_has_totals_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.toml").write_text(DOUBTFUL["gravity in millimetres"][0] + "start = 30\n", "utf-8")
+    assert main(["check", "s.toml", "--json"]) == 0
+    printed = capsys.readouterr()
+    report = json.loads(printed.out)
+    assert printed.err == ""
+    assert report["totals"] == {
+        "bodies": 1,
+        "links": 1,
+        "mass": 2.0,
+        "nq": 1,
+        "nv": 1,
+        "mobility": None,
+    }
+    assert report["joints"] == [{"name": "hinge", "type": "revolute", "parent": "world", "child": "rod"}]  # fmt: skip
+    assert report["simulation"] == {"duration": 10.0, "step": 0.001, "integrator": "rk4"}
+    assert [(f["severity"], f["where"]) for f in report["findings"]][:2] == [
+        ("warning", "s.toml:12:9"),
+        ("warning", "s.toml"),
+    ] or report["findings"][0]["text"].startswith("joint[0].start: 30 [rad]")
+    assert main(["check", str(SCENES / "four_bar.toml"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["totals"]["mobility"].startswith("1 degree of freedom")
+    assert report["loops"] == ["close"]
+
+
+BAD = "inertia = { xx = 0.1, yy = 0.1, zz = 0.9 }   # measured"
+URDF = """<robot name="r"><!-- kept -->
+<link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="9"/></inertial></link>
+</robot>
+"""
+
+
+def test_inconsistent_inertias_are_repaired_in_a_copy_with_the_difference_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = "# a comment\n" + ROD.replace("inertia = { xx = 0.2, yy = 0.2, zz = 0.001 }", BAD)
+    Path("s.toml").write_text(text, "utf-8")
+    assert main(["check", "s.toml"]) == 2
+    capsys.readouterr()
+    assert main(["check", "s.toml", "--fix", "t.toml"]) == 0
+    printed = capsys.readouterr().out
+    assert f"-{BAD}\n" in printed
+    assert "--- s.toml\n+++ t.toml\n" in printed
+    assert Path("s.toml").read_text("utf-8") == text
+    fixed = Path("t.toml").read_text("utf-8")
+    assert "# a comment" in fixed
+    assert tomllib.loads(fixed)["body"][0]["mass"] == 2.0
+    assert main(["check", "t.toml", "--strict"]) == 0
+    Path("r.urdf").write_text(URDF, "utf-8")
+    assert main(["check", "r.urdf", "--fix", "q.urdf"]) == 0
+    (body,) = read_model("q.urdf").bodies
+    assert unphysical_reason(body.theta) is None
+    assert "<!-- kept -->" in Path("q.urdf").read_text("utf-8")
+    capsys.readouterr()
+    assert main(["check", "t.toml", "--fix", "u.toml"]) == 0
+    assert capsys.readouterr().out == "  nothing to repair\n"
+    for words, error in (
+        (["t.toml", "--fix", "q.urdf"], "q.urdf: must end in .toml like t.toml; scenes and URDF files are repaired"),
+        (["s.toml", "--fix", "t.toml"], "t.toml: exists; name another file"),
+    ):  # fmt: skip
+        assert main(["check", *words]) == 2
+        assert capsys.readouterr().err == f"error: {error}\n"
+
+
+def test_a_stated_inertia_is_compared_with_that_of_the_mesh(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The box of the example scene: its own inertia is accepted, ten times as much is not."""
+    box = SCENES / "meshes" / "box.obj"
+    Path("box.obj").write_bytes(box.read_bytes())
+    theta = pysim.load_scene(SCENES / "falling_box.toml").model.parameters[0]
+    m, com = theta[0], theta[1:4] / theta[0]
+    I_O = np.array([theta[[4, 5, 7]], theta[[5, 6, 8]], theta[[7, 8, 9]]])
+    I_C = I_O - m * (com @ com * np.eye(3) - np.outer(com, com))
+    for factor, count in ((1.0, 0), (10.0, 1)):
+        xx, yy, zz = factor * np.diag(I_C)
+        Path("s.toml").write_text(
+            f'[[body]]\nname = "box"\nmass = {m}\ncom = {com.tolist()}\n'
+            f"inertia = {{ xx = {xx}, yy = {yy}, zz = {zz} }}\n"
+            'visual = { mesh = "box.obj" }\n[[joint]]\nname = "j"\ntype = "free"\nchild = "box"\n',
+            "utf-8",
+        )
+        found = examine_meshes(read_model("s.toml"))
+        assert len(found) == count
+    assert "10 times" in found[0].text
+    assert found[0].text.endswith(
+        "of its meshes with the same mass; check its unit, or the scale of the mesh"
+    )
+    assert main(["check", "s.toml", "--meshes", "--strict"]) == 3
+    assert "the largest moment of inertia of body 'box'" in capsys.readouterr().out
