@@ -16,7 +16,7 @@ import pytest
 import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
-from tests import closed_scenes
+from tests import closed_scenes, contact_scenes
 from tests.joints.claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
@@ -109,10 +109,6 @@ def puck(run: Run) -> None:
     constant(run.trajectory.v[:, 2], 1e-12)
 
 
-def quadruped(run: Run) -> None:
-    flies(run)
-
-
 def robot_arm(run: Run) -> None:
     """After a start-up of two seconds the motion repeats every three."""
     t, q = run.trajectory.t, run.trajectory.q
@@ -163,7 +159,6 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "lissajous": lissajous,
     "pendulum": pendulum,
     "puck": puck,
-    "quadruped": quadruped,
     "robot_arm": robot_arm,
     "screw": screw,
     "spherical_pendulum": spins_about_the_vertical,
@@ -171,6 +166,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "t_handle": t_handle,
     "timed_pendulum": timed_pendulum,
     **closed_scenes.CLAIMS,
+    **contact_scenes.CLAIMS,
     **PLUGIN_CLAIMS,
 }
 

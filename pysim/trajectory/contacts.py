@@ -57,7 +57,8 @@ class ContactPoints:
         return len(self.pair)
 
     def of_row(self, row: int) -> ContactPoints:
-        """Return the points of one row."""
+        """Return the points of one row; negative rows count from the end."""
+        row = range(len(self.offsets) - 1)[row]
         part = slice(self.offsets[row], self.offsets[row + 1])
         own = {name: getattr(self, name)[part] for name in SHAPES}
         return ContactPoints(np.array([0, part.stop - part.start]), **own)
