@@ -124,6 +124,12 @@ def screw(run: Run) -> None:
     np.testing.assert_allclose(run.trajectory.q[:, 0], turn, rtol=1e-9, atol=1e-9)
 
 
+def quarter_car(run: Run) -> None:
+    """Hold that the wheel is higher by the kerb's height in the end, and the suspension as at the start."""
+    q = run.trajectory.q
+    np.testing.assert_allclose(q[-1] - q[0], [0.05, 0.0], atol=1e-4)
+
+
 def spring(run: Run) -> None:
     sag = -10.0 * G / 400.0
     expected = sag + (0.15 - sag) * np.cos(np.sqrt(40.0) * run.trajectory.t)
@@ -162,6 +168,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "robot_arm": robot_arm,
     "screw": screw,
     "spherical_pendulum": spins_about_the_vertical,
+    "quarter_car": quarter_car,
     "spring": spring,
     "t_handle": t_handle,
     "timed_pendulum": timed_pendulum,

@@ -96,10 +96,10 @@ def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | Non
 
 
 class SceneCompiler:
-    """Compiler of scenes, most of which differ from the first one in numbers alone.
+    """Compiler of scenes that have the structure of the first one.
 
-    These are compiled from the parts of the first one that are equal. The checks that they left out are made by
-    `first_invalid`.
+    A scene that differs in numbers alone is compiled from the parts of the first one that are equal; its checks for a
+    singular mass matrix and negative energies are left to `first_invalid`.
     """
 
     def __init__(self) -> None:

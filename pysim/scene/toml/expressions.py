@@ -11,6 +11,7 @@ import ast
 import math
 import operator
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from pysim.errors import did_you_mean
@@ -85,9 +86,7 @@ def evaluate(text: str, parameters: Mapping[str, float]) -> float:
         raise ExpressionError(f"{problem}; split it into parameters")
     start = len(text) - len(text.lstrip())
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(text.strip(), mode="eval")
+        tree = _parsed(text.strip())
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         problem = f"is not an arithmetic expression: {text.strip()!r}; write one, as 2 * link + 0.1"
         raise ExpressionError(problem, start) from None
@@ -102,6 +101,13 @@ def evaluate(text: str, parameters: Mapping[str, float]) -> float:
     if not math.isfinite(value):
         raise ExpressionError(f"{text.strip()!r} is {value}; a finite number is needed", start)
     return value
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> ast.Expression:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return ast.parse(text, mode="eval")
 
 
 def _value(node: ast.expr, text: str, parameters: Mapping[str, float]) -> float:
