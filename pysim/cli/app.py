@@ -392,12 +392,14 @@ def plot(
     spectrum: bool = False,
     names: bool = False,
 ) -> None:
-    """Plot recorded quantities of a trajectory over time, or of several to compare them.
+    """Plot recorded quantities of a trajectory over time, or of several to compare them; or the results of a sweep.
 
     Parameters
     ----------
     words
         Trajectory files (.h5), then quantities: v.hinge, energy, "contacts.*.force"; otherwise q, v, forces and energy.
+        Or the dataset of a sweep (.nc), then results to compare with its parameters, as q.hinge (at the end) or
+        q.hinge.max.
     output
         Picture to write (.png, .pdf, .svg) instead of opening a window.
     against

@@ -12,6 +12,7 @@ from pysim.cli.files import existing
 from pysim.cli.messages import print_columns, print_line, visible
 from pysim.cli.progress import bar_on_terminal
 from pysim.errors import PysimError
+from pysim.sweeps.results import is_sweep, load_results
 from pysim.trajectory import Trajectory, load_trajectory
 
 if TYPE_CHECKING:
@@ -163,6 +164,9 @@ def plot_files(
         problem = f"{words[0]}: no such file" if words else "needs a trajectory"
         raise PysimError("plot", f"{problem}; give one that pysim wrote, as run.h5")
     patterns = [word for word in words if not _is_file(word)]
+    if is_sweep(paths[0]):
+        _plot_sweep(paths[0], output, patterns, list_names=list_names)
+        return
     runs = [load_trajectory(path) for path in paths]
     if list_names:
         from pysim.render.quantities import quantities_of, select  # noqa: PLC0415
@@ -173,6 +177,20 @@ def plot_files(
     from pysim import render  # noqa: PLC0415
 
     render.plot(runs, output, patterns, against=against, spectrum=spectrum)
+    if output is not None:
+        print_line(f"  plot        {output}")
+
+
+def _plot_sweep(
+    path: Path, output: Path | None, quantities: list[str], *, list_names: bool
+) -> None:
+    """Plot the results of a sweep, or print the names of its signals."""
+    if list_names:
+        print_columns(("signal",), [(name,) for name in load_results(path).signals])
+        return
+    from pysim.render.sweep_figure import plot_sweep  # noqa: PLC0415
+
+    plot_sweep(path, output, quantities)
     if output is not None:
         print_line(f"  plot        {output}")
 
