@@ -84,7 +84,8 @@ def draw(results: SweepResults, names: Sequence[str], figure: Figure) -> None:
     scatter_rows = -(-len(shown) // COLUMNS)
     heights = [2.6] * len(results.records) + [2.6, 2.0 * scatter_rows] * len(names)
     figure.set_size_inches(11.0, sum(heights) + 0.4)
-    rows = iter(np.atleast_1d(figure.subfigures(len(heights), 1, height_ratios=heights)))
+    found = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)
+    rows = iter(found[:, 0])
     for record in range(len(results.records)):
         _fan(next(rows).subplots(), results, record)
     for name in names:
