@@ -495,6 +495,7 @@ def sweep(
     signal: Names = (),
     set_: Overrides = (),
     threads: int = 0,
+    scheduler: str | None = None,
     overwrite: bool = False,
     quiet: bool = False,
     allow_code: bool = False,
@@ -525,6 +526,8 @@ def sweep(
         Override any key of the scene in all worlds, as simulation.duration=2; may be repeated.
     threads
         Threads that share the worlds; 0 uses every processor.
+    scheduler
+        Address of a Dask scheduler, as tcp://host:8786, whose workers run the worlds.
     overwrite
         Replace another sweep at --output, or start again.
     quiet
@@ -535,7 +538,19 @@ def sweep(
     from pysim.cli.sweep import SweepOptions, sweep_scene  # noqa: PLC0415
 
     options = SweepOptions(
-        grid, sample, n, output, method, seed, signal, set_, threads, overwrite, quiet, allow_code
+        grid,
+        sample,
+        n,
+        output,
+        method,
+        seed,
+        signal,
+        set_,
+        threads,
+        scheduler,
+        overwrite,
+        quiet,
+        allow_code,
     )
     return sweep_scene(existing(scene), options)
 

@@ -36,6 +36,7 @@ class SweepOptions:
     signals: tuple[str, ...]
     overrides: tuple[str, ...]
     threads: int
+    scheduler: str | None
     overwrite: bool
     quiet: bool
     allow_code: bool
@@ -58,6 +59,7 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
                 seed=options.seed, signals=options.signals or None,
                 overrides=parse_overrides(options.overrides), threads=options.threads, piece=PIECE,
                 progress=bar, overwrite=options.overwrite, allow_code=options.allow_code,
+                scheduler=options.scheduler,
             )  # fmt: skip
     except KeyboardInterrupt:
         note = f"{output} holds the finished worlds; the same command continues"

@@ -19,25 +19,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pysim.errors import ModelError, PysimError, PysimWarning, SimulationError
+from pysim.errors import PysimError, PysimWarning, SimulationError
 from pysim.scene import read_sweep
-from pysim.simulation import load_scene, load_scenes
-from pysim.simulation.rollouts import rollout
+from pysim.simulation import load_scene
 from pysim.simulation.run import output_times
 from pysim.sweeps.dataset import SweepFile, create, described, load_sweep
 from pysim.sweeps.parameters import plan_of
-from pysim.sweeps.quantities import check_signals, default_signals, evaluate, statistics
+from pysim.sweeps.pieces import PieceRunner
+from pysim.sweeps.quantities import check_signals, default_signals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     import xarray
+    from distributed import Client
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.simulation.loading import Scene
-    from pysim.simulation.scene_rollouts import Rollout
     from pysim.sweeps.parameters import Distribution
+    from pysim.sweeps.pieces import PieceResult
 
     Array = NDArray[np.float64]
 
@@ -86,6 +87,7 @@ def sweep(
     progress: SweepProgress | None = None,
     overwrite: bool = False,
     allow_code: bool = False,
+    scheduler: str | Client | None = None,
 ) -> xarray.Dataset:
     """Run a scene with many values of its parameters and return the labelled dataset, which is read lazily.
 
@@ -108,6 +110,8 @@ def sweep(
         progress: called after each piece with a `SweepUpdate`.
         overwrite: replace another sweep at `output`, or start the same one again.
         allow_code: whether the scene may name programs to run.
+        scheduler: address of a Dask scheduler, or a client of one, whose workers run the worlds. They read the scene at
+            the same path; `threads` is then that of a task of a worker, 1 by default.
 
     Returns:
         A dataset with the parameters and the variables `summary` (world, signal, statistic), `series` (world, record,
@@ -126,6 +130,7 @@ def sweep(
     run_sweep(
         scene, parameters, n, output=output, method=method, seed=seed, signals=signals, overrides=overrides,
         threads=threads, piece=piece, progress=progress, overwrite=overwrite, allow_code=allow_code,
+        scheduler=scheduler,
     )  # fmt: skip
     return load_sweep(Path(output))
 
@@ -145,6 +150,7 @@ def run_sweep(
     progress: SweepProgress | None,
     overwrite: bool,
     allow_code: bool,
+    scheduler: str | Client | None = None,
 ) -> list[tuple[int, str]]:
     """Run a sweep as `sweep` does, and return the worlds that ended early and why."""
     same = dict(overrides or {})
@@ -175,20 +181,18 @@ def run_sweep(
         settings = first.settings
         t = np.fromiter(output_times(settings.duration, settings.every), float)
         create(path, description, values, names, signals, t, piece)
+    runner = PieceRunner(
+        str(Path(scene).resolve()) if scheduler is not None else str(scene),
+        same, names, signals, threads if scheduler is None else max(threads, 1), allow_code,
+    )  # fmt: skip
     with SweepFile(path) as file:
         pieces = file.unfinished()
     with SweepFile(path, "r+" if pieces else "r") as file:
         clock = _Clock(file.worlds, pieces, progress)
         texts: list[str] = []
-        for worlds in pieces:
-            own = {key: column[worlds] for key, column in values.items()}
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", PysimWarning)
-                summary, series, failures = _run_piece(
-                    scene, same, own, names, signals, threads, allow_code=allow_code
-                )
-            texts.extend(str(w.message) for w in caught if issubclass(w.category, PysimWarning))
-            file.write(worlds, summary, series, failures)
+        for worlds, result in _computed(runner, values, pieces, scheduler):
+            texts.extend(result.warnings)
+            file.write(worlds, result.summary, result.series, result.failures)
             clock.tick(worlds)
         failed = file.failures()
     _warn(path, texts, failed, len(next(iter(values.values()))))
@@ -226,67 +230,28 @@ def _check_same(path: Path, description: dict[str, Any]) -> None:
             raise SimulationError(str(path), problem)
 
 
-def _run_piece(
-    path: str | PathLike[str],
-    same: dict[str, Any],
-    values: dict[str, Array],
-    names: list[str],
-    records: list[str],
-    threads: int,
-    *,
-    allow_code: bool,
-) -> tuple[Array, Array, list[str]]:
-    """Run some worlds; return their summaries, series and failures."""
-    scenes, failures = _load(path, same, values, allow_code=allow_code)
-    runs: dict[int, tuple[Scene, Array, Array]] = {}
-    loaded = {k: scene for k, scene in enumerate(scenes) if scene is not None}
-    for numbers, run in _runs(loaded, threads):
-        for row, k in enumerate(numbers):
-            runs[k] = loaded[k], run.q[row], run.v[row]
-            failures[k] = run.failures[row]
-    rows = max((len(q) for _, q, _ in runs.values()), default=0)
-    summary = np.full((len(scenes), len(names), 5), np.nan)
-    series = np.full((len(scenes), len(records), rows), np.nan)
-    at = [names.index(name) for name in records]
-    for k, (scene, q, v) in runs.items():
-        signals = evaluate(scene.model, q, v, names)
-        summary[k] = statistics(signals)
-        series[k] = signals[at]
-    return summary, series, failures
+def _computed(
+    runner: PieceRunner,
+    values: Mapping[str, Array],
+    pieces: Sequence[slice],
+    scheduler: str | Client | None,
+) -> Iterator[tuple[slice, PieceResult]]:
+    """Yield the worlds and results of pieces, computed here or on a cluster."""
+    if scheduler is None or not pieces:
+        yield from _on_one_machine(runner, values, pieces)
+        return
+    from pysim.sweeps.cluster import connected, run_on_cluster  # noqa: PLC0415, an optional package
+
+    with connected(scheduler) as client:
+        yield from run_on_cluster(client, runner, values, pieces)
 
 
-def _load(
-    path: str | PathLike[str], same: dict[str, Any], values: dict[str, Array], *, allow_code: bool
-) -> tuple[list[Scene | None], list[str]]:
-    """Load the scenes of some worlds; None and a reason for one that cannot be loaded."""
-    count = len(next(iter(values.values())))
-    try:
-        scenes = load_scenes(path, same | {k: x.tolist() for k, x in values.items()}, allow_code)
-        return list(scenes), [""] * count
-    except PysimError:
-        pass
-    found: list[Scene | None] = []
-    failures = []
-    for k in range(count):
-        own = {key: column[k].item() for key, column in values.items()}
-        try:
-            found.append(load_scene(path, same | own, allow_code))
-            failures.append("")
-        except PysimError as error:
-            found.append(None)
-            failures.append(str(error))
-    return found, failures
-
-
-def _runs(scenes: dict[int, Scene], threads: int) -> list[tuple[list[int], Rollout]]:
-    """Run scenes together, or each alone if they differ in structure."""
-    numbers = list(scenes)
-    if not numbers:
-        return []
-    try:
-        return [(numbers, rollout(list(scenes.values()), threads=threads))]
-    except ModelError:
-        return [([k], rollout([scene], threads=1)) for k, scene in scenes.items()]
+def _on_one_machine(
+    runner: PieceRunner, values: Mapping[str, Array], pieces: Sequence[slice]
+) -> Iterator[tuple[slice, PieceResult]]:
+    """Yield the worlds and results of pieces, one after the other."""
+    for worlds in pieces:
+        yield worlds, runner.run({key: column[worlds] for key, column in values.items()})
 
 
 class _Clock:

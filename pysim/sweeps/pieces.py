@@ -1,0 +1,103 @@
+"""A piece of a sweep: some worlds that are loaded, run and summarised together, here or on a worker."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import ModelError, PysimError, PysimWarning
+from pysim.simulation import load_scene, load_scenes
+from pysim.simulation.rollouts import rollout
+from pysim.sweeps.quantities import STATISTICS, evaluate, statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.scene_rollouts import Rollout
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PieceResult:
+    """Results of a piece's worlds."""
+
+    summary: Array  # (worlds, signals, statistics)
+    series: Array  # (worlds, records, times)
+    failures: list[str]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class PieceRunner:
+    """Everything that the pieces of a sweep have in common; it can be pickled."""
+
+    scene: str
+    overrides: Mapping[str, Any]
+    signals: list[str]
+    records: list[str]
+    threads: int
+    allow_code: bool
+
+    def run(self, values: Mapping[str, Array]) -> PieceResult:
+        """Run the worlds with these values of the parameters, (worlds,) each."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PysimWarning)
+            summary, series, failures = self._run(values)
+        texts = [str(w.message) for w in caught if issubclass(w.category, PysimWarning)]
+        return PieceResult(summary, series, failures, texts)
+
+    def _run(self, values: Mapping[str, Array]) -> tuple[Array, Array, list[str]]:
+        scenes, failures = self._load(values)
+        runs: dict[int, tuple[Scene, Array, Array]] = {}
+        loaded = {k: scene for k, scene in enumerate(scenes) if scene is not None}
+        for numbers, run in self._runs(loaded):
+            for row, k in enumerate(numbers):
+                runs[k] = loaded[k], run.q[row], run.v[row]
+                failures[k] = run.failures[row]
+        rows = max((len(q) for _, q, _ in runs.values()), default=0)
+        summary = np.full((len(scenes), len(self.signals), len(STATISTICS)), np.nan)
+        series = np.full((len(scenes), len(self.records), rows), np.nan)
+        at = [self.signals.index(name) for name in self.records]
+        for k, (scene, q, v) in runs.items():
+            signals = evaluate(scene.model, q, v, self.signals)
+            summary[k] = statistics(signals)
+            series[k] = signals[at]
+        return summary, series, failures
+
+    def _load(self, values: Mapping[str, Array]) -> tuple[list[Scene | None], list[str]]:
+        """Load the scenes of some worlds; None and a reason for one that cannot be loaded."""
+        count = len(next(iter(values.values())))
+        each = {key: column.tolist() for key, column in values.items()}
+        try:
+            scenes = load_scenes(self.scene, {**self.overrides, **each}, self.allow_code)
+            return list(scenes), [""] * count
+        except PysimError:
+            pass
+        found: list[Scene | None] = []
+        failures = []
+        for k in range(count):
+            own = {key: column[k] for key, column in each.items()}
+            try:
+                found.append(load_scene(self.scene, {**self.overrides, **own}, self.allow_code))
+                failures.append("")
+            except PysimError as error:
+                found.append(None)
+                failures.append(str(error))
+        return found, failures
+
+    def _runs(self, scenes: dict[int, Scene]) -> list[tuple[list[int], Rollout]]:
+        """Run scenes together, or each alone if they differ in structure."""
+        numbers = list(scenes)
+        if not numbers:
+            return []
+        try:
+            return [(numbers, rollout(list(scenes.values()), threads=self.threads))]
+        except ModelError:
+            return [([k], rollout([scene], threads=1)) for k, scene in scenes.items()]
