@@ -126,7 +126,7 @@ def _package_roots(uri: str, name: str, base: Path, folders: list[Path]) -> list
     if not found:
         remedy = f"list the folder that holds it in {CONSENT}"
         if share is None and (name == ROBOTS or name.endswith(_ROBOT_SUFFIXES)):
-            remedy = f'install it with `pip install "pysim[robots]"`, or {remedy}'
+            remedy = f'install it with `pip install "pysim-multibody[robots]"`, or {remedy}'
         raise SceneError(short(uri), f"there is no package {short(name)}; {remedy}")
     return found
 

@@ -232,5 +232,6 @@ def test_robots_that_are_not_installed_say_how_to_get_them(tmp_path: Path, name:
         resolve_uri(f"package://{name}/x.urdf", tmp_path)
     assert str(caught.value) == (
         f"'package://{name}/x.urdf': there is no package {name!r}; install it with "
-        '`pip install "pysim[robots]"`, or list the folder that holds it in --package-dir, in Python package_dirs'
+        '`pip install "pysim-multibody[robots]"`, or list the folder that holds it in --package-dir, '
+        "in Python package_dirs"
     )

@@ -68,7 +68,9 @@ def read_mjcf(
     try:
         import mujoco  # noqa: F401, PLC0415, an extra
     except ImportError:
-        problem = 'needs the parser of MuJoCo; install it with `pip install "pysim[mjcf]"`'
+        problem = (
+            'needs the parser of MuJoCo; install it with `pip install "pysim-multibody[mjcf]"`'
+        )
         raise SceneError(str(path), problem) from None
     model, omissions = MujocoModel(path), Omissions(strict=strict)
     reject_deformable(model)

@@ -345,7 +345,9 @@ def test_without_mujoco_the_error_names_the_extra(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "mujoco", None)
-    text = 'm.xml: needs the parser of MuJoCo; install it with `pip install "pysim[mjcf]"`'
+    text = (
+        'm.xml: needs the parser of MuJoCo; install it with `pip install "pysim-multibody[mjcf]"`'
+    )
     assert refusal(write(ARM)) == text
 
 
