@@ -32,8 +32,10 @@ from pysim.errors import (
 
 if TYPE_CHECKING:
     from pysim import (
+        actuators as actuators,
         algorithms as algorithms,
         contact as contact,
+        controllers as controllers,
         events as events,
         forces as forces,
         identify as identify,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         loops as loops,
         render as render,
         scene as scene,
+        sensors as sensors,
         spatial as spatial,
         trajectory as trajectory,
     )
@@ -108,8 +111,10 @@ _HOME = {
 }
 _RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 _MODULES = (
+    "actuators",
     "algorithms",
     "contact",
+    "controllers",
     "events",
     "forces",
     "identify",
@@ -119,6 +124,7 @@ _MODULES = (
     "loops",
     "render",
     "scene",
+    "sensors",
     "spatial",
     "trajectory",
 )

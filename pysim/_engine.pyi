@@ -390,6 +390,108 @@ class ElementDescription(_Record):
     @property
     def coordinates(self) -> list[ElementCoordinate]: ...
 
+class SignalSource(enum.Enum):
+    time = ...
+    q = ...
+    v = ...
+    state = ...
+    port = ...
+    acceleration = ...
+    port_acceleration = ...
+    reaction = ...
+
+class SignalMotion(enum.Enum):
+    state = ...
+    q = ...
+    v = ...
+    port_position = ...
+    port_rate = ...
+
+class SignalCallKind(enum.Enum):
+    gravity = ...
+    inverse = ...
+
+class PortDescription(_Record):
+    def __init__(
+        self,
+        name: str,
+        kind: ElementKind,
+        a: int = ...,
+        b: int = ...,
+        at_a: ArrayLike = ...,
+        at_b: ArrayLike = ...,
+        points: Sequence[PathPoint] = ...,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> ElementKind: ...
+    @property
+    def a(self) -> int: ...
+    @property
+    def b(self) -> int: ...
+    @property
+    def at_a(self) -> Array: ...
+    @property
+    def at_b(self) -> Array: ...
+    @property
+    def points(self) -> list[PathPoint]: ...
+
+class SignalProgram(_Record):
+    def __init__(
+        self,
+        program: Program,
+        input_registers: int,
+        inputs: Sequence[tuple[SignalSource, int, int]],
+        calls: Sequence[tuple[SignalCallKind, int, Sequence[int]]] = ...,
+        places: Sequence[int] = ...,
+    ) -> None: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def input_registers(self) -> int: ...
+    @property
+    def inputs(self) -> list[tuple[SignalSource, int, int]]: ...
+    @property
+    def calls(self) -> list[tuple[SignalCallKind, int, list[int]]]: ...
+    @property
+    def places(self) -> list[int]: ...
+
+class SignalsDescription(_Record):
+    def __init__(
+        self,
+        states: int,
+        held: int,
+        forces: SignalProgram | None,
+        slopes: SignalProgram | None,
+        readings: SignalProgram | None,
+        coordinates: Sequence[int],
+        slope_places: Sequence[tuple[int, SignalMotion, int]],
+        ports: Sequence[PortDescription],
+        driven: int,
+        blocks: Sequence[SignalProgram],
+    ) -> None: ...
+    @property
+    def states(self) -> int: ...
+    @property
+    def held(self) -> int: ...
+    @property
+    def forces(self) -> SignalProgram | None: ...
+    @property
+    def slopes(self) -> SignalProgram | None: ...
+    @property
+    def readings(self) -> SignalProgram | None: ...
+    @property
+    def coordinates(self) -> list[int]: ...
+    @property
+    def slope_places(self) -> list[tuple[int, SignalMotion, int]]: ...
+    @property
+    def ports(self) -> list[PortDescription]: ...
+    @property
+    def driven(self) -> int: ...
+    @property
+    def blocks(self) -> list[SignalProgram]: ...
+
 class Model:
     def __init__(
         self,
@@ -400,6 +502,7 @@ class Model:
         couplings: Sequence[CouplingDescription] = ...,
         springs: Sequence[Spring] = ...,
         elements: Sequence[ElementDescription] = ...,
+        signals: SignalsDescription | None = ...,
     ) -> None: ...
     @property
     def nq(self) -> int: ...
@@ -419,6 +522,8 @@ class Model:
     def loop_rows(self) -> list[int]: ...
     @property
     def loop_nq(self) -> int: ...
+    @property
+    def signal_numbers(self) -> int: ...
     @property
     def callback_numbers(self) -> int: ...
     @property
@@ -682,6 +787,10 @@ class AdaptiveRun:
     def event_q(self) -> Array: ...
     @property
     def event_v(self) -> Array: ...
+    @property
+    def signals_at(self) -> Array: ...
+    @property
+    def event_signals(self) -> Array: ...
 
 def advance_adaptive(
     model: Model,
@@ -696,8 +805,10 @@ def advance_adaptive(
     *,
     events: Events | None = None,
     longest: float = ...,
+    limit: float = ...,
     attempts: int = 10000,
     loop_q: Array | None = None,
+    signals: Array | None = None,
     threads: int = 1,
 ) -> AdaptiveRun: ...
 def advance(
@@ -712,6 +823,8 @@ def advance(
     *,
     loop_q: Array | None = None,
     memory: Array | None = None,
+    signals: Array | None = None,
+    jumped: bool = False,
     spectral_radius: float = 0.9,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
@@ -727,8 +840,37 @@ def advance_intervals(
     *,
     loop_q: Array | None = None,
     memory: Array | None = None,
+    signals: Array | None = None,
+    due: NDArray[np.uint64] | None = None,
+    jumped: bool = False,
     spectral_radius: float = 0.9,
-) -> tuple[Array, Array, Array, int, int]: ...
+) -> tuple[Array, Array, Array, Array, int, int]: ...
+def update_signals(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    time: float,
+    due: int,
+    signals: Array,
+    actuation: Actuation,
+    *,
+    loop_q: Array | None = None,
+    first: bool = False,
+    threads: int = 1,
+) -> None: ...
+def read_signals(
+    model: Model,
+    times: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    signals: Array,
+    *,
+    threads: int = 1,
+) -> Array: ...
+def signal_forces(
+    model: Model, times: ArrayLike, q: ArrayLike, v: ArrayLike, signals: Array, *, threads: int = 1
+) -> tuple[Array, Array]: ...
 
 class Contacts:
     def __init__(
@@ -763,6 +905,7 @@ def advance_contacts(
     loop_q: Array | None = None,
     memory: Array,
     passes: int = 2,
+    signals: Array | None = None,
     threads: int = 1,
 ) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array]: ...
 def distance_pairs() -> list[tuple[str, str]]: ...

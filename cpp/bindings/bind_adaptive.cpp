@@ -85,6 +85,7 @@ struct AdaptiveRun {
   py::array q_at, v_at, q, v, event_q, event_v;
   AdaptiveState state;
   std::vector<engine::AdaptiveRecord> records;
+  py::array signals_at = py::array_t<double>(), event_signals = py::array_t<double>();
 };
 
 AdaptiveRun advance_adaptive(const Model& model,
@@ -98,8 +99,10 @@ AdaptiveRun advance_adaptive(const Model& model,
                              const Actuation& actuation,
                              const Events* events,
                              double longest,
+                             double limit,
                              py::ssize_t attempts,
                              py::handle loop_q,
+                             const std::optional<SignalNumbers::Array>& signals,
                              int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints takes steps of fixed size only");
@@ -133,6 +136,7 @@ AdaptiveRun advance_adaptive(const Model& model,
   adaptive.count = times.size();
   adaptive.attempts = attempts;
   adaptive.longest = longest;
+  adaptive.limit = limit;
   adaptive.state = run.state.data();
   adaptive.q = numbers<double>(run.q);
   adaptive.v = numbers<double>(run.v);
@@ -144,6 +148,14 @@ AdaptiveRun advance_adaptive(const Model& model,
   batch.out_v = numbers<double>(run.v_at);
   batch.actuation = &forces;
   batch.adaptive = &adaptive;
+  SignalNumbers signal_numbers(signals, model, worlds);
+  batch.signals = signal_numbers.data();
+  if (signals) {
+    run.signals_at = make({times.size(), model.signals()->states});
+    adaptive.signals_at = numbers<double>(run.signals_at);
+    run.event_signals = make({model.signals()->states});
+    adaptive.event_signals = numbers<double>(run.event_signals);
+  }
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
   {
     const ReleasedGil nogil;
@@ -259,6 +271,8 @@ void bind_state(py::module_& m) {
       .def_readonly("v", &AdaptiveRun::v, "(…, nv)")
       .def_readonly("state", &AdaptiveRun::state)
       .def_readonly("records", &AdaptiveRun::records, "One a world.")
+      .def_readonly("event_signals", &AdaptiveRun::event_signals, "States of elements at the event.")
+      .def_readonly("signals_at", &AdaptiveRun::signals_at, "States of elements at the times.")
       .def_readonly("event_q", &AdaptiveRun::event_q, "q at the event (…, nq).")
       .def_readonly("event_v", &AdaptiveRun::event_v, "v at the event (…, nv).");
 }
@@ -282,8 +296,10 @@ void bind_adaptive(py::module_& m) {
         py::kw_only(),
         "events"_a = nullptr,
         "longest"_a = std::numeric_limits<double>::infinity(),
+        "limit"_a = std::numeric_limits<double>::infinity(),
         "attempts"_a = 10000,
         "loop_q"_a = py::none(),
+        "signals"_a.noconvert() = py::none(),
         "threads"_a = 1,
         "Advance q and v through the times by adaptive steps of Dormand and Prince.");
 }

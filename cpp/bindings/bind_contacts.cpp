@@ -274,6 +274,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            py::handle loop_q,
                            Memory memory,
                            int passes,
+                           const std::optional<SignalNumbers::Array>& signals,
                            int threads) {
   const Model& model = contacts.model();
   Call<double> call(model, q);
@@ -303,6 +304,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   stepping::ContactCall<double>& own = batch.contacts;
   own = {contacts.view(), passes, memory.mutable_data(), report_at.mutable_data()};
   batch.actuation = &forces;
+  SignalNumbers signal_numbers(signals, model, worlds);
+  batch.signals = signal_numbers.data();
   batch.out = q_at.mutable_data();
   batch.out_v = v_at.mutable_data();
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
@@ -442,6 +445,7 @@ void bind_contacts(py::module_& m) {
         "loop_q"_a = py::none(),
         "memory"_a.noconvert(),
         "passes"_a = 2,
+        "signals"_a.noconvert() = py::none(),
         "threads"_a = 1,
         "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps. "
         "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 15), how many "

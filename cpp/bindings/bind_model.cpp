@@ -21,13 +21,17 @@ Model make_model(const std::vector<tree::JointDescription>& joints,
                  std::vector<tree::LoopDescription> loops,
                  std::vector<tree::CouplingDescription> couplings,
                  std::vector<tree::Spring<double>> springs,
-                 std::vector<tree::ElementDescription> elements) {
+                 std::vector<tree::ElementDescription> elements,
+                 std::optional<tree::SignalsDescription> signals) {
   double g[3];
   copy_numbers(gravity, "gravity", {3}, g);
   std::vector<tree::PackedInertia> packed(joints.size());
   copy_numbers(inertias, "inertias", {static_cast<py::ssize_t>(joints.size()), 10}, packed.data()->data());
   return Model(
-      joints, packed, g, {std::move(loops), std::move(couplings), std::move(springs), std::move(elements)});
+      joints,
+      packed,
+      g,
+      {std::move(loops), std::move(couplings), std::move(springs), std::move(elements), std::move(signals)});
 }
 
 template <class Select>
@@ -50,6 +54,7 @@ void bind_model(py::module_& m) {
            "couplings"_a = std::vector<tree::CouplingDescription>(),
            "springs"_a = std::vector<tree::Spring<double>>(),
            "elements"_a = std::vector<tree::ElementDescription>(),
+           "signals"_a = py::none(),
            "One inertia (10,) per joint, of the body it moves: m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx.")
       .def_property_readonly("nq", &Model::nq, "Length of q.")
       .def_property_readonly("nv", &Model::nv, "Length of v.")
@@ -96,6 +101,11 @@ void bind_model(py::module_& m) {
             return rows;
           },
           "Number of rows of every loop.")
+      .def_property_readonly(
+          "signal_numbers",
+          [](const Model& model) { return model.signals() == nullptr ? 0 : model.signals()->numbers(); },
+          "Numbers in the state of a scene's signals: states of elements, held numbers, and what "
+          "generalized_alpha carries.")
       .def_property_readonly("callback_numbers",
                              &Model::callback_numbers,
                              "Numbers per state that callback joints compute in Python.")

@@ -13,6 +13,7 @@ using namespace pybind11::literals;
 namespace {
 
 using Counts = py::array_t<py::ssize_t, py::array::c_style>;
+using Instants = py::array_t<std::uint64_t, py::array::c_style>;
 
 /// Equal steps of size `step` from `time` [s].
 struct Interval {
@@ -38,6 +39,7 @@ class FixedRun {
            const Actuation& actuation,
            py::handle loop_q,
            std::optional<SchemeMemory::Array>& memory,
+           const std::optional<SignalNumbers::Array>& signals,
            double spectral_radius)
       : model_(stepped_here(model)),
         call_(model, q),
@@ -45,13 +47,15 @@ class FixedRun {
         forces_(actuation.view(model)),
         integrator_(integrator_named(integrator)),
         memory_(memory,
-                call_.leading().states * engine::solver_numbers(integrator_, model.nv(), model.rows())) {
+                call_.leading().states * engine::solver_numbers(integrator_, model.nv(), model.rows())),
+        signals_(signals, model, call_.leading().states) {
     call_.set_v(v);
     engine::Batch<double>& batch = call_.batch();
     batch.loop_q = batch.out_loop_q = loop_q_.data();
     batch.actuation = &forces_;
     batch.integrator = integrator_;
     batch.memory = memory_.data();
+    batch.signals = signals_.data();
     batch.spectral_radius = checked_radius(spectral_radius);
   }
 
@@ -70,6 +74,20 @@ class FixedRun {
     engine::run_batch<double>(&engine::StateKernels<double>::advance, model_, batch, threads);
     batch.q = q;
     batch.v = v;
+    batch.jumped = false;
+  }
+
+  /// The held numbers of the signals have changed since the last step.
+  void jump() { call_.batch().jumped = true; }
+
+  /// Runs the sampled blocks of `due` at the states reached.
+  void update(double time, std::uint64_t due, bool first, int threads) {
+    engine::Batch<double>& batch = call_.batch();
+    batch.first = first;
+    batch.time = time;
+    batch.due = due;
+    engine::run_batch<double>(&engine::StateKernels<double>::update_signals, model_, batch, threads);
+    jump();
   }
 
  private:
@@ -84,6 +102,25 @@ class FixedRun {
   stepping::Actuation forces_;
   engine::Integrator integrator_;
   SchemeMemory memory_;
+  SignalNumbers signals_;
+};
+
+/// Functions of the signals at states (states, …) with times of their own.
+struct SignalCall {
+  Call<double> call;
+  SignalNumbers numbers;
+  const Model& model;
+
+  SignalCall(
+      const Model& m, const Numbers& times, py::handle q, py::handle v, const SignalNumbers::Array& given)
+      : call(m, q), numbers(given, m, call.leading().states), model(m) {
+    call.set_v(v);
+    if (times.size() != call.leading().states) throw std::invalid_argument("times must have shape (states,)");
+    call.batch().times = times.data();
+    call.batch().signals = numbers.data();
+  }
+
+  const tree::Signals& signals() const { return *model.signals(); }
 };
 
 py::tuple advance(const Model& model,
@@ -96,12 +133,15 @@ py::tuple advance(const Model& model,
                   const Actuation& actuation,
                   py::handle loop_q,
                   std::optional<SchemeMemory::Array> memory,
+                  const std::optional<SignalNumbers::Array>& signals,
+                  bool jumped,
                   double spectral_radius,
                   int threads) {
   const Interval interval(time, step, steps);
   if (threads < 0)
     throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
-  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, spectral_radius);
+  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, signals, spectral_radius);
+  if (jumped) run.jump();
   auto q1 = make_output<double>(run.leading(), {model.nq()});
   auto v1 = make_output<double>(run.leading(), {model.nv()});
   std::vector<std::ptrdiff_t> done(static_cast<std::size_t>(run.leading().states));
@@ -123,6 +163,9 @@ py::tuple advance_intervals(const Model& model,
                             const Actuation& actuation,
                             py::handle loop_q,
                             std::optional<SchemeMemory::Array> memory,
+                            std::optional<SignalNumbers::Array> signals,
+                            const std::optional<Instants>& due,
+                            bool jumped,
                             double spectral_radius) {
   std::vector<Interval> intervals;
   if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
@@ -131,11 +174,16 @@ py::tuple advance_intervals(const Model& model,
   for (py::ssize_t k = 0; k < times.size(); ++k) {
     intervals.emplace_back(times.data()[k], sizes.data()[k], steps.data()[k]);
   }
-  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, spectral_radius);
+  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, signals, spectral_radius);
   if (run.leading().batched) throw std::invalid_argument("q must be one state");
+  if (due && due->size() != times.size()) throw std::invalid_argument("due must have shape (count,)");
+  if (jumped) run.jump();
+  const py::ssize_t numbers_of_signals = signals ? signals->size() : 0;
   const auto rows = static_cast<py::ssize_t>(intervals.size());
   py::array_t<double> q_at({rows, py::ssize_t{model.nq()}}), v_at({rows, py::ssize_t{model.nv()}});
   py::array_t<double> loop_q_at({rows, py::ssize_t{model.loop_nq()}});
+  py::array_t<double> signals_at({rows, numbers_of_signals});
+  double* signals_row = signals_at.mutable_data();
   double *q_row = q_at.mutable_data(), *v_row = v_at.mutable_data(), *loop_q_row = loop_q_at.mutable_data();
   py::ssize_t made = 0;
   std::ptrdiff_t done = 0;
@@ -145,12 +193,17 @@ py::tuple advance_intervals(const Model& model,
       run.advance(interval, q_row, v_row, &done, 1);
       loop_q_row = std::copy_n(run.loop_q(), model.loop_nq(), loop_q_row);
       if (done < interval.steps) break;
+      const std::uint64_t blocks = due ? due->data()[made] : 0;
+      if (blocks != 0) {
+        run.update(interval.time + static_cast<double>(interval.steps) * interval.step, blocks, false, 1);
+      }
+      if (signals) signals_row = std::copy_n(signals->data(), numbers_of_signals, signals_row);
       q_row += model.nq();
       v_row += model.nv();
       ++made;
     }
   }
-  return py::make_tuple(q_at, v_at, loop_q_at, made, done);
+  return py::make_tuple(q_at, v_at, loop_q_at, signals_at, made, done);
 }
 
 }  // namespace
@@ -166,44 +219,131 @@ void bind_stepping(py::module_& m) {
       .def_readonly("amplitude", &Actuation::amplitude)
       .def_readonly("frequency", &Actuation::frequency)
       .def_readonly("phase", &Actuation::phase);
-  m.def("advance",
-        &advance,
-        "model"_a,
-        "q"_a,
-        "v"_a,
-        "time"_a,
-        "step"_a,
-        "steps"_a,
-        "integrator"_a,
-        "actuation"_a,
-        py::kw_only(),
-        "loop_q"_a = py::none(),
-        "memory"_a.noconvert() = py::none(),
-        "spectral_radius"_a = 0.9,
-        "threads"_a = 1,
-        "Makes equal steps and returns (q, v, done). done counts the steps whose state is finite and "
-        "satisfies the constraints; a state that fails is returned as it was before the failed step. loop_q, "
-        "the coordinates of the joints that close loops, is updated in place; without it they are fitted "
-        "anew. memory, (states, memory_numbers), is the state that an implicit scheme carries from call to "
-        "call, updated in place; it starts with zeros.");
-  m.def("advance_intervals",
-        &advance_intervals,
-        "model"_a,
-        "q"_a,
-        "v"_a,
-        "times"_a,
-        "sizes"_a,
-        "steps"_a,
-        "integrator"_a,
-        "actuation"_a,
-        py::kw_only(),
-        "loop_q"_a = py::none(),
-        "memory"_a.noconvert() = py::none(),
-        "spectral_radius"_a = 0.9,
-        "As `advance` for one state, interval after interval: each has a start, a step size and a number of "
-        "steps, (count,). Returns q, v and loop_q at the end of each interval, the number of complete "
-        "intervals, and the good steps of the last one that was started. If that one is incomplete, its row "
-        "is the last good state, and the rows after it are undefined.");
+  m.def(
+      "advance",
+      &advance,
+      "model"_a,
+      "q"_a,
+      "v"_a,
+      "time"_a,
+      "step"_a,
+      "steps"_a,
+      "integrator"_a,
+      "actuation"_a,
+      py::kw_only(),
+      "loop_q"_a = py::none(),
+      "memory"_a.noconvert() = py::none(),
+      "signals"_a.noconvert() = py::none(),
+      "jumped"_a = false,
+      "spectral_radius"_a = 0.9,
+      "threads"_a = 1,
+      "Makes equal steps and returns (q, v, done). done counts the steps whose state is finite and "
+      "satisfies the constraints; a state that fails is returned as it was before the failed step. loop_q, "
+      "the coordinates of the joints that close loops, is updated in place; without it they are fitted "
+      "anew. memory, (states, memory_numbers), is the state that an implicit scheme carries from call to "
+      "call, updated in place; it starts with zeros. signals, (states, signal_numbers), is the state of the "
+      "model's signals, updated in place; without it they do not act. jumped: their held numbers have "
+      "changed since the last step.");
+  m.def(
+      "advance_intervals",
+      &advance_intervals,
+      "model"_a,
+      "q"_a,
+      "v"_a,
+      "times"_a,
+      "sizes"_a,
+      "steps"_a,
+      "integrator"_a,
+      "actuation"_a,
+      py::kw_only(),
+      "loop_q"_a = py::none(),
+      "memory"_a.noconvert() = py::none(),
+      "signals"_a.noconvert() = py::none(),
+      "due"_a = py::none(),
+      "jumped"_a = false,
+      "spectral_radius"_a = 0.9,
+      "As `advance` for one state, interval after interval: each has a start, a step size and a number of "
+      "steps, (count,). due (count,) has bit k for the sampled block k of the signals that is due at the end "
+      "of an interval. Returns q, v, loop_q and signals at the end of each interval, the number of complete "
+      "intervals, and the good steps of the last one that was started. If that one is incomplete, its row "
+      "is the last good state, and the rows after it are undefined.");
+  m.def(
+      "update_signals",
+      [](const Model& model,
+         py::handle q,
+         py::handle v,
+         double time,
+         std::uint64_t due,
+         const SignalNumbers::Array& signals,
+         const Actuation& actuation,
+         py::handle loop_q,
+         bool first,
+         int threads) {
+        std::optional<SchemeMemory::Array> none;
+        FixedRun run(model, q, v, "semi_implicit", actuation, loop_q, none, signals, 0.9);
+        const ReleasedGil nogil;
+        run.update(time, due, first, threads);
+      },
+      "model"_a,
+      "q"_a,
+      "v"_a,
+      "time"_a,
+      "due"_a,
+      "signals"_a.noconvert(),
+      "actuation"_a,
+      py::kw_only(),
+      "loop_q"_a = py::none(),
+      "first"_a = false,
+      "threads"_a = 1,
+      "Runs the sampled blocks of the model's signals that are due at a time (bit k: block k) on states "
+      "(nq,) or (states, nq); signals (states, signal_numbers) is updated in place. At the first instant "
+      "they read accelerations of 0.");
+  m.def(
+      "read_signals",
+      [](const Model& model,
+         const Numbers& times,
+         py::handle q,
+         py::handle v,
+         py::handle a,
+         SignalNumbers::Array signals,
+         int threads) {
+        SignalCall run(model, times, q, v, signals);
+        run.call.set_x(a, "a", model.nv());
+        return run.call.run(&StateKernels<double>::read_signals, {run.signals().reading_count}, threads);
+      },
+      "model"_a,
+      "times"_a,
+      "q"_a,
+      "v"_a,
+      "a"_a,
+      "signals"_a,
+      py::kw_only(),
+      "threads"_a = 1,
+      "Returns every signal (states, readings) at times (states,) [s], states and accelerations (states, "
+      "nv).");
+  m.def(
+      "signal_forces",
+      [](const Model& model,
+         const Numbers& times,
+         py::handle q,
+         py::handle v,
+         SignalNumbers::Array signals,
+         int threads) {
+        SignalCall run(model, times, q, v, signals);
+        py::array rates = make_output<double>(run.call.leading(), {run.signals().states});
+        run.call.batch().out_v = numbers<double>(rates);
+        py::array forces = run.call.run(&StateKernels<double>::signal_forces, {model.nv()}, threads);
+        return py::make_tuple(forces, rates);
+      },
+      "model"_a,
+      "times"_a,
+      "q"_a,
+      "v"_a,
+      "signals"_a,
+      py::kw_only(),
+      "threads"_a = 1,
+      "Returns the generalised forces (states, nv) of the signals' actuators at times (states,) [s], and the "
+      "rates (states, …) of the states of elements.");
   m.def(
       "memory_numbers",
       [](const Model& model, const std::string& integrator) {

@@ -56,6 +56,30 @@ class LoopCoordinates {
   Real* numbers_;
 };
 
+/// State of the signals of every world, updated in place; null if the caller passes none: they do not act.
+class SignalNumbers {
+ public:
+  using Array = py::array_t<double, py::array::c_style>;
+
+  SignalNumbers(const std::optional<Array>& given, const Model& model, py::ssize_t worlds) : given_(given) {
+    if (!given_) return;
+    const py::ssize_t numbers = model.signals() == nullptr ? 0 : model.signals()->numbers();
+    if (model.signals() == nullptr || given_->size() != worlds * numbers || !given_->writeable()) {
+      throw std::invalid_argument("signals must be writeable and have " + std::to_string(worlds * numbers) +
+                                  " numbers of a model with signals");
+    }
+  }
+
+  double* data() { return given_ ? pointer() : nullptr; }
+
+ private:
+  /// Of signals without numbers, too: they act.
+  double* pointer() { return given_->size() > 0 ? given_->mutable_data() : &none_; }
+
+  std::optional<Array> given_;
+  double none_ = 0;
+};
+
 /// State of an implicit scheme, updated in place; if the caller passes none, every run starts
 /// afresh.
 class SchemeMemory {

@@ -73,6 +73,24 @@ PYSIM_INLINE Force<S> output_wrench(const int* outputs, const S* registers) {
   return {{number(0), number(1), number(2)}, {number(3), number(4), number(5)}};
 }
 
+/// Adds the generalised forces of a wrench on frame B, in B, and of its opposite on A to τ.
+template <class S>
+void push_frames(const ModelOf<S>& model,
+                 const PlacedBody<S>* body,
+                 const Motion<S>* columns,
+                 const Element<typename S::Parameter>& element,
+                 const Pose<S>& X_AB,
+                 const Force<S>& F_B,
+                 S* tau) {
+  const auto push = [&](int b, const typename S::Parameter* at, const Force<S>& F) {
+    if (b < 0) return;
+    const Pose<S> X = {spatial::all33<S>(at), spatial::all3<S>(at + 9)};
+    push_body(model, body, columns, b, to_parent(X, F), tau);
+  };
+  push(element.b, element.at_b, F_B);
+  push(element.a, element.at_a, -to_parent(X_AB, F_B));
+}
+
 template <class S>
 void add_frame_force(const ModelOf<S>& model,
                      const PlacedBody<S>* body,
@@ -85,13 +103,7 @@ void add_frame_force(const ModelOf<S>& model,
   const Pose<S> X_AB = load_frames(body, element, registers);
   run_program(program, frame_inputs, registers);
   const Force<S> F_B = output_wrench(program.outputs, static_cast<const S*>(registers));
-  const auto push = [&](int b, const typename S::Parameter* at, const Force<S>& F) {
-    if (b < 0) return;
-    const Pose<S> X = {spatial::all33<S>(at), spatial::all3<S>(at + 9)};
-    push_body(model, body, columns, b, to_parent(X, F), tau);
-  };
-  push(element.b, element.at_b, F_B);
-  push(element.a, element.at_a, -to_parent(X_AB, F_B));
+  push_frames<S>(model, body, columns, element, X_AB, F_B, tau);
 }
 
 /// Straight part of a path between two of its points.
@@ -146,6 +158,22 @@ void load_path(const ModelOf<S>& model,
   registers[1] = rate;
 }
 
+/// Adds the generalised forces of a tension along a path to τ.
+template <class S>
+void push_path(const ModelOf<S>& model,
+               const PlacedBody<S>* body,
+               const Motion<S>* columns,
+               const Element<typename S::Parameter>& element,
+               S tension,
+               S* tau) {
+  visit_segments(model, body, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
+    if (from.body == to.body) return;
+    const Vec3<S> f = tension * s.n;
+    push_point(model, body, columns, from.body, spatial::all3<S>(from.at), f, tau);
+    push_point(model, body, columns, to.body, spatial::all3<S>(to.at), -f, tau);
+  });
+}
+
 template <class S>
 void add_path_force(const ModelOf<S>& model,
                     const PlacedBody<S>* body,
@@ -157,13 +185,7 @@ void add_path_force(const ModelOf<S>& model,
   S* const registers = take<S>(w, program.registers);
   load_path(model, body, element, registers);
   run_program(program, 2, registers);
-  const S tension = registers[program.outputs[0]];
-  visit_segments(model, body, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
-    if (from.body == to.body) return;
-    const Vec3<S> f = tension * s.n;
-    push_point(model, body, columns, from.body, spatial::all3<S>(from.at), f, tau);
-    push_point(model, body, columns, to.body, spatial::all3<S>(to.at), -f, tau);
-  });
+  push_path<S>(model, body, columns, element, registers[program.outputs[0]], tau);
 }
 
 /// Writes q and v of the element's coordinates to the first registers; v may be null (zero).

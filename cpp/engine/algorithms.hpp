@@ -69,6 +69,9 @@ namespace pysim::engine {
 
 /// Steps that continue from call to call, in double precision only.
 #define PYSIM_STEPS(entry)                                              \
+  entry(update_signals, UpdateSignals)                                  \
+  entry(read_signals, ReadSignals)                                      \
+  entry(signal_forces, SignalForces)                                    \
   entry(advance, Advance)                                               \
   entry(advance_adaptive, AdvanceAdaptive)
 

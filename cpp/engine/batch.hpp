@@ -1,9 +1,12 @@
 // Arrays of the caller: one row per state; packs of states are read from them and written to them.
 #pragma once
 
+#include <cstdint>
+
 #include "dynamics/frame.hpp"
 #include "simd/load_rows.hpp"
 #include "stepping/run_description.hpp"
+#include "stepping/signals.hpp"
 #include "stepping/solver_state.hpp"
 #include "tree/coordinates.hpp"
 
@@ -56,11 +59,14 @@ struct AdaptiveCall {
   const double* times;  ///< (count), ascending [s]
   std::ptrdiff_t count, attempts;
   double longest;  ///< step [s]
+  double limit;    ///< time at which a step ends exactly, for the last output [s]
   stepping::Events events;
   double* state;              ///< (worlds, state_numbers), carried from call to call; in and out
   double *q, *v;              ///< (worlds, nq), (worlds, nv): the start of the next call
   AdaptiveRecord* record;     ///< (worlds)
   double *event_q, *event_v;  ///< (worlds, nq), (worlds, nv): the state at the event that ended the call
+  double* event_signals;      ///< (worlds, states) of elements then; null for none
+  double* signals_at;         ///< (worlds, count, states) of elements at the times; null for none
 
   int state_numbers() const { return state_numbers(events.count); }
   static int state_numbers(int events) { return events > 0 ? signs + events : int{seen}; }
@@ -120,6 +126,11 @@ struct Batch {
   std::ptrdiff_t* done;  ///< advance: good steps of each state
   const AdaptiveCall* adaptive;
   const RolloutCall<Real>* rollout;
+  Real* signals;      ///< (states, Signals::numbers), in and out; null where signals do not act
+  const Real* times;  ///< (states) [s], of functions of states with times of their own
+  bool jumped;        ///< held numbers have changed since the last step
+  bool first;         ///< nothing was accelerated before: sampled blocks read accelerations of 0
+  std::uint64_t due;  ///< bit k: the sampled block k is due
 };
 
 /// A pose as a 4×4 matrix, row-major.
@@ -192,6 +203,19 @@ struct States {
 
   void save_memory(const S* memory) const {
     if (memory != nullptr) save(memory, batch.memory, stepping::solver_numbers(model.reduced_nv));
+  }
+
+  /// State of the signals; without numbers where they do not act.
+  stepping::SignalState<S> signals() {
+    stepping::SignalState<S> state;
+    if (batch.signals == nullptr || model.signals == nullptr) return state;
+    state.numbers = load(batch.signals, model.signals->numbers());
+    state.rate = take<S>(w, model.signals->states);
+    return state;
+  }
+
+  void save_signals(const S* numbers) const {
+    if (numbers != nullptr) save(numbers, batch.signals, model.signals->numbers());
   }
 
   const S* reduced_v() { return read(batch.v, model.reduced_nv); }

@@ -25,7 +25,9 @@ struct AdvanceContacts {
                                             take<S>(at.w, kept),
                                             take<S>(at.w, reported)};
     for (int i = 0; i < reported; ++i) state.report[i] = all<S>(0);
-    const stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
+    const auto signals = at.signals();
+    stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
+    system.signals = signals;
     const stepping::ConvexRun<S> run = {call.contacts, call.passes};
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);

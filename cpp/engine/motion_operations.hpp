@@ -11,6 +11,7 @@
 #include "stepping/rattle.hpp"
 #include "stepping/rollout.hpp"
 #include "stepping/runge_kutta.hpp"
+#include "stepping/sampled_signals.hpp"
 #include "stepping/semi_implicit.hpp"
 #include "stepping/variational.hpp"
 
@@ -44,11 +45,19 @@ struct Advance {
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
     S* const memory = at.memory();
     S done;
+    const auto signals = at.signals();
+    const Workspace<S> w = at.w;
     const stepping::System<S> system = {
-        at.model, *batch.actuation, at.w, loop_q, nullptr, memory, batch.spectral_radius};
+        at.model, *batch.actuation, w, loop_q, nullptr, memory, batch.spectral_radius, nullptr, signals};
     with_scheme(batch.integrator, [&](auto scheme) {
+      if constexpr (stepping::carries_acceleration<decltype(scheme)>) {
+        if (batch.jumped) {
+          stepping::jump(system, simd::everywhere<S>(), all<S>(batch.time), static_cast<const S*>(q), v);
+        }
+      }
       stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
     });
+    at.save_signals(signals.numbers);
     at.save(q, batch.out, at.model.reduced_nq);
     at.save(v, batch.out_v, at.model.reduced_nv);
     at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
@@ -64,18 +73,26 @@ template <class S>
 struct RowsOfTime {
   const States<S>& at;
 
-  void operator()(int k, std::ptrdiff_t index, const S* q, const S* v) const {
+  void operator()(int k, std::ptrdiff_t index, const S* q, const S* v, const S* x) const {
     const std::ptrdiff_t row = (at.first + k) * at.batch.adaptive->count + index;
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
     for (int i = 0; i < nq; ++i) at.batch.out[row * nq + i] = simd::lane(q[i], k);
     for (int i = 0; i < nv; ++i) at.batch.out_v[row * nv + i] = simd::lane(v[i], k);
+    if (at.batch.adaptive->signals_at == nullptr) return;
+    const int states = at.model.signals->states;
+    for (int i = 0; i < states; ++i) {
+      at.batch.adaptive->signals_at[row * states + i] = simd::lane(x[i], k);
+    }
   }
 
-  void event(int k, const S* q, const S* v) const {
+  void event(int k, const S* q, const S* v, const S* x) const {
     const auto& call = *at.batch.adaptive;
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
     for (int i = 0; i < nq; ++i) call.event_q[(at.first + k) * nq + i] = simd::lane(q[i], k);
     for (int i = 0; i < nv; ++i) call.event_v[(at.first + k) * nv + i] = simd::lane(v[i], k);
+    if (call.event_signals == nullptr) return;
+    const int states = at.model.signals->states;
+    for (int i = 0; i < states; ++i) call.event_signals[(at.first + k) * states + i] = simd::lane(x[i], k);
   }
 };
 
@@ -95,19 +112,23 @@ struct AdvanceAdaptive {
                                          carried[call.last_error],
                                          carried[call.growth],
                                          watch};
-    const stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
+    const auto signals = at.signals();
+    stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
+    system.signals = signals;
     const auto record = stepping::advance_adaptive(system,
                                                    call.tolerances,
                                                    call.events,
                                                    call.times,
                                                    call.count,
                                                    call.longest,
+                                                   call.limit,
                                                    call.attempts,
                                                    flight,
                                                    RowsOfTime<S>{at});
     at.save(flight.q, call.q, at.model.reduced_nq);
     at.save(flight.v, call.v, at.model.reduced_nv);
     at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
+    at.save_signals(signals.numbers);
     carried[call.time] = flight.time;
     carried[call.step_size] = flight.h;
     carried[call.last_error] = flight.last_error;
@@ -123,6 +144,53 @@ struct AdvanceAdaptive {
                                    static_cast<stepping::AdaptiveStatus>(count(record.status)),
                                    count(record.event)};
     }
+  }
+};
+
+/// States of the signals after the sampled blocks that are due at a time: the new numbers.
+struct UpdateSignals {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    const auto signals = at.signals();
+    S* const loop_q = at.loop_q();
+    const S *const q = at.reduced_q(), *const v = at.reduced_v();
+    stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
+    system.signals = signals;
+    stepping::update_signals<S>(system, all<S>(batch.time), q, v, batch.due, batch.first);
+    at.save_signals(signals.numbers);
+  }
+};
+
+/// Every signal at states with times of their own.
+struct ReadSignals {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    const int count = at.model.signals->reading_count;
+    const S time = simd::gather<S>(batch.times + at.first, 1);
+    const S *const q = at.reduced_q(), *const v = at.reduced_v(), *const a = at.reduced_x();
+    const auto signals = at.signals();
+    S* const readings = take<S>(at.w, count);
+    stepping::read_signals<S>(at.model, time, q, v, a, signals.numbers, readings, at.w);
+    at.save(readings, batch.out, count);
+  }
+};
+
+/// Forces of the signals' actuators at states with times of their own, and the rates of the elements' states.
+struct SignalForces {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    const int nv = at.model.reduced_nv;
+    const S time = simd::gather<S>(batch.times + at.first, 1);
+    const S *const q = at.reduced_q(), *const v = at.reduced_v();
+    const auto signals = at.signals();
+    S* const tau = take<S>(at.w, nv);
+    for (int i = 0; i < nv; ++i) tau[i] = all<S>(0);
+    stepping::add_signal_forces<S>(at.model, time, q, v, signals, tau, at.w);
+    at.save(tau, batch.out, nv);
+    at.save(signals.rate, batch.out_v, at.model.signals->states);
   }
 };
 
@@ -153,9 +221,9 @@ struct Rollout {
     S* const memory = at.memory();
     const stepping::System<S> system = {
         at.model, *batch.actuation, at.w, loop_q, nullptr, memory, batch.spectral_radius};
-    const S h = all<S>(static_cast<typename S::Real>(batch.step));
     with_scheme(batch.integrator, [&](auto scheme) {
-      stepping::rollout<decltype(scheme)>(system, h, call.every, call.begin, call.end, worlds, controls, row);
+      stepping::rollout<decltype(scheme)>(
+          system, batch.time, batch.step, call.every, call.begin, call.end, worlds, controls, row);
     });
     at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
     at.save_memory(memory);

@@ -69,7 +69,8 @@ S first_step(const System<S>& system,
     v[i] = fma(h0, a[i], state.v[i]);
   }
   retract(system.model, static_cast<const S*>(state.q), xi, q);
-  const System<S> inner = {system.model, system.actuation, w, system.loop_q};
+  System<S> inner = {system.model, system.actuation, w, system.loop_q};
+  inner.signals = system.signals;
   inner.acceleration(state.time + h0, q, v, a1);
   for (int i = 0; i < nv; ++i) {
     xi[i] = v[i] - state.v[i];
@@ -81,6 +82,44 @@ S first_step(const System<S>& system,
                       max(all<S>(1e-6), all<S>(1e-3) * h0),
                       power(all<S>(0.01) / max(steepest, all<S>(1e-15)), 0.2));
   return min(all<S>(100) * h0, h1);
+}
+
+/// States of elements within a step; null if there are none.
+template <class S>
+const S* states_within(const System<S>& system, S h, S theta, const Stages<S>& stages, Workspace<S>& w) {
+  using Tableau = DormandPrince<typename S::Isa>;
+  const int states = system.states();
+  S* const x = take<S>(w, states);
+  simd::copy_each<S>(stages.x0, states, x);
+  for (int s = 0; s < Tableau::stages && states > 0; ++s) {
+    const double* d = Tableau::dense[s];
+    if (d[0] == 0 && d[1] == 0) continue;
+    const S inner = fma(theta, fma(theta, all<S>(d[3]), all<S>(d[2])), all<S>(d[1]));
+    const S weight = h * theta * fma(theta, inner, all<S>(d[0]));
+    for (int i = 0; i < states; ++i) x[i] = fma(weight, stages.x[s * states + i], x[i]);
+  }
+  return x;
+}
+
+/// The error of a step, or that of the states of elements where it is larger.
+template <class S>
+S with_states(const System<S>& system,
+              const Tolerances& tolerances,
+              S h,
+              const Stages<S>& stages,
+              const S* x1,
+              S error,
+              Workspace<S> w) {
+  using Tableau = DormandPrince<typename S::Isa>;
+  const int states = system.states();
+  S* const e = take<S>(w, states);
+  combine<S>(Tableau::e, Tableau::stages, h, stages.x, states, nullptr, e);
+  for (int i = 0; i < states; ++i) {
+    const S size = max(abs(stages.x0[i]), abs(x1[i]));
+    const S allowed = fma(all<S>(tolerances.relative[0]), size, all<S>(tolerances.position[0]));
+    error = max(error, abs(e[i]) / allowed);
+  }
+  return error;
 }
 
 /// Writes the states at the times up to `stop` that lie in the step just accepted by the `good` worlds.
@@ -108,8 +147,9 @@ void hand_out(const System<S>& system,
     if (none(due)) return;
     const S theta = select(due, (next - state.time) / state.h, all<S>(0));
     state_within(inner, state.h, theta, state.q, state.v, stages, q, v);
+    const S* const x = states_within(system, state.h, theta, stages, w);
     for (int k = 0; k < S::width; ++k) {
-      if (lane(due, k)) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v);
+      if (lane(due, k)) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v, x);
     }
     record->reached += number(due);
     const auto last = record->reached == all<S>(static_cast<double>(count));
@@ -146,7 +186,9 @@ S outputs_until(const Crossing<S>& first, S stop, S h) {
 /// Ends the call of running worlds at their event, and stores the observed signs for them and for those
 /// that keep the step.
 template <class S, class Sink>
-void hand_out_event(int count,
+void hand_out_event(const System<S>& system,
+                    const Stages<S>& stages,
+                    int count,
                     simd::Mask<S> good,
                     S stop,
                     const Crossing<S>& first,
@@ -162,8 +204,10 @@ void hand_out_event(int count,
   state.watch.seen = select(running, max(stop, state.watch.seen), state.watch.seen);
   record->event = select(met, first.index, record->event);
   record->status = select(met, all<S>(static_cast<int>(AdaptiveStatus::event)), record->status);
+  Workspace<S> w = system.workspace;
+  const S* const x = states_within(system, state.h, first.theta, stages, w);
   for (int k = 0; k < S::width; ++k) {
-    if (lane(met, k)) sink.event(k, first.q, first.v);
+    if (lane(met, k)) sink.event(k, first.q, first.v, x);
   }
 }
 
@@ -186,7 +230,8 @@ void refuse_blurred(const ModelOf<S>& model,
   record->status = select(blurred, all<S>(static_cast<int>(AdaptiveStatus::blurred)), record->status);
 }
 
-/// Advances every world through `times` (ascending, `count` of them), with at most `attempts` steps tried.
+/// Advances every world through `times` (ascending, `count` of them), with at most `attempts` steps tried. No
+/// step passes `limit`, the last of them or infinite.
 /// `sink(k, index, q, v)` receives world k's state at times[index], `sink.event(k, q, v)` that at an event.
 template <class S, class Sink>
 Record<S> advance_adaptive(const System<S>& system,
@@ -195,6 +240,7 @@ Record<S> advance_adaptive(const System<S>& system,
                            const double* times,
                            std::ptrdiff_t count,
                            double longest,
+                           double limit,
                            std::ptrdiff_t attempts,
                            AdaptiveState<S>& state,
                            const Sink& sink) {
@@ -205,6 +251,10 @@ Record<S> advance_adaptive(const System<S>& system,
   S *const xi = take<S>(inner.workspace, nv), *const q1 = take<S>(inner.workspace, nq),
            *const v1 = take<S>(inner.workspace, nv), *const e_v = take<S>(inner.workspace, nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
+  inner.signals = system.with_own_signals(inner.workspace).signals;
+  const int states = system.states();
+  simd::copy_each<S>(system.signals.numbers, states, stages.x0);
+  S* const x1 = take<S>(inner.workspace, states);
   Crossing<S> first = take_crossing(inner, events, inner.workspace);
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   auto before = constraints::take_dependence<S>(system.model.rows, inner.workspace);
@@ -213,14 +263,17 @@ Record<S> advance_adaptive(const System<S>& system,
 
   inner.acceleration(state.time, state.q, state.v, stages.a);
   for (int i = 0; i < nv; ++i) stages.k[i] = state.v[i];
+  simd::copy_each<S>(inner.signals.rate, states, stages.x);
   state.h = select(state.h > o, state.h, first_step(inner, tolerances, state, stages.a));
   state.h = min(state.h, all<S>(longest));
   begin_watch(inner, events, static_cast<const S*>(state.q), static_cast<const S*>(state.v), state.watch);
 
+  const S before_limit = all<S>(limit - 1e-14 * (limit < 0 ? -limit : limit));
   const AdaptiveStatus begun = count > 0 ? AdaptiveStatus::running : AdaptiveStatus::reached;
   Record<S> record = {o, o, o, o, all<S>(static_cast<int>(begun)), all<S>(-1)};
   for (std::ptrdiff_t n = 0; n < attempts; ++n) {
     auto alive = is_running(record);
+    state.h = min(state.h, max(all<S>(limit) - state.time, o));
     const S shortest = all<S>(1e-15) * max(abs(state.time), abs(end));
     const auto stuck = alive & !(state.h > shortest);
     record.status = select(stuck, all<S>(static_cast<int>(AdaptiveStatus::underflow)), record.status);
@@ -234,6 +287,10 @@ Record<S> advance_adaptive(const System<S>& system,
     Workspace<S> w = inner.workspace;
     const auto allowed = allowance(inner, tolerances, state.q, state.v, q1, v1, w);
     S error = error_norm(nv, allowed, xi, e_v, &record.worst);
+    if (states > 0) {
+      simd::copy_each<S>(inner.signals.numbers, states, x1);
+      error = with_states<S>(inner, tolerances, state.h, stages, x1, error, w);
+    }
     if (system.model.rows > 0) {  // what rounding leaves of accelerations is no error of the step
       const S finest = all<S>(tolerances.relative[0] > 1e-14 ? tolerances.relative[0] : 1e-14);
       error *= finest / (finest + rounding_of_accelerations(dependence.least));
@@ -244,15 +301,17 @@ Record<S> advance_adaptive(const System<S>& system,
     if (system.model.rows > 0) keep_energy<S>(inner, state.time, state.h, state.q, state.v, q1, v1);
     before.keep(simd::everywhere<S>(), dependence, system.model.rows);
     inner.begin_step();
+    simd::copy_each<S>(x1, states, inner.signals.numbers);
     if (system.model.rows > 0) inner.acceleration(state.time + state.h, q1, v1, stages.a + 6 * nv);
     const auto good = alive & (error <= one), lost = alive & !good;
     record.accepted += number(good);
     record.rejected += number(lost);
 
     const S stop = look_for_events(inner, events, state, stages, good, first);
-    const S until = outputs_until(first, stop, state.h);
+    S until = outputs_until(first, stop, state.h);
+    until = select((first.index < o) & (until >= before_limit), all<S>(limit), until);
     hand_out(inner, state, stages, times, count, good, until, &record, sink);
-    hand_out_event(events.count, good, stop, first, state, &record, sink);
+    hand_out_event(inner, stages, events.count, good, stop, first, state, &record, sink);
     const auto kept = good & is_running(record);
     const S floor = max(error, all<S>(1e-10));
     const S wish = all<S>(0.9) * power(floor, 0.75 * 0.04 - 0.2);
@@ -264,6 +323,11 @@ Record<S> advance_adaptive(const System<S>& system,
       stages.a[i] = select(kept, stages.a[6 * nv + i], stages.a[i]);
     }
     for (int i = 0; i < nq; ++i) state.q[i] = select(kept, q1[i], state.q[i]);
+    for (int i = 0; i < states; ++i) {
+      stages.x0[i] = select(kept, x1[i], stages.x0[i]);
+      stages.x[i] = select(kept, stages.x[6 * states + i], stages.x[i]);
+      system.signals.numbers[i] = stages.x0[i];
+    }
     system.keep_loop_q(kept, inner.loop_q);
     dependence.keep(!kept, before, system.model.rows);
     state.time = select(kept, state.time + state.h, state.time);

@@ -23,6 +23,14 @@ simd::Mask<S> finite(const ModelOf<S>& model, const S* q, const S* v) {
   }
 }
 
+/// Worlds in which the states of elements are finite.
+template <class S>
+simd::Mask<S> finite_states(const System<S>& system) {
+  S zero = all<S>(0);
+  for (int i = 0; i < system.states(); ++i) zero = fma(system.signals.numbers[i], all<S>(0), zero);
+  return zero == all<S>(0);
+}
+
 /// Copy of the state that a scheme may change while it tries a step; null if it has none.
 template <class S>
 S* copy_solver_state(const System<S>& system, Workspace<S>& w) {
@@ -48,14 +56,17 @@ template <class Scheme, class S>
 simd::Mask<S> constrained_step(
     const System<S>& inner, const S* q, const S* v, const S* phi, S time, S h, S* next_q, S* next_v) {
   inner.begin_step();
-  Scheme::step(inner, time, h, next_q, next_v);
-  auto closed = inner.project(next_q, next_v);
+  System<S> outer = inner;
+  const System<S> begun = outer.with_own_signals(outer.workspace);
+  Scheme::step(outer, time, h, next_q, next_v);
+  auto closed = outer.project(next_q, next_v);
   if constexpr (sizeof(typename S::Real) == 8) {
     if (inner.model.rows == 0 || inner.model.callback_numbers > 0) return closed;
-    const auto near = nears_singularity(inner, time, h, q, v, phi);
+    const auto near = nears_singularity(outer, time, h, q, v, phi);
     if (none(near)) return closed;
     const int nq = inner.model.reduced_nq, nv = inner.model.reduced_nv;
-    System<S> again = inner;
+    System<S> again = begun;
+    again.workspace = outer.workspace;
     const auto found = inner.copy_dependence(again.workspace);
     S *const q1 = take<S>(again.workspace, nq), *const v1 = take<S>(again.workspace, nv);
     simd::copy_each<S>(q, nq, q1);
@@ -66,6 +77,7 @@ simd::Mask<S> constrained_step(
     simd::copy_where<S>(passed, q1, nq, next_q);
     simd::copy_where<S>(passed, v1, nv, next_v);
     inner.keep_loop_q(passed, again.loop_q);
+    inner.keep_signals(passed, again);
     inner.keep_dependence(!passed, found);
     if (inner.memory != nullptr) SolverState<S>{inner.memory, nv}.restart(passed);
     closed |= passed;
@@ -83,6 +95,7 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
   S* const next_v = take<S>(inner.workspace, nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
   inner.memory = copy_solver_state(system, inner.workspace);
+  inner.signals = system.with_own_signals(inner.workspace).signals;
   auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
   inner.dependence = &dependence;
   auto alive = simd::everywhere<S>();
@@ -92,13 +105,15 @@ void advance(const System<S>& system, double time, double h, std::ptrdiff_t step
     simd::copy_each<S>(v, nv, next_v);
     const S now = all<S>(time + static_cast<double>(n) * h);
     const auto tried = alive;
+    inner.keep_signals(simd::everywhere<S>(), system);
     alive &= constrained_step<Scheme, S>(inner, q, v, system.loop_q, now, all<S>(h), next_q, next_v);
-    alive &= finite(system.model, next_q, next_v);
+    alive &= finite(system.model, next_q, next_v) & finite_states(inner);
     keep_solver_state(system, inner, tried, alive);
     if (none(alive)) return;
     simd::copy_where<S>(alive, next_q, nq, q);
     simd::copy_where<S>(alive, next_v, nv, v);
     system.keep_loop_q(alive, inner.loop_q);
+    system.keep_signals(alive, inner);
     *done += number(alive);
   }
 }

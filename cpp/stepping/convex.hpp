@@ -103,7 +103,7 @@ class ConvexStep {
     const int nv = model_.nv;
     S *const tau = take<S>(w, nv), *const a = take<S>(w, nv);
     Motion<S>* const drift = take<Motion<S>>(w, model_.bodies);
-    actuate(fma(all<S>(Real(0.5)), h_, time), tau, w);
+    actuate(fma(all<S>(Real(0.5)), h_, time), q, v, tau, w);
     add_joint_forces(q, v, tau, w);
     if (model_.elements > 0) elements::add_element_forces<S>(model_, q, v, tau, w);
     for (int b = 0; b < model_.bodies; ++b) {
@@ -140,10 +140,17 @@ class ConvexStep {
   }
 
   /// τ(t) on the tree's coordinates.
-  void actuate(S time, S* tau, Workspace<S> w) {
-    if (!model_.mimic) return system_.actuate(time, tau);
-    S* const reduced = take<S>(w, model_.reduced_nv);
-    system_.actuate(time, reduced);
+  void actuate(S time, const S* q, const S* v, S* tau, Workspace<S> w) {
+    if (!model_.mimic) return system_.actuate(time, q, v, tau, w);
+    S *const own_q = take<S>(w, model_.reduced_nq), *const own_v = take<S>(w, model_.reduced_nv),
+             *const reduced = take<S>(w, model_.reduced_nv);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.reduced_v < 0) continue;
+      simd::copy_each<S>(q + joint.q, joint.nq, own_q + joint.reduced_q);
+      simd::copy_each<S>(v + joint.v, joint.nv, own_v + joint.reduced_v);
+    }
+    system_.actuate(time, own_q, own_v, reduced, w);
     rows_.spread_forces(reduced, tau);
   }
 

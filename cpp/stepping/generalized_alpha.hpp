@@ -16,6 +16,60 @@
 
 namespace pysim::stepping {
 
+/// States x of elements in a step, ẋ = f, with y in the place of a [Jansen, Whiting, Hulbert 2000]:
+///
+///     (1 − α_m) y₁ + α_m y₀ = (1 − α_f) f₁ + α_f f₀        x₁ = x₀ + h ((1 − γ) y₀ + γ y₁)
+///
+///     α_m = (3ρ − 1)/(2ρ + 2)    α_f = ρ/(ρ + 1)    γ = ½ + α_f − α_m
+template <class S>
+struct AlphaStates {
+  const S* x0;       ///< null for none
+  S *base, *rest;    ///< x₁ and y₁ without f₁
+  S factor, weight;  ///< of f₁ in these
+};
+
+/// y and f are carried behind the held numbers of the signals; a world that `begins` takes f for both.
+template <class S>
+AlphaStates<S> begin_states(
+    System<S>& inner, simd::Mask<S> begins, S time, S h, const S* q, const S* v, S ratio) {
+  Workspace<S>& room = inner.workspace;
+  const int n = inner.states();
+  if (n == 0) return {nullptr, nullptr, nullptr, h, h};
+  const double radius = inner.spectral_radius;
+  const double m = (3 * radius - 1) / (2 * radius + 2), f = radius / (radius + 1), g = 0.5 + f - m;
+  const auto number = [](double x) { return all<S>(static_cast<typename S::Real>(x)); };
+  S* const y = inner.signals.numbers + inner.model.signals->carried();
+  S* const last = y + n;
+  if (any(begins)) {
+    Workspace<S> scratch = room;
+    inner.actuate(time, q, v, take<S>(scratch, inner.model.reduced_nv), scratch);
+    simd::copy_where<S>(begins, inner.signals.rate, n, y);
+    simd::copy_where<S>(begins, inner.signals.rate, n, last);
+  }
+  const AlphaStates<S> states = {inner.copy_states(room),
+                                 take<S>(room, n),
+                                 take<S>(room, n),
+                                 h * number(g * (1 - f) / (1 - m)),
+                                 number((1 - f) / (1 - m))};
+  for (int i = 0; i < n; ++i) {
+    const S y0 = fma(ratio, y[i] - last[i], last[i]);
+    states.rest[i] = (number(f) * last[i] - number(m) * y0) / number(1 - m);
+    states.base[i] = fma(h, fma(number(g), states.rest[i], number(1 - g) * y0), states.x0[i]);
+  }
+  return states;
+}
+
+/// Carries y₁ and f₁ on; x₁ is the state already.
+template <class S>
+void end_states(const System<S>& inner, const AlphaStates<S>& states) {
+  const int n = inner.states();
+  S* const y = inner.signals.numbers + inner.model.signals->carried();
+  for (int i = 0; i < n; ++i) {
+    y[n + i] = inner.signals.rate[i];
+    y[i] = fma(states.weight, inner.signals.rate[i], states.rest[i]);
+  }
+}
+
 struct GeneralizedAlpha {
   template <class S>
   struct Weights {
@@ -39,6 +93,7 @@ struct GeneralizedAlpha {
     const S one = all<S>(1), half = all<S>(typename S::Real(0.5));
     S *const xi = take<S>(room, nv), *const v0 = take<S>(room, nv);
     S *const still = take<S>(room, nv), *const q1 = take<S>(room, nq);
+    const auto begins = memory.step() == all<S>(0);
     predict(inner, wanted, time, h, q, v, memory);
     find_dependence(inner, wanted, time, static_cast<const S*>(q), static_cast<const S*>(v), memory);
     S *const w = memory.last(), *const a = memory.algorithmic();
@@ -52,9 +107,19 @@ struct GeneralizedAlpha {
       xi[i] = fma(B, still[i], fma(h * h * (half - weights.beta), a0, h * v[i]));
       v0[i] = fma(G, still[i], fma(h * (one - weights.gamma), a0, v[i]));
     }
+    const AlphaStates<S> states = begin_states<S>(inner, wanted & begins, time, h, q, v, ratio);
+    if (states.x0 != nullptr) {
+      inner.signals.base = states.base;
+      inner.signals.start = states.x0;
+      inner.signals.factor = states.factor;
+    }
     const double tolerance = NewtonTolerance<typename S::Real>::usual;
     const Stage<S> stage = {time + h, q, xi, v0, share * B, share * G, false, tolerance};
     const auto solved = solve(inner, stage, wanted, memory, w);
+    if (states.x0 != nullptr) {
+      evaluate_states(inner, stage, static_cast<const S*>(w));
+      end_states(inner, states);
+    }
     keep_apart(inner, wanted, memory);
 
     for (int i = 0; i < nv; ++i) {

@@ -16,12 +16,13 @@ struct Halving {
     const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     S *const q1 = take<S>(outer.workspace, nq), *const v1 = take<S>(outer.workspace, nv);
     const SolverState<S> memory = {system.memory, nv};
+    const System<S> begun = outer.with_own_signals(outer.workspace);
     const S nan = all<S>(__builtin_nan(""));
     for (int i = 0; i < nq; ++i) q1[i] = nan;
     for (int i = 0; i < nv; ++i) v1[i] = nan;
     auto left = memory.lost() == all<S>(0);
     for (int level = 0; level <= levels && any(left); ++level) {
-      left &= !walk(outer, left, time, h, 1 << level, q, v, q1, v1);
+      left &= !walk(outer, begun, left, time, h, 1 << level, q, v, q1, v1);
     }
     memory.lost() = select(left, all<S>(1), memory.lost());
     for (int i = 0; i < nq; ++i) q[i] = q1[i];
@@ -29,9 +30,11 @@ struct Halving {
   }
 
  private:
-  /// Tries h in `parts` steps; q1 and v1 receive the end in the `wanted` worlds that succeed. Returns these.
+  /// Tries h in `parts` steps from the state of the signals that `begun` has; q1 and v1 receive the end in
+  /// the `wanted` worlds that succeed. Returns these.
   template <class S>
   static simd::Mask<S> walk(const System<S>& system,
+                            const System<S>& begun,
                             simd::Mask<S> wanted,
                             S time,
                             S h,
@@ -48,6 +51,7 @@ struct Halving {
     for (int i = 0; i < nq; ++i) next_q[i] = q[i];
     for (int i = 0; i < nv; ++i) next_v[i] = v[i];
     inner.loop_q = system.copy_loop_q(inner.workspace);
+    inner.signals = begun.with_own_signals(inner.workspace).signals;
     const auto found = system.copy_dependence(inner.workspace);
     const SolverState<S> memory = {system.memory, nv}, trial = memory.copy(inner.workspace);
     const S part = h / all<S>(Real(parts));
@@ -60,6 +64,7 @@ struct Halving {
     trial.rejected() += number(wanted & !good);
     memory.keep(trial, wanted, good);
     system.keep_loop_q(good, inner.loop_q);
+    system.keep_signals(good, inner);
     system.keep_dependence(!wanted, found);
     for (int i = 0; i < nq; ++i) q1[i] = select(good, next_q[i], q1[i]);
     for (int i = 0; i < nv; ++i) v1[i] = select(good, next_v[i], v1[i]);

@@ -42,7 +42,16 @@ struct ImplicitMidpoint {
     for (int i = 0; i < nv; ++i) xi[i] = half * v[i];
     const double tolerance = NewtonTolerance<typename S::Real>::fine;
     const Stage<S> stage = {time + half, q, xi, v, half * half, half, true, tolerance};
+    const S* const x0 = inner.copy_states(room);
+    if (x0 != nullptr) inner.signals.base = inner.signals.start = x0, inner.signals.factor = half;
     const auto solved = solve(inner, stage, wanted, memory, w);
+    if (x0 != nullptr) {
+      evaluate_states(inner, stage, static_cast<const S*>(w));
+      for (int i = 0; i < inner.states(); ++i) {
+        S& x = inner.signals.numbers[i];
+        x = fma(all<S>(2), x, -x0[i]);
+      }
+    }
     keep_apart(inner, wanted, memory);
 
     for (int i = 0; i < nv; ++i) xi[i] = fma(half * half, w[i], xi[i]);

@@ -24,16 +24,22 @@ simd::Mask<S> jumps(const S* forces, const S* before, int n) {
   return found;
 }
 
-/// Updates the carried accelerations in the worlds that `jumped`, at q₀ and v₀.
+/// Updates what is carried in the worlds that `jumped` at `time`, at q₀ and v₀.
 template <class S>
-void jump(const System<S>& system, simd::Mask<S> jumped, const S* q, const S* v) {
+void jump(const System<S>& system, simd::Mask<S> jumped, S time, const S* q, const S* v) {
   const SolverState<S> memory = {system.memory, system.model.reduced_nv};
   jumped &= !(memory.step() == all<S>(0));  // a world at its start carries none
   if (none(jumped)) return;
   System<S> inner = system;
   inner.dependence = nullptr;
   S* const a = take<S>(inner.workspace, memory.nv);
-  inner.acceleration(jumped, all<S>(0), q, v, a);
+  inner.acceleration(jumped, time, q, v, a);
+  for (int i = 0; i < inner.states(); ++i) {
+    S* const y = inner.signals.numbers + inner.model.signals->carried() + i;
+    const S change = inner.signals.rate[i] - y[inner.states()];
+    y[0] = select(jumped, y[0] + change, y[0]);
+    y[inner.states()] = select(jumped, inner.signals.rate[i], y[inner.states()]);
+  }
   for (int i = 0; i < memory.nv; ++i) {
     const S change = a[i] - memory.last()[i];
     S* const known[] = {

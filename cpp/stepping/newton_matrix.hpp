@@ -9,6 +9,7 @@
 #include "constraints/constrained_derivatives.hpp"
 #include "constraints/torque_derivatives.hpp"
 #include "dynamics/tree_elimination.hpp"
+#include "stepping/signal_derivatives.hpp"
 #include "stepping/stage.hpp"
 
 namespace pysim::stepping {
@@ -24,7 +25,8 @@ struct NewtonMatrix {
 template <class S>
 NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
   const int n = model.reduced_nv;
-  const bool tied = model.mimic || model.rows > 0 || has_forces_between_bodies(model);
+  const bool tied =
+      model.mimic || model.rows > 0 || has_forces_between_bodies(model) || model.signals != nullptr;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
   return {n, tied ? nullptr : model.above, take<S>(w, size), take<S>(w, size)};
 }
@@ -37,11 +39,12 @@ struct Formed {
 
 /// For a tree, at the acceleration w.
 template <class S>
-Formed<S> form_of_tree(const ModelOf<S>& model,
+Formed<S> form_of_tree(const System<S>& system,
                        const Stage<S>& stage,
                        const NewtonIterate<S>& at,
                        const S* w,
                        Workspace<S>& room) {
+  const auto& model = system.model;
   const auto D = constraints::take_matrices<S>(model.reduced_nv, room);
   Workspace<S> scratch = room;
   const S* q = tree::full_q(model, static_cast<const S*>(at.q), scratch);
@@ -50,6 +53,9 @@ Formed<S> form_of_tree(const ModelOf<S>& model,
   const spatial::Force<S>* none = nullptr;
   const auto d = dynamics::prepare_rnea_derivatives(model, q, v, a, none, scratch);
   constraints::reduced_torque_derivatives(model, d, q, v, true, D, scratch);
+  if (system.signals.numbers != nullptr) {
+    add_signal_derivatives<S>(model, stage.time, at.q, at.v, system.signals, all<S>(-1), D.q, D.v, scratch);
+  }
   for (int i = 0; i < D.n * D.n; ++i) D.q[i] = D.a[i] + fma(stage.G, D.v[i], stage.B * D.q[i]);
   return {D.q, D.a};
 }
@@ -64,11 +70,14 @@ Formed<S> form_of_constrained(const System<S>& system,
   const S *const q = at.q, *const v = at.v;
   const spatial::Force<S>* none = nullptr;
   S *const tau = take<S>(room, n), *const phi = system.copy_loop_q(room);
-  system.actuate(stage.time, tau);
+  system.actuate(stage.time, q, v, tau, room);
   constraints::ConstrainedMechanism<S> mechanism(system.model, room);
   auto dependence = system.copy_dependence(room);
   auto* const known = system.dependence == nullptr ? nullptr : &dependence;
   const auto D = constraints::kkt_slopes<S>(mechanism, q, v, tau, none, true, phi, room, known);
+  if (system.signals.numbers != nullptr) {
+    add_signal_derivatives(system.model, stage.time, q, v, system.signals, all<S>(-1), D.q, D.v, room);
+  }
   const auto inverse = constraints::kkt_inverse<S>(mechanism, q, false, room);
   const auto slopes = constraints::take_matrices<S>(n, room);
   constraints::solve_slopes(inverse, D, 0, n, slopes);
@@ -92,7 +101,7 @@ void form(const System<S>& system,
   const int n = matrix.n;
   Workspace<S> scratch = system.workspace;
   const Formed<S> now = system.model.rows > 0 ? form_of_constrained(system, stage, at, scratch)
-                                              : form_of_tree(system.model, stage, at, w, scratch);
+                                              : form_of_tree(system, stage, at, w, scratch);
   dynamics::factor_tree_matrix(n, matrix.above, now.A);
   for (int i = 0; i < n * n; ++i) {
     matrix.A[i] = select(wanted, now.A[i], matrix.A[i]);

@@ -126,6 +126,8 @@ struct Rattle {
     S *const next_q = take<S>(room, nq + system.model.callback_numbers), *const next_v = take<S>(room, nv);
     RattleIterate<S> found = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(__builtin_inf())};
     const SolverState<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
+    const System<S> begun = inner.with_own_signals(room);
+    inner.signals = inner.with_own_signals(room).signals;
     Base::expect(inner, time, h, q, v, push);
     StartConstraints<S> start(inner, q, v, room);
 
@@ -134,11 +136,13 @@ struct Rattle {
       for (int i = 0; i < nv; ++i) next_v[i] = v[i] + push[i];
       simd::copy_each<S>(inner.loop_q, loop_nq, phi);
       const auto tried = found.active;
+      inner.keep_signals(simd::everywhere<S>(), begun);
       const auto made = Base::attempt(inner, found.active, time, h, next_q, next_v, trial, n > 0);
       const S off = start.residual(static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
       inner.keep_loop_q(!tried, phi);
       const auto taken = found.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
+      system.keep_signals(taken, inner);
       start.correction(more, room);
       for (int i = 0; i < nv; ++i) push[i] -= select(found.active, more[i] / h, all<S>(0));
     }

@@ -20,14 +20,19 @@ struct WorldStates {
 
 /// One step; `next_q` and `next_v` are scratch, `trial` is `system` with a φ to try.
 template <class Scheme, class S>
-void advance_lanes(
-    const System<S>& system, const System<S>& trial, S h, WorldStates<S>& worlds, S* next_q, S* next_v) {
+void advance_lanes(const System<S>& system,
+                   const System<S>& trial,
+                   S time,
+                   S h,
+                   WorldStates<S>& worlds,
+                   S* next_q,
+                   S* next_v) {
   const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
   simd::copy_each<S>(worlds.q, nq, next_q);
   simd::copy_each<S>(worlds.v, nv, next_v);
   const auto tried = worlds.alive;
   worlds.alive &=
-      constrained_step<Scheme, S>(trial, worlds.q, worlds.v, system.loop_q, all<S>(0), h, next_q, next_v);
+      constrained_step<Scheme, S>(trial, worlds.q, worlds.v, system.loop_q, time, h, next_q, next_v);
   worlds.alive &= finite(system.model, next_q, next_v);
   keep_solver_state(system, trial, tried, worlds.alive);
   simd::copy_where<S>(worlds.alive, next_q, nq, worlds.q);
@@ -51,7 +56,8 @@ struct ControlHistory {
 /// returns whether there are any; `row(k, worlds)` receives row k.
 template <class Scheme, class S, class Controls, class Row>
 void rollout(const System<S>& system,
-             S h,
+             double time,
+             double h,
              std::ptrdiff_t every,
              std::ptrdiff_t begin,
              std::ptrdiff_t end,
@@ -73,11 +79,13 @@ void rollout(const System<S>& system,
       if (none(worlds.alive)) break;
       controls_held.turn();
       inner.control = controls(n, controls_held.now) ? controls_held.now : nullptr;
+      using Real = typename S::Real;
+      const S now = all<S>(static_cast<Real>(time + static_cast<double>(n) * h));
       if constexpr (carries_acceleration<Scheme>) {
         if (inner.control != nullptr && n > 0)
-          jump(inner, jumps(controls_held.now, controls_held.before, nv), worlds.q, worlds.v);
+          jump(inner, jumps(controls_held.now, controls_held.before, nv), now, worlds.q, worlds.v);
       }
-      advance_lanes<Scheme>(system, inner, h, worlds, next_q, next_v);
+      advance_lanes<Scheme>(system, inner, now, all<S>(static_cast<Real>(h)), worlds, next_q, next_v);
     }
     row(k + 1, worlds);
   }

@@ -49,16 +49,20 @@ PYSIM_INLINE void combine(const double* w, int count, S h, const S* rows, int nv
   });
 }
 
-/// Rates of every stage of one step: k (stages × nv) of ξ, a (stages × nv) of v.
+/// Rates of every stage of one step: k (stages × nv) of ξ, a (stages × nv) of v, x (stages × states) of the
+/// states of elements, which begin with x0.
 template <class S>
 struct Stages {
-  S *k, *a;
+  S *k, *a, *x, *x0;
 };
 
 template <class Tableau, class S>
 Stages<S> take_stages(const System<S>& system, Workspace<S>& w) {
   const int numbers = Tableau::stages * system.model.reduced_nv;
-  return {take<S>(w, numbers), take<S>(w, numbers)};
+  return {take<S>(w, numbers),
+          take<S>(w, numbers),
+          take<S>(w, Tableau::stages * system.states()),
+          take<S>(w, system.states())};
 }
 
 /// ξ_s and v_s from the stages before s.
@@ -83,13 +87,16 @@ void evaluate_stages(const System<S>& system,
                      S* xi,
                      S* q_s,
                      S* v_s) {
-  const int nv = system.model.reduced_nv;
+  const int nv = system.model.reduced_nv, states = system.states();
+  if (first == 0) simd::copy_each<S>(system.signals.numbers, states, stages.x0);
 #pragma GCC unroll 8
   for (int s = 0; s < Tableau::stages; ++s) {
     if (s < first) continue;
     stage_state<Tableau>(system, h, v, s, stages, xi, v_s);
     retract(system.model, q, xi, q_s);
+    if (states > 0) combine<S>(Tableau::A[s], s, h, stages.x, states, stages.x0, system.signals.numbers);
     system.acceleration(fma(all<S>(Tableau::c[s]), h, time), q_s, v_s, stages.a + s * nv);
+    simd::copy_each<S>(system.signals.rate, states, stages.x + s * states);
     lift(system.model, xi, v_s, stages.k + s * nv);
   }
 }
@@ -109,6 +116,9 @@ struct RungeKutta {
     evaluate_stages<Tableau>(inner, time, h, q, v, 0, stages, xi, q_s, v_s);
     combine<S>(Tableau::b, Tableau::stages, h, stages.k, nv, nullptr, xi);
     combine<S>(Tableau::b, Tableau::stages, h, stages.a, nv, v, v);
+    if (const int states = system.states()) {
+      combine<S>(Tableau::b, Tableau::stages, h, stages.x, states, stages.x0, system.signals.numbers);
+    }
     retract(system.model, q, xi, q);
   }
 };

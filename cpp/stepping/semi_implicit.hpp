@@ -16,6 +16,10 @@ struct SemiImplicit {
     S* const dq = take<S>(inner.workspace, nv);
 
     inner.acceleration(time, q, v, a);
+    for (int i = 0; i < inner.states(); ++i) {
+      S& x = inner.signals.numbers[i];
+      x = fma(h, inner.signals.rate[i], x);
+    }
     for (int i = 0; i < nv; ++i) {
       v[i] = fma(h, a[i], v[i]);
       dq[i] = h * v[i];

@@ -161,6 +161,11 @@ simd::Mask<S> step_past_singularity(const System<S>& system, simd::Mask<S> activ
     error = select(inner.project(q1, v1), error, failed);
     keep_energy<S>(inner, time + at, length, q, v, q1, v1);
     const auto good = left & (error <= one);
+    if (const int states = inner.states()) {
+      S* const x = inner.signals.numbers;
+      combine<S>(Tableau::A[6], 6, length, stages.x, states, stages.x0, stages.x + 6 * states);
+      for (int i = 0; i < states; ++i) x[i] = select(good, stages.x[6 * states + i], stages.x0[i]);
+    }
     simd::copy_where<S>(good, q1, nq, q);
     simd::copy_where<S>(good, v1, nv, v);
     system.keep_loop_q(good, inner.loop_q);

@@ -46,6 +46,15 @@ void place(const System<S>& system, const Stage<S>& stage, const S* w, const New
   retract(model, stage.q0, static_cast<const S*>(trial.rest), trial.q);
 }
 
+/// The states of elements, and their rates, at q(w), v(w).
+template <class S>
+void evaluate_states(const System<S>& system, const Stage<S>& stage, const S* w) {
+  Workspace<S> scratch = system.workspace;
+  const NewtonIterate<S> at = take_iterate(system.model, scratch);
+  place(system, stage, w, at);
+  system.actuate(stage.time, at.q, at.v, at.rest, scratch);
+}
+
 /// rest = w − v̇(t, q(w), v(w)).
 template <class S>
 void evaluate(const System<S>& system, const Stage<S>& stage, const S* w, const NewtonIterate<S>& trial) {

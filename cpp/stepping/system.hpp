@@ -5,6 +5,7 @@
 #include "constraints/projection.hpp"
 #include "constraints/singular/one_sided_limits.hpp"
 #include "stepping/run_description.hpp"
+#include "stepping/signals.hpp"
 
 namespace pysim::stepping {
 
@@ -28,9 +29,10 @@ struct System {
   double spectral_radius = 1;  ///< of generalised α
   constraints::Dependence<S>* dependence =
       nullptr;  ///< dependence of the rows within a step; null to detect it anew
+  SignalState<S> signals = {};
 
-  /// τ(t).
-  void actuate(S time, S* tau) const {
+  /// τ(t, q, v) of the prescribed forces, the controls and the signals' actuators.
+  void actuate(S time, const S* q, const S* v, S* tau, Workspace<S> w) const {
     for (int i = 0; i < model.reduced_nv; ++i) {
       tau[i] = all<S>(actuation.offset[i]);
       if (control != nullptr) tau[i] += control[i];
@@ -39,11 +41,12 @@ struct System {
       simd::sincos(fma(all<S>(actuation.frequency[i]), time, all<S>(actuation.phase[i])), sin, cos);
       tau[i] = fma(all<S>(actuation.amplitude[i]), sin, tau[i]);
     }
+    if (signals.numbers != nullptr) add_signal_forces(model, time, q, v, signals, tau, w);
   }
 
-  /// τ(t) and the joints' passive forces.
+  /// τ(t, q, v) and the joints' passive forces.
   void generalized_force(S time, const S* reduced_q, const S* reduced_v, S* force) const {
-    actuate(time, force);
+    actuate(time, reduced_q, reduced_v, force, workspace);
     if (!has_passive(model)) return;
     Workspace<S> w = workspace;
     const S* q = tree::full_q(model, reduced_q, w);
@@ -63,11 +66,11 @@ struct System {
     }
   }
 
-  /// v̇ = M(q)⁻¹ (τ(t) + passive forces − h(q, v)), constraints included.
+  /// v̇ = M(q)⁻¹ (τ(t, q, v) + passive forces − h(q, v)), constraints included.
   void acceleration(S time, const S* q, const S* v, S* a) const {
     Workspace<S> w = workspace;
     S* const tau = take<S>(w, model.reduced_nv);
-    actuate(time, tau);
+    actuate(time, q, v, tau, w);
     const spatial::Force<S>* unloaded = nullptr;
     if (model.rows == 0) {
       constraints::acceleration(model, q, v, tau, unloaded, true, a, w);
@@ -95,6 +98,34 @@ struct System {
   /// v̇, as above.
   void acceleration(simd::Mask<S> active, S time, const S* q, const S* v, S* a) const {
     evaluate_active(active, [=](const System<S>& inner) { inner.acceleration(time, q, v, a); });
+  }
+
+  /// Number of states of elements.
+  int states() const { return signals.numbers == nullptr ? 0 : model.signals->states; }
+
+  /// Copy of the states of elements; null if there are none.
+  S* copy_states(Workspace<S>& w) const {
+    if (states() == 0) return nullptr;
+    S* const copy = take<S>(w, states());
+    simd::copy_each<S>(signals.numbers, states(), copy);
+    return copy;
+  }
+
+  /// A copy whose signals have a state of their own, to try a step with.
+  System<S> with_own_signals(Workspace<S>& w) const {
+    System<S> own = *this;
+    if (states() == 0) return own;
+    const int count = model.signals->numbers();
+    own.signals.numbers = take<S>(w, count);
+    own.signals.rate = take<S>(w, states());
+    simd::copy_each<S>(signals.numbers, count, own.signals.numbers);
+    return own;
+  }
+
+  /// Takes the state of the signals of a tried step in the `good` worlds.
+  void keep_signals(simd::Mask<S> good, const System<S>& tried) const {
+    if (states() > 0)
+      simd::copy_where<S>(good, tried.signals.numbers, model.signals->numbers(), signals.numbers);
   }
 
   /// Starts a step in the worlds where it `begins`: its first acceleration determines which rows depend on

@@ -79,7 +79,7 @@ struct Variational {
     const int nv = system.model.reduced_nv;
     S *const tau = take<S>(w, nv), *const free = take<S>(w, nv);
     const spatial::Force<S>* none = nullptr;
-    system.actuate(time, tau);
+    system.actuate(time, q, v, tau, w);
     constraints::acceleration(system.model, q, v, static_cast<const S*>(tau), none, true, free, w);
     System<S> inner = system;
     inner.workspace = w;
@@ -146,6 +146,14 @@ struct Variational {
       inner.generalized_force(time, q, rate, force);
       for (int i = 0; i < nv; ++i) force[i] = half * (force[i] + weight[i]);
       carried.push(start, force);
+    }
+    if (const S* const x0 = inner.copy_states(w)) {  // x₁ = x₀ + h/2 (f₀ + f₁)
+      inner.generalized_force(time, q, rate, force);
+      S* const base = take<S>(w, inner.states());
+      for (int i = 0; i < inner.states(); ++i) base[i] = fma(half, inner.signals.rate[i], x0[i]);
+      inner.signals.base = base;
+      inner.signals.start = x0;
+      inner.signals.factor = half;
     }
     for (int i = 0; i < nq; ++i) q[i] = q1[i] + failed;
     const auto end = dynamics::posture(model, tree::full_q(model, static_cast<const S*>(q1), w), w);

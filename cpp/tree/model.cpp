@@ -39,6 +39,7 @@ Model::Model(const std::vector<JointDescription>& joints,
   find_row_blocks();
   add_springs(ties.springs);
   add_elements(ties.elements);
+  if (ties.signals) add_signals(*ties.signals);
   mark_branches();
   find_planes();
   for (const auto& program : programs_) {
@@ -60,6 +61,7 @@ Model::Model(const std::vector<JointDescription>& joints,
   float_.springs = rounded(double_.springs);
   float_.elements = rounded(double_.elements);
   float_.path_points = rounded(double_.path_points);
+  float_.ports = rounded(double_.ports);
   float_.armature = rounded(double_.armature);
   float_.passive = rounded(double_.passive);
   float_.mimic_q = rounded(double_.mimic_q);
@@ -228,6 +230,9 @@ ModelView<Real> Model::view() const {
   view.path_points = static_cast<int>(n.path_points.size());
   view.path_point = n.path_points.data();
   view.element_coordinate = element_coordinates_.data();
+  view.signals = signals();
+  view.ports = static_cast<int>(n.ports.size());
+  view.port = n.ports.data();
   if (closure_) view.closure = &closure_->view<Real>();
   return view;
 }

@@ -96,12 +96,59 @@ struct ElementDescription {
   std::optional<ProgramDescription> energy;
 };
 
-/// Loops, couplings, springs and elements of a mechanism.
+/// Two frames, or a path, between which signals measure and actuators act; in the user's frames.
+struct PortDescription {
+  std::string name;
+  ElementKind kind = ElementKind::frames;
+  int a = -1, b = -1;
+  double at_a[12] = {}, at_b[12] = {};
+  std::vector<PathPoint<double>> points;
+};
+
+/// A use of inverse dynamics in a program of signals: `arguments` are registers.
+struct SignalCallDescription {
+  SignalCallKind kind = SignalCallKind::gravity;
+  int to = 0;
+  std::vector<int> arguments;
+};
+
+/// A program of signals: what it reads, and the places in the state that its outputs take.
+struct SignalProgramDescription {
+  ProgramDescription program;
+  int input_registers = 0;
+  std::vector<SignalInput> inputs;
+  std::vector<SignalCallDescription> calls;
+  std::vector<int> places;
+};
+
+/// The signals of a scene, see Signals.
+struct SignalsDescription {
+  int states = 0, held = 0;
+  std::optional<SignalProgramDescription> forces, slopes, readings;
+  std::vector<int> coordinates;
+  std::vector<SignalSlope> slope_places;
+  std::vector<PortDescription> ports;
+  int driven = 0;
+  std::vector<SignalProgramDescription> blocks;
+};
+
+/// Owner of what Signals shows.
+struct SignalTables {
+  Signals signals = {};
+  std::vector<SignalInput> inputs;
+  std::vector<SignalCall> calls;
+  std::vector<int> arguments, coordinates, sampled;
+  std::vector<SignalSlope> slopes;
+  std::vector<SampledBlock> blocks;
+};
+
+/// Loops, couplings, springs, elements and signals of a mechanism.
 struct Ties {
   std::vector<LoopDescription> loops;
   std::vector<CouplingDescription> couplings;
   std::vector<Spring<double>> springs;  ///< points in the user's frames
   std::vector<ElementDescription> elements;
+  std::optional<SignalsDescription> signals;
 };
 
 /// Numbers of one precision, in the layout that the kernels read.
@@ -122,6 +169,7 @@ struct ModelNumbers {
   std::vector<Spring<Real>> springs;
   std::vector<Element<Real>> elements;
   std::vector<PathPoint<Real>> path_points;
+  std::vector<Element<Real>> ports;
 };
 
 /// A quaternion among the user's coordinates.
@@ -166,6 +214,9 @@ class Model {
   const std::vector<double>& loop_start() const { return loop_start_; }
   int tree_nv() const { return nv_; }
   int nbodies() const { return static_cast<int>(joints_.size()); }
+
+  /// The signals of a scene; null for none.
+  const Signals* signals() const { return signals_ ? &signals_->signals : nullptr; }
   const std::vector<Joint>& joints() const { return joints_; }
   const std::vector<std::string>& names() const { return names_; }
   const double* gravity() const { return gravity_; }
@@ -211,7 +262,15 @@ class Model {
   void add_couplings(const std::vector<CouplingDescription>& couplings);
   void add_springs(const std::vector<Spring<double>>& springs);
   void add_elements(const std::vector<ElementDescription>& elements);
-  void add_path(const ElementDescription& d, Element<double>& element);
+  void add_path(const std::string& name,
+                const std::vector<PathPoint<double>>& points,
+                Element<double>& element);
+  void add_signals(const SignalsDescription& d);
+  void add_port(const PortDescription& d);
+  SignalProgram add_signal_program(const std::optional<SignalProgramDescription>& d,
+                                   std::size_t outputs,
+                                   const std::string& owner,
+                                   SignalTables& tables);
   void add_element_coordinates(const ElementDescription& d, Element<double>& element);
   void to_engine_point(int body, double point[3]) const;
   ElementCoordinate leading(const ElementCoordinate& own) const;
@@ -221,6 +280,7 @@ class Model {
   std::string coupling_difference(const Model& other) const;
   std::string spring_difference(const Model& other) const;
   std::string element_difference(const Model& other) const;
+  std::string signal_difference(const Model& other) const;
   template <class Real>
   void view_programs(ModelNumbers<Real>& numbers);
 
@@ -244,6 +304,7 @@ class Model {
   std::vector<int> paths_;
   std::vector<RowBlock> row_blocks_;
   std::vector<SharedRun> shared_;
+  std::shared_ptr<const SignalTables> signals_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
   bool mimic_ = false, aligned_ = false, joint_forces_ = false, planar_tree_ = false, planar_loops_ = false;
 };

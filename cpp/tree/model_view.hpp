@@ -343,6 +343,107 @@ struct ElementCoordinate {
   }
 };
 
+/// Origin of a number that programs of signals read. Coordinates are the user's.
+enum class SignalSource : int {
+  time,               ///< [s]
+  q,                  ///< the user's coordinates
+  v,                  ///< and velocities
+  state,              ///< states of elements, then the numbers that are held between instants
+  port,               ///< positions and rates of ports, see elements/ports.hpp
+  acceleration,       ///< v̇, of programs that run after the dynamics
+  port_acceleration,  ///< spatial acceleration of frame B of a port (6), in B
+  reaction            ///< wrench of a joint on its body (6), in the user's frame of the body
+};
+
+/// A number that a program of signals reads into register `to`.
+struct SignalInput {
+  SignalSource source;
+  int index, to;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.source...), f(r.index...), f(r.to...);
+  }
+};
+
+/// Inverse dynamics that a program of signals uses: forces (reduced_nv) for accelerations at the q and v of
+/// the mechanism, without passive forces; or those of gravity alone.
+enum class SignalCallKind : int { gravity, inverse };
+
+/// A use of it between the two parts of a program: results from register `to` on.
+struct SignalCall {
+  SignalCallKind kind;
+  int to;
+  int first_argument;  ///< of the registers with the accelerations
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.kind...), f(r.to...), f(r.first_argument...);
+  }
+};
+
+/// A program of signals and what it reads.
+struct SignalProgram {
+  int program;  ///< −1 for none
+  int first_input, inputs;
+  int input_registers;  ///< before the constants
+  int first_call, calls;
+  bool after_dynamics;  ///< reads accelerations or reactions
+};
+
+/// A program that computes numbers of the state at instants.
+struct SampledBlock {
+  SignalProgram program;
+  int first_output;  ///< of the places that its outputs take in the state
+};
+
+/// Direction in which inputs of the signals change.
+enum class SignalMotion : int {
+  state,          ///< a state of an element
+  q,              ///< along a coordinate of v
+  v,              ///< a coordinate of v
+  port_position,  ///< along a velocity of a port
+  port_rate       ///< a velocity of a port
+};
+
+/// Slope of a row of the forces: coordinates, efforts of ports, then rates of states.
+struct SignalSlope {
+  int row;
+  SignalMotion along;
+  int index;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.row...), f(r.along...), f(r.index...);
+  }
+};
+
+/// Controllers, actuators, sensors and other signals of a scene, as programs.
+struct Signals {
+  int states;              ///< numbers that integrators carry
+  int held;                ///< numbers that change at instants only
+  SignalProgram forces;    ///< outputs: forces on coordinates, efforts of ports, rates of states
+  SignalProgram slopes;    ///< outputs: efforts of ports, then the slopes
+  SignalProgram readings;  ///< outputs: every signal
+  int reading_count;
+  const SignalInput* input;
+  const SignalCall* call;
+  const int* argument;  ///< registers
+  int coordinates;
+  const int* coordinate;  ///< [coordinates] of the user's v
+  int driven;             ///< the first ports, which receive forces
+  int slope_count;
+  const SignalSlope* slope;
+  int blocks;
+  const SampledBlock* block;
+  const int* sampled;  ///< places in the state
+  int sampled_count;
+
+  /// Numbers of the state: states and held numbers, then two for each state that generalised α carries.
+  int numbers() const { return 3 * states + held; }
+  int carried() const { return states + held; }
+};
+
 /// Structure of a mechanism: its joints, loops, couplings, springs and elements, and the numbers of
 /// everything.
 struct Structure {
@@ -374,6 +475,8 @@ struct Structure {
   int couplings, terms, springs;
   int elements, path_points;
   const ElementCoordinate* element_coordinate;
+  const Signals* signals;  ///< of a scene; null for none
+  int ports;
 };
 
 /// Whether springs or elements act.
@@ -404,6 +507,7 @@ struct ModelView : Structure {
   const Spring<Real>* spring;                 ///< [springs]
   const Element<Real>* element;               ///< [elements]
   const PathPoint<Real>* path_point;          ///< [path_points]
+  const Element<Real>* port;                  ///< [ports] that signals measure or drive
   const ModelView<Real>* closure;             ///< the joints that close the loops, as a separate forest
 
   /// Numbers in φ, the coordinates of the loops' joints.

@@ -13,7 +13,7 @@ namespace pysim::tree {
 // clang-format off
 #define PYSIM_OPS(op) \
   op(add) op(sub) op(mul) op(div) op(neg) op(sqrt) op(sincos) op(tan) op(asin) op(acos) op(atan) op(atan2) \
-  op(exp) op(log) op(tanh) op(pow) op(abs) op(min) op(max) op(hypot) \
+  op(exp) op(log) op(tanh) op(pow) op(abs) op(floor) op(min) op(max) op(hypot) \
   op(less) op(less_equal) op(equal) op(select) op(sign) op(segment) op(lookup) \
   op(fma) op(fms) op(fnma)
 // clang-format on

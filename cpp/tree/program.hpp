@@ -91,6 +91,9 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
       case Op::abs:
         out = simd::abs(a);
         break;
+      case Op::floor:
+        out = simd::floor(a);
+        break;
       case Op::min:
         out = simd::min(a, r[in.b]);
         break;

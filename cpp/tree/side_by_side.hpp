@@ -44,6 +44,7 @@ struct SideBySide {
     model.spring = records<Spring>(&World::spring, first.springs);
     model.element = records<Element>(&World::element, first.elements);
     model.path_point = records<PathPoint>(&World::path_point, first.path_points);
+    model.port = records<Element>(&World::port, first.ports);
     model.closure = first.closure == nullptr ? nullptr : closure();
     return model;
   }

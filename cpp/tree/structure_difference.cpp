@@ -152,12 +152,36 @@ std::string Model::element_difference(const Model& other) const {
              : "its forces act on other coordinates";
 }
 
+std::string Model::signal_difference(const Model& other) const {
+  const std::string differs = "it has other controllers, actuators, sensors or signals";
+  if ((signals_ == nullptr) != (other.signals_ == nullptr)) return differs;
+  if (signals_ == nullptr) return "";
+  const SignalTables &here = *signals_, &there = *other.signals_;
+  const auto same_list = [](const auto& a, const auto& b, const auto& same) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+  };
+  const bool same =
+      std::tie(here.signals.states, here.signals.held, here.signals.driven, here.coordinates, here.sampled) ==
+          std::tie(there.signals.states,
+                   there.signals.held,
+                   there.signals.driven,
+                   there.coordinates,
+                   there.sampled) &&
+      same_list(here.inputs, there.inputs, is_same_structure<SignalInput>) &&
+      same_list(here.calls, there.calls, is_same_structure<SignalCall>) &&
+      here.arguments == there.arguments &&
+      same_list(here.slopes, there.slopes, is_same_structure<SignalSlope>) &&
+      same_list(double_.ports, other.double_.ports, is_same_structure<Element<double>>);
+  return same ? "" : differs;
+}
+
 std::string Model::structure_difference(const Model& other) const {
   for (const auto part : {&Model::joint_difference,
                           &Model::loop_difference,
                           &Model::coupling_difference,
                           &Model::spring_difference,
                           &Model::element_difference,
+                          &Model::signal_difference,
                           &Model::program_difference}) {
     const std::string found = (this->*part)(other);
     if (!found.empty()) return found;

@@ -1,5 +1,5 @@
-// Loops, couplings, springs and elements of a model: their placement in the tree, and the support paths of
-// the rows.
+// Loops, couplings, springs, elements and signals of a model: their placement in the tree, and the support
+// paths of the rows.
 #include <stdexcept>
 #include <utility>
 
@@ -209,7 +209,7 @@ void Model::add_elements(const std::vector<ElementDescription>& elements) {
     to_engine_frame(d.b, element.at_b);
     std::size_t outputs = 6, derivatives = 6 + 72;
     if (d.kind == ElementKind::path) {
-      add_path(d, element);
+      add_path(d.name, d.points, element);
       outputs = 1;
       derivatives = 3;
     } else if (d.kind == ElementKind::coordinates) {
@@ -225,13 +225,15 @@ void Model::add_elements(const std::vector<ElementDescription>& elements) {
   }
 }
 
-void Model::add_path(const ElementDescription& d, Element<double>& element) {
-  if (d.points.size() < 2) throw std::invalid_argument("force '" + d.name + "': a path needs two points");
+void Model::add_path(const std::string& name,
+                     const std::vector<PathPoint<double>>& points,
+                     Element<double>& element) {
+  if (points.size() < 2) throw std::invalid_argument("force '" + name + "': a path needs two points");
   element.first = static_cast<int>(double_.path_points.size());
-  element.count = static_cast<int>(d.points.size());
-  for (PathPoint<double> point : d.points) {
+  element.count = static_cast<int>(points.size());
+  for (PathPoint<double> point : points) {
     if (point.body < -1 || point.body >= nbodies()) {
-      throw std::invalid_argument("force '" + d.name + "': no such body");
+      throw std::invalid_argument("force '" + name + "': no such body");
     }
     to_engine_point(point.body, point.at);
     double_.path_points.push_back(point);
@@ -247,6 +249,94 @@ void Model::add_element_coordinates(const ElementDescription& d, Element<double>
     }
     element_coordinates_.push_back(leading(own));
   }
+}
+
+void Model::add_port(const PortDescription& d) {
+  if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.kind == ElementKind::coordinates) {
+    throw std::invalid_argument("'" + d.name + "': no such body");
+  }
+  Element<double> port = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, {}, {}};
+  std::copy(d.at_a, d.at_a + 12, port.at_a);
+  std::copy(d.at_b, d.at_b + 12, port.at_b);
+  to_engine_frame(d.a, port.at_a);
+  to_engine_frame(d.b, port.at_b);
+  if (d.kind == ElementKind::path) add_path(d.name, d.points, port);
+  double_.ports.push_back(port);
+}
+
+SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescription>& d,
+                                        std::size_t outputs,
+                                        const std::string& owner,
+                                        SignalTables& tables) {
+  if (!d) return {-1, 0, 0, 0, 0, 0, false};
+  SignalProgram own = {keep_program(d->program, outputs, owner),
+                       static_cast<int>(tables.inputs.size()),
+                       static_cast<int>(d->inputs.size()),
+                       d->input_registers,
+                       static_cast<int>(tables.calls.size()),
+                       static_cast<int>(d->calls.size()),
+                       false};
+  for (const SignalInput& input : d->inputs) {
+    if (input.index < 0 || input.to < 0 || input.to >= d->program.registers) {
+      throw std::invalid_argument(owner + ": reads a number that does not exist");
+    }
+    own.after_dynamics = own.after_dynamics || input.source >= SignalSource::acceleration;
+    tables.inputs.push_back(input);
+  }
+  for (const auto& call : d->calls) {
+    const std::size_t arguments =
+        call.kind == SignalCallKind::inverse ? static_cast<std::size_t>(reduced_nv_) : 0;
+    if (call.to < 0 || call.to + reduced_nv_ > d->input_registers || call.arguments.size() != arguments) {
+      throw std::invalid_argument(owner + ": uses inverse dynamics with the wrong numbers");
+    }
+    tables.calls.push_back({call.kind, call.to, static_cast<int>(tables.arguments.size())});
+    tables.arguments.insert(tables.arguments.end(), call.arguments.begin(), call.arguments.end());
+  }
+  return own;
+}
+
+void Model::add_signals(const SignalsDescription& d) {
+  auto tables = std::make_shared<SignalTables>();
+  Signals& own = tables->signals;
+  own.states = d.states;
+  own.held = d.held;
+  for (const auto& port : d.ports) add_port(port);
+  std::size_t efforts = 0;
+  for (int k = 0; k < d.driven; ++k) {
+    efforts += d.ports[static_cast<std::size_t>(k)].kind == ElementKind::path ? 1 : 6;
+  }
+  tables->coordinates = d.coordinates;
+  for (const int k : d.coordinates) {
+    if (k < 0 || k >= reduced_nv_) throw std::invalid_argument("signals: no such coordinate");
+  }
+  tables->slopes = d.slope_places;
+  const std::size_t rows = d.coordinates.size() + efforts + static_cast<std::size_t>(d.states);
+  own.forces = add_signal_program(d.forces, rows, "signals", *tables);
+  own.slopes = add_signal_program(d.slopes, efforts + d.slope_places.size(), "signals", *tables);
+  own.reading_count = d.readings ? static_cast<int>(d.readings->program.outputs.size()) : 0;
+  own.readings =
+      add_signal_program(d.readings, static_cast<std::size_t>(own.reading_count), "signals", *tables);
+  for (const auto& block : d.blocks) {
+    const SignalProgram program = add_signal_program(block, block.places.size(), "signals", *tables);
+    tables->blocks.push_back({program, static_cast<int>(tables->sampled.size())});
+    for (const int place : block.places) {
+      if (place < 0 || place >= d.states + d.held) throw std::invalid_argument("signals: no such state");
+      tables->sampled.push_back(place);
+    }
+  }
+  own.input = tables->inputs.data();
+  own.call = tables->calls.data();
+  own.argument = tables->arguments.data();
+  own.coordinates = static_cast<int>(tables->coordinates.size());
+  own.coordinate = tables->coordinates.data();
+  own.driven = d.driven;
+  own.slope_count = static_cast<int>(tables->slopes.size());
+  own.slope = tables->slopes.data();
+  own.blocks = static_cast<int>(tables->blocks.size());
+  own.block = tables->blocks.data();
+  own.sampled = tables->sampled.data();
+  own.sampled_count = static_cast<int>(tables->sampled.size());
+  signals_ = tables;
 }
 
 /// The coordinate of the tree whose joint has the user's coordinate of its own.

@@ -111,15 +111,7 @@ class _Inputs:
         one = tape.const(1)
         if self.method.acts != "frames":
             return [{k: one} for k in range(self.positions)]
-        column = [[tape.input(3 * j + i) for i in range(3)] for j in range(3)]
-        found = [{9 + i: column[k][i] for i in range(3)} for k in range(3)]
-        for k in range(3):  # δω = e_k turns column k + 1 towards k + 2, and that one away
-            first, second = (k + 1) % 3, (k + 2) % 3
-            found.append(
-                {3 * first + i: column[second][i] for i in range(3)}
-                | {3 * second + i: tape.node("neg", column[first][i]) for i in range(3)}
-            )
-        return found
+        return body_motions(tape, range(12))
 
     def samples(self, rng: np.random.Generator) -> Array:
         """Return inputs (inputs, SAMPLES) without rates."""
@@ -132,6 +124,19 @@ class _Inputs:
             x[:9] = R.transpose(2, 1, 0).reshape(9, SAMPLES)
         x[self.positions :] = 0
         return x
+
+
+def body_motions(tape: Tape, numbers: Sequence[int]) -> list[dict[int, int]]:
+    """Return the rates of a pose along the six body motions of frame b, for its twelve inputs by number."""
+    column = [[tape.input(numbers[3 * j + i]) for i in range(3)] for j in range(3)]
+    found = [{numbers[9 + i]: column[k][i] for i in range(3)} for k in range(3)]
+    for k in range(3):  # δω = e_k turns column k + 1 towards k + 2, and that one away
+        first, second = (k + 1) % 3, (k + 2) % 3
+        found.append(
+            {numbers[3 * first + i]: column[second][i] for i in range(3)}
+            | {numbers[3 * second + i]: tape.node("neg", column[first][i]) for i in range(3)}
+        )
+    return found
 
 
 def _call(plugin: Force, method: str, available: Mapping[str, Any]) -> object:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ElementDescription,
         JointDescription,
         LoopDescription,
+        SignalsDescription,
         Spring,
     )
     from pysim.joints import JointType
@@ -63,6 +64,7 @@ class Connections:
         str
     ] = ()  # names of those that are not forces of their stored energy alone
     unstored: Sequence[str] = ()  # names of those that act at rest without a stored energy
+    signals: SignalsDescription | None = None  # of a scene: they act in its runs alone
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Model(_engine.Model):
             connections.couplings,
             connections.springs,
             connections.elements,
+            connections.signals,
         )
         known = frozenset() if like is None else like._part_ids  # noqa: SLF001
         parts = (part for part in _parts(spec, joints, bodies) if id(part) not in known)

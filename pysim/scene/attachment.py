@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from pysim.elements.block import signal_fields
 from pysim.scene.spec import ContactsSpec, ForceSpec, LoopSpec
 from pysim.scene.tree import WORLD
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.spec import (
         ActuatorSpec,
+        BlockSpec,
         BodySpec,
         ContactSpec,
         CouplingSpec,
@@ -45,6 +47,7 @@ class Parts(NamedTuple):
     forces: tuple[ForceSpec, ...] = ()
     actuators: tuple[ActuatorSpec, ...] = ()
     hold: tuple[str, ...] = ()
+    blocks: tuple[BlockSpec, ...] = ()
     contacts: ContactsSpec | None = None
 
 
@@ -91,6 +94,7 @@ class Attachment:
                 for drive in parts.actuators
             ),
             tuple(prefix + name for name in parts.hold),
+            tuple(_named_block(block, prefix) for block in parts.blocks),
             self._contacts(parts.contacts),
         )
         return placed(named, self.place)
@@ -133,7 +137,38 @@ def placed(parts: Parts, place: Place) -> Parts:
             )
             for force in parts.forces
         ),
+        blocks=tuple(_placed_block(block, place) for block in parts.blocks),
     )
+
+
+def _named_block(block: BlockSpec, prefix: str) -> BlockSpec:
+    """Return a block with the prefix on its name and on those of the signals, joints and coordinates that it names."""
+    fields = signal_fields(block.kind, block.type)
+    return replace(
+        block,
+        name=prefix + block.name,
+        inputs=tuple(prefix + name for name in block.inputs),
+        coordinates=tuple(prefix + name for name in block.coordinates),
+        joint=None if block.joint is None else prefix + block.joint,
+        parameters={
+            key: prefix + value if key in fields else value
+            for key, value in block.parameters.items()
+        },
+    )
+
+
+def _placed_block(block: BlockSpec, place: Place) -> BlockSpec:
+    base, X = place(block.relative_to)
+    own = replace(
+        block,
+        relative_to=base,
+        relative_at=X @ block.relative_at,
+        points=tuple(_placed_point(body, point, place) for body, point in block.points),
+    )
+    if block.frame is None:
+        return own
+    frame, X = place(block.frame)
+    return replace(own, frame=frame, at=X @ block.at)
 
 
 def _placed_joint(joint: JointSpec, place: Place) -> JointSpec:

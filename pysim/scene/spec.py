@@ -108,8 +108,9 @@ class JointSpec:
     stop_damping: Array = _each(math.nan)  # [N·s/m or N·m·s/rad], NaN as above
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
     mimic: Mimic | None = None
-    effort_limit: float | None = None  # [N or N·m], informative, not enforced
-    velocity_limit: float | None = None  # [m/s or rad/s], informative, not enforced
+    effort_limit: float | None = None  # [N or N·m], of the sum of actuator forces
+    velocity_limit: float | None = None  # [m/s or rad/s], at which actuators drive no further
+    enforce_limits: bool = True  # whether these two bound the actuators
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -224,6 +225,31 @@ class ActuatorSpec:
     amplitude: float = 0.0  # [N or N·m]
     frequency: float = 0.0  # [rad/s]
     phase: float = 0.0  # [rad]
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class BlockSpec:
+    """Signal, sensor, controller or actuator of a plugin.
+
+    `kind` is its table: "signal", "sensor", "controller" or "actuator".
+    """
+
+    kind: str
+    name: str
+    type: str
+    inputs: tuple[str, ...] = ()  # signals that it reads
+    period: float | None = None  # [s] of a sampled controller
+    unit: str = ""  # of a signal
+    size: int = 1  # of a signal that is given from outside
+    coordinates: tuple[str, ...] = ()  # joints, or "joint.coordinate"
+    frame: str | None = None  # body or frame that a sensor is on
+    at: Array = field(default_factory=lambda: np.eye(4))  # (4, 4) in that frame
+    relative_to: str = "world"  # body or frame against which it measures
+    relative_at: Array = field(default_factory=lambda: np.eye(4))  # (4, 4) in that one
+    points: tuple[tuple[str, Array], ...] = ()  # of a path: bodies with a point (3,) [m] each
+    joint: str | None = None  # whose wrench a sensor measures
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
 
 
@@ -382,3 +408,4 @@ class SceneSpec:
     overrides: Mapping[str, object] = field(default_factory=dict)
     events: tuple[EventSpec, ...] = ()
     hold: tuple[str, ...] = ()  # joints that keep their start when loops are assembled
+    blocks: tuple[BlockSpec, ...] = ()  # signals, sensors, controllers and actuators of plugins

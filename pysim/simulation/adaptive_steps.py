@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
 from pysim.simulation.segment import EventOccurrence, Segment
+from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.simulation.stall import StallDetector
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
+    from pysim.simulation.signal_runs import SignalRun
 
     Array = NDArray[np.float64]
 
@@ -31,8 +33,12 @@ FINEST = 1e-15  # smallest rtol that rounding permits for every coordinate
 ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 
 
-def run_adaptive(scene: Scene, times: Iterator[float], start: float = 0.0) -> Iterator[Segment]:
+def run_adaptive(
+    scene: Scene, times: Iterator[float], start: float = 0.0, signals: SignalRun | None = None
+) -> Iterator[Segment]:
     """Yield the segments of a run from `start` [s] through output times [s], ascending, to an event that stops it.
+
+    Steps end at the instants of sampled blocks.
 
     Raises:
         SimulationError: a step underflowed, a tolerance is finer than rounding, or the run has stalled (stall.py).
@@ -43,7 +49,14 @@ def run_adaptive(scene: Scene, times: Iterator[float], start: float = 0.0) -> It
     loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene, start)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), start
-    while wanted.size or (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
+    groups = _up_to_instants(times, start, signals)
+    numbers = None if signals is None else signals.numbers
+    limit, is_output, due = np.inf, True, 0
+    while True:
+        if not wanted.size:
+            wanted, limit, is_output, due = next(groups, (np.empty(0), np.inf, True, 0))
+        if not wanted.size:
+            return
         run = _engine.advance_adaptive(
             model,
             q,
@@ -56,6 +69,8 @@ def run_adaptive(scene: Scene, times: Iterator[float], start: float = 0.0) -> It
             scene.actuation,
             events=scene.events,
             longest=settings.step,
+            limit=limit,
+            signals=numbers,
             attempts=ATTEMPTS_A_CALL,
             loop_q=loop_q,
         )
@@ -63,16 +78,38 @@ def run_adaptive(scene: Scene, times: Iterator[float], start: float = 0.0) -> It
         status, reached, accepted = record.status, record.reached, record.accepted
         event = (
             EventOccurrence(
-                record.event, _when(scene, state), run.event_q, run.event_v, loop_q.copy()
+                record.event,
+                _when(scene, state),
+                run.event_q,
+                run.event_v,
+                loop_q.copy(),
+                _with_states(numbers, run.event_signals),
             )
             if status is AdaptiveStatus.event
             else None
         )
+        if signals is not None and reached == len(wanted) and due:
+            signals.update(limit, due, run.q_at[-1], run.v_at[-1], loop_q)
+            q, v = run.q_at[-1].copy(), run.v_at[-1].copy()
+            signals.numbers[: run.signals_at.shape[1]] = run.signals_at[-1]
+            state = AdaptiveState(events=len(scene.spec.events), time=limit)
         near = np.tile(loop_q, (reached, 1))
+        rows = reached - (reached == len(wanted) and not is_output)
         last = float(wanted[reached - 1]) if reached else last
         end = last if event is None else event.t
+        own = None
+        if numbers is not None:
+            own = np.array([_with_states(numbers, x) for x in run.signals_at[:rows]])
+            own = own.reshape(rows, len(numbers))
         yield Segment(
-            wanted[:reached], run.q_at[:reached], run.v_at[:reached], near, end, accepted, event
+            wanted[:rows],
+            run.q_at[:rows],
+            run.v_at[:rows],
+            near[:rows],
+            end,
+            accepted,
+            event,
+            signals=own,
         )
         if event is not None and scene.spec.events[event.index].stop:
             return
@@ -88,6 +125,36 @@ def run_adaptive(scene: Scene, times: Iterator[float], start: float = 0.0) -> It
             record.worst,
         )
         wanted = wanted[reached:]
+
+
+def _up_to_instants(
+    times: Iterator[float], start: float, signals: SignalRun | None
+) -> Iterator[tuple[Array, float, bool, int]]:
+    """Yield times of a call [s], the time at which its last step ends, whether that is an output, and what is due."""
+    instants = Instants() if signals is None else signals.instants
+    if not instants.periods:
+        while (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
+            yield wanted, np.inf, True, 0
+        return
+    waiting: list[float] = []
+    given = with_instants(chain([start], times), instants)
+    next(given)
+    for end, is_output, due in given:
+        waiting.append(end)
+        if due:
+            yield np.array(waiting), end, is_output, due
+            waiting = []
+    if waiting:
+        yield np.array(waiting), np.inf, True, 0
+
+
+def _with_states(numbers: Array | None, states: Array) -> Array | None:
+    """Return numbers of the signals with other states of elements."""
+    if numbers is None:
+        return None
+    own = numbers.copy()
+    own[: len(states)] = states
+    return own
 
 
 def _when(scene: Scene, state: AdaptiveState) -> float:

@@ -12,12 +12,14 @@ from pysim.errors import SimulationError
 from pysim.mechanism.model import State
 from pysim.simulation.contact_report import IMPULSE
 from pysim.simulation.fixed_steps import (
+    Pace,
     check_count,
     divergence,
     pace_of,
     split_into_calls,
 )
 from pysim.simulation.segment import Segment
+from pysim.simulation.signal_runs import Instants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +27,14 @@ if TYPE_CHECKING:
     from pysim.contact import CompiledContacts
     from pysim.simulation.implicit import SolverState
     from pysim.simulation.loading import Scene
+    from pysim.simulation.signal_runs import SignalRun
 
 LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/convex.hpp)
 
 
-def run_convex(scene: Scene, times: Iterator[float], memory: SolverState) -> Iterator[Segment]:
+def run_convex(
+    scene: Scene, times: Iterator[float], memory: SolverState, signals: SignalRun | None = None
+) -> Iterator[Segment]:
     """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
 
     Raises:
@@ -41,7 +46,12 @@ def run_convex(scene: Scene, times: Iterator[float], memory: SolverState) -> Ite
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
     passes, pace = int(scene.settings.parameters["passes"]), pace_of(scene)
     impulse = np.zeros((contacts.engine.points, 3))  # of an interval so far [N·s]
-    for intervals, ends, is_output in split_into_calls(times, scene.settings.step, pace):
+    instants = Instants() if signals is None else signals.instants
+    if instants.periods:
+        pace = Pace(1)  # sampled blocks run between calls
+    numbers = None if signals is None else signals.numbers
+    calls = split_into_calls(times, scene.settings.step, pace, instants)
+    for intervals, ends, is_output, due in calls:
         began = time.perf_counter()
         q_t, v_t, report, made, done, loops_t = _engine.advance_contacts(
             contacts.engine,
@@ -52,16 +62,23 @@ def run_convex(scene: Scene, times: Iterator[float], memory: SolverState) -> Ite
             loop_q=loop_q,
             memory=memory.numbers,
             passes=passes,
+            signals=numbers,
         )
         q_t, v_t, report, loops_t = q_t[:, 0], v_t[:, 0], report[:, 0], loops_t[:, 0]
         pace.keep(time.perf_counter() - began)
         if made:
             report[0, :, IMPULSE] += impulse
-            impulse = np.zeros_like(impulse) if is_output else report[made - 1, :, IMPULSE].copy()
-            rows = slice(made if is_output else 0)
+            last_is_output = bool(is_output[made - 1])
+            impulse = (
+                np.zeros_like(impulse) if last_is_output else report[made - 1, :, IMPULSE].copy()
+            )
+            rows = np.flatnonzero(is_output[:made])
             steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
+            if signals is not None:
+                signals.update(end, int(due[made - 1]), q_t[made - 1], v_t[made - 1], loop_q)
+            own = None if signals is None else np.tile(signals.numbers, (len(rows), 1))
             yield Segment(
-                ends[rows], q_t[rows], v_t[rows], loops_t[rows], end, steps, None, report[rows]
+                ends[rows], q_t[rows], v_t[rows], loops_t[rows], end, steps, None, report[rows], own
             )
         if made < len(ends):
             state, step = State(q_t[made], v_t[made], loops_t[made]), float(intervals.step[made])

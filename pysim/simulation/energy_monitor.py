@@ -141,10 +141,11 @@ def warn_of_imbalance(
 def is_monitored(scene: Scene) -> bool:
     """Return whether the work of all forces can be computed.
 
-    It cannot if springs and stops act beside the force of a joint plugin, or a force that has no energy acts at rest.
+    It cannot if springs and stops act beside the force of a joint plugin, a force that has no energy acts at rest, or
+    signals command actuators.
     """
     model = scene.model
-    if model.connections.unstored:
+    if model.connections.unstored or model.connections.signals is not None:
         return False
     own = [joint for joint in model.joints if find_joint(joint.type).has_force]
     if not own:

@@ -31,6 +31,7 @@ from pysim.simulation.python_stepping import (
     scheme_fault,
 )
 from pysim.simulation.segment import Segment
+from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.simulation.step_checks import STIFF_SCHEME, is_stiff
 
 if TYPE_CHECKING:
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
 
     from pysim.simulation.implicit import SolverState
     from pysim.simulation.loading import Scene
+    from pysim.simulation.signal_runs import SignalRun
 
     Array = NDArray[np.float64]
-    # q, v and loop_q at the ends of the intervals; completed intervals; good steps of the last
-    Advanced = tuple[Array, Array, Array, int, int]
-    Advance = Callable[[Array, Array, "IntervalPlan"], Advanced]
+    # q, v, loop_q and signals at the ends of the intervals; completed intervals; good steps of the last
+    Advanced = tuple[Array, Array, Array, Array, int, int]
+    Advance = Callable[[Array, Array, "IntervalPlan", NDArray[np.uint64]], Advanced]
 
 MOST_STEPS = 2**53  # a double counts no further
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
@@ -59,7 +61,18 @@ class IntervalPlan(NamedTuple):
     steps: NDArray[np.intp]
 
 
-def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iterator[Segment]:
+class Call(NamedTuple):
+    """Intervals of one call of the engine, their ends (n,) [s], and which are outputs."""
+
+    intervals: IntervalPlan
+    ends: Array
+    is_output: NDArray[np.bool_]
+    due: NDArray[np.uint64]  # bit k: the sampled block k runs at the end
+
+
+def run_fixed(
+    scene: Scene, times: Iterator[float], memory: SolverState, signals: SignalRun | None = None
+) -> Iterator[Segment]:
     """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
 
     Raises:
@@ -67,15 +80,18 @@ def run_fixed(scene: Scene, times: Iterator[float], memory: SolverState) -> Iter
     """
     check_count(scene)
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    advance_intervals, pace = _advance_function(scene, loop_q, memory), pace_of(scene)
-    for intervals, ends, is_output in split_into_calls(times, scene.settings.step, pace):
+    advance_intervals, pace = _advance_function(scene, loop_q, memory, signals), pace_of(scene)
+    instants = Instants() if signals is None else signals.instants
+    calls = split_into_calls(times, scene.settings.step, pace, instants)
+    for intervals, ends, is_output, due in calls:
         began = time.perf_counter()
-        q_t, v_t, loop_q_t, made, done = advance_intervals(q, v, intervals)
+        q_t, v_t, loop_q_t, signals_t, made, done = advance_intervals(q, v, intervals, due)
         pace.keep(time.perf_counter() - began)
         if made:
-            rows = slice(made if is_output else 0)
+            rows = np.flatnonzero(is_output[:made])
             steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
-            yield Segment(ends[rows], q_t[rows], v_t[rows], loop_q_t[rows], end, steps)
+            own = None if signals is None else signals_t[rows]
+            yield Segment(ends[rows], q_t[rows], v_t[rows], loop_q_t[rows], end, steps, signals=own)
         if made < len(ends):
             state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(intervals.step[made])
             raise _stopped(scene, state, memory, float(intervals.time[made]) + done * step, step)
@@ -118,28 +134,43 @@ def pace_of(scene: Scene) -> Pace:
 
 
 def split_into_calls(
-    times: Iterator[float], longest: float, pace: Pace
-) -> Iterator[tuple[IntervalPlan, Array, bool]]:
-    """Yield intervals, their ends [s], and whether those are outputs; an interval too long for a call is split."""
-    start = next(times)
-    while (ends := np.fromiter(islice(times, pace.outputs), float)).size:
+    times: Iterator[float], longest: float, pace: Pace, instants: Instants
+) -> Iterator[Call]:
+    """Yield calls of intervals that end at outputs and at the instants of sampled blocks.
+
+    An interval too long for a call is split.
+    """
+    given = with_instants(times, instants)
+    start = next(given)[0]
+    while part := list(islice(given, pace.outputs)):
+        ends = np.array([end for end, _, _ in part])
         starts = np.concatenate([[start], ends[:-1]])
         steps = np.maximum(1, np.ceil((ends - starts) / longest - 1e-9)).astype(np.intp)
-        intervals = IntervalPlan(starts, (ends - starts) / steps, steps)
+        call = Call(
+            IntervalPlan(starts, (ends - starts) / steps, steps),
+            ends,
+            np.array([is_output for _, is_output, _ in part]),
+            np.array([due for _, _, due in part], np.uint64),
+        )
         if len(ends) == 1:
-            yield from _parts(intervals, ends)
+            yield from _parts(call)
         else:
-            yield intervals, ends, True
+            yield call
         start = ends[-1]
 
 
-def _parts(interval: IntervalPlan, end: Array) -> Iterator[tuple[IntervalPlan, Array, bool]]:
-    (start, step, steps) = (x[0] for x in interval)
+def _parts(call: Call) -> Iterator[Call]:
+    (start, step, steps) = (x[0] for x in call.intervals)
     for made in range(0, steps, STEPS_A_CALL):
         count = min(steps - made, STEPS_A_CALL)
-        is_last = made + count == steps
-        part = IntervalPlan(np.array([start + made * step]), interval.step, np.array([count]))
-        yield part, end if is_last else start + (made + count) * interval.step, is_last
+        intervals = IntervalPlan(
+            np.array([start + made * step]), call.intervals.step, np.array([count])
+        )
+        if made + count == steps:
+            yield call._replace(intervals=intervals)
+        else:
+            end = start + (made + count) * call.intervals.step
+            yield Call(intervals, end, np.array([False]), np.array([0], np.uint64))
 
 
 def _runs_in_python(scene: Scene) -> bool:
@@ -147,7 +178,9 @@ def _runs_in_python(scene: Scene) -> bool:
     return plugin is not None or bool(scene.model.callback_numbers)
 
 
-def _advance_function(scene: Scene, loop_q: Array, memory: SolverState) -> Advance:
+def _advance_function(
+    scene: Scene, loop_q: Array, memory: SolverState, signals: SignalRun | None
+) -> Advance:
     """Return the function that advances through intervals: the engine's, or Python's for plugins and callback joints.
 
     The coordinates of joints that close loops, and the scheme's state, are updated in place.
@@ -155,15 +188,16 @@ def _advance_function(scene: Scene, loop_q: Array, memory: SolverState) -> Advan
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
     scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
     if not _runs_in_python(scene):
-        return lambda q, v, intervals: _engine.advance_intervals(
-            model, q, v, *intervals, name, drive, loop_q=loop_q, memory=memory.numbers, **own_keys
-        )
+        return _engine_function(scene, loop_q, memory, signals)
     own = (
         builtin_in_python(name, str(scene.spec.path)) if scheme is None else make(scheme, own_keys)
     )
-    system = ModelSystem(model, drive, loop_q)
+    _check_states(scene)
+    system = ModelSystem(model, drive, loop_q, signals)
 
-    def advance_intervals(q: Array, v: Array, intervals: IntervalPlan) -> Advanced:
+    def advance_intervals(
+        q: Array, v: Array, intervals: IntervalPlan, due: NDArray[np.uint64]
+    ) -> Advanced:
         start, step, steps = (
             intervals.time.item(),
             intervals.step.item(),
@@ -171,9 +205,59 @@ def _advance_function(scene: Scene, loop_q: Array, memory: SolverState) -> Advan
         )
         q, v, done = advance(own, system, q, v, start, step, steps)
         made = int(done == steps)
-        return q[np.newaxis], v[np.newaxis], loop_q[np.newaxis].copy(), made, done
+        rows = np.zeros((1, 0))
+        if signals is not None:
+            if made:
+                signals.update(start + steps * step, int(due.item()), q, v, loop_q)
+            rows = signals.numbers[np.newaxis].copy()
+        return q[np.newaxis], v[np.newaxis], loop_q[np.newaxis].copy(), rows, made, done
 
     return advance_intervals
+
+
+def _engine_function(
+    scene: Scene, loop_q: Array, memory: SolverState, signals: SignalRun | None
+) -> Advance:
+    """Return the engine's function, which updates the state of the signals in place as well."""
+    name, model, drive = scene.settings.integrator, scene.model, scene.actuation
+    keys = scene.settings.parameters
+
+    def advance_intervals(
+        q: Array, v: Array, intervals: IntervalPlan, due: NDArray[np.uint64]
+    ) -> Advanced:
+        if signals is None:
+            return _engine.advance_intervals(
+                model, q, v, *intervals, name, drive, loop_q=loop_q, memory=memory.numbers, **keys
+            )
+        advanced = _engine.advance_intervals(
+            model,
+            q,
+            v,
+            *intervals,
+            name,
+            drive,
+            loop_q=loop_q,
+            memory=memory.numbers,
+            signals=signals.numbers,
+            due=due,
+            jumped=signals.jumped,
+            **keys,
+        )
+        signals.jumped = bool(due[-1])
+        return advanced
+
+    return advance_intervals
+
+
+def _check_states(scene: Scene) -> None:
+    """Reject states of elements under a scheme that runs in Python, which does not carry them."""
+    if scene.signals is None or not scene.signals.state_names:
+        return
+    name = scene.signals.state_names[0]
+    problem = f"{name!r} is a state, which integrator {scene.settings.integrator!r} does not carry"
+    raise SimulationError(
+        str(scene.spec.path), f"{problem}; choose one of the engine's, such as rk4"
+    )
 
 
 def _stopped(

@@ -17,6 +17,7 @@ from pysim.mechanism.compile import compile_tree, first_model, invalid_models, s
 from pysim.mechanism.event_compiler import compile_events
 from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
+from pysim.mechanism.signal_compiler import compile_signals, reflected_inertia, with_signals
 from pysim.simulation.scene_warnings import warn_of_start
 from pysim.tracing.recursion import once
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.contact import CompiledContacts
+    from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.variants import FirstModel
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings
@@ -47,6 +49,7 @@ class Scene:
     actuation: _engine.Actuation
     events: _engine.Events | None = None  # those of spec.events, in their order
     contacts: CompiledContacts | None = None  # of the scheme with contacts
+    signals: CompiledSignals | None = None  # of the scene's blocks
 
     def __repr__(self) -> str:
         run = self.settings
@@ -57,7 +60,7 @@ class Scene:
         """Pickle the engine's objects by the arrays and descriptions they are made of."""
         drive = self.actuation
         arrays = (drive.offset, drive.amplitude, drive.frequency, drive.phase)
-        return _restored, (self.model, self.state, self.settings, self.spec, arrays)
+        return _restored, (self.model, self.state, self.settings, self.spec, arrays, self.signals)
 
 
 def compile_model(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
@@ -89,10 +92,13 @@ def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | Non
     if model.loop_names or model.coupling_names:
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
+    model = reflected_inertia(model, spec.blocks)
+    signals = compile_signals(model, spec.blocks, spec.settings.duration)
+    model = with_signals(model, signals)
     events = compile_events(model, spec.events)
     contacts = _contacts(model, spec.settings)
     drive = compile_actuation(model, spec) if actuation is None else actuation
-    return Scene(model, state, spec.settings, spec, drive, events, contacts)
+    return Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
 
 
 class SceneCompiler:
@@ -154,10 +160,12 @@ def _restored(
     settings: Settings,
     spec: SceneSpec,
     actuation: tuple[NDArray[np.float64], ...],
+    signals: CompiledSignals | None,
 ) -> Scene:
     events = compile_events(model, spec.events)
     contacts = _contacts(model, settings)
-    return Scene(model, state, settings, spec, _engine.Actuation(*actuation), events, contacts)
+    drive = _engine.Actuation(*actuation)
+    return Scene(model, state, settings, spec, drive, events, contacts, signals)
 
 
 def load_model(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
 from pysim.integrators import BUILTIN, Integrator
@@ -23,9 +24,9 @@ from pysim.tracing.author_code import author_error, breaking_line, method_place
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim import _engine
     from pysim.integrators import System
     from pysim.mechanism.model import Model, State
+    from pysim.simulation.signal_runs import SignalRun
 
     Array = NDArray[np.float64]
 
@@ -47,10 +48,14 @@ class ModelSystem:
     loop_q: Array = field(
         default_factory=lambda: np.zeros(0)
     )  # coordinates of joints that close loops, updated in place
+    signals: SignalRun | None = None  # of its scene
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         _check_finite(q, v)
         tau = actuator_forces(self.actuation, t)
+        if self.signals is not None:
+            forces = _engine.signal_forces(self.model, np.array([t]), q, v, self.signals.numbers)
+            tau = tau + forces[0]
         if self.model.rows:
             return constrained_aba(self.model, q, v, tau, loop_q=self.loop_q, passive=True)
         return aba(self.model, q, v, tau, passive=True)

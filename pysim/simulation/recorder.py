@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import (
     aba,
     elastic_energy,
@@ -21,7 +22,6 @@ from pysim.algorithms import (
 )
 from pysim.errors import PysimError, SimulationError
 from pysim.loops.constraints import constrained_motion
-from pysim.mechanism.actuation import actuator_forces
 from pysim.simulation.contact_report import (
     contact_wrenches,
     pair_sums,
@@ -29,6 +29,7 @@ from pysim.simulation.contact_report import (
     reported_points,
 )
 from pysim.simulation.diagnosis import plugin_fault
+from pysim.simulation.signal_runs import forces_of_actuators
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter
 from pysim.trajectory.contacts import ContactPoints, joined_points
@@ -60,6 +61,7 @@ class Recorder:
         self.scene = scene
         self.header = header_of(scene)
         self.complete = False
+        self._signals = np.array(() if scene.signals is None else scene.signals.start)
         self._waiting: list[tuple[Array, ...]] = []
         self._chunks: list[tuple[Array, ...]] = []
         self._events: list[Events] = []
@@ -69,18 +71,34 @@ class Recorder:
             None if output is None else TrajectoryWriter(output, self.header, overwrite=overwrite)
         )
 
-    def add(self, t: Array, q: Array, v: Array, loop_q: Array, report: Array | None = None) -> None:
-        """Record the states at t (n,) [s]: q (n, nq), v (n, nv), loop_q (n, loop_nq), and what contacts report."""
+    def add(
+        self,
+        t: Array,
+        q: Array,
+        v: Array,
+        loop_q: Array,
+        report: Array | None = None,
+        signals: Array | None = None,
+    ) -> None:
+        """Record the states at t (n,) [s]: q (n, nq), v (n, nv), loop_q (n, loop_nq), and what contacts report.
+
+        `signals` (n, signal_numbers) are the states of the signals; by default those of their start.
+        """
         if report is None:
             report = np.zeros((len(t), *report_shape(self.scene.contacts)))
-        self._waiting.append((t, q, v, loop_q, report))
+        if signals is None:
+            signals = np.tile(self._signals, (len(t), 1))
+        self._waiting.append((t, q, v, loop_q, signals, report))
         late = time.monotonic() - self._flushed > CHUNK_INTERVAL
         if late or sum(len(states[0]) for states in self._waiting) >= ROWS_A_CHUNK:
             self._flush()
 
-    def add_state(self, t: float, q: Array, v: Array, loop_q: Array) -> None:
+    def add_state(
+        self, t: float, q: Array, v: Array, loop_q: Array, signals: Array | None = None
+    ) -> None:
         """Record the state at `t` [s]."""
-        self.add(np.array([t]), q[np.newaxis], v[np.newaxis], loop_q[np.newaxis])
+        own = None if signals is None else signals[np.newaxis]
+        self.add(np.array([t]), q[np.newaxis], v[np.newaxis], loop_q[np.newaxis], None, own)
 
     def add_event(self, t: float, index: int, q: Array, v: Array) -> None:
         """Record an event of the scene, by its index, at `t` [s]."""
@@ -167,7 +185,7 @@ class Recorder:
                 return
 
     def _all_waiting(self) -> list[Array]:
-        """Return times, q, v, loop_q and reports of contacts of the waiting states."""
+        """Return times, q, v, loop_q, states of signals and reports of contacts of the waiting states."""
         return [np.concatenate(column) for column in zip(*self._waiting, strict=True)]
 
     def _keep(self, rows: tuple[Array, ...], report: Array) -> None:
@@ -191,11 +209,11 @@ def _reason(error: BaseException) -> str:
 
 
 def complete_rows(
-    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, report: Array
+    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, signals: Array, report: Array
 ) -> tuple[Array, ...]:
     """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`."""
     model = scene.model
-    a, forces = accelerations_and_forces(scene, t, q, v, loop_q, report)
+    a, forces = accelerations_and_forces(scene, t, q, v, loop_q, report, signals)
     return (
         t,
         q,
@@ -206,18 +224,30 @@ def complete_rows(
         np.asarray(elastic_energy(model, q)),
         map_rows("position_and_quaternion", forward_kinematics(model, q), 2, (7,)),
         *forces,
+        *readings(scene, t, q, v, a, signals),
     )
 
 
+def readings(scene: Scene, t: Array, q: Array, v: Array, a: Array, signals: Array) -> list[Array]:
+    """Return every signal (n,) or (n, size) of n states at t (n,) [s], in the order of the header."""
+    if scene.signals is None:
+        return []
+    rows = _engine.read_signals(scene.model, t, q, v, a, signals)
+    return [
+        rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
+        for s in scene.signals.recorded
+    ]
+
+
 def accelerations_and_forces(
-    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, report: Array
+    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, report: Array, signals: Array
 ) -> tuple[Array, list[Array]]:
     """Return v̇ (n, nv) of n states at t (n,) [s] under actuators, passive and contact forces, and constraint forces.
 
     These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
     pairs of links that touch (n, pairs, 3), if there are any.
     """
-    model, tau = scene.model, actuator_forces(scene.actuation, t)
+    model, tau = scene.model, forces_of_actuators(scene, t, q, v, signals)
     f_ext, pairs = None, []
     if scene.contacts is not None and scene.contacts.pairs:
         f_ext = contact_wrenches(scene.contacts, model, q, report)
@@ -236,6 +266,7 @@ def accelerations_and_forces(
 def header_of(scene: Scene) -> TrajectoryHeader:
     """Return the header: names, units and everything else that is known before the first row."""
     model, spec = scene.model, scene.spec
+    recorded = () if scene.signals is None else scene.signals.recorded
     return model_header(
         model,
         integrator=scene.settings.integrator,
@@ -248,4 +279,7 @@ def header_of(scene: Scene) -> TrajectoryHeader:
         loop_names=model.loop_names,
         coupling_names=model.coupling_names,
         contact_names=() if scene.contacts is None else tuple(p.name for p in scene.contacts.pairs),
+        signal_names=tuple(s.name for s in recorded),
+        signal_units=tuple(s.unit for s in recorded),
+        signal_sizes=tuple(0 if s.is_single else s.size for s in recorded),
     )

@@ -134,7 +134,7 @@ def rollout(
         SimulationError: the integrator is no scheme that a rollout can run, or a start violates its loops.
     """
     if _are_scenes(model):
-        _check_of_scenes(controls, loop_q, out, signals)
+        _check_of_scenes(controls, loop_q, out)
         request = Request(
             None if q0 is None else _numbers(q0, "q0"),
             None if v0 is None else _numbers(v0, "v0"),
@@ -145,6 +145,7 @@ def rollout(
             None if every is None else _whole(every, "every"),
             None if spectral_radius is None else checked_number(spectral_radius, "spectral_radius"),
             state,
+            tuple(signals),
         )
         return scene_rollout(model, request)
     if signals or state is not None:
@@ -208,8 +209,8 @@ def _are_scenes(model: object) -> bool:
     )
 
 
-def _check_of_scenes(controls: object, loop_q: object, out: object, signals: Sequence[str]) -> None:
-    """Reject arguments that belong to rollouts of models, and signals that no scene has."""
+def _check_of_scenes(controls: object, loop_q: object, out: object) -> None:
+    """Reject arguments that belong to rollouts of models."""
     if controls is not None:
         problem = "are a scene's inputs, and this one has none; give generalised forces to a rollout of its model"
         raise SimulationError("controls", problem)
@@ -218,8 +219,6 @@ def _check_of_scenes(controls: object, loop_q: object, out: object, signals: Seq
             raise SimulationError(
                 name, "is of rollouts of models; leave it out, or give scene.model"
             )
-    if signals:
-        raise SimulationError(f"signals: {signals[0]!r}", "the scene has no signals; leave it out")
 
 
 def _check_closed(worlds: Sequence[Model], q0: Any, v0: Any, loop_q: Any) -> None:  # noqa: ANN401

@@ -29,6 +29,7 @@ from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.scene_warnings import warn_of_friction, warn_of_scene
+from pysim.simulation.signal_runs import begin_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.simulation.segment import Segment
+    from pysim.simulation.signal_runs import SignalRun
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
@@ -120,31 +122,36 @@ def output_times(duration: float, every: float) -> Iterator[float]:
 
 def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
     times = output_times(scene.settings.duration, scene.settings.every)
-    recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q)
+    signals = begin_signals(scene, 0.0)
+    start = None if signals is None else signals.numbers.copy()
+    recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
     last = 0.0  # [s] recorded
-    for stretch in _segments(scene, times, clock):
-        recorder.add(stretch.t, stretch.q, stretch.v, stretch.loop_q, stretch.report)
+    for stretch in _segments(scene, times, clock, signals):
+        rows = (stretch.t, stretch.q, stretch.v, stretch.loop_q, stretch.report, stretch.signals)
+        recorder.add(*rows)
         last = float(stretch.t[-1]) if stretch.t.size else last
         event = stretch.event
         if event is not None:
             recorder.add_event(event.t, event.index, event.q, event.v)
             if scene.spec.events[event.index].stop and event.t > last:
-                recorder.add_state(event.t, event.q, event.v, event.loop_q)
+                recorder.add_state(event.t, event.q, event.v, event.loop_q, event.signals)
         clock.tick(stretch.end, stretch.steps)
     clock.report()
 
 
-def _segments(scene: Scene, times: Iterator[float], clock: _Clock) -> Iterator[Segment]:
+def _segments(
+    scene: Scene, times: Iterator[float], clock: _Clock, signals: SignalRun | None
+) -> Iterator[Segment]:
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(
                 scene.settings.integrator, str(scene.spec.path)
             )  # rejects anything else
-        return run_adaptive(scene, islice(times, 1, None))
+        return run_adaptive(scene, islice(times, 1, None), signals=signals)
     clock.memory = SolverState(scene)
     if find_integrator(scene.settings.integrator).contacts:
-        return run_convex(scene, times, clock.memory)
-    return run_fixed(scene, times, clock.memory)
+        return run_convex(scene, times, clock.memory, signals)
+    return run_fixed(scene, times, clock.memory, signals)
 
 
 class _Clock:

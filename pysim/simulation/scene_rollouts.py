@@ -14,6 +14,7 @@ import warnings
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from os import cpu_count
 from threading import Event
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError, PysimWarning, SimulationError
+from pysim.errors import ModelError, PysimWarning, SimulationError, did_you_mean
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
@@ -38,6 +39,13 @@ from pysim.simulation.rollout_monitor import (
 )
 from pysim.simulation.run import output_times
 from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds, with_settings
+from pysim.simulation.signal_runs import (
+    Instants,
+    SignalRun,
+    begin_signals,
+    signals_of_states,
+    with_instants,
+)
 from pysim.trajectory import Events
 from pysim.trajectory.events import joined
 
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.elements.graph_types import RecordedSignal
     from pysim.simulation.segment import Segment
 
     Array = NDArray[np.float64]
@@ -61,6 +70,9 @@ class RolloutState:
     t: float  # [s]
     loop_q: Array  # coordinates of the joints that close loops (…, loop_nq)
     scheme: Array  # state of an implicit scheme (…, numbers)
+    signals: (
+        Array  # of the scene's signals: states of elements and held numbers (…, signal_numbers)
+    )
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,7 @@ class Request:
     every: int | None
     spectral_radius: float | None
     state: RolloutState | None
+    signals: tuple[str, ...] = ()  # to record
 
 
 @dataclass(frozen=True)
@@ -100,8 +113,10 @@ class _Worlds:
     v0: Array
     loop_q: Array
     scheme: Array | None
+    signals: Array | None
     start: float  # [s]
     threads: int
+    recorded: tuple[str, ...] = ()  # names of signals
 
     @property
     def settings(self) -> Any:  # noqa: ANN401
@@ -194,12 +209,15 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
     loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
     state = request.state
     if state is None:
-        return _Worlds(scenes, q0, v0, loop_q, None, 0.0, request.threads)
+        return _Worlds(scenes, q0, v0, loop_q, None, None, 0.0, request.threads, request.signals)
     loop_q = np.array(np.atleast_2d(state.loop_q), q0.dtype)
     scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
     if len(loop_q) != count or len(scheme) != count:
         raise ValueError(f"state is of {len(loop_q)} worlds, got {count}; give that of the rollout")
-    return _Worlds(scenes, q0, v0, loop_q, scheme, state.t, request.threads)
+    signals = np.array(np.atleast_2d(state.signals), float)
+    return _Worlds(
+        scenes, q0, v0, loop_q, scheme, signals, state.t, request.threads, request.signals
+    )
 
 
 def _starts(given: Array | None, own: list[Array], name: str) -> Array:
@@ -270,6 +288,8 @@ def _runs_in_packs(worlds: _Worlds) -> bool:
         return False
     if worlds.q0.dtype != np.float64:
         return False
+    if len(worlds.scenes) > 1 and worlds.scenes[0].signals is not None:
+        return False
     return len(worlds.scenes) == 1 or (
         not any(drives(scene.actuation) for scene in worlds.scenes)
         and _engine.memory_numbers(model, worlds.settings.integrator) == 0
@@ -285,25 +305,42 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     """Run many starts of a scene, or scenes without actuators, side by side; return the steps of a world, too."""
     scene, count = worlds.scenes[0], len(worlds.q0)
     settings, model = scene.settings, scene.model
-    numbers = _engine.memory_numbers(model, settings.integrator)
-    scheme = np.zeros((count, numbers)) if worlds.scheme is None else worlds.scheme
+    own_numbers = _engine.memory_numbers(model, settings.integrator)
+    scheme = np.zeros((count, own_numbers)) if worlds.scheme is None else worlds.scheme
     loop_q = worlds.loop_q.copy()
     q, v, alive = worlds.q0, worlds.v0, np.ones(count, bool)
     rows_q, rows_v = [q], [v]
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     counts = [block.every for block in blocks for _ in range(block.rows)]
-    for start, end, steps in zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True):
-        step = (end - start) / steps
-        if len(worlds.scenes) > 1:
-            q, v = _advance_models(worlds, q, v, step, steps, loop_q, alive)
-        else:
+    signals = _begin_signals(worlds, loop_q)
+    recorder = _SignalRecorder(worlds, count, len(t))
+    recorder.record(0, t[0], q, v, signals)
+    total = 0
+    for row, (start, end, every) in enumerate(
+        zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True), 1
+    ):
+        instants = Instants() if signals is None else signals.instants
+        longest = (end - start) / every
+        for begin, until, due in _pieces(start, end, instants):
+            steps = every if not instants.periods else steps_between(begin, until, longest)
+            step, total = (until - begin) / steps, total + steps
+            if len(worlds.scenes) > 1:
+                q, v = _advance_models(worlds, q, v, step, steps, loop_q, alive)
+                continue
+            numbers = None if signals is None else signals.numbers
+            jumped = signals is not None and signals.jumped
             q, v, done = _engine.advance(
-                model, q, v, start, step, steps, settings.integrator, scene.actuation,
-                loop_q=loop_q, memory=scheme, threads=worlds.threads, **settings.parameters,
+                model, q, v, begin, step, steps, settings.integrator, scene.actuation,
+                loop_q=loop_q, memory=scheme, threads=worlds.threads,
+                signals=numbers, jumped=jumped, **settings.parameters,
             )  # fmt: skip
             alive &= np.asarray(done) == steps
+            if signals is not None:
+                signals.jumped = False
+                signals.update(until, due, q, v, loop_q, threads=worlds.threads)
         rows_q.append(np.where(alive[:, None], q, np.nan))
         rows_v.append(np.where(alive[:, None], v, np.nan))
+        recorder.record(row, end, q, v, signals, alive)
     q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
     warn_of_lost(v_t, t, stacklevel=5)
     failures = tuple(
@@ -312,8 +349,97 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         else f"it did not stay finite or left its loops before t = {_end(v_t[k], t):.6g} s"
         for k in range(count)
     )
-    state = RolloutState(float(t[-1]), loop_q, scheme)
-    return Rollout(t, q_t, v_t, state, failures=failures), sum(counts)
+    held = np.zeros((count, 0)) if signals is None else signals.numbers
+    state = RolloutState(float(t[-1]), loop_q, scheme, held)
+    return Rollout(t, q_t, v_t, state, recorder.found, failures=failures), total
+
+
+def _begin_signals(worlds: _Worlds, loop_q: Array) -> SignalRun | None:
+    """Return the signals of all worlds of a scene, at the start of the rollout."""
+    scene = worlds.scenes[0]
+    if scene.signals is None:
+        return None
+    if worlds.signals is not None:
+        return SignalRun(scene, worlds.signals.copy())
+    run = SignalRun(scene, np.tile(np.array(scene.signals.start), (len(worlds.q0), 1)))
+    run.begin(worlds.start, worlds.q0, worlds.v0, loop_q, worlds.threads)
+    return run
+
+
+def _pieces(start: float, end: float, instants: Instants) -> Iterator[tuple[float, float, int]]:
+    """Yield the parts of an interval between the instants of sampled blocks, with what is due at their ends."""
+    begin = start
+    for until, _, due in islice(with_instants(iter([start, end]), instants), 1, None):
+        yield begin, until, due
+        begin = until
+
+
+class _SignalRecorder:
+    """Recorder of the requested signals of worlds."""
+
+    def __init__(self, worlds: _Worlds, count: int, rows: int) -> None:
+        self._scene = worlds.scenes[0]
+        self._wanted = _wanted_signals(self._scene, worlds.recorded)
+        self.found: dict[str, Array] = {
+            s.name: np.full((count, rows) if s.is_single else (count, rows, s.size), np.nan)
+            for s in self._wanted
+        }
+
+    def record(
+        self,
+        row: int,
+        t: float,
+        q: Array,
+        v: Array,
+        signals: SignalRun | None,
+        alive: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Record one row of every world at t [s]."""
+        if not self._wanted or signals is None:
+            return
+        numbers = np.atleast_2d(signals.numbers)
+        rows = signals_of_states(self._scene, np.full(len(q), t), q, v, numbers)
+        for s in self._wanted:
+            values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
+            where = slice(None) if alive is None else alive
+            self.found[s.name][where, row] = values[where]
+
+    def record_world(
+        self,
+        k: int,
+        row: int,
+        t: Array,
+        q: Array,
+        v: Array,
+        scene: Scene,
+        signals: SignalRun | None,
+        numbers: Array | None = None,
+    ) -> None:
+        """Record rows of world k from `row` on."""
+        if not self._wanted or signals is None or not len(t):
+            return
+        rows = signals_of_states(
+            scene, t, q, v, signals.numbers[None] if numbers is None else numbers
+        )
+        for s in self._wanted:
+            values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
+            self.found[s.name][k, row : row + len(t)] = values
+
+
+def _wanted_signals(scene: Scene, names: Sequence[str]) -> list[RecordedSignal]:
+    """Return the signals of these names.
+
+    Raises:
+        SimulationError: the scene has none of this name.
+    """
+    known = {} if scene.signals is None else {s.name: s for s in scene.signals.recorded}
+    for name in names:
+        where = f"signals: {name!r}"
+        if not known:
+            raise SimulationError(where, "the scene has no signals; leave it out")
+        if name not in known:
+            raise SimulationError(where, f"the scene has no such signal{did_you_mean(name, known)}")
+    return [known[name] for name in names]
 
 
 def _advance_models(
@@ -360,6 +486,8 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     q, v = np.full((count, len(t), model.nq), np.nan), np.full((count, len(t), model.nv), np.nan)
     q[:, 0], v[:, 0] = worlds.q0, worlds.v0
     memories = [SolverState(worlds.scenes[0]) for _ in range(count)]
+    recorder = _SignalRecorder(worlds, count, len(t))
+    numbers = np.zeros((count, model.signal_numbers))
     loop_q, events = worlds.loop_q.copy(), [joined([], model.nq, model.nv)] * count
     errors: dict[int, str] = {}
     steps = [0] * count
@@ -367,12 +495,21 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     def run(k: int) -> Iterator[None]:
         """Run a world, yielding after each segment."""
         scene, row, passed = worlds.scene(k, float(t[-1])), 1, []
+        signals = begin_signals(scene, worlds.start)
+        if signals is not None and worlds.signals is not None:
+            signals.numbers[:] = worlds.signals[k]
+        recorder.record_world(
+            k, 0, t[:1], worlds.q0[k : k + 1], worlds.v0[k : k + 1], scene, signals
+        )
         if worlds.scheme is not None:
             memories[k].numbers[:] = worlds.scheme[k]
         try:
-            for part in _parts(scene, t, memories[k]):
+            for part in _parts(scene, t, memories[k], signals):
                 n = len(part.t)
                 q[k, row : row + n], v[k, row : row + n] = part.q, part.v
+                recorder.record_world(k, row, part.t, part.q, part.v, scene, signals, part.signals)
+                if signals is not None:
+                    numbers[k] = signals.numbers
                 loop_q[k] = part.loop_q[-1] if n else loop_q[k]
                 row += n
                 steps[k] += part.steps
@@ -394,19 +531,21 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     scheme = np.array([memory.numbers for memory in memories])
     own = tuple(events) if worlds.scenes[0].spec.events else ()
     failures = tuple(errors.get(k, "") for k in range(count))
-    state = RolloutState(float(t[-1]), loop_q, scheme)
-    return Rollout(t, q, v, state, {}, own, failures), max(steps)
+    state = RolloutState(float(t[-1]), loop_q, scheme, numbers)
+    return Rollout(t, q, v, state, recorder.found, own, failures), max(steps)
 
 
-def _parts(scene: Scene, t: Array, memory: SolverState) -> Iterator[Segment]:
+def _parts(
+    scene: Scene, t: Array, memory: SolverState, signals: SignalRun | None
+) -> Iterator[Segment]:
     """Return the segments of a world through its output times."""
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
-        return run_adaptive(scene, iter(t[1:].tolist()), start=float(t[0]))
+        return run_adaptive(scene, iter(t[1:].tolist()), start=float(t[0]), signals=signals)
     if scene.contacts is not None:
-        return run_convex(scene, iter(t.tolist()), memory)
-    return run_fixed(scene, iter(t.tolist()), memory)
+        return run_convex(scene, iter(t.tolist()), memory, signals)
+    return run_fixed(scene, iter(t.tolist()), memory, signals)
 
 
 def _runs_python(worlds: _Worlds) -> bool:
@@ -439,5 +578,7 @@ def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) 
 
 def _without_axis(run: Rollout) -> Rollout:
     """Return the rollout of a single world without the axis of worlds."""
-    state = RolloutState(run.state.t, run.state.loop_q[0], run.state.scheme[0])
-    return replace(run, q=run.q[0], v=run.v[0], state=state)
+    own = run.state
+    state = RolloutState(own.t, own.loop_q[0], own.scheme[0], own.signals[0])
+    signals = {name: values[0] for name, values in run.signals.items()}
+    return replace(run, q=run.q[0], v=run.v[0], state=state, signals=signals)

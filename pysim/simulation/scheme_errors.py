@@ -174,7 +174,7 @@ def rerun_interval(motion: Motion, k: int, parts: int = 1) -> Motion:
             given = np.repeat(motion.controls[k * every : (k + 1) * every], parts, axis=0)
             return _under_controls(motion, k, times, given)
         intervals = times[:-1], np.full(count, (end - start) / count), np.ones(count, np.intp)
-        q_t, v_t, _, made, _ = _engine.advance_intervals(
+        q_t, v_t, _, _, made, _ = _engine.advance_intervals(
             scene.model,
             q0,
             v0,

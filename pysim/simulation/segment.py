@@ -21,6 +21,7 @@ class EventOccurrence:
     q: Array
     v: Array
     loop_q: Array  # (loop_nq,), near it
+    signals: Array | None = None  # (signal_numbers,) then
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,4 @@ class Segment:
     steps: int  # accepted
     event: EventOccurrence | None = None
     report: Array | None = None  # (n, points, 15) of contacts, see _engine.advance_contacts
+    signals: Array | None = None  # (n, signal_numbers) at the outputs, in scenes with signals

@@ -101,6 +101,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "tanh": np.tanh,
     "pow": _power,
     "abs": lambda a: np.where(a.real < 0, -a, a),
+    "floor": lambda a: np.floor(a.real),
     "min": lambda a, b: np.where(a.real < b.real, a, b),
     "max": lambda a, b: np.where(a.real < b.real, b, a),
     "hypot": lambda a, b: np.sqrt(a * a + b * b),

@@ -55,6 +55,7 @@ EVALUATE: dict[str, Callable[..., float]] = {
     "tanh": math.tanh,
     "pow": _pow,
     "abs": abs,
+    "floor": math.floor,
     "min": lambda a, b: min(b, a),
     "max": lambda a, b: max(b, a),
     "hypot": math.hypot,
@@ -65,10 +66,22 @@ EVALUATE: dict[str, Callable[..., float]] = {
     "sign": lambda a: float((a > 0) - (a < 0)),
 }
 PIECEWISE = frozenset(
-    {"abs", "min", "max", "less", "less_equal", "equal", "select", "sign", "segment", "lookup"}
+    {
+        "abs",
+        "floor",
+        "min",
+        "max",
+        "less",
+        "less_equal",
+        "equal",
+        "select",
+        "sign",
+        "segment",
+        "lookup",
+    }
 )
 JUMPING = frozenset(
-    {"less", "less_equal", "equal", "select", "sign", "div", "tan", "atan2", "pow"}
+    {"less", "less_equal", "equal", "select", "sign", "floor", "div", "tan", "atan2", "pow"}
 )  # at poles and switches; a quotient if its divisor varies. Segments and look-ups of splines are continuous
 
 

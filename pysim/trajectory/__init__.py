@@ -28,6 +28,8 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `contacts/pair` `point` `normal` `force` | (k,) (k, 3) (k, 3) (k, 3) | of every contact point [m, N], world axes |
 | `contacts/penetration` `slip_speed` `stuck` | (k,) | of every contact point [m, m/s] |
 | `names/contacts` | text | pairs of links, "world, foot" |
+| `signals/NAME` | (n,) or (n, size) | every signal of the scene, in its unit |
+| `names/signals` `units/signals` | text | names and units of the signals, if the scene has any |
 | `names/joints` `bodies` `frames` `coordinates` `velocities` | text | columns of q, v, poses |
 | `units/coordinates` `velocities` | text | units of the columns of q, v |
 | `frames/body` `frames/pose` | (m,) (m, 4, 4) | body (-1: the world) and pose in it [m] |

@@ -11,6 +11,7 @@ from pysim.trajectory.contacts import create_points
 from pysim.trajectory.events import GROUP, create_events
 from pysim.trajectory.parts import (
     create_rows,
+    dataset,
     flag,
     has,
     has_attribute,
@@ -23,7 +24,13 @@ from pysim.trajectory.parts import (
     write_attribute,
     write_texts,
 )
-from pysim.trajectory.record import COUPLING_FORCES, LOOP_WRENCHES, PAIR_FORCES, TrajectoryHeader
+from pysim.trajectory.record import (
+    COUPLING_FORCES,
+    LOOP_WRENCHES,
+    PAIR_FORCES,
+    SIGNALS,
+    TrajectoryHeader,
+)
 
 if TYPE_CHECKING:
     import h5py
@@ -60,7 +67,7 @@ def write_header(file: h5py.File, header: TrajectoryHeader) -> None:
     for key, value in attributes.items():
         write_attribute(file, key, value)
     for key, shape in header.row_shapes.items():
-        create_rows(file, key, shape, chunk_rows(header, key), _unit(key))
+        create_rows(file, key, shape, chunk_rows(header, key), _unit(key, header))
     for key, words in _named_texts(header).items():
         write_texts(file, key, words)
     if header.event_names:
@@ -84,6 +91,8 @@ def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
         "names/loops": header.loop_names,
         "names/couplings": header.coupling_names,
         "names/contacts": header.contact_names,
+        "names/signals": header.signal_names,
+        "units/signals": header.signal_units,
     }
     return {
         "names/joints": header.joint_names,
@@ -108,8 +117,10 @@ def chunk_rows(header: TrajectoryHeader, key: str) -> int:
     return max(1, min(1024, CHUNK_BYTES // (8 * max(1, numbers))))
 
 
-def _unit(key: str) -> str:
+def _unit(key: str, header: TrajectoryHeader) -> str:
     """Return the unit of a whole dataset, or a reference to the units of its columns."""
+    if key.startswith(SIGNALS):
+        return header.signal_units[header.signal_names.index(key.removeprefix(SIGNALS))]
     if key not in {"q", "v", "a"}:
         return UNITS.get(key) or UNITS[key.partition("/")[0]]
     where = "coordinates" if key == "q" else "velocities"
@@ -134,6 +145,7 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
     x, y, z = real_numbers(file, "gravity", (3,))
     (step,) = real_numbers(file, "step", ())
     bodies, frames = texts(file, "names/bodies"), texts(file, "names/frames")
+    signals = texts(file, "names/signals") if has(file, "names/signals") else ()
     return TrajectoryHeader(
         joint_names=texts(file, "names/joints"),
         body_names=bodies,
@@ -159,7 +171,18 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
         loop_names=_names_of(file, "names/loops", LOOP_WRENCHES),
         coupling_names=_names_of(file, "names/couplings", COUPLING_FORCES),
         contact_names=_names_of(file, "names/contacts", PAIR_FORCES),
+        signal_names=signals,
+        signal_units=texts(file, "units/signals") if signals else (),
+        signal_sizes=tuple(_size(file, SIGNALS + name) for name in signals),
     )
+
+
+def _size(file: h5py.File, key: str) -> int:
+    """Return how many numbers a signal has in a row, 0 for one number."""
+    shape = dataset(file, key).shape
+    if shape is None or len(shape) not in (1, 2):
+        raise ValueError(f"{key!r} has shape {shape}, a signal has rows of numbers")
+    return int(shape[1]) if len(shape) == 2 else 0
 
 
 def _frame_bodies(file: h5py.File, frames: int, bodies: int) -> tuple[int, ...]:

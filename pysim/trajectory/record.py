@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
 PAIR_FORCES, PAIR_IMPULSES = "contacts/pairs/force", "contacts/pairs/impulse"
 FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES)
+SIGNALS = "signals/"  # prefix of the datasets of signals
 FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow, and none may be NaN
 
 
@@ -66,6 +67,9 @@ class TrajectoryHeader:
     contact_names: tuple[str, ...] = ()  # pairs of links, "world, foot"
     connections: Sequence[Mapping[str, Any]] = ()  # joints, loops, forces, for pictures
     imported: bool = False  # whether a body comes from a file of another program
+    signal_names: tuple[str, ...] = ()
+    signal_units: tuple[str, ...] = ()
+    signal_sizes: tuple[int, ...] = ()  # numbers of each; 0 for a signal that is one number
 
     def __post_init__(self) -> None:
         pairs = (
@@ -73,6 +77,8 @@ class TrajectoryHeader:
             ("velocity_units", self.velocity_units, self.velocity_names),
             ("frame_bodies", self.frame_bodies, self.frame_names),
             ("frame_poses", self.frame_poses, self.frame_names),
+            ("signal_units", self.signal_units, self.signal_names),
+            ("signal_sizes", self.signal_sizes, self.signal_names),
         )
         for key, values, names in pairs:
             if len(values) != len(names):
@@ -108,6 +114,8 @@ class TrajectoryHeader:
             shapes[COUPLING_FORCES] = (len(self.coupling_names),)
         if self.contact_names:
             shapes[PAIR_FORCES] = shapes[PAIR_IMPULSES] = (len(self.contact_names), 3)
+        for name, size in zip(self.signal_names, self.signal_sizes, strict=True):
+            shapes[SIGNALS + name] = (size,) if size else ()
         return shapes
 
 
@@ -133,6 +141,7 @@ class Trajectory:
     events: Events = field(default_factory=no_events)
     constraint_forces: Mapping[str, Array] = field(default_factory=dict)  # by their datasets
     contacts: ContactPoints = field(default_factory=no_points)
+    signals: Mapping[str, Array] = field(default_factory=dict)  # by name, (n,) or (n, size)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -183,11 +192,12 @@ class Trajectory:
         energies = self.kinetic, self.potential, self.elastic
         given = self.constraint_forces
         forces = (given[key] for key in FORCES if key in given)
-        return self.t, self.q, self.v, self.a, *energies, self.poses, *forces
+        signals = (self.signals[name] for name in self.header.signal_names)
+        return self.t, self.q, self.v, self.a, *energies, self.poses, *forces, *signals
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of joints, bodies, frames, coordinates (q), velocities (v, a), loops, couplings and contacts."""
+        """Names of joints, bodies, frames, coordinates (q), velocities (v, a), loops, couplings, contacts, signals."""
         header = self.header
         return {
             "joints": header.joint_names,
@@ -198,11 +208,12 @@ class Trajectory:
             "loops": header.loop_names,
             "couplings": header.coupling_names,
             "contacts": header.contact_names,
+            "signals": header.signal_names,
         }
 
     @property
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Units of the columns of t, q, v, a and energy."""
+        """Units of the columns of t, q, v, a and energy, and of the signals."""
         velocity = self.header.velocity_units
         return {
             "t": ("s",),
@@ -210,6 +221,7 @@ class Trajectory:
             "v": velocity,
             "a": tuple(unit + "²" if unit.endswith("/s") else unit + "/s" for unit in velocity),
             "energy": ("J",),
+            "signals": self.header.signal_units,
         }
 
     @property
@@ -320,6 +332,7 @@ def trajectory_of(
     t, q, v, a, kinetic, potential, elastic, poses, *_ = columns.values()
     forces = {key: columns[key] for key in FORCES if key in columns}
     energies = kinetic, potential, elastic
+    signals = {name: columns[SIGNALS + name] for name in header.signal_names}
     return Trajectory(
-        header, t, q, v, a, *energies, poses, complete, source, events, forces, contacts
+        header, t, q, v, a, *energies, poses, complete, source, events, forces, contacts, signals
     )

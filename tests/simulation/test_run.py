@@ -126,7 +126,7 @@ def test_outputs_in_one_call_are_those_of_a_call_each(tmp_path: Path) -> None:
     scene = pysim.load_scene(scene_file(tmp_path))
     model, state, drive = scene.model, scene.state, scene.actuation
     times, sizes, steps = np.array([0.0, 0.1, 0.2]), np.array([0.01, 0.02, 0.005]), [10, 5, 4]
-    q_t, v_t, loop_q_t, made, done = _engine.advance_intervals(
+    q_t, v_t, loop_q_t, _, made, done = _engine.advance_intervals(
         model, state.q, state.v, times, sizes, np.array(steps), "rk4", drive
     )
     assert (made, done, loop_q_t.shape) == (3, 4, (3, 0))

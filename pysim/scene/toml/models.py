@@ -157,7 +157,7 @@ class ModelReader:
             own = {name: m for name, m in contacts.materials.items() if m is not DEFAULT_MATERIAL}
             contacts = replace(contacts, materials=own, grounds=())
         parts = _parts(model)._replace(
-            actuators=scene.actuators, hold=scene.hold, contacts=contacts
+            actuators=scene.actuators, hold=scene.hold, contacts=contacts, blocks=scene.blocks
         )
         return model, parts
 

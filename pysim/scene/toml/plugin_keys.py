@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pysim.elements.block import KINDS, find_block
 from pysim.elements.force import FORCE_KEYS, FORCES, find_force
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import OWN_KEYS
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Source
 
 PARAMETERS = "parameters"
+BLOCK_TABLES = {  # keys that all plugins of a table share
+    "signal": frozenset({"name", "type", "unit", "size"}),
+    "sensor": frozenset(
+        {"name", "type", "coordinates", "frame", "at", "relative_to", "path", "joint", "inputs"}
+    ),
+    "controller": frozenset({"name", "type", "inputs", "period"}),
+    "actuator": frozenset(
+        {"name", "type", "command", "joint", "coordinate", "coordinates", "path"}
+    ),
+}
 
 
 def load_plugins(source: Source, *, allow_code: bool) -> None:
@@ -105,6 +116,18 @@ def gather_force_parameters(values: Mapping[str, Any]) -> None:
             table[PARAMETERS] = {name: table.pop(name) for name in own}
 
 
+def gather_block_parameters(values: Mapping[str, Any]) -> None:
+    """Move the keys of plugins from the tables of signals, sensors, controllers and actuators into separate tables."""
+    for kind, keys in BLOCK_TABLES.items():
+        tables = values.get(kind, [])
+        for table in tables if isinstance(tables, list) else []:
+            if isinstance(table, dict) and isinstance(table.get("type"), str):
+                if table["type"] in KINDS[kind].builtin:
+                    continue
+                own = [name for name in table if name not in keys]
+                table[PARAMETERS] = {name: table.pop(name) for name in own}
+
+
 def _is_known(kind: str) -> bool:
     try:
         find_loop_type(kind)
@@ -133,6 +156,12 @@ def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]
         kind = values["force"][path[1]].get("type")
         plugin_of_force = None if kind in FORCES.builtin else find_force(kind)
         return () if plugin_of_force is None else tuple(fields_of(plugin_of_force))
+    if len(path) == 2 and path[0] in KINDS:
+        kind = values[path[0]][path[1]].get("type")
+        builtin = KINDS[path[0]].builtin
+        return (
+            () if kind is None or kind in builtin else tuple(fields_of(find_block(path[0], kind)))
+        )
     if len(path) != 2 or path[0] not in {"joint", "loop"}:
         return ()
     kind = values[path[0]][path[1]].get("type")

@@ -26,6 +26,7 @@ from pysim.scene.spec import (
     Settings,
 )
 from pysim.scene.stops import with_stops
+from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Loop
 from pysim.scene.toml.constraints import ConstraintReader
@@ -45,6 +46,7 @@ from pysim.scene.toml.names import check_names
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
 from pysim.scene.toml.plugin_keys import (
+    gather_block_parameters,
     gather_event_parameters,
     gather_force_parameters,
     gather_parameters,
@@ -76,6 +78,9 @@ _ARRAYS = (
     "coupling",
     "force",
     "frame",
+    "signal",
+    "sensor",
+    "controller",
     "actuator",
     "event",
     "ground",
@@ -174,7 +179,9 @@ def read_tables(
     actuators = tuple(
         read_actuator(table, ("actuator", k), model, problems)
         for k, table in enumerate(scene.actuator)
+        if table.type is None
     )
+    blocks = BlockReader(problems, model).read(scene)
     settings, render = Settings(), RenderSpec()
     events: tuple[EventSpec, ...] = ()
     if not reading.chain:  # those of an attached scene have no effect
@@ -193,6 +200,7 @@ def read_tables(
         overrides=dict(overrides),
         events=events,
         hold=(*hold, *parts.hold),
+        blocks=(*blocks, *parts.blocks),
     )
     return ReadScene(spec, bare, scene, values, source, package_dirs)
 
@@ -232,6 +240,7 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
     gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
     gather_event_parameters(values)
     gather_force_parameters(values)
+    gather_block_parameters(values)
     check_numbers(values, (), problems)
     try:
         scene = Scene.model_validate(values)
@@ -395,6 +404,7 @@ def read_actuator(
     table: Actuator, path: Steps, model: ModelSpec, problems: Problems
 ) -> ActuatorSpec:
     """Return the specification of an actuator table; problems are added to `problems`."""
+    assert table.joint is not None  # as its table requires
     joint = next((joint for joint in model.joints if joint.name == table.joint), None)
     name, at = table.name or table.joint, None
     if joint is None:

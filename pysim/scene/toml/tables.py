@@ -13,7 +13,8 @@ from pysim.integrators import BUILTIN as INTEGRATORS
 from pysim.joints import BUILTIN as JOINTS
 from pysim.joints.definition import SCENE_KEYS
 from pysim.scene.inertia_policy import InertiaPolicy
-from pysim.scene.toml.constraint_tables import Assembly, Coupling, Force, Loop
+from pysim.scene.toml.block_tables import ACTUATOR_KEYS, Controller, Sensor, Signal
+from pysim.scene.toml.constraint_tables import Assembly, Coupling, Force, Loop, PathPoint
 from pysim.scene.toml.contact_tables import Contact, Exclude, Ground, Material
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.event_table import Event
@@ -246,19 +247,55 @@ class Frame(Table):
     at: Pose = key(Pose(), "", "pose of the frame in the body frame")
 
 
-class Actuator(Table):
-    """A prescribed force: offset + amplitude sin(frequency t + phase)."""
+class Actuator(Table, json_schema_extra=with_plugin_keys("type", (), ACTUATOR_KEYS)):
+    """An actuator that follows a signal; without a type, a force offset + amplitude sin(frequency t + phase)."""
 
     name: Name | None = key(None, "", "name; the joint's by default")
-    joint: Name = key(..., "", "the joint it drives")
+    type: Name | None = key(
+        None, "", "actuator type, such as force; without one, a prescribed force"
+    )
+    command: Name | list[Name] | None = key(
+        None, "", "the signal that an actuator of a type follows"
+    )
+    joint: Name | None = key(None, "", "the joint it drives")
+    coordinates: list[Name] = key([], "", "coordinates that an actuator of a type drives, in order")
+    path: list[PathPoint] = key([], "", "points of a path that an actuator of a type pulls along")
     coordinate: CoordinateOf = key(0, "", "velocity of the joint, by name or by index from 0")
     offset: float = key(0.0, "N or N·m", "constant part")
     amplitude: float = key(0.0, "N or N·m", "amplitude of the sine")
     frequency: NotNegative = key(0.0, "rad/s", "angular frequency of the sine")
     phase: float = key(0.0, "rad", "phase of the sine")
 
+    parameters: dict[str, Any] = key(
+        {}, "", "keys of an actuator plugin; written beside the others"
+    )
+
+    @model_validator(mode="after")
+    def _drives(self) -> Actuator:
+        if self.type is not None:
+            if sum([self.joint is not None, bool(self.path), bool(self.coordinates)]) != 1:
+                raise error_text("drives a joint, coordinates or a path; give one of them")
+            return self
+        if self.joint is None:
+            raise error_text("joint is missing; name the joint that it drives")
+        for word in ("command", "coordinates", "path"):
+            if word in self.model_fields_set:
+                raise error_text(f'has {word} but no type; write type = "force"')
+        return self
+
     @model_validator(mode="after")
     def _a_whole_sine(self) -> Actuator:
+        if self.type is not None:
+            unfit = [
+                k
+                for k in ("offset", "amplitude", "frequency", "phase")
+                if k in self.model_fields_set
+            ]
+            if unfit:
+                raise error_text(
+                    f"has {unfit[0]}, which belongs to an actuator without a type; remove it"
+                )
+            return self
         of_time = {"frequency", "phase"} & self.model_fields_set
         if of_time and "amplitude" not in self.model_fields_set:
             given = " and ".join(sorted(of_time))
@@ -413,7 +450,10 @@ class Scene(Table):
     force: list[Force] = key([], "", "springs and other forces")
     assembly: Assembly = key(Assembly(), "", "assembly of the start, so that loops close")
     frame: list[Frame] = key([], "", "named frames")
-    actuator: list[Actuator] = key([], "", "prescribed forces on joints")
+    signal: list[Signal] = key([], "", "sources of signals: tables, sines, waypoints and others")
+    sensor: list[Sensor] = key([], "", "what is measured, as signals")
+    controller: list[Controller] = key([], "", "continuous and sampled controllers")
+    actuator: list[Actuator] = key([], "", "forces on joints: prescribed, or commanded by signals")
     event: list[Event] = key([], "", "events that a run locates")
     materials: dict[str, Material] = key({}, "", "by name: what surfaces do to each other")
     ground: list[Ground] = key([], "", "surfaces that are fixed to the world")

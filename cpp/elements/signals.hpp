@@ -1,0 +1,145 @@
+// Signals of a scene: controllers, actuators and sensors, evaluated at one state.
+//
+//     z = (t, q, v, x, ports)        y = f(z)        τ = Σ y_coordinate + Σ J_AᵀB F − Σ T ∂L/∂q
+//
+// A port is a pair of frames or a path: its pose and twist, or length and rate, are inputs, and a wrench on
+// frame B or a tension are forces. x are the states of elements and the numbers that are held between
+// instants. Programs that run after the dynamics read v̇, the ports' accelerations and the joints' wrenches as
+// well.
+#pragma once
+
+#include "elements/forces.hpp"
+
+namespace pysim::elements {
+
+using tree::SignalCall;
+using tree::SignalInput;
+using tree::SignalProgram;
+using tree::Signals;
+using tree::SignalSource;
+
+/// Numbers of a port: pose and twist, or length and rate.
+constexpr int port_numbers(ElementKind kind) {
+  return kind == ElementKind::path ? 2 : frame_inputs;
+}
+
+/// Velocities of a port, and the forces that belong to them.
+constexpr int port_motions(ElementKind kind) {
+  return kind == ElementKind::path ? 1 : 6;
+}
+
+/// Bodies and ports at one state.
+template <class S>
+struct PlacedPorts {
+  PlacedBody<S>* body;
+  Motion<S>* columns;
+  S* numbers;
+};
+
+/// Places the ports at the tree's q and v; none if there are no ports.
+template <class S>
+PlacedPorts<S> place_ports(const ModelOf<S>& model, const S* q, const S* v, Workspace<S>& w) {
+  if (model.ports == 0) return {nullptr, nullptr, nullptr};
+  PlacedPorts<S> ports = {take<PlacedBody<S>>(w, model.bodies),
+                          take<Motion<S>>(w, model.stored_columns),
+                          take<S>(w, std::ptrdiff_t{model.ports} * frame_inputs)};
+  place_bodies(model, q, v, ports.body, ports.columns);
+  S* to = ports.numbers;
+  for (int k = 0; k < model.ports; ++k) {
+    const auto& port = model.port[k];
+    if (port.kind == ElementKind::path) {
+      load_path<S>(model, ports.body, port, to);
+    } else {
+      load_frames<S>(ports.body, port, to);
+    }
+    to += port_numbers(port.kind);
+  }
+  return ports;
+}
+
+/// What programs of signals read. Numbers after `port` exist after the dynamics only.
+template <class S>
+struct SignalValues {
+  S time;
+  const S *q, *v;  ///< of the user
+  const S* state;
+  const S* port;
+  const S* acceleration = nullptr;
+  const S* port_acceleration = nullptr;
+  const S* reaction = nullptr;
+
+  S read(const SignalInput& input) const {
+    switch (input.source) {
+      case SignalSource::time:
+        return time;
+      case SignalSource::q:
+        return q[input.index];
+      case SignalSource::v:
+        return v[input.index];
+      case SignalSource::state:
+        return state[input.index];
+      case SignalSource::port:
+        return port[input.index];
+      case SignalSource::acceleration:
+        return acceleration[input.index];
+      case SignalSource::port_acceleration:
+        return port_acceleration[input.index];
+      case SignalSource::reaction:
+        return reaction[input.index];
+    }
+    return time;
+  }
+};
+
+/// Runs a program and returns its registers; `call(c, registers)` computes inverse dynamics between its
+/// parts.
+template <class S, class Call>
+S* run_signals(const ModelOf<S>& model,
+               const SignalProgram& own,
+               const SignalValues<S>& values,
+               const Call& call,
+               Workspace<S>& w) {
+  const auto& program = model.program[own.program];
+  const Signals& signals = *model.signals;
+  S* const registers = take<S>(w, program.registers);
+  for (int i = own.first_input; i < own.first_input + own.inputs; ++i) {
+    registers[signals.input[i].to] = values.read(signals.input[i]);
+  }
+  tree::load_constants(program, registers + own.input_registers);
+  tree::run(program, 0, program.pose_end, registers);
+  if (own.calls > 0) {
+    for (int i = own.first_call; i < own.first_call + own.calls; ++i) call(signals.call[i], registers);
+    tree::run(program, program.pose_end, program.end, registers);
+  }
+  return registers;
+}
+
+/// Adds the generalised forces of the ports' efforts, `effort(i)` one after the other, to τ of the tree.
+template <class S, class Effort>
+void push_ports(const ModelOf<S>& model, const PlacedPorts<S>& ports, const Effort& effort, S* tau) {
+  const S* at = ports.numbers;
+  for (int k = 0, i = 0; k < model.signals->driven; ++k) {
+    const auto& port = model.port[k];
+    if (port.kind == ElementKind::path) {
+      push_path<S>(model, ports.body, ports.columns, port, effort(i), tau);
+    } else {
+      const auto three = [at](int n) { return Vec3<S>{at[n], at[n + 1], at[n + 2]}; };
+      const Pose<S> X_AB = {{three(0), three(3), three(6)}, three(9)};
+      const Force<S> F = {{effort(i), effort(i + 1), effort(i + 2)},
+                          {effort(i + 3), effort(i + 4), effort(i + 5)}};
+      push_frames<S>(model, ports.body, ports.columns, port, X_AB, F, tau);
+    }
+    at += port_numbers(port.kind);
+    i += port_motions(port.kind);
+  }
+}
+
+/// Number of efforts of the driven ports.
+template <class Model>
+int effort_count(const Model& model) {
+  int count = 0;
+  for (int k = 0; k < model.signals->driven; ++k) count += port_motions(model.port[k].kind);
+  return count;
+}
+
+}  // namespace pysim::elements

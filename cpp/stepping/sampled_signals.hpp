@@ -1,0 +1,115 @@
+// Sampled blocks of a scene's signals, which change held numbers at instants, and readings of all signals.
+//
+// Blocks that are due run in the order of the graph; each reads what those before it have changed. What they
+// read of accelerations is the limit from the left, computed before any of them changes a number.
+#pragma once
+
+#include "dynamics/reactions.hpp"
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+/// Accelerations of frames B of the ports (6 each), in B, and wrenches of the joints (6 each), at v̇.
+template <class S>
+struct AfterDynamics {
+  S *port, *reaction;
+};
+
+template <class S>
+AfterDynamics<S> after_dynamics(const SignalPoint<S>& at, const S* reduced_a, Workspace<S>& w) {
+  const auto& model = at.model;
+  const AfterDynamics<S> found = {take<S>(w, std::ptrdiff_t{6} * model.ports),
+                                  take<S>(w, std::ptrdiff_t{6} * model.bodies)};
+  Workspace<S> scratch = w;
+  const S* const a = tree::full_v(model, reduced_a, scratch);
+  auto* const body = take<dynamics::MovingBody<S>>(scratch, model.bodies);
+  auto* const columns = take<spatial::Motion<S>>(scratch, model.stored_columns);
+  const auto rest = spatial::zero_motion<S>();
+  dynamics::spread_motion<S>(model, at.full_q, at.full_v, a, rest, body, columns);
+  for (int k = 0; k < model.ports; ++k) {
+    const auto& port = model.port[k];
+    spatial::Motion<S> A = rest;
+    if (port.kind == tree::ElementKind::frames && port.b >= 0) {
+      const spatial::Pose<S> X = {spatial::all33<S>(port.at_b), spatial::all3<S>(port.at_b + 9)};
+      A = to_child(X, body[port.b].a);
+    }
+    elements::put3(A.v, found.port + 6 * k);
+    elements::put3(A.w, found.port + 6 * k + 3);
+  }
+  auto* const F = take<spatial::Force<S>>(scratch, model.bodies);
+  auto* const W = take<spatial::Force<S>>(scratch, model.bodies);
+  const spatial::Force<S>* const none = nullptr;
+  dynamics::joint_reactions<S>(model, at.full_q, at.full_v, a, none, F, W, scratch);
+  for (int b = 0; b < model.bodies; ++b) {
+    elements::put3(F[b].f, found.reaction + 6 * b);
+    elements::put3(F[b].t, found.reaction + 6 * b + 3);
+  }
+  return found;
+}
+
+/// Runs the blocks of `due` (bit k: block k) at a time, and changes the numbers of the signals. Before the
+/// `first` instant nothing was accelerated.
+template <class S>
+void update_signals(const System<S>& system, S time, const S* q, const S* v, std::uint64_t due, bool first) {
+  const auto& model = system.model;
+  const tree::Signals& signals = *model.signals;
+  const auto is_due = [due](int k) { return ((due >> k) & 1) != 0; };
+  Workspace<S> w = system.workspace;
+  S* const numbers = system.signals.numbers;
+  SignalPoint<S> at(model, time, q, v, numbers, w);
+  bool measures = false;
+  for (int k = 0; k < signals.blocks; ++k) {
+    measures = measures || (is_due(k) && signals.block[k].program.after_dynamics);
+  }
+  if (measures) {
+    S* const a = take<S>(w, model.reduced_nv);
+    System<S> inner = system;
+    inner.workspace = w;
+    inner.acceleration(time, q, v, a);
+    auto found = after_dynamics(at, static_cast<const S*>(a), w);
+    if (first) {
+      for (int i = 0; i < model.reduced_nv; ++i) a[i] = all<S>(0);
+      for (int i = 0; i < 6 * model.ports; ++i) found.port[i] = all<S>(0);
+      for (int i = 0; i < 6 * model.bodies; ++i) found.reaction[i] = all<S>(0);
+    }
+    at.values.acceleration = a;
+    at.values.port_acceleration = found.port;
+    at.values.reaction = found.reaction;
+  }
+  for (int k = 0; k < signals.blocks; ++k) {
+    if (!is_due(k)) continue;
+    const tree::SampledBlock& block = signals.block[k];
+    Workspace<S> scratch = w;
+    const S* const registers = at.run(block.program, scratch);
+    const auto& program = model.program[block.program.program];
+    const int* const place = signals.sampled + block.first_output;
+    const int end = k + 1 < signals.blocks ? signals.block[k + 1].first_output : signals.sampled_count;
+    for (int i = 0; i < end - block.first_output; ++i) numbers[place[i]] = registers[program.outputs[i]];
+  }
+}
+
+/// Every signal at the acceleration a.
+template <class S>
+void read_signals(const ModelOf<S>& model,
+                  S time,
+                  const S* q,
+                  const S* v,
+                  const S* a,
+                  const S* numbers,
+                  S* readings,
+                  Workspace<S> w) {
+  const tree::Signals& signals = *model.signals;
+  if (signals.readings.program < 0) return;
+  SignalPoint<S> at(model, time, q, v, numbers, w);
+  if (signals.readings.after_dynamics) {
+    const auto found = after_dynamics(at, a, w);
+    at.values.acceleration = a;
+    at.values.port_acceleration = found.port;
+    at.values.reaction = found.reaction;
+  }
+  const S* const registers = at.run(signals.readings, w);
+  const int* const outputs = model.program[signals.readings.program].outputs;
+  for (int i = 0; i < signals.reading_count; ++i) readings[i] = registers[outputs[i]];
+}
+
+}  // namespace pysim::stepping

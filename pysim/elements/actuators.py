@@ -1,0 +1,91 @@
+"""Actuators that come with pysim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pysim.elements.block import Actuator, actuator
+from pysim.elements.channels import real, signal
+
+
+@actuator("force")
+class ForceActuator(Actuator):
+    """Force or torque of the size that it is commanded; along a path, its tension."""
+
+    inputs = signal("command", unit="", size="n")
+    gear: float = 1.0  # [1], force on the joint per command
+
+    def force(self, command: Any) -> Any:
+        return self.gear * command
+
+
+@actuator("winch")
+class Winch(Actuator):
+    """Rope along a path that pulls with the commanded tension, and never pushes."""
+
+    inputs = signal("command", unit="N")
+
+    def tension(self, command: Any) -> Any:
+        return np.maximum(command, 0.0)
+
+
+@actuator("rope_winch")
+class RopeWinch(Actuator):
+    """Elastic rope along a path whose rest length is commanded; it never pushes."""
+
+    inputs = signal("command", unit="m")
+    stiffness: float  # [N/m]
+    damping: float = 0.0  # [N·s/m], while it is taut
+
+    def tension(self, command: Any, length: Any, rate: Any) -> Any:
+        stretch = length - command
+        pull = np.maximum(self.stiffness * stretch + self.damping * rate, 0.0)
+        return np.where(stretch > 0, pull, 0.0)
+
+
+@actuator("position_servo")
+class PositionServo(Actuator):
+    """Servo that pulls a coordinate to its command: kp (command − q) − kd v."""
+
+    inputs = signal("command", unit="", size="n")
+    kp: float  # [N/m or N·m/rad]
+    kd: float = 0.0  # [N·s/m or N·m·s/rad]
+
+    def force(self, command: Any, q: Any, v: Any) -> Any:
+        return self.kp * (command - q) - self.kd * v
+
+
+@actuator("velocity_servo")
+class VelocityServo(Actuator):
+    """Servo that drives a coordinate at its commanded velocity: kd (command − v)."""
+
+    inputs = signal("command", unit="", size="n")
+    kd: float  # [N·s/m or N·m·s/rad]
+
+    def force(self, command: Any, v: Any) -> Any:
+        return self.kd * (command - v)
+
+
+@actuator("dc_motor")
+class DCMotor(Actuator):
+    """DC motor with gear, commanded by its voltage: V = R i + L di/dt + k N v, force N k i on the joint."""
+
+    inputs = signal("command", unit="V")
+    states = real("current")  # [A]
+    resistance: float  # [Ω], R
+    inductance: float  # [H], L
+    constant: float  # [N·m/A or V·s/rad], k
+    gear: float = 1.0  # [1], N, turns of the rotor per turn of the joint
+    rotor_inertia: float = 0.0  # [kg·m²]; the joint receives N² times as much
+
+    def state_rate(self, command: Any, v: Any, current: Any) -> Any:
+        back = self.constant * self.gear * v
+        return (command - self.resistance * current - back) / self.inductance
+
+    def force(self, current: Any) -> Any:
+        return self.gear * self.constant * current
+
+    def reflected_inertia(self) -> float:
+        return self.gear**2 * self.rotor_inertia

@@ -1,0 +1,196 @@
+"""Base classes of signals, sensors, controllers and actuators, and their registries.
+
+A method is called once with symbolic numbers; it names the arguments that it uses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+
+from pysim.elements.channels import NONE, Channels, is_signal, signal
+from pysim.errors import PysimError
+from pysim.plugins.fields import field_type, fields_of
+from pysim.plugins.registry import PluginKind
+from pysim.tracing.author_code import definition_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+BLOCK_KEYS = frozenset({"name", "type", "parameters"})  # keys of all tables of blocks
+
+
+@dataclass_transform()
+class Block:
+    """Base class of what a signal graph consists of: annotated fields are keys of the scene's table."""
+
+    inputs: ClassVar[Channels] = NONE
+    outputs: ClassVar[Channels] = NONE
+    states: ClassVar[Channels] = NONE  # carried by the integrator: `state_rate`
+    memory: ClassVar[Channels] = NONE  # of sampled blocks, changed at their instants: `update`
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(cls)
+
+    def start(self) -> Mapping[str, Any]:
+        """Return the initial values of states and memory by name; those left out are 0."""
+        return {}
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002, for subclasses
+        """Return the units of outputs that depend on those of the inputs, by name."""
+        return {}
+
+
+class Source(Block):
+    """Base class of sources of signals: `output(self, t)` returns one number, or several."""
+
+    outputs = signal("value", unit="", size="n")
+
+    def output(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, the author's choice
+        """`output(self, t)`: return the value at time t [s]."""
+        raise PysimError(definition_place(type(self)), "has no output; write `def output(self, t)`")
+
+
+class Controller(Block):
+    """Base class of controllers: continuous, or with the scene key `period` [s] sampled.
+
+    A plugin declares `inputs`, `outputs`, and `states` or `memory` if it has any.
+    """
+
+    def output(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
+        """`output(self, t, inputs, …)`: return the outputs in their order; states are further arguments."""
+        usage = "write `def output(self, t, inputs)`"
+        raise PysimError(definition_place(type(self)), f"has no output; {usage}")
+
+
+class Sensor(Block):
+    """Base class of sensors: `measure` names what it reads.
+
+    These are q and v of the scene's `coordinates`; pose, twist and acceleration of its `frame`, length and rate of its
+    `path`, wrench of its `joint`, gravity, t and inputs.
+    """
+
+    def measure(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
+        """Return the outputs in their order."""
+        usage = "write `def measure(self, q, v)`, or of pose, twist, acceleration, length, rate"
+        raise PysimError(definition_place(type(self)), f"has no measure; {usage}")
+
+
+class Actuator(Block):
+    """Base class of actuators on a joint (`force`) or along a path (`tension`); their input is `command`."""
+
+    inputs = signal("command", unit="")
+
+    def force(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
+        """`force(self, command, q, v)`: return the generalised force [N or N·m] on the joint's coordinate."""
+        usage = (
+            "write `def force(self, command, q, v)` or `def tension(self, command, length, rate)`"
+        )
+        raise PysimError(definition_place(type(self)), f"has no force; {usage}")
+
+    def tension(self, *arguments: Any, **named: Any) -> Any:
+        """`tension(self, command, length, rate)`: return the tension [N] of a path."""
+        return self.force(*arguments, **named)
+
+    def reflected_inertia(self) -> float:
+        """Return the inertia of the actuator on the joint's coordinate [kg or kg·m²]."""
+        return 0.0
+
+
+def _check_block(method: str, base: type[Block]) -> Callable[[type[Block], str], None]:
+    def check(plugin: type[Block], where: str) -> None:
+        own = [m for m in (method, "tension") if hasattr(base, m)]
+        if all(getattr(plugin, m) is getattr(base, m) for m in own):
+            doc = (getattr(base, method).__doc__ or "").split(":")[0]
+            raise PysimError(where, f"has no method {method}; write {doc}")
+        for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
+            if field.name in BLOCK_KEYS:
+                problem = f"the field {field.name!r} is a key that every {method} has"
+                raise PysimError(where, f"{problem}; choose another name")
+            field_type(plugin, field)
+
+    return check
+
+
+Plugin = TypeVar("Plugin", bound=type[Block])
+SOURCES: PluginKind[type[Source]] = PluginKind(
+    "source",
+    noun="signal type",
+    base=Source,
+    public="pysim.controllers.Source",
+    builtin=("input",),
+    check=_check_block("output", Source),
+)
+SENSORS: PluginKind[type[Sensor]] = PluginKind(
+    "sensor",
+    noun="sensor type",
+    base=Sensor,
+    public="pysim.sensors.Sensor",
+    check=_check_block("measure", Sensor),
+)
+CONTROLLERS: PluginKind[type[Controller]] = PluginKind(
+    "controller",
+    noun="controller type",
+    base=Controller,
+    public="pysim.controllers.Controller",
+    check=_check_block("output", Controller),
+)
+ACTUATORS: PluginKind[type[Actuator]] = PluginKind(
+    "actuator",
+    noun="actuator type",
+    base=Actuator,
+    public="pysim.actuators.Actuator",
+    check=_check_block("force", Actuator),
+)
+KINDS: dict[str, PluginKind[Any]] = {
+    "signal": SOURCES,
+    "sensor": SENSORS,
+    "controller": CONTROLLERS,
+    "actuator": ACTUATORS,
+}
+
+
+def source(name: str) -> Callable[[Plugin], Plugin]:
+    """Class decorator: make this source available as `type = "<name>"` in [[signal]] tables."""
+    return SOURCES.named(name)
+
+
+def sensor(name: str) -> Callable[[Plugin], Plugin]:
+    """Class decorator: make this sensor available as `type = "<name>"` in [[sensor]] tables."""
+    return SENSORS.named(name)
+
+
+def controller(name: str) -> Callable[[Plugin], Plugin]:
+    """Class decorator: make this controller available as `type = "<name>"` in [[controller]] tables."""
+    return CONTROLLERS.named(name)
+
+
+def actuator(name: str) -> Callable[[Plugin], Plugin]:
+    """Class decorator: make this actuator available as `type = "<name>"` in [[actuator]] tables."""
+    return ACTUATORS.named(name)
+
+
+def signal_fields(kind: str, name: str) -> tuple[str, ...]:
+    """Return the names of a plugin's fields that name signals."""
+    if name in KINDS[kind].builtin:
+        return ()
+    plugin: Any = find_block(kind, name)
+    types = {key: field_type(plugin, field) for key, field in fields_of(plugin).items()}
+    return tuple(key for key, wanted in types.items() if is_signal(wanted))
+
+
+def find_block(kind: str, name: str) -> type[Block]:
+    """Return the plugin of a name: pysim's own, a user's, or one of an installed package.
+
+    Args:
+        kind: the table: "signal", "sensor", "controller" or "actuator".
+        name: its type.
+
+    Raises:
+        PysimError: there is none; the text suggests one.
+    """
+    import pysim.elements.block_library  # noqa: F401, PLC0415, registers pysim's own
+
+    found: type[Block] = KINDS[kind].find(name)
+    return found

@@ -1,0 +1,8 @@
+"""Registration of the signals, sensors, controllers and actuators that come with pysim."""
+
+from __future__ import annotations
+
+import pysim.elements.actuators
+import pysim.elements.controllers
+import pysim.elements.sensors
+import pysim.elements.sources  # noqa: F401

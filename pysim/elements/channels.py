@@ -1,0 +1,102 @@
+"""Channels: named inputs, outputs and states of controllers, actuators, sensors and signals, with unit and size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pysim.errors import PysimError
+from pysim.tracing.author_code import author_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One or several numbers under a name.
+
+    Attributes:
+        name: an identifier.
+        unit: its unit; "" fits every unit.
+        size: how many numbers; a letter stands for the same number wherever a class uses it.
+    """
+
+    name: str
+    unit: str = "1"
+    size: int | str = 1
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Channels in their order; `*` forms products."""
+
+    parts: tuple[Channel, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        for part in self.parts:
+            if not str(part.name).isidentifier():
+                problem = f"signal {part.name!r} is not a valid name; use letters, digits and _"
+                raise PysimError(author_line(), problem)
+            if not (isinstance(part.size, str) or part.size >= 1):
+                problem = f"signal {part.name!r} has the size {part.size}; give 1 or more"
+                raise PysimError(author_line(), problem)
+        if len(set(names)) < len(names):
+            problem = f"two signals have one name: {', '.join(names)}; rename one"
+            raise PysimError(author_line(), problem)
+
+    def __mul__(self, other: Channels) -> Channels:
+        return Channels(self.parts + other.parts)
+
+    def __iter__(self) -> Iterator[Channel]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names, in order."""
+        return tuple(part.name for part in self.parts)
+
+
+NONE = Channels()
+
+
+def signal(name: str, unit: str = "1", size: int | str = 1) -> Channels:
+    """Return a channel of inputs or outputs: `signal("torque", unit="N·m")`.
+
+    Args:
+        name: name by which methods and scenes refer to it.
+        unit: unit; "" fits every unit.
+        size: how many numbers. A letter, such as "n", stands for any number, the same wherever the class uses it.
+    """
+    return Channels((Channel(name, unit, size),))
+
+
+def real(name: str, size: int | str = 1) -> Channels:
+    """Return states, or memory, of `size` numbers under one name."""
+    return Channels((Channel(name, "", size),))
+
+
+@dataclass(frozen=True)
+class SignalField:
+    """Type of a field that names a signal in a unit; "" for any."""
+
+    unit: str = ""
+
+    def __repr__(self) -> str:
+        return f"Signal[{self.unit!r}]" if self.unit else "Signal"
+
+    def __getitem__(self, unit: str) -> SignalField:
+        return SignalField(unit)
+
+
+Signal = SignalField()
+"""Type of a plugin's field that names a signal: `speed: Signal["rad/s"]`; bare, it takes any unit."""
+
+
+def is_signal(wanted: object) -> bool:
+    """Return whether the type of a plugin's field is that of a signal's name."""
+    return isinstance(wanted, SignalField)

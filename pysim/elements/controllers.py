@@ -1,0 +1,165 @@
+"""Controllers that come with pysim."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.block import Controller, controller
+from pysim.elements.channels import real, signal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Gain = float | tuple[float, ...]
+FORCE_UNITS = {"rad": "N·m", "m": "N"}
+
+
+def _gain(gain: Gain) -> Any:
+    """Return a gain as a factor of numbers: one for all, or one for each."""
+    return np.array(gain, float) if isinstance(gain, tuple) else gain
+
+
+@controller("pd")
+class ProportionalDerivative(Controller):
+    """Proportional-derivative control: kp (reference − q) − kd v, number by number."""
+
+    inputs = (
+        signal("reference", unit="", size="n")
+        * signal("q", unit="", size="n")
+        * signal("v", unit="", size="n")
+    )
+    outputs = signal("force", unit="", size="n")
+    kp: Gain  # [N/m or N·m/rad]
+    kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
+
+    def output(self, inputs: Any) -> Any:
+        error = inputs.reference - inputs.q
+        return _gain(self.kp) * error - _gain(self.kd) * inputs.v
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"force": FORCE_UNITS.get(inputs["q"], "")}
+
+
+@controller("pid")
+class PID(Controller):
+    """Proportional-integral-derivative control of one coordinate, with a filtered derivative and anti-windup.
+
+    u = kp e + ki I − kd D, D = N s/(s + N) q, e = reference − q; the output is u within ± limit, and
+    I' = e + back_calculation (output − u) [Åström and Hägglund 1995, section 3.5].
+    """
+
+    inputs = signal("reference", unit="") * signal("q", unit="")
+    outputs = signal("force", unit="")
+    states = real("integral") * real("filtered")
+    kp: float  # [N/m or N·m/rad]
+    ki: float = 0.0  # [N/(m·s) or N·m/(rad·s)]
+    kd: float = 0.0  # [N·s/m or N·m·s/rad]
+    filter: float = 100.0  # [rad/s], N
+    limit: float = math.inf  # [N or N·m]
+    back_calculation: float = 0.0  # [m·s/N or rad·s/(N·m) per s]
+
+    def initial(self, inputs: Any) -> Any:
+        return 0.0, inputs.q
+
+    def _force(self, inputs: Any, integral: Any, filtered: Any) -> Any:
+        rate = self.filter * (inputs.q - filtered)
+        return self.kp * (inputs.reference - inputs.q) + self.ki * integral - self.kd * rate
+
+    def output(self, inputs: Any, integral: Any, filtered: Any) -> Any:
+        force = self._force(inputs, integral, filtered)
+        if math.isinf(self.limit):
+            return force
+        return np.minimum(np.maximum(force, -self.limit), self.limit)
+
+    def state_rate(self, inputs: Any, integral: Any, filtered: Any) -> Any:
+        excess = self.output(inputs, integral, filtered) - self._force(inputs, integral, filtered)
+        error = inputs.reference - inputs.q
+        return error + self.back_calculation * excess, self.filter * (inputs.q - filtered)
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"force": FORCE_UNITS.get(inputs["q"], "")}
+
+
+@controller("trajectory_follower")
+class TrajectoryFollower(Controller):
+    """Control along a trajectory: kp (reference − q) + kd (reference' − v) + inertia reference'' + damping reference'.
+
+    The last two are a feed-forward.
+    """
+
+    inputs = (
+        signal("reference", unit="", size="n")
+        * signal("reference_rate", unit="", size="n")
+        * signal("reference_acceleration", unit="", size="n")
+        * signal("q", unit="", size="n")
+        * signal("v", unit="", size="n")
+    )
+    outputs = signal("force", unit="", size="n")
+    kp: Gain  # [N/m or N·m/rad]
+    kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
+    inertia: Gain = 0.0  # [kg or kg·m²]
+    damping: Gain = 0.0  # [N·s/m or N·m·s/rad]
+
+    def output(self, inputs: Any) -> Any:
+        back = _gain(self.kp) * (inputs.reference - inputs.q)
+        back = back + _gain(self.kd) * (inputs.reference_rate - inputs.v)
+        ahead = _gain(self.inertia) * inputs.reference_acceleration
+        return back + ahead + _gain(self.damping) * inputs.reference_rate
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"force": FORCE_UNITS.get(inputs["q"], "")}
+
+
+@controller("gravity_compensation")
+class GravityCompensation(Controller):
+    """Forces that hold the mechanism against gravity, for all its velocities in their order."""
+
+    outputs = signal("force", unit="", size="n")
+    share: float = 1.0  # [1]
+
+    def output(self, dynamics: Any) -> Any:
+        return self.share * dynamics.gravity
+
+
+@controller("computed_torque")
+class ComputedTorque(Controller):
+    """Inverse dynamics of reference'' + kd (reference' − v) + kp (reference − q) [Siciliano 2009, section 8.5.2].
+
+    Signals are of all velocities of the mechanism, in their order; the error decays with kp and kd alone.
+    """
+
+    inputs = (
+        signal("reference", unit="", size="n")
+        * signal("reference_rate", unit="", size="n")
+        * signal("reference_acceleration", unit="", size="n")
+        * signal("q", unit="", size="n")
+        * signal("v", unit="", size="n")
+    )
+    outputs = signal("force", unit="", size="n")
+    kp: Gain  # [1/s²]
+    kd: Gain  # [1/s]
+
+    def output(self, inputs: Any, dynamics: Any) -> Any:
+        error, rate = inputs.reference - inputs.q, inputs.reference_rate - inputs.v
+        a = inputs.reference_acceleration + _gain(self.kd) * rate + _gain(self.kp) * error
+        return dynamics.inverse(a)
+
+
+@controller("state_feedback")
+class StateFeedback(Controller):
+    """State feedback u = −K (x − target), x = (q, v)."""
+
+    inputs = signal("q", unit="", size="n") * signal("v", unit="", size="n")
+    outputs = signal("force", unit="", size="m")
+    gain: tuple[tuple[float, ...], ...]  # K, row by row
+    target: tuple[float, ...] = ()  # of q, then v; 0 by default
+
+    def output(self, inputs: Any) -> Any:
+        x = np.array([*np.atleast_1d(inputs.q), *np.atleast_1d(inputs.v)], object)
+        if self.target:
+            x = x - np.array(self.target, float)
+        force = -(np.array(self.gain, float) @ x)
+        return force[0] if len(force) == 1 else force

@@ -1,0 +1,971 @@
+"""Signal graph of a scene: its blocks are called with symbolic numbers, each after those that it reads.
+
+    sources, sensors, continuous controllers → forces of actuators        evaluated with the dynamics
+    sampled controllers                      → numbers held between their instants
+    accelerations, wrenches of joints        → sampled controllers and the recording alone
+
+The result is a few programs of the engine, see cpp/elements/signals.hpp.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim._engine import (
+    Group,
+    SignalCallKind,
+    SignalsDescription,
+    SignalSource,
+)
+from pysim.elements.channels import Channel
+from pysim.elements.graph_types import CompiledSignals, CoordinatePlace, GraphBlock, RecordedSignal
+from pysim.elements.quantities import Twist, Wrench
+from pysim.elements.signal_inputs import SignalInputs, is_path
+from pysim.elements.signal_slopes import SignalSlopes
+from pysim.errors import JointError, PysimError, SceneError, did_you_mean
+from pysim.joints.displacement import Pose
+from pysim.tracing.author_code import author_error, method_place
+from pysim.tracing.derivative import Derivative
+from pysim.tracing.expression import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pysim._engine import PortDescription
+    from pysim.elements.block import Block
+    from pysim.elements.channels import Channels
+
+    _Sampled = tuple["GraphBlock", list[int], list[int]]  # nodes that it stores, and where
+
+
+@dataclass
+class _Values:
+    """Outputs of a block: numbers and unit of each channel, by name."""
+
+    numbers: dict[str, list[int]]
+    units: dict[str, str]
+
+
+@dataclass
+class _DrivenCoordinate:
+    """Nodes of the forces on a coordinate: those of actuators, which limits bound, and others."""
+
+    place: CoordinatePlace
+    actuators: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+
+
+class GraphBuilder:
+    """Builder of the programs of a graph.
+
+    Args:
+        blocks: in the order of the scene.
+        ports: frames and paths that blocks measure or drive; driven ones first.
+        driven: number of the driven ports.
+        groups: groups of the user's coordinates, (group, first in q, first in v).
+        nv: number of velocities.
+        gravity: of the world [m/s²].
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[GraphBlock],
+        ports: Sequence[PortDescription],
+        driven: int,
+        groups: Sequence[tuple[Group, int, int]],
+        nv: int,
+        gravity: Sequence[float],
+    ) -> None:
+        self.blocks = {block.name: block for block in blocks}
+        self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
+        self.gravity = gravity
+        self.symbols = SignalInputs(ports, nv)
+        self.tape = self.symbols.tape
+        self._values: dict[str, _Values] = {}
+        self._open: list[str] = []  # blocks being evaluated
+        self._state_places: dict[tuple[str, str], list[int]] = {}
+        self._start: list[float] = []
+        self._efforts: dict[int, list[int]] = {}  # of driven ports
+        self._driven: dict[int, _DrivenCoordinate] = {}
+        self._states = self._allot()
+
+    # ------------------------------------------------------------------------------------------ places in the state
+
+    def _allot(self) -> int:
+        """Give every state, then every held number, its place; return the number of states."""
+        for block in self.blocks.values():
+            if block.kind in ("controller", "actuator", "force", "sensor") and block.period is None:
+                self._allot_channels(block, _states_of(block.plugin))
+        states = len(self._start)
+        for block in self.blocks.values():
+            if block.period is not None:
+                self._allot_channels(block, [*_states_of(block.plugin), *_memory_of(block.plugin)])
+            if block.kind == "signal" and block.plugin is None:  # given from outside
+                self._state_places[block.name, "value"] = self._take(block.size)
+        return states
+
+    def _take(self, count: int) -> list[int]:
+        first = len(self._start)
+        self._start += [0.0] * count
+        return list(range(first, first + count))
+
+    def _allot_channels(self, block: GraphBlock, channels: Iterable[Channel]) -> None:
+        start = dict(block.plugin.start()) if hasattr(block.plugin, "start") else {}
+        for channel in channels:
+            values = np.atleast_1d(np.asarray(start.get(channel.name, 0.0), float))
+            size = channel.size if isinstance(channel.size, int) else self._size_of_inputs(block)
+            values = np.broadcast_to(values, (size,))
+            places = self._take(size)
+            for place, value in zip(places, values, strict=True):
+                self._start[place] = float(value)
+            self._state_places[block.name, channel.name] = places
+
+    def _size_of_inputs(self, block: GraphBlock) -> int:
+        """Return the size that a letter stands for in a block with states: that of its first input."""
+        sizes = [self._size_of_signal(block, name) for name in block.inputs[:1]]
+        return sizes[0] if sizes else max(1, len(block.coordinates))
+
+    def _size_of_signal(self, block: GraphBlock, name: str) -> int:
+        if _without_index(name)[1] is not None:
+            return 1
+        other, channel = self._find(block, name)
+        if isinstance(channel.size, int) and other.plugin is not None:
+            return channel.size
+        if other.plugin is None:
+            return other.size
+        if other.kind == "sensor":
+            return max(1, len(other.coordinates))
+        if other.inputs:
+            return self._size_of_inputs(other)
+        return len(
+            self.values(other.name).numbers["value" if other.kind == "signal" else channel.name]
+        )
+
+    # ------------------------------------------------------------------------------------------ inputs
+
+    def held(self, places: Sequence[int]) -> list[int]:
+        """Return the nodes of numbers of the state."""
+        return [self.symbols.number(SignalSource.state, place).index for place in places]
+
+    # ------------------------------------------------------------------------------------------ values of signals
+
+    def values(self, name: str) -> _Values:
+        """Return the outputs of a block, which it computes from those of others first.
+
+        Raises:
+            SceneError: a loop of continuous blocks.
+        """
+        if name in self._values:
+            return self._values[name]
+        block = self.blocks[name]
+        if name in self._open:
+            members = self._open[self._open.index(name) :]
+            raise _loop_error([self.blocks[k] for k in members])
+        self._open.append(name)
+        try:
+            found = self._evaluated(block)
+        finally:
+            self._open.pop()
+        self._values[name] = found
+        return found
+
+    def _evaluated(self, block: GraphBlock) -> _Values:
+        if block.plugin is None:  # an input of the scene
+            places = self._state_places[block.name, "value"]
+            return _Values({"value": self.held(places)}, {"value": block.unit})
+        if block.period is not None:
+            return self._held_outputs(block)
+        method = {"sensor": "measure", "signal": "output", "controller": "output"}[block.kind]
+        available = self.arguments(block, method)
+        return self._outputs(block, method, available)
+
+    def _held_outputs(self, block: GraphBlock) -> _Values:
+        """Return the held numbers of a sampled block, whose sizes follow from a first call."""
+        numbers = {}
+        for channel in type(block.plugin).outputs:
+            key = block.name, channel.name
+            if key not in self._state_places:
+                self._state_places[key] = self._take(self._size_of_output(block, channel))
+            numbers[channel.name] = self.held(self._state_places[key])
+        return _Values(numbers, self._units(block))
+
+    def _size_of_output(self, block: GraphBlock, channel: Channel) -> int:
+        """Return the size of an output of a sampled block: its own, that of inputs, or what a call returns."""
+        if isinstance(channel.size, int):
+            return channel.size
+        for declared, name in zip(type(block.plugin).inputs, block.inputs, strict=False):
+            if declared.size == channel.size:
+                return self._size_of_signal(block, name)
+        outputs = self._outputs(block, "output", self.arguments(block, "output"))
+        return len(outputs.numbers[channel.name])
+
+    def _units(self, block: GraphBlock) -> dict[str, str]:
+        plugin, channels = block.plugin, list(type(block.plugin).outputs)
+        own = {channel.name: channel.unit for channel in channels}
+        if block.kind == "signal":
+            return dict.fromkeys(own, block.unit)
+        if block.kind == "sensor":
+            return own | dict(
+                plugin.units(
+                    {
+                        "q": _common(c.q_unit for c in block.coordinates),
+                        "v": _common(c.v_unit for c in block.coordinates),
+                    }
+                )
+            )
+        names = [c.name for c in type(plugin).inputs][: len(block.inputs)]
+        given = {k: self._unit_of(block, name) for k, name in zip(names, block.inputs, strict=True)}
+        return own | dict(plugin.units(given))
+
+    def _unit_of(self, block: GraphBlock, name: str) -> str:
+        other, channel = self._find(block, name)
+        if other.plugin is None or other.kind == "signal":
+            return _per(other.unit, {"rate": "/s", "acceleration": "/s²"}.get(channel.name, ""))
+        return self._units(other)[channel.name]
+
+    # ------------------------------------------------------------------------------------------ references
+
+    def _find(self, block: GraphBlock, name: str) -> tuple[GraphBlock, Channel]:
+        """Return the block and channel that a name, without an index, refers to.
+
+        Raises:
+            SceneError: there is none.
+        """
+        name, _ = _without_index(name)
+        owner, channel = (name, "") if name in self.blocks else _split(name)
+        other = self.blocks.get(owner)
+        known = self._known_names()
+        if other is not None:
+            for part in _kept_by(other.plugin):
+                if part.name == channel:
+                    return other, part
+        if other is None or other.kind in ("actuator", "force"):
+            problem = f"{block.label}: unknown signal {name!r}{did_you_mean(name, known)}"
+            raise SceneError(block.where, problem)
+        if other.plugin is None:
+            return other, Channel("value", other.unit, other.size)
+        channels = list(type(other.plugin).outputs)
+        if other.kind == "signal" and channel in TIME_DERIVATIVES:
+            return other, Channel(channel, "", "n")
+        if not channel and len(channels) == 1:
+            return other, channels[0]
+        for part in channels:
+            if part.name == channel:
+                return other, part
+        has = ", ".join(f"{owner}.{part.name}" for part in channels)
+        if not channel:
+            problem = f"{block.label}: {name!r} has several outputs; write one of {has}"
+        else:
+            problem = f"{block.label}: {owner!r} has no output {channel!r}; write one of {has}"
+        raise SceneError(block.where, problem)
+
+    def _known_names(self) -> list[str]:
+        found = []
+        for block in self.blocks.values():
+            if block.kind in ("actuator", "force"):
+                continue
+            channels = [] if block.plugin is None else list(type(block.plugin).outputs)
+            found += (
+                [block.name]
+                if len(channels) < 2
+                else [f"{block.name}.{channel.name}" for channel in channels]
+            )
+        return found
+
+    def signal(self, block: GraphBlock, name: str, unit: str, what: str) -> list[int]:
+        """Return the nodes of a signal that a block reads; its unit must fit.
+
+        Raises:
+            SceneError: an unknown signal, or one in another unit.
+        """
+        other, channel = self._find(block, name)
+        if channel in _kept_by(other.plugin):
+            return self._indexed(
+                block, name, self.held(self._state_places[other.name, channel.name])
+            )
+        values = self.values(other.name)
+        if other.kind == "signal" and channel.name in TIME_DERIVATIVES:
+            self._differentiate(block, other, values)
+        given = values.units[channel.name]
+        if unit and given and unit != given:
+            problem = f"{block.label}: {what} is in [{unit}], but {name!r} is in [{given}]"
+            raise SceneError(block.where, f"{problem}; connect a signal in [{unit}]")
+        return self._indexed(block, name, values.numbers[channel.name])
+
+    def _indexed(self, block: GraphBlock, name: str, numbers: list[int]) -> list[int]:
+        """Return the number that an index in brackets after a name selects, all without one."""
+        index = _without_index(name)[1]
+        if index is None:
+            return numbers
+        if index >= len(numbers):
+            problem = (
+                f"{block.label}: {name!r} does not exist, the signal has {len(numbers)} numbers"
+            )
+            raise SceneError(block.where, f"{problem}; count from 0")
+        return [numbers[index]]
+
+    def _differentiate(self, block: GraphBlock, other: GraphBlock, values: _Values) -> None:
+        """Add the rate and the acceleration of a source to its values."""
+        if "rate" in values.numbers:
+            return
+        if other.plugin is None:
+            problem = f"{block.label}: {other.name!r} is given from outside and has no rate"
+            raise SceneError(block.where, f"{problem}; give its rate as another input")
+        t = self.symbols.number_of(SignalSource.time, 0)
+        derivative = Derivative(self.tape, {t: self.tape.const(1)})
+        unit = values.units["value"]
+        numbers = values.numbers["value"]
+        for name, per in (("rate", "/s"), ("acceleration", "/s²")):
+            numbers = [derivative.of(k) for k in numbers]
+            values.numbers[name] = numbers
+            values.units[name] = _per(unit, per)
+
+    def _inputs(self, block: GraphBlock) -> tuple[SimpleNamespace, dict[str, int]]:
+        """Return the inputs of a block by name, and the sizes that letters stand for."""
+        declared: Channels = type(block.plugin).inputs
+        if len(block.inputs) != len(declared):
+            names = ", ".join(declared.names) or "none"
+            problem = (
+                f"{block.label}: has the inputs {names}, got {len(block.inputs)} signals"
+                if len(declared)
+                else f"{block.label}: has no inputs, got {len(block.inputs)} signals"
+            )
+            raise SceneError(block.where, f"{problem}; name one signal for each")
+        sizes: dict[str, int] = {}
+        found = {}
+        for channel, name in zip(declared, block.inputs, strict=True):
+            nodes = self.signal(block, name, channel.unit, f"the input {channel.name!r}")
+            wanted = channel.size if isinstance(channel.size, int) else sizes.get(channel.size)
+            if wanted is not None and len(nodes) != wanted:
+                problem = f"{block.label}: the input {channel.name!r} needs {wanted} numbers"
+                problem = f"{problem}, but {name!r} has {len(nodes)}"
+                raise SceneError(block.where, f"{problem}; connect a signal of that size")
+            if isinstance(channel.size, str):
+                sizes[channel.size] = len(nodes)
+            found[channel.name] = self._shaped(nodes)
+        return SimpleNamespace(**found), sizes
+
+    def _shaped(self, nodes: Sequence[int]) -> Any:
+        numbers = [Scalar(self.tape, k) for k in nodes]
+        return numbers[0] if len(numbers) == 1 else np.array(numbers, object)
+
+    # ------------------------------------------------------------------------------------------ calls of methods
+
+    def arguments(self, block: GraphBlock, method: str) -> dict[str, Any]:
+        """Return what a method names, by name."""
+        wanted = _argument_names(block.plugin, method)
+        found: dict[str, Any] = {}
+        offered = ["t", *_OFFERED[block.kind]]
+        for channel in (*_states_of(block.plugin), *_memory_of(block.plugin)):
+            offered.append(channel.name)
+            if (block.name, channel.name) in self._state_places:
+                found[channel.name] = self._shaped(
+                    self.held(self._state_places[block.name, channel.name])
+                )
+        for name in wanted:
+            if name not in offered:
+                problem = f"has the unknown argument {name!r}; choose among {', '.join(offered)}"
+                raise JointError(method_place(block.plugin, method), problem)
+            if name not in found:
+                found[name] = self._argument(block, name, method)
+        return {name: found[name] for name in wanted}
+
+    def _argument(self, block: GraphBlock, name: str, method: str) -> Any:
+        if name == "t":
+            return self.symbols.number(SignalSource.time, 0)
+        if name == "inputs":
+            return self._inputs(block)[0]
+        if name == "command":
+            return getattr(self._inputs(block)[0], name)
+        if name == "dynamics":
+            return Dynamics(self)
+        if name == "gravity":
+            return np.array(self.gravity, float)
+        if name in ("q", "v", "a"):
+            return self._coordinates(block, name, method)
+        if name == "wrench":
+            if block.joint is None:
+                raise _needs(block, "joint", name)
+            n = self.symbols.numbers(SignalSource.reaction, 6 * block.joint, 6)
+            return Wrench(n[:3], n[3:])
+        if block.port is None:
+            raise _needs(block, "path" if name in ("length", "rate") else "frame", name)
+        first = self.symbols.port_at[block.port]
+        if name == "length":
+            return self.symbols.number(SignalSource.port, first)
+        if name == "rate":
+            return self.symbols.number(SignalSource.port, first + 1)
+        if name == "pose":
+            x = self.symbols.numbers(SignalSource.port, first, 12)
+            return Pose([[x[3 * j + i] for j in range(3)] for i in range(3)], x[9:])
+        if name == "twist":
+            x = self.symbols.numbers(SignalSource.port, first + 12, 6)
+            return Twist(x[:3], x[3:])
+        x = self.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
+        return Twist(x[:3], x[3:])
+
+    def _coordinates(self, block: GraphBlock, name: str, method: str) -> Any:
+        if not block.coordinates:
+            raise _needs(block, "joint" if block.kind == "actuator" else "coordinates", name)
+        numbers = []
+        for place in block.coordinates:
+            if name == "q" and place.q < 0:
+                problem = f"{block.label}: {method} depends on q, but {place.name!r} is a velocity"
+                problem = f"{problem} whose position is no single number"
+                raise SceneError(block.where, f"{problem}; name another coordinate")
+            source = {"q": SignalSource.q, "v": SignalSource.v, "a": SignalSource.acceleration}[
+                name
+            ]
+            numbers.append(self.symbols.number(source, place.q if name == "q" else place.v))
+        if block.kind == "force":  # as forces without signals: a tuple
+            return tuple(numbers)
+        return numbers[0] if len(numbers) == 1 else np.array(numbers, object)
+
+    def call(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> Any:
+        """Call an author's method; its fields of type Signal hold the signals.
+
+        Raises:
+            JointError: the method raises; the error names the author's line.
+        """
+        plugin = block.plugin
+        for name, signal in block.signals.items():
+            unit = _signal_unit(plugin, name)
+            nodes = self.signal(block, signal, unit, name)
+            object.__setattr__(plugin, name, self._shaped(nodes))
+        function = getattr(plugin, method)
+        try:
+            with self.tape.recording(lambda: method_place(plugin, method)):
+                return function(**given)
+        except PysimError:
+            raise
+        except Exception as error:
+            owner = f"{type(plugin).__qualname__}.{method}"
+            raise author_error(error, function, owner) from error
+        finally:
+            for name, signal in block.signals.items():
+                object.__setattr__(plugin, name, signal)
+
+    def _outputs(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> _Values:
+        result = self.call(block, method, given)
+        channels = list(type(block.plugin).outputs)
+        parts = [result] if len(channels) == 1 else result
+        place = method_place(block.plugin, method)
+        if len(channels) > 1 and (
+            not isinstance(parts, (tuple, list)) or len(parts) != len(channels)
+        ):
+            names = ", ".join(channel.name for channel in channels)
+            raise JointError(place, f"must return {len(channels)} values: {names}; got {parts!r}")
+        numbers = {}
+        for channel, part in zip(channels, parts, strict=True):
+            nodes = self.nodes(block, method, part)
+            if isinstance(channel.size, int) and len(nodes) != channel.size:
+                problem = (
+                    f"must return {channel.size} numbers for {channel.name!r}, got {len(nodes)}"
+                )
+                raise JointError(place, f"{problem}; change it, or the size that it declares")
+            numbers[channel.name] = nodes
+        return _Values(numbers, self._units(block))
+
+    def nodes(self, block: GraphBlock, method: str, value: Any) -> list[int]:
+        """Return the nodes of a number, or of a list of numbers, that a method returns."""
+        listed = isinstance(value, (list, tuple, np.ndarray))
+        flat = np.array(value, object).ravel().tolist() if listed else [value]
+        nodes = []
+        for x in flat:
+            if isinstance(x, Scalar):
+                if x.tape is not self.tape:
+                    problem = "returns a symbolic number of another call; keep none between calls"
+                    raise JointError(method_place(block.plugin, method), problem)
+                nodes.append(x.index)
+            elif isinstance(x, (int, float, np.integer, np.floating)):
+                if not np.isfinite(x):
+                    raise JointError(method_place(block.plugin, method), f"returns {x}; fix it")
+                nodes.append(self.tape.const(float(x)))
+            else:
+                kind = "None; end it with `return`" if x is None else f"a {type(x).__name__}"
+                problem = f"returns {kind} where a number belongs"
+                raise JointError(method_place(block.plugin, method), problem)
+        return nodes
+
+    # ------------------------------------------------------------------------------------------ forces
+
+    def add_forces(self) -> None:
+        """Call the actuators, and the forces that depend on time or signals."""
+        for block in self.blocks.values():
+            if block.kind == "actuator":
+                method = "tension" if block.is_path else "force"
+                own = type(block.plugin)
+                if block.is_path and own.tension is _base_tension():
+                    method = "force"
+                given = self.arguments(block, method)
+                nodes = self.nodes(block, method, self.call(block, method, given))
+                self._check_count(
+                    block, method, nodes, 1 if block.is_path else len(block.coordinates)
+                )
+                if block.is_path:
+                    self._push(block, nodes)
+                    continue
+                for coordinate, node in zip(block.coordinates, nodes, strict=True):
+                    self._pull(coordinate, node)
+            elif block.kind == "force":
+                self._add_force(block)
+
+    def _add_force(self, block: GraphBlock) -> None:
+        from pysim.elements.force import method_of  # noqa: PLC0415
+
+        method = method_of(type(block.plugin))
+        given = self.arguments(block, method.name)
+        result = self.call(block, method.name, given)
+        if method.acts == "frames":
+            if not isinstance(result, Wrench):
+                where = method_place(block.plugin, method.name)
+                raise JointError(where, f"must return a Wrench, got a {type(result).__name__}")
+            result = [*result.force, *result.torque]
+        nodes = self.nodes(block, method.name, result)
+        if method.acts == "coordinates":
+            self._check_count(block, method.name, nodes, len(block.coordinates))
+            for coordinate, node in zip(block.coordinates, nodes, strict=True):
+                self._pull(coordinate, node, is_limited=False)
+            return
+        self._check_count(block, method.name, nodes, 6 if method.acts == "frames" else 1)
+        self._push(block, nodes)
+
+    def _check_count(
+        self, block: GraphBlock, method: str, nodes: Sequence[int], count: int
+    ) -> None:
+        if len(nodes) != count:
+            what = "a number" if count == 1 else f"{count} numbers"
+            problem = f"must return {what}, got {len(nodes)} numbers"
+            raise JointError(method_place(block.plugin, method), problem)
+
+    def _push(self, block: GraphBlock, nodes: list[int]) -> None:
+        assert block.port is not None
+        known = self._efforts.get(block.port)
+        if known is not None:
+            nodes = [self.tape.node("add", a, b) for a, b in zip(known, nodes, strict=True)]
+        self._efforts[block.port] = nodes
+
+    def _pull(self, place: CoordinatePlace, node: int, *, is_limited: bool = True) -> None:
+        own = self._driven.setdefault(place.v, _DrivenCoordinate(place))
+        (own.actuators if is_limited else own.others).append(node)
+
+    def _sum(self, nodes: Sequence[int]) -> Scalar:
+        total = nodes[0]
+        for node in nodes[1:]:
+            total = self.tape.node("add", total, node)
+        return Scalar(self.tape, total)
+
+    def _forces(self) -> dict[int, int]:
+        """Return the node of the force on each coordinate; the sum of the actuators' is within their limits."""
+        found = {}
+        for v, own in self._driven.items():
+            parts = list(own.others)
+            if own.actuators:
+                parts.append(self._effort(own))
+            found[v] = self._sum(parts).index
+        return found
+
+    def _effort(self, own: _DrivenCoordinate) -> int:
+        """Return the sum of the actuators' forces on a coordinate, within its limits."""
+        limited: Scalar = self._within_limits(own.place, self._sum(own.actuators))
+        return limited.index
+
+    def _within_limits(self, place: CoordinatePlace, total: Any) -> Any:
+        if place.effort_limit is not None:
+            total = np.minimum(np.maximum(total, -place.effort_limit), place.effort_limit)
+        if place.velocity_limit is not None:
+            most = place.velocity_limit
+            v = self.symbols.number(SignalSource.v, place.v)
+            width = LIMIT_WIDTH * most
+            forward: Any = np.minimum(np.maximum((most - v) / width, 0.0), 1.0)
+            backward: Any = np.minimum(np.maximum((most + v) / width, 0.0), 1.0)
+            total = np.where(total > 0, total * forward, total * backward)
+        return total
+
+    # ------------------------------------------------------------------------------------------ compilation
+
+    def compile(self) -> CompiledSignals:
+        """Return the programs of the graph.
+
+        Raises:
+            SceneError: a loop, an unknown signal, a wrong unit or size.
+            JointError: an author's method cannot be recorded; the error names its line.
+        """
+        for name, block in self.blocks.items():
+            if block.kind not in ("actuator", "force"):
+                self.values(name)
+        self.add_forces()
+        rates = self._rates()
+        begins = self._initial_values()
+        blocks = [*begins, *self._sampled_blocks(MOST_SAMPLED - len(begins))]
+        forces = self._forces()
+        efforts = [
+            node
+            for port in range(self.driven)
+            for node in self._efforts.get(port, self._no_effort(port))
+        ]
+        rows = [*forces.values(), *efforts, *rates]
+        self._check_stages(rows)
+        readings, recorded = self._readings()
+        slopes, places = SignalSlopes(self.symbols, self.groups, self._states).of(rows)
+        description = SignalsDescription(
+            states=self._states,
+            held=len(self._start) - self._states,
+            forces=self.symbols.program(rows) if rows else None,
+            slopes=self.symbols.program([*efforts, *slopes]) if rows else None,
+            readings=self.symbols.program(readings) if readings else None,
+            coordinates=list(forces),
+            slope_places=places,
+            ports=list(self.ports),
+            driven=self.driven,
+            blocks=[self.symbols.program(nodes, to) for _, nodes, to in blocks],
+        )
+        order = [block for block, _, _ in blocks[len(begins) :]]
+        start = [*self._start, *([0.0] * (2 * self._states))]
+        return CompiledSignals(
+            description,
+            recorded,
+            tuple(start),
+            tuple(float(block.period) for block in order if block.period is not None),
+            tuple(block.name for block in order),
+            len(begins),
+            tuple(
+                (block.name, self._state_places[block.name, "value"][0])
+                for block in self.blocks.values()
+                if block.kind == "signal" and block.plugin is None
+            ),
+            self._state_names(),
+        )
+
+    def _no_effort(self, port: int) -> list[int]:
+        return [self.tape.const(0)] * (1 if is_path(self.ports[port]) else 6)
+
+    def _state_names(self) -> tuple[str, ...]:
+        names = [""] * self._states
+        for (block, channel), places in self._state_places.items():
+            for k, place in enumerate(places):
+                if place < self._states:
+                    many = f"[{k}]" if len(places) > 1 else ""
+                    names[place] = f"{block}.{channel}{many}"
+        return tuple(names)
+
+    def _rates(self) -> list[int]:
+        """Return the rate of every state of a continuous block."""
+        rates = [0] * self._states
+        for block in self.blocks.values():
+            states = _states_of(block.plugin)
+            if block.period is not None or not states:
+                continue
+            nodes = self._rate_nodes(block)
+            for channel in states:
+                for place, node in zip(
+                    self._state_places[block.name, channel.name], nodes[channel.name], strict=True
+                ):
+                    rates[place] = node
+        return rates
+
+    def _rate_nodes(self, block: GraphBlock, method: str = "state_rate") -> dict[str, list[int]]:
+        """Return the nodes of what `state_rate` or `update` returns, by state or memory."""
+        plugin = block.plugin
+        channels = _states_of(plugin) if method == "state_rate" else _memory_of(plugin)
+        if not hasattr(plugin, method):
+            names = ", ".join(channel.name for channel in channels)
+            problem = (
+                f"has {names}, but no {method}; write `def {method}(self, t, inputs, {names})`"
+            )
+            raise JointError(method_place(plugin, "__init__").split(":")[0], problem)
+        result = self.call(block, method, self.arguments(block, method))
+        parts = [result] if len(channels) == 1 else result
+        place = method_place(plugin, method)
+        if len(channels) > 1 and (
+            not isinstance(parts, (list, tuple)) or len(parts) != len(channels)
+        ):
+            raise JointError(
+                place,
+                f"must return {len(channels)} values, one for each of {', '.join(c.name for c in channels)}",
+            )
+        found = {}
+        for channel, part in zip(channels, parts, strict=True):
+            nodes = self.nodes(block, method, part)
+            size = len(self._state_places[block.name, channel.name])
+            if len(nodes) != size:
+                raise JointError(
+                    place, f"must return {size} numbers for {channel.name!r}, got {len(nodes)}"
+                )
+            found[channel.name] = nodes
+        return found
+
+    def _initial_values(self) -> list[_Sampled]:
+        """Return what sets states and memory that `initial` computes from the inputs at the start."""
+        found = []
+        for block in self.blocks.values():
+            plugin = block.plugin
+            if plugin is None or not hasattr(plugin, "initial"):
+                continue
+            channels = [*_states_of(plugin), *_memory_of(plugin)]
+            result = self.call(block, "initial", self.arguments(block, "initial"))
+            parts = [result] if len(channels) == 1 else result
+            nodes: list[int] = []
+            places: list[int] = []
+            for channel, part in zip(channels, parts, strict=True):
+                own = self._state_places[block.name, channel.name]
+                values = self.nodes(block, "initial", part)
+                nodes += values * len(own) if len(values) == 1 else values
+                places += own
+            if len(nodes) != len(places):
+                problem = f"must return {len(places)} numbers, got {len(nodes)}"
+                raise JointError(method_place(plugin, "initial"), problem)
+            found.append((block, nodes, places))
+        return found
+
+    def _sampled_blocks(self, most: int) -> list[_Sampled]:
+        """Return the sampled blocks in the order in which they run, with the nodes that they store and where."""
+        found = {}
+        for block in self.blocks.values():
+            if block.period is None:
+                continue
+            outputs = self._outputs(block, "output", self.arguments(block, "output"))
+            nodes: list[int] = []
+            places: list[int] = []
+            for name, values in outputs.numbers.items():
+                own = self._state_places[block.name, name]
+                if len(own) != len(values):
+                    problem = f"must return {len(own)} numbers for {name!r}, got {len(values)}"
+                    raise JointError(method_place(block.plugin, "output"), problem)
+                nodes += values
+                places += own
+            for channel, values in self._stepped(block):
+                nodes += values
+                places += self._state_places[block.name, channel]
+            found[block.name] = (block, nodes, places)
+        if len(found) > most:
+            block = list(found.values())[most][0]
+            problem = f"{block.label}: is sampled block number {most + 1}"
+            raise SceneError(block.where, f"{problem}; use at most {most}")
+        return self._in_order(found)
+
+    def _stepped(self, block: GraphBlock) -> list[tuple[str, list[int]]]:
+        """Return the next values of states (one step of Euler's method) and memory of a sampled block."""
+        stepped = []
+        if _states_of(block.plugin):
+            assert block.period is not None
+            for name, rates in self._rate_nodes(block).items():
+                now = self.held(self._state_places[block.name, name])
+                step = self.tape.const(block.period)
+                stepped.append(
+                    (
+                        name,
+                        [
+                            self.tape.node("add", x, self.tape.node("mul", step, rate))
+                            for x, rate in zip(now, rates, strict=True)
+                        ],
+                    )
+                )
+        if _memory_of(block.plugin):
+            stepped += list(self._rate_nodes(block, "update").items())
+        return stepped
+
+    def _in_order(self, found: Mapping[str, _Sampled]) -> list[_Sampled]:
+        """Sort sampled blocks: one that reads another runs after it; loops keep the order of the scene."""
+        owner = {place: name for name, (_, _, places) in found.items() for place in places}
+        reads = {
+            name: {
+                owner[index]
+                for source, index in self.symbols.read_by(nodes)
+                if source is SignalSource.state and index in owner
+            }
+            - {name}
+            for name, (_, nodes, _) in found.items()
+        }
+        order: list[str] = []
+        visiting: set[str] = set()
+
+        def visit(name: str) -> None:
+            if name in order or name in visiting:
+                return
+            visiting.add(name)
+            for other in found:
+                if other in reads[name]:
+                    visit(other)
+            visiting.discard(name)
+            order.append(name)
+
+        for name in found:
+            visit(name)
+        return [found[name] for name in order]
+
+    def _check_stages(self, rows: Sequence[int]) -> None:
+        """Reject forces and rates that depend on accelerations, which exist after the dynamics only."""
+        late = {SignalSource.acceleration, SignalSource.port_acceleration, SignalSource.reaction}
+        if not any(source in late for source, _ in self.symbols.read_by(rows)):
+            return
+        sensors = [
+            block
+            for block in self.blocks.values()
+            if block.kind == "sensor"
+            and any(
+                source in late
+                for source, _ in self.symbols.read_by(
+                    [k for nodes in self.values(block.name).numbers.values() for k in nodes]
+                )
+            )
+        ]
+        names = ", ".join(repr(block.name) for block in sensors)
+        where = sensors[0].where if sensors else ""
+        problem = f"the forces depend on {names}, which measures accelerations or wrenches, and these on the forces"
+        raise SceneError(where, f"{problem}; give the controller between them a period [s]")
+
+    def _readings(self) -> tuple[list[int], tuple[RecordedSignal, ...]]:
+        nodes: list[int] = []
+        recorded = []
+        for block in self.blocks.values():
+            if block.kind in ("actuator", "force"):
+                continue
+            values = self.values(block.name)
+            declared = {
+                name: n
+                for name, n in values.numbers.items()
+                if name not in TIME_DERIVATIVES or block.kind != "signal"
+            }
+            for name, numbers in declared.items():
+                full = block.name if len(declared) == 1 else f"{block.name}.{name}"
+                channel = 1 if block.plugin is None else _channel(block.plugin, name).size
+                single = len(numbers) == 1 and channel in (1, "n")
+                recorded.append(
+                    RecordedSignal(full, values.units[name], len(nodes), len(numbers), single)
+                )
+                nodes += numbers
+        for block in self.blocks.values():
+            for part in _kept_by(block.plugin):
+                kept = self.held(self._state_places[block.name, part.name])
+                single = len(kept) == 1
+                full = f"{block.name}.{part.name}"
+                recorded.append(RecordedSignal(full, "", len(nodes), len(kept), single))
+                nodes += kept
+        for own in self._driven.values():
+            if own.actuators:
+                unit = "N·m" if own.place.v_unit == "rad/s" else "N"
+                name = f"{EFFORT}.{own.place.name}"
+                recorded.append(RecordedSignal(name, unit, len(nodes), 1, is_single=True))
+                nodes.append(self._effort(own))
+        return nodes, tuple(recorded)
+
+    # ------------------------------------------------------------------------------------------ programs
+
+
+MOST_SAMPLED = 64  # blocks; the engine has a bit for each
+TIME_DERIVATIVES = ("rate", "acceleration")  # outputs of every source besides its value
+LIMIT_WIDTH = 0.01  # share of a velocity limit within which the drive falls to 0
+EFFORT = "effort"  # prefix of the recorded sums of actuator forces
+
+
+class Dynamics:
+    """Inverse dynamics of the mechanism at its q and v, without passive forces, for methods that name `dynamics`."""
+
+    def __init__(self, graph: GraphBuilder) -> None:
+        self._graph = graph
+
+    @property
+    def gravity(self) -> Any:
+        """Forces (nv,) [N or N·m] that hold the mechanism at rest against gravity."""
+        return np.array(self._graph.symbols.add_call(SignalCallKind.gravity, []), object)
+
+    def inverse(self, a: Sequence[Any]) -> Any:
+        """Return the forces (nv,) [N or N·m] for the accelerations a (nv,) [m/s² or rad/s²]."""
+        graph = self._graph
+        numbers = np.atleast_1d(np.asarray(a, object)).ravel().tolist()
+        if len(numbers) != graph.nv:
+            raise ValueError(f"dynamics.inverse needs {graph.nv} accelerations, got {len(numbers)}")
+        nodes = [x.index if isinstance(x, Scalar) else graph.tape.const(float(x)) for x in numbers]
+        return np.array(graph.symbols.add_call(SignalCallKind.inverse, nodes), object)
+
+
+_OFFERED = {
+    "signal": (),
+    "sensor": ("inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity"),
+    "controller": ("inputs", "dynamics", "gravity"),
+    "actuator": ("command", "inputs", "q", "v", "length", "rate"),
+    "force": ("pose", "twist", "length", "rate", "q", "v", "inputs"),
+}  # fmt: skip
+
+
+def _states_of(plugin: Any) -> list[Channel]:
+    return list(getattr(type(plugin), "states", ()) or ()) if plugin is not None else []
+
+
+def _memory_of(plugin: Any) -> list[Channel]:
+    return list(getattr(type(plugin), "memory", ()) or ()) if plugin is not None else []
+
+
+def _kept_by(plugin: Any) -> list[Channel]:
+    """Return the states and the memory of a plugin."""
+    return [*_states_of(plugin), *_memory_of(plugin)]
+
+
+def _channel(plugin: Block, name: str) -> Channel:
+    return next(channel for channel in type(plugin).outputs if channel.name == name)
+
+
+def _base_tension() -> Any:
+    from pysim.elements.block import Actuator  # noqa: PLC0415
+
+    return Actuator.tension
+
+
+def _without_index(name: str) -> tuple[str, int | None]:
+    """Return a name and the index that follows it in brackets, None without one."""
+    found = re.fullmatch(r"(.*)\[(\d+)\]", name)
+    return (name, None) if found is None else (found[1], int(found[2]))
+
+
+def _per(unit: str, per: str) -> str:
+    """Return the unit of a derivative."""
+    if not unit or not per:
+        return unit
+    return f"1{per}" if unit == "1" else unit + per
+
+
+def _split(name: str) -> tuple[str, str]:
+    owner, _, channel = name.rpartition(".")
+    return owner, channel
+
+
+def _common(units: Iterable[str]) -> str:
+    """Return the unit that all have, "" if they differ."""
+    different = set(units)
+    return different.pop() if len(different) == 1 else ""
+
+
+def _argument_names(plugin: Any, method: str) -> list[str]:
+    return [
+        name
+        for name, parameter in inspect.signature(getattr(plugin, method)).parameters.items()
+        if parameter.default is inspect.Parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+
+
+def _signal_unit(plugin: Any, name: str) -> str:
+    from pysim.elements.channels import SignalField  # noqa: PLC0415
+    from pysim.plugins.fields import field_type, fields_of  # noqa: PLC0415
+
+    kind = field_type(type(plugin), fields_of(type(plugin))[name])
+    return kind.unit if isinstance(kind, SignalField) else ""
+
+
+def _needs(block: GraphBlock, key: str, name: str) -> SceneError:
+    problem = f"{block.label}: has no {key}, but its {name} is read"
+    return SceneError(block.where, f"{problem}; give {key}")
+
+
+def _loop_error(members: Sequence[GraphBlock]) -> SceneError:
+    names = " → ".join(block.name for block in (*members, members[0]))
+    problem = f"algebraic loop {names}: each signal depends on itself at the same instant"
+    remedy = "give a controller in it a period [s], or a state between input and output"
+    return SceneError(members[0].where, f"{problem}; {remedy}")

@@ -1,0 +1,75 @@
+"""Blocks of a signal graph, and what the graph compiles to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim._engine import SignalsDescription
+
+
+@dataclass(frozen=True)
+class CoordinatePlace:
+    """A coordinate of the user: its index in q (-1 if it is no plain number) and in v, and its units."""
+
+    name: str
+    q: int
+    v: int
+    q_unit: str
+    v_unit: str
+    effort_limit: float | None = None  # [N or N·m]
+    velocity_limit: float | None = None  # [m/s or rad/s]
+
+
+@dataclass(frozen=True)
+class GraphBlock:
+    """A block of a scene: its plugin with its keys, what it reads, and what it measures or drives."""
+
+    kind: str  # the table: signal, sensor, controller, actuator or force
+    name: str
+    plugin: Any
+    inputs: tuple[str, ...] = ()
+    period: float | None = None  # [s]
+    start: tuple[float, ...] | None = None  # value of acceleration-level inputs at t = 0
+    unit: str = ""  # of a signal
+    size: int = 1  # of an input of the scene
+    coordinates: tuple[CoordinatePlace, ...] = ()
+    port: int | None = None
+    is_path: bool = False
+    joint: int | None = None  # whose wrench a sensor reads
+    signals: Mapping[str, str] = field(default_factory=dict)  # fields of type Signal
+    where: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {self.name!r}"
+
+
+@dataclass(frozen=True)
+class RecordedSignal:
+    """A signal of a scene: its columns among the readings, and its unit."""
+
+    name: str
+    unit: str
+    first: int
+    size: int
+    is_single: bool  # a number, not a list of numbers
+
+
+@dataclass(frozen=True)
+class CompiledSignals:
+    """Programs of a signal graph, and what is known of them."""
+
+    description: SignalsDescription
+    recorded: tuple[RecordedSignal, ...]
+    start: tuple[float, ...]  # numbers of the state before t = 0
+    periods: tuple[float, ...]  # [s] of the sampled blocks, in their order
+    sampled: tuple[str, ...]  # names of the sampled blocks
+    begins: int  # blocks before these, which run at the start alone
+    inputs: tuple[
+        tuple[str, int], ...
+    ]  # signals given from outside, with the place of each in the state
+    state_names: tuple[str, ...]  # of the states of elements

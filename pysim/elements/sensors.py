@@ -1,0 +1,153 @@
+"""Sensors that come with pysim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.block import Sensor, sensor
+from pysim.elements.channels import signal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.elements.quantities import Twist, Wrench
+    from pysim.joints.displacement import Pose
+
+
+@sensor("coordinates")
+class Coordinates(Sensor):
+    """Coordinates of joints and their rates."""
+
+    outputs = signal("q", unit="", size="n") * signal("v", unit="", size="n")
+
+    def measure(self, q: Any, v: Any) -> Any:
+        return q, v
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return inputs
+
+
+@sensor("rates")
+class Rates(Sensor):
+    """Velocities of joints, such as those of rotations, which have no coordinate of their own."""
+
+    outputs = signal("v", unit="", size="n")
+
+    def measure(self, v: Any) -> Any:
+        return v
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"v": inputs["v"]}
+
+
+@sensor("pose")
+class PoseSensor(Sensor):
+    """Position of a frame and its orientation, a quaternion (x, y, z, w) from its axes to those it is relative to."""
+
+    outputs = signal("position", unit="m", size=3) * signal("orientation", unit="1", size=4)
+
+    def measure(self, pose: Pose) -> Any:
+        return pose.p, quaternion(np.array(pose.rotation, object))
+
+
+@sensor("twist")
+class TwistSensor(Sensor):
+    """Velocity of a frame's origin and its angular velocity, in the axes of the frame."""
+
+    outputs = signal("velocity", unit="m/s", size=3) * signal("rate", unit="rad/s", size=3)
+
+    def measure(self, twist: Twist) -> Any:
+        return twist.v, twist.w
+
+
+@sensor("acceleration")
+class Acceleration(Sensor):
+    """Classical acceleration of a point and its angular acceleration, in the axes of the frame."""
+
+    outputs = signal("linear", unit="m/s²", size=3) * signal("angular", unit="rad/s²", size=3)
+
+    def measure(self, twist: Twist, acceleration: Twist) -> Any:
+        return acceleration.v + np.cross(twist.w, twist.v), acceleration.w
+
+
+@sensor("imu")
+class InertialMeasurementUnit(Sensor):
+    """Accelerometer, gyroscope and orientation (x, y, z, w, from the sensor's axes to the world's).
+
+    The accelerometer reads Rᵀ(a − g), +9.81 m/s² upwards at rest. Readings are step · round((value + bias)/step) with a
+    step, value + bias without.
+    """
+
+    outputs = (
+        signal("acceleration", unit="m/s²", size=3)
+        * signal("rate", unit="rad/s", size=3)
+        * signal("orientation", unit="1", size=4)
+    )
+    acceleration_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s²]
+    rate_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [rad/s]
+    acceleration_step: float = 0.0  # [m/s²], of quantisation
+    rate_step: float = 0.0  # [rad/s], of quantisation
+
+    def measure(self, pose: Pose, twist: Twist, acceleration: Twist, gravity: Any) -> Any:
+        R = np.array(pose.rotation, object)
+        force = acceleration.v + np.cross(twist.w, twist.v) - R.T @ gravity
+        return (
+            [
+                _quantised(x, self.acceleration_step)
+                for x in force + np.array(self.acceleration_bias)
+            ],
+            [_quantised(x, self.rate_step) for x in twist.w + np.array(self.rate_bias)],
+            quaternion(R),
+        )
+
+
+@sensor("force_torque")
+class ForceTorque(Sensor):
+    """Wrench that the parent of a joint exerts on its child, about the joint's origin in the child's joint frame."""
+
+    outputs = signal("force", unit="N", size=3) * signal("torque", unit="N·m", size=3)
+
+    def measure(self, wrench: Wrench) -> Any:
+        return wrench.force, wrench.torque
+
+
+@sensor("distance")
+class Distance(Sensor):
+    """Length of a path and its rate."""
+
+    outputs = signal("length", unit="m") * signal("rate", unit="m/s")
+
+    def measure(self, length: Any, rate: Any) -> Any:
+        return length, rate
+
+
+def _quantised(x: Any, step: float) -> Any:
+    """Return the nearest multiple of a step; x itself without a step."""
+    if step == 0:
+        return x
+    from pysim.tracing.expression import record  # noqa: PLC0415
+
+    return step * record("floor", x / step + 0.5)
+
+
+def quaternion(R: Any) -> list[Any]:
+    """Return the unit quaternion (x, y, z, w) of a rotation matrix, w ≥ 0, from its largest number."""
+    xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
+    squares = [1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz]
+    xy, zx, yz = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
+    x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    rows = [
+        (squares[0], xy, zx, x),
+        (xy, squares[1], yz, y),
+        (zx, yz, squares[2], z),
+        (x, y, z, squares[3]),
+    ]
+    best, row = squares[3], list(rows[3])
+    for k in range(3):
+        larger = squares[k] > best
+        row = [np.where(larger, a, b) for a, b in zip(rows[k], row, strict=True)]
+        best = np.where(larger, squares[k], best)
+    sign: Any = np.where(row[3] < 0, -1.0, 1.0)
+    return [sign * number / (2 * np.sqrt(best)) for number in row]

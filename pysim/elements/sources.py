@@ -1,0 +1,197 @@
+"""Sources of signals that come with pysim."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.block import Source, source
+from pysim.elements.interpolation import KINDS, minimum_jerk, pieces
+from pysim.errors import PysimError, did_you_mean
+from pysim.tracing.author_code import owner
+from pysim.tracing.expression import record
+from pysim.tracing.piecewise import piecewise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+OUTSIDE = ("error", "hold", "periodic")
+Rows = tuple[float, ...] | tuple[tuple[float, ...], ...]
+
+
+@source("constant")
+class Constant(Source):
+    """A number, or several, that stay the same."""
+
+    value: float | tuple[float, ...]  # in the signal's unit
+
+    def output(self) -> Any:
+        return self.value
+
+
+@source("step")
+class Step(Source):
+    """One value before an instant, and another from then on."""
+
+    time: float  # [s] of the change
+    before: float = 0.0  # in the signal's unit
+    after: float = 1.0
+
+    def output(self, t: Any) -> Any:
+        return np.where(t < self.time, self.before, self.after)
+
+
+@source("sine")
+class Sine(Source):
+    """Sine about an offset: offset + amplitude sin(frequency t + phase)."""
+
+    amplitude: float | tuple[float, ...]  # in the signal's unit
+    frequency: float  # [rad/s]
+    phase: float = 0.0  # [rad]
+    offset: float = 0.0  # in the signal's unit
+
+    def output(self, t: Any) -> Any:
+        wave: Any = np.sin(self.frequency * t + self.phase)
+        if isinstance(self.amplitude, tuple):
+            return [self.offset + amplitude * wave for amplitude in self.amplitude]
+        return self.offset + self.amplitude * wave
+
+
+@source("table")
+class Table(Source):
+    """Values at times, and an interpolation between them; from lists, or from a column of a CSV file."""
+
+    t: tuple[float, ...] = ()  # [s], increasing
+    values: Rows = ()  # in the signal's unit, a number or a row of numbers each
+    file: str = ""  # CSV file whose first line names its columns
+    column: str = ""  # of the values; `time` names that of the times
+    time: str = "t"
+    interpolation: str = "linear"  # linear, natural, clamped, not_a_knot, pchip, previous
+    outside: str = "error"  # error, hold or periodic
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "interpolation", KINDS)
+        _check_choice(self, "outside", OUTSIDE)
+
+    def output(self, t: Any) -> Any:
+        times, rows = self._points()
+        x = _inside(t, times, self.outside)
+        if self.interpolation == "previous":  # the last value holds from its time on
+            times, rows = np.append(times, times[-1] + 1), np.vstack([rows, rows[-1:]])
+        columns = [piecewise(x, times, pieces(times, y, self.interpolation)) for y in rows.T]
+        return columns[0] if len(columns) == 1 else columns
+
+    def domain(self) -> tuple[float, float]:
+        """Return the times [s] between which the signal is defined."""
+        times = self._points()[0]
+        return _domain(times, self.outside)
+
+    def _points(self) -> tuple[Array, Array]:
+        if self.file:
+            return _checked_points(self, *_csv_columns(self))
+        return _checked_points(self, np.array(self.t, float), np.array(self.values, float))
+
+
+@source("spline")
+class Spline(Table):
+    """Cubic spline through values at times; twice continuously differentiable unless it is `pchip`."""
+
+    interpolation: str = "natural"  # natural, clamped, not_a_knot or pchip
+
+
+@source("waypoints")
+class Waypoints(Source):
+    """Motion of minimum jerk through waypoints, at rest before the first and after the last."""
+
+    t: tuple[float, ...]  # [s], increasing
+    values: Rows  # in the signal's unit, a number or a row of numbers each
+    stop: bool = False  # whether it comes to rest at every waypoint
+
+    def output(self, t: Any) -> Any:
+        times, rows = _checked_points(self, np.array(self.t, float), np.array(self.values, float))
+        x = _inside(t, times, "hold")
+        columns = [piecewise(x, times, minimum_jerk(times, y, stops=self.stop)) for y in rows.T]
+        return columns[0] if len(columns) == 1 else columns
+
+
+def _check_choice(plugin: Any, key: str, known: tuple[str, ...]) -> None:
+    given = getattr(plugin, key)
+    if given not in known:
+        problem = f"unknown {key} {given!r}{did_you_mean(given, known)}"
+        raise PysimError(owner(type(plugin)), problem)
+
+
+def _inside(t: Any, times: Array, outside: str) -> Any:
+    """Return the time at which a table is read."""
+    first, last = float(times[0]), float(times[-1])
+    if outside == "hold":
+        return np.minimum(np.maximum(t, first), last)
+    if outside == "periodic":
+        turns = _whole(t, first, last - first)
+        return t - turns * (last - first)
+    return t
+
+
+def _whole(t: Any, first: float, period: float) -> Any:
+    """Return how many whole periods t is after `first`."""
+    return record("floor", (t - first) / period)
+
+
+def _domain(times: Array, outside: str) -> tuple[float, float]:
+    if outside == "error":
+        return float(times[0]), float(times[-1])
+    return -math.inf, math.inf
+
+
+def _checked_points(plugin: Any, times: Array, values: Array) -> tuple[Array, Array]:
+    where = owner(type(plugin))
+    if values.ndim not in (1, 2) or len(times) != len(values) or len(times) < 2:
+        problem = f"needs two or more times with a value each, got {len(times)} times and {len(values)} values"
+        raise PysimError(where, f"{problem}; give one value for each time")
+    if not (np.diff(times) > 0).all():
+        k = int(np.argmin(np.diff(times) > 0)) + 1
+        raise PysimError(
+            where, f"t must increase, got {times[k]:g} after {times[k - 1]:g}; sort the times"
+        )
+    if not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise PysimError(where, "times and values must be finite; remove nan and inf")
+    return times, values.reshape(len(times), -1)
+
+
+def _csv_columns(plugin: Table) -> tuple[Array, Array]:
+    """Return times and values of a CSV file."""
+    path = Path(plugin.file)
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except OSError as error:
+        problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
+        raise PysimError(str(path), f"{problem}; paths are relative to the scene") from error
+    rows = [row for row in csv.reader(lines) if row]
+    names = [name.strip() for name in rows[0]] if rows else []
+    columns = []
+    for name in (plugin.time, plugin.column or next((n for n in names if n != plugin.time), "")):
+        if name not in names:
+            problem = f"has no column {name!r}{did_you_mean(name, names)}"
+            raise PysimError(f"{path}:1", problem)
+        columns.append(names.index(name))
+    found = [
+        [_number(path, k, row, c, names[c]) for c in columns] for k, row in enumerate(rows[1:], 2)
+    ]
+    data = np.array(found, float).reshape(-1, 2)
+    return data[:, 0], data[:, 1]
+
+
+def _number(path: Path, line: int, row: list[str], column: int, name: str) -> float:
+    text = row[column].strip() if column < len(row) else ""
+    try:
+        return float(text)
+    except ValueError:
+        got = f"got {text!r}" if text else "it is empty"
+        problem = f"column {name!r} must hold a number, {got}"
+        raise PysimError(f"{path}:{line}", f"{problem}; fill it or remove the line") from None

@@ -1,0 +1,192 @@
+"""Compilation of a scene's signals, sensors, controllers and actuators into programs of the engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim._engine import ElementKind, Group, PathPoint, PortDescription
+from pysim.elements.block import KINDS, find_block, signal_fields
+from pysim.elements.graph import GraphBuilder
+from pysim.elements.graph_types import CoordinatePlace, GraphBlock
+from pysim.errors import JointError, ModelError, PysimError, SceneError
+from pysim.joints import find_joint
+from pysim.mechanism.constraint_compiler import Coordinates
+from pysim.plugins.fields import build
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pysim.elements.graph_types import CompiledSignals
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import BlockSpec
+
+
+def compile_signals(
+    model: Model, specs: Sequence[BlockSpec], duration: float
+) -> CompiledSignals | None:
+    """Return the programs of a scene's signals, of a run of `duration` [s]; None if it has none.
+
+    Raises:
+        SceneError: a loop of signals, an unknown signal, a wrong unit or size.
+        ModelError: a block measures or drives what is not there.
+        JointError: an author's method cannot be recorded; the error names its line.
+    """
+    if not specs:
+        return None
+    places = _Places(model)
+    ordered = sorted(specs, key=lambda spec: not _drives_port(spec))  # driven ports first
+    ports = [places.port(spec) for spec in ordered]
+    numbers = {spec.name: places.number(port) for spec, port in zip(ordered, ports, strict=True)}
+    driven = sum(_drives_port(spec) for spec in specs)
+    blocks = [_block(model, spec, places, numbers[spec.name]) for spec in specs]
+    for block in blocks:
+        _check_domain(block, duration)
+    graph = GraphBuilder(
+        blocks, places.ports, driven, _groups(model), model.nv, model.gravity.tolist()
+    )
+    return graph.compile()
+
+
+def with_signals(model: Model, compiled: CompiledSignals | None) -> Model:
+    """Return the model with the signals of its scene, which act in runs of the scene alone."""
+    if compiled is None:
+        return model
+    return model.with_connections(replace(model.connections, signals=compiled.description))
+
+
+def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:
+    """Return the model with the inertia of actuators added to the armature of their joints."""
+    added = np.zeros(model.nv)
+    places = _Places(model)
+    for spec in specs:
+        if spec.kind == "actuator" and spec.coordinates:
+            plugin: Any = build(find_block("actuator", spec.type), spec.parameters, spec.where)
+            inertia = float(plugin.reflected_inertia())
+            added[places.coordinate(spec.coordinates[0], spec.where).v] += inertia
+    return model.with_armature(model.armature + added) if added.any() else model
+
+
+def _drives_port(spec: BlockSpec) -> bool:
+    return spec.kind == "actuator" and bool(spec.points)
+
+
+class _Places:
+    """Places of names in a model: coordinates, frames, paths and joints."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.ports: list[PortDescription] = []
+        self._coordinates = Coordinates(model.joints)
+        self._limits = {joint.name: joint for joint in model.joints}
+
+    def coordinate(self, name: str, where: str) -> CoordinatePlace:
+        q, v = self._coordinates.place(name, where)
+        joint = self._limits.get(name)
+        single = joint is not None and joint.enforce_limits
+        return CoordinatePlace(
+            name,
+            q,
+            v,
+            "" if q < 0 else self.model.coordinate_units[q],
+            self.model.velocity_units[v],
+            joint.effort_limit if single and joint is not None else None,
+            joint.velocity_limit if single and joint is not None else None,
+        )
+
+    def number(self, port: PortDescription | None) -> int | None:
+        """Add a port; return its number."""
+        if port is None:
+            return None
+        self.ports.append(port)
+        return len(self.ports) - 1
+
+    def port(self, spec: BlockSpec) -> PortDescription | None:
+        """Return the frames or the path that a block measures or drives."""
+        if spec.points:
+            points = []
+            for name, at in spec.points:
+                body, pose = self._frame(name)
+                points.append(PathPoint(body, pose[:3, :3] @ at + pose[:3, 3]))
+            return PortDescription(spec.name, ElementKind.path, points=points)
+        if spec.frame is None:
+            return None
+        (a, pose_a), (b, pose_b) = self._frame(spec.relative_to), self._frame(spec.frame)
+        return PortDescription(
+            spec.name,
+            ElementKind.frames,
+            a=a,
+            b=b,
+            at_a=pose_a @ spec.relative_at,
+            at_b=pose_b @ spec.at,
+        )
+
+    def _frame(self, name: str) -> tuple[int, Any]:
+        return (-1, np.eye(4)) if name == WORLD else self.model.frames[name]
+
+    def joint(self, spec: BlockSpec) -> int | None:
+        if spec.joint is None:
+            return None
+        if spec.joint not in self.model.joint_names:
+            problem = f"{spec.kind} {spec.name!r}: joint {spec.joint!r} does not move"
+            raise ModelError(spec.where, f"{problem}; name a moving joint")
+        return self.model.joint_names.index(spec.joint)
+
+
+def _block(model: Model, spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:  # noqa: ARG001
+    plugin: Any = None
+    signals: dict[str, str] = {}
+    if spec.type not in KINDS[spec.kind].builtin:
+        kind: Any = find_block(spec.kind, spec.type)
+        try:
+            plugin = build(kind, spec.parameters, spec.where)
+        except PysimError as error:
+            problem = f"{error.problem} ({spec.where}: {spec.kind} {spec.name!r})"
+            raise JointError(error.where, problem) from error
+        signals = {name: getattr(plugin, name) for name in signal_fields(spec.kind, spec.type)}
+    if spec.period is not None and spec.kind == "controller" and spec.period <= 0:
+        raise SceneError(spec.where, f"period must be positive [s], got {spec.period}")
+    return GraphBlock(
+        spec.kind,
+        spec.name,
+        plugin,
+        spec.inputs,
+        spec.period,
+        unit=spec.unit,
+        size=spec.size,
+        coordinates=tuple(places.coordinate(name, spec.where) for name in spec.coordinates),
+        port=port,
+        is_path=bool(spec.points),
+        joint=places.joint(spec),
+        signals=signals,
+        where=spec.where,
+    )
+
+
+def _check_domain(block: GraphBlock, duration: float) -> None:
+    """Reject a table that does not cover the run."""
+    if not hasattr(block.plugin, "domain"):
+        return
+    first, last = block.plugin.domain()
+    if first > 0 or last < duration * (1 - 1e-12):
+        problem = f"{block.label} is given from t = {first:g} to {last:g} s, the run is from 0 to {duration:g} s"
+        remedy = 'add points, or write outside = "hold" or "periodic"'
+        raise SceneError(block.where, f"{problem}; {remedy}")
+
+
+def _groups(model: Model) -> list[tuple[Group, int, int]]:
+    """Return the groups of the user's coordinates: (group, first in q, first in v)."""
+    found = []
+    for joint, q, v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
+        if q < 0:
+            continue
+        kind = find_joint(joint.type)
+        found += [(Group.real, q + i, v + k) for i, k in zip(*kind.real_coordinates, strict=True)]
+        for at, (own_v, count) in zip(kind.quaternions, kind.turning, strict=True):
+            is_pose = count == 6
+            group = Group.pose if is_pose else Group.rotation
+            found.append((group, q + at - 3 * is_pose, v + own_v))
+    return found

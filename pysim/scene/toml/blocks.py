@@ -1,0 +1,179 @@
+"""Reader of signals, sensors, controllers and actuators of plugins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.block import KINDS, find_block
+from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.joints import find_joint
+from pysim.plugins.fields import build, fields_of
+from pysim.scene.packages import folders_around
+from pysim.scene.spec import BlockSpec
+from pysim.scene.toml.coordinates import place_of
+from pysim.scene.tree import WORLD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pysim.scene.spec import JointSpec, ModelSpec
+    from pysim.scene.toml.block_tables import Controller, Sensor, Signal
+    from pysim.scene.toml.constraint_tables import PathPoint
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Actuator, Scene
+
+
+FILE = "file"  # field of plugins that names a file of data
+
+
+@dataclass
+class BlockReader:
+    """Reader of the tables of a scene's signal graph, which reports to `problems`."""
+
+    problems: Problems
+    model: ModelSpec
+    _names: dict[str, str] = field(default_factory=dict)  # places of the names
+
+    def read(self, scene: Scene) -> tuple[BlockSpec, ...]:
+        """Return the specifications, in the order signals, sensors, controllers, actuators."""
+        self._names |= {force.name: force.where for force in self.model.forces}
+        found = [
+            *(self._signal(table, ("signal", k)) for k, table in enumerate(scene.signal)),
+            *(self._sensor(table, ("sensor", k)) for k, table in enumerate(scene.sensor)),
+            *(
+                self._controller(table, ("controller", k))
+                for k, table in enumerate(scene.controller)
+            ),
+            *(
+                self._actuator(table, ("actuator", k))
+                for k, table in enumerate(scene.actuator)
+                if table.type is not None
+            ),
+        ]
+        return tuple(block for block in found if block is not None)
+
+    def _signal(self, table: Signal, path: Steps) -> BlockSpec | None:
+        return self._block("signal", table, path, unit=table.unit, size=table.size)
+
+    def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
+        for word in ("frame", "relative_to"):
+            self._check_body(getattr(table, word), (*path, word))
+        if table.joint is not None:
+            self._joint(table.joint, (*path, "joint"))
+        return self._block(
+            "sensor",
+            table,
+            path,
+            inputs=tuple(table.inputs),
+            coordinates=tuple(table.coordinates),
+            frame=table.frame,
+            at=table.at.matrix,
+            relative_to=table.relative_to,
+            points=self._path(table.path, path),
+            joint=table.joint,
+        )
+
+    def _controller(self, table: Controller, path: Steps) -> BlockSpec | None:
+        inputs = tuple(table.inputs)
+        return self._block("controller", table, path, inputs=inputs, period=table.period)
+
+    def _actuator(self, table: Actuator, path: Steps) -> BlockSpec | None:
+        commands = [table.command] if isinstance(table.command, str) else table.command or []
+        coordinates = tuple(table.coordinates)
+        if table.joint is not None:
+            joint = self._joint(table.joint, (*path, "joint"))
+            if joint is not None and joint.mimic is not None:
+                problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; drive that joint"
+                self.problems.add((*path, "joint"), problem)
+            elif joint is not None:
+                kind = find_joint(joint.type)
+                at = place_of(table.coordinate, kind.v_names, kind.name, path, self.problems)
+                if at is not None:
+                    name = joint.name if kind.nv == 1 else f"{joint.name}.{kind.v_names[at]}"
+                    coordinates = (name,)
+        return self._block(
+            "actuator",
+            table,
+            path,
+            inputs=tuple(commands),
+            coordinates=coordinates,
+            points=self._path(table.path, path),
+        )
+
+    def _block(self, kind: str, table: Any, path: Steps, **own: Any) -> BlockSpec | None:  # noqa: ANN401, a table, its fields
+        name = table.name or "".join(own.get("coordinates", ())) or kind
+        where = self.problems.source.where(path)
+        if table.type not in KINDS[kind].builtin:
+            try:
+                find_block(kind, table.type)
+            except PysimError as error:
+                self.problems.add((*path, "type"), error.problem)
+                return None
+        if name in self._names:
+            problem = f"{name!r} is taken by {self._names[name]}; rename one"
+            self.problems.add((*path, "name") if table.name else path, problem)
+        self._names[name] = where
+        parameters = self._parameters(kind, table, path)
+        return BlockSpec(kind, name, table.type, parameters=parameters, where=where, **own)
+
+    def _parameters(self, kind: str, table: Any, path: Steps) -> Mapping[str, Any]:  # noqa: ANN401
+        """Return the plugin's keys with their types checked."""
+        if table.type in KINDS[kind].builtin:
+            return {}
+        plugin: Any = find_block(kind, table.type)
+        given = dict(table.parameters)
+        if isinstance(given.get(FILE), str) and given[FILE]:
+            given[FILE] = self._file(given[FILE], (*path, FILE))
+        try:
+            built = build(plugin, given, "")
+        except JointError as error:
+            name = error.where.removeprefix(".")
+            inside = name in table.parameters
+            self.problems.add((*path, name) if inside else path, error.problem)
+            return {}
+        except PysimError as error:  # the plugin's own check of its fields
+            self.problems.add(path, f"{error.where}: {error.problem}")
+            return {}
+        return {name: getattr(built, name) for name in fields_of(plugin)}
+
+    def _file(self, name: str, path: Steps) -> str:
+        """Return the path of a file that a scene names; it must lie in a folder that the scene may read."""
+        folder = Path(self.problems.source.folder(path))
+        file = folder / name
+        allowed = folders_around(folder.resolve())
+        if not any(file.resolve().is_relative_to(part) for part in allowed):
+            problem = f"{str(file.resolve())!r} is outside the folders that a scene may read"
+            self.problems.add(path, f"{problem}; move it beside the scene")
+        elif not file.is_file():
+            problem = f"there is no file {str(file)!r}; paths are relative to the scene"
+            self.problems.add(path, problem)
+        return str(file)
+
+    def _joint(self, name: str, path: Steps) -> JointSpec | None:
+        joint = next((joint for joint in self.model.joints if joint.name == name), None)
+        if joint is None:
+            known = [j.name for j in self.model.joints if j.type != "fixed"]
+            self.problems.add(path, f"unknown joint {name!r}{did_you_mean(name, known)}")
+        elif find_joint(joint.type).nv == 0:
+            problem = f"joint {name!r} is fixed; name one that moves"
+            self.problems.add(path, problem)
+            return None
+        return joint
+
+    def _check_body(self, name: str | None, path: Steps) -> None:
+        known = [WORLD, *(b.name for b in self.model.bodies), *(f.name for f in self.model.frames)]
+        if name is not None and name not in known:
+            self.problems.add(path, f"unknown body or frame {name!r}{did_you_mean(name, known)}")
+
+    def _path(self, points: Sequence[PathPoint], path: Steps) -> tuple[tuple[str, Any], ...]:
+        if len(points) == 1:
+            problem = "has one point; a path needs two or more"
+            self.problems.add((*path, "path"), problem)
+        for k, point in enumerate(points):
+            self._check_body(point.body, (*path, "path", k, "body"))
+        return tuple((point.body, np.array(point.point, float)) for point in points)

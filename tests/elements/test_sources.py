@@ -1,0 +1,104 @@
+"""Sources of signals. Oracles: the reference cases `interpolation` and `minimum_jerk`, NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pysim
+from tests.elements.blocks import disc, scene_of, simulation, table
+from tests.elements.cases import Case
+
+
+def values(folder, times, **keys):
+    """Return value, rate and acceleration (n, 3) of a source at times [s], by followers that copy them."""
+    text = disc() + table("signal", name="r", **keys)
+    for name, of in (("rate", "r.rate"), ("acceleration", "r.acceleration")):
+        text += table("controller", name=name, type="pd", inputs=["zero", of, "zero"], kp=-1.0)
+    text += table("signal", name="zero", type="constant", value=0.0)
+    scene = scene_of(folder, text + simulation("rk4", duration=0.01, interval=0.01))
+    from pysim.simulation.signal_runs import signals_of_states
+
+    n = len(times)
+    rows = signals_of_states(
+        scene, np.array(times), np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 0))
+    )
+    at = {s.name: s.first for s in scene.signals.recorded}
+    return rows[:, [at["r"], at["rate"], at["acceleration"]]]
+
+
+KINDS = {
+    "natural": "cubic spline, natural",
+    "clamped": "cubic spline, clamped",
+    "not_a_knot": "cubic spline, not-a-knot",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cubic_splines_with_their_derivatives(tmp_path, kind):
+    case = Case("interpolation")
+    s = case.setup
+    found = values(
+        tmp_path,
+        case.at(KINDS[kind]),
+        type="spline",
+        t=s["t_s"],
+        values=s["x"],
+        interpolation=kind,
+    )
+    case.agrees(KINDS[kind], found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "quantity"), [("pchip", "monotone"), ("linear", "linear"), ("previous", "previous")]
+)
+def test_other_interpolations(tmp_path, kind, quantity):
+    case = Case("interpolation")
+    s = case.setup
+    keys = {"type": "table", "t": s["t_s"], "values": s["x"], "interpolation": kind}
+    case.agrees(quantity, values(tmp_path, case.at(quantity), **keys)[:, 0])
+
+
+def test_a_table_that_holds_its_ends(tmp_path):
+    case = Case("interpolation")
+    s = case.setup
+    for kind in ("linear", "natural", "previous"):
+        keys = {"type": "table", "t": s["t_s"], "values": s["x"], "interpolation": kind}
+        found = values(tmp_path, case.at("outside"), outside="hold", **keys)
+        expected = np.ravel(case.expected("outside")["value"])
+        np.testing.assert_allclose(found[:, 0], expected, rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize(("stop", "quantity"), [(False, "through: x"), (True, "stop: x")])
+def test_waypoints_of_minimum_jerk(tmp_path, stop, quantity):
+    case = Case("minimum_jerk")
+    s = case.setup
+    found = values(
+        tmp_path, case.at(quantity), type="waypoints", t=s["t_s"], values=s["x"], stop=stop
+    )
+    expected = np.array(case.expected(quantity)["value"])[:, :3]
+    tolerance = case.expected(quantity)["tolerance"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+
+
+def test_a_periodic_table_repeats(tmp_path):
+    keys = {"type": "table", "t": [0.0, 0.25, 1.0], "values": [0.0, 1.0, 0.0]}
+    times = np.array([0.1, 1.1, 7.1, -0.9, 0.25, 3.25])
+    found = values(tmp_path, times, outside="periodic", **keys)[:, 0]
+    np.testing.assert_allclose(found, [0.4, 0.4, 0.4, 0.4, 1.0, 1.0], rtol=1e-12)
+
+
+def test_a_table_from_a_csv_file(tmp_path):
+    (tmp_path / "climb.csv").write_text("t,height,other\n0,0,9\n1,2,9\n3,3,9\n", "utf-8")
+    keys = {"type": "table", "file": "climb.csv", "column": "height"}
+    found = values(tmp_path, np.array([0.5, 2.0]), **keys)[:, 0]
+    np.testing.assert_allclose(found, [1.0, 2.5], rtol=1e-14)
+
+
+def test_a_hole_in_a_csv_file_is_reported_with_its_line(tmp_path):
+    file = tmp_path / "climb.csv"
+    file.write_text("t,height\n0,0\n1,\n3,3\n", "utf-8")
+    with pytest.raises(pysim.PysimError) as error:
+        values(tmp_path, np.array([0.5]), type="table", file="climb.csv", column="height")
+    text = f"{file}:3: column 'height' must hold a number, it is empty; fill it or remove the line"
+    assert text in str(error.value)
