@@ -189,6 +189,7 @@ class _Worker:
 
 def draw_frames(source: IO[bytes], target: IO[bytes]) -> None:
     """Read a job and write the answer and the frames."""
+    from pysim.render.meshes import OF_MOVIES  # noqa: PLC0415
     from pysim.render.player import Player  # noqa: PLC0415, errors are reported
     from pysim.render.window import capture, offscreen  # noqa: PLC0415
 
@@ -199,7 +200,7 @@ def draw_frames(source: IO[bytes], target: IO[bytes]) -> None:
         try:
             with offscreen(job.options) as plotter:
                 player = Player(
-                    plotter, job.trajectory, job.options, others=job.others, in_motion=True
+                    plotter, job.trajectory, job.options, others=job.others, left_out=OF_MOVIES
                 )
                 _answer(
                     target,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.render import colors
-from pysim.render.meshes import OF_MOTION, body_meshes, decimated
+from pysim.render.meshes import OF_MOVIES, body_meshes, decimated
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Ghost:
         for body, mesh in body_meshes(trajectory, options).items():
             if body < 0:
                 continue
-            bare = decimated(mesh, OF_MOTION)
+            bare = decimated(mesh, OF_MOVIES)
             bare.point_data.remove("rgba")
             self._actors[body] = plotter.add_mesh(
                 bare,

@@ -48,7 +48,7 @@ class InteractiveWindow:
         self._dragging = ""
         self._last = self._first = (0.0, 0.0)
         self._changed = True
-        self._slow, self._rested = False, 0.0
+        self._slow, self._fine, self._rested = False, False, 0.0
         self.keys: dict[str, Callable[[], object]] = {
             "1": lambda: self._look_from("front"),
             "3": lambda: self._look_from("right"),
@@ -125,17 +125,22 @@ class InteractiveWindow:
 
     def draw(self, elapsed: float = 0.0) -> None:
         """Draw if anything has changed; if drawing is slow, coarsely at first, and finely after a rest."""
-        window = self.plotter.render_window
         if self._changed:
             self._changed, self._rested = False, 0.0
-            if self._slow and window.GetMultiSamples():
-                window.SetMultiSamples(0)
-            window.Render()
-        elif self._slow and not window.GetMultiSamples():
+            if self._slow:
+                self._set_fine(fine=False)
+            self.plotter.render_window.Render()
+        elif self._slow and not self._fine:
             self._rested += elapsed
             if self._rested > REST:
-                window.SetMultiSamples(SMOOTH)
-                window.Render()
+                self._set_fine(fine=True)
+                self.plotter.render_window.Render()
+
+    def _set_fine(self, *, fine: bool) -> None:
+        if fine is not self._fine:
+            self._fine = fine
+            self.player.set_detail(fine=fine)
+            self.plotter.render_window.SetMultiSamples(SMOOTH if fine else 0)
 
     def close(self) -> None:
         """End `run`."""
@@ -151,7 +156,7 @@ class InteractiveWindow:
         window.SetWindowName(title)
         with quiet_vtk():
             interactor.Initialize()
-            window.SetMultiSamples(SMOOTH)
+            self._set_fine(fine=True)
             window.Render()
         self.resize()
         first = clock.monotonic()

@@ -141,7 +141,6 @@ class Marks:
 def through(actor: Any) -> None:  # noqa: ANN401, VTK has no types
     """Draw an actor in front of the bodies around it."""
     mapper = actor.mapper
-    mapper.SetResolveCoincidentTopologyToPolygonOffset()
     mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0, -2e6)
 
 

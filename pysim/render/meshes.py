@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 FEATURE_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
 FINE = 4000  # triangles of a body that are all drawn
-OF_MOTION = 0.4  # share of the triangles that moving pictures leave out of a body with more
-OF_SHADOWS = 0.95
+OF_MOVIES = 0.4  # share of the triangles that a movie leaves out of a body with more
+OF_WINDOWS = 0.75  # the same of a window while its picture changes
+OF_SHADOWS = 0.9  # the same of shadows, after that
 LEAN = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
 SMALL = 0.02  # [m] the same, where all bodies are at one place
 FARTHEST = 1e-3  # of a body's size: displacement of its surface where triangles are left out
@@ -107,7 +108,7 @@ def decimated(mesh: Mesh, share: float) -> Mesh:
     import pyvista as pv
     from vtkmodules.vtkFiltersCore import vtkDecimatePro  # noqa: PLC0415, heavy
 
-    if mesh.n_cells <= FINE:
+    if share == 0 or mesh.n_cells <= FINE:
         return mesh.copy(deep=False)
     reducer = vtkDecimatePro()
     reducer.SetInputData(mesh)

@@ -12,6 +12,7 @@ import numpy as np
 from pysim.errors import PysimError, TrajectoryError
 from pysim.render.encoder import Encoder
 from pysim.render.frame_worker import FrameWorkers, workers_for
+from pysim.render.meshes import OF_MOVIES
 from pysim.render.options import RenderOptions, render_options
 from pysim.render.output import replacing
 from pysim.render.player import Player
@@ -78,7 +79,7 @@ def frames_of(
             yield workers.frame
         return
     with offscreen(options) as plotter:
-        player = Player(plotter, trajectory, options, others=others, in_motion=True)
+        player = Player(plotter, trajectory, options, others=others, left_out=OF_MOVIES)
 
         def frame(k: int) -> NDArray[np.uint8]:
             player.show(times[k])

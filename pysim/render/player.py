@@ -17,7 +17,7 @@ from pysim.render.fittings import Fittings
 from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
 from pysim.render.marks import Marks
-from pysim.render.meshes import OF_MOTION, body_meshes, decimated
+from pysim.render.meshes import body_meshes, decimated
 from pysim.render.orbit import Orbit
 from pysim.render.plot import run_labels
 from pysim.render.scenery import style_stage
@@ -51,7 +51,7 @@ class Player:
         options: RenderOptions,
         *,
         others: Sequence[Trajectory] = (),
-        in_motion: bool = False,
+        left_out: float = 0.0,
     ) -> None:
         if len(trajectory) == 0:
             problem = "has no rows to draw; the run stopped before its first"
@@ -60,7 +60,7 @@ class Player:
         self.time = float(trajectory.t[0])
         self.stage = upright(trajectory.header.gravity)
         self.meshes = body_meshes(trajectory, options)
-        self._in_motion = in_motion  # whether pictures follow one another quickly
+        self._coarse = {body: decimated(m, left_out) for body, m in self.meshes.items()}
         self._hulls = {body: hull(mesh) for body, mesh in self.meshes.items()}
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
         if not (self._moving or options.frames or options.trails):
@@ -118,6 +118,11 @@ class Player:
         """Place the camera where its orbit is, moved along with the mechanism if it follows."""
         self.orbit.aim(self.plotter, self._shift)
 
+    def set_detail(self, *, fine: bool) -> None:
+        """Draw all triangles of the bodies, or those that moving pictures keep."""
+        for body, actor in self.actors.items():
+            actor.mapper.dataset = self.meshes[body] if fine else self._coarse[body]
+
     def toggle_trails(self) -> None:
         """Hide the trails, or show them again."""
         for trail in self._trails:
@@ -143,8 +148,8 @@ class Player:
         style_stage(plotter, self.stage, extent.points.mean(axis=0), extent.size)
         self._ground = Ground(plotter, extent, self.stage) if options.ground else None
         if self._ground and options.shadows:
-            self._ground.cast_shadows(plotter, self.meshes)
-        self.actors = {body: self._add(mesh) for body, mesh in self.meshes.items()}
+            self._ground.cast_shadows(plotter, self._coarse)
+        self.actors = {body: self._add(mesh) for body, mesh in self._coarse.items()}
         self.fittings = Fittings(plotter, self._plan)
         self.marks = Marks(plotter, self.trajectory, extent.size)
         self.ghosts = [Ghost(plotter, run, options, k) for k, run in enumerate(self._others)]
@@ -163,9 +168,8 @@ class Player:
 
     def _add(self, mesh: Mesh) -> Actor:
         look = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}
-        drawn = decimated(mesh, OF_MOTION) if self._in_motion else mesh
         return self.plotter.add_mesh(
-            drawn, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **look
+            mesh, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **look
         )
 
     def _make_trail(self, number: int) -> Trail:

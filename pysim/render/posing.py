@@ -18,6 +18,7 @@ from pysim.loops.assembly import assemble
 from pysim.mechanism.compile import start_state
 from pysim.render.controls import Slider
 from pysim.render.interactive import InteractiveWindow, check_display, open_plotter
+from pysim.render.meshes import OF_WINDOWS
 from pysim.render.options import render_options
 from pysim.render.overlay import SQUARE, Outline, Text
 from pysim.render.player import Player
@@ -86,7 +87,7 @@ class Poser(InteractiveWindow):
         self.model = model
         self.start = start_state(model) if start is None else start
         first = trajectory_of_states(model, [0.0], self.start.q[None])
-        super().__init__(plotter, Player(plotter, first, options, in_motion=True))
+        super().__init__(plotter, Player(plotter, first, options, left_out=OF_WINDOWS))
         self.q, self._loop_q = self.start.q.copy(), self.start.loop_q.copy()
         self.coordinates = coordinates_of(model, self.start.q)
         self.values = np.zeros(model.nv)  # displacement from the start

@@ -21,7 +21,13 @@ SUN = np.array([0.30, -0.35, 1.0]) / np.linalg.norm([0.30, -0.35, 1.0])  # towar
 def style_stage(plotter: Plotter, stage: Array, center: Array, size: float) -> None:
     """Add background and lights around `center` (3,) for a scene of `size` [m]."""
     import pyvista as pv
+    from vtkmodules.vtkRenderingCore import vtkMapper  # noqa: PLC0415, heavy
 
+    # Marks are drawn in front by an offset of their depth. Its kind is one for all mappers of the process: it is set
+    # for every picture, so that a picture does not depend on those before it. Others have no offset.
+    vtkMapper.SetResolveCoincidentTopologyToPolygonOffset()
+    vtkMapper.SetResolveCoincidentTopologyPolygonOffsetParameters(0, 0)
+    vtkMapper.SetResolveCoincidentTopologyLineOffsetParameters(0, 0)
     plotter.set_background(colors.SKY_BOTTOM, top=colors.SKY_TOP)
     plotter.renderer.SetUseOIT(False)  # translucent surfaces are drawn from far to near
     lights = (  # direction on the stage, strength, colour

@@ -46,7 +46,6 @@ class Triad:
 
         for actor in self._actors:  # drawn through whatever body they sit in
             mapper = actor.mapper
-            mapper.SetResolveCoincidentTopologyToPolygonOffset()
             mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0, NEARER)
 
     def set_visible(self, *, visible: bool) -> None:

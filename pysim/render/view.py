@@ -25,6 +25,7 @@ import numpy as np
 from pysim.render.camera import framing_camera
 from pysim.render.controls import PlayButton, Slider
 from pysim.render.interactive import InteractiveWindow, check_display, open_plotter
+from pysim.render.meshes import OF_WINDOWS
 from pysim.render.options import render_options
 from pysim.render.overlay import SQUARE, Outline, Text
 from pysim.render.player import Player
@@ -58,7 +59,7 @@ class Viewer(InteractiveWindow):
         others: Sequence[Trajectory] = (),
     ) -> None:
         super().__init__(
-            plotter, Player(plotter, trajectory, options, others=others, in_motion=True)
+            plotter, Player(plotter, trajectory, options, others=others, left_out=OF_WINDOWS)
         )
         self.trajectory, self.options = trajectory, options
         self.playing = self.repeats = False

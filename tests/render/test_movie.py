@@ -13,6 +13,7 @@ from imageio_ffmpeg import read_frames  # type: ignore[import-untyped]
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import movie
 from pysim.render.frame_worker import FrameWorkers, workers_for
+from pysim.render.meshes import OF_MOVIES
 from pysim.render.movie import frame_times
 from pysim.render.options import RenderOptions, render_options
 from pysim.render.player import Player
@@ -89,7 +90,7 @@ def test_frames_of_several_processes_are_those_of_one() -> None:
     with FrameWorkers(long_cart(), options, times[:7], 2) as workers:
         drawn = [workers.frame(k) for k in range(7)]
     with offscreen(options) as plotter:
-        player = Player(plotter, long_cart(), options, in_motion=True)
+        player = Player(plotter, long_cart(), options, left_out=OF_MOVIES)
         for time, frame in zip(times, drawn, strict=False):
             player.show(time)
             difference = np.abs(capture(plotter, options).astype(int) - frame)
@@ -149,9 +150,9 @@ def test_a_large_mesh_has_fewer_triangles_in_motion_and_looks_the_same(tmp_path:
     trajectory = moving(np.zeros((2, 3)), ball)
     options = render_options(trajectory, **SMALL)
     pictures, counts = [], []
-    for in_motion in (False, True):
+    for left_out in (0.0, OF_MOVIES):
         with offscreen(options) as plotter:
-            player = Player(plotter, trajectory, options, in_motion=in_motion)
+            player = Player(plotter, trajectory, options, left_out=left_out)
             pictures.append(capture(plotter, options).astype(int))
             counts.append(player.actors[0].mapper.dataset.n_cells)
     assert counts[1] < 0.65 * counts[0]

@@ -80,6 +80,12 @@ def test_trails_and_axes_are_drawn_when_asked_for(wish: dict[str, Any]) -> None:
     assert (plain != asked).any(axis=-1).sum() > 5
 
 
+def test_a_picture_does_not_depend_on_those_before_it() -> None:
+    first = still(cart(), **SMALL)
+    still(cart(), frames=("*",), **SMALL)
+    np.testing.assert_array_equal(still(cart(), **SMALL), first)
+
+
 def test_wishes_of_the_scene_count_and_the_callers_count_more() -> None:
     assert still(cart(render={"size": [80, 60], "fps": None})).shape == (60, 80, 3)
     assert still(cart(render={"size": [80, 60]}), size=(64, 48)).shape == (48, 64, 3)
