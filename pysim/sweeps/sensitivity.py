@@ -1,6 +1,6 @@
 """First-order Sobol indices of given samples: the share of a variance that one parameter explains alone.
 
-    S = Var(E[y | x]) / Var(y)        x in bins of equal counts        [Plischke 2010, Li and Mahadevan 2016]
+    S = Var(E[y | x]) / Var(y)        x in bins of equal counts        [Plischke, Borgonovo and Smith 2013]
 
 The estimate from n samples in b bins is too large by about (b − 1)/(n − 1) of what is left, which is subtracted:
 
