@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,6 +123,7 @@ def _inside(value: float) -> float:
     return min(max(value, LEAST_SHARE), 1 - LEAST_SHARE)
 
 
+@lru_cache(maxsize=1024)  # most geoms of a model have the same numbers
 def depth_at_rest(numbers: SurfaceNumbers, gravity: float, least_time: float = 0.0) -> float:
     """Return the depth [m] of a body at rest in gravity [m/s²], which does not depend on its mass.
 

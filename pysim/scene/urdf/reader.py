@@ -122,10 +122,9 @@ def read_urdf(
 
 
 def _masses(robot: Element) -> bool:
-    """Return whether a link has a <mass>, be it 0: without any, the file is a drawing."""
-    return any(
-        inertial.all("mass") for link in robot.all("link") for inertial in link.all("inertial")
-    )
+    """Return whether a link has mass properties, be they 0: without any, the file is a drawing."""
+    inertials = (inertial for link in robot.all("link") for inertial in link.all("inertial"))
+    return any(inertial.all("mass") and inertial.all("inertia") for inertial in inertials)
 
 
 def _by_name(elements: list[Element], robot: Element) -> dict[str, Element]:

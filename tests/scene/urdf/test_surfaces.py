@@ -142,6 +142,19 @@ plane = { offset = -1.0 }
     assert pairs == {("a", "d"), ("b", "d")}
 
 
+def test_a_robot_whose_inertials_are_all_ignored_is_a_drawing(tmp_path: Path) -> None:
+    """Its joints are fixed, as those of a robot without masses."""
+    light = '<link name="{}"><inertial><mass value="3"/></inertial></link>'
+    robot = (
+        f'<robot name="r">{light.format("a")}{light.format("b")}{JOINT.format("a", "b")}</robot>'
+    )
+    (tmp_path / "r.urdf").write_text(robot, "utf-8")
+    ignored = pytest.warns(PysimWarning, match="it has no <inertia>")
+    with ignored, pytest.warns(PysimWarning, match="moves only massless bodies"):
+        model = pysim.load_model(tmp_path / "r.urdf")
+    assert model.nv == 0
+
+
 def test_an_inertial_without_inertia_is_ignored_with_a_warning(tmp_path: Path) -> None:
     """As Pinocchio does."""
     light = '<link name="e"><inertial><mass value="3"/></inertial></link>'
