@@ -57,7 +57,7 @@ class Omissions:
             first, *rest = (omission for omission in self.found if omission.kind == kind)
             more = ""
             if rest:
-                names = [f"{o.item} ({_line(o.where)})" for o in rest[:LISTED]]
+                names = [f"{o.item}{_line(o.where)}" for o in rest[:LISTED]]
                 tail = f", and {len(rest) - LISTED} that `pysim check` lists" * (len(rest) > LISTED)
                 more = f"; {len(rest)} more {kind}: {', '.join(names)}{tail}"
             warnings.warn(f"{first}{more}", PysimWarning, stacklevel=4)
@@ -65,7 +65,6 @@ class Omissions:
 
 
 def _line(where: str) -> str:
-    """Return the line, or the line and column, at the end of a place in a file."""
-    words = where.rsplit(":", 2)
-    numbers = [word for word in words if word.isdigit()]
-    return f"line {numbers[0]}" if numbers else where
+    """Return the line at the end of a place in a file, in parentheses; nothing if the place is the file."""
+    numbers = [word for word in where.rsplit(":", 2) if word.isdigit()]
+    return f" (line {numbers[0]})" if numbers else ""

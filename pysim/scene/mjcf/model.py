@@ -94,8 +94,8 @@ class MujocoModel:
         return self._elements[kind].get(index)
 
     def place(self, kind: str, index: int) -> str:
-        """Return the place of an element; of the file if its line is unknown."""
-        line = re.search(r"line (\d+)", getattr(self.element(kind, index), "info", None) or "")
+        """Return the place of an element; of the file if its line is unknown, as in included files."""
+        line = re.search(r"line ([1-9]\d*)", getattr(self.element(kind, index), "info", None) or "")
         return f"{self.path}:{line.group(1)}" if line else str(self.path)
 
     def body_pose(self, index: int) -> Array:

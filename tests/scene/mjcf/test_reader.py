@@ -241,6 +241,23 @@ def test_what_is_left_out_is_named(write: Write) -> None:
     assert spec.contacts.excluded == (("a", "b"),)
 
 
+def test_what_is_left_out_of_an_included_file_is_named_without_lines(
+    write: Write, tmp_path: Path
+) -> None:
+    """MuJoCo gives elements of included files the line 0."""
+    actuators = "".join(f'<motor name="{name}" joint="j"/>' for name in "mno")
+    body = '<worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>'
+    text = f"<mujoco>{body}<actuator>{actuators}</actuator></mujoco>"
+    (tmp_path / "part.xml").write_text(text, "utf-8")
+    _, texts = warnings_of(write('<include file="part.xml"/>'))
+    assert texts == [
+        (
+            "m.xml: actuator 'm' is left out: forces of motors are not read, write [[actuator]] in a scene; "
+            "2 more actuators: actuator 'n', actuator 'o'"
+        )
+    ]
+
+
 def test_strict_reading_rejects_what_would_be_left_out(write: Write) -> None:
     text = "m.xml:12: actuator 'm' is left out: forces of motors are not read, write [[actuator]] in a scene"
     assert refusal(write(UNSUPPORTED), strict=True) == text
