@@ -241,9 +241,7 @@ def test_what_is_left_out_is_named(write: Write) -> None:
     assert spec.contacts.excluded == (("a", "b"),)
 
 
-def test_what_is_left_out_of_an_included_file_is_named_without_lines(
-    write: Write, tmp_path: Path
-) -> None:
+def test_omissions_of_an_included_file_have_no_lines(write: Write, tmp_path: Path) -> None:
     """MuJoCo gives elements of included files the line 0."""
     actuators = "".join(f'<motor name="{name}" joint="j"/>' for name in "mno")
     body = '<worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>'
