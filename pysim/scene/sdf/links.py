@@ -10,13 +10,12 @@ from pysim.errors import SceneError
 from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.inertia_policy import apply_inertia_policy
 from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
+from pysim.scene.sdf.includes import folder_of
 from pysim.scene.sdf.surfaces import has_plane, surface_of
 from pysim.scene.sdf.values import lengths, non_negative, number, numbers, raw_pose, text
 from pysim.shapes import MESH_SUFFIXES, Geometry, Shape, primitive_theta
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from pysim.scene.importer import ImportOptions
@@ -40,8 +39,8 @@ WATER = 1000.0  # [kg/m³], the default density of SDF
 class LinkReader:
     """Reader of the mass properties and shapes of links, which reports what it leaves out."""
 
-    def __init__(self, folder: Path, options: ImportOptions, omissions: Omissions) -> None:
-        self.folder, self.options, self.omissions = folder, options, omissions
+    def __init__(self, options: ImportOptions, omissions: Omissions) -> None:
+        self.options, self.omissions = options, omissions
         self.surfaces: dict[int, SurfaceSpec] = {}  # by the id of a geometry
 
     def geometries(self, link: Element, *, grounds: bool) -> tuple[Geometry, ...]:
@@ -89,7 +88,8 @@ class LinkReader:
         uri = text(element, "uri")
         path = uri.replace("model://", "package://", 1)
         try:
-            file = resolve_uri(path, self.folder, self.options.package_dirs, MESH_SUFFIXES)
+            folder = folder_of(element)  # of the included file
+            file = resolve_uri(path, folder, self.options.package_dirs, MESH_SUFFIXES)
         except SceneError as error:
             problem = f"{element.owner}: mesh {short(uri)}: {error.problem}"
             raise type(error)(element.where, problem) from None

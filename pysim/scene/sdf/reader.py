@@ -1,8 +1,8 @@
 """Reader of models and worlds in the Simulation Description Format (SDFormat), versions 1.4 to 1.12.
 
-Links, frames, joints and nested models are read, with poses relative to any frame and axes expressed in any frame.
-Joints that close loops become loops. A model moves freely unless a joint connects it to the world or it is static, as
-in Gazebo. Planes of static links are grounds. Sensors, lights and plugins are listed.
+Links, frames, joints, nested and included models are read, with poses relative to any frame and axes expressed in any
+frame. Joints that close loops become loops. A model moves freely unless a joint connects it to the world or it is
+static, as in Gazebo. Planes of static links are grounds. Sensors, lights and plugins are listed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pysim.scene.mimic import leading
 from pysim.scene.omissions import Omissions
 from pysim.scene.poses import relative_pose
 from pysim.scene.sdf.frames import WORLD, Scope
+from pysim.scene.sdf.includes import expand_includes
 from pysim.scene.sdf.joints import JointItem, ends_of, loop_of, tree_joints
 from pysim.scene.sdf.links import LinkReader
 from pysim.scene.sdf.surfaces import DEFAULT, grounds_of
@@ -64,9 +65,10 @@ def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     sdf = read_xml(path)
     if sdf.tag != "sdf":
         sdf.fail(f"the root element of an SDF file is <sdf>, got <{sdf.tag}>")
+    sdf = expand_includes(sdf, options, omissions, (path.resolve(),))
     top = _top_scope(sdf, omissions)
     scopes = list(_scopes(top))
-    links = LinkReader(path.parent, options, omissions)
+    links = LinkReader(options, omissions)
     materials = Materials(path.stem)
     builder = _Builder(links, materials, omissions)
     for scope in scopes:
@@ -131,7 +133,8 @@ def _add_model(
 ) -> None:
     if name in outer.models:
         element.fail(f"second model {name!r}; rename one")
-    scope = Scope(prefix, element, outer.version, outer)
+    version = _version(element) if "version" in element.attributes else outer.version
+    scope = Scope(prefix, element, version, outer)
     outer.models[name] = scope
     groups = (("link", scope.links), ("joint", scope.joints), ("frame", scope.frames))
     for tag, named in groups:
@@ -171,13 +174,7 @@ def _list_others(holder: Element, omissions: Omissions) -> None:
             continue
         name = child.attributes.get("name")
         item = f"<{child.tag}>" + (f" {name!r}" if name else "")
-        if child.tag == "include":
-            uri = child.child("uri")
-            item += f" {uri.content.strip()!r}" if uri is not None else ""
-            omissions.add(
-                "includes", item, child.where, "is left out: other files are not included"
-            )
-        elif child.tag in {"gripper", "joint_state", "wind"}:
+        if child.tag in {"gripper", "joint_state", "wind"}:
             omissions.add("extensions", item, child.where, "is left out")
         else:
             omissions.note("extensions", item, child.where, "is not read")

@@ -282,9 +282,7 @@ def test_what_is_left_out_is_named(write: Write) -> None:
     text = '<light name="sun"/><include><uri>model://ground_plane</uri></include>'
     text += model(link("a", content=INERTIAL + shapes) + '<plugin name="p"/>')
     spec, texts = warnings_of(write(f'<world name="w">{text}</world>'))
-    assert texts[0].endswith(
-        "<include> 'model://ground_plane' is left out: other files are not included"
-    )
+    assert "<include> 'model://ground_plane' is left out: " in texts[0]
     assert texts[1].endswith("link 'a': visual 'v' is left out: <plane> is no shape that pysim has")
     assert any(line.endswith("<light> 'sun' is not read") for line in spec.omitted)
     assert any(line.endswith("<plugin> 'p' is not read") for line in spec.omitted)
