@@ -118,14 +118,27 @@ def _at_keyframe(spec: ModelSpec, name: str) -> ModelSpec:
 def _scene(
     spec: ModelSpec | SceneSpec, start: Path, end: Path, meshes: _Meshes, refusals: Refusals
 ) -> str:
-    from pysim.scene.toml.spec_tables import SpecTables  # noqa: PLC0415, each format loads its own
+    from pysim.scene.toml.source import read_source  # noqa: PLC0415, each format loads its own
+    from pysim.scene.toml.spec_tables import SpecTables  # noqa: PLC0415
     from pysim.scene.toml.text import scene_text  # noqa: PLC0415
 
     def plugin_names(spec: ModelSpec | SceneSpec) -> list[str]:
         return [os.path.relpath(file, end.parent.resolve()) for file in plugin_files_of(spec)]
 
+    if not isinstance(spec, SceneSpec):
+        spec = _as_attached(spec)
+    elif "sweep" in read_source(start).values:
+        refusals.add(str(start), "the table [sweep] of numbers that are expressions no longer")
     tables = SpecTables(refusals, meshes.name, plugin_names).tables(spec)
     return scene_text(tables, f"Converted from {start.name} by pysim.")
+
+
+def _as_attached(spec: ModelSpec) -> ModelSpec:
+    """Return a mechanism whose links collide only if its file has a ground, as in a [[model]] table."""
+    if spec.contacts is None or spec.contacts.grounds:
+        return spec
+    bodies = tuple(replace(body, collisions=()) for body in spec.bodies)
+    return replace(spec, bodies=bodies, contacts=None)
 
 
 def _robot(spec: ModelSpec | SceneSpec, meshes: _Meshes, refusals: Refusals) -> str:

@@ -54,6 +54,7 @@ _ORDER = (
     "simulation",
     "output",
     "render",
+    "sweep",
 )
 
 
@@ -176,6 +177,10 @@ class SceneBuilder:
         """Set keys of `[render]`."""
         self._set("render", keys)
 
+    def sweep(self, **keys: Any) -> None:  # noqa: ANN401, as a table
+        """Set keys of `[sweep]`: the values or distributions of keys that `pysim sweep` varies."""
+        self._set("sweep", keys)
+
     def text(self) -> str:
         """Return the text of the scene file, without checks.
 
@@ -261,7 +266,7 @@ def _is_list(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401, any TOML value
-    """Return a value with arrays, tuples and paths as lists and texts, and without keys that are None."""
+    """Return a value with arrays, tuples and paths as lists and texts, and without keys whose value is None."""
     if isinstance(value, dict):
         return {str(key): _plain(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, os.PathLike):

@@ -224,6 +224,44 @@ between = ["world", "puck"]
     assert "collision = true" in (tmp_path / "t.toml").read_text("utf-8")
 
 
+MASKED = """<mujoco><worldbody><geom type="plane" size="1 1 1" conaffinity="1"/>
+<body name="a" pos="0 0 1"><freejoint/><geom size="0.1" contype="1" conaffinity="0"/></body>
+<body name="b" pos="1 0 1"><freejoint/><geom size="0.1" contype="1" conaffinity="0"/></body>
+<body name="c" pos="2 0 1"><freejoint/><geom size="0.1" contype="2" conaffinity="0"/>{more}</body>
+</worldbody></mujoco>
+"""
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_masks_of_contact_become_pairs_that_do_not_touch(tmp_path: Path) -> None:
+    """a and b touch the ground alone, c touches nothing."""
+    (tmp_path / "m.xml").write_text(MASKED.format(more=""), "utf-8")
+    convert(tmp_path / "m.xml", tmp_path / "m.toml")
+    contacts = pysim.load_scene(tmp_path / "m.toml").spec.model.contacts
+    assert contacts is not None
+    pairs = {frozenset(pair) for pair in contacts.excluded}
+    assert pairs == {
+        frozenset(pair) for pair in (("a", "b"), ("a", "c"), ("b", "c"), ("world", "c"))
+    }
+    mixed = MASKED.format(more='<geom size="0.1" pos="0 0 0.2"/>')
+    (tmp_path / "n.xml").write_text(mixed, "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "n.xml", tmp_path / "n.toml")
+    expected = (
+        "the mask of contact between some shapes of 'world' and 'c' has no place in a scene; "
+    )
+    assert expected in str(caught.value)
+
+
+def test_a_sweep_is_refused_as_its_expressions_are_gone(tmp_path: Path) -> None:
+    text = HINGE + "[sweep]\n"
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    with pytest.raises(
+        SceneError, match=r"the table \[sweep\] of numbers that are expressions no longer"
+    ):
+        convert(tmp_path / "s.toml", tmp_path / "t.toml")
+
+
 @pytest.mark.parametrize(
     "rpy", [(0.1, 0.2, 0.3), (1, np.pi / 2, -2), (3, -np.pi / 2, 1), (np.pi, 0, 0), (0, 1.57, 3)]
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,14 @@ from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.poses import rpy_of
-from pysim.scene.spec import RenderSpec, SceneSpec
+from pysim.scene.spec import RenderSpec, SceneSpec, may_touch
 from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
 from pysim.scene.toml.keys import ALL_JOINTS
+from pysim.scene.tree import WORLD
 from pysim.shapes import SIZES, primitive_theta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         ActuatorSpec,
         BodySpec,
         ContactSpec,
+        ContactsSpec,
         CouplingSpec,
         EventSpec,
         ForceSpec,
@@ -50,6 +53,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Tables = dict[str, Any]
 
+WRITTEN_OF_MODEL = {
+    "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "springs", "keyframes", "omitted",
+    "forces", "contacts",
+}  # fmt: skip
+WRITTEN_OF_SCENE = {
+    "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold",
+}  # fmt: skip
 SAME = 1e-13  # relative difference of mass properties that are rounding
 _SURFACE = ("sink", "dissipation", "tangential_stiffness", "relaxation_time")
 
@@ -71,6 +81,9 @@ class SpecTables:
     def tables(self, spec: ModelSpec | SceneSpec) -> Tables:
         """Return the tables of a scene, or of a mechanism alone."""
         model = spec.model if isinstance(spec, SceneSpec) else spec
+        self._refuse_unknown(model, WRITTEN_OF_MODEL)
+        if isinstance(spec, SceneSpec):
+            self._refuse_unknown(spec, WRITTEN_OF_SCENE)
         found: Tables = {"name": model.name, "gravity": model.gravity.tolist()}
         found["plugins"] = self.plugin_names(spec)
         found["body"] = [self._body(body) for body in model.bodies]
@@ -91,6 +104,13 @@ class SpecTables:
             found["output"] = {"every": spec.settings.every}
             found["render"] = _render(spec.render)
         return {key: value for key, value in found.items() if value not in ([], {})}
+
+    def _refuse_unknown(self, spec: ModelSpec | SceneSpec, written: Collection[str]) -> None:
+        """Refuse parts of a specification that this writer does not know, where they are not empty."""
+        where = getattr(spec, "where", "") or str(getattr(spec, "path", ""))
+        for name, value in vars(spec).items():
+            if name not in written and value not in (None, (), {}, [], ""):
+                self.refusals.reject(where, f"{name} of the scene cannot be written; remove them")
 
     def _body(self, body: BodySpec) -> Tables:
         table: Tables = {"name": body.name}
@@ -162,9 +182,9 @@ class SpecTables:
             self.refusals.reject(body.where, f"{problem}; {remedy}")
         table: Tables = {"mass": float(theta[0])}
         if com.any():
-            table["com"] = com.tolist()
+            table["com"] = [_tidy(value) for value in com]
         if I_C.any():
-            entries = {name: float(I_C[at]) for name, at in ENTRIES.items()}
+            entries = {name: _tidy(I_C[at]) for name, at in ENTRIES.items()}
             table["inertia"] = {
                 name: value for name, value in entries.items() if value or name[0] == name[1]
             }
@@ -241,8 +261,32 @@ class SpecTables:
             "materials": materials,
             "ground": grounds,
             "contact": [_contact(pair) for pair in contacts.pairs],
-            "exclude": [{"between": list(pair)} for pair in contacts.excluded],
+            "exclude": [
+                {"between": list(pair)}
+                for pair in dict.fromkeys([*contacts.excluded, *self._filtered(model, contacts)])
+            ],
         }
+
+    def _filtered(self, model: ModelSpec, contacts: ContactsSpec) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of links that their masks keep apart; masks of single shapes are refused."""
+        masks = {body.name: [own.filter for own in body.collisions] for body in model.bodies}
+        masks = {name: own for name, own in masks.items() if own}
+        if contacts.grounds:
+            masks = {WORLD: [ground.filter for ground in contacts.grounds]} | masks
+        if not any(mask is not None for own in masks.values() for mask in own):
+            return
+        for (a, own), (b, other) in combinations(masks.items(), 2):
+            touching = {may_touch(one, two) for one in own for two in other}
+            if touching == {False}:
+                yield a, b
+            elif len(touching) > 1:
+                what = f"the mask of contact between some shapes of {a!r} and {b!r}"
+                self.refusals.add(model.where, what)
+
+
+def _tidy(value: float) -> float:
+    """Return a computed number with 15 digits, whose last one or two are rounding."""
+    return float(f"{value:.15g}")
 
 
 def _joint(joint: JointSpec) -> Tables:

@@ -17,6 +17,7 @@ from pysim.joints import find_joint
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.poses import rpy_of
 from pysim.scene.stops import with_stops
+from pysim.scene.toml.contacts import DEFAULT
 from pysim.scene.tree import WORLD
 from pysim.scene.urdf.reader import GRAVITY, ROOT_FIXED
 
@@ -99,8 +100,12 @@ class UrdfWriter:
         if tuple(spec.gravity.tolist()) != GRAVITY:
             x, y, z = spec.gravity
             self.refusals.add(spec.where, f"gravity {x:g} {y:g} {z:g} m/s²")
-        if spec.contacts is not None:
+        contacts = spec.contacts
+        if contacts is not None and contacts.grounds:
             self.refusals.add(spec.where, "the ground")
+        for name in contacts.materials if contacts is not None else ():
+            if name != DEFAULT:
+                self.refusals.add(spec.where, f"material {name!r}")
 
     def _link(self, robot: Element, body: BodySpec) -> None:
         link = SubElement(robot, "link", name=body.name)
