@@ -25,6 +25,7 @@ SAMPLES = 200  # instants at which the extent of the motion is measured
 FOLLOW_BEYOND = 12.0  # sizes of the mechanism that its middle may travel before the camera follows
 BACKDROP = 3.0  # sizes of the motion beyond which the world's own shapes need not be seen whole
 SMALLEST = 1e-6  # [m]
+SUNK = 0.15  # of the size of the motion: depth below 0 at which a robot may start on a floor at 0
 LEVEL = 0.999  # cosine of a ground's normal to the vertical from which it is the floor
 
 
@@ -78,7 +79,7 @@ def measure(
         points = np.concatenate([points, anchors])
         size = _largest(points, axis=0)
     heights = np.concatenate([moving.reshape(-1, 3) @ up, points @ up])
-    ground = given_floor(trajectory, moving[0] @ up, up)
+    ground = given_floor(trajectory, moving[0] @ up, up, size)
     if ground is None:
         ground = ground_height(float(heights.min()), size)
     if options.ground and not follows:  # the place of the shadows belongs to the picture
@@ -86,15 +87,16 @@ def measure(
     return Extent(points, size, ground, follows)
 
 
-def given_floor(trajectory: Trajectory, heights: Array, up: Array) -> float | None:
-    """Return the height of the scene's ground [m]; 0 for a robot whose middle starts above it; otherwise None.
+def given_floor(trajectory: Trajectory, heights: Array, up: Array, size: float) -> float | None:
+    """Return the height of the scene's ground [m]; 0 for a robot that starts above it; otherwise None.
 
-    `heights` (m,) [m] are those of the mechanism's points at the start.
+    `heights` (m,) [m] are those of the mechanism's points at the start. A humanoid whose root is its pelvis starts with
+    its legs below 0; its floor is below them.
     """
     for entry in trajectory.header.connections:
         if entry["role"] == "ground" and np.dot(entry["normal"], up) > LEVEL:
             return float(entry["offset"])
-    if trajectory.header.imported and len(heights) and np.median(heights) >= 0:
+    if trajectory.header.imported and len(heights) and heights.min() >= -SUNK * size:
         return 0.0
     return None
 
