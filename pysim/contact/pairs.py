@@ -82,8 +82,11 @@ def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
     order = {frozenset(contact.between): contact.between for contact in spec.pairs}
     excluded = {frozenset(between) for between in spec.excluded}
     grounded = [(WORLD, name) for name, body in bodies.items() if body >= 0 and spec.grounds]
+    joined = _joined_links(model)
     moving = [
-        (a, b) for a, b in combinations(bodies, 2) if not _attached(model, bodies[a], bodies[b])
+        (a, b)
+        for a, b in combinations(bodies, 2)
+        if not _attached(model, bodies[a], bodies[b]) and frozenset((a, b)) not in joined
     ]
     named = (frozenset(between) for between in (*grounded, *moving))
     found = [
@@ -92,6 +95,18 @@ def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
         if pair not in excluded
     ]
     return [ContactPair(*between) for between in found]
+
+
+def _joined_links(model: Model) -> set[frozenset[str]]:
+    """Return the pairs of links that a joint connects, of which one may be fixed to the world.
+
+    In files with masks (MJCF), a link that is fixed to the world touches what it carries.
+    """
+    masked = {
+        link.name for link in model.spec.bodies if any(shape.filter for shape in link.collisions)
+    }
+    pairs = (frozenset((joint.parent, joint.child)) for joint in model.spec.joints)
+    return {pair for pair in pairs if not pair & masked}
 
 
 def _attached(model: Model, a: int, b: int) -> bool:

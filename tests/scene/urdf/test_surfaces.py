@@ -142,6 +142,20 @@ plane = { offset = -1.0 }
     assert pairs == {("a", "d"), ("b", "d")}
 
 
+@pytest.mark.parametrize("free", ["true", "false"])
+def test_links_that_a_joint_connects_do_not_touch(tmp_path: Path, free: str) -> None:
+    """Nor do they if the first one is fixed to the world."""
+    (tmp_path / "r.urdf").write_text(ROBOT.format(""), "utf-8")
+    text = (
+        f'[[model]]\nfile = "r.urdf"\nfree_base = {free}\n[[ground]]\nplane = {{ offset = -1.0 }}\n'
+    )
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    contacts = pysim.load_scene(tmp_path / "s.toml").contacts
+    assert contacts is not None
+    pairs = {pair.first + pair.second for pair in contacts.pairs if pair.first != "world"}
+    assert pairs == {"ac", "ad", "bd"}
+
+
 def test_a_robot_whose_inertials_are_all_ignored_is_a_drawing(tmp_path: Path) -> None:
     """Its joints are fixed, as those of a robot without masses."""
     light = '<link name="{}"><inertial><mass value="3"/></inertial></link>'
