@@ -156,16 +156,16 @@ def _chosen(
         mass_source = [g for g in meshes if g.mass_source is not None]
         if meshes and not mass_source:
             problem = (
-                "draws its meshes and weighs none, for its mass is given in numbers; "
-                f"take mass_mesh(model, {link!r}, density=…) [kg/m³] for its name"
+                "has meshes that are only drawn, because its mass is given by numbers; "
+                f"pass a density [kg/m³]: mass_mesh(model, {link!r}, density=…)"
             )
             raise ModelError(f"link {link!r}", problem)
         meshes = mass_source
     if not meshes:
-        raise ModelError(f"link {link!r}", "has no mesh; give one whose body has a mesh")
+        raise ModelError(f"link {link!r}", "has no mesh; name a link with a mesh")
     if index is None and len(meshes) > 1:
         files = ", ".join(f"{k} {g.shape.mesh.name}" for k, g in enumerate(meshes) if g.shape.mesh)
-        raise ModelError(f"link {link!r}", f"has several meshes; choose by index=: {files}")
+        raise ModelError(f"link {link!r}", f"has several meshes; choose one with index=: {files}")
     if not 0 <= (index or 0) < len(meshes):
         raise ModelError(f"link {link!r}", f"index must be below {len(meshes)}, got {index}")
     return meshes[index or 0]

@@ -27,7 +27,7 @@ class JointReactions(NamedTuple):
     total: Array
     """(…, nbodies, 6)."""
     working: Array
-    """(…, nbodies, 6): along the joint's motion, with the whole of its power; what motors, springs and brakes give."""
+    """(…, nbodies, 6): along the joint's motion, with all of its power; supplied by motors, springs and brakes."""
 
     @property
     def non_working(self) -> Array:

@@ -607,7 +607,10 @@ def _explain(error: Exception) -> int:
         print_message("error", str(error))
     else:
         text = f"pysim: {type(error).__name__}: {error}"
-        print_message("error", f"{text}; this is a fault of pysim, --debug shows where")
+        print_message(
+            "error",
+            f"{text}; this is a bug in pysim; run again with --debug and report the traceback",
+        )
         return 1
     return 2
 

@@ -101,7 +101,7 @@ def write_joint(name: str) -> None:
     texts = {Path(f"{name}.py"): PLUGIN, Path(f"test_{name}.py"): TEST}
     for path in texts:
         if path.exists():
-            raise PysimError(str(path), "exists and is left alone; choose another name")
+            raise PysimError(str(path), "exists and is not overwritten; choose another name")
     cls = "".join(word.capitalize() for word in name.split("_"))
     for path, text in texts.items():
         path.write_text(text.format(name=name, cls=cls), "utf-8")

@@ -50,12 +50,12 @@ def energy_line(summary: RunSummary) -> str:
         share = f"{summary.relative_drift:.1e} of the largest kinetic energy"
         return f"drift {summary.energy_drift:.1e} J, {share}"
     first, last = summary.energy
-    work = "work of drives, dampers and joints' forces, and what the steps miss"
+    work = "work of actuators, dampers and joint forces, and integration errors"
     return f"{first:.4g} J at the start, {last:.4g} J at the end ({work})"
 
 
 def event_line(event: EventSummary) -> str:
-    """How often, and when."""
+    """Return the number of occurrences and their times."""
     if event.count == 0:
         return "never"
     if event.count == 1:
@@ -65,12 +65,12 @@ def event_line(event: EventSummary) -> str:
 
 def loops_line(loops: LoopSummary) -> str:
     """Return the largest opening of the loops, and how close the mechanism was to a singular position."""
-    kept = f"closed to {loops.residual:.1e} m, rad and {loops.slip:.1e} a second"
+    kept = f"closed to {loops.residual:.1e} m, rad and {loops.slip:.1e} m/s, rad/s"
     return f"{kept}; independence at least {loops.independence:.2g}, at t = {loops.nearest:.4g} s"
 
 
 def loads_line(loops: LoopSummary) -> str:
-    """What the loops carried at most: the one of the greatest force, and that of the greatest moment."""
+    """Return the largest force and the largest moment of the loops, with their names."""
     pulled = max(loops.strongest, key=lambda load: load.force)
     bent = max(loops.strongest, key=lambda load: load.moment)
     moment = f", up to {bent.moment:.4g} N·m in {bent.name!r}" if bent.moment > 0 else ""
@@ -79,12 +79,12 @@ def loads_line(loops: LoopSummary) -> str:
 
 
 def pose_line(summary: RunSummary) -> str:
-    """Final pose of the tool in the world."""
+    """Return the final pose of the tool in the world."""
     x, y, z = np.round(summary.tool_position, 4) + 0.0  # + 0.0: no −0
     roll, pitch, yaw = np.round(np.degrees(summary.tool_rpy), 1) + 0.0
     return f"x {x:.4f}  y {y:.4f}  z {z:.4f} m, roll {roll:.1f}  pitch {pitch:.1f}  yaw {yaw:.1f}°"
 
 
 def three_digits(number: float) -> str:
-    """`218,000`: three digits that count, in groups."""
+    """Return a number with three significant digits and thousands separators, as in `218,000`."""
     return f"{float(f'{number:.3g}'):,.0f}"

@@ -25,7 +25,7 @@ CURVED = ("sphere", "capsule")
 
 @dataclass(frozen=True)
 class Load:
-    """What a contact carries: mass of the mechanism [kg], gravity [m/s²], and how many points share it."""
+    """Load of a contact: mass of the mechanism [kg], gravity [m/s²], and the number of points that share it."""
 
     mass: float
     gravity: float

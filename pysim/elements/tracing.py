@@ -236,7 +236,7 @@ def _nodes(plugin: Force, method: str, tape: Tape, numbers: Sequence[Any]) -> li
     for x in numbers:
         if isinstance(x, Scalar):
             if x.tape is not tape:
-                problem = "returns a symbolic number of another call; keep none between calls"
+                problem = "returns a symbolic number of another call; store none between calls"
                 raise JointError(method_place(plugin, method), problem)
             nodes.append(x.index)
         elif isinstance(x, (int, float, np.integer, np.floating)):
@@ -244,7 +244,7 @@ def _nodes(plugin: Force, method: str, tape: Tape, numbers: Sequence[Any]) -> li
                 raise JointError(method_place(plugin, method), f"returns {x}; fix it")
             nodes.append(tape.const(float(x)))
         else:
-            problem = f"returns {_kind(x)} where a number belongs"
+            problem = f"returns {_kind(x)} where a number is expected"
             raise JointError(method_place(plugin, method), problem)
     return nodes
 

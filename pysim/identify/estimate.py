@@ -45,7 +45,7 @@ _LONGEST = 40.0  # exponents: e⁴⁰ times heavier or longer is no step
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed before: θ⁰ (blocks, 10), its relative deviation s, and bounds of the other unknowns."""
+    """Prior knowledge: θ⁰ (blocks, 10), its relative deviation s, and bounds of the other unknowns."""
 
     theta: Array
     deviation: float

@@ -114,8 +114,8 @@ def exciting_trajectory(
         raise IdentificationError(model.name, problem)
     if has_constraints(model):
         problem = (
-            f"{model.row_names[0]!r} ties its coordinates together, which independent series of angles would break; "
-            "drive its motors along series of your own and record that"
+            f"{model.row_names[0]!r} couples its coordinates, which independent series of angles would violate; "
+            "excite its motors with trajectories of your own and record them"
         )
         raise IdentificationError(model.name, problem)
     design = _Design(model, tuple(resistances), period, harmonics, samples, velocity, acceleration)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KINETIC_ENERGY = "kinetic energy of all [J]"
-NOTE = "nothing drives the recorded motion: it determines ratios of the parameters, its kinetic energy is the model's"
+NOTE = "no force drives the recorded motion: it determines only ratios of the parameters, scaled by the model's energy"
 _NOTHING = 1e-9  # of the terms of an equation: known forces that are rounding
 
 

@@ -176,14 +176,15 @@ def _identified(
     if using == "momentum" and triangles.equations > len(names):
         names = (*names, "mass of all [kg]")
         notes.append(
-            "no external force acts on the base: momentum determines mass ratios only, the total mass is the model's"
+            "no external force acts on the base: momentum determines mass ratios only, scaled by the model's total mass"
         )
     noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)
     W, identifiable = identifiable_part(base, R)
     if identifiable < len(base):
         notes.append(
-            f"the motion identifies {identifiable} of {len(base)} base parameters; the rest is the prior's: excite more"
+            f"the motion identifies {identifiable} of {len(base)} base parameters; the others are those of the prior; "
+            "record a richer motion"
         )
     values, covariance, condition = _least_squares(W, z)
     believed = _prior(unknowns, prior)
@@ -272,7 +273,7 @@ def _bodies(
     if payload is not None:
         if names:
             raise IdentificationError(
-                "bodies", "are known where a payload is sought; leave one out"
+                "bodies", "cannot be identified together with a payload; leave one out"
             )
         return (), []
     notes: list[str] = []
@@ -280,14 +281,14 @@ def _bodies(
         massive = [k for k, body in enumerate(model.bodies) if body.theta[0] > 0]
         massless = [body.name for body in model.bodies if body.theta[0] <= 0]
         if massless:
-            notes.append(f"kept as they are, for they have no mass: {', '.join(massless)}")
+            notes.append(f"not identified, because they have no mass: {', '.join(massless)}")
         return tuple(massive), notes
     for name in names:
         if name not in model.body_names:
             hint = did_you_mean(name, model.body_names)
             raise IdentificationError(f"body {name!r}", f"no such moving body{hint}")
         if model.bodies[model.body_names.index(name)].theta[0] <= 0:
-            problem = "has no mass in the model, and so no prior; give it one"
+            problem = "has no mass in the model, and therefore no prior; give it a mass"
             raise IdentificationError(f"body {name!r}", problem)
     return tuple(sorted({model.body_names.index(name) for name in names})), notes
 

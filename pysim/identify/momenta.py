@@ -41,15 +41,13 @@ def check_floats(unknowns: Unknowns, source: str) -> None:
     roots = [k for k, parent in enumerate(unknowns.model.parents) if parent < 0]
     if len(roots) != 1 or unknowns.model.joints[roots[0]].type != "free":
         problem = (
-            "momentum goes into the ground where the base is not free; use equations of torque or energy, or "
-            "free_base=True"
+            "momentum is transferred to the ground, because the base is not free; use equations of torque or energy, "
+            "or free_base=True"
         )
         raise IdentificationError(source, problem)
     outside = _tied_to_world(unknowns.model, roots[0])
     if outside is not None:
-        problem = (
-            f"momentum goes into the ground through {outside}; use equations of torque or energy"
-        )
+        problem = f"momentum is transferred to the ground through {outside}; use equations of torque or energy"
         raise IdentificationError(source, problem)
     if unknowns.resistances:
         problem = "does not affect the total momentum; use equations of torque or energy"

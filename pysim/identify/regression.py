@@ -48,7 +48,7 @@ class Triangles:
 
     @property
     def share(self) -> Array:
-        """What a projection leaves of every equation (equations,), 1 for all of it."""
+        """Fraction of every equation (equations,) that a projection leaves, at most 1."""
         return np.array(self.shares) if self.shares else np.ones(self.equations)
 
     @property

@@ -113,8 +113,8 @@ def _tell_of_stops(model: Model, q: Array, source: str) -> None:
         if name not in guessed:
             continue
         what = f"{count} of {len(q)} samples lie on a stop of joint {name!r}"
-        why = "its force is the scene's, by default made from the masses that are sought"
-        remedy = "give its stiffness and damping as measured, or leave these samples out"
+        why = "its force comes from the scene, by default from the masses to be identified"
+        remedy = "set its measured stiffness and damping, or leave these samples out"
         warnings.warn(f"{source}: {what}; {why}: {remedy}", PysimWarning, stacklevel=3)
 
 
@@ -164,7 +164,7 @@ def _check_time(time: Array, source: str, first_row: int) -> None:
     if len(back):
         row = int(back[0]) + 1
         problem = (
-            f"column 't' must rise, got {time[row]:g} [s] after {time[row - 1]:g} [s]; sort the rows and leave out "
+            f"column 't' must increase, got {time[row]:g} [s] after {time[row - 1]:g} [s]; sort the rows and leave out "
             "repeated ones"
         )
         raise IdentificationError(f"{source}: row {first_row + row}", problem)

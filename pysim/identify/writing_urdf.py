@@ -38,7 +38,7 @@ def changed_urdf(data: bytes, changes: Changes) -> bytes:
         if "armature" in keys:
             values = ", ".join(map(format_number, keys["armature"]))
             changes.notes.append(
-                f"a URDF has no place for the armature of {name}, {values}; write it in a scene"
+                f"URDF cannot hold the armature of {name}, {values}; write it in a scene"
             )
         place = places["joint", name]
         changed = {key: keys[key] for key in ("damping", "friction") if key in keys}

@@ -150,9 +150,7 @@ def _differentiable(
     """Return the triangles whose integrals are differentiated."""
     _check_ways(surface.where, repair=repair, convex=convex, shell=shell)
     if repair:
-        problem = (
-            "cannot be repaired and differentiated at once, for its vertices change; fix it first"
-        )
+        problem = "cannot be repaired and differentiated at once, because repair changes its vertices; fix it first"
         raise surface.fail(problem)
     if convex:
         return hull(surface)

@@ -184,7 +184,7 @@ def _inside(cavity: Array, outer: Sizes, taken: Array) -> Array:
     """Return the sizes of the cavity; PysimError if the wall is too thick for one."""
     if any((taken >= size).any() for size in outer):
         room = min(float(np.min(size / taken)) for size in outer)
-        problem = f"leaves no cavity: it is {1 / room:.3g} of what fits; leave it out for a solid"
+        problem = f"leaves no cavity: it is {1 / room:.3g} times the largest possible; leave it out for a solid"
         raise PysimError("thickness", problem)
     return cavity
 

@@ -45,8 +45,8 @@ def require_solid(theta: ArrayLike, name: str = "theta") -> Array:
         where, _ = _first_row(values, wrong, name)
         smallest = eigenvalues[..., 0][wrong][0]
         problem = (
-            f"the pseudo-inertia must be positive definite, its smallest eigenvalue is {smallest:.3g}: no body, or "
-            "a rod, plate or point; nearest_physical(theta, margin=1e-6) is a body close by"
+            f"the pseudo-inertia must be positive definite, its smallest eigenvalue is {smallest:.3g}, as of a "
+            "rod, plate or point or an inconsistent inertia; use nearest_physical(theta, margin=1e-6)"
         )
         raise PysimError(where, problem)
     return values

@@ -41,9 +41,7 @@ def derivative_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
         where = f"at {found.describe_state(int(at[worst]))} ({place(found.numbers)})"
         if bad[worst]:
             problem = f"its {name} is not finite {where}"
-            yield Fault(
-                "derivatives", problem, "give limits that leave it out, or smooth the formula"
-            )
+            yield Fault("derivatives", problem, "set limits that exclude it, or smooth the formula")
             return
         if not error[worst] <= TOLERANCE:
             what = name[1:].split("/")[0]

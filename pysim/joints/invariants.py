@@ -117,7 +117,9 @@ def jumps(
         return []
     state, size = jump
     problem = f"its pose jumps by {size:.3g} at {state} ({place(numbers)})"
-    return [Fault("jumps", problem, "let the pieces meet, or give limits that leave the jump out")]
+    return [
+        Fault("jumps", problem, "make the pieces continuous, or set limits that exclude the jump")
+    ]
 
 
 def check_at_load(
@@ -159,7 +161,7 @@ def _finite(found: Probe) -> Fault | None:
     problem = (
         f"its {what} is not finite at {found.describe_state(k)} ({_line(numbers, found.q[k])})"
     )
-    return Fault("finite", problem, "give limits within which it is, or fix the formula")
+    return Fault("finite", problem, "set limits within which it is finite, or fix the formula")
 
 
 def _line(numbers: MotionNumbers, q: Array) -> str:
@@ -186,7 +188,7 @@ def _rigid(found: Probe) -> Fault | None:
             f"at {found.describe_state(int(found.at_finite[mirrored[0]]))} ({place(found.numbers)})"
         )
         problem = f"its rotation is a reflection, det R = −1 {at}"
-        return Fault("rigid", problem, "turn the sign of one axis")
+        return Fault("rigid", problem, "reverse one axis")
     below = np.abs(X[:, 3] - [0, 0, 0, 1]).max(axis=1)
     if below.max() > 0:
         row = X[int(np.argmax(below)), 3].tolist()
@@ -215,7 +217,7 @@ def _bias(found: Probe) -> Fault | None:
     return _compared(found, "bias", "c", "the rate of S, times v,", (found.c[at], other), remedy)
 
 
-FAULT_OF_PYSIM = "the motion is not smooth there, or this is a fault of pysim; please report it"
+FAULT_OF_PYSIM = "the motion is not smooth there, or this is a bug in pysim; please report it"
 
 
 def _is_authors(found: Probe, method: str) -> bool:
@@ -275,7 +277,7 @@ def _force(found: Probe) -> Fault | None:
     q, v = coordinates.named(list(found.q[k])), coordinates.named_velocities(list(found.v[k]))
     line = breaking_line(joint, "force", q, v)
     problem = f"its force is not finite at {found.describe_state(k)} ({line})"
-    return Fault("force", problem, "give limits within which it is, or fix the formula")
+    return Fault("force", problem, "set limits within which it is finite, or fix the formula")
 
 
 def _alone(found: Probe) -> Fault | None:

@@ -138,10 +138,10 @@ def _given(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> lis
     """Return the nodes of the numbers that an author's method returns."""
     for x in numbers:
         if isinstance(x, Scalar) and x.tape is not tape:
-            problem = "returns a symbolic number of another call; keep none between calls"
+            problem = "returns a symbolic number of another call; store none between calls"
             raise JointError(method_place(joint, method), problem)
         if not isinstance(x, (Scalar, int, float, np.integer, np.floating)):
-            problem = f"returns {_kind(x)} where a number belongs"
+            problem = f"returns {_kind(x)} where a number is expected"
             raise JointError(method_place(joint, method), problem)
     return _nodes(tape, numbers)
 

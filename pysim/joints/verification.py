@@ -64,7 +64,9 @@ class Report:
             runs = f"runs as a program of {self.instructions} instructions"
         else:
             runs = "runs in Python"
-        return f"{self.joint} keeps {len(self.laws)} laws at {self.states} states and {runs}"
+        return (
+            f"{self.joint} satisfies {len(self.laws)} invariants at {self.states} states and {runs}"
+        )
 
 
 def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
@@ -97,9 +99,9 @@ def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
     if broken:
         lines = "".join(f"\n  {fault.law}: {fault.problem}; {fault.remedy}" for fault in broken)
         cls = type(joint)
-        count = f"{len(broken)} of {len(laws)} laws"
+        count = f"{len(broken)} of {len(laws)} invariants"
         where = defined_at(getattr(joint, numbers.method))
-        raise JointError(where, f"{cls.__qualname__} breaks {count}{lines}")
+        raise JointError(where, f"{cls.__qualname__} violates {count}{lines}")
     instructions = 0 if traced is None or lowered else len(traced.program().code)
     shape = lowered.shape if lowered else None
     return Report(type(joint).__qualname__, len(found.q), laws, shape, instructions)
@@ -138,7 +140,7 @@ def _group(found: Probe, rng: np.random.Generator) -> Iterator[Fault]:
         error = float(np.nanmax(np.abs(left - right), initial=0))
         if error > 1e-8:
             problem = f"{law} fails by {error:.3g}"
-            yield Fault("group", problem, "this is a fault of pysim; please report it")
+            yield Fault("group", problem, "this is a bug in pysim; please report it")
 
 
 def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
@@ -147,9 +149,7 @@ def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
     again = trace(found.numbers.joint).program()
     if again != traced.program():
         problem = f"tracing it twice records two programs ({place(found.numbers)})"
-        remedy = (
-            "let placement depend on q and the fields only, not on time, chance or what it kept"
-        )
+        remedy = "let placement depend on q and the fields only, not on time, random numbers or stored values"
         yield Fault("repeats", problem, remedy)
     yield from derivative_faults(found, traced)
 
@@ -167,7 +167,7 @@ def _folded(found: Probe, traced: Traced) -> Iterator[Fault]:
             f"the shortened program differs from the recorded one by {apart:.3g} at "
             f"{found.describe_state(int(k))}"
         )
-        yield Fault("folded", problem, "this is a fault of pysim; please report it")
+        yield Fault("folded", problem, "this is a bug in pysim; please report it")
 
 
 def _engine_faults(found: Probe, traced: Traced, lowered: Lowered | None) -> Iterator[Fault]:
@@ -191,7 +191,7 @@ def _differences(
         error = np.abs(given - wanted[name]).max() / scale
         if not error <= EXACT:
             problem = f"the engine's {name} differs by {error:.3g}"
-            yield Fault(law, problem, "this is a fault of pysim; please report it")
+            yield Fault(law, problem, "this is a bug in pysim; please report it")
 
 
 def _plain(found: Probe) -> Iterator[Fault]:
@@ -206,8 +206,8 @@ def _plain(found: Probe) -> Iterator[Fault]:
         error = np.abs(X - found.X[k, :3]).max() / max(1.0, np.abs(X).max())
         if not error <= EXACT:
             problem = (
-                f"its trace differs from placement of plain numbers by {error:.3g} "
+                f"its recorded program differs from placement called with plain numbers by {error:.3g} "
                 f"at {found.describe_state(int(k))} ({place(numbers)})"
             )
-            yield Fault("plain", problem, "compute the same of symbolic and of plain numbers")
+            yield Fault("plain", problem, "compute the same for symbolic and plain numbers")
             return

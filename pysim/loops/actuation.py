@@ -142,7 +142,8 @@ def _check(model: Model, J: Array, active: NDArray[np.intp], passive: NDArray[np
         names = ", ".join(model.velocity_names[k] for k in active)
         many = "s" * (degrees != 1)
         problem = (
-            f"{names or 'nothing'} cannot lead the mechanism, which has {degrees} degree{many} of freedom here; "
-            f"name {degrees} coordinate{many} from which the others follow, away from where they lock"
+            f"{names or 'no coordinate'} cannot determine the motion of the mechanism, which has {degrees} "
+            f"degree{many} of freedom here; name {degrees} independent coordinate{many} that determine the "
+            "others at this configuration"
         )
         raise ModelError("active", problem)

@@ -190,8 +190,8 @@ def _refuse_slip(model: Model, best: ClosureIterate, rate: Array) -> None:
     if (slip > allowed).any():
         name = model.row_names[int((slip / allowed).argmax())]
         problem = (
-            f"{kind_of_constraint(model, name)} {name!r} cannot move as the held start velocities say, "
-            f"{slip.max():.3g} [m/s, rad/s] is left; hold fewer joints, or change their start velocities"
+            f"{kind_of_constraint(model, name)} {name!r} is violated by the start velocities of the held joints, "
+            f"by {slip.max():.3g} [m/s, rad/s]; hold fewer joints, or change their start velocities"
         )
         raise ModelError(_where(model, name), problem)
 
@@ -204,7 +204,7 @@ def _refuse_flat_wheels(model: Model, q: Array) -> None:
         X_WA, X_WB = _pose(model, q, loop.a) @ loop.at_a, _pose(model, q, loop.b) @ loop.at_b
         normal = X_WB[:3, :3].T @ X_WA[:3, 2]  # of the plane, in frame B
         if np.hypot(normal[0], normal[1]) < _FLAT:
-            problem = f"the wheel of loop {loop.name!r} lies flat on its plane; turn its axis, z of frame B, aside"
+            problem = f"the wheel of loop {loop.name!r} lies flat on its plane; tilt its axis, z of frame B"
             raise ModelError(_where(model, loop.name), problem)
 
 
@@ -284,14 +284,14 @@ def _warn_of_cut_digits(model: Model, best: ClosureIterate) -> None:
         name = model.row_names[int(np.abs(best.at.residual).argmax())]
         problem = (
             f"{kind_of_constraint(model, name)} {name!r} closes to {best.largest:.3g} [m, rad] only: {redundant} of "
-            f"{model.rows} rows are redundant here, and it may open as the mechanism moves where dimensions agree to "
-            f"no more; {MORE_DIGITS}"
+            f"{model.rows} rows are redundant here, and if the dimensions agree no better, it opens as the mechanism "
+            f"moves; {MORE_DIGITS}"
         )
         warnings.warn(f"{_where(model, name)}: {problem}", PysimWarning, stacklevel=2)
 
 
 def _redundant_rows(model: Model, best: ClosureIterate) -> int:
-    """How many rows of a configuration say what others do, or nearly so: it is not quite closed."""
+    """Return the number of rows of a nearly closed configuration that are redundant, or almost."""
     values = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
     return model.rows - int((values > _ALIKE).sum())
 

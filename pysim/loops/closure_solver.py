@@ -167,7 +167,7 @@ def descend(
 
 
 def rounding_of(J: Array, x: Array) -> Array:
-    """What sums of J (rows, nv) with numbers as large as those of x leave of each row for rounding."""
+    """Return the bound of the rounding error of each row of J y, for J (rows, nv) and |y| up to max |x|."""
     size = max(1.0, float(np.abs(x).max(initial=0.0)))
     return np.asarray(_ROUNDING * size * np.abs(J).sum(axis=1))
 

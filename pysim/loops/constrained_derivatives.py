@@ -110,7 +110,7 @@ def _unless_singular(function: str, slopes: list[Array], opening: Array) -> Thre
     which = f"state {np.argmax(stuck)}" if opening.ndim else "the state"
     problem = (
         f"{which} is a singular position, at which infinitesimal motions have no finite continuation "
-        "and accelerations have no derivative; move it away"
+        "and accelerations have no derivative; choose a state away from it"
     )
     raise PysimError(function, problem)
 
@@ -121,7 +121,7 @@ def _refuse_turning(model: Model) -> None:
         motion = description.motion
         if motion.shape is Shape.universal or motion.derivative is not None:
             problem = (
-                f"the rows of loop {loop.name!r} ({loop.type}) turn as its joint moves, and their forces with them; "
-                "take differences of its wrench (loop_wrenches)"
+                f"the rows of loop {loop.name!r} ({loop.type}) rotate as its joint moves, and their forces with them; "
+                "use finite differences of its wrench (loop_wrenches)"
             )
             raise PysimError("constraint_force_derivatives", problem)

@@ -67,7 +67,7 @@ class Mobility:
         if self.rank_here < self.rank:
             text += f", the rank drops to {self.rank_here}"
         if self.stuck:
-            text += f", {self.stuck} motion{'s' * (self.stuck != 1)} for an instant that cannot be followed"
+            text += f", {self.stuck} infinitesimal motion{'s' * (self.stuck != 1)} that cannot be continued"
         return text
 
 

@@ -28,9 +28,7 @@ _EXACT = 5e-12  # [m or rad]: left by rounding
 _CUT = (
     1e-5  # [m or rad]: dimensions cut to five digits or more; a singular configuration leaves more
 )
-MORE_DIGITS = (
-    "write them with more digits, or close a loop by what holds less, as ball instead of revolute"
-)
+MORE_DIGITS = "write them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute"
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,9 @@ class Opening:
 
     def __str__(self) -> str:
         return (
-            f"{self.kind} {self.name!r} has rows that repeat others, and opens by {self.left:.2g} [m, rad] where the"
-            f" mechanism moves by {OPENING_MOTION:g} [m or rad]: its dimensions agree to few digits, and a run ends"
-            f" where more than {REQUIRED:g} is left; {MORE_DIGITS}"
+            f"{self.kind} {self.name!r} has redundant rows, and opens by {self.left:.2g} [m, rad] when the mechanism"
+            f" moves by {OPENING_MOTION:g} [m or rad]: its dimensions agree to few digits, and a run ends when it is"
+            f" open by more than {REQUIRED:g}; {MORE_DIGITS}"
         )
 
 

@@ -116,7 +116,9 @@ def torque_derivatives(at: ActuationMap, v_a: ArrayLike, a_a: ArrayLike) -> Torq
     """
     model, n = at.model, len(at.active)
     for wheel in model.spec.wheels:
-        problem = f"where the wheel {wheel!r} stands depends on the way it took; remove it"
+        problem = (
+            f"the position of the wheel {wheel!r} depends on its path (nonholonomic); remove it"
+        )
         raise PysimError("torque_derivatives", problem)
     v_a, a_a = one_row(v_a, "v_a", n), one_row(a_a, "a_a", n)
     size = 6 * model.nbodies

@@ -33,7 +33,7 @@ def compile_actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:
     for actuator in spec.actuators:
         k = index[actuator.joint]
         if model.v_offsets[k] < 0:
-            problem = f"joint {actuator.joint!r} follows another; drive the joint that leads"
+            problem = f"joint {actuator.joint!r} follows another; drive the leading joint"
             raise ModelError(actuator.where, problem)
         at = model.v_offsets[k] + actuator.coordinate
         if arrays[:2, at].any():

@@ -78,7 +78,7 @@ def _check_energy(spec: ModelSpec, builder: Builder) -> None:
     carrier = builder.carriers[at_fault[0]]
     welded = [body for body in spec.bodies if builder.carries(carrier, body)]
     body = next((body for body in welded if not is_physical(body.theta)), welded[0])
-    others = f" (with what is welded to it, as {carrier.name!r})" if len(welded) > 1 else ""
+    others = f" (with the bodies welded to it, such as {carrier.name!r})" if len(welded) > 1 else ""
     reason = unphysical_reason(body.theta) or unphysical_reason(carrier.theta)
     problem = f"body {body.name!r}{others} can have a negative kinetic energy: {reason}"
     if body.theta[0] > 0:

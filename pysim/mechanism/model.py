@@ -160,7 +160,7 @@ class Model(_engine.Model):
 
     @cached_property
     def joint_motions(self) -> tuple[str, ...]:
-        """Description of how the engine runs each joint: a built-in shape, or a program of so many instructions."""
+        """Names of the built-in shapes or lengths of the programs by which the engine runs the joints."""
         return tuple(runs_as(description.motion) for description in self._descriptions)
 
     @cached_property

@@ -49,7 +49,7 @@ def _read_binary(path: Path, data: bytes) -> Vertices | None:
     if len(data) < needed:
         problem = (
             f"says {count} triangles, which take {needed} bytes, but has {len(data)}; "
-            "it is cut or damaged, export it again"
+            "it is truncated or damaged, export it again"
         )
         raise SceneError(str(path), problem)
     if len(data) > needed:
@@ -89,7 +89,7 @@ def _read_text(path: Path, data: bytes) -> Vertices:
                 corners.append(match.groups())
         at = (at + 1) % len(_FACET)
     if inside:
-        raise SceneError(str(path), "ends before 'endsolid'; it is cut, export it again")
+        raise SceneError(str(path), "ends before 'endsolid'; it is truncated, export it again")
     return np.array(corners, float).reshape(-1, 3, 3)
 
 

@@ -19,7 +19,7 @@ PALEST = 0.12  # opacity of the oldest end
 
 
 def centres(trajectory: Trajectory, name: str, corners: dict[int, Array]) -> tuple[int, Array]:
-    """What a trail of `name` follows: a frame's origin, or the middle of a body's shapes."""
+    """Return the points that a trail of `name` follows: a frame's origin, or the centre of a body's shapes."""
     header = trajectory.header
     if name in header.body_names:
         body = header.body_names.index(name)

@@ -28,10 +28,10 @@ def leading(joint: JointSpec, by_name: Mapping[str, JointSpec]) -> Mimic | None:
             circle = " → ".join([*chain, leader.name])
             raise JointError(
                 joint.name,
-                f"joints follow each other in a circle: {circle}; remove one mimic",
+                f"joints follow each other in a cycle: {circle}; remove one mimic",
             )
         if len(leader.start_q) != 1:
-            problem = f"follows {leader.name!r}, a {leader.type} joint; only joints of one coordinate lead"
+            problem = f"follows {leader.name!r}, a {leader.type} joint; only joints with one coordinate can be followed"
             raise JointError(joint.name, problem)
         if leader.mimic is None:
             break

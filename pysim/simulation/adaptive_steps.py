@@ -186,7 +186,7 @@ def _too_short(
         remedy = f'{near}; change a length so that they pass it farther away, or take simulation.integrator = "rk4"'
     else:
         remedy = (
-            "look there for a stop or friction too sharp to follow, a singular configuration or a force without bound,"
+            "check this time for a stop or friction that is too stiff, a singular configuration or an unbounded force,"
             " or raise simulation.rtol and atol"
         )
     problem = (

@@ -263,7 +263,7 @@ def _check_states(scene: Scene) -> None:
 def _stopped(
     scene: Scene, state: State, memory: SolverState, last: float, step: float
 ) -> SimulationError:
-    """Return the error that ended a run after the last good state, at `last` [s]."""
+    """Return the error that ended a run after the last valid state, at `last` [s]."""
     fault = plugin_fault(scene.model, state.q, state.v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
@@ -317,7 +317,7 @@ def divergence(
     joint = scene.model.joint_names[int(moving[-1])]
     implicit = f'take integrator = "{STIFF_SCHEME}", or ' if is_stiff(scene) else ""
     problem = (
-        f"joint {joint!r} is no longer finite at t = {last + step:g} s; the last good state, at"
+        f"joint {joint!r} reaches NaN or infinite values at t = {last + step:g} s; the last valid state, at"
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
         f" {implicit}reduce simulation.step, now {scene.settings.step:g} [s]"
     )
@@ -338,7 +338,7 @@ def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationE
         or f"reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     problem = (
-        f"{name!r} cannot be kept closed at t = {last + step:g} s; the last good state, at {last:g} s, has"
+        f"{name!r} cannot be kept closed at t = {last + step:g} s; the last valid state, at {last:g} s, has"
         f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, state.loop_q)};"
         f" {remedy}"
     )

@@ -64,7 +64,7 @@ def unsolved(scene: Scene, state: State, worst: int, last: float, step: float) -
     remedy = (
         f"{opening}"
         if opening is not None
-        else "look there for a stop or friction too sharp to follow, a singular configuration or a force without bound,"
+        else "check this time for a stop or friction that is too stiff, a singular configuration or an unbounded force,"
         f" or reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     problem = (

@@ -24,6 +24,6 @@ def warn_of_lost(v: NDArray[np.floating[Any]], t: Array, stacklevel: int = 2) ->
     row = np.isnan(worlds[lost]).any(axis=-1).argmax(axis=1)
     first = int(row.argmin())
     when = f"world {lost[first]} first, before t = {t[row[first]]:.4g} s"
-    problem = f"{len(lost)} of {len(worlds)} worlds did not stay finite or left their loops, {when}"
+    problem = f"{len(lost)} of {len(worlds)} worlds reached NaN or infinite values or opened their loops, {when}"
     text = f"rollout: {problem}; their rows are NaN from there on; take a shorter step or smaller forces"
     warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)

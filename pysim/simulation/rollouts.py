@@ -303,7 +303,7 @@ def _number_of_steps(controls: NDArray[np.float64] | None, steps: int | None) ->
 
 
 def _of_every_world(x: ArrayLike, worlds: int, ndim: int) -> NDArray[np.float64]:
-    """What one world has, of `ndim` axes, once for each of them; a batch as it is."""
+    """Repeat the array of one world, of `ndim` axes, for each world; return a batch unchanged."""
     rows = np.asarray(x)
     return np.tile(rows, (worlds,) + (1,) * ndim) if rows.ndim == ndim else rows
 

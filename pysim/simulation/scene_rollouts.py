@@ -346,7 +346,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     failures = tuple(
         ""
         if alive[k]
-        else f"it did not stay finite or left its loops before t = {_end(v_t[k], t):.6g} s"
+        else f"it reached NaN or infinite values or opened its loops before t = {_end(v_t[k], t):.6g} s"
         for k in range(count)
     )
     held = np.zeros((count, 0)) if signals is None else signals.numbers

@@ -89,9 +89,9 @@ class StallDetector:
 
 def _endless(scene: Scene, time: float, step: float, left: float, cause: str) -> SimulationError:
     problem = (
-        f"at t = {time:.9g} s steps stay as short as {step:.2g} s, about {left:.1g} of them ahead: {cause}; set"
-        " simulation.integrator to generalized_alpha or implicit_midpoint, or make softer what is too stiff there"
-        " (stiffness, damping, limits), friction_width wider"
+        f"at t = {time:.9g} s steps stay as short as {step:.2g} s, and about {left:.1g} more are needed: {cause}; set"
+        " simulation.integrator to generalized_alpha or implicit_midpoint, reduce the stiffness or damping there"
+        " (of a spring, a damper or limits), or increase friction_width"
     )
     return SimulationError(str(scene.spec.path), problem)
 

@@ -57,11 +57,11 @@ def starts_beyond_limits(scene: Scene) -> Iterator[str]:
     left, mobility = system.acceleration(0.0, q, np.zeros(model.nv)), minverse(model, q)
     for k, push, text in beyond:
         if 0 < mobility[k, k] * push / 2 < abs(left[k]):
-            yield f"{text}, and its stop throws it back; start it within its limits"
+            yield f"{text}, and its stop will throw it back; start it within its limits"
 
 
 def light_bodies(scene: Scene) -> str | None:
-    """Describe bodies so much lighter than others that forces of loops lose their digits; None if none are."""
+    """Describe bodies so much lighter than others that forces of loops lose accuracy; None if none are."""
     model, state = scene.model, scene.state
     if not scene.spec.model.loops:
         return None
@@ -82,7 +82,7 @@ def light_bodies(scene: Scene) -> str | None:
     enough = 2 * mass * _DIGITS / max(least, 1e-16)
     return (
         f"'{lightest.name}' ({mass:.1e} kg) is so much lighter than the others that the forces which close the loops "
-        f"lose their digits; give it {enough:.0e} kg or more"
+        f"lose accuracy; give it {enough:.0e} kg or more"
     )
 
 

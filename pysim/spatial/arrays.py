@@ -68,7 +68,7 @@ def refuse_mask(x: object, name: str) -> None:
     """
     mask = getattr(x, "mask", None)
     if isinstance(mask, np.ndarray) and mask.any():
-        problem = f"masks {np.count_nonzero(mask)} of its numbers; give what it should hold there, as x.filled(0)"
+        problem = f"has masked numbers, {np.count_nonzero(mask)} of {np.size(mask)}; replace them, as by x.filled(0)"
         raise PysimError(name, problem)
 
 

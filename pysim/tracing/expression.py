@@ -48,7 +48,7 @@ class Scalar:
             return x.index
         if isinstance(x, (int, float, np.integer, np.floating, np.bool_)):
             return self.tape.const(float(x))
-        problem = f"a {type(x).__name__} meets a symbolic number"
+        problem = f"a {type(x).__name__} is combined with a symbolic number"
         raise _refuse(problem, "use numbers, NumPy functions of them and arrays of them")
 
     def __add__(self, x: Any) -> Any:
@@ -122,7 +122,7 @@ class Scalar:
         raise _refuse(what, "write np.where(condition, a, b)")
 
     def __float__(self) -> float:
-        what = "a symbolic number is turned into a float"
+        what = "a symbolic number is converted to a float"
         raise _refuse(what, "use NumPy's functions instead of math's, and keep the number symbolic")
 
     def __index__(self) -> int:

@@ -74,10 +74,12 @@ def check_output(path: Path, target: Path, *, overwrite: bool) -> None:
     if not (target.exists() or target.is_symlink()):
         return
     if not is_trajectory(path):
-        problem = "exists and is not a pysim trajectory, so it is left alone; choose another name"
+        problem = (
+            "exists and is not a pysim trajectory, so it is not overwritten; choose another name"
+        )
         raise TrajectoryError(str(path), problem)
     if not overwrite:
-        problem = "exists; choose another name, or overwrite it on purpose"
+        problem = "exists; choose another name, or pass overwrite"
         raise TrajectoryError(str(path), problem)
 
 
@@ -105,5 +107,5 @@ def renamed_or_removed(descriptor: int, target: Path) -> str:
     except OSError:
         return ""
     if own.st_nlink == 0:
-        return "was removed or replaced while a run wrote it, and its rows with it; run again"
+        return "was removed or replaced while a run wrote it, and its rows are lost; run again"
     return "was moved while a run wrote it; its rows are where it was moved to"

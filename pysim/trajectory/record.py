@@ -121,7 +121,7 @@ class TrajectoryHeader:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What a run produced: n output instants of a mechanism, in SI units.
+    """Result of a run: n output instants of a mechanism, in SI units.
 
     `poses` holds body frames in the world: position [m], then quaternion (x, y, z, w). `complete`
     is false when the run was cut short. `source` is the file it was read from.

@@ -56,7 +56,7 @@ def test_a_follower_of_a_follower_follows_the_head_of_the_chain(three, rng):
 
 def test_joints_that_follow_each_other_in_a_circle_are_rejected(three):
     with pytest.raises(
-        pysim.ModelError, match="test: joint a: joints follow each other in a circle: a → b → a"
+        pysim.ModelError, match="test: joint a: joints follow each other in a cycle: a → b → a"
     ):
         following(three, a=Mimic("b"), b=Mimic("a"))
 

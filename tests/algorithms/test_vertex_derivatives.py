@@ -259,7 +259,7 @@ def test_a_mesh_that_is_only_drawn_needs_a_density(meshes: tuple[Path, Array]) -
     (folder / "drawn.toml").write_text('name = "drawn"\n' + scene)
     model = pysim.load_model(folder / "drawn.toml")
     text = (
-        r"^link 'arm': draws its meshes and weighs none, for its mass is given in numbers; "
+        r"^link 'arm': has meshes that are only drawn, because its mass is given by numbers; "
         r"take mass_mesh\(model, 'arm', density=…\) \[kg/m³\] for its name$"
     )
     with pytest.raises(ModelError, match=text):

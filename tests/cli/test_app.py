@@ -116,7 +116,7 @@ ERRORS = [
     ("stone.toml -o stone.toml", "stone.toml: unknown kind of trajectory '.toml'; call it .h5"),
     (
         "stone.toml -o note.h5",
-        "note.h5: exists and is not a pysim trajectory, so it is left alone; choose another name",
+        "note.h5: exists and is not a pysim trajectory, so it is not overwritten; choose another name",
     ),
     (
         "check package://nowhere/robot.urdf",
@@ -200,7 +200,7 @@ def test_a_run_that_blows_up_says_when_and_where_and_keeps_the_file(
     out, err = capsys.readouterr()
     assert out == ""
     pattern = (
-        r"error: stone\.toml: joint 'slide' is no longer finite at t = \S+ s; the last good state, "
+        r"error: stone\.toml: joint 'slide' reaches NaN or infinite values at t = \S+ s; the last valid state, "
         r"at \S+ s, has max \|q\| = \S+ and max \|v\| = \S+; reduce simulation\.step, now 0\.001 "
         r"\[s\]\n"
     )
@@ -325,7 +325,7 @@ def test_a_start_beyond_a_limit_is_warned_of(
 ) -> None:
     limited(limits, start)
     assert main(command) == 0
-    remedy = "and its stop throws it back; start it within its limits"
+    remedy = "and its stop will throw it back; start it within its limits"
     line = f"warning: s.toml:9:1: joint[0]: 'slide' starts {reported}, {remedy}\n"
     assert capsys.readouterr().err == line
 

@@ -31,8 +31,8 @@ from tests.identify.recordings import mistaken
 Array = np.ndarray
 SCENES = Path(__file__).parents[2] / "scenes"
 NOTHING_DRIVES = (
-    "nothing drives the recorded motion: it determines ratios of the parameters, its kinetic energy "
-    "is the model's"
+    "no force drives the recorded motion: it determines only ratios of the parameters, scaled by the "
+    "model's energy"
 )
 
 
@@ -297,7 +297,7 @@ def test_momenta_of_what_a_loop_holds_to_the_world_are_rejected(tmp_path: Path) 
     with pytest.raises(IdentificationError) as caught:
         identify(scene.model, run_of(scene), using="momentum")
     assert str(caught.value) == (
-        "samples: momentum goes into the ground through spring 'tether'; use equations of torque or energy"
+        "samples: momentum is transferred to the ground through spring 'tether'; use equations of torque or energy"
     )
 
 
@@ -344,8 +344,8 @@ def test_exciting_trajectories_of_closed_mechanisms_are_rejected() -> None:
     with pytest.raises(IdentificationError) as caught:
         exciting_trajectory(model)
     assert str(caught.value) == (
-        "four-bar: 'close' ties its coordinates together, which independent series of angles would break; drive its "
-        "motors along series of your own and record that"
+        "four-bar: 'close' couples its coordinates, which independent series of angles would violate; excite its "
+        "motors with trajectories of your own and record them"
     )
 
 

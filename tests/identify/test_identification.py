@@ -235,7 +235,7 @@ def test_momenta_identify_a_robot_in_flight_without_torques_or_accelerations() -
     samples = make_samples(drawing, own.t, own.q, tau, window=0.05)
     found = identify(drawing, samples, using="momentum", folds=1)
     assert found.equations[:6] == ("p.x", "p.y", "p.z", "L.x", "L.y", "L.z")
-    text = "no external force acts on the base: momentum determines mass ratios only, the total mass is the model's"
+    text = "no external force acts on the base: momentum determines mass ratios only, scaled by the model's total mass"
     assert found.notes == (text,)
     assert inertia.is_physical(found.theta).all()
     assert found.model.total_mass == pytest.approx(anymal.total_mass, rel=1e-3)
@@ -271,7 +271,7 @@ def test_momenta_need_a_free_base_and_know_no_friction(
     panda: pysim.Model, recording: Recording
 ) -> None:
     samples = recording.samples(panda, differentiate=False)
-    text = "^samples: momentum goes into the ground where the base is not free; use equations of torque or energy"
+    text = "^samples: momentum is transferred to the ground, because the base is not free; use equations of torque"
     with pytest.raises(IdentificationError, match=text):
         identify(panda, samples, using="momentum")
 
@@ -305,9 +305,8 @@ def test_a_motion_that_tells_too_little_is_reported(
         match=r"^Identification\.told is deprecated; use Identification\.identifiable$",
     ):
         assert found.told == found.identifiable
-    assert found.notes == (
-        f"the motion identifies {found.identifiable} of 51 base parameters; the rest is the prior's: excite more",
-    )
+    text = f"the motion identifies {found.identifiable} of 51 base parameters; the others are those of the prior; "
+    assert found.notes == (text + "record a richer motion",)
     assert inertia.is_physical(found.theta).all()
 
 
@@ -330,7 +329,7 @@ def test_a_motion_that_tells_too_little_is_reported(
         ({"using": "power"}, "using 'power': unknown equations; known: torque, energy, momentum"),
         (
             {"payload": "panda_hand", "bodies": ["panda_link7"]},
-            "bodies: are known where a payload is sought; leave one out",
+            "bodies: cannot be identified together with a payload; leave one out",
         ),
     ],
 )

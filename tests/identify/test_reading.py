@@ -112,7 +112,7 @@ def test_columns_are_found_by_name_in_any_order(arm: pysim.Scene, table) -> None
         (
             ["0,1,2,3,4", "0.1,1,2,3,4", "0.1,1,2,3,4"],
             HEADER,
-            "row 4: column 't' must rise, got 0.1 [s] after 0.1 [s]; sort the rows and leave out repeated ones",
+            "row 4: column 't' must increase, got 0.1 [s] after 0.1 [s]; sort the rows and leave out repeated ones",
         ),
         (
             ["0,1,2,3,4", "0.1,1,2,x,4"],

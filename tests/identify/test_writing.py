@@ -155,7 +155,7 @@ def test_resistances_are_written_beside_what_else_the_file_says_of_the_joint(fil
         np.testing.assert_allclose([new.damping, new.friction], [joint.damping, joint.friction])
     assert 'springs="3"' in (files / "new.urdf").read_text("utf-8")
     assert [note.split(",")[0] for note in notes] == [
-        f"a URDF has no place for the armature of {name}" for name in ("hinge", "other")
+        f"URDF cannot hold the armature of {name}" for name in ("hinge", "other")
     ]
 
 

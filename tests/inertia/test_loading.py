@@ -74,7 +74,7 @@ def test_a_negative_kinetic_energy_is_rejected_by_name_and_the_nearest_pasted_is
         pysim.load_model(path)
     text = str(caught.value)
     assert text.startswith(
-        f"{path}:1:17: body 'arm' (with what is welded to it, as 'arm') can have a negative kinetic energy: "
+        f"{path}:1:17: body 'arm' (with the bodies welded to it, such as 'arm') can have a negative kinetic energy: "
         'the principal moment -0.2 [kg·m²] is negative; the nearest valid one is <inertial><origin xyz="0 0 0.1"'
     )
     pasted = NEAREST.search(text)

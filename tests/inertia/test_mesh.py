@@ -188,7 +188,7 @@ def test_a_gradient_needs_ten_weights() -> None:
 
 
 def test_a_mesh_is_not_repaired_and_differentiated_at_once() -> None:
-    text = "^mesh: cannot be repaired and differentiated at once, for its vertices change; fix it first$"
+    text = "^mesh: cannot be repaired and differentiated at once, because repair changes its vertices; fix it first$"
     with pytest.raises(PysimError, match=text):
         inertia.mesh_inertia_derivatives(CUBE, FACES, 1.0, repair=True)
 

@@ -271,8 +271,8 @@ def test_logarithms_whose_body_overflows_are_rejected(into: Callable[[Array], Ar
 def test_a_plate_has_no_logarithm_and_is_named(into, solid: Array) -> None:
     plate = inertia.theta_from_com(1, [0, 0, 0], np.diag([1, 2, 3]))
     text = (
-        r"theta\[1\]: the pseudo-inertia must be positive definite, .*: no body, or a rod, plate or point; "
-        r"nearest_physical\(theta, margin=1e-6\) is a body close by"
+        r"theta\[1\]: the pseudo-inertia must be positive definite, .*, as of a rod, plate or point or an "
+        r"inconsistent inertia; use nearest_physical\(theta, margin=1e-6\)"
     )
     with pytest.raises(PysimError, match=text):
         into(np.array([solid, plate]))

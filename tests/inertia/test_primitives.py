@@ -113,7 +113,7 @@ def test_sizes_may_be_arrays_that_broadcast() -> None:
         ({"mass": -1}, "mass: must be positive [kg], got -1"),
         (
             {"mass": 1, "thickness": 1},
-            "thickness: leaves no cavity: it is 2 of what fits; leave it out for a solid",
+            "thickness: leaves no cavity: it is 2 times the largest possible; leave it out for a solid",
         ),
     ],
 )

@@ -55,15 +55,15 @@ def test_joints_that_keep_the_laws_pass(plugin):
 
 def test_the_report_says_what_the_joint_runs_as():
     assert re.fullmatch(
-        r"TwinRevolute keeps 16 laws at 82 states and runs as the built-in revolute",
+        r"TwinRevolute satisfies 16 invariants at 82 states and runs as the built-in revolute",
         str(check(plugins.TwinRevolute())),
     )
     assert re.fullmatch(
-        r"TwinPlanar keeps 16 laws at \d+ states and runs as a program of \d+ instructions",
+        r"TwinPlanar satisfies 16 invariants at \d+ states and runs as a program of \d+ instructions",
         str(check(plugins.TwinPlanar())),
     )
     slot = check(CallbackSlot(0.1), states=5)
-    assert str(slot) == "CallbackSlot keeps 10 laws at 23 states and runs in Python"
+    assert str(slot) == "CallbackSlot satisfies 10 invariants at 23 states and runs in Python"
 
 
 def broken(plugin):
@@ -159,7 +159,11 @@ BAD = [
         ["derivatives"],
         r"its ∂c/∂q is not finite at slide = 0 m \(\S+: Kinked\.placement",
     ),
-    (Typed(), ["plain"], r"its trace differs from placement of plain numbers by 0\.\d+ at angle"),
+    (
+        Typed(),
+        ["plain"],
+        r"its recorded program differs from placement called with plain numbers by 0\.\d+ at angle",
+    ),
     (
         CallbackJump(),
         ["jumps"],
@@ -173,7 +177,7 @@ def test_a_broken_law_is_reported_with_its_size_and_place(plugin, laws, text):
     found, reported = broken(plugin)
     assert set(laws) <= set(found)
     assert re.search(text, reported)
-    assert "fault of pysim" not in reported
+    assert "bug in pysim" not in reported
     assert re.match(
         rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[06] laws\n", reported
     )

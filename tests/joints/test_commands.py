@@ -176,8 +176,8 @@ ERRORS = [
         "new-joint: 'lambda' is not a valid name for a joint; use small letters, digits and _, as screw_slot",
     ),
     ("new-joint ball", "new-joint: joint type 'ball' exists; choose another name"),
-    ("new-joint mine", "mine.py: exists and is left alone; choose another name"),
-    ("new-joint old", "test_old.py: exists and is left alone; choose another name"),
+    ("new-joint mine", "mine.py: exists and is not overwritten; choose another name"),
+    ("new-joint old", "test_old.py: exists and is not overwritten; choose another name"),
 ]
 
 
@@ -209,7 +209,7 @@ def test_a_new_joints_test_passes_as_written_and_its_commands_work(here, capsys)
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
     assert main(["new-joint", "cam_slot"]) == 2
-    assert "cam_slot.py: exists and is left alone" in capsys.readouterr().err
+    assert "cam_slot.py: exists and is not overwritten" in capsys.readouterr().err
     Path("s.toml").write_text(
         'plugins = ["cam_slot.py"]\n[[body]]\nname = "b"\nmass = 1.0\n'
         "inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }\n"

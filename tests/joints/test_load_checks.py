@@ -64,7 +64,7 @@ def test_numbers_that_are_not_finite_within_the_limits_name_the_state_and_the_au
     expected = (
         r"its pose is not finite at angle = 1\.1781 rad \(\S+test_load_checks\.py:LINE, "
         r"`return Pose\.rotate_z.*# root`, invalid value encountered in sqrt\); "
-        r"give limits within which it is, or fix the formula"
+        r"set limits within which it is finite, or fix the formula"
     ).replace("LINE", str(line_of("root")))
     assert re.fullmatch(PLACE + expected, text)
 
@@ -106,7 +106,7 @@ class Mirrored(Joint):
 def test_a_reflection_is_rejected():
     text = refusal(Mirrored)
     assert "its rotation is a reflection, det R = −1 at slide = 0 m" in text
-    assert text.endswith("; turn the sign of one axis")
+    assert text.endswith("; reverse one axis")
 
 
 class Idle(Joint):
@@ -176,7 +176,7 @@ def test_a_pose_that_jumps_within_its_limits_is_rejected():
     text = refusal(Stepped)
     expected = (
         r"its pose jumps by 0\.25 at slide = 0\.4321 m \(\S+: Stepped\.placement\); "
-        r"let the pieces meet, or give limits that leave the jump out"
+        r"make the pieces continuous, or set limits that exclude the jump"
     )
     assert re.fullmatch(PLACE + expected, text)
 
@@ -283,7 +283,7 @@ class Text(Joint):
             Nothing,
             r"\S+: Nothing\.placement: must return a Pose, got None; end it with `return` .*",
         ),
-        (Text, r"\S+: Text\.placement: returns a str where a number belongs .*"),
+        (Text, r"\S+: Text\.placement: returns a str where a number is expected .*"),
     ],
 )
 def test_a_placement_that_is_none_is_reported_by_the_authors_line(plugin, expected):

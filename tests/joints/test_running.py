@@ -107,7 +107,7 @@ def scene(folder: Path, kind: str, scheme: str = "rk4") -> Path:
 STATE = r"angle = 0\.(5|4[56])\d* rad"  # differences look ahead
 NOT_FINITE = (
     r"at t = 0\.\d+ s joint 'j' of type 'failing_KIND_\d+': its WHAT is not finite at STATE \(WHERE\); "
-    r"give limits within which it is, or fix the formula"
+    r"set limits within which it is finite, or fix the formula"
 ).replace("STATE", STATE)
 ENDS = {
     "traced": NOT_FINITE.replace("WHAT", "pose").replace(
@@ -315,6 +315,6 @@ def test_a_plugin_is_not_blamed_for_a_run_that_diverged(tmp_path: Path) -> None:
         allow_code=True,
     )
     with pytest.raises(
-        pysim.SimulationError, match=r"is no longer finite .*; reduce simulation\.step"
+        pysim.SimulationError, match=r"reaches NaN or infinite values .*; reduce simulation\.step"
     ):
         pysim.simulate(scene)

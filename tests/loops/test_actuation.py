@@ -120,7 +120,8 @@ def test_one_freedom_is_reported_in_the_singular():
 def test_coordinates_that_cannot_lead_are_rejected(five_bar):
     model, q = five_bar
     with pytest.raises(
-        ModelError, match="active: joint0 cannot lead the mechanism, which has 2 degrees"
+        ModelError,
+        match="active: joint0 cannot determine the motion of the mechanism, which has 2 degrees",
     ):
         actuation_map(model, q, ("joint0",))
     with pytest.raises(ModelError, match="active 'joint9': no such coordinate; did you mean"):

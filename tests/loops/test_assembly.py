@@ -135,7 +135,9 @@ def test_loops_that_contradict_each_other_are_named_together() -> None:
 
 def test_a_start_velocity_that_the_loops_forbid_is_rejected() -> None:
     model = compile_model(four_bar((1.0, 0.5, 1.2, 0.9)))
-    with pytest.raises(ModelError, match="'close' cannot move as the held start velocities say"):
+    with pytest.raises(
+        ModelError, match="'close' is violated by the start velocities of the held joints"
+    ):
         assemble(model, start_state(model).q, np.array([1.0, 0, 0]), hold=["crank", "rocker"])
 
 

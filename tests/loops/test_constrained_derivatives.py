@@ -145,7 +145,7 @@ def test_a_singular_position_is_rejected_and_named_in_its_batch():
     still = np.zeros(3)
     problem = (
         r"^constrained_aba_derivatives: the state is a singular position, at which infinitesimal motions have no "
-        r"finite continuation and accelerations have no derivative; move it away$"
+        r"finite continuation and accelerations have no derivative; choose a state away from it$"
     )
     with pytest.raises(PysimError, match=problem):
         constrained_aba_derivatives(model, flat, still, still)
@@ -158,7 +158,7 @@ def test_a_singular_position_is_rejected_and_named_in_its_batch():
 @pytest.mark.parametrize("kind", ["universal", "test_ellipsoid"])
 def test_rows_that_turn_with_their_joint_have_no_derivatives_of_forces(kind, rng):
     at = Tied(*closed(kind, rng), rng)
-    problem = rf"^constraint_force_derivatives: the rows of loop 'loop' \({kind}\) turn as its joint moves"
+    problem = rf"^constraint_force_derivatives: the rows of loop 'loop' \({kind}\) rotate as its joint moves"
     with pytest.raises(PysimError, match=problem):
         at.derivatives(constraint_force_derivatives)
 

@@ -83,8 +83,8 @@ def test_an_arch_of_two_bars_in_one_line_shakes_and_cannot_move() -> None:
     assert (found.degrees, found.rank, found.stuck) == (0, 1, 1)
     assert found.singular
     assert str(found) == (
-        "0 degrees of freedom; 5 rows of rank 1, redundant: 4 of 'apex'; singular here, 1 motion for an instant that "
-        "cannot be followed"
+        "0 degrees of freedom; 5 rows of rank 1, redundant: 4 of 'apex'; singular here, 1 infinitesimal motion that "
+        "cannot be continued"
     )
 
 

@@ -62,11 +62,11 @@ def test_a_load_warns_of_rows_that_agree_to_few_digits(tmp_path, tilt):
     path.write_text(two_legs(tilt), "utf-8")
     with pytest.warns(PysimWarning) as caught:
         pysim.load_scene(path)
-    (text,) = [str(w.message) for w in caught if "repeat" in str(w.message)]
+    (text,) = [str(w.message) for w in caught if "redundant rows" in str(w.message)]
     assert "loop '" in text
     assert text.endswith(
-        "m or rad]: its dimensions agree to few digits, and a run ends where more than 1e-10 is left; write them"
-        " with more digits, or close a loop by what holds less, as ball instead of revolute"
+        "m or rad]: its dimensions agree to few digits, and a run ends when it is open by more than 1e-10; write"
+        " them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute"
     )
 
 

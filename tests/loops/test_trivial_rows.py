@@ -177,7 +177,7 @@ def test_a_wheel_that_is_held_flat_is_rejected(lift: float, tmp_path: Path) -> N
     flat = HELD_WHEEL.replace("rpy = [1.5707963267948966, 0, 0]", "rpy = [0, 0, 0]")
     path = tmp_path / "wheel.toml"
     path.write_text(flat.replace("[0, 0, 0.5]", f"[0, 0, {lift}]"), "utf-8")
-    reported = "lies flat on its plane; turn its axis" if lift == 0 else "is open by 0.5"
+    reported = "lies flat on its plane; tilt its axis" if lift == 0 else "is open by 0.5"
     with pytest.raises(pysim.ModelError, match=reported):
         pysim.load_scene(path)
 

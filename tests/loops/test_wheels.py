@@ -171,6 +171,6 @@ def test_a_disk_that_whirls_nearly_flat_does_not_slip_in_coarse_steps(step: floa
 def test_a_wheel_that_lies_flat_is_rejected_at_the_start() -> None:
     flat = {"joint.free.start": {"xyz": [0, 0, 0], "rpy": [0, 0, 0.3], "v": [0, 0, 0, 0, 0, 1]}}
     with pytest.raises(
-        pysim.ModelError, match=r"wheel of loop 'floor' lies flat on its plane; turn its axis"
+        pysim.ModelError, match=r"wheel of loop 'floor' lies flat on its plane; tilt its axis"
     ):
         pysim.load_scene(SCENE, flat)

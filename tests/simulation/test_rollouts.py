@@ -142,7 +142,9 @@ def test_a_world_that_leaves_the_finite_numbers_is_nan_from_there_and_alone(rng,
     controls = np.zeros((11, 30, 3))
     calm = pysim.rollout(model, q0, v0, controls, STEP, scheme)
     controls[4, 9:] = 1e300
-    reported = r"rollout: 1 of 11 worlds did not stay finite .*, world 4 first, before t = "
+    reported = (
+        r"rollout: 1 of 11 worlds reached NaN or infinite values .*, world 4 first, before t = "
+    )
     with pytest.warns(pysim.PysimWarning, match=reported):
         q, v = pysim.rollout(model, q0, v0, controls, STEP, scheme)
 
@@ -238,7 +240,7 @@ def test_what_is_wrong_is_said_by_name(rng):
         ({"q0": ["0.5", "1"]}, "q0 must hold real numbers, got dtype <U3"),
         (
             {"v0": np.ma.array([1.0, 2.0], mask=[True, False])},
-            "v0: masks 1 of its numbers; give what it should hold there, as x.filled(0)",
+            "v0: has masked numbers, 1 of 2; replace them, as by x.filled(0)",
         ),
     ],
 )

@@ -141,11 +141,11 @@ def test_outputs_in_one_call_are_those_of_a_call_each(tmp_path: Path) -> None:
 def test_a_run_that_blows_up_keeps_every_output_before(tmp_path: Path) -> None:
     path = scene_file(tmp_path, BLOW_UP)
     overrides = {"output.every": 0.002}
-    with pytest.raises(pysim.SimulationError, match="the last good state") as caught:
+    with pytest.raises(pysim.SimulationError, match="the last valid state") as caught:
         pysim.simulate(pysim.load_scene(path, overrides), tmp_path / "fall.h5")
     with pytest.warns(pysim.PysimWarning, match="incomplete"):
         cut = pysim.load_trajectory(tmp_path / "fall.h5")
-    last = float(str(caught.value).split("the last good state, at ")[1].split(" s")[0])
+    last = float(str(caught.value).split("the last valid state, at ")[1].split(" s")[0])
     assert last > 0.01
     np.testing.assert_allclose(cut.t, np.arange(len(cut)) * 0.002, atol=1e-12)
     np.testing.assert_allclose(cut.t[-1], last, atol=1e-12)
@@ -178,8 +178,8 @@ def test_a_run_that_leaves_the_finite_numbers_stops_by_name(tmp_path: Path) -> N
     with pytest.raises(pysim.SimulationError) as caught:
         pysim.simulate(scene, tmp_path / "fall.h5")
     text = str(caught.value)
-    assert "joint 'slide' is no longer finite at t = 0." in text
-    assert "the last good state, at 0." in text
+    assert "joint 'slide' reaches NaN or infinite values at t = 0." in text
+    assert "the last valid state, at 0." in text
     assert text.endswith("; reduce simulation.step, now 0.002 [s]")
     with pytest.warns(pysim.PysimWarning, match="incomplete"):
         cut = pysim.load_trajectory(tmp_path / "fall.h5")

@@ -52,7 +52,7 @@ def test_sharp_friction_ends_a_run_by_joint_rate_and_remedy(tmp_path, capsys):
     text = " ".join(capsys.readouterr().err.split())
     assert "s.toml: at t = 0.100" in text
     assert "steps stay as short as 2." in text
-    assert "e-10 s, about 7e+09 of them ahead: the motion is stiff, 'turn' decays at " in text
+    assert "e-10 s, about 7e+09 more are needed: the motion is stiff, 'turn' decays at " in text
     assert "for which a step of dopri5 is stable up to" in text
     assert "set simulation.integrator to generalized_alpha or implicit_midpoint" in text
     assert "friction_width wider" in text
@@ -118,7 +118,7 @@ def test_what_is_not_stiff_is_given_up_beyond_1e11_steps_and_not_before_long(tmp
     detect_stall(spring, 0.5e11, 3 * patient)
     detect_stall(spring, 1e12, patient - 1)
     with pytest.raises(
-        SimulationError, match="about 1e\\+12 of them ahead: the error of 'turn' requires"
+        SimulationError, match="about 1e\\+12 more are needed: the error of 'turn' requires"
     ):
         detect_stall(spring, 1e12, patient)
 

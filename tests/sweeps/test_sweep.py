@@ -148,7 +148,7 @@ def test_worlds_that_fail_say_why_and_the_others_are_computed(tmp_path: Path) ->
         )
     texts = found.failure.values
     assert texts[0] == ""
-    assert texts[1] == "it did not stay finite or left its loops before t = 0.5 s"
+    assert texts[1] == "it reached NaN or infinite values or opened its loops before t = 0.5 s"
     assert all("density" in text for text in texts[2:])
     assert np.isfinite(found.summary[0]).all()
 

@@ -148,7 +148,7 @@ def symbolic_knots(q):
 
 WHERE = "write np.where(condition, a, b)"
 BRANCH = "a branch depends on a symbolic number"
-FLOAT = "a symbolic number is turned into a float"
+FLOAT = "a symbolic number is converted to a float"
 MATH = "use NumPy's functions instead of math's, and keep the number symbolic"
 RECORDED = (
     "absolute, add, arccos, arcsin, arctan, arctan2, bitwise_and, bitwise_or, cos, cosh, deg2rad, "
@@ -187,8 +187,8 @@ REFUSED = [
     (loop, INDEX, PLACES),
     (iterated, "a symbolic number is iterated over", "it is one number, not an array"),
     (unpacked, "a symbolic number is iterated over", "it is one number, not an array"),
-    (text, "a str meets a symbolic number", ELSE),
-    (nothing, "a NoneType meets a symbolic number", ELSE),
+    (text, "a str is combined with a symbolic number", ELSE),
+    (nothing, "a NoneType is combined with a symbolic number", ELSE),
     (symbolic_knots, FLOAT, MATH),
 ]
 

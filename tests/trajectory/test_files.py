@@ -263,7 +263,9 @@ def test_foreign_hdf5_is_never_overwritten(tmp_path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["measured"] = np.arange(3)
     before = path.read_bytes()
-    with pytest.raises(TrajectoryError, match="is not a pysim trajectory, so it is left alone"):
+    with pytest.raises(
+        TrajectoryError, match="is not a pysim trajectory, so it is not overwritten"
+    ):
         random_trajectory().save(path, overwrite=True)
     assert path.read_bytes() == before
 

@@ -89,7 +89,7 @@ class Scope:
     def _pose_of(self, name: str, user: Element) -> Array:
         if name in self.visiting:
             chain = " → ".join([*self.visiting, name])
-            user.fail(f"the poses of frames are relative to each other in a circle: {chain}")
+            user.fail(f"the poses of frames are relative to each other in a cycle: {chain}")
         element = self._element(name, user)
         self.visiting.append(name)
         try:

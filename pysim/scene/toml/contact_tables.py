@@ -26,8 +26,8 @@ _STIFFNESSES = ("stiffness", "sink")
 class Friction(Table):
     """Coefficients of Coulomb friction."""
 
-    static: NotNegative = key(..., "", "where the point stuck in the last step")
-    dynamic: NotNegative = key(..., "", "where it slid")
+    static: NotNegative = key(..., "", "coefficient of a point that stuck in the last step")
+    dynamic: NotNegative = key(..., "", "coefficient of a point that slid in the last step")
 
     @model_validator(mode="after")
     def _ordered(self) -> Friction:
@@ -48,7 +48,7 @@ def _opened_stiffness(value: object) -> object:
 class Stiffness(Table):
     """Spring of a contact point, or elastic constants of Hertz's law."""
 
-    linear: Positive | None = key(None, "N/m", "spring of every contact point")
+    linear: Positive | None = key(None, "N/m", "stiffness of every contact point")
     young: Positive | None = key(None, "Pa", "Young's modulus, for Hertz's law")
     poisson: Annotated[float, Field(ge=0, lt=0.5)] | None = key(None, "", "Poisson's ratio")
 
@@ -65,12 +65,12 @@ class Stiffness(Table):
 class Restitution(Table):
     """Speed after an impact relative to the speed before."""
 
-    value: Annotated[float, Field(ge=0, le=1)] = key(..., "", "0 for none, 1 for elastic")
-    at: Positive = key(..., "m/s", "speed of the impact at which it holds")
+    value: Annotated[float, Field(ge=0, le=1)] = key(..., "", "coefficient of restitution, from 0 (no rebound) to 1 (elastic)")
+    at: Positive = key(..., "m/s", "speed of the impact for which value holds")
 
 
 class Surface(Table):
-    """What surfaces do to each other."""
+    """Contact properties of a surface."""
 
     friction: (
         Annotated[
@@ -78,24 +78,24 @@ class Surface(Table):
             Shorthand(_opened_friction, lambda table: demands(table["properties"]["static"])),
         ]
         | None
-    ) = key(None, "", "a number, or { static, dynamic }")
+    ) = key(None, "", "coefficient of friction: a number, or { static, dynamic }")
     stiffness: (
         Annotated[
             Stiffness,
             Shorthand(_opened_stiffness, lambda table: demands(table["properties"]["linear"])),
         ]
         | None
-    ) = key(None, "N/m", "of every contact point; or { young, poisson } for Hertz's law")
+    ) = key(None, "N/m", "stiffness of every contact point; or { young, poisson } for Hertz's law")
     sink: Positive | None = key(
-        None, "m", "depth under the weight of the mechanism, instead of a stiffness"
+        None, "m", "penetration under the weight of the mechanism; determines the stiffness"
     )
-    restitution: Restitution | None = key(None, "", "{ value, at }")
-    dissipation: NotNegative | None = key(None, "s/m", "d of Hunt and Crossley's law, instead")
+    restitution: Restitution | None = key(None, "", "coefficient of restitution at a speed: { value, at }")
+    dissipation: NotNegative | None = key(None, "s/m", "d of Hunt and Crossley's law; alternative to restitution")
     tangential_stiffness: Positive | None = key(
-        None, "N/m", "of sticking friction; by default the normal one"
+        None, "N/m", "tangential stiffness of a sticking point; by default the normal stiffness"
     )
     relaxation_time: NotNegative | None = key(
-        None, "s", "damping of sticking friction over its stiffness; by default 1/ω of the contact"
+        None, "s", "damping of a sticking point divided by its tangential stiffness; by default 1/ω of the contact"
     )
 
     @model_validator(mode="after")
@@ -107,14 +107,14 @@ class Surface(Table):
 
 
 class Material(Surface):
-    """A material of surfaces; pairs combine the numbers of both."""
+    """A material of surfaces; the values of two surfaces in contact are combined."""
 
 
 class GroundPlane(Table):
     """Points x with normal · x = offset; the solid lies on the other side of the normal."""
 
-    normal: Vector3 = key([0.0, 0.0, 1.0], "", "away from the solid")
-    offset: float = key(0.0, "m", "distance from the origin along the normal")
+    normal: Vector3 = key([0.0, 0.0, 1.0], "", "direction that points out of the solid")
+    offset: float = key(0.0, "m", "distance of the plane from the origin along the normal")
 
     @model_validator(mode="after")
     def _has_direction(self) -> GroundPlane:
@@ -126,16 +126,16 @@ class GroundPlane(Table):
 class Ground(Table):
     """A surface that is fixed to the world."""
 
-    plane: GroundPlane = key(..., "", "{ normal, offset }")
+    plane: GroundPlane = key(..., "", "plane of the surface: { normal, offset }")
     material: Name = key("default", "", "name of a material")
 
 
 class Contact(Surface):
-    """Contact of two links, instead of what their materials give."""
+    """Values for the contact of two links, in place of those of their materials."""
 
     between: NamePair = key(..., "", '"world" or a body, and a body')
     surface_velocity: Vector3 = key(
-        [0.0, 0.0, 0.0], "m/s", "of the surface of the first one, in its frame: a conveyor belt"
+        [0.0, 0.0, 0.0], "m/s", "velocity of the surface of the first link, in its frame, as of a conveyor belt"
     )
 
 

@@ -34,17 +34,17 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
     """A function of the state whose crossing is detected: a coordinate, a distance from a plane, or a plugin's."""
 
     name: Name = key(..., "", "the name of the event")
-    joint: Name | None = key(None, "", "the joint to watch, with at")
-    coordinate: CoordinateOf = key(0, "", "… which number of its q, by name or from 0")
+    joint: Name | None = key(None, "", "the joint whose coordinate is watched; needs at")
+    coordinate: CoordinateOf = key(0, "", "coordinate of the joint, by name or by index from 0")
     at: Annotated[
         float | str | None,
         BeforeValidator(_place),
         WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*_LIMITS]}]}),
-    ] = key(None, "m or rad", 'and where: a number, "lower" or "upper"')
-    body: Name | None = key(None, "", "the body or frame with a watched point …")
-    point: Vector3 = key([0.0, 0.0, 0.0], "m", "… the point in its frame")
-    plane: Plane | None = key(None, "", "and the plane it passes, { normal, offset }")
-    type: Name | None = key(None, "", "an event plugin, whose keys are written beside the others")
+    ] = key(None, "m or rad", 'value of the coordinate at the event: a number, "lower" or "upper"')
+    body: Name | None = key(None, "", "the body or frame whose point is watched; needs plane")
+    point: Vector3 = key([0.0, 0.0, 0.0], "m", "the watched point in the frame of body")
+    plane: Plane | None = key(None, "", "the plane that the point passes, { normal, offset }")
+    type: Name | None = key(None, "", "name of an event plugin, whose keys are written beside the others")
     parameters: dict[str, Any] = key({}, "", "keys of an event plugin")
     direction: Literal["rising", "falling", "both"] = key(
         "both", "", "sign change to detect: rising, falling or both"

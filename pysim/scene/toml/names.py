@@ -112,6 +112,6 @@ def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec
         if body.name not in hanging:
             problem = (
                 f"body {body.name!r} is the child of no joint; give it a joint with child = "
-                f'"{body.name}", type = "free" lets it fly'
+                f'"{body.name}", of type = "free" if it moves freely'
             )
             problems.add(("body", k), problem)

@@ -166,7 +166,7 @@ def _check_count(duration: float, step: float, path: Steps, what: str, problems:
     count = duration / step
     if count > MOST:
         least = duration / MOST
-        problem = f"{step:g} [s] makes {count:.2g} {what} of the duration {duration:g} [s], 2**53 is the most"
+        problem = f"{step:g} [s] makes {count:.2g} {what} of the duration {duration:g} [s], more than 2**53"
         problems.add(path, f"{problem}; take {_rounded_up(least):g} or more")
     elif count * STEP_TIME > DAY:
         days = count * STEP_TIME / DAY

@@ -343,7 +343,7 @@ class Model(Table):
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
     srdf: Name | None = key(None, "", "SRDF file of a URDF, whose group states are keyframes")
-    keyframe: Name | None = key(None, "", "keyframe of the file to start at; `start` precedes")
+    keyframe: Name | None = key(None, "", "keyframe of the file to start at; overridden by start")
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
     start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
     joint: dict[str, Passive] = key({}, "", "by joint: values that replace the file's")

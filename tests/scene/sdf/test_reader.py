@@ -308,7 +308,7 @@ REFUSED = {
     model(
         link("a", '<pose relative_to="f"/>') + '<frame name="f"><pose relative_to="a"/></frame>'
     ): (
-        "m.sdf:1:{}: model 'm': the poses of frames are relative to each other in a circle: a → f → a"
+        "m.sdf:1:{}: model 'm': the poses of frames are relative to each other in a cycle: a → f → a"
     ),
     model(link("a", "<pose>1 2 3</pose>")): (
         "m.sdf:1:{}: link 'a': <pose> must be 6 numbers, got '1 2 3'"

@@ -185,7 +185,9 @@ def test_held_velocities_that_a_coupling_forbids_are_rejected(tmp_path: Path) ->
     path = tmp_path / "scene.toml"
     hold = "[assembly]\nhold = ['p', 'r']\n"
     path.write_text(TREE + GEAR + "ratios = { r = 2.0 }\n" + hold, "utf-8")
-    problem = r"coupling 'g' cannot move as the held start velocities say, 3 \[m/s, rad/s\] is left"
+    problem = (
+        r"coupling 'g' is violated by the start velocities of the held joints, by 3 \[m/s, rad/s\]"
+    )
     with pytest.raises(PysimError, match=problem):
         pysim.load_scene(path, {"joint.p.start.v": 3.0})
 

@@ -127,7 +127,7 @@ CASES = [
     ),
     (
         BODY + "mass = 1\n",
-        's.toml:1:1: body[0]: body \'b\' is the child of no joint; give it a joint with child = "b", type = "free" lets it fly',
+        's.toml:1:1: body[0]: body \'b\' is the child of no joint; give it a joint with child = "b", of type = "free" if it moves freely',
     ),
     (
         BODY + 'mass = 1\n[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n' + FREE,
@@ -251,7 +251,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "revolute"\nmimic = { joint = "j" }',
-        "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j; remove one mimic",
+        "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a cycle: j → j; remove one mimic",
     ),
     (
         JOINT + 'type = "ball"\nmimic = { joint = "j" }',
@@ -260,7 +260,7 @@ CASES = [
     (
         JOINT + 'type = "revolute"\nmimic = { joint = "j" }\nstart = 1',
         (
-            "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a circle: j → j; remove one mimic\n"
+            "s.toml:8:19: joint[0].mimic.joint: joints follow each other in a cycle: j → j; remove one mimic\n"
             "s.toml:9:1: joint[0].start: follows joint 'j'; give the start to that joint"
         ),
     ),
@@ -619,11 +619,11 @@ def test_no_value_anywhere_makes_a_scene_fail_without_a_message() -> None:
     [
         (
             "[simulation]\nstep = 1e-22\nduration = 10.0",
-            "s.toml:9:8: simulation.step: 1e-22 [s] makes 1e+23 steps of the duration 10 [s], 2**53 is the most; take 1.2e-15 or more",
+            "s.toml:9:8: simulation.step: 1e-22 [s] makes 1e+23 steps of the duration 10 [s], more than 2**53; take 1.2e-15 or more",
         ),
         (
             '[simulation]\nintegrator = "dopri5"\nduration = 1.0\n[output]\nevery = 1e-19',
-            "s.toml:12:9: output.every: 1e-19 [s] makes 1e+19 outputs of the duration 1 [s], 2**53 is the most; take 1.2e-16 or more",
+            "s.toml:12:9: output.every: 1e-19 [s] makes 1e+19 outputs of the duration 1 [s], more than 2**53; take 1.2e-16 or more",
         ),
     ],
 )

@@ -140,7 +140,7 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
         ),
         (
             TWO_LINKS + HINGE.format('\n<mimic joint="hinge"/>'),
-            "r.urdf:2:{}: joint 'hinge': joints follow each other in a circle: hinge → hinge; remove one mimic",
+            "r.urdf:2:{}: joint 'hinge': joints follow each other in a cycle: hinge → hinge; remove one mimic",
         ),
         (
             '<link name="a">\n<visual><geometry><bax/></geometry></visual></link>',
