@@ -213,7 +213,7 @@ def test_importing_pysim_takes_less_than_300_ms_of_processor_time(tmp_path: Path
 
 
 @pytest.mark.parametrize("folder", ["pysim", "cpp", "tests"])
-def test_no_module_is_named_after_nothing_in_particular(folder: str) -> None:
+def test_no_module_has_a_vague_name(folder: str) -> None:
     vague = {"utils", "util", "common", "helpers", "misc"}
     paths = [path for path in (ROOT / folder).glob("**/*") if path.suffix in {"", ".py", ".hpp"}]
     assert [path.name for path in paths if path.stem in vague] == []

@@ -1,7 +1,7 @@
 """The language of sources, documentation and messages: plain engineering English.
 
 tests/language.txt lists phrases that are not used, as regular expressions. The second claim is that a file opens with a
-sentence or noun phrase that names its subject.
+sentence or noun phrase that names its subject. The third is that the name of a test is a sentence in the same language.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ PHRASES = [
 ]
 NEWLINE = "\n"
 RELATIVE = re.compile(r"(What|Which|Where|How|Who|Whose|When|Why|Whether)\b")
+RELATIVE_NAME = re.compile(r"(what|which|where|how|who|whose|whom|of)_")
 PROSE = {".py", ".pyi", ".hpp", ".cpp", ".toml", ".md", ".rst"}
 SOURCES = {".py", ".pyi", ".hpp", ".cpp", ".toml"}
 OPENING = re.compile(r'(?:#!.*\n)?(?:r?"""|/// ?|// ?|# )(?P<words>\S.*)')
@@ -73,6 +74,17 @@ def faults(name: str) -> list[str]:
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_is_written_in_plain_words(name: str) -> None:
     assert faults(name) == []
+
+
+def test_the_name_of_a_test_is_a_sentence_in_plain_words() -> None:
+    found = [
+        f"{name}: test_{words}"
+        for name, text in FILES.items()
+        if name.startswith("tests/")
+        for words in re.findall(r"\bdef test_(\w+)", text)
+        if RELATIVE_NAME.match(words) or phrases(words.replace("_", " "))
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -85,13 +85,13 @@ def test_a_capsule_without_length_is_a_ball() -> None:
     np.testing.assert_allclose(capsule, ball, rtol=1e-10, atol=1e-10)
 
 
-def test_every_primitive_tells_its_sizes() -> None:
+def test_every_primitive_lists_its_sizes() -> None:
     for kind, sizes in SIZES.items():
         if kind != "mesh":
             assert primitive_theta(Shape(kind, (1.0,) * len(sizes)), 1)[0] > 0
 
 
-def test_a_mesh_is_no_primitive() -> None:
+def test_a_mesh_is_not_a_primitive() -> None:
     with pytest.raises(ValueError, match=r"^no primitive is called 'mesh'$"):
         primitive_volume(Shape("mesh"))
 

@@ -82,7 +82,7 @@ def test_a_script_that_is_right_passes_strictly_and_each_fault_is_found(tmp_path
     assert [(line.split(" ")[0], line.split(" ")[-1]) for line in found] == expected
 
 
-def test_the_package_tells_checkers_that_it_has_types() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     """PEP 561; both files travel with the package's folder."""
     assert (PACKAGE / "py.typed").is_file()
     assert (PACKAGE / "_engine.pyi").is_file()

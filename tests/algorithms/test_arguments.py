@@ -72,7 +72,7 @@ def test_wrong_dtypes_are_named(model):
     )
 
 
-def test_numbers_that_are_none_are_named(model):
+def test_nonfinite_arguments_are_named(model):
     q, v = model.neutral(), np.zeros(7)
     v[3] = np.nan
     refused(lambda: pysim.aba(model, q, v, np.zeros(7)), "v must be finite, got nan at [3]")
@@ -161,7 +161,7 @@ def test_an_unknown_frame_gets_a_suggestion(model):
         pysim.frame_placement(model, model.neutral(), "tol")
 
 
-def test_a_frame_that_is_no_name_is_rejected(model):
+def test_a_frame_that_is_not_a_name_is_rejected(model):
     with pytest.raises(TypeError, match=r"^frame must be the name of a body or a frame, got 3$"):
         pysim.jacobian(model, model.neutral(), 3)
 

@@ -119,7 +119,7 @@ class Slip(Joint):
 
 @pytest.mark.parametrize("bounds", [(-0.1, 0.2), (1.5, np.inf), (-np.inf, -1.5), (-np.inf, np.inf)])
 @pytest.mark.parametrize("kind", ["prismatic", "configurations_slip"])
-def test_what_is_drawn_lies_within_the_limits(kind, bounds, rng):
+def test_random_configurations_lie_within_the_limits(kind, bounds, rng):
     plain = make_joint("j", "prismatic", "world", "b")
     own = plain if kind == "prismatic" else plugin_joint("j", kind, "world", "b", np.eye(4))
     lower, upper = own.lower.copy(), own.upper.copy()

@@ -61,7 +61,7 @@ def test_joints_that_follow_each_other_in_a_circle_are_rejected(three):
         following(three, a=Mimic("b"), b=Mimic("a"))
 
 
-def test_following_what_is_no_joint_is_rejected_with_a_suggestion(three):
+def test_following_an_unknown_joint_is_rejected_with_a_suggestion(three):
     with pytest.raises(
         pysim.ModelError, match="joint 'a' follows an unknown joint 'body'; known: a, b, c"
     ):

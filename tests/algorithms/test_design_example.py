@@ -85,7 +85,9 @@ def test_the_gradient_by_axes_is_that_of_differences(
         assert found @ omega == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-def test_ten_steps_lower_the_peak_and_keep_mass_task_and_a_sound_mesh(example: ModuleType) -> None:
+def test_ten_steps_lower_the_peak_and_preserve_mass_task_and_a_valid_mesh(
+    example: ModuleType,
+) -> None:
     steps = list(example.improve())
     assert [step for step, *_ in steps] == list(range(11))
     smooth = [value for _, _, value, _ in steps]

@@ -73,7 +73,7 @@ def test_batches_states_threads_and_places_agree_to_the_bit(model, name, dtype):
 
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("batched", [False, True])
-def test_the_result_goes_where_the_caller_wants_it(model, name, batched):
+def test_the_result_is_written_to_the_given_array(model, name, batched):
     if name in SLOPES and has_callbacks(model):
         pytest.skip("refused")
     call, states = FORMS[name], random_states(model, np.random.default_rng(3), 3)

@@ -34,7 +34,7 @@ def test_inverse_gives_the_accelerations_of_forward_dynamics(model, rng, isa):
     )
 
 
-def test_trees_that_share_no_joint_have_exact_zeros(rng, isa):
+def test_entries_between_separate_trees_are_exactly_zero(rng, isa):
     tree = random_tree(rng, [*MOVING, *MOVING])
     model = compile_model(tree)
     q, v, _ = states(model, rng)

@@ -29,7 +29,7 @@ def refused(call, message):
     assert str(caught.value) == message
 
 
-def test_an_output_that_cannot_take_the_result_is_rejected_by_name(model):
+def test_an_output_that_cannot_take_the_result_is_rejected(model):
     q, v = model.neutral(), np.zeros(7)
     plain = "out must be C-contiguous, aligned and in this processor's byte order"
     frozen = np.zeros(7)
@@ -52,7 +52,7 @@ def test_an_output_that_cannot_take_the_result_is_rejected_by_name(model):
     refused(lambda: pysim.crba(model, many, out=np.zeros((3, 7, 7)).transpose(0, 2, 1)), plain)
 
 
-def test_an_output_that_lies_over_an_argument_is_rejected_by_name(model):
+def test_an_output_that_overlaps_an_argument_is_rejected(model):
     memory = np.zeros(40)
     q, v, tau = memory[:8], memory[8:15], memory[15:22]
     q[:] = model.neutral()
@@ -80,7 +80,7 @@ def called_wrongly(call, message):
     assert str(caught.value) == message
 
 
-def test_a_wrong_call_is_said_by_name(model):
+def test_a_wrong_call_names_the_argument(model):
     q = model.neutral()
     called_wrongly(lambda: pysim.crba(model), "crba() needs the argument 'q'")
     called_wrongly(pysim.crba, "crba() needs the argument 'model'")
@@ -108,7 +108,7 @@ def test_arguments_may_be_named_in_any_order(model):
     )
 
 
-def test_functions_tell_their_signature_and_survive_pickling():
+def test_functions_have_a_signature_and_can_be_pickled():
     assert str(inspect.signature(pysim.aba)) == (
         "(model, q, v, tau, f_ext=None, *, threads=1, passive=False, out=None)"
     )
@@ -142,7 +142,7 @@ def test_a_scene_for_a_model_is_reported_which_to_give(call):
     )
 
 
-def test_what_holds_a_mechanism_may_leave_its_own_forces_out(rng):
+def test_passive_includes_passive_forces_in_nonlinear_effects_and_gravity(rng):
     model = compile_model(random_tree(rng, passive=True))
     q, v = model.random_configuration(rng), rng.normal(size=model.nv)
     h, g = pysim.nonlinear_effects(model, q, v), pysim.generalized_gravity(model, q)

@@ -86,7 +86,7 @@ def test_a_tree_that_only_slides_moves_in_the_plane_of_one_that_turns(order, rng
     close(pysim.aba(model, q, v, tau, f_ext), expected, 1e-10)
 
 
-def test_worlds_in_a_plane_and_out_of_it_go_in_one_call_and_keep_their_bits(rng):
+def test_planar_and_spatial_worlds_of_one_call_are_bit_identical_to_separate_calls(rng):
     seed = int(rng.integers(1 << 30))
     kinds = ["revolute", "prismatic", "revolute", "revolute"]
     worlds = [
@@ -111,7 +111,7 @@ def test_single_precision_agrees_to_its_rounding(spec, rng, isa):
 @pytest.mark.parametrize(
     ("kind", "axis"), [("ball", None), ("free", None), ("helical", None), ("revolute", [0.1, 0, 1])]
 )
-def test_what_leaves_the_plane_is_not_planar(kind, axis, rng):
+def test_a_tree_that_leaves_the_plane_is_not_planar(kind, axis, rng):
     spec = planar_tree(rng, ["revolute"] * 3, chain=True)
     where = spec.joints[0].axis if axis is None else np.asarray(axis)
     changes = {"parameters": {"pitch": 0.1}} if kind == "helical" else {}

@@ -41,7 +41,7 @@ def test_joint_forces_are_the_wrenches_along_the_motions(mechanism, rng, isa):
         close(tau, pysim.rnea(model, q, v, a, f_ext) - a @ tree.armature())
 
 
-def test_what_the_guides_carry_is_reciprocal_to_every_motion(mechanism, rng, isa):
+def test_non_working_reactions_are_reciprocal_to_every_motion(mechanism, rng, isa):
     model, tree = mechanism
     q, v, a = states(model, rng)
     reactions = pysim.joint_reactions(model, q, v, a)

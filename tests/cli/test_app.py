@@ -72,7 +72,7 @@ def test_a_run_sums_up_and_writes_the_trajectory(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.usefixtures("here")
-def test_a_second_run_replaces_the_first_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_run_replaces_the_first_and_reports_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["stone.toml", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert main(["stone.toml", "--duration", "0.2"]) == 0
@@ -244,7 +244,7 @@ def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> 
 
 
 @pytest.mark.usefixtures("received")
-def test_an_interrupt_that_comes_inside_a_destructor_is_heard() -> None:
+def test_an_interrupt_inside_a_destructor_is_handled() -> None:
     """There Python prints a KeyboardInterrupt and forgets it, as files' handles have made it do."""
 
     class Handle:
@@ -474,6 +474,6 @@ def test_a_terminal_obeys_nothing_that_a_file_or_its_name_says(
     assert not {"\x1b", "\x9b"} & {*out, *err}
 
 
-def test_progress_tells_simulated_time_wall_time_and_speed() -> None:
+def test_progress_shows_simulated_time_wall_time_and_speed() -> None:
     update = Update(time=3.2, duration=10.0, wall=1.6, steps=3200)
     assert state_of(update) == "3.20 of 10 s, 1.6 s spent, 2 × real time"

@@ -44,7 +44,7 @@ def to_nobody(*words: str, stream: str = "stdout") -> subprocess.CompletedProces
 
 
 @pytest.mark.render
-def test_a_run_whose_summary_nobody_reads_still_makes_its_picture(here: Path) -> None:
+def test_a_run_with_a_closed_output_stream_still_draws_its_picture(here: Path) -> None:
     run = to_nobody("stone.toml", "--still", "end.png")
     assert (run.returncode, run.stderr) == (0, "")
     assert pysim.load_trajectory(here / "stone.h5").complete
@@ -53,19 +53,21 @@ def test_a_run_whose_summary_nobody_reads_still_makes_its_picture(here: Path) ->
 
 @pytest.mark.parametrize("words", ["joints", "--help", "--version", "check stone.toml"])
 @pytest.mark.usefixtures("here")
-def test_what_nobody_reads_is_no_error(words: str) -> None:
+def test_a_closed_output_stream_is_not_an_error(words: str) -> None:
     run = to_nobody(*words.split())
     assert (run.returncode, run.stderr) == (0, "")
 
 
 @pytest.mark.usefixtures("here")
-def test_errors_that_nobody_reads_keep_their_status() -> None:
+def test_errors_keep_their_exit_status_with_a_closed_error_stream() -> None:
     run = to_nobody("nothing.toml", stream="stderr")
     assert (run.returncode, run.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_error_and_get_into_no_file(here: Path, closed: str) -> None:
+def test_closed_streams_are_not_an_error_and_their_text_enters_no_file(
+    here: Path, closed: str
+) -> None:
     line = f'exec "$0" -m pysim stone.toml {closed}'
     run = subprocess.run(
         ["/bin/sh", "-c", line, sys.executable], capture_output=True, text=True, check=False

@@ -89,7 +89,7 @@ def test_box_pushed_along_a_slope_stops_and_stays(tmp_path: Path, name: str) -> 
     assert within(expect["distance moved in the second after that"], moved)
 
 
-def test_friction_opposes_a_push_that_is_no_axis(tmp_path: Path) -> None:
+def test_friction_opposes_a_push_in_an_oblique_direction(tmp_path: Path) -> None:
     setup, expect = case("oblique_push")
     push = setup["force_N"] / setup["mass_kg"]
     angle = setup["force_direction_rad_from_x"]

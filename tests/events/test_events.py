@@ -133,7 +133,7 @@ def test_a_stop_ends_the_run_at_the_event(tmp_path):
     assert trajectory.complete
 
 
-def test_a_direction_that_is_not_passed_is_no_event(tmp_path):
+def test_a_crossing_in_the_other_direction_is_not_an_event(tmp_path):
     assert len(run(tmp_path, PLANE + 'direction = "rising"\n').events) == 0
     assert len(run(tmp_path, PLANE + 'direction = "falling"\n').events) == 1
 
@@ -202,7 +202,7 @@ def test_a_path_that_stays_short_of_a_height_does_not_pass_it(tmp_path):
         assert len(run(tmp_path, line, thrown(4.905)).events) == 0
 
 
-def test_of_a_pair_in_one_step_each_direction_takes_its_own(tmp_path):
+def test_two_crossings_in_one_step_are_assigned_to_their_directions(tmp_path):
     lines = "".join(
         f'[[event]]\nname = "{way}"\njoint = "drop"\nat = 1.0\ndirection = "{way}"\n'
         for way in ("rising", "falling")
@@ -440,7 +440,7 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
         ),
     ],
 )
-def test_what_makes_no_sense_is_rejected_by_place(tmp_path, lines, message):
+def test_invalid_settings_are_rejected_with_their_place(tmp_path, lines, message):
     with pytest.raises(PysimError) as caught:
         run(tmp_path, f'[[event]]\nname = "e"\n{lines}\n')
     assert message in str(caught.value)
@@ -468,7 +468,7 @@ body = "post"
 
 
 @pytest.mark.parametrize("name", ["post", "corner", "knob"])
-def test_what_is_welded_to_the_world_passes_no_plane(tmp_path, name):
+def test_bodies_welded_to_the_world_cannot_be_watched(tmp_path, name):
     with pytest.raises(SceneError) as caught:
         run(tmp_path, PLANE.replace('"ball"', f'"{name}"') + POST)
     problem = f"event[0].body: {name!r} is a fixed point; name a body or frame that moves"
@@ -495,14 +495,14 @@ class Broken(Event):
         return 1.0 if q.drop > 0 else 0.0
 
 
-def test_a_plugin_that_branches_is_reported_by_its_authors_line(tmp_path):
+def test_a_plugin_that_branches_is_reported_with_its_line(tmp_path):
     with pytest.raises(PysimError) as caught:
         run(tmp_path, '[[event]]\nname = "e"\ntype = "test_broken"\n')
     assert "test_events.py:" in str(caught.value)
     assert "a branch depends on a symbolic number" in str(caught.value)
 
 
-def test_the_summary_tells_events_and_the_stop(tmp_path, capsys):
+def test_the_summary_lists_events_and_the_stop(tmp_path, capsys):
     path = tmp_path / "s.toml"
     path.write_text(FALL + PLANE + "stop = true\n", "utf-8")
     assert main([str(path), "-o", str(tmp_path / "s.h5")]) == 0

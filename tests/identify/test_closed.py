@@ -90,7 +90,7 @@ def test_the_five_bar_of_the_readme_has_the_moment_that_its_bodies_have() -> Non
 
 
 @pytest.mark.parametrize("name", ["four_bar", "slider_crank", "bricard"])
-def test_a_motion_that_nothing_drives_determines_ratios_and_says_so(name: str) -> None:
+def test_an_undriven_motion_determines_ratios_and_reports_it(name: str) -> None:
     scene = scene_of(name)
     drawing = mistaken(scene.model, seed=3, size=0.2)
     with warnings.catch_warnings():

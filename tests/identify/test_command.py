@@ -64,7 +64,7 @@ def test_a_run_gives_back_the_scene_that_made_it(
         ),
     ],
 )
-def test_what_cannot_be_identified_is_one_line_and_status_two(
+def test_an_identification_that_fails_prints_one_line_and_exits_with_2(
     run: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str
 ) -> None:
     (run / "arm.urdf").write_text("<robot/>", "utf-8")

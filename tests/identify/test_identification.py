@@ -146,7 +146,7 @@ def test_friction_and_rotor_inertia_are_recovered(recording: Recording) -> None:
     np.testing.assert_allclose(found.model.armature, found.resistance("armature"))
 
 
-def test_cross_validation_and_deviations_tell_the_noise(
+def test_cross_validation_and_deviations_equal_the_noise(
     panda: pysim.Model, recording: Recording
 ) -> None:
     found = identify(panda, recording.samples(panda, differentiate=False), folds=4)
@@ -291,7 +291,7 @@ def test_too_few_samples_are_rejected_with_how_many_it_takes(
         identify(panda, samples)
 
 
-def test_a_motion_that_tells_too_little_is_reported(
+def test_a_motion_that_determines_too_few_parameters_is_reported(
     panda: pysim.Model, recording: Recording
 ) -> None:
     still = recording.samples(panda, differentiate=False)
@@ -333,7 +333,7 @@ def test_a_motion_that_tells_too_little_is_reported(
         ),
     ],
 )
-def test_what_cannot_be_identified_is_named(
+def test_unidentifiable_bodies_and_frames_are_named(
     panda: pysim.Model, recording: Recording, keywords: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(IdentificationError) as caught:

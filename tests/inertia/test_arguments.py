@@ -190,9 +190,7 @@ def test_no_function_is_missing_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(("function", "argument"), CASES, ids=str)
-def test_a_wrong_argument_is_rejected_by_its_name(
-    function: str, argument: str, rng: np.random.Generator
-) -> None:
+def test_a_wrong_argument_is_named(function: str, argument: str, rng: np.random.Generator) -> None:
     valid = {name: given for name, (_, given) in ARGUMENTS[function].items()}
     wrong, value = ARGUMENTS[function][argument]
     getattr(inertia, function)(**valid)
@@ -261,7 +259,7 @@ def test_a_refusal_says_what_is_wrong(function: str, arguments: list[Any], text:
     assert str(caught.value) == text
 
 
-def test_a_number_that_is_not_finite_is_no_body_s() -> None:
+def test_nonfinite_parameters_are_not_physical() -> None:
     for number in (np.nan, np.inf):
         spoilt = np.array([*BODY[:9], number])
         np.testing.assert_array_equal(inertia.is_physical([BODY, spoilt]), [True, False])

@@ -280,7 +280,7 @@ def test_merging_bodies_without_mass_leaves_the_centre_at_the_origin() -> None:
         ),
     ],
 )
-def test_wrong_arguments_are_rejected_by_name(call: Callable[[], object], text: str) -> None:
+def test_wrong_arguments_are_named(call: Callable[[], object], text: str) -> None:
     with pytest.raises((PysimError, TypeError)) as caught:
         call()
     assert text in str(caught.value)

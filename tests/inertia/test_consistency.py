@@ -59,7 +59,7 @@ def test_nearest_keeps_mass_and_centre_and_is_a_plate(rng: np.random.Generator) 
     np.testing.assert_allclose(inertia.nearest_physical(near), near, rtol=1e-12, atol=1e-13)
 
 
-def test_what_some_body_has_is_returned_as_it_is() -> None:
+def test_consistent_parameters_are_returned_unchanged() -> None:
     theta = inertia.theta_from_com(2, [1, 2, 3], np.diag([0.4, 0.5, 0.6]))
     np.testing.assert_array_equal(inertia.nearest_physical(theta), theta)
     np.testing.assert_array_equal(inertia.nearest_physical(np.zeros((2, 10))), np.zeros((2, 10)))

@@ -107,7 +107,7 @@ def test_a_larger_tolerance_drops_small_moments() -> None:
         ([1, 0, 0, 0, 1, 1, 1, 2, 0, 0], "a moment about the centre of mass is negative"),
     ],
 )
-def test_what_has_no_square_root_is_rejected(record: list[float], problem: str) -> None:
+def test_an_inertia_without_a_square_root_is_rejected(record: list[float], problem: str) -> None:
     with pytest.raises(
         PysimError, match=f"^inertia: has no square root at \\[1\\]: {problem}; got"
     ):

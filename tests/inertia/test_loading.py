@@ -66,7 +66,7 @@ def test_a_link_that_breaks_the_triangle_is_reported_with_the_nearest_values(rob
     assert inertia.is_physical(model.parameters).all()
 
 
-def test_a_negative_kinetic_energy_is_rejected_by_name_and_the_nearest_pasted_is_accepted(
+def test_a_negative_kinetic_energy_is_rejected_and_the_nearest_values_are_accepted(
     robot,
 ) -> None:
     path = robot(NEGATIVE)
@@ -108,7 +108,7 @@ def test_nearest_takes_the_closest_body_and_logs_it(caplog: pytest.LogCaptureFix
     ]
 
 
-def test_strict_rejects_what_check_tells() -> None:
+def test_strict_rejects_inertias_that_check_reports() -> None:
     with pytest.raises(
         SceneError,
         match=r"link 'a': the inertia is not physically consistent: .*; the nearest valid one is <",
@@ -118,7 +118,9 @@ def test_strict_rejects_what_check_tells() -> None:
         pysim.load_model(TRIANGLE, inertia="nearset")  # type: ignore[arg-type]
 
 
-def test_a_scene_is_rejected_by_name_and_the_nearest_pasted_is_accepted(tmp_path: Path) -> None:
+def test_an_inconsistent_scene_is_rejected_and_the_nearest_values_are_accepted(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.toml"
     path.write_text(SCENE.format(""), "utf-8")
     with pytest.raises(SceneError) as caught:
@@ -218,7 +220,7 @@ def test_a_scene_takes_the_nearest_where_it_is_reported_to(
     assert [record.getMessage().split(": ")[1] for record in caplog.records] == ["body[0].inertia"]
 
 
-def test_a_model_of_a_scene_takes_the_nearest_where_its_table_says_so(
+def test_a_model_table_selects_the_nearest_inertia(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "r.urdf").write_bytes(TRIANGLE.read_bytes())

@@ -368,7 +368,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_what_encloses_no_solid_is_rejected_in_words(text: str) -> None:
+def test_a_surface_that_encloses_no_solid_is_rejected(text: str) -> None:
     assert refusal(*REFUSALS[text]).startswith(text)
 
 
@@ -393,7 +393,7 @@ def test_triangles_that_share_places_but_no_vertices_are_a_solid() -> None:
     np.testing.assert_array_equal(theta, inertia.mesh_inertia(CUBE, FACES, 1.0))
 
 
-def test_derivatives_refuse_what_the_integral_rejects() -> None:
+def test_derivatives_reject_the_same_surfaces_as_the_integral() -> None:
     with pytest.raises(PysimError, match=re.escape("mesh: is not watertight: 3 edges")):
         inertia.mesh_inertia_derivatives(CUBE, FACES[:-1], 1.0)
 
@@ -421,7 +421,7 @@ def repaired(vertices: Array, faces: Array) -> tuple[Array, list[str]]:
         (np.vstack([FACES, FACES[4]]), "mesh: 1 duplicate triangle is ignored"),
     ],
 )
-def test_repair_repairs_and_says_what_it_did(faces: Array, text: str) -> None:
+def test_a_repair_is_reported(faces: Array, text: str) -> None:
     theta, texts = repaired(CUBE, faces)
     assert texts == [text]
     np.testing.assert_allclose(theta, inertia.mesh_inertia(CUBE, FACES, 1.0), rtol=1e-14)

@@ -148,7 +148,7 @@ def test_a_batch_is_judged_row_by_row() -> None:
     ],
     ids=["triangle", "negative moment", "negative mass", "massless", "nan"],
 )
-def test_the_reason_no_body_has_these_numbers_is_reported(theta: Array, reason: str) -> None:
+def test_the_reason_of_an_inconsistency_is_reported(theta: Array, reason: str) -> None:
     assert inertia.unphysical_reason(theta) == reason
 
 

@@ -117,7 +117,7 @@ def test_sizes_may_be_arrays_that_broadcast() -> None:
         ),
     ],
 )
-def test_matter_that_makes_no_sense_is_rejected(matter: dict[str, float], text: str) -> None:
+def test_invalid_densities_and_masses_are_rejected(matter: dict[str, float], text: str) -> None:
     with pytest.raises(PysimError) as caught:
         Inertia.sphere(0.5, **matter)
     assert str(caught.value) == text

@@ -68,7 +68,7 @@ def test_a_shell_that_faces_inwards_within_the_extent_of_another_but_outside_it_
         inertia.mesh_inertia(*together(ell(), notch), 1.0)
 
 
-def test_a_cavity_is_no_fault_and_neither_is_what_lies_in_it() -> None:
+def test_a_cavity_with_a_solid_in_it_is_accepted() -> None:
     mesh = together(cube(3), cube(2, inwards=True), cube(1))
     theta = inertia.mesh_inertia(*mesh, 2.0)
     sizes = ((3, 1), (2, -1), (1, 1))
@@ -82,7 +82,7 @@ def test_a_cavity_in_a_cavity_is_inside_out() -> None:
         inertia.mesh_inertia(*mesh, 1.0)
 
 
-def test_a_solid_inside_a_solid_is_reported_to_weigh_twice() -> None:
+def test_a_solid_inside_a_solid_is_reported_as_counted_twice() -> None:
     text = (
         r"^mesh: 1 of 2 shells is inside another, and the common volume is counted twice; the first begins "
         r"with face 12; reverse its faces if it is a cavity$"

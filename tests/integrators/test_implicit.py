@@ -170,7 +170,7 @@ def test_an_oscillator_is_damped_as_the_theory_says(radius, turn):
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.3, 0.9])
-def test_what_is_too_fast_is_damped_by_the_spectral_radius(radius):
+def test_motion_faster_than_the_step_is_damped_by_the_spectral_radius(radius):
     """At h ω = 1e7 every eigenvalue of the matrix is ρ, and the engine makes its powers; ρ = 0 ends it at once."""
     model, h, n = oscillator(1e14), 1.0, 40
     start = np.array([1e-3]), np.array([0.0])

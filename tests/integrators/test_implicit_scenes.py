@@ -130,14 +130,16 @@ def test_fields_of_a_plugin_are_keys_of_the_table(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_rejected_by_place(tmp_path: Path, lines: str, message: str) -> None:
+def test_invalid_settings_are_rejected_with_their_place(
+    tmp_path: Path, lines: str, message: str
+) -> None:
     path = scene(tmp_path, lines)
     with pytest.raises(SceneError) as caught:
         read_scene(path)
     assert str(caught.value) == f"{path}:{message}"
 
 
-def test_check_tells_the_scheme_and_its_keys(tmp_path: Path, capsys: Any) -> None:
+def test_check_shows_the_scheme_and_its_keys(tmp_path: Path, capsys: Any) -> None:
     path = scene(tmp_path, 'integrator = "generalized_alpha"\nspectral_radius = 0.8')
     assert main(["check", str(path)]) == 0
     assert "generalized_alpha 0.001 s, spectral_radius 0.8, output" in capsys.readouterr().out

@@ -130,7 +130,9 @@ def test_tolerances_may_be_given_by_joint(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_rejected_by_place(tmp_path: Path, lines: str, message: str) -> None:
+def test_invalid_settings_are_rejected_with_their_place(
+    tmp_path: Path, lines: str, message: str
+) -> None:
     path = scene(tmp_path, lines)
     with pytest.raises(SceneError) as caught:
         read_scene(path)
@@ -166,7 +168,7 @@ def test_names_that_are_taken_are_rejected_by_both_owners() -> None:
         integrator("test_heun")(Other)
 
 
-def test_a_plugin_without_a_step_says_so() -> None:
+def test_a_plugin_without_a_step_is_rejected() -> None:
     class Empty(Integrator):
         pass
 
@@ -222,7 +224,7 @@ WRONG_STEPS = {
 
 
 @pytest.mark.parametrize("fault", WRONG_STEPS)
-def test_a_wrong_step_is_reported_at_its_time_and_is_no_divergence(
+def test_an_invalid_step_of_a_plugin_is_reported_with_its_time_and_not_as_divergence(
     tmp_path: Path, fault: str
 ) -> None:
     path = faulty(tmp_path, f"test_wrong_{list(WRONG_STEPS).index(fault)}", fault, FREE)

@@ -107,7 +107,7 @@ def test_an_authors_own_subspace_and_bias_are_compared_with_the_poses():
     assert text.endswith("; fix `bias`, or leave it out")
 
 
-def test_what_a_callback_does_to_its_arguments_harms_nobody():
+def test_a_callback_that_changes_its_arguments_has_no_effect_on_other_states():
     class Careless(CallbackSlot):
         lift: float = 0.1
 

@@ -130,7 +130,7 @@ def test_the_engine_rejects_to_step_what_python_computes(twins):
         _engine.advance(called, called.neutral(), np.zeros(called.nv), 0.0, 1e-3, 1, "rk4", drive)
 
 
-def test_poses_of_the_wrong_shape_are_rejected_by_name():
+def test_poses_of_the_wrong_shape_are_rejected():
     with pytest.raises(
         pysim.JointError,
         match=r"CallbackWrong\.poses: must return shape \(\d+, 4, 4\), got \(4, 4\)",

@@ -46,7 +46,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize("plugin", GOOD, ids=lambda p: type(p).__name__)
-def test_joints_that_keep_the_laws_pass(plugin):
+def test_joints_that_satisfy_the_invariants_pass(plugin):
     report = check(plugin)
     assert report.joint == type(plugin).__qualname__
     assert report.states >= 65

@@ -255,7 +255,7 @@ def blue(image):
 
 
 @pytest.mark.render
-def test_ghosts_stand_where_the_sweep_goes(tmp_path):
+def test_intermediate_poses_are_drawn_along_the_sweep(tmp_path):
     poses = np.tile(np.eye(4), (5, 1, 1))
     poses[:, 1, 3] = np.linspace(0, 2, 5)
     rising = poses.copy()

@@ -135,7 +135,7 @@ COORDINATES = [
 
 
 @pytest.mark.parametrize(("line", "problem"), COORDINATES)
-def test_coordinates_that_are_none_are_rejected_at_their_line(tmp_path, line, problem):
+def test_invalid_coordinates_are_rejected_with_their_line(tmp_path, line, problem):
     assert refusal(tmp_path, HEAD + f"    {line}\n") == problem
 
 
@@ -178,7 +178,7 @@ INCOMPLETE = [
 
 
 @pytest.mark.parametrize(("text", "problem"), INCOMPLETE)
-def test_a_class_that_is_no_joint_yet_is_rejected_where_it_is_registered(tmp_path, text, problem):
+def test_an_incomplete_joint_class_is_rejected_at_its_registration(tmp_path, text, problem):
     assert refusal(tmp_path, text + "\n") == problem
 
 
@@ -190,7 +190,7 @@ def test_the_type_of_a_field_that_cannot_be_understood_is_rejected(tmp_path):
     )
 
 
-def test_constants_class_variables_and_helpers_are_no_fields(tmp_path):
+def test_constants_class_variables_and_helpers_are_not_fields(tmp_path):
     plugin = defined(
         tmp_path,
         HEAD
@@ -310,7 +310,7 @@ RANGES = [
 
 
 @pytest.mark.parametrize(("method", "value", "problem"), RANGES)
-def test_limits_and_start_that_make_no_sense_are_rejected(tmp_path, method, value, problem):
+def test_invalid_limits_and_starts_are_rejected(tmp_path, method, value, problem):
     text = HEAD + '    coordinates = real("angle") * rotation("turn")\n'
     text += f"    def {method}(self):\n        return {value}\n"
     plugin = defined(tmp_path, text)
@@ -333,7 +333,7 @@ def refusal_of_scene(folder: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize(("method", "value", "problem"), RANGES)
-def test_a_scene_tells_of_limits_and_start_alike(tmp_path, method, value, problem):
+def test_a_scene_reports_limits_and_start_in_the_same_form(tmp_path, method, value, problem):
     text = HEAD + '    coordinates = real("angle") * rotation("turn")\n'
     text += f"    def {method}(self):\n        return {value}\n"
     text += "    def placement(self, q):\n        return Pose.rotate_quaternion(q.turn)\n"

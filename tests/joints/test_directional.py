@@ -100,7 +100,7 @@ def test_a_hinge_runs_round_its_circle():
     assert (third.subspace == 0).all()
 
 
-def test_what_cannot_be_differentiated_is_rejected_by_name():
+def test_joints_that_cannot_be_differentiated_are_rejected():
     slot, q, u = plugins.ScrewSlot(0.1), np.zeros(1), np.ones(1)
     for call, message in (
         (

@@ -73,14 +73,14 @@ def test_a_small_height_keeps_its_derivative(name):
         np.testing.assert_allclose(S[:, 0], [1, 0, want, 0, 0, 0], rtol=1e-9, atol=1e-300)
 
 
-def test_a_small_pitch_is_no_revolute():
+def test_a_joint_of_small_pitch_is_not_lowered_to_a_revolute():
     """Oracle: a screw of 1e-13 m/rad advances 1e-7 m in a million radians."""
     lowered = lower(trace(along(lambda x: Pose.translate(0, 0, 1e-13 * x) @ Pose.rotate_z(x))))
     assert lowered.shape == "helical"
     assert lowered.parameters["pitch"] == 1e-13
 
 
-def test_an_axis_just_beside_the_origin_is_no_revolute_through_it():
+def test_an_axis_slightly_off_the_origin_is_not_lowered_to_a_revolute_through_it():
     offset = Pose.translate(1e-13, 0, 0)
     assert lower(trace(along(lambda x: Pose.rotate_z(x) @ offset))) is None
 

@@ -103,7 +103,7 @@ def test_a_force_that_returns_nothing_is_rejected():
         trace(Forgotten())
 
 
-def test_derivatives_of_a_force_are_those_of_its_differences():
+def test_derivatives_of_a_force_equal_finite_differences():
     model, _, _ = models("test_ligament", Ligament(), np.random.default_rng(1))
     q, v = np.array([0.7, 0.9]), np.array([0.3, -0.8])  # off the kinks and knots
     expected = derivatives(

@@ -191,7 +191,7 @@ class Far(Joint):
         return Pose.translate(r * np.cos(q.angle), r * np.sin(q.angle), 0)
 
 
-def test_rounding_of_large_poses_is_no_jump():
+def test_rounding_of_large_poses_is_not_taken_for_a_jump():
     assert compiled(Far).joint_motions[0].startswith("runs as a program of ")
 
 
@@ -286,7 +286,7 @@ class Text(Joint):
         (Text, r"\S+: Text\.placement: returns a str where a number is expected .*"),
     ],
 )
-def test_a_placement_that_is_none_is_reported_by_the_authors_line(plugin, expected):
+def test_a_placement_that_returns_no_pose_is_reported_with_its_line(plugin, expected):
     marker = {Misnamed: "angel", NoArgument: "no argument"}.get(plugin)
     expected = expected.replace("LINE", str(line_of(marker)) if marker else "")
     assert re.fullmatch(expected, refusal(plugin))
@@ -318,7 +318,7 @@ def test_a_symbolic_number_kept_from_another_call_is_rejected():
     ],
     ids=lambda p: type(p).__name__,
 )
-def test_joints_that_keep_the_laws_pass_and_a_wrong_derivative_is_found(plugin):
+def test_joints_that_satisfy_the_invariants_pass_and_a_wrong_derivative_is_found(plugin):
     traced = None if isinstance(plugin, CallbackJoint) else trace(plugin)
     check_at_load(plugin, traced, {}, plugin.neutral(), "here")
     found = probe(numbers_of(plugin, traced), {}, plugin.neutral(), 24)

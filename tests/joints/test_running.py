@@ -157,7 +157,7 @@ def test_the_command_says_it_in_one_line(tmp_path, monkeypatch, capsys):
     )
 
 
-def test_an_interrupted_run_says_so_in_its_file(tmp_path):
+def test_an_interrupted_run_is_marked_in_its_file(tmp_path):
     loaded = pysim.load_scene(scene(tmp_path, "raise"), {"joint.j.start.v": 0.1}, allow_code=True)
 
     def stop(update):
@@ -249,7 +249,7 @@ ALGORITHMS = {
 
 @pytest.mark.parametrize("kind", ["test_sometimes", "test_sometimes_called"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_states_that_a_plugin_cannot_do_are_nan_and_the_others_keep_their_bits(
+def test_states_outside_a_plugins_domain_are_nan_and_leave_the_others_bit_identical(
     kind, algorithm, rng, isa
 ):
     model, run = arm(kind, rng), ALGORITHMS[algorithm]

@@ -111,7 +111,7 @@ def test_worlds_of_different_rank_share_a_pack():
     assert np.isfinite(a).all()
 
 
-def test_worlds_at_all_distances_from_a_singular_position_keep_their_bits_and_obey_their_equations(
+def test_worlds_at_any_distance_from_a_singular_position_are_bit_identical_and_satisfy_the_equations(
     rng, isa
 ):
     """Each world takes its rows in an order of its own. Oracle: NumPy on the dense equations, away from it."""
@@ -155,7 +155,7 @@ def test_rollouts_and_steps_in_python_are_the_steps_of_a_run(rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_results_go_where_the_caller_wants_them_and_threads_change_no_bit(rng, dtype):
+def test_results_are_written_to_given_arrays_and_threads_change_no_bit(rng, dtype):
     model, q, v, tau = (
         x.astype(dtype) if isinstance(x, np.ndarray) else x for x in states("revolute", rng, 21)
     )

@@ -66,7 +66,7 @@ def test_links_started_in_one_line_leave_it(signs: tuple[int, int, int]) -> None
         assert closed.moved > 0.1
 
 
-def test_what_is_closed_is_as_near_as_slsqp_finds_it() -> None:
+def test_the_closed_state_is_as_near_as_that_of_slsqp() -> None:
     """Two coordinates of the four-bar may go where they like; its one freedom is what the nearest is chosen from."""
     model = compile_model(four_bar((1.0, 0.5, 1.2, 0.9)))
     closed, rng = start_state(model).q, np.random.default_rng(3)

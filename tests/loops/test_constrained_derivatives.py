@@ -221,7 +221,7 @@ def test_single_precision_agrees_to_its_rounding(rng):
     all_close(single, double, 3e-3)
 
 
-def test_of_a_robot_whose_feet_are_held_they_are_pinocchios():
+def test_derivatives_of_a_robot_with_fixed_feet_equal_pinocchios():
     both = pytest.importorskip("tests.benchmarks.standing").Standing(3)
     order = both.order
     a = constrained_aba(both.model, both.q, both.v, both.tau)

@@ -89,7 +89,7 @@ def test_an_arch_of_two_bars_in_one_line_shakes_and_cannot_move() -> None:
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.7, -2.0])
-def test_what_hangs_from_an_arch_in_one_line_still_swings(angle: float) -> None:
+def test_a_pendulum_below_a_singular_arch_swings(angle: float) -> None:
     model = compile_model(arch(pendulum=True))
     q = np.zeros(3)
     for name, value in {"right": np.pi, "hanger": angle}.items():

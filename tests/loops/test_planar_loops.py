@@ -157,7 +157,7 @@ def test_a_slider_crank_is_held_in_its_plane(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
-def test_worlds_whose_other_links_leave_the_plane_go_in_one_call_and_keep_their_bits(
+def test_planar_and_spatial_worlds_in_one_call_are_bit_identical_to_separate_calls(
     rng: np.random.Generator,
 ) -> None:
     seed, normal = int(rng.integers(1 << 30)), rng.normal(size=3)

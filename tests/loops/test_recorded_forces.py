@@ -38,7 +38,7 @@ def test_an_axle_gets_what_the_gears_give_it() -> None:
     assert pushed.min() > 1
 
 
-def test_the_command_tells_what_the_loops_carried(capsys, tmp_path: Path) -> None:
+def test_the_command_reports_the_largest_loads_of_loops(capsys, tmp_path: Path) -> None:
     main([str(SCENES / "four_bar.toml"), "--duration", "0.1", "-o", str(tmp_path / "run.h5")])
     run = pysim.load_trajectory(tmp_path / "run.h5")
     most = f"up to {run.loop_loads[..., 0].max():.4g} N in 'close'"
@@ -47,7 +47,9 @@ def test_the_command_tells_what_the_loops_carried(capsys, tmp_path: Path) -> Non
     )  # and no moment: the loop is a hinge in a plane
 
 
-def test_the_command_tells_where_loads_are_one_of_many_splits(capsys, tmp_path: Path) -> None:
+def test_the_command_reports_loads_that_are_one_of_many_distributions(
+    capsys, tmp_path: Path
+) -> None:
     """Bricard's six hinges: five rows of rank four."""
     main([str(SCENES / "bricard.toml"), "--duration", "0.1", "-o", str(tmp_path / "run.h5")])
     loads = next(line for line in capsys.readouterr().out.splitlines() if "  loads  " in line)

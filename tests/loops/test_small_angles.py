@@ -231,7 +231,7 @@ def parallelogram(
 
 
 @pytest.mark.parametrize("mass", [1e-3, 1e-6, 1e-8, 1e-9])
-def test_a_light_coupler_is_accelerated_as_its_loop_asks(tmp_path: Path, mass: float) -> None:
+def test_a_light_coupler_is_accelerated_as_its_loop_requires(tmp_path: Path, mass: float) -> None:
     """Rows at its end meet at an angle of about the root of its share of the mass."""
     path = tmp_path / "light.toml"
     text = LIGHT.replace("MOMENTe-1", f"{0.01 * mass}").replace("MOMENT", f"{0.07 * mass}")

@@ -125,7 +125,7 @@ def test_motors_move_what_idle_loops_leave_free(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loops", [("angle",), ("tip", "angle")])
-def test_the_command_runs_checks_and_plots_idle_loops(
+def test_the_command_runs_checks_and_plots_loops_without_motion(
     loops: tuple[str, ...], capsys, tmp_path: Path
 ) -> None:
     cart(tmp_path, *loops)
@@ -293,7 +293,7 @@ b = "arm"
         'type = "weld"\nat_a.xyz = [0.5, 0.2, 0]\nat_b.xyz = [0.5, 0.2, 0]',
     ],
 )
-def test_what_is_held_fast_does_not_move_and_has_derivatives_of_zero(
+def test_fully_constrained_bodies_do_not_move_and_have_zero_derivatives(
     loop: str, tmp_path: Path
 ) -> None:
     (tmp_path / "s.toml").write_text(LOCK + loop, "utf-8")

@@ -83,7 +83,7 @@ def test_a_truss_has_no_motions_that_bound_its_step(truss: Path) -> None:
     assert bounds.stable == np.inf
 
 
-def test_what_is_welded_to_the_world_is_run(
+def test_a_truss_welded_to_the_world_runs(
     block: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(block.parent)

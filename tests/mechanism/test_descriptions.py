@@ -98,7 +98,7 @@ def test_every_passive_number_of_the_engine_is_a_field_of_a_joint_specification(
     assert set(Passive.fields) == set(PER_COORDINATE) - {"armature"}
 
 
-def test_passive_forces_are_none_by_default_and_refuse_unknown_names():
+def test_passive_forces_default_to_zero_and_reject_unknown_names():
     assert repr(Passive()) == (
         "Passive(damping=0.0, stiffness=0.0, friction=0.0, friction_width=1.0, lower=-inf, upper=inf, "
         "stop_stiffness=0.0, stop_damping=0.0)"
@@ -155,7 +155,7 @@ def test_passive_forces_are_none_by_default_and_refuse_unknown_names():
         ),
     ],
 )
-def test_what_does_not_fit_is_rejected_by_name(make, message):
+def test_inconsistent_descriptions_are_rejected(make, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011, the text is compared
         make()
     assert str(error.value) == message

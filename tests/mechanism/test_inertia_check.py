@@ -30,7 +30,7 @@ def chain(n):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_trees_are_definite_both_ways(seed):
+def test_random_trees_are_definite_by_both_criteria(seed):
     rng = np.random.default_rng(seed)
     model = compile_model(random_tree(rng))
     q = model.random_configuration(rng)

@@ -88,7 +88,7 @@ def test_every_malformed_mesh_is_tested() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_a_malformed_mesh_is_rejected_in_words(name: str) -> None:
+def test_a_malformed_mesh_is_rejected(name: str) -> None:
     assert refusal(MALFORMED / name) == REFUSALS[name]
 
 

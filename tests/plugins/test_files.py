@@ -105,7 +105,7 @@ def test_a_scene_s_folder_may_be_copied_with_its_plugin(tmp_path, kind, code):
         assert pysim.load_scene(path, allow_code=True).model.nq == 1
 
 
-def test_of_two_copies_each_scene_runs_its_own(tmp_path):
+def test_each_scene_runs_its_own_copy_of_a_plugin_file(tmp_path):
     write(tmp_path / "a", "slide_of_folder")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     for folder in "aba":
@@ -118,7 +118,7 @@ def test_of_two_copies_each_scene_runs_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("edited", "ab")
-def test_of_two_copies_of_which_one_was_edited_that_in_force_stays(tmp_path, edited):
+def test_after_an_edit_the_copy_that_was_loaded_last_remains_valid(tmp_path, edited):
     """b was run last: what differs from its text is refused, by both files."""
     name = f"slide_edited_in_{edited}"
     write(tmp_path / "a", name)

@@ -155,7 +155,7 @@ def test_code_that_a_scene_names_is_rejected_and_named(scene, capsys):
     assert "registry_screw" not in JOINTS.registered
 
 
-def test_code_that_is_allowed_runs_and_check_says_what_became_of_it(scene, capsys):
+def test_code_that_is_allowed_runs_and_check_lists_it(scene, capsys):
     assert main(["check", "s.toml", "--allow-code"]) == 0
     out = capsys.readouterr().out
     assert "  plugin      j: registry_screw runs as the built-in helical\n" in out
@@ -264,7 +264,7 @@ def test_a_file_whose_classes_no_decorator_names_is_rejected(scene, capsys, code
 
 
 @pytest.mark.parametrize("kind", ["integrator", "event"])
-def test_a_decorator_without_a_name_or_on_another_class_says_so(scene, capsys, kind):
+def test_a_decorator_without_a_name_or_on_another_class_is_an_error(scene, capsys, kind):
     head = f"from pysim.{kind}s import {kind}\n"
     for code, reported in (
         (

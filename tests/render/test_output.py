@@ -33,7 +33,7 @@ def test_sigterm_ends_the_program_and_leaves_no_draft(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_handler_of_the_callers_own_is_let_be(tmp_path: Path) -> None:
+def test_a_signal_handler_of_the_caller_stays_installed(tmp_path: Path) -> None:
     received: list[int] = []
 
     def own(number: int, _frame: object) -> None:

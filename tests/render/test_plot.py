@@ -60,7 +60,7 @@ def test_lines_that_share_a_unit_share_a_panel() -> None:
     assert figure.axes[-1].get_xlabel() == "time [s]"
 
 
-def test_what_loops_and_couplings_carry_has_panels_of_its_own() -> None:
+def test_forces_of_loops_and_couplings_have_panels_of_their_own() -> None:
     trajectory = cart(loop_names=("left", "right"), coupling_names=("gear",))
     wrenches = np.zeros((len(trajectory), 2, 6))
     wrenches[:, 1, :3] = [3.0, 0.0, 4.0]
@@ -102,7 +102,7 @@ def test_a_plot_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         plot(cart(), tmp_path / "cart.h5")
 
 
-def test_a_plot_without_a_display_asks_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plot_without_a_display_requires_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     with pytest.raises(PysimError, match="plot: there is no display to show it on; give a file"):

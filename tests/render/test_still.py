@@ -67,7 +67,7 @@ def test_a_picture_in_which_nothing_moves_is_reported() -> None:
 
 
 @pytest.mark.parametrize("option", ["ground", "shadows", "label"])
-def test_what_is_switched_off_leaves_the_picture(option: str) -> None:
+def test_options_that_are_off_remove_their_parts_of_the_picture(option: str) -> None:
     with_it, without = (still(cart(), **{**SMALL, option: on}) for on in (True, False))
     assert (with_it != without).any()
 
@@ -252,7 +252,7 @@ def test_a_picture_that_cannot_be_written_is_named(tmp_path: Path, name: str, pr
         ({"trails": ("carr",)}, r"unknown frame 'carr'; did you mean 'cart'\?"),
     ],
 )
-def test_wishes_that_make_no_sense_are_named(wish: dict[str, Any], problem: str) -> None:
+def test_invalid_options_are_named(wish: dict[str, Any], problem: str) -> None:
     with pytest.raises(PysimError, match=problem):
         still(cart(), **{**SMALL, **wish})
 

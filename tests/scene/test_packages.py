@@ -100,7 +100,7 @@ def test_a_package_is_found_by_its_folder_or_its_package_xml(folder: Path) -> No
     assert resolve_uri("package://my_arm/urdf/part.stl", base) == base / "part.stl"
 
 
-def test_a_folder_further_above_is_no_package(folder: Path) -> None:
+def test_a_folder_three_levels_above_is_not_searched_for_packages(folder: Path) -> None:
     deep = folder / "my_robot/urdf/arm/left"
     deep.mkdir(parents=True)
     with pytest.raises(SceneError, match="there is no package 'my_robot'"):
@@ -212,7 +212,7 @@ def test_files_elsewhere_are_rejected(folder: Path, uri: str) -> None:
         ),
     ],
 )
-def test_what_leads_nowhere_is_rejected_by_name(folder: Path, uri: str, problem: str) -> None:
+def test_paths_to_missing_files_are_rejected(folder: Path, uri: str, problem: str) -> None:
     with pytest.raises(SceneError) as caught:
         resolve_uri(uri, folder, [folder])
     assert caught.value.problem == problem.format(folder)

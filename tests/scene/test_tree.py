@@ -119,7 +119,7 @@ FRAME = FrameSpec("tip", "a", np.eye(4), "file: frame tip")
         ),
     ],
 )
-def test_what_is_no_tree_is_rejected_by_name(spec: ModelSpec, message: str) -> None:
+def test_joints_that_form_no_tree_are_rejected(spec: ModelSpec, message: str) -> None:
     with pytest.raises(ModelError) as caught:
         check_tree(spec)
     assert str(caught.value) == message

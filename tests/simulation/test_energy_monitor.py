@@ -264,7 +264,7 @@ def test_rollouts_that_keep_their_energy_or_are_driven_are_silent(
     assert rollout_texts(model, q0, v0, held, step, every=every) == []
 
 
-def test_a_loss_that_is_put_into_a_world_under_controls_is_found() -> None:
+def test_an_artificial_energy_loss_under_controls_is_detected() -> None:
     """Torques of every step and their work are known; the speed drops between two rows."""
     from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
 

@@ -174,7 +174,7 @@ def test_a_model_for_every_world_is_the_same_as_one_for_all(rng):
         np.testing.assert_array_equal(found[0], expected[0])
 
 
-def test_what_is_no_model_and_a_list_of_another_length_are_reported(rng):
+def test_arguments_that_are_not_models_and_lists_of_another_length_are_reported(rng):
     model = compile_model(random_tree(rng, ("revolute", "prismatic")))
     start = np.zeros((3, 2)), np.zeros((3, 2))
     with pytest.raises(pysim.ModelError, match=r"model\[1\]: is no model, got NoneType; give what"):
@@ -251,7 +251,7 @@ def test_programs_that_simplify_differently_are_rejected_by_the_plugin(rng):
         pysim.rollout(models, np.zeros(1), np.zeros(1), None, STEP, steps=1)
 
 
-def test_as_many_worlds_as_models_are_asked_for(rng):
+def test_the_number_of_models_must_equal_the_number_of_worlds(rng):
     spec = random_tree(rng, ("revolute",))
     models = [compile_model(Variation(rng).model(spec)) for _ in range(3)]
     with pytest.raises(

@@ -136,7 +136,7 @@ def test_one_start_serves_a_batch_of_controls(model, rng):
 
 
 @pytest.mark.parametrize("scheme", ["semi_implicit", "rk4"])
-def test_a_world_that_leaves_the_finite_numbers_is_nan_from_there_and_alone(rng, isa, scheme):
+def test_a_world_that_diverges_is_nan_from_there_on_and_affects_no_other(rng, isa, scheme):
     model = compile_model(random_tree(rng, ["revolute", "prismatic", "revolute"], chain=True))
     q0, v0 = starts(model, rng, 11)
     controls = np.zeros((11, 30, 3))
@@ -160,7 +160,7 @@ def test_a_world_that_leaves_the_finite_numbers_is_nan_from_there_and_alone(rng,
     assert np.isfinite(v[4, ~lost]).all()
 
 
-def test_results_go_where_the_caller_wants_them(model, rng):
+def test_results_are_written_to_the_given_arrays(model, rng):
     q0, v0 = starts(model, rng, 4)
     expected = pysim.rollout(model, q0, v0, None, STEP, steps=6, every=2)
     out = np.full((4, 4, model.nq), np.nan), np.full((4, 4, model.nv), np.nan)
@@ -184,7 +184,7 @@ def refused(call, message, kind=ValueError):
     assert str(caught.value) == message
 
 
-def test_what_is_wrong_is_said_by_name(rng):
+def test_invalid_arguments_are_named(rng):
     model = compile_model(random_tree(rng, ["revolute", "revolute"], chain=True))
     q0, v0, u = np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((3, 4, 2))
     run = pysim.rollout
@@ -244,7 +244,7 @@ def test_what_is_wrong_is_said_by_name(rng):
         ),
     ],
 )
-def test_arguments_of_another_kind_are_rejected_by_name(rng, given, message):
+def test_arguments_of_a_wrong_type_are_rejected(rng, given, message):
     model = compile_model(random_tree(rng, ["revolute", "revolute"], chain=True))
     start = {"q0": np.zeros(2), "v0": np.zeros(2), "controls": None, "step": STEP, "steps": 4}
     refused(lambda: pysim.rollout(model, **(start | given)), message, ValueError)
@@ -252,7 +252,7 @@ def test_arguments_of_another_kind_are_rejected_by_name(rng, given, message):
     assert q.shape == (5, 2)
 
 
-def test_a_long_rollout_hears_ctrl_c():
+def test_a_long_rollout_is_interrupted_by_ctrl_c():
     code = """
 import signal, time
 import numpy as np
@@ -394,7 +394,7 @@ def test_a_run_goes_on_with_the_coordinates_of_its_loops(tmp_path, scheme):
         np.testing.assert_allclose(x[:, 2000:], z, rtol=0, atol=1e-12)
 
 
-def test_coordinates_of_loops_that_cannot_be_taken_are_rejected_by_name():
+def test_invalid_coordinates_of_loops_are_rejected():
     scene = pysim.load_scene(Path(__file__).parents[2] / "scenes" / "four_bar.toml")
     q, v = scene.state.q, scene.state.v
     wrong = {

@@ -173,7 +173,7 @@ def test_progress_ends_with_every_step_and_the_whole_duration(tmp_path: Path) ->
 
 
 @pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
-def test_a_run_that_leaves_the_finite_numbers_stops_by_name(tmp_path: Path) -> None:
+def test_a_run_that_diverges_stops_with_an_error(tmp_path: Path) -> None:
     scene = pysim.load_scene(scene_file(tmp_path, BLOW_UP))
     with pytest.raises(pysim.SimulationError) as caught:
         pysim.simulate(scene, tmp_path / "fall.h5")
@@ -189,12 +189,12 @@ def test_a_run_that_leaves_the_finite_numbers_stops_by_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("given", ["pendulum.toml", None])
-def test_what_is_no_scene_is_reported_what_to_give(given: Any) -> None:
+def test_an_argument_that_is_not_a_scene_is_rejected_with_a_remedy(given: Any) -> None:
     with pytest.raises(TypeError, match=r"^scene must be a pysim.Scene, got .*load_scene returns$"):
         pysim.simulate(given)
 
 
-def test_an_interrupt_leaves_a_readable_file_that_says_so(tmp_path: Path) -> None:
+def test_an_interrupt_leaves_a_readable_file_that_is_marked_incomplete(tmp_path: Path) -> None:
     scene = pysim.load_scene(scene_file(tmp_path), overrides={"simulation.duration": 1e6})
 
     def stop(update: Update) -> None:
@@ -234,7 +234,7 @@ def test_a_ctrl_c_inside_a_destructor_ends_the_run_of_a_library_too(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("received")
-def test_a_ctrl_c_at_the_very_end_is_heard_and_the_file_is_whole(tmp_path: Path) -> None:
+def test_a_ctrl_c_at_the_very_end_is_handled_and_the_file_is_complete(tmp_path: Path) -> None:
     scene = pysim.load_scene(scene_file(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         pysim.simulate(scene, tmp_path / "fall.h5", Interrupting(at=0.25))
@@ -242,7 +242,7 @@ def test_a_ctrl_c_at_the_very_end_is_heard_and_the_file_is_whole(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("received")
-def test_a_handler_of_the_callers_own_hears_ctrl_c_at_once_and_stays(tmp_path: Path) -> None:
+def test_a_signal_handler_of_the_caller_receives_ctrl_c_at_once_and_stays(tmp_path: Path) -> None:
     received: list[int] = []
 
     def own(number: int, _frame: object) -> None:
@@ -264,7 +264,7 @@ def test_a_run_in_a_thread_leaves_signals_alone(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_killed_run_leaves_a_readable_file_that_says_so(tmp_path: Path) -> None:
+def test_a_killed_run_leaves_a_readable_file_that_is_marked_incomplete(tmp_path: Path) -> None:
     scene = scene_file(tmp_path)
     code = (
         "import os, pysim\n"

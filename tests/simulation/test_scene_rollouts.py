@@ -101,7 +101,7 @@ def test_many_starts_of_a_scene_are_a_batch(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(run.q[k], alone.q)
 
 
-def test_a_duration_that_is_no_multiple_of_the_output_interval_ends_with_a_shorter_one() -> None:
+def test_a_duration_between_two_outputs_ends_with_a_shorter_interval() -> None:
     scene = scene_of("driven_pendulum", **{"simulation.duration": 0.0953})
     run, alone = pysim.rollout(scene), pysim.simulate(scene)
     np.testing.assert_array_equal(run.t, alone.t)
@@ -196,7 +196,7 @@ def test_single_precision_is_of_models() -> None:
         ),
     ],
 )
-def test_what_a_rollout_of_a_scene_cannot_run_is_rejected(
+def test_arguments_that_a_rollout_of_a_scene_cannot_run_are_rejected(
     arguments: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):

@@ -249,7 +249,7 @@ def test_a_step_beyond_stability_is_warned_of_by_simulate(tmp_path: Path) -> Non
     )
 
 
-def test_what_was_reported_of_a_scene_is_not_reported_again_but_of_a_copy_it_is(
+def test_warnings_of_a_scene_appear_once_and_again_for_a_copy(
     tmp_path: Path,
 ) -> None:
     scene = pysim.load_scene(scene_file(tmp_path, SPRUNG))

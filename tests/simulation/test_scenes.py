@@ -105,7 +105,7 @@ def module_of(scene):
     return next(m for m in sys.modules.values() if getattr(m, "__file__", None) == file)
 
 
-def test_what_was_read_and_traced_for_another_world_is_that_of_this_one(two_cams):
+def test_worlds_loaded_together_equal_worlds_loaded_alone(two_cams):
     scenes = pysim.load_scenes(two_cams, BACK_AND_FORTH, allow_code=True)
     rng = np.random.default_rng(0)
     for k, scene in enumerate(scenes):
@@ -132,7 +132,7 @@ def test_plugins_with_equal_fields_are_traced_once_for_all_worlds(two_cams):
     assert calls == [0.1, 0.2]
 
 
-def test_what_a_plugin_reads_elsewhere_is_read_again_by_the_next_load(two_cams):
+def test_files_that_a_plugin_reads_are_read_again_by_the_next_load(two_cams):
     q = np.array([0.3, 0.4, 0.0])
     first = pysim.load_scene(two_cams, allow_code=True)
     module_of(two_cams).BIAS = 2.0
@@ -146,7 +146,7 @@ def test_lists_of_other_lengths_in_other_worlds_are_values_too():
     assert len(scenes) == 2
 
 
-def test_what_is_wrong_is_said_by_world_and_key():
+def test_errors_name_the_world_and_the_key():
     cases = {
         "world 2: --set body.K1.mass: must not be negative [kg], got -3.0": {
             "body.K1.mass": [1.0, 2.0, -3.0]
@@ -168,6 +168,6 @@ def test_what_is_wrong_is_said_by_world_and_key():
         assert str(caught.value) == message
 
 
-def test_a_list_of_tables_is_no_table_of_lists():
+def test_a_list_of_tables_is_not_a_table_of_lists():
     with pytest.raises(SceneError, match="must map paths of keys to values, got list"):
         pysim.load_scenes(ANDREWS, [{"simulation.step": 1e-3}])

@@ -100,7 +100,7 @@ def test_every_mode_names_the_joint_that_carries_it(tmp_path: Path, monkeypatch)
     assert len(modes) == 20
 
 
-def test_modes_of_many_motions_are_left_out_and_check_says_so(tmp_path: Path, capsys) -> None:
+def test_modes_of_many_motions_are_omitted_and_check_reports_it(tmp_path: Path, capsys) -> None:
     keys = "stiffness = 1e4\nlimits = { lower = -1.0, stiffness = 1e6, damping = 0.0 }"
     many = MOST_MOTIONS + 1
     path = scene_file(tmp_path, "".join(slider(keys, k=k) for k in range(many)), step=0.05)

@@ -112,7 +112,7 @@ def detect_stall(scene, left, calls, tried=4096):
         watch.after_call(scene.state, n * advance, advance / tried, tried, 0)
 
 
-def test_what_is_not_stiff_is_given_up_beyond_1e11_steps_and_not_before_long(tmp_path):
+def test_a_run_that_is_not_stiff_is_stopped_beyond_1e11_steps_only(tmp_path):
     spring = scene(tmp_path, "stiffness = 1e3")
     patient = PATIENCE // 4096
     detect_stall(spring, 0.5e11, 3 * patient)
@@ -123,7 +123,7 @@ def test_what_is_not_stiff_is_given_up_beyond_1e11_steps_and_not_before_long(tmp
         detect_stall(spring, 1e12, patient)
 
 
-def test_what_is_stiff_is_given_up_beyond_1e9_steps(tmp_path):
+def test_a_stiff_run_is_stopped_beyond_1e9_steps(tmp_path):
     """λ = f / (w I) = 1e13 1/s: steps at and far below the bound 3.31 / λ."""
     stiff = scene(tmp_path, FRICTION.format(1e-12))
     rest = State(stiff.state.q, np.zeros(1), stiff.state.loop_q)
@@ -137,7 +137,7 @@ def test_what_is_stiff_is_given_up_beyond_1e9_steps(tmp_path):
         detect_stall(stiff, 1.1e9, 200)
 
 
-def test_rows_that_come_fast_are_no_crawl_however_long_the_run(tmp_path):
+def test_a_long_run_with_frequent_outputs_is_not_a_stall(tmp_path):
     """1e8 s of a motion that requires steps of 1e-4 s, a row every 10 s: 1e12 steps, 1e5 a row."""
     changes = {"simulation.duration": 1e8, "output.every": 10.0}
     endless = scene(tmp_path, "stiffness = 1e3", changes=changes)
@@ -156,7 +156,7 @@ def test_a_run_that_an_event_stops_is_measured_by_the_time_it_has_come(tmp_path)
         watch.after_call(stopped.state, 1e9 + n * 4.096, 1e-3, 4096, 0)
 
 
-def test_steps_as_short_as_the_scene_asks_for_are_made(tmp_path):
+def test_steps_as_short_as_the_scene_requests_are_made(tmp_path):
     with pytest.warns(PysimWarning, match=r"2e\+12 steps of the duration 2 \[s\], about 23 days"):
         short = scene(tmp_path, "stiffness = 1e3", changes={"simulation.step": 1e-12})
     detect_stall(short, 1e12, 200)

@@ -261,7 +261,7 @@ def test_float32_stays_float32_and_anything_else_is_float64(rng: np.random.Gener
         ),
     ],
 )
-def test_wrong_arguments_are_rejected_by_name(call, message: str) -> None:
+def test_wrong_arguments_are_named(call, message: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is compared below
         call()
     assert str(caught.value) == message

@@ -181,7 +181,7 @@ def test_the_record_is_the_rotation_by_columns_then_the_position(rng: np.random.
         ),
     ],
 )
-def test_wrong_arguments_are_rejected_by_name(call, message: str) -> None:
+def test_wrong_arguments_are_named(call, message: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is compared below
         call()
     assert str(caught.value) == message

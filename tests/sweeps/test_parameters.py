@@ -106,7 +106,7 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
         ({"a": [np.nan]}, None, "random", "a: must be finite, got nan or inf"),
     ],
 )
-def test_what_is_no_parameter_is_rejected(
+def test_invalid_parameters_are_rejected(
     parameters: dict[str, Any], n: int | None, method: str, text: str
 ) -> None:
     with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):

@@ -153,7 +153,7 @@ def test_worlds_that_fail_say_why_and_the_others_are_computed(tmp_path: Path) ->
     assert np.isfinite(found.summary[0]).all()
 
 
-def test_a_sweep_of_which_no_world_can_be_loaded_is_rejected(tmp_path: Path) -> None:
+def test_a_sweep_without_a_loadable_world_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(pysim.SceneError, match="has mass, and shape has a density"):
         pysim.sweep(SPRING, {"body[0].mass": [1.0, 2.0]}, output=tmp_path / "a.nc")
     assert not list(tmp_path.iterdir())

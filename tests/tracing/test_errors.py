@@ -217,7 +217,7 @@ def place(formula, word="return"):
 @pytest.mark.parametrize(
     ("formula", "what", "remedy"), REFUSED, ids=[refused[0].__name__ for refused in REFUSED]
 )
-def test_what_cannot_be_traced_names_the_line_and_a_remedy(formula, what, remedy):
+def test_code_that_cannot_be_traced_is_reported_with_its_line_and_a_remedy(formula, what, remedy):
     word = {zeros: "values[0]", unpacked: "x, _"}.get(formula, "return")
     where, line = place(formula, word)
     with pytest.raises(pysim.JointError) as caught:
@@ -301,7 +301,7 @@ def test_a_coordinate_that_is_a_pose_can_be_composed_but_not_added():
         trace(Mine())
 
 
-def test_what_cannot_be_traced_may_be_a_callback():
+def test_code_that_cannot_be_traced_runs_as_a_callback():
     class Mine(CallbackJoint):
         """Branches on every state."""
 

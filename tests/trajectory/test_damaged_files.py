@@ -86,7 +86,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("key", "value", "problem"), CASES)
-def test_a_part_that_makes_no_sense_is_named(
+def test_an_invalid_part_of_a_file_is_named(
     tmp_path: Path, key: str, value: Any, problem: str
 ) -> None:
     path = damaged(tmp_path, key, value)
@@ -135,7 +135,7 @@ def test_a_run_that_was_cut_short_is_read_up_to_its_first_bad_row(
         assert len(load_trajectory(path)) == rows
 
 
-def test_what_does_not_fit_into_memory_is_named(tmp_path: Path) -> None:
+def test_a_dataset_larger_than_memory_is_named(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     random_trajectory(ROWS).save(path)
     with h5py.File(path, "r+") as file:
@@ -232,7 +232,7 @@ def test_hdf5_that_hangs_or_crashes_on_a_file_from_elsewhere_is_reported(
         load_trajectory(path)
 
 
-def test_memory_that_a_file_from_elsewhere_takes_has_a_limit(tmp_path: Path) -> None:
+def test_reading_a_file_of_another_program_has_a_memory_limit(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     random_trajectory(ROWS).save(path)
     with h5py.File(path, "r+") as file:
@@ -327,7 +327,7 @@ def test_no_text_lies_in_the_global_heap(tmp_path: Path) -> None:
             assert file[key].fletcher32
 
 
-def test_a_queue_without_a_writer_is_no_trajectory(tmp_path: Path) -> None:
+def test_a_named_pipe_is_not_a_trajectory(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.h5")
     with pytest.raises(TrajectoryError, match=r"run\.h5: is no regular file; give a trajectory"):
         load_trajectory(tmp_path / "run.h5")

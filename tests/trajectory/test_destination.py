@@ -49,7 +49,7 @@ def test_a_file_that_took_the_name_is_not_touched(tmp_path: Path) -> None:
     assert path.read_bytes() == foreign
 
 
-def test_a_run_whose_file_is_removed_goes_on_and_says_so(tmp_path: Path) -> None:
+def test_a_run_whose_file_is_removed_continues_and_warns(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     with pytest.warns(PysimWarning, match=r"run\.h5: was removed or replaced while a run wrote it"):
         written_around(path, path.unlink)
@@ -106,7 +106,7 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None
         random_trajectory().save(path.with_stem("n" * longest))
 
 
-def test_of_threads_that_write_one_output_one_writes_and_the_others_are_reported(
+def test_one_of_several_threads_with_one_output_writes_and_the_others_report_an_error(
     tmp_path: Path,
 ) -> None:
     path, trajectory, refused = tmp_path / "run.h5", random_trajectory(), list[str]()

@@ -198,7 +198,9 @@ for k in itertools.count():
 
 
 @pytest.mark.parametrize("lines", [1, 40, 333])
-def test_a_killed_run_leaves_a_readable_file_that_says_so(tmp_path: Path, lines: int) -> None:
+def test_a_killed_run_leaves_a_readable_file_that_is_marked_incomplete(
+    tmp_path: Path, lines: int
+) -> None:
     path = tmp_path / "run.h5"
     command = [sys.executable, "-c", ENDLESS_RUN, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as run:
@@ -279,7 +281,7 @@ def test_a_trajectory_is_replaced_only_on_purpose(tmp_path: Path) -> None:
     assert len(load_trajectory(path)) == 3
 
 
-def test_a_folder_is_no_output(tmp_path: Path) -> None:
+def test_a_folder_is_rejected_as_output(tmp_path: Path) -> None:
     with pytest.raises(TrajectoryError, match="is a folder; give a file name"):
         random_trajectory().save(tmp_path, overwrite=True)
 

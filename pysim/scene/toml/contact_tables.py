@@ -65,7 +65,9 @@ class Stiffness(Table):
 class Restitution(Table):
     """Speed after an impact relative to the speed before."""
 
-    value: Annotated[float, Field(ge=0, le=1)] = key(..., "", "coefficient of restitution, from 0 (no rebound) to 1 (elastic)")
+    value: Annotated[float, Field(ge=0, le=1)] = key(
+        ..., "", "coefficient of restitution, from 0 (no rebound) to 1 (elastic)"
+    )
     at: Positive = key(..., "m/s", "speed of the impact for which value holds")
 
 
@@ -89,13 +91,19 @@ class Surface(Table):
     sink: Positive | None = key(
         None, "m", "penetration under the weight of the mechanism; determines the stiffness"
     )
-    restitution: Restitution | None = key(None, "", "coefficient of restitution at a speed: { value, at }")
-    dissipation: NotNegative | None = key(None, "s/m", "d of Hunt and Crossley's law; alternative to restitution")
+    restitution: Restitution | None = key(
+        None, "", "coefficient of restitution at a speed: { value, at }"
+    )
+    dissipation: NotNegative | None = key(
+        None, "s/m", "d of Hunt and Crossley's law; alternative to restitution"
+    )
     tangential_stiffness: Positive | None = key(
         None, "N/m", "tangential stiffness of a sticking point; by default the normal stiffness"
     )
     relaxation_time: NotNegative | None = key(
-        None, "s", "damping of a sticking point divided by its tangential stiffness; by default 1/ω of the contact"
+        None,
+        "s",
+        "damping of a sticking point divided by its tangential stiffness; by default 1/ω of the contact",
     )
 
     @model_validator(mode="after")
@@ -135,7 +143,9 @@ class Contact(Surface):
 
     between: NamePair = key(..., "", '"world" or a body, and a body')
     surface_velocity: Vector3 = key(
-        [0.0, 0.0, 0.0], "m/s", "velocity of the surface of the first link, in its frame, as of a conveyor belt"
+        [0.0, 0.0, 0.0],
+        "m/s",
+        "velocity of the surface of the first link, in its frame, as of a conveyor belt",
     )
 
 

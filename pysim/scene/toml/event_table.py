@@ -44,7 +44,9 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
     body: Name | None = key(None, "", "the body or frame whose point is watched; needs plane")
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "the watched point in the frame of body")
     plane: Plane | None = key(None, "", "the plane that the point passes, { normal, offset }")
-    type: Name | None = key(None, "", "name of an event plugin, whose keys are written beside the others")
+    type: Name | None = key(
+        None, "", "name of an event plugin, whose keys are written beside the others"
+    )
     parameters: dict[str, Any] = key({}, "", "keys of an event plugin")
     direction: Literal["rising", "falling", "both"] = key(
         "both", "", "sign change to detect: rising, falling or both"

@@ -220,7 +220,7 @@ UNSUPPORTED = """
 """
 
 
-def test_what_is_left_out_is_named(write: Write) -> None:
+def test_parts_that_are_left_out_are_named(write: Write) -> None:
     spec, texts = warnings_of(write(UNSUPPORTED))
     assert texts == [
         (

@@ -277,7 +277,7 @@ def test_inertia_of_shapes_is_computed_on_request(write: Write) -> None:
     assert np.abs(body.theta - expected).max() < 1e-13
 
 
-def test_what_is_left_out_is_named(write: Write) -> None:
+def test_parts_that_are_left_out_are_named(write: Write) -> None:
     shapes = '<visual name="v"><geometry><plane/></geometry></visual>'
     text = '<light name="sun"/><include><uri>model://ground_plane</uri></include>'
     text += model(link("a", content=INERTIAL + shapes) + '<plugin name="p"/>')
@@ -333,7 +333,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_wrong_is_named_with_its_place(write: Write, text: str) -> None:
+def test_invalid_elements_are_reported_with_their_place(write: Write, text: str) -> None:
     found = refusal(write(text))
     before, brace, after = REFUSED[text].partition("{}")
     assert found.startswith(before)

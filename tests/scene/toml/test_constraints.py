@@ -163,7 +163,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
     ],
 )
-def test_what_is_wrong_is_reported_with_its_place_and_a_remedy(
+def test_invalid_constraints_are_reported_with_their_place_and_a_remedy(
     tmp_path: Path, text: str, problem: str
 ) -> None:
     assert problem in refusal(tmp_path, text)
@@ -290,7 +290,7 @@ def test_a_plugin_with_fields_that_are_the_loops_own_keys_is_reported_all_and_of
     )
 
 
-def test_what_a_loop_leaves_of_its_joint_is_reported(tmp_path: Path) -> None:
+def test_limits_and_force_of_a_plugin_that_a_loop_ignores_are_reported(tmp_path: Path) -> None:
     path = threaded(tmp_path, "pitch = 0.1")
     (tmp_path / "thread.py").write_text(
         THREAD.replace("test_thread", "test_stopped_thread")
@@ -308,7 +308,7 @@ def test_what_a_loop_leaves_of_its_joint_is_reported(tmp_path: Path) -> None:
         assert sum(text in line for line in reported) == 1
 
 
-def test_a_coupling_whose_function_is_no_number_at_the_start_is_rejected(tmp_path: Path) -> None:
+def test_a_coupling_whose_function_is_nan_at_the_start_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "roots.py").write_text(
         "import numpy as np\nfrom pysim.joints import relation\n\n\n@relation('root')\ndef root(angle):\n"
         "    return np.sqrt(angle - 9.0)\n",

@@ -399,7 +399,7 @@ NOT_TOML = [
 
 
 @pytest.mark.parametrize(("text", "remedy"), NOT_TOML, ids=lambda x: x)
-def test_what_is_not_toml_is_reported_with_what_to_write(text: str, remedy: str) -> None:
+def test_a_syntax_error_is_reported_with_a_remedy(text: str, remedy: str) -> None:
     reported = message(text)
     assert re.match(r"s\.toml:\d+:\d+: not TOML: ", reported)
     assert remedy in reported
@@ -556,7 +556,7 @@ def test_overrides_are_named_in_what_is_wrong_with_them(
         ({"simulation.step": None}, "--set simulation.step: None is not a value; give one"),
     ],
 )
-def test_overrides_that_are_no_table_of_values_are_rejected(overrides: Any, expected: str) -> None:
+def test_overrides_that_are_not_a_mapping_are_rejected(overrides: Any, expected: str) -> None:
     assert message(SCENE, overrides).startswith(expected)
 
 

@@ -135,7 +135,7 @@ def test_angles_that_look_like_degrees_are_warned_of(text: str) -> None:
     assert sum("degrees" in str(w.message) for w in caught) == 1
 
 
-def test_turns_of_a_winch_and_lengths_are_no_degrees() -> None:
+def test_large_angles_of_a_winch_and_lengths_are_not_taken_for_degrees() -> None:
     for type_, keys in (("revolute", "start = 12.5\nlimits = { lower = -20, upper = 20 }"),
                         ("prismatic", "start = 30\nlimits = { lower = 0, upper = 90 }")):  # fmt: skip
         Path("s.toml").write_text(joint_of(type_) + keys, "utf-8")

@@ -476,7 +476,7 @@ def test_overrides_add_keys_and_tables_and_read_text_as_toml() -> None:
     assert scene.model.joints[0].lower == -1
 
 
-def test_a_model_is_overridden_by_its_name_or_its_files() -> None:
+def test_a_model_is_overridden_under_its_own_or_its_files_name() -> None:
     Path("arm.urdf").write_text(ARM, "utf-8")
     text = '[[model]]\nfile = "arm.urdf"'
     assert read(text, model__arm__joint__j1__damping=7).model.joints[1].damping == 7

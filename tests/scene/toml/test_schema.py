@@ -285,7 +285,7 @@ def test_it_rejects_forms_that_the_loader_rejects(schema: Any, text: str) -> Non
 
 
 @pytest.mark.slow
-def test_what_the_tables_take_wherever_it_is_put_the_schema_takes() -> None:
+def test_the_schema_accepts_every_value_that_the_tables_accept() -> None:
     """The keys of plugins are put aside for the tables, which are asked alone; most of these make no scene."""
     schema = jsonschema.Draft202012Validator(scene_schema())
     values = tomllib.loads(RICH)
@@ -340,7 +340,7 @@ def test_defaults_are_what_a_file_may_say(schema: Any) -> None:
         type(schema)({"$defs": definitions, **value}).validate(value["default"])
 
 
-def test_it_tells_units_and_meaning_of_every_key() -> None:
+def test_it_states_unit_and_meaning_of_every_key() -> None:
     schema = scene_schema()
     tables = [schema, *schema["$defs"].values()]
     keys = [(k, v) for table in tables for k, v in table["properties"].items()]

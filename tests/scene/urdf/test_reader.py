@@ -156,7 +156,9 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(write: Write, text: str, problem: str) -> None:
+def test_invalid_elements_are_reported_with_their_place(
+    write: Write, text: str, problem: str
+) -> None:
     column = len(TWO_LINKS) + 1
     assert refusal(write(text)) == problem.format(column)
 
@@ -410,7 +412,9 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize(("text", "with_more"), FOREIGN)
-def test_what_is_for_other_programs_is_left_out(tmp_path: Path, text: str, with_more: str) -> None:
+def test_elements_for_other_programs_are_left_out(
+    tmp_path: Path, text: str, with_more: str
+) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(ARM, "utf-8")
     plain = read_urdf(path)

@@ -89,7 +89,7 @@ def test_an_unknown_joint_is_named(robot: Path) -> None:
         ("<sdf/>", "the root element of an SRDF file is <robot>, got <sdf>"),
     ],
 )
-def test_what_is_wrong_is_reported(robot: Path, text: str, problem: str) -> None:
+def test_invalid_group_states_are_reported(robot: Path, text: str, problem: str) -> None:
     robot.write_text(text, "utf-8")
     with pytest.raises(pysim.SceneError) as caught:
         pysim.load_scene("s.toml")

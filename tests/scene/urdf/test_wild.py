@@ -302,7 +302,7 @@ def test_without_the_package_the_error_names_it(
     )
 
 
-def test_what_xacro_rejects_is_reported(robot_in_xacro: Path) -> None:
+def test_a_file_that_xacro_rejects_is_reported(robot_in_xacro: Path) -> None:
     robot_in_xacro.write_text(XACRO.replace("1 + 1", "1 +"), "utf-8")
     with pytest.raises(
         SceneError, match=r"r\.urdf: cannot be expanded by xacro: .*; fix the file$"
