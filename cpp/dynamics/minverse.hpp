@@ -1,4 +1,4 @@
-// Inverse of the joint-space inertia, computed without the inertia.
+// Inverse of the joint-space inertia, computed without forming the inertia.
 //
 // Column j of M⁻¹ is the acceleration under the unit force j. By reciprocity it needs no second pass to the
 // leaves: the acceleration of coordinate k under a wrench F on body B is −F·A, A being the acceleration of B

@@ -24,7 +24,7 @@ PYSIM_INLINE auto mask_of(Half low, Half high) {
   return Twin<Mask, Isa>(__builtin_bit_cast(Mask, low), __builtin_bit_cast(Mask, high));
 }
 
-/// Operations of the compiler's vectors, by halves.
+/// Operations of the compiler's vectors on each half of a twin.
 template <class Half, class Isa>
 struct Twin {
   using Element = ElementOf<Half>;

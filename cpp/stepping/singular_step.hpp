@@ -69,7 +69,7 @@ simd::Mask<S> nears_singularity(const System<S>& system, S time, S h, const S* q
   return near.turns() | (open & nearness(known, fastest, h).turns());
 }
 
-/// Relative rounding error of accelerations beside a singular configuration, by the least pivot of the step.
+/// Relative rounding error of accelerations near a singular configuration, from the least pivot of the step.
 template <class S>
 S rounding_of_accelerations(S pivot) {
   const S noise = all<S>(SingularStep::rounding) / max(pivot, all<S>(1e-30));
@@ -111,9 +111,9 @@ S power_of_forces(const System<S>& system, S time, const S* q, const S* v) {
   return sum;
 }
 
-/// Gives v₁ the kinetic energy that the work of all forces but the constraints' leaves it, these do none:
-/// near a singular configuration rounding errors of the pivots make them work. Only of steps so short that
-/// the trapezoidal rule gives the work.
+/// Scales v₁ to the kinetic energy that follows from the work of the applied forces. Constraint forces do no
+/// work, but near a singular configuration rounding errors of the pivots make them do some. Applies to steps
+/// so short that the trapezoidal rule is accurate for the work.
 template <class S>
 void keep_energy(const System<S>& system, S time, S length, const S* q0, const S* v0, const S* q1, S* v1) {
   const S one = all<S>(1), zero = all<S>(0);

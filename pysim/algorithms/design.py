@@ -45,9 +45,9 @@ def link_length_derivatives(
 ) -> Array:
     """Return ∂τ/∂l (…, nv, len(joints)) [N/m or N] of τ = rnea(model, q, v, a, f_ext).
 
-    l [m] is the length of the link before a joint: how far the joint sits from its parent's frame. It grows along its
-    own direction, p ← p + dl p/|p|, and takes all that the joint carries along; bodies keep their parameters and
-    external wrenches in their own frames. What the link itself gains in mass is ∂θ/∂l of its drawing, see above.
+    l [m] is the length of the link before a joint: the distance of the joint from its parent's frame. It grows
+    along its own direction, p ← p + dl p/|p|, and moves all bodies that the joint carries; bodies keep their parameters
+    and external wrenches in their own frames. A change of the link's own mass is ∂θ/∂l of its shape, see above.
 
     Args:
         model: the mechanism.

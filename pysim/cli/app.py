@@ -103,17 +103,17 @@ def run(
     scene
         Scene file (.toml).
     output
-        Trajectory file to write; otherwise the scene's name with .h5, here.
+        Trajectory file to write; by default the scene's name with .h5, in the working directory.
     movie
-        Also make a movie of the run, .mp4 or .gif.
+        Also write a movie of the run, .mp4 or .gif.
     still
-        Also make a picture of its end, .png.
+        Also write a picture of the final state, .png.
     duration
         Simulated time [s], instead of the scene's.
     set_
-        Override any key of the scene, as simulation.step=1e-4; may be repeated.
+        Override any key of the scene, such as simulation.step=1e-4; may be repeated.
     unset
-        Remove a key of the scene, as simulation.rtol; may be repeated.
+        Remove a key of the scene, such as simulation.rtol; may be repeated.
     package_dir
         Folder with packages, or a package: the scene may read meshes in it; may be repeated.
     overwrite
@@ -153,15 +153,15 @@ def check(
     scene
         Scene (.toml) or model of another program (.urdf, …), a path or package://NAME/path.
     set_
-        Override any key of the scene, as simulation.step=1e-4; may be repeated.
+        Override any key of the scene, such as simulation.step=1e-4; may be repeated.
     unset
-        Remove a key of the scene, as simulation.rtol; may be repeated.
+        Remove a key of the scene, such as simulation.rtol; may be repeated.
     package_dir
         Folder with packages, or a package: the file may read meshes in it; may be repeated.
     allow_code
         Run Python code that the scene names, and expand a robot by xacro.
     strict
-        Reject what would be left out of a model of another program; exit with status 3 if there are warnings.
+        Reject a model of another program if parts of it would be left out; exit with status 3 if there are warnings.
     tree
         Draw the tree of bodies.
     meshes
@@ -280,7 +280,7 @@ def view(
     movie
         Make a movie of a trajectory instead of opening a window, .mp4 or .gif.
     still
-        Make a picture of its end instead of opening a window, .png.
+        Write a picture of the final state instead of opening a window, .png.
     package_dir
         Folder with packages, or a package: the file may read meshes in it; may be repeated.
     allow_code
@@ -453,7 +453,7 @@ def identify(
     prior
         Relative uncertainty of the file's parameters: 0.1 is 10 %, 1 gives them little weight.
     using
-        Equations of torque, of energy, or of the momentum of a floating base.
+        Equations to use: torque, energy, or momentum (of a floating base).
     window
         Length of the differentiating filter [s].
     free_base
@@ -509,21 +509,21 @@ def sweep(
     scene
         Scene file (.toml).
     grid
-        Values of a key, as joint.hinge.damping=0:1:21 (from, to, number) or =1,2,5; may be repeated.
+        Values of a key, such as joint.hinge.damping=0:1:21 (first, last, number) or =1,2,5; may be repeated.
     sample
         Distribution of a key, as body.rod.mass~normal(1,0.05); also uniform, loguniform, triangular; may be repeated.
     n
         Number of samples, at each combination of the grids.
     output
-        Dataset to write; otherwise the scene's name with .nc, here. An unfinished sweep in it continues.
+        Dataset to write; by default the scene's name with .nc. An unfinished sweep in it is continued.
     method
-        Of sampling: random, latin_hypercube or sobol; by default that of [sweep], or random.
+        Sampling method: random, latin_hypercube or sobol; by default that of [sweep], or random.
     seed
-        Of the samples; by default that of [sweep], or 0.
+        Seed of the samples; by default that of [sweep], or 0.
     signal
-        Record over time, as q.hinge, v.hinge, position.tool.x or energy; may be repeated.
+        Signal to record over time, such as q.hinge, v.hinge, position.tool.x or energy; may be repeated.
     set_
-        Override any key of the scene in all worlds, as simulation.duration=2; may be repeated.
+        Override any key of the scene in all worlds, such as simulation.duration=2; may be repeated.
     threads
         Threads that share the worlds; 0 uses every processor.
     scheduler
@@ -569,11 +569,11 @@ def joints(
     Parameters
     ----------
     name
-        A joint type, as `revolute`.
+        A joint type, such as `revolute`.
     still
         Draw its motion over the range of its coordinates, .png.
     set_
-        Set a key of the joint, as lift=0.1; may be repeated.
+        Set a key of the joint, such as lift=0.1; may be repeated.
     plugin
         Run a Python file that defines joints first.
     """
@@ -590,7 +590,7 @@ def new_joint(name: str, /) -> None:
     Parameters
     ----------
     name
-        The joint type, as `screw_slot`.
+        The joint type, such as `screw_slot`.
     """
     from pysim.cli.new_joint import write_joint  # noqa: PLC0415
 

@@ -24,7 +24,7 @@ from pysim.trajectory.reader import name_in
 
 TRAJECTORIES = (".h5", ".hdf5")
 KINDS = {
-    ".h5": "is a trajectory; see it with pysim view",
+    ".h5": "is a trajectory; open it with pysim view",
 }
 MODEL = "is a model, not a scene; give a scene with a [[model]] table that names it"
 

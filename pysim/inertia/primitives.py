@@ -106,7 +106,7 @@ def capsule(
     mass: ArrayLike | None = None,
     thickness: ArrayLike | None = None,
 ) -> Array:
-    """Return θ of a cylinder along z with half balls at its ends; length is the cylinder's."""
+    """Return θ of a cylinder along z with hemispheres at its ends; length is that of the cylinder."""
     (r, h), t = _sizes(thickness, radius=radius, length=length)
     cavity = None if t is None else _inside(_capsule(r - t, h), (r,), t)
     return _made(_capsule(r, h), cavity, density, mass)

@@ -168,7 +168,7 @@ def _correction(model: Model, best: ClosureIterate, free: NDArray[np.intp], slip
 
 
 def _agree_to_digits(model: Model, best: ClosureIterate) -> bool:
-    """Whether rows repeat others but for a small angle, here and around: at a singular position only here."""
+    """Return whether redundant rows agree up to a small angle here and nearby; at a singular position only here."""
     sines = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
     if not ((sines > DEPENDENT) & (sines <= SMALLEST_ANGLE)).any():
         return False

@@ -74,7 +74,7 @@ def neighbours(
 
 
 def followed(model: Model, at: ClosureIterate, N: Array, independent: Independence) -> int:
-    """Return how many of the motions N (nv, n), as of `neighbours`, lead on from where the mechanism stands.
+    """Return the number of motions N (nv, n), as of `neighbours`, that have a finite continuation from q.
 
     A motion without a continuation falls back onto others, so the rank of all reached displacements is returned.
     """

@@ -34,7 +34,7 @@ _LEAST_SHARE = 1e-14  # of the mass or moment of inertia in IA
 
 
 def check_inertia(model: Model) -> None:
-    """Reject a tree that some velocity moves without inertia: M would be singular.
+    """Reject a tree with a motion that moves no inertia, because M would be singular.
 
     Raises:
         ModelError: names the joint.

@@ -194,6 +194,6 @@ def _warn_of_nothing(trajectory: Trajectory) -> None:
     listed = ", ".join(map(repr, names[:NAMED]))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     who = f"bodies {listed}{more} have" if len(names) > 1 else f"body {listed} has"
-    problem = f"nothing that moves is drawn, {who} no shape"
-    remedy = "give one a shape or a visual in its scene, or ask for frames or trails"
+    problem = f"nothing that moves is drawn, because {who} no shape"
+    remedy = "give one a shape or a visual in its scene, or pass frames or trails"
     warnings.warn(f"{trajectory.source}: {problem}; {remedy}", PysimWarning, stacklevel=2)

@@ -170,7 +170,7 @@ class Viewer(InteractiveWindow):
         self._write_rate()
 
     def save_still(self) -> Path:
-        """Save what is on show beside the trajectory, or here, under the time's name."""
+        """Save the displayed picture beside the trajectory, or in the working directory, named after its time."""
         source = Path(self.trajectory.source)
         path = source.with_name(f"{source.stem}_{self.time:.3f}s.png")
         self.plotter.screenshot(path)

@@ -479,7 +479,7 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     """Run every world as `simulate` does, NaN after its end; return the largest number of steps, too."""
     if worlds.q0.dtype != np.float64:
         name = worlds.settings.integrator
-        problem = f"{name!r} runs in double precision here; give float64"
+        problem = f"{name!r} runs in double precision only; pass float64 arrays"
         raise SimulationError("q0", problem)
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     count, model = len(worlds.q0), worlds.scenes[0].model

@@ -212,7 +212,7 @@ def _under_controls(motion: Motion, k: int, times: Array, controls: Array) -> Mo
 def _step_errors(
     motion: Motion, t: Array, q: Array, v: Array, h: Array, numbers: NDArray[np.intp]
 ) -> Array:
-    """Return |E(h) − E(h/4)| (n,) after one step and after four shorter ones; 0 unless it falls by the order."""
+    """Return |E(h) − E(h/4)| (n,) after one step and after four shorter ones; 0 where the order does not hold."""
     ends = [_energies_after(motion, t, q, v, h, numbers, parts) for parts in (1, 2, 4)]
     whole, half = np.abs(ends[0] - ends[2]), np.abs(ends[1] - ends[2])
     p = _order(motion)

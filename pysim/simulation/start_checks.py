@@ -36,11 +36,13 @@ def singular_start(model: Model, state: State, found: Mobility | None) -> str | 
         return None
     reasons = []
     if found.rank_here < found.rank and not state.v.any():
-        reasons.append("several motions are possible, and from rest only rounding decides")
+        reasons.append(
+            "several motions are possible, and a start at rest does not determine which one"
+        )
     elif found.singular and not _leads_on(model, state):
         reasons.append("its start velocity cannot be followed")
     if found.stuck:
-        reasons.append("no constraint force balances loads along a motion that cannot continue")
+        reasons.append("constraints exert no force against loads along an infinitesimal motion")
     if not reasons:
         return None
     problem = "; ".join([f"the start is a singular position ({found})", *reasons])

@@ -138,5 +138,5 @@ def read_points(file: h5py.File, rows: int) -> ContactPoints:
             raise ValueError(f"'{GROUP}/{name}' must have {total} finite rows")
     pairs = columns["pair"]
     if pairs.size and (pairs.min() < 0 or (pairs != pairs.round()).any()):
-        raise ValueError(f"'{GROUP}/pair' must hold rows of names/contacts")
+        raise ValueError(f"'{GROUP}/pair' must hold indices of rows of names/contacts")
     return contact_points(counts, columns)

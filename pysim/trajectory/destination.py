@@ -108,4 +108,4 @@ def renamed_or_removed(descriptor: int, target: Path) -> str:
         return ""
     if own.st_nlink == 0:
         return "was removed or replaced while a run wrote it, and its rows are lost; run again"
-    return "was moved while a run wrote it; its rows are where it was moved to"
+    return "was moved while a run wrote it; its rows are in the moved file"

@@ -39,7 +39,7 @@ class Events:
 
 
 def no_events(nq: int = 0, nv: int = 0) -> Events:
-    """Return none."""
+    """Return an empty record of events."""
     return Events(np.zeros(0), (), np.zeros((0, nq)), np.zeros((0, nv)))
 
 

@@ -240,7 +240,7 @@ def test_the_result_goes_where_it_is_asked_to(
 
 REFUSALS = {
     "link 'amr': no such body; did you mean 'arm'?": "amr",
-    "link 'hand': has no mesh; give one whose body has a mesh": "hand",
+    "link 'hand': has no mesh; name a link with a mesh": "hand",
 }
 
 
@@ -260,7 +260,7 @@ def test_a_mesh_that_is_only_drawn_needs_a_density(meshes: tuple[Path, Array]) -
     model = pysim.load_model(folder / "drawn.toml")
     text = (
         r"^link 'arm': has meshes that are only drawn, because its mass is given by numbers; "
-        r"take mass_mesh\(model, 'arm', density=…\) \[kg/m³\] for its name$"
+        r"pass a density \[kg/m³\]: mass_mesh\(model, 'arm', density=…\)$"
     )
     with pytest.raises(ModelError, match=text):
         pysim.mass_mesh(model, "arm")

@@ -133,7 +133,7 @@ ERRORS = [
         "stone.toml --movie a.avi",
         "a.avi: unknown kind of picture '.avi'; use one of .mp4, .gif",
     ),
-    ("other.h5", "other.h5: is a trajectory; see it with pysim view"),
+    ("other.h5", "other.h5: is a trajectory; open it with pysim view"),
     (
         "robot.urdf",
         "robot.urdf: is a model, not a scene; give a scene with a [[model]] table that names it",

@@ -244,7 +244,7 @@ def test_momenta_identify_a_robot_in_flight_without_torques_or_accelerations() -
     assert np.median(after) < 1.6
 
 
-def test_momenta_weigh_a_robot_that_is_pushed() -> None:
+def test_momenta_identify_the_mass_of_a_robot_under_external_forces() -> None:
     anymal = load_robot("anymal")
     drawing = mistaken(anymal, seed=2)
     own = flight_recording(anymal, 3000, seed=1, push=30.0)

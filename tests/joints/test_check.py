@@ -179,7 +179,8 @@ def test_a_broken_law_is_reported_with_its_size_and_place(plugin, laws, text):
     assert re.search(text, reported)
     assert "bug in pysim" not in reported
     assert re.match(
-        rf"\S+\.py:\d+: {type(plugin).__name__} breaks {len(found)} of 1[06] laws\n", reported
+        rf"\S+\.py:\d+: {type(plugin).__name__} violates {len(found)} of 1[06] invariants\n",
+        reported,
     )
 
 

@@ -64,7 +64,7 @@ def test_each_order_is_the_complex_step_of_the_order_below(joint, order, rng):
 
 
 @pytest.mark.parametrize("joint", PLUGINS, ids=lambda p: type(p).__name__)
-def test_they_are_mixed_differences_of_the_pose_and_the_first_direction_moves_first(joint, rng):
+def test_directional_derivatives_equal_mixed_differences_in_the_order_of_directions(joint, rng):
     q, u = states(joint, rng)
     numbers = TracedNumbers(joint, trace(joint))
     model = engine_probe.of_coordinates(joint.coordinates)

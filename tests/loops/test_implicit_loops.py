@@ -55,7 +55,7 @@ def test_loops_and_their_rates_stay_within_1e_10(name, scheme):
     ("name", "scheme", "most"),
     [("stewart_platform", "generalized_alpha", 3), ("slider_crank", "implicit_midpoint", 30)],
 )
-def test_newton_knows_how_loops_turn_and_what_they_push(name, scheme, most):
+def test_newtons_method_includes_derivatives_of_loop_rows_and_forces(name, scheme, most):
     """At 10 ms: with the tree's derivatives alone, restricted to the loops, 5.4 and 46 iterations a step."""
     overrides = {
         "simulation": {"duration": 1.0, "step": 0.01, "integrator": scheme},

@@ -59,7 +59,7 @@ def test_a_picture_in_which_nothing_moves_is_reported() -> None:
     line = np.zeros((3, 3))
     with pytest.warns(PysimWarning) as reported:
         still(moving(line, world=[drawn(Shape("box", size=(1, 1, 1)))]), **SMALL)
-    problem = "nothing that moves is drawn, body 'cart' has no shape"
+    problem = "nothing that moves is drawn, because body 'cart' has no shape"
     remedy = "give one a shape or a visual in its scene, or ask for frames or trails"
     text = f"{moving(line).source}: {problem}; {remedy}"
     assert [str(warning.message) for warning in reported] == [text]

@@ -150,7 +150,7 @@ child = "b"
 """
     scene.write_text(text, "utf-8")
     problem = f"{str(tmp_path)!r} is outside the folders that a scene may read; "
-    remedy = "allow it by --package-dir, in Python package_dirs"
+    remedy = "allow it with --package-dir, in Python with package_dirs"
     with pytest.raises(
         SceneError, match=f"2:17: package_dirs\\[0\\]: {re.escape(problem + remedy)}"
     ):

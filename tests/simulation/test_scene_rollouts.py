@@ -170,7 +170,7 @@ class Heun(Integrator):
 
 def test_single_precision_is_of_models() -> None:
     scene = scene_of("driven_pendulum")
-    text = r"^q0: 'rk4' runs in double precision here; give float64$"
+    text = r"^q0: 'rk4' runs in double precision only; pass float64 arrays$"
     with pytest.raises(SimulationError, match=text):
         pysim.rollout(scene, scene.state.q.astype(np.float32), scene.state.v.astype(np.float32))
 

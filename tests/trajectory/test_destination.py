@@ -58,7 +58,7 @@ def test_a_run_whose_file_is_removed_continues_and_warns(tmp_path: Path) -> None
 
 def test_a_file_that_is_moved_gets_the_rest_of_the_run(tmp_path: Path) -> None:
     path, moved = tmp_path / "run.h5", tmp_path / "moved.h5"
-    with pytest.warns(PysimWarning, match="its rows are where it was moved to"):
+    with pytest.warns(PysimWarning, match="its rows are in the moved file"):
         trajectory = written_around(path, lambda: path.rename(moved))
     assert_same_rows(load_trajectory(moved), trajectory)
     assert list(tmp_path.iterdir()) == [moved]

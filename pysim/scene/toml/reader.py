@@ -392,7 +392,7 @@ def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> 
         allowed = [*folders_around(base.resolve()), *(part.resolve() for part in given)]
         if not (by_user or any(folder.resolve().is_relative_to(part) for part in allowed)):
             problem = f"{str(folder.resolve())!r} is outside the folders that a scene may read"
-            remedy = "allow it by --package-dir, in Python package_dirs"
+            remedy = "allow it with --package-dir, in Python with package_dirs"
             problems.add(("package_dirs", k), f"{problem}; {remedy}")
         elif not folder.is_dir():
             problem = f"there is no folder {str(folder)!r}; paths are relative to the scene"
