@@ -150,7 +150,7 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
         return value
 
     def _algorithms() -> list[str]:
-        """Names of the algorithms; none while they are being imported."""
+        """Return names of the algorithms; none while they are being imported."""
         return list(getattr(import_module("pysim.algorithms"), "__all__", ()))
 
     def __dir__() -> list[str]:

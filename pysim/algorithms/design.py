@@ -81,7 +81,7 @@ def _joint(model: Model, name: str) -> int:
 
 
 def _direction(model: Model, b: int) -> Array:
-    """The unit vector from the parent's frame to joint b, in the joint's axes."""
+    """Return the unit vector from the parent's frame to joint b, in the joint's axes."""
     joint = model.joints[b]
     length = float(np.linalg.norm(joint.at[:3, 3]))
     if length == 0:

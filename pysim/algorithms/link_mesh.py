@@ -87,7 +87,7 @@ class MassMesh:
         return self.solid.gradient(self.chain().T @ np.asarray(weights, float))
 
     def _unit_theta(self) -> Array:
-        """T (10,) of unit density, with all that shares the mass."""
+        """Return T (10,) of unit density, with all that shares the mass."""
         T = move_theta(self.solid.theta(1.0), self.pose)
         return T if self.rest is None else T + self.rest
 
@@ -150,7 +150,7 @@ def _geometries(model: Model, link: str) -> tuple[Geometry, ...]:
 def _chosen(
     geometries: tuple[Geometry, ...], link: str, index: int | None, density: float | None
 ) -> Geometry:
-    """The mesh in question: the only one that weighs, or of those drawn if a density is given."""
+    """Return the mesh of a link that gives it its mass; with a density, one of the meshes that are drawn."""
     meshes = [g for g in geometries if g.shape.mesh is not None]
     if density is None:
         mass_source = [g for g in meshes if g.mass_source is not None]
@@ -172,7 +172,7 @@ def _chosen(
 
 
 def _unit_theta(geometry: Geometry) -> Array:
-    """θ (10,) of a shape of unit density, placed."""
+    """Return θ (10,) of a shape of unit density, placed."""
     from pysim.meshes import mesh_theta  # noqa: PLC0415, as above
 
     shape, way = geometry.shape, geometry.mass_source or MassSource()

@@ -112,7 +112,7 @@ def _mesh(model: Model, mesh: str | MassMesh) -> MassMesh:
 def _columns(
     model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, mesh: MassMesh, threads: int
 ) -> Array:
-    """Y_B (…, nv, 10), the mesh's body's columns of the regressor."""
+    """Return Y_B (…, nv, 10), the mesh's body's columns of the regressor."""
     if not 0 <= mesh.body < model.nbodies:
         problem = f"is on body {mesh.body} of a model of {model.nbodies}; take it from this model"
         raise ModelError("mesh", problem)

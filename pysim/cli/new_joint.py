@@ -94,7 +94,7 @@ def write_joint(name: str) -> None:
         PysimError: the name cannot be a module's, is taken, or a file of that name exists.
     """
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
-        problem = f"{name!r} is not a valid name for a joint; use small letters, digits and _, as screw_slot"
+        problem = f"{name!r} is not a valid name for a joint; use small letters, digits and _, such as screw_slot"
         raise PysimError("new-joint", problem)
     if name in joint_types():
         raise PysimError("new-joint", f"joint type {name!r} exists; choose another name")

@@ -80,7 +80,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
 
 
 def run_overrides(options: RunOptions) -> dict[str, Any]:
-    """Keys of the scene that the command line sets."""
+    """Return keys of the scene that the command line sets."""
     overrides = parse_overrides(options.overrides, options.unset)
     if options.duration is not None:
         if not 0 < options.duration < math.inf:
@@ -95,7 +95,9 @@ def parse_overrides(texts: tuple[str, ...], unset: tuple[str, ...] = ()) -> dict
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):
-            raise PysimError("--set", f"needs key=value, got {text!r}; as simulation.step=1e-4")
+            raise PysimError(
+                "--set", f"needs key=value, got {text!r}; write for example simulation.step=1e-4"
+            )
         overrides[key.strip()] = value.strip()
     for key in unset:
         if key in overrides:
@@ -105,7 +107,7 @@ def parse_overrides(texts: tuple[str, ...], unset: tuple[str, ...] = ()) -> dict
 
 
 def _is_of_scene(output: Path, name: str) -> bool:
-    """Whether `output` holds a trajectory of this scene; one of another scene is refused here."""
+    """Return whether `output` holds a trajectory of this scene; raise an error for one of another scene."""
     other = name_in(output)
     if other is None:
         return False  # nothing there, or what the writer leaves alone

@@ -45,7 +45,7 @@ def lasting_streams() -> Iterator[None]:
 
 
 def flush_results() -> None:
-    """Hand what is printed to its reader, if there is one."""
+    """Flush the printed text, if its reader is still there."""
     if sys.stdout is not None:
         try:
             sys.stdout.flush()

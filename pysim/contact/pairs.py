@@ -110,7 +110,7 @@ def _joined_links(model: Model) -> set[frozenset[str]]:
 
 
 def _attached(model: Model, a: int, b: int) -> bool:
-    """Whether two bodies are the same, parent and child, or fixed to the world."""
+    """Return whether two bodies are the same, parent and child, or fixed to the world."""
     return (
         a == b or (a >= 0 and model.parents[a] == b >= 0) or (b >= 0 and model.parents[b] == a >= 0)
     )

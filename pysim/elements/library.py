@@ -130,7 +130,7 @@ class TableSpring(Force):
         return energy - self._energy_at_zero()
 
     def _energy_at_zero(self) -> float:
-        """The integral of the table from its first point to 0, so that the energy counts from there."""
+        """Return the integral of the table from its first point to 0, so that the energy counts from there."""
         away, slopes = -self.stretch[0], self._slopes()
         energy = self.pull[0] * away + 0.5 * slopes[0] * away * away
         for knot, bend in zip(self.stretch[1:-1], np.diff(slopes).tolist(), strict=True):

@@ -126,15 +126,15 @@ class Inertia(Construction):
         return self._made("inertia_transform", checked_record(X))
 
     def rotate(self, R: ArrayLike) -> None:
-        """`rotated`, in place."""
+        """Change the bodies in place, as `rotated` does for a copy."""
         self._change("inertia_rotate", _columns(R), "R")
 
     def translate(self, p: ArrayLike) -> None:
-        """`translated`, in place."""
+        """Change the bodies in place, as `translated` does for a copy."""
         self._change("inertia_translate", checked(p, "p", (3,), unit="m"), "p")
 
     def transform(self, X: ArrayLike) -> None:
-        """`transformed`, in place."""
+        """Change the bodies in place, as `transformed` does for a copy."""
         self._change("inertia_transform", checked_record(X), "X")
 
     def __add__(self, other: object) -> Self:
@@ -209,6 +209,6 @@ class Inertia(Construction):
 
 
 def _columns(R: ArrayLike) -> Array:
-    """A rotation as nine numbers (…, 9), column-major."""
+    """Return a rotation as nine numbers (…, 9), column-major."""
     rotation = checked_rotation(R)
     return np.swapaxes(rotation, -1, -2).reshape(*rotation.shape[:-2], 9)

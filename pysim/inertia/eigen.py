@@ -75,14 +75,14 @@ def eigen_jacobian(psi: ArrayLike) -> Array:
 
 
 def _parts(psi: ArrayLike) -> tuple[Array, Array, Array, Array, Array]:
-    """Mass (…, 1), first moment (…, 3), β (…, 3), R (…, 3, 3) and L (…, 3)."""
+    """Return mass (…, 1), first moment (…, 3), β (…, 3), R (…, 3, 3) and L (…, 3)."""
     values = require_positive_mass(psi, "psi")
     beta = values[..., 4:7]
     return values[..., :1], values[..., 1:4], beta, exp(beta), values[..., 7:]
 
 
 def _turned(R: Array, L: Array) -> Array:
-    """R diag(L) Rᵀ."""
+    """Return R diag(L) Rᵀ."""
     turned: Array = (R * L[..., None, :]) @ np.swapaxes(R, -1, -2)
     return turned
 
@@ -92,7 +92,7 @@ def _outer(a: Array, b: Array) -> Array:
 
 
 def _bordered(second: Array, first: Array, mass: Array) -> Array:
-    """[[second, first], [firstᵀ, mass]] (…, 4, 4)."""
+    """Return [[second, first], [firstᵀ, mass]] (…, 4, 4)."""
     J = np.empty((*second.shape[:-2], 4, 4))
     J[..., :3, :3] = second
     J[..., :3, 3] = J[..., 3, :3] = first

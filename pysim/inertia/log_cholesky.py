@@ -98,7 +98,7 @@ def log_cholesky_factor(phi: ArrayLike) -> tuple[Array, Array]:
 
 
 def _factor(phi: Array) -> Array:
-    """U (…, 4, 4) of φ (…, 10); PysimError where an exponential overflows, on which LAPACK would not return."""
+    """Return U (…, 4, 4) of φ (…, 10); PysimError where an exponential overflows, on which LAPACK would not return."""
     U = np.zeros((*phi.shape[:-1], 4, 4))
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(3):

@@ -114,7 +114,7 @@ def log_cholesky_difference(phi: ArrayLike, reference: ArrayLike) -> tuple[Array
 
 
 def _relative(theta: ArrayLike, reference: ArrayLike) -> tuple[Array, Array]:
-    """Eigenvalues and vectors of A J Aᵀ."""
+    """Return eigenvalues and vectors of A J Aᵀ."""
     J = matrix_of(require_solid(theta))
     A = _whitening(reference)
     leading(J, 2, "theta", A, 2, "reference")
@@ -125,14 +125,14 @@ def _relative(theta: ArrayLike, reference: ArrayLike) -> tuple[Array, Array]:
 
 
 def _whitening(reference: ArrayLike) -> Array:
-    """A = L₀⁻¹ with J₀ = L₀ L₀ᵀ."""
+    """Return a = L₀⁻¹ with J₀ = L₀ L₀ᵀ."""
     J0 = matrix_of(require_solid(reference, "reference"))
     A: Array = np.linalg.inv(np.linalg.cholesky(J0))
     return A
 
 
 def _eigen(gamma: ArrayLike) -> tuple[Array, Array]:
-    """Eigenvalues and vectors of log J of γ; PysimError where J overflows."""
+    """Return eigenvalues and vectors of log J of γ; PysimError where J overflows."""
     values, V = np.linalg.eigh(_symmetric(gamma))
     with np.errstate(over="ignore"):
         in_range(np.exp(values), "gamma")
@@ -140,7 +140,7 @@ def _eigen(gamma: ArrayLike) -> tuple[Array, Array]:
 
 
 def _symmetric(gamma: ArrayLike) -> Array:
-    """T = log J (…, 4, 4) of γ (…, 10); PysimError if those are not finite numbers."""
+    """Return T = log J (…, 4, 4) of γ (…, 10); PysimError if those are not finite numbers."""
     entries = checked_double(gamma, "gamma", (10,))
     T = np.empty((*entries.shape[:-1], 4, 4))
     T[..., _ROW, _COLUMN] = T[..., _COLUMN, _ROW] = entries
@@ -148,13 +148,13 @@ def _symmetric(gamma: ArrayLike) -> Array:
 
 
 def _rotated(V: Array, values: Array) -> Array:
-    """V diag(values) Vᵀ."""
+    """Return V diag(values) Vᵀ."""
     rotated: Array = (V * values[..., None, :]) @ np.swapaxes(V, -1, -2)
     return rotated
 
 
 def _through(V: Array, F: Array, E: Array) -> Array:
-    """V (F ∘ VᵀEV) Vᵀ for each of the directions E (…, 10, 4, 4)."""
+    """Return V (F ∘ VᵀEV) Vᵀ for each of the directions E (…, 10, 4, 4)."""
     V, F = V[..., None, :, :], F[..., None, :, :]
     V_T = np.swapaxes(V, -1, -2)
     derivative: Array = V @ (F * (V_T @ E @ V)) @ V_T
@@ -162,7 +162,7 @@ def _through(V: Array, F: Array, E: Array) -> Array:
 
 
 def _exponential_differences(values: Array) -> Array:
-    """(e^λi − e^λj) / (λi − λj) = e^½(λi + λj) sinh(x) / x, x = ½(λi − λj): no digit is lost near λi = λj."""
+    """Return (e^λi − e^λj) / (λi − λj) = e^½(λi + λj) sinh(x) / x, x = ½(λi − λj): no digit is lost near λi = λj."""
     mean = 0.5 * (values[..., :, None] + values[..., None, :])
     x = 0.5 * (values[..., :, None] - values[..., None, :])
     near = np.abs(x) < 1e-4

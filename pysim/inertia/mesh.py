@@ -215,19 +215,19 @@ def moved_derivative(theta: ArrayLike) -> Array:
 
 
 def solid_theta(surface: Surface) -> NDArray[np.float64]:
-    """θ (10,) of unit density [m³, m⁴, m⁵]."""
+    """Return θ (10,) of unit density [m³, m⁴, m⁵]."""
     sums = _engine.mesh_moments(surface.vertices, surface.faces, surface.middle)
     return _theta(surface, sums / ([6.0] + [24.0] * 3 + [120.0] * 6))
 
 
 def sheet_theta(surface: Surface) -> NDArray[np.float64]:
-    """θ (10,) of unit mass per area [m², m³, m⁴] of the faces themselves."""
+    """Return θ (10,) of unit mass per area [m², m³, m⁴] of the faces themselves."""
     sums = _engine.mesh_moments(surface.vertices, surface.faces, surface.middle, sheet=True)
     return _theta(surface, sums / ([2.0] + [6.0] * 3 + [24.0] * 6))
 
 
 def _theta(surface: Surface, moments: NDArray[np.float64]) -> NDArray[np.float64]:
-    """θ about the vertices' origin of ∫ 1, ∫ x, ∫ x xᵀ about the middle: I = tr C 1 − C."""
+    """Return θ about the vertices' origin of ∫ 1, ∫ x, ∫ x xᵀ about the middle: I = tr C 1 − C."""
     xx, yy, zz, xy, yz, zx = moments[4:]
     I = np.array([[yy + zz, -xy, -zx], [-xy, zz + xx, -yz], [-zx, -yz, xx + yy]])  # noqa: E741
     to_origin = np.concatenate([np.eye(3).ravel(), surface.middle])

@@ -108,14 +108,14 @@ def moving_matrix(pose: ArrayLike) -> Array:
 
 
 def joined(mass: float, first_moment: Array, inertia: Array) -> Array:
-    """θ (10,) of a mass, mc (3,) and the upper triangle of a tensor about the origin (3, 3)."""
+    """Return θ (10,) of a mass, mc (3,) and the upper triangle of a tensor about the origin (3, 3)."""
     I = inertia  # noqa: E741, the symbol of the formula
     tensor = [I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
     return np.array([mass, *first_moment, *tensor], float)
 
 
 def centers(numbers: Array) -> Array:
-    """Centres of mass (…, 3) of ten numbers (…, 10) in any order; zero where the mass is zero."""
+    """Return centres of mass (…, 3) of ten numbers (…, 10) in any order; zero where the mass is zero."""
     mass = numbers[..., :1]
     com: Array = np.zeros_like(numbers[..., 1:4])
     np.divide(numbers[..., 1:4], mass, out=com, where=mass != 0)
@@ -123,7 +123,7 @@ def centers(numbers: Array) -> Array:
 
 
 def tensors(theta: Array) -> Array:
-    """Tensors (…, 3, 3) of θ (…, 10)."""
+    """Return tensors (…, 3, 3) of θ (…, 10)."""
     tensor: Array = theta[..., [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(*theta.shape[:-1], 3, 3)
     return tensor
 

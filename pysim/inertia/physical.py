@@ -153,7 +153,7 @@ def _energy_is_positive(theta: Array, sigma: Array, tolerance: float) -> NDArray
 
 
 def _central_moments(theta: Array) -> tuple[Array, Array]:
-    """Eigenvalues of Σ_C (…, 3), ascending, and their axes (…, 3, 3) in columns; about the origin where m = 0."""
+    """Return ascending eigenvalues of Σ_C (…, 3) and their axes (…, 3, 3) in columns; about the origin where m = 0."""
     J = matrix_of(theta)
     m, h = theta[..., 0, None, None], theta[..., 1:4]
     square = h[..., :, None] * h[..., None, :]

@@ -156,14 +156,14 @@ def _capsule(r: Array, h: Array) -> Array:
 
 
 def _cone(r: Array, h: Array, lift: ArrayLike = 0.0) -> Array:
-    """The middle of its axis lies at z = lift; the centre of mass a quarter of the length above the base."""
+    """Return the middle of its axis lies at z = lift; the centre of mass a quarter of the length above the base."""
     z = np.asarray(lift) - h / 4
     across = 3 / 20 * r * r
     return _theta(np.pi * r * r * h / 3, across, across, 3 / 80 * h * h + z * z, z)
 
 
 def _theta(volume: Array, xx: Array, yy: Array, zz: Array, z: ArrayLike = 0.0) -> Array:
-    """θ of mean squares xx, yy, zz about the origin and a centre of mass (0, 0, z)."""
+    """Return θ of mean squares xx, yy, zz about the origin and a centre of mass (0, 0, z)."""
     o = np.zeros_like(volume)
     over_volume = (o + 1, o, o, o + z, yy + zz, o, zz + xx, o, o, xx + yy)
     if not any(map(np.ndim, over_volume)):
@@ -175,7 +175,7 @@ def _theta(volume: Array, xx: Array, yy: Array, zz: Array, z: ArrayLike = 0.0) -
 
 
 def _sizes(thickness: ArrayLike | None, **sizes: ArrayLike) -> tuple[Sizes, Array | None]:
-    """Sizes and thickness as arrays; PysimError if one is not positive."""
+    """Return sizes and thickness as arrays; PysimError if one is not positive."""
     t = None if thickness is None else _positive(thickness, "thickness", "m")
     return tuple(_positive(size, name, "m") for name, size in sizes.items()), t
 

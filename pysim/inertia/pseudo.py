@@ -45,7 +45,7 @@ def from_pseudo_inertia(J: ArrayLike) -> Array:
 
 
 def matrix_of(theta: Array) -> Array:
-    """J (…, 4, 4) of θ (…, 10)."""
+    """Return J (…, 4, 4) of θ (…, 10)."""
     m, x, y, z, xx, xy, yy, xz, yz, zz = np.moveaxis(theta, -1, 0)
     half = 0.5 * (xx + yy + zz)
     rows = [half - xx, -xy, -xz, x, -xy, half - yy, -yz, y, -xz, -yz, half - zz, z, x, y, z, m]
@@ -53,7 +53,7 @@ def matrix_of(theta: Array) -> Array:
 
 
 def theta_of(J: Array) -> Array:
-    """θ (…, 10) of the upper triangle of J (…, 4, 4)."""
+    """Return θ (…, 10) of the upper triangle of J (…, 4, 4)."""
     sxx, syy, szz = (J[..., k, k] for k in range(3))
     numbers = [
         J[..., 3, 3],

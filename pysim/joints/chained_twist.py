@@ -37,7 +37,7 @@ def chain_twist(factors: Sequence[Factor], derivative: Derivative) -> list[Any]:
 
 
 def _spin(factor: Factor, rate: Callable[[Any], Any]) -> list[Any]:
-    """(Rᵀ Ṙ)∨."""
+    """Return (Rᵀ Ṙ)∨."""
     if factor.turn is not None:
         axis, angle = factor.turn
         return [a * rate(angle) for a in axis]

@@ -59,7 +59,7 @@ def define(cls: type[Any]) -> None:
             raise JointError(where, f"{problem}; {remedy}")
     if "coordinates" in vars(cls) and not isinstance(cls.coordinates, Coordinates):
         problem = f"coordinates must be made by real, rotation or pose, got {cls.coordinates!r}"
-        raise JointError(where, f'{problem}; as `coordinates = real("angle")`')
+        raise JointError(where, f'{problem}; write for example `coordinates = real("angle")`')
     try:
         dataclasses.dataclass(cls)
     except (TypeError, ValueError) as error:

@@ -79,7 +79,7 @@ class Pose:
 
     @classmethod
     def identity(cls) -> Pose:
-        """No displacement."""
+        """Return the identity, no displacement."""
         return cls(np.eye(3).tolist(), [0.0, 0.0, 0.0])
 
     @classmethod

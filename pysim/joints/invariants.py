@@ -62,7 +62,7 @@ class Probe:
         return np.flatnonzero(good & np.isfinite(self.c).all(axis=1))
 
     def describe_state(self, k: int) -> str:
-        """State k in words."""
+        """Return state k in words."""
         return describe_state(self.numbers.joint.coordinates, self.q[k])
 
 

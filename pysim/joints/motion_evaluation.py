@@ -36,10 +36,10 @@ class MotionNumbers(Protocol):
         """The joint itself."""
 
     def poses(self, q: Array) -> Array:
-        """X_PC (n, 4, 4)."""
+        """Return X_PC (n, 4, 4)."""
 
     def subspace(self, q: Array) -> Array:
-        """S (n, 6, nv)."""
+        """Return S (n, 6, nv)."""
 
     def bias(self, q: Array, v: Array) -> Array:
         """Return c = Ṡ v (n, 6)."""
@@ -48,7 +48,7 @@ class MotionNumbers(Protocol):
         """Return the passive force (n, nv), None without one."""
 
     def other_subspace(self, q: Array) -> Array:
-        """S from the poses."""
+        """Return S from the poses."""
 
     def other_bias(self, q: Array, v: Array) -> Array:
         """Return c from the subspace."""

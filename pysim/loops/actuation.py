@@ -143,7 +143,7 @@ def _check(model: Model, J: Array, active: NDArray[np.intp], passive: NDArray[np
         many = "s" * (degrees != 1)
         problem = (
             f"{names or 'no coordinate'} cannot determine the motion of the mechanism, which has {degrees} "
-            f"degree{many} of freedom here; name {degrees} independent coordinate{many} that determine the "
-            "others at this configuration"
+            f"degree{many} of freedom here; name {degrees} independent coordinate{many} from which the others follow "
+            "at this configuration"
         )
         raise ModelError("active", problem)

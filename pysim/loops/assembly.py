@@ -297,7 +297,7 @@ def _redundant_rows(model: Model, best: ClosureIterate) -> int:
 
 
 def _is_rounding(model: Model, best: ClosureIterate) -> bool:
-    """Whether no more is left than what cut-off digits of dimensions may leave, _CUT of the mechanism's size."""
+    """Return whether no more is left than what cut-off digits of dimensions may leave, _CUT of the mechanism's size."""
     holds_position = np.linalg.norm(best.at.wrenches[:, :3], axis=1) > 0.5**0.5
     size = np.where(holds_position, _size(model, best), 1.0)
     return bool((np.abs(best.at.residual) <= _CUT * size).all())

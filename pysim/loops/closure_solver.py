@@ -229,7 +229,7 @@ def _descent_directions(model: Model, here: ClosureIterate, free: NDArray[np.int
 
 
 def _curvature(model: Model, here: ClosureIterate, free: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Motions (nv, free) of unit length in the norm of M, and the slopes (free, free) of ∇½|g|² = Jᵀ g along them."""
+    """Return motions (nv, free) of unit length in the norm of M, and the slopes (free, free) of Jᵀ g along them."""
     _, L = reduced(here.at.jacobian, crba(model, here.q), free)
     moves = np.zeros((model.nv, len(free)))
     moves[free] = np.linalg.inv(L).T

@@ -175,7 +175,7 @@ def rows_and_lengths(model: Model, q: Array, at: Constraints) -> tuple[Array, Ar
 
 
 def _kinds(model: Model, at: Constraints) -> list[NDArray[np.intp]]:
-    """Rows of each loop that hold positions, and those that hold rotations; of couplings one by one."""
+    """Return rows of each loop that hold positions, and those that hold rotations; of couplings one by one."""
     holds_position = np.linalg.norm(at.wrenches[:, :3], axis=1) > 0.5**0.5
     kinds = []
     for first, count in zip(loop_begins(model), model.loop_rows, strict=True):

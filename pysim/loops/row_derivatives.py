@@ -75,7 +75,7 @@ class Loop:
         return self.W @ moved.X, *held
 
     def _relative(self, motion: Motion, change: Change) -> tuple[Relative, Relative]:
-        """V_AB = V_B − X_BA V_A and A_AB = A_B − X_BA A_A − V_B × V_AB with their changes, X_BA ← e^[−ξ] X_BA."""
+        """Return V_AB = V_B − X_BA V_A, A_AB = A_B − X_BA A_A − V_B × V_AB and their changes, X_BA ← e^[−ξ] X_BA."""
         X_AB = inverse(motion.X[self.a] @ self.at_a) @ motion.X[self.b] @ self.at_b
         of_a, of_b = Ad(inverse(X_AB)) @ Ad(inverse(self.at_a)), Ad(inverse(self.at_b))
         V_A, V_B = of_a @ motion.V[self.a], of_b @ motion.V[self.b]
@@ -89,7 +89,7 @@ class Loop:
         return Relative(X_AB, V, A_B - A_A - ad(V_B) @ V), Relative(xi, dV, dA)
 
     def _joint(self, joint: _engine.Model, at: Relative, moved: Relative) -> tuple[Array, Array]:
-        """Wᵀ (dV_AB − dV_J) and Wᵀ (dA_AB − dA_J), with dφ = S⁺ ξ and dφ̇ = S⁺ (dV_AB − ∂V_J/∂φ dφ)."""
+        """Return Wᵀ (dV_AB − dV_J) and Wᵀ (dA_AB − dA_J), with dφ = S⁺ ξ and dφ̇ = S⁺ (dV_AB − ∂V_J/∂φ dφ)."""
         n = joint.nv
         if n == 0:
             return self.W @ moved.V, self.W @ moved.A
@@ -104,7 +104,7 @@ class Loop:
         return self.W @ dV, self.W @ (moved.A - A_J[:, 0] @ d_phi - A_J[:, 1] @ (back @ dV))
 
     def _points(self, at: Relative, moved: Relative) -> tuple[Array, Array]:
-        """Wᵀ dṗ and Wᵀ dp̈ of the origin p of B, in the axes of B: ṗ = R v, p̈ = R (v̇ + ω × v), dR = R [turn].
+        """Return Wᵀ dṗ and Wᵀ dp̈ of the origin p of B, in the axes of B: ṗ = R v, p̈ = R (v̇ + ω × v), dR = R [turn].
 
         A distance keeps p·ṗ = 0 and p·p̈ + ṗ·ṗ = 0, whose n = p/|p| turns: dp·ṗ and dp·p̈ + 2 ṗ·dṗ are added.
         """
@@ -123,7 +123,7 @@ class Loop:
 
 
 def _slopes(joint: _engine.Model, phi: Array, rate: Array, rates: Array) -> tuple[Array, Array]:
-    """∂V_J (6, 2, nv) by φ and φ̇, ∂A_J (6, 2, nv) alike; ∂V_J/∂φ̇ is S."""
+    """Return ∂V_J (6, 2, nv) by φ and φ̇, ∂A_J (6, 2, nv) alike; ∂V_J/∂φ̇ is S."""
     P, Q = _engine.differential_dynamics(joint, phi, rate, rates)[:2]
     V, A = (x[0, :, 6 : 6 + 2 * joint.nv].reshape(6, 2, joint.nv) for x in (P, Q))
     return V, A

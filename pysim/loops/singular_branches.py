@@ -99,7 +99,7 @@ def followed(model: Model, at: ClosureIterate, N: Array, independent: Independen
 def _is_closed(
     at: ClosureIterate, there: ClosureIterate, length: float, independent: Independence
 ) -> bool:
-    """Whether no more is left than rounding, or than rows open that are redundant but for a small angle."""
+    """Return whether no more is left than rounding, or than rows open that are redundant but for a small angle."""
     exact = at.largest <= CLOSED and independent.aside <= _EXACT_ANGLE
     opened = (
         _OPENED * independent.aside * length * float(np.abs(there.at.jacobian).max(initial=0.0))

@@ -64,7 +64,7 @@ def idle_joints(models: Sequence[Model]) -> NDArray[np.intp]:
 
 
 def _idle_in_trees(models: Sequence[Model], q: Array) -> NDArray[np.intp]:
-    """The joint with a singular pivot in each model, the one nearest to the leaves; −1 if M is positive definite."""
+    """Return the joint with a singular pivot nearest to the leaves in each model; −1 if M is positive definite."""
     first = models[0]
     poses = np.array([_engine.forward_kinematics(model, q) for model in models])
     parents = np.array(first.parents)
@@ -95,7 +95,7 @@ def _idle_in_trees(models: Sequence[Model], q: Array) -> NDArray[np.intp]:
 
 
 def _are_singular(D: Array, S: Array, IA: Array, armature: Array) -> NDArray[np.bool_]:
-    """Whether a combination of a joint's velocities moves no inertia, to rounding, in each model.
+    """Return whether a combination of a joint's velocities moves no inertia, to rounding, in each model.
 
     The diagonal of D is compared with the masses and moments of IA, its eigenvalues with the diagonal.
     """
@@ -113,7 +113,7 @@ def _are_singular(D: Array, S: Array, IA: Array, armature: Array) -> NDArray[np.
 
 
 def _body_inertias(theta: Array) -> Array:
-    """Inertia matrices (…, 6, 6) about the bodies' origins, linear part first, of θ (…, 10)."""
+    """Return inertia matrices (…, 6, 6) about the bodies' origins, linear part first, of θ (…, 10)."""
     M = np.zeros((*theta.shape[:-1], 6, 6))
     M[..., 0, 0] = M[..., 1, 1] = M[..., 2, 2] = theta[..., 0]
     for i, j, k in ((1, 2, 1), (2, 0, 2), (0, 1, 3)):
@@ -124,7 +124,7 @@ def _body_inertias(theta: Array) -> Array:
 
 
 def _idle_in_matrix(model: Model, q: Array) -> int | None:
-    """The joint whose velocity moves no inertia, by the eigenvalues of the mass matrix; None if it is definite."""
+    """Return the joint whose velocity moves no inertia, by the eigenvalues of M; None if M is positive definite."""
     M = np.asarray(_engine.crba(model, q))
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
     most = np.sqrt(np.maximum(_at_most(model), 0.0))

@@ -108,6 +108,6 @@ def check_run_here(files: Mapping[tuple[str, str], str], where: str) -> None:
         except PysimError as error:
             problem = (
                 f"{noun} {name!r} is defined in {file!r}, which this process has not run; load the scene that names "
-                "that file here first, with allow_code=True, as in the initializer of a pool of processes"
+                "that file here first, with allow_code=True, for example in the initializer of a pool of processes"
             )
             raise JointError(where, problem) from error

@@ -38,7 +38,7 @@ class Camera:
 
 
 def upright(gravity: tuple[float, float, float]) -> Array:
-    """World axes of the stage (3, 3): columns x and y on the ground, the last against gravity."""
+    """Return world axes of the stage (3, 3): columns x and y on the ground, the last against gravity."""
     g = np.array(gravity, float)
     up = np.array([0.0, 0.0, 1.0]) if not g.any() else -g / np.linalg.norm(g)
     x = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
@@ -58,7 +58,7 @@ def best_azimuth(points: Array, stage: Array) -> float:
 
 
 def direction_of(stage: Array, azimuth: float, elevation: float) -> Array:
-    """Unit vector (3,) with an azimuth and an elevation [rad] on the stage (3, 3), in the world."""
+    """Return unit vector (3,) with an azimuth and an elevation [rad] on the stage (3, 3), in the world."""
     across = np.cos(elevation)
     towards: Array = stage @ [
         across * np.cos(azimuth),

@@ -27,18 +27,18 @@ WORLD = "#aab3bd"
 
 
 def rgb(color: str) -> tuple[float, float, float]:
-    """Red, green, blue in 0…1 of "#rrggbb"."""
+    """Return red, green, blue in 0…1 of "#rrggbb"."""
     red, green, blue = (int(color[k : k + 2], 16) / 255 for k in (1, 3, 5))
     return red, green, blue
 
 
 def body_color(body: int) -> tuple[float, ...]:
-    """A colour for a body whose shapes name none; the world is grey."""
+    """Return a colour for a body whose shapes name none; the world is grey."""
     return (*rgb(WORLD if body < 0 else PALETTE[body % len(PALETTE)]), 1.0)
 
 
 def display_rgba(color: Sequence[float]) -> NDArray[np.uint8]:
-    """Four bytes of a colour with three or four parts in 0…1."""
+    """Return four bytes of a colour with three or four parts in 0…1."""
     full = np.ones(4)
     full[: len(color)] = color
     return np.round(255 * np.clip(full, 0, 1)).astype(np.uint8)

@@ -109,12 +109,12 @@ def ground_height(lowest: float, size: float) -> float:
 
 
 def moved_points(matrices: Array, points: Array) -> Array:
-    """Points (n, m, 3) in the world of `points` (m, 3) fixed to a body at `matrices` (n, 4, 4)."""
+    """Return points (n, m, 3) in the world of `points` (m, 3) fixed to a body at `matrices` (n, 4, 4)."""
     return np.asarray(matrices[:, None, :3, 3] + points @ np.swapaxes(matrices[:, :3, :3], 1, 2))
 
 
 def hull(mesh: Mesh) -> Array:
-    """The points (m, 3) [m] of a mesh that lie farthest in directions all around."""
+    """Return the points (m, 3) [m] of a mesh that lie farthest in directions all around."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1 - 2 * k / DIRECTIONS, np.pi * (1 + np.sqrt(5)) * k  # a spiral over the sphere
     ring = np.sqrt(1 - z * z)

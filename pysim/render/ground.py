@@ -73,7 +73,7 @@ def grid_spacing(radius: float) -> float:
 
 
 def draw_ground(plotter: Plotter, radius: float, spacing: float) -> list[Actor]:
-    """A round ground that fades into the background, with lines every `spacing` [m].
+    """Return a round ground that fades into the background, with lines every `spacing` [m].
 
     Its middle is a crossing of the strong lines; the caller places it, z up.
     """
@@ -110,7 +110,7 @@ def shadow_matrix(to_world: Array, lift: float) -> Array:
 def _faded(
     points: Array, color: tuple[int, int, int], alpha: int, radius: float
 ) -> NDArray[np.uint8]:
-    """Colours (n, 4) that vanish smoothly towards the rim."""
+    """Return colours (n, 4) that vanish smoothly towards the rim."""
     distance = np.linalg.norm(points[:, :2], axis=1) / radius
     s = np.clip((1 - distance) / (1 - FADE), 0, 1)
     rgba = np.empty((len(points), 4), np.uint8)
@@ -120,7 +120,7 @@ def _faded(
 
 
 def _grid_lines(radius: float, spacing: float) -> Mesh:
-    """Lines along x and y inside the circle, cut into pieces so that their colour can fade."""
+    """Return lines along x and y inside the circle, cut into pieces so that their colour can fade."""
     import pyvista as pv
 
     count = int(radius / spacing)

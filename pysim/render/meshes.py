@@ -52,7 +52,7 @@ class Part:
 
 
 def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, Mesh]:
-    """One mesh a body (-1: the world), in its frame [m], with point data `rgba`."""
+    """Return one mesh a body (-1: the world), in its frame [m], with point data `rgba`."""
     pieces: dict[int, list[Mesh]] = {}
     read: dict[str, list[Part]] = {}
     missing: dict[str, None] = {}
@@ -230,7 +230,7 @@ def _mesh_file(entry: Mapping[str, Any], options: RenderOptions) -> Path | None:
 
 
 def _placed(part: Part, entry: Mapping[str, Any]) -> Mesh:
-    """The part in the body's frame, with normals and colours on its points."""
+    """Return the part in the body's frame, with normals and colours on its points."""
     pose = np.array(entry["pose"], float)
     scale = np.diag([*entry.get("scale", (1, 1, 1)), 1.0])
     placed = part.mesh.transform(pose @ scale, inplace=False)
@@ -249,7 +249,7 @@ def _placed(part: Part, entry: Mapping[str, Any]) -> Mesh:
 
 
 def _merged(meshes: list[Mesh]) -> Mesh:
-    """All points and triangles in one mesh."""
+    """Return all points and triangles in one mesh."""
     import pyvista as pv
 
     starts = np.cumsum([0, *(mesh.n_points for mesh in meshes)])

@@ -89,7 +89,7 @@ def frames_of(
 
 
 def frame_times(t: Array, options: RenderOptions) -> Array:
-    """Instants [s] of the frames: one every speed/fps, the first at the start of `t`."""
+    """Return instants [s] of the frames: one every speed/fps, the first at the start of `t`."""
     span = float(t[-1] - t[0])
     frames = int(np.floor(span * options.fps / options.speed * (1 + 1e-12) + 1e-9)) + 1
     times: Array = float(t[0]) + np.arange(float(frames)) * (options.speed / options.fps)

@@ -111,7 +111,7 @@ class Player:
                 self._ground.move(middle)
 
     def _matrices(self, time: float) -> Array:
-        """Poses (nbodies + 1, 4, 4) at `time` [s]; the last, index −1, is the world's."""
+        """Return poses (nbodies + 1, 4, 4) at `time` [s]; the last, index −1, is the world's."""
         return np.concatenate([pose_matrices(self.trajectory.poses_at(time)[0]), np.eye(4)[None]])
 
     def aim(self) -> None:
@@ -183,7 +183,7 @@ class Player:
         return [colors.TEXT, *(ghost_color(k) for k in range(len(self._others)))]
 
     def _middle(self, matrices: Array) -> Array:
-        """Mean (3,) [m] of the hull points of everything that moves."""
+        """Return mean (3,) [m] of the hull points of everything that moves."""
         hulls = [moved_points(matrices[None, body], points)[0] for body, points in self._moving]
         return np.asarray(np.concatenate(hulls or [matrices[:-1, :3, 3]]).mean(axis=0))
 

@@ -70,7 +70,7 @@ def draw_sweep(
 
 
 def _caption(lines: Sequence[tuple[str, str]], plotter: Plotter) -> None:
-    """The joint's name, and every coordinate with its range in the colour of its ghosts."""
+    """Return the joint's name, and every coordinate with its range in the colour of its ghosts."""
     _, height = plotter.window_size
     edge, size = 0.028 * height, max(6, round(0.0155 * height))
     for k, (text, color) in enumerate(lines):
@@ -79,7 +79,7 @@ def _caption(lines: Sequence[tuple[str, str]], plotter: Plotter) -> None:
 
 
 def _length(sweeps: Sequence[Sweep]) -> float:
-    """Length of the body [m]: what the joint travels, at least SMALLEST."""
+    """Return length of the body [m]: what the joint travels, at least SMALLEST."""
     points = np.concatenate([sweep.poses[:, :3, 3] for sweep in sweeps])
     return max(SMALLEST, 0.6 * float(np.ptp(points, axis=0).max()))
 
@@ -106,7 +106,7 @@ def _moved(x: float, y: float) -> Array:
 def _standing(
     names: Sequence[str], poses: Array, geometries: Sequence[list[Geometry]]
 ) -> Trajectory:
-    """A trajectory of one instant, in which every ghost is a body."""
+    """Return a trajectory of one instant, in which every ghost is a body."""
     count = len(names)
     header = TrajectoryHeader(
         joint_names=tuple(names),

@@ -34,13 +34,13 @@ class CollisionFilter:
     partners: frozenset[str] = frozenset()  # names of surfaces that it touches whatever their masks
 
     def admits(self, other: CollisionFilter) -> bool:
-        """Whether two surfaces touch each other."""
+        """Return whether two surfaces touch each other."""
         masks = (self.kind & other.affinity) | (other.kind & self.affinity)
         return bool(masks) or other.name in self.partners
 
 
 def may_touch(a: CollisionFilter | None, b: CollisionFilter | None) -> bool:
-    """Whether the filters of two surfaces admit each other; a surface without one touches all."""
+    """Return whether the filters of two surfaces admit each other; a surface without one touches all."""
     return a is None or b is None or a.admits(b)
 
 
@@ -77,7 +77,7 @@ class Mimic:
 
 
 def _each(none: float) -> Any:  # noqa: ANN401, the type of each field
-    """An array of one number a coordinate of v; if left out, each is `none`."""
+    """Return an array of one number a coordinate of v; if left out, each is `none`."""
     return field(default=None, metadata={"none": none})
 
 

@@ -93,45 +93,47 @@ def rollout(
 ) -> tuple[Array, Array] | Rollout:
     """Return the trajectories of many worlds: (q, v) of models under given forces, or a `Rollout` of scenes.
 
-    Of a scene, or a sequence of one for each world, every world runs what its scene says from t = 0: its actuators, its
-    integrator, its duration with its output interval; `q0` and `v0` are the starts of the worlds, the scenes' own by
-    default. `step` (its longest), `integrator` and `spectral_radius` replace the scene's; `steps` and `every`, so many
-    steps of exactly `step`, its duration and output interval. The rest is about models.
+    All worlds of models make equal steps. During step n the generalised forces `controls[n]` are added to the passive
+    forces of the joints (damping, springs, friction, limits, plugins' forces). Row 0 is the start and row k the state
+    after k · every steps.
 
-    Every world makes equal steps; during step n its generalised forces are `controls[n]`, to which the joints' own
-    (damping, springs, friction, stops, plugins' forces) are added. Row 0 is the start, row k the state after k · every
-    steps. A world whose state becomes NaN or infinite has NaN in its rows from there on, with a warning; the others
-    continue.
+    A world of a scene runs the scene's settings from t = 0: actuators, integrator, duration and output interval. `q0`
+    and `v0` are the starts of the worlds, by default those of the scenes. `step` (for adaptive schemes the longest
+    one), `integrator` and `spectral_radius` replace those of the scene; `steps` and `every` replace its duration and
+    output interval by numbers of equal steps.
+
+    A world whose state becomes NaN or infinite has NaN in its rows from then on, with a warning; the others continue.
 
     Args:
-        model: the mechanism of every world, or a sequence of one for each world. Those are alike in structure
-            (joints, shapes, loops, couplings, plugins' programs) and differ in numbers: masses, inertias, placements,
-            lengths, springs, limits, gravity, plugins' fields. A hinge has an armature in all of them or in none.
-        q0: configurations at the start, (batch, nq) or (nq,). float32 runs everything in single precision.
-        v0: velocities at the start, (batch, nv) or (nv,).
-        controls: generalised forces (batch, steps, nv) [N or N·m], or (steps, nv) where q0 is one state; None for
-            none. One start (nq,), (nv,) with a batch of controls or of models is the start of every world, and
-            controls (steps, nv) with a batch of models are those of every world.
-        step: length of a step [s].
-        integrator: a scheme of fixed step of the engine: see `pysim.integrators.BUILTIN`.
-        threads: threads that share the batch; 0 uses every processor.
-        steps: number of steps; needed where there are no controls.
-        every: steps from one row to the next; it divides `steps`. Ctrl-C takes effect at the next row.
-        spectral_radius: of `generalized_alpha`, from 0 to 1: what a step leaves of the fastest motion.
-        loop_q: coordinates of the joints that close loops (batch, loop_nq), or (loop_nq,): where they are sought first,
-            as `scene.state.loop_q.copy()` has them; written over with those of the end. A run goes on from its last row
-            with them where a plugin, or a screw that has turned, closes a loop.
-        out: arrays for q and v, C-contiguous, filled and returned.
-        signals: of scenes, names of the signals to record.
-        state: of scenes, `Rollout.state` of a rollout that this one continues, its last row given as q0 and v0.
+        model: model or scene of every world, or a sequence with one for each world. The models of one call have the
+            same structure (joints, shapes, loops, couplings, plugins' programs) and differ in numbers: masses,
+            inertias, placements, lengths, springs, limits, gravity, plugins' fields. A hinge has an armature in all of
+            them or in none.
+        q0: start configurations (batch, nq) or (nq,); float32 arrays select single precision.
+        v0: start velocities (batch, nv) or (nv,).
+        controls: generalised forces (batch, steps, nv) [N or N·m], or (steps, nv) if q0 is one state; None for zero.
+            With a batch of controls or of models, one start (nq,), (nv,) applies to every world; with a batch of
+            models, so do controls (steps, nv).
+        step: step size [s].
+        integrator: name of a scheme of the engine with fixed steps, see `pysim.integrators.BUILTIN`.
+        threads: number of threads that share the batch; 0 uses every processor.
+        steps: number of steps; required without controls.
+        every: number of steps from one row to the next; must divide `steps`. Ctrl-C takes effect at the next row.
+        spectral_radius: factor from 0 to 1 on the fastest motion in a step of `generalized_alpha`.
+        loop_q: initial guess (batch, loop_nq) or (loop_nq,) of the coordinates of joints that close loops, for example
+            `scene.state.loop_q.copy()`; overwritten with the values at the end. A run whose loops are closed by a
+            plugin, or by a screw of several turns, needs it to continue from its last row.
+        out: C-contiguous arrays for q and v, filled and returned.
+        signals: names of the signals of scenes to record.
+        state: `Rollout.state` of a rollout of scenes that this one continues; pass its last rows as q0 and v0.
 
     Returns:
         q (batch, 1 + steps / every, nq) and v (batch, 1 + steps / every, nv), without the first axis for one world.
 
     Raises:
-        ValueError: a wrong shape or dtype, a NaN or infinity, a quaternion that is not unit, named.
-        ModelError: models that differ in more than numbers; the text names the first that does, and in what.
-        SimulationError: the integrator is no scheme that a rollout can run, or a start violates its loops.
+        ValueError: an argument has a wrong shape or dtype, a NaN or infinity, or a quaternion that is not unit.
+        ModelError: models differ in more than numbers; the text names the first that does, and the difference.
+        SimulationError: a rollout cannot run the integrator, or a start violates its loops.
     """
     if _are_scenes(model):
         _check_of_scenes(controls, loop_q, out)
@@ -261,14 +263,14 @@ def _monitor(
 
 
 def _given(x: Any, name: str) -> Any:  # noqa: ANN401, whatever is given
-    """An argument that models need."""
+    """Return an argument that models require; raise ValueError if it is None."""
     if x is None:
         raise ValueError(f"{name} must be given for a model; only a scene has a default")
     return x
 
 
 def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
-    """An array of what the engine takes, or refuses by its kind; it would read numerals, and what a mask hides."""
+    """Return the argument as a real array; reject texts and masked arrays, which the engine would convert."""
     refuse_mask(x, name)
     numbers = np.asarray(x)
     if numbers.dtype.kind in "SU":
@@ -277,7 +279,7 @@ def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def _whole(x: object, name: str, most: int = sys.maxsize) -> int:
-    """A whole number that the engine can count to."""
+    """Return a whole number within the range of the engine."""
     try:
         number = operator.index(x)  # type: ignore[arg-type]
     except TypeError:
@@ -288,7 +290,7 @@ def _whole(x: object, name: str, most: int = sys.maxsize) -> int:
 
 
 def _number_of_steps(controls: NDArray[np.float64] | None, steps: int | None) -> int:
-    """As many as there are controls, if there are any."""
+    """Return the number of steps, which is that of the controls if there are any."""
     if controls is None:
         if steps is None:
             raise ValueError("steps must be given if there are no controls")

@@ -68,7 +68,7 @@ def load_scenes(
 
 
 def _worlds(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The overrides of every world, from the worlds of every override."""
+    """Return the overrides of every world, from the worlds of every override."""
     overrides = checked_overrides(overrides)
     each = {key: value for key, value in overrides.items() if not _stands_alone(value)}
     if not each:

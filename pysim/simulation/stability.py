@@ -108,7 +108,7 @@ def step_bounds(scene: Scene) -> StepBounds:
 
 
 def bounce_bound(scene: Scene) -> tuple[Mode | None, float]:
-    """The hardest stop, touched, and the largest step [s] with which the scheme follows a bounce off it.
+    """Return the stiffest stop in contact, and the largest step [s] with which the scheme follows a bounce off it.
 
     None and inf for a scheme that adapts its steps and for a plugin.
     """
@@ -123,7 +123,7 @@ def bounce_bound(scene: Scene) -> tuple[Mode | None, float]:
 
 
 def slide_bound(scene: Scene) -> tuple[Mode | None, float]:
-    """The sharpest friction, at rest, and the largest step [s] with which the scheme lets it come to rest.
+    """Return the steepest friction at rest, and the largest step [s] with which the scheme lets it come to rest.
 
     None and inf for a scheme that adapts its steps or solves equations, and for a plugin.
     """
@@ -321,25 +321,25 @@ def _carriers(scene: Scene, M: Array, motions: Roots) -> list[str]:
 
 
 def _polynomial(order: int) -> Callable[[Roots], Array]:
-    """|R(z)| of the explicit Runge-Kutta schemes: the exponential's series up to the order."""
+    """Return |R(z)| of the explicit Runge-Kutta schemes: the exponential's series up to the order."""
     terms = np.cumprod([1.0, *1 / np.arange(1.0, order + 1)])
     return lambda z: np.abs(np.polyval(terms[::-1], z))
 
 
 def _dopri5(z: Roots) -> Array:
-    """1 + … + z⁵/120 + z⁶/600 [Hairer, Norsett, Wanner 1993, II.5]."""
+    """Return 1 + … + z⁵/120 + z⁶/600 [Hairer, Norsett, Wanner 1993, II.5]."""
     terms = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 600]
     return np.asarray(np.abs(np.polyval(terms[::-1], z)))
 
 
 def _oscillator(s: Roots) -> tuple[Array, Array]:
-    """(k, d) of ẍ = −k x − d ẋ with the roots s, the others their conjugates, or 0 where s is real."""
+    """Return (k, d) of ẍ = −k x − d ẋ with the roots s, the others their conjugates, or 0 where s is real."""
     swings = s.imag != 0
     return np.where(swings, np.abs(s) ** 2, 0.0), np.where(swings, -2 * s.real, -s.real)
 
 
 def _symplectic(z: Roots) -> Array:
-    """Largest |multiplier| of v₁ = v − k x − d v, x₁ = x + v₁ (h = 1)."""
+    """Return largest |multiplier| of v₁ = v − k x − d v, x₁ = x + v₁ (h = 1)."""
     k, d = _oscillator(z)
     steps = np.moveaxis(np.array([[1 - k, 1 - d], [-k, 1 - d]]), (0, 1), (-2, -1))
     return np.asarray(np.abs(np.linalg.eigvals(steps)).max(axis=-1))

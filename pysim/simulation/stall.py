@@ -78,7 +78,7 @@ class StallDetector:
         self.steps = self.calls = self.stiff = 0
 
     def _left(self, advance: float, tried: int) -> Limits:
-        """Steps left at this pace; where an event may stop the run, those to double its time instead."""
+        """Return steps left at this pace; where an event may stop the run, those to double its time instead."""
         settings = self.scene.settings
         end = settings.duration - self.time
         if any(event.stop for event in self.scene.spec.events):
@@ -108,7 +108,7 @@ def stiffness(scene: Scene, time: float, step: float) -> str | None:
 
 
 def _steepest(scene: Scene) -> tuple[complex, str] | None:
-    """The mode of largest |s| at the scene's state."""
+    """Return the mode of largest |s| at the scene's state."""
     try:
         modes = modes_of(scene, exactly_linearised)
     except PysimError:  # a singular position, which has no derivatives

@@ -106,7 +106,7 @@ def _beyond_limits(scene: Scene) -> Iterator[tuple[int, float, str]]:
 
 
 def _leads_on(model: Model, state: State) -> bool:
-    """Whether some v̇ satisfies J v̇ + J̇ v = 0 along the start velocity."""
+    """Return whether some v̇ satisfies J v̇ + J̇ v = 0 along the start velocity."""
     at = constraints(model, state.q, state.v, loop_q=state.loop_q)
     left = at.bias - at.jacobian @ (np.linalg.pinv(at.jacobian, _FOLLOWED) @ at.bias)
     return bool(np.abs(left).max() <= _FOLLOWED * np.abs(state.v).max(initial=0.0) ** 2)

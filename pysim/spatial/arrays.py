@@ -41,7 +41,7 @@ def checked(
 def shaped(
     x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
 ) -> Array:
-    """As `checked`, but NaN and infinite values are allowed."""
+    """Check an array as `checked` does, but allow NaN and infinite values."""
     refuse_mask(x, name)
     try:
         a = np.asarray(x)
@@ -68,14 +68,14 @@ def refuse_mask(x: object, name: str) -> None:
     """
     mask = getattr(x, "mask", None)
     if isinstance(mask, np.ndarray) and mask.any():
-        problem = f"has masked numbers, {np.count_nonzero(mask)} of {np.size(mask)}; replace them, as by x.filled(0)"
+        problem = f"has masked numbers, {np.count_nonzero(mask)} of {np.size(mask)}; replace them, as in x.filled(0)"
         raise PysimError(name, problem)
 
 
 def checked_double(
     x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
 ) -> Array:
-    """As `checked`, but always in float64."""
+    """Check an array as `checked` does, and convert it to float64."""
     return checked(x, name, *rows, unit=unit, alone=alone).astype(np.float64, copy=False)
 
 

@@ -94,7 +94,7 @@ class Derivative:
         )  # comparisons, signs, segments and table look-ups are constant between jumps
 
     def _power(self, index: int, args: tuple[int, ...], d: list[int]) -> int:
-        """d(x^y) = y x^(y−1) dx + x^y log(x) dy."""
+        """Return d(x^y) = y x^(y−1) dx + x^y log(x) dy."""
         n, (x, y) = self.tape.node, args
         less = n("sub", y, self.tape.const(1))
         along_x = n("mul", n("mul", y, n("pow", x, less)), d[0])

@@ -67,7 +67,7 @@ class Folding:
         self._alike: dict[tuple[float, ...], int] = {}
 
     def __call__(self, index: int) -> int:
-        """Index of the simplest node that equals this one: a constant, an earlier node, or itself."""
+        """Return index of the simplest node that equals this one: a constant, an earlier node, or itself."""
         self._extend()
         if self.tape.nodes[index].op == "const":
             return index
@@ -85,7 +85,7 @@ class Folding:
         return index
 
     def _constant_node(self, index: int) -> int:
-        """The value of least error; a whole number where that lies within the error."""
+        """Return the value of least error; a whole number where that lies within the error."""
         values, errors = self._values[index], self._errors[index]
         best = int(np.argmin(np.where(np.isfinite(values), errors, np.inf)))
         value = float(values[best])
@@ -134,7 +134,7 @@ class Folding:
             self._alike.setdefault(self._key(values), index)
 
     def _is_flat(self, values: Array, errors: Array) -> bool:
-        """Whether the values are one number within their errors."""
+        """Return whether the values are one number within their errors."""
         best = int(np.argmin(np.where(np.isfinite(values), errors, np.inf)))
         return self._agree(values, values[best], CERTAIN * (errors + errors[best]))
 
@@ -143,7 +143,7 @@ class Folding:
         return not apart.any()
 
     def _loses_constant(self, node: Node, values: Array) -> bool:
-        """Whether rounding removes a constant other than 0 from a sum at every sample."""
+        """Return whether rounding removes a constant other than 0 from a sum at every sample."""
         if node.op not in ("add", "sub"):
             return False
         return any(
@@ -154,7 +154,7 @@ class Folding:
         )
 
     def _any_branch(self, op: str, values: Array) -> Array:
-        """Other values that an operation might have, as far as algebra shows."""
+        """Return other values that an operation might have, as far as algebra shows."""
         if op in ANYTHING:
             return self._rng.uniform(0.1, 0.9, len(values))
         if op not in BRANCHES:
@@ -162,7 +162,7 @@ class Folding:
         return np.where(self._rng.integers(2, size=len(values)) == 1, BRANCHES[op](values), values)
 
     def _key(self, values: Array) -> tuple[float, ...]:
-        """Values coarse enough that rounding does not part equals (and if it does, a shortcut is missed)."""
+        """Return values coarse enough that rounding does not part equals (and if it does, a shortcut is missed)."""
         near = values[: self._near]
         size = float(np.abs(near).max())
         if size == 0:

@@ -149,7 +149,9 @@ def _chosen(worlds: Iterable[int] | None, count: int) -> list[int]:
     if worlds is None:
         if count > MOST_WORLDS:
             problem = f"a batch of {count} worlds becomes more than {MOST_WORLDS} files"
-            raise TrajectoryError("worlds", f"{problem}; name those to save, as worlds=range(10)")
+            raise TrajectoryError(
+                "worlds", f"{problem}; name those to save, for example worlds=range(10)"
+            )
         return list(range(count))
     chosen = [int(k) for k in worlds]
     for k in chosen:

@@ -103,7 +103,10 @@ ERRORS = [
     ),
     ("stone.toml --duration -1", "--duration: must be positive [s], got -1"),
     ("stone.toml --duration nan", "--duration: must be positive [s], got nan"),
-    ("stone.toml --set step", "--set: needs key=value, got 'step'; as simulation.step=1e-4"),
+    (
+        "stone.toml --set step",
+        "--set: needs key=value, got 'step'; write for example simulation.step=1e-4",
+    ),
     ("stone.toml --set simulation.step=0", "--set simulation.step: must be positive [s], got 0"),
     (
         "stone.toml --set simulation.stp=1",

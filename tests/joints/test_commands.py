@@ -169,11 +169,11 @@ ERRORS = [
     ("joints command_cam --plugin mne.py", "mne.py: no such file; did you mean 'mine.py'?"),
     (
         "new-joint My-Joint",
-        "new-joint: 'My-Joint' is not a valid name for a joint; use small letters, digits and _, as screw_slot",
+        "new-joint: 'My-Joint' is not a valid name for a joint; use small letters, digits and _, such as screw_slot",
     ),
     (
         "new-joint lambda",
-        "new-joint: 'lambda' is not a valid name for a joint; use small letters, digits and _, as screw_slot",
+        "new-joint: 'lambda' is not a valid name for a joint; use small letters, digits and _, such as screw_slot",
     ),
     ("new-joint ball", "new-joint: joint type 'ball' exists; choose another name"),
     ("new-joint mine", "mine.py: exists and is not overwritten; choose another name"),

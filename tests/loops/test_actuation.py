@@ -112,7 +112,7 @@ def test_rows_of_a_wrong_length_are_rejected(five_bar):
 
 def test_one_freedom_is_reported_in_the_singular():
     model = compile_model(four_bar((1.0, 0.5, 1.2, 0.9)))
-    problem = "which has 1 degree of freedom here; name 1 coordinate from which the others follow"
+    problem = "which has 1 degree of freedom here; name 1 independent coordinate from which the others follow"
     with pytest.raises(ModelError, match=problem):
         actuation_map(model, start_state(model).q, ["crank", "rocker"])
 

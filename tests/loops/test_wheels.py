@@ -140,7 +140,9 @@ def test_a_scheme_that_lets_wheels_slip_is_rejected(integrator: str) -> None:
 def test_torque_derivatives_of_a_rolling_wheel_are_rejected() -> None:
     model = disk()
     at = actuation_map(model, leaning(1.0), ["fly.wx", "fly.wy", "fly.wz"])
-    with pytest.raises(pysim.PysimError, match="where the wheel 'wheel' stands depends on the way"):
+    with pytest.raises(
+        pysim.PysimError, match="the position of the wheel 'wheel' depends on its path"
+    ):
         at.torque_derivatives(np.zeros(3), np.zeros(3))
 
 

@@ -93,8 +93,8 @@ def test_another_process_is_reported_which_file_to_run_before_it_reads_a_model(t
     unprepared = subprocess.run(asked, check=False, capture_output=True, text=True)
     assert unprepared.stderr.splitlines()[-1] == (
         f"pysim.errors.JointError: pickled model 'arm': {noun} {name!r} is defined in '{tmp_path}/{name}.py', which "
-        "this process has not run; load the scene that names that file here first, with allow_code=True, as in the "
-        "initializer of a pool of processes"
+        "this process has not run; load the scene that names that file here first, with allow_code=True, for example "
+        "in the initializer of a pool of processes"
     )
     prepared = subprocess.run([*asked, str(scene)], check=True, capture_output=True, text=True)
     ones = np.ones(model.nv)

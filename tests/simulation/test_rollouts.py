@@ -240,7 +240,7 @@ def test_invalid_arguments_are_named(rng):
         ({"q0": ["0.5", "1"]}, "q0 must hold real numbers, got dtype <U3"),
         (
             {"v0": np.ma.array([1.0, 2.0], mask=[True, False])},
-            "v0: has masked numbers, 1 of 2; replace them, as by x.filled(0)",
+            "v0: has masked numbers, 1 of 2; replace them, as in x.filled(0)",
         ),
     ],
 )

@@ -52,10 +52,10 @@ def test_sharp_friction_ends_a_run_by_joint_rate_and_remedy(tmp_path, capsys):
     text = " ".join(capsys.readouterr().err.split())
     assert "s.toml: at t = 0.100" in text
     assert "steps stay as short as 2." in text
-    assert "e-10 s, about 7e+09 more are needed: the motion is stiff, 'turn' decays at " in text
+    assert "e-10 s, and about 7e+09 more are needed: the motion is stiff, 'turn' decays at " in text
     assert "for which a step of dopri5 is stable up to" in text
     assert "set simulation.integrator to generalized_alpha or implicit_midpoint" in text
-    assert "friction_width wider" in text
+    assert "increase friction_width" in text
     with pytest.warns(PysimWarning, match="incomplete"):
         assert pysim.load_trajectory(tmp_path / "s.h5").t[-1] == pytest.approx(0.1, rel=1e-9)
 

@@ -77,7 +77,7 @@ class ContactReader:
         return found, ContactsSpec(self.materials.found, tuple(grounds), pairs, self.excluded)
 
     def _acts(self, k: int) -> bool:
-        """Whether a geom may collide with any other."""
+        """Return whether a geom may collide with any other."""
         masks = bool(self.m.geom_contype[k] or self.m.geom_conaffinity[k])
         return masks or any(k in pair for pair in self.pairs)
 
@@ -85,7 +85,7 @@ class ContactReader:
         return int(self.m.body_weldid[self.m.geom_bodyid[k]]) == 0
 
     def _touch(self, a: int, b: int) -> bool:
-        """Whether MuJoCo lets two geoms of different bodies collide."""
+        """Return whether MuJoCo lets two geoms of different bodies collide."""
         if frozenset((a, b)) in self.pairs:
             return True
         m = self.m
@@ -170,7 +170,7 @@ class ContactReader:
         return replace(body, collisions=tuple(found))
 
     def _collides(self, k: int) -> bool:
-        """Whether a geom may touch a ground or a body."""
+        """Return whether a geom may touch a ground or a body."""
         return k not in self.planes and self._acts(k)
 
     def _material(self, numbers: SurfaceNumbers) -> str:
@@ -208,7 +208,7 @@ class ContactReader:
                 self.omissions.add("surfaces", f"the surfaces of body {name!r}", where, reason)
 
     def _is_combined(self, surface: SurfaceSpec, a: int, b: int) -> bool:
-        """Whether two geoms' materials combine to a law."""
+        """Return whether two geoms' materials combine to a law."""
         first, second = (self._surface(of_geom(self.m, k)) for k in (a, b))
         friction = math.sqrt((first.static_friction or 0.0) * (second.static_friction or 0.0))
         sink = ((first.sink or 0.0) + (second.sink or 0.0)) / 2

@@ -61,7 +61,7 @@ class ConstraintReader:
         if table.joint in {*table.ratios, *table.inputs}:
             self.problems.add(path, f"couples {table.joint!r} to itself; name another coordinate")
         if not table.ratios and table.function is None:
-            problem = "couples nothing; give ratios, as { pinion = -0.5 }, or a function"
+            problem = "couples nothing; give ratios, such as { pinion = -0.5 }, or a function"
             self.problems.add(path, problem)
         if table.function is not None:
             self._check_function(table, path)

@@ -145,7 +145,7 @@ class Contact(Surface):
     surface_velocity: Vector3 = key(
         [0.0, 0.0, 0.0],
         "m/s",
-        "velocity of the surface of the first link, in its frame, as of a conveyor belt",
+        "velocity of the surface of the first link, in its frame, for example of a conveyor belt",
     )
 
 

@@ -145,7 +145,7 @@ class ContactReader:
         return x, y, z
 
     def _has_pairs(self, colliding: Collection[str]) -> bool:
-        """Whether the scene lets two bodies collide, in a place without ground."""
+        """Return whether the scene lets two bodies collide, in a place without ground."""
         chosen = {
             model.collision for model in self.scene.model if not isinstance(model.collision, list)
         }

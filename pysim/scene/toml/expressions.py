@@ -88,7 +88,9 @@ def evaluate(text: str, parameters: Mapping[str, float]) -> float:
     try:
         tree = _parsed(text.strip())
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        problem = f"is not an arithmetic expression: {text.strip()!r}; write one, as 2 * link + 0.1"
+        problem = (
+            f"is not an arithmetic expression: {text.strip()!r}; write one, such as 2 * link + 0.1"
+        )
         raise ExpressionError(problem, start) from None
     try:
         value = _value(tree.body, text.strip(), parameters)

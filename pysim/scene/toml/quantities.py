@@ -76,7 +76,7 @@ def _parameters(table: object, problems: Problems) -> dict[str, float]:
                 if _NAME.fullmatch(name)
                 else "is not a name"
             )
-            problems.add(path, f"{taken}; use letters, digits and _, as link_2", of_key=True)
+            problems.add(path, f"{taken}; use letters, digits and _, such as link_2", of_key=True)
             continue
         value = given
         if isinstance(given, str):

@@ -13,15 +13,17 @@ class Sweep(Table):
     """Parameters of a sweep, which runs the scene with many of their values; keys with dots need quotes."""
 
     grid: dict[str, str | list[float]] = key(
-        {}, "", 'by key: values, as "0:1:21" (from, to, number), "1, 2, 5" or a list'
+        {}, "", 'by key: values, such as "0:1:21" (from, to, number), "1, 2, 5" or a list'
     )
-    sample: dict[str, str] = key({}, "", 'by key: a distribution, as "normal(1, 0.05)"')
+    sample: dict[str, str] = key({}, "", 'by key: a distribution, such as "normal(1, 0.05)"')
     samples: PositiveInteger | None = key(
         None, "", "number of samples, at each combination of the grids"
     )
     method: Literal["random", "latin_hypercube", "sobol"] = key("random", "", "of sampling")
     seed: int = key(0, "", "of the samples")
-    signals: list[Name] = key([], "", "signals that are recorded over time, as energy or q.hinge")
+    signals: list[Name] = key(
+        [], "", "signals that are recorded over time, such as energy or q.hinge"
+    )
 
     @model_validator(mode="after")
     def _given_once(self) -> Sweep:

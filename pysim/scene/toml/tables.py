@@ -332,7 +332,7 @@ class Model(Table):
     )
     offset: Pose = key(Pose(), "", "pose of each copy in the one before it")
     overrides: dict[str, Any] = key(
-        {}, "", 'keys of a scene file and their values, as { "parameters.link" = 0.4 }'
+        {}, "", 'keys of a scene file and their values, such as { "parameters.link" = 0.4 }'
     )
     free_base: bool = key(default=False, unit="", doc='join the root link by a free "root_joint"')
     mimic: bool = key(default=True, unit="", doc="apply the file's mimic joints")
@@ -372,7 +372,9 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
         f"scheme: {', '.join(INTEGRATORS)} or a plugin; by default rk4, and convex where something collides",
     )
     passes: Annotated[int, Field(ge=1, le=100)] | None = key(
-        None, "", "convex: how often friction's normal force is found anew; 2 by default"
+        None,
+        "",
+        "convex: number of times the normal force that limits friction is computed; 2 by default",
     )
     spectral_radius: float | None = key(
         None,

@@ -383,8 +383,8 @@ def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
 NOT_TOML = [
     ("g = [0, 0 -9.81]", "put a comma between the items of a list"),
     ("g = [0, 0\n[[body]]", "put a comma between the items of a list, and ] at its end"),
-    ("m = .5", "write digits on both sides of the point, as 0.5"),
-    ("m = 1.", "write digits on both sides of the point, as 1.0"),
+    ("m = .5", "write digits on both sides of the point, as in 0.5"),
+    ("m = 1.", "write digits on both sides of the point, as in 1.0"),
     ("m = 1,5", "write one key = value on a line; numbers have a decimal point"),
     ("m = 1 // kg", "write one key = value on a line; a comment begins with #"),
     ("m = 1.5kg", "write the number alone, without its unit"),
@@ -392,7 +392,7 @@ NOT_TOML = [
     ("[[body]", "write [[name]]"),
     ("name: x", "write key = value"),
     ("x = { a = 1, }", "leave out the last comma in { … }"),
-    ('n = "C:\\work"', "write a backslash twice, or the text in single quotes"),
+    ('n = "C:\\work"', "write a backslash twice, or put the text in single quotes"),
     ("m = 01", "leave out the zeros in front"),
     ("[s]\na = 1\n[s]\nb = 2", "the keys of one table under one [heading]"),
 ]

@@ -93,7 +93,7 @@ ERRORS = [
     (
         MASS,
         '"= m +"',
-        "8:11: body[0].mass: is not an arithmetic expression: 'm +'; write one, as 2 * link + 0.1",
+        "8:11: body[0].mass: is not an arithmetic expression: 'm +'; write one, such as 2 * link + 0.1",
     ),
     (MASS, '"= -m"', "8:8: body[0].mass: must not be negative [kg], got -2"),
     (
@@ -127,7 +127,7 @@ ERRORS = [
     (
         "m = 2.0",
         "m = 2.0\npi = 3",
-        "4:1: parameters.pi: is the name of a constant or function; use letters, digits and _, as link_2",
+        "4:1: parameters.pi: is the name of a constant or function; use letters, digits and _, such as link_2",
     ),
     ("m = 2.0", 'm = "two"', "3:5: parameters.m: must be a number, got 'two'"),
 ]
