@@ -263,7 +263,7 @@ def _monitor(
 
 
 def _given(x: Any, name: str) -> Any:  # noqa: ANN401, whatever is given
-    """Return an argument that models require; raise ValueError if it is None."""
+    """Return an argument that models require; raise ValueError for None."""
     if x is None:
         raise ValueError(f"{name} must be given for a model; only a scene has a default")
     return x

@@ -293,7 +293,7 @@ LEFT_OUT = """<worldbody>
 </worldbody>"""
 
 
-def test_what_pysim_cannot_represent_is_named(write: Write) -> None:
+def test_contacts_that_pysim_cannot_represent_are_named(write: Write) -> None:
     path = write(LEFT_OUT)
     _, texts = warnings_of(lambda: read_model(path))
     assert [text.removeprefix(f"{path.parent}/") for text in texts] == [

@@ -126,7 +126,7 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_what_is_left_out_of_a_tendon_is_named(write: Write, case: str) -> None:
+def test_parts_of_a_tendon_that_are_left_out_are_named(write: Write, case: str) -> None:
     text, expected = LEFT_OUT[case]
     path = write(text)
     with warnings.catch_warnings(record=True) as caught:
