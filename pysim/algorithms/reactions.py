@@ -27,11 +27,11 @@ class JointReactions(NamedTuple):
     total: Array
     """(…, nbodies, 6)."""
     working: Array
-    """(…, nbodies, 6): along the joint's motion, with all of its power; supplied by motors, springs and brakes."""
+    """Wrenches (…, nbodies, 6) along the motions of the joints, which have all of the power."""
 
     @property
     def non_working(self) -> Array:
-        """(…, nbodies, 6): what the joint's guides carry, reciprocal to every motion it allows."""
+        """Wrenches (…, nbodies, 6) that the guides of the joints carry, reciprocal to every allowed motion."""
         return self.total - self.working
 
 

@@ -136,7 +136,7 @@ class Unknowns:
 
     @cached_property
     def carry(self) -> Array:
-        """C (10, 10): a payload of parameters θ in its frame adds C θ to the body that carries it."""
+        """Matrix C (10, 10); a payload of parameters θ in its frame adds C θ to the body that carries it."""
         body, pose = self.model.frames[self.payload or ""]
         if body < 0:
             problem = f"frame {self.payload!r} is on the world, which does not move"

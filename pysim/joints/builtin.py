@@ -47,7 +47,7 @@ class JointType:
 
     @property
     def is_real(self) -> bool:
-        """Whether v is dq/dt: no coordinate is a quaternion."""
+        """Whether v is dq/dt, because no coordinate is a quaternion."""
         return self.nq == self.nv
 
     @property

@@ -156,7 +156,7 @@ class Trajectory:
 
     @property
     def energy(self) -> Array:
-        """Total energy (n,) [J]: kinetic + potential + elastic."""
+        """Total energy (n,) [J], the sum of kinetic, potential and elastic energy."""
         return self.kinetic + self.potential + self.elastic
 
     @property
