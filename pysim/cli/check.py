@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import ContactsSpec, JointSpec
+    from pysim.scene.spec import ActuatorSpec, ContactsSpec, JointSpec
     from pysim.simulation.loading import Scene
     from pysim.simulation.stability import StepBounds
 
@@ -151,7 +151,7 @@ def print_model(model: Model) -> None:
     """Print bodies, joints, sizes, masses and frames."""
     fixed = sum(joint.type == "fixed" for joint in model.spec.joints)
     welded = f", {fixed} more welded by fixed joints" if fixed else ""
-    print_line(f"  bodies      {model.nbodies} that move{welded}; {model.total_mass:.6g} kg")
+    print_line(f"  bodies      {model.nbodies} moving{welded}; {model.total_mass:.6g} kg")
     print_line(f"  sizes       nq {model.nq}, nv {model.nv}")
     x, y, z = model.gravity
     print_line(f"  gravity     {x:g} {y:g} {z:g} m/s²")
@@ -289,15 +289,27 @@ def print_assembly(scene: Scene) -> None:
             )
 
 
+def actuator_text(actuator: ActuatorSpec) -> str:
+    """Return the force of an actuator as a formula without terms that are zero, as in "0.5 + 2 sin(3 t)"."""
+    terms = [f"{actuator.offset:g}"] if actuator.offset or not actuator.amplitude else []
+    if actuator.amplitude:
+        angle = f"{actuator.frequency:g} t"
+        if not actuator.frequency:
+            angle = f"{actuator.phase:g}"
+        elif actuator.phase:
+            angle += f" {'-' if actuator.phase < 0 else '+'} {abs(actuator.phase):g}"
+        terms.append(f"{actuator.amplitude:g} sin({angle})")
+    return " + ".join(terms)
+
+
 def print_settings(scene: Scene) -> None:
     """Print the settings of a run."""
     settings = scene.settings
     begins = dict(zip(scene.model.joint_names, scene.model.v_offsets, strict=True))
     print_line()
     for actuator in scene.spec.actuators:
-        sine = f"{actuator.offset:g} + {actuator.amplitude:g} sin({actuator.frequency:g} t"
         at = begins[actuator.joint] + actuator.coordinate
-        print_line(f"  actuator    {scene.model.velocity_names[at]}: {sine} + {actuator.phase:g})")
+        print_line(f"  actuator    {scene.model.velocity_names[at]}: {actuator_text(actuator)}")
     for event in scene.spec.events:
         what = event.joint or event.body or event.type
         stops = ", stops the run" if event.stop else ""

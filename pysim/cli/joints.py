@@ -60,7 +60,7 @@ def list_types() -> None:
     of_loops = [(kind.name, *_keys_and_doc(kind)) for kind in LOOP_ONLY_TYPES.values()]
     print_columns(("type", "q", "keys", "motion"), of_tree)
     print_line()
-    print_columns(("loops only", "keys", "what is held"), of_loops)
+    print_columns(("loops only", "keys", "constraint"), of_loops)
     print_line()
     print_line(
         "`pysim joints NAME` explains one; the keys of every joint are in the scene reference."
@@ -89,7 +89,7 @@ def describe(kind: JointType, options: JointOptions) -> None:
         print_line(f"  {line.strip()}".rstrip())
     print_line()
     if kind.name in LOOP_ONLY_TYPES:
-        print_line(f"  holds   {kind.motion}, in a [[loop]] between A and B")
+        print_line(f"  holds   {kind.motion}, for frames A and B of a [[loop]]")
         print_keys(kind)
         return
     print_line(f"  motion  {kind.motion}")

@@ -28,7 +28,7 @@ POINT_CONSTRAINTS: dict[str, JointType] = {
         ),
         JointType(
             "distance",
-            "Keeps the origins of A and B apart, as a massless rod with a ball at each end does.",
+            "Keeps the origins of A and B at a fixed distance, as a massless rod with ball joints at its ends.",
             "|p| = length",
             keys=(_LENGTH,),
         ),
@@ -40,7 +40,7 @@ POINT_CONSTRAINTS: dict[str, JointType] = {
         ),
     )
 }
-_WELD = JointType("weld", "Keeps B on A.", "X = 1")
+_WELD = JointType("weld", "Fixes frame B to frame A.", "X = 1")
 LOOP_ONLY_TYPES = {_WELD.name: _WELD, **POINT_CONSTRAINTS}  # not available as joints of a tree
 
 # Constraints of loops of these types; other types constrain to a joint's motion.

@@ -34,7 +34,7 @@ def check_consent(names: Sequence[str], where: str, *, allow_code: bool) -> None
     """
     if not allow_code:
         problem = (
-            f"would run the Python code of {', '.join(names)}; read it, then allow it by "
+            f"would run the Python code of {', '.join(names)}; read it, then allow it with "
             "--allow-code, or allow_code=True from Python"
         )
         raise SceneError(where, problem)

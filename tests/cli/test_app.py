@@ -17,9 +17,11 @@ import pytest
 
 import pysim
 from pysim.cli import main
+from pysim.cli.check import actuator_text
 from pysim.cli.messages import print_line
 from pysim.cli.progress import state_of
 from pysim.cli.show import state_of_movie
+from pysim.scene.spec import ActuatorSpec
 from pysim.simulation import Update
 from pysim.simulation.interrupt import interrupts_held_back
 
@@ -284,6 +286,26 @@ def test_an_interrupt_while_the_command_loads_is_status_130_without_a_traceback(
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, "0"),
+        ({"offset": -2.5}, "-2.5"),
+        ({"amplitude": 1.5, "frequency": 3.6}, "1.5 sin(3.6 t)"),
+        (
+            {"offset": 1.0, "amplitude": 2.0, "frequency": 3.0, "phase": -0.5},
+            "1 + 2 sin(3 t - 0.5)",
+        ),
+        ({"amplitude": 2.0, "phase": 0.5}, "2 sin(0.5)"),
+        ({"amplitude": 2.0, "phase": -0.5}, "2 sin(-0.5)"),
+    ],
+)
+def test_check_prints_the_force_of_an_actuator_without_zero_terms(
+    given: dict[str, float], text: str
+) -> None:
+    assert actuator_text(ActuatorSpec("motor", "hinge", **given)) == text  # type: ignore[arg-type]
+
+
 @pytest.mark.usefixtures("here")
 def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "stone.toml", "--set", "simulation.duration=2"]) == 0
@@ -291,7 +313,7 @@ def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> N
     assert err == ""
     assert out == (
         "stone.toml: stone\n"
-        "  bodies      1 that move; 2 kg\n"
+        "  bodies      1 moving; 2 kg\n"
         "  sizes       nq 1, nv 1\n"
         "  gravity     0 0 -9.81 m/s²\n"
         "\n"

@@ -87,12 +87,12 @@ def test_joints_lists_those_of_a_plugin(capsys):
     )
 
 
-def test_joints_lists_and_explains_what_closes_loops_alone(capsys):
+def test_joints_lists_and_explains_constraints_of_loops(capsys):
     assert main(["joints"]) == 0
     assert re.search(r"\n  distance +length +Keeps the origins", capsys.readouterr().out)
     for name in LOOP_ONLY_TYPES:
         assert main(["joints", name]) == 0
-        assert "in a [[loop]] between A and B" in capsys.readouterr().out
+        assert "for frames A and B of a [[loop]]" in capsys.readouterr().out
     assert main(["joints", "distance"]) == 0
     assert re.search(r"\n  length +float +\[m\] +required +distance", capsys.readouterr().out)
     assert main(["joints", "weld", "--still", "x.png"]) == 2

@@ -148,7 +148,7 @@ def test_code_that_a_scene_names_is_rejected_and_named(scene, capsys):
     assert main(["check", "s.toml"]) == 2
     assert capsys.readouterr().err == (
         "error: s.toml:1:11: plugins: would run the Python code of screw.py; read it, then allow it "
-        "by --allow-code, or allow_code=True from Python\n"
+        "with --allow-code, or allow_code=True from Python\n"
     )
     assert main(["s.toml"]) == 2
     assert "would run the Python code of screw.py" in capsys.readouterr().err

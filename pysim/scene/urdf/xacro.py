@@ -45,7 +45,7 @@ def expand_xacro(
     if not allow_code:
         problem = (
             "is written in xacro, whose expressions are Python code; expand it with `xacro FILE > robot.urdf`, or "
-            "allow it by --allow-code, or allow_code=True from Python"
+            "allow it with --allow-code, or allow_code=True from Python"
         )
         robot.fail(problem)
     try:

@@ -370,7 +370,7 @@ def test_code_of_an_attached_scene_needs_consent() -> None:
     write("code.toml", 'plugins = ["own.py"]\n' + FINGER)
     Path("parts/own.py").write_text("raise SystemExit('ran')\n")
     expected = (
-        "code.toml:1:11: plugins: would run the Python code of own.py; read it, then allow it by --allow-code, or "
+        "code.toml:1:11: plugins: would run the Python code of own.py; read it, then allow it with --allow-code, or "
         "allow_code=True from Python"
     )
     assert error_of('[[model]]\nfile = "code.toml"\n') == expected

@@ -289,7 +289,7 @@ def test_xacro_is_expanded_with_consent(robot_in_xacro: Path) -> None:
 def test_xacro_is_rejected_without_consent(robot_in_xacro: Path) -> None:
     assert refusal(robot_in_xacro) == (
         "r.urdf:1:1: is written in xacro, whose expressions are Python code; expand it with "
-        "`xacro FILE > robot.urdf`, or allow it by --allow-code, or allow_code=True from Python"
+        "`xacro FILE > robot.urdf`, or allow it with --allow-code, or allow_code=True from Python"
     )
 
 
