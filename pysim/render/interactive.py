@@ -120,7 +120,7 @@ class InteractiveWindow:
         """Pass `seconds` of wall time."""
 
     def changed(self) -> None:
-        """Draw at the next tick."""
+        """Request a new picture at the next tick."""
         self._changed = True
 
     def draw(self, elapsed: float = 0.0) -> None:

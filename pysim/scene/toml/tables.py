@@ -324,7 +324,7 @@ class Model(Table):
     """A mechanism from another file: a scene, URDF, MJCF or SDF. Its keys use the names of the file."""
 
     file: Name = key(..., "", "path relative to the scene, or package://NAME/path")
-    name: Name | None = key(None, "", 'put before the names of the file: "name/link"')
+    name: Name | None = key(None, "", 'prefix of the names in the file, as in "name/link"')
     parent: Name = key("world", "", '"world", a body or a frame')
     at: Pose = key(Pose(), "", "pose of the file's world in the parent")
     count: Annotated[int, Field(ge=1, le=1000)] | None = key(
