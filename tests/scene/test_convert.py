@@ -310,7 +310,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED)
 @pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
-def test_what_a_urdf_file_cannot_hold_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
+def test_parts_that_urdf_cannot_represent_are_rejected_and_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "s.toml").write_text(HINGE + text + "\n", "utf-8")
     what = REFUSED[text].split("]: ")[-1]
     with pytest.raises(SceneError) as caught:

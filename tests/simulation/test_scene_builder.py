@@ -149,7 +149,7 @@ def test_mistakes_are_reported_together_with_their_keys() -> None:
     assert str(caught.value).startswith(expected)
 
 
-def test_what_is_no_scene_is_not_saved(tmp_path: Path) -> None:
+def test_an_incomplete_scene_is_not_saved(tmp_path: Path) -> None:
     builder = pendulum()
     path = tmp_path / "s.toml"
     builder.save(path)

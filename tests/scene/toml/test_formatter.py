@@ -93,7 +93,7 @@ def test_values_comments_and_columns_of_the_examples_are_kept(path: Path) -> Non
     assert format_toml(str(path), text) == text
 
 
-def test_what_is_not_toml_is_rejected_with_its_place() -> None:
+def test_a_syntax_error_is_rejected_with_its_place() -> None:
     with pytest.raises(SceneError) as caught:
         format_toml("s.toml", "a = 1\nb = = 2\n")
     assert str(caught.value).startswith("s.toml:2:5: ")
