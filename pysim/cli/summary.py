@@ -23,7 +23,7 @@ def print_summary(scene: Scene, summary: RunSummary) -> None:
     )
     if summary.iterations > 0:
         each = f"{summary.iterations / max(summary.steps, 1):.1f} a step"
-        print_line(f"  Newton      {each}, {summary.rejected} steps made again in shorter ones")
+        print_line(f"  Newton      {each}, {summary.rejected} steps repeated with shorter ones")
     if summary.callback_wall > 0:
         share = min(1.0, summary.callback_wall / summary.wall) if summary.wall > 0 else 1.0
         print_line(

@@ -200,10 +200,10 @@ def _frame_poses(file: h5py.File, frames: int) -> NDArray[np.float64]:
 
 
 def _objects(file: h5py.File, key: str) -> list[dict[str, Any]]:
-    """Return an array of objects of JSON."""
+    """Return a JSON array of objects."""
     found: list[Any] = parsed(file, key, list)
     if not all(isinstance(entry, dict) for entry in found):
-        raise ValueError(f"{key!r} must be an array of objects of JSON")
+        raise ValueError(f"{key!r} must be a JSON array of objects")
     return found
 
 

@@ -74,7 +74,7 @@ CASES = [
     ("scene/overrides", "[1]", "'scene/overrides' must be an object of JSON"),
     ("scene/overrides", "{", "'scene/overrides' is not JSON, Expecting property name"),
     ("visuals", "null", "'visuals' must be an array of JSON"),
-    ("visuals", "[1]", "'visuals' must be an array of objects of JSON"),
+    ("visuals", "[1]", "'visuals' must be a JSON array of objects"),
     ("render", "7", "'render' must be an object of JSON"),
     ("frames/body", [9, 9], "'frames/body' must be from -1, the world, to 1"),
     ("frames/body", [0], "'frames/body' has shape (1,), its header says (2,)"),

@@ -93,8 +93,8 @@ class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FO
     at_b: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) b")
     path: list[PathPoint] = key([], "", "points of a force along a path, in their order")
     coordinates: list[Name] = key([], "", "joints (or joint.coordinate) that the force acts on")
-    stiffness: NotNegative = key(0.0, "N/m", "of a spring, along the line between the points")
-    damping: NotNegative = key(0.0, "N·s/m", "of a spring, along the line between the points")
+    stiffness: NotNegative = key(0.0, "N/m", "stiffness of a spring between the points")
+    damping: NotNegative = key(0.0, "N·s/m", "damping of a spring between the points")
     length: NotNegative = key(0.0, "m", "natural length of a spring")
     parameters: dict[str, Any] = key({}, "", "keys of a force plugin; written beside the others")
 

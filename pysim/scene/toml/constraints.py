@@ -171,7 +171,7 @@ class ConstraintReader:
     def _refuse_keys(self, table: Loop, kind: JointType, path: Steps) -> None:
         own = {key.name for key in kind.keys} | ({PARAMETERS} if kind.plugin is not None else set())
         if find_joint(joint_of_loop_type(kind)).nv == 6:
-            problem = f"a {kind.name} joint holds nothing; remove the loop or take another type"
+            problem = f"a {kind.name} joint constrains nothing; remove the loop or use another type"
             self.problems.add((*path, "type"), problem)
         if kind.plugin is None and kind.nq:
             own.add("start")

@@ -173,7 +173,7 @@ class Body(Table):
     collision: bool | ListOf[CollisionShape] = key(
         default=False, unit="", doc="whether its shapes collide; or shapes that do, one or a list"
     )
-    material: Name | None = key(None, "", "of its shapes that collide, where they name none")
+    material: Name | None = key(None, "", "material of the colliding shapes that name none")
 
 
 # Joints ------------------------------------------------------------------------------------------

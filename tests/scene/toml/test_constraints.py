@@ -73,7 +73,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         (
             LOOP + 'type = "free"\na = "a"',
-            "loop[0].type: a free joint holds nothing; remove the loop",
+            "loop[0].type: a free joint constrains nothing; remove the loop",
         ),
         (
             LOOP + 'type = "ball"\na = "a"\naxis = [0, 0, 1]',
@@ -128,7 +128,10 @@ def refusal(tmp_path: Path, text: str) -> str:
             "loop[0].name: 'p' is taken by a joint; rename",
         ),
         ('[assembly]\nhold = ["q"]', "assembly.hold[0]: unknown joint 'q'; known: p, r"),
-        ('[[coupling]]\nname = "g"\njoint = "p"', "coupling[0]: couples nothing; give ratios, as"),
+        (
+            '[[coupling]]\nname = "g"\njoint = "p"',
+            "coupling[0]: couples nothing; give ratios, such as",
+        ),
         (
             '[[coupling]]\nname = "g"\njoint = "p"\nratios = { p = 1.0 }',
             "coupling[0]: couples 'p' to itself; name another coordinate",
