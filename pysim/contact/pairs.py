@@ -98,7 +98,7 @@ def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
 
 
 def _joined_links(model: Model) -> set[frozenset[str]]:
-    """Return the pairs of links that a joint connects, of which one may be fixed to the world.
+    """Return the pairs of links that a joint connects; one of them may be fixed to the world.
 
     In files with masks (MJCF), a link that is fixed to the world touches what it carries.
     """
