@@ -11,12 +11,13 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pysim.elements.block import KINDS
 from pysim.errors import SceneError, did_you_mean
 from pysim.plugins.registry import kind_called
 from pysim.scene import read_model, read_scene
-from pysim.scene.packages import ROBOTS, resolve_uri, robots_folder
+from pysim.scene.packages import ROBOTS, folders_around, resolve_uri, robots_folder
 from pysim.scene.refusals import Refusals
 from pysim.scene.spec import SceneSpec
 from pysim.shapes import MESH_SUFFIXES
@@ -125,12 +126,22 @@ def _scene(
     def plugin_names(spec: ModelSpec | SceneSpec) -> list[str]:
         return [os.path.relpath(file, end.parent.resolve()) for file in plugin_files_of(spec)]
 
-    if not isinstance(spec, SceneSpec):
+    sweep: dict[str, Any] = {}
+    if isinstance(spec, SceneSpec):
+        sweep = read_source(start).values.get("sweep", {})
+        gone = [key for key in _swept(sweep) if key.partition(".")[0] in {"parameters", "model"}]
+        for key in gone:
+            refusals.add(str(start), f"the sweep of {key!r}, which the new file does not have,")
+        sweep = {} if gone else sweep
+    else:
         spec = _as_attached(spec)
-    elif "sweep" in read_source(start).values:
-        refusals.add(str(start), "the table [sweep] of numbers that are expressions no longer")
-    tables = SpecTables(refusals, meshes.name, plugin_names).tables(spec)
+    tables = SpecTables(refusals, meshes.name, plugin_names, meshes.data_name).tables(spec)
+    tables |= {"sweep": sweep} if sweep else {}
     return scene_text(tables, f"Converted from {start.name} by pysim.")
+
+
+def _swept(sweep: dict[str, Any]) -> list[str]:
+    return [key for name in ("grid", "sample") for key in sweep.get(name, {})]
 
 
 def _as_attached(spec: ModelSpec) -> ModelSpec:
@@ -149,6 +160,8 @@ def _robot(spec: ModelSpec | SceneSpec, meshes: _Meshes, refusals: Refusals) -> 
             refusals.add(drive.where, f"actuator {drive.name!r}")
         for event in spec.events:
             refusals.add(event.where, f"event {event.name!r}")
+        for block in spec.blocks:
+            refusals.add(block.where, f"{block.kind} {block.name!r}")
         spec = spec.model
     return UrdfWriter(refusals, meshes.name).text(spec)
 
@@ -164,6 +177,8 @@ def plugin_files_of(spec: ModelSpec | SceneSpec) -> list[Path]:
         used += [("event", event.type) for event in spec.events if event.type]
         used.append(("integrator", spec.settings.integrator))
     plugins = [kind_called(noun).registered.get(name) for noun, name in used]
+    if isinstance(spec, SceneSpec):
+        plugins += [KINDS[block.kind].registered.get(block.type) for block in spec.blocks]
     files = [source_file(p) for p in plugins if p is not None and _was_run(p)]
     return list(dict.fromkeys(files))
 
@@ -198,6 +213,14 @@ class _Meshes:
         problem = f"mesh {str(mesh)!r} is outside the folders that the new file may read"
         self.refusals.reject(where, f"{problem}; copy it by --copy-meshes")
         return name
+
+    def data_name(self, file: Path, where: str) -> str:
+        """Return the name of a file of data in the new file."""
+        folder = self.folder.resolve()
+        if not any(file.resolve().is_relative_to(part) for part in folders_around(folder)):
+            problem = f"file {str(file)!r} is outside the folders that the new file may read"
+            self.refusals.reject(where, f"{problem}; move it, or write the new file nearer to it")
+        return Path(os.path.relpath(file.resolve(), folder)).as_posix()
 
     def _copy_of(self, mesh: Path) -> Path:
         """Return the place of a mesh's copy; two meshes of one name get different ones."""

@@ -44,6 +44,9 @@ _ORDER = (
     "force",
     "frame",
     "assembly",
+    "signal",
+    "sensor",
+    "controller",
     "actuator",
     "event",
     "materials",
@@ -128,9 +131,21 @@ class SceneBuilder:
         """Add a named frame to a body, and return its name; `at` has xyz [m] and a rotation."""
         return self._add("frame", {"name": name, "body": body, **({"at": at} if at else {})})
 
-    def actuator(self, joint: str, **keys: Any) -> None:  # noqa: ANN401, as a table
-        """Prescribe a force on a joint; keys as in `[[actuator]]`: offset, amplitude, frequency, phase."""
-        self._add("actuator", {"joint": joint, **keys})
+    def signal(self, name: str, type: str, **keys: Any) -> str:  # noqa: A002, ANN401, as a table
+        """Add a source of a signal, and return its name; keys as in `[[signal]]`."""
+        return self._add("signal", _keyed(name, type, keys))
+
+    def sensor(self, name: str, type: str, **keys: Any) -> str:  # noqa: A002, ANN401, as a table
+        """Add a sensor, and return its name; keys as in `[[sensor]]`."""
+        return self._add("sensor", _keyed(name, type, keys))
+
+    def controller(self, name: str, type: str, **keys: Any) -> str:  # noqa: A002, ANN401, as a table
+        """Add a controller, and return its name; keys as in `[[controller]]`."""
+        return self._add("controller", _keyed(name, type, keys))
+
+    def actuator(self, joint: str | None = None, **keys: Any) -> None:  # noqa: ANN401, as a table
+        """Add an actuator, of a joint unless a path or coordinates are given; keys as in `[[actuator]]`."""
+        self._add("actuator", {**({} if joint is None else {"joint": joint}), **keys})
 
     def event(self, name: str, **keys: Any) -> str:  # noqa: ANN401, as a table
         """Detect an event, and return its name; keys as in `[[event]]`."""

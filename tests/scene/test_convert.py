@@ -253,13 +253,71 @@ def test_masks_of_contact_become_pairs_that_do_not_touch(tmp_path: Path) -> None
     assert expected in str(caught.value)
 
 
-def test_a_sweep_is_refused_as_its_expressions_are_gone(tmp_path: Path) -> None:
-    text = HINGE + "[sweep]\n"
-    (tmp_path / "s.toml").write_text(text, "utf-8")
-    with pytest.raises(
-        SceneError, match=r"the table \[sweep\] of numbers that are expressions no longer"
-    ):
-        convert(tmp_path / "s.toml", tmp_path / "t.toml")
+SERVO = """[[frame]]
+name = "tip"
+body = "rod"
+at = { xyz = [1, 0, 0] }
+[[signal]]
+name = "target"
+type = "waypoints"
+t = [0.0, 1.0, 2.0]
+values = [0.0, 1.2, 0.4]
+unit = "rad"
+[[sensor]]
+name = "angle"
+type = "coordinates"
+coordinates = ["hinge"]
+[[sensor]]
+name = "pose"
+type = "pose"
+frame = "tip"
+at = { xyz = [0, 0, 0.1] }
+[[controller]]
+name = "pd"
+type = "pd"
+inputs = ["target", "angle.q", "angle.v"]
+period = 0.01
+kp = 40.0
+kd = 3.0
+[[actuator]]
+name = "motor"
+type = "force"
+joint = "hinge"
+command = "pd"
+[simulation]
+duration = 0.2
+"""
+
+
+def test_signals_sensors_controllers_and_actuators_are_written(tmp_path: Path) -> None:
+    """The run of the new scene is that of the old one, to the last bit."""
+    (tmp_path / "s.toml").write_text(HINGE + SERVO, "utf-8")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    builder = pysim.SceneBuilder.load(tmp_path / "s.toml")
+    one = pysim.load_scene(tmp_path / "s.toml")
+    for other in (pysim.load_scene(tmp_path / "t.toml"), builder.build()):
+        names = [[(b.kind, b.name, b.type) for b in scene.spec.blocks] for scene in (one, other)]
+        assert names[0] == names[1]
+        np.testing.assert_array_equal(pysim.simulate(one).q, pysim.simulate(other).q)
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "s.toml", tmp_path / "r.urdf")
+    for what in ("signal 'target'", "sensor 'pose'", "controller 'pd'", "actuator 'motor'"):
+        assert f"{what} has no place in a URDF file" in str(caught.value)
+
+
+def test_a_sweep_is_written_unless_it_varies_what_is_gone(tmp_path: Path) -> None:
+    sweep = '[sweep]\ngrid = { "joint.hinge.damping" = "0:1:3" }\n'
+    (tmp_path / "s.toml").write_text(HINGE + sweep, "utf-8")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    assert sweep in (tmp_path / "t.toml").read_text("utf-8")
+    gone = sweep.replace("joint.hinge.damping", "parameters.m")
+    (tmp_path / "s.toml").write_text(HINGE + gone, "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "s.toml", tmp_path / "u.toml")
+    expected = (
+        "the sweep of 'parameters.m', which the new file does not have, has no place in a scene"
+    )
+    assert expected in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.poses import rpy_of
 from pysim.scene.spec import RenderSpec, SceneSpec, may_touch
+from pysim.scene.toml.blocks import FILE
 from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
 from pysim.scene.toml.keys import ALL_JOINTS
 from pysim.scene.tree import WORLD
@@ -28,13 +30,13 @@ from pysim.shapes import SIZES, primitive_theta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from pysim.scene.refusals import Refusals
     from pysim.scene.spec import (
         ActuatorSpec,
+        BlockSpec,
         BodySpec,
         ContactSpec,
         ContactsSpec,
@@ -58,7 +60,7 @@ WRITTEN_OF_MODEL = {
     "forces", "contacts",
 }  # fmt: skip
 WRITTEN_OF_SCENE = {
-    "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold",
+    "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
 }  # fmt: skip
 SAME = 1e-13  # relative difference of mass properties that are rounding
 _SURFACE = ("sink", "dissipation", "tangential_stiffness", "relaxation_time")
@@ -72,11 +74,13 @@ class SpecTables:
         refusals: receives what a scene cannot hold.
         mesh_name: name of a mesh file in the scene.
         plugin_names: names of the plugin files for the scene's `plugins`.
+        file_name: name of a file of data in the scene.
     """
 
     refusals: Refusals
     mesh_name: Callable[[Path, str], str]
     plugin_names: Callable[[ModelSpec | SceneSpec], list[str]]
+    file_name: Callable[[Path, str], str]
 
     def tables(self, spec: ModelSpec | SceneSpec) -> Tables:
         """Return the tables of a scene, or of a mechanism alone."""
@@ -96,7 +100,10 @@ class SpecTables:
         found["frame"] = [_frame(frame) for frame in model.frames]
         if isinstance(spec, SceneSpec):
             found["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
-            found["actuator"] = [_actuator(drive) for drive in spec.actuators]
+            for kind in ("signal", "sensor", "controller", "actuator"):
+                blocks = [block for block in spec.blocks if block.kind == kind]
+                found[kind] = [self._block(block) for block in blocks]
+            found["actuator"] += [_actuator(drive) for drive in spec.actuators]
             found["event"] = [_event(event) for event in spec.events]
         found |= self._contacts(model)
         if isinstance(spec, SceneSpec):
@@ -104,6 +111,32 @@ class SpecTables:
             found["output"] = {"every": spec.settings.every}
             found["render"] = _render(spec.render)
         return {key: value for key, value in found.items() if value not in ([], {})}
+
+    def _block(self, block: BlockSpec) -> Tables:
+        """Return the table of a signal, sensor, controller or actuator."""
+        table: Tables = {"name": block.name, "type": block.type}
+        given: Tables = {
+            "unit": block.unit if block.unit not in {"", "1"} else None,
+            "size": block.size if block.size != 1 else None,
+            "period": block.period,
+            "frame": block.frame,
+            "relative_to": block.relative_to if block.relative_to != WORLD else None,
+            "joint": block.joint,
+            "coordinates": list(block.coordinates),
+            "command" if block.kind == "actuator" else "inputs": list(block.inputs),
+            "path": [{"body": body, "point": at.tolist()} for body, at in block.points],
+        }
+        table |= {key: value for key, value in given.items() if value not in (None, [])}
+        table |= _at(block.at)
+        if not np.array_equal(block.relative_at, np.eye(4)):
+            what = f"the pose in {block.relative_to!r} against which {block.name!r} measures"
+            self.refusals.add(block.where, what, "give that body a frame")
+        for name, value in block.parameters.items():
+            if name == FILE and isinstance(value, str) and value:
+                table[name] = self.file_name(Path(value), block.where)
+            elif value is not None:
+                table[name] = _plain(value)
+        return table
 
     def _refuse_unknown(self, spec: ModelSpec | SceneSpec, written: Collection[str]) -> None:
         """Refuse parts of a specification that this writer does not know, where they are not empty."""
