@@ -17,14 +17,21 @@ struct AdvanceContacts {
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
     const int kept = stepping::ContactMemory{call.contacts.points, call.contacts.coordinates}.numbers();
     const int reported = stepping::ContactReport::numbers * call.contacts.points;
+    const stepping::ContactMemory places = {call.contacts.points, call.contacts.coordinates};
+    bool* const live = take<bool>(at.w, call.contacts.points);
     const stepping::ContactState<S> state = {
-        at.copy_q(), at.copy_v(), at.loop_q(), at.load(call.memory, kept), take<S>(at.w, reported)};
-    const stepping::ContactState<S> next = {take<S>(at.w, nq),
-                                            take<S>(at.w, nv),
-                                            take<S>(at.w, loop_nq),
-                                            take<S>(at.w, kept),
-                                            take<S>(at.w, reported)};
-    for (int i = 0; i < reported; ++i) state.report[i] = all<S>(0);
+        at.copy_q(), at.copy_v(), at.loop_q(), at.load(call.memory, kept), take<S>(at.w, reported), live};
+    const stepping::ContactState<S> trial = {take<S>(at.w, nq),
+                                             take<S>(at.w, nv),
+                                             take<S>(at.w, loop_nq),
+                                             take<S>(at.w, kept),
+                                             take<S>(at.w, reported),
+                                             live};
+    for (int i = 0; i < reported; ++i) state.report[i] = trial.report[i] = all<S>(0);
+    simd::copy_each<S>(state.memory, kept, trial.memory);
+    for (int i = 0; i < call.contacts.points; ++i) {
+      live[i] = any(state.memory[places.point(i) + stepping::ContactMemory::feature] > all<S>(0));
+    }
     const auto signals = at.signals();
     stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
     system.signals = signals;
@@ -32,23 +39,8 @@ struct AdvanceContacts {
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);
     for (std::ptrdiff_t n = 0; n < batch.steps && any(alive); ++n) {
-      simd::copy_each<S>(state.q, nq, next.q);
-      simd::copy_each<S>(state.v, nv, next.v);
-      simd::copy_each<S>(state.loop_q, loop_nq, next.loop_q);
-      simd::copy_each<S>(state.memory, kept, next.memory);
-      simd::copy_each<S>(state.report, reported, next.report);
       const S time = all<S>(batch.time + static_cast<double>(n) * batch.step);
-      const auto tried = alive;
-      alive &= stepping::convex_step(system, run, alive, time, all<S>(batch.step), next);
-      alive &= stepping::finite(at.model, next.q, next.v);
-      simd::copy_where<S>(alive, next.q, nq, state.q);
-      simd::copy_where<S>(alive, next.v, nv, state.v);
-      simd::copy_where<S>(alive, next.loop_q, loop_nq, state.loop_q);
-      simd::copy_where<S>(alive, next.memory, kept, state.memory);
-      simd::copy_where<S>(alive, next.report, reported, state.report);
-      for (int i = 0; i < stepping::ContactMemory::counts; ++i) {
-        state.memory[i] = select(tried, next.memory[i], state.memory[i]);
-      }
+      alive &= stepping::convex_step(system, run, alive, time, all<S>(batch.step), state, trial);
       done += number(alive);
     }
     at.save(state.q, batch.out, nq);

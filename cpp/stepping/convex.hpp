@@ -13,6 +13,7 @@
 #include "collision/plane_contact.hpp"
 #include "constraints/projection.hpp"
 #include "dynamics/passive.hpp"
+#include "stepping/advance.hpp"
 #include "stepping/convex_problem.hpp"
 #include "stepping/system.hpp"
 
@@ -32,10 +33,31 @@ struct ConvexRun {
 template <class S>
 struct ContactState {
   S *q, *v;
-  S* loop_q;  ///< coordinates of the loops' joints
-  S* memory;  ///< [ContactMemory::numbers]
-  S* report;  ///< [points · ContactReport::numbers]
+  S* loop_q;   ///< coordinates of the loops' joints
+  S* memory;   ///< [ContactMemory::numbers]
+  S* report;   ///< [points · ContactReport::numbers]
+  bool* live;  ///< [points] that have touched in some world; others have zeros in memory and report
 };
+
+/// Copies a state by copy(from, count, to), of contact points those that are live.
+template <class S, class Copy>
+void copy_state(const ModelOf<S>& model,
+                const ContactMemory& places,
+                const ContactState<S>& from,
+                const ContactState<S>& to,
+                const Copy& copy) {
+  copy(from.q, model.reduced_nq, to.q);
+  copy(from.v, model.reduced_nv, to.v);
+  copy(from.loop_q, model.loop_nq(), to.loop_q);
+  copy(from.memory, ContactMemory::counts, to.memory);
+  copy(from.memory + places.coordinate(0), places.coordinates, to.memory + places.coordinate(0));
+  for (int i = 0; i < places.points; ++i) {
+    if (!from.live[i]) continue;
+    copy(from.memory + places.point(i), ContactMemory::per_point, to.memory + places.point(i));
+    const int at = ContactReport::numbers * i;
+    copy(from.report + at, ContactReport::numbers, to.report + at);
+  }
+}
 
 /// One step of length h in one pack of worlds.
 template <class S>
@@ -458,8 +480,8 @@ class ConvexStep {
   /// Clears what points of a pair that do not touch remember and report, but for the impulse.
   void forget(const ContactPair<Parameter>& pair, int used, const ContactState<S>& state) const {
     for (int i = pair.first + used; i < pair.first + pair.points; ++i) {
+      if (!state.live[i]) continue;
       S* const kept = state.memory + places_.point(i);
-      if (none(kept[ContactMemory::feature] > all<S>(0))) continue;
       S* const report = state.report + ContactReport::numbers * i;
       for (int j = 0; j < ContactMemory::per_point; ++j) kept[j] = all<S>(0);
       for (int j = 0; j < ContactReport::impulse; ++j) report[j] = all<S>(0);
@@ -476,6 +498,8 @@ class ConvexStep {
         const PointIterate<S>& P = problem_.point[i];
         S* const kept = state.memory + places_.point(i);
         const auto touches = dot(P.at.n, P.made) > all<S>(0);
+        if (!state.live[i] && none(touches)) continue;
+        state.live[i] = true;
         const Vec3<S> s = X_WB.R * next_deflection(pair.law, P.at, h_, P.now, P.impulse);
         const Vec3<S> turned = pair.a < 0 ? s : turn * s;
         store(collision::select(touches, turned, spatial::zero3<S>()), kept);
@@ -529,48 +553,41 @@ class ConvexStep {
   Workspace<S> w_;
 };
 
-/// A step, or 2, 4, … shorter ones in its place where it cannot be solved. Worlds that are not solved even so
-/// are marked in the memory and left where they were.
+/// A step in place, or 2, 4, … shorter ones where it cannot be solved. Worlds that are not solved even so are
+/// marked in the memory; these, and worlds whose step is not finite, are left where they were. `trial` has
+/// zeros for points that are not live. Returns the worlds that were stepped.
 template <class S>
 Mask<S> convex_step(const System<S>& system,
                     const ConvexRun<S>& run,
                     Mask<S> wanted,
                     S time,
                     S h,
-                    const ContactState<S>& state) {
+                    const ContactState<S>& state,
+                    const ContactState<S>& trial) {
   using Real = typename S::Real;
   constexpr int levels = 6;
-  Workspace<S> w = system.workspace;
-  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv, loop_nq = system.model.loop_nq();
-  const int kept = ContactMemory{run.contacts.points, run.contacts.coordinates}.numbers();
-  const int reported = ContactReport::numbers * run.contacts.points;
-  const ContactState<S> trial = {
-      take<S>(w, nq), take<S>(w, nv), take<S>(w, loop_nq), take<S>(w, kept), take<S>(w, reported)};
+  const ContactMemory places = {run.contacts.points, run.contacts.coordinates};
   auto left = wanted, solved = simd::nowhere<S>();
   for (int level = 0; level <= levels && any(left); ++level) {
     const int parts = 1 << level;
-    simd::copy_each<S>(state.q, nq, trial.q);
-    simd::copy_each<S>(state.v, nv, trial.v);
-    simd::copy_each<S>(state.loop_q, loop_nq, trial.loop_q);
-    simd::copy_each<S>(state.memory, kept, trial.memory);
-    simd::copy_each<S>(state.report, reported, trial.report);
+    copy_state<S>(system.model, places, state, trial, simd::copy_each<S>);
     const S part = h / all<S>(Real(parts));
     auto good = left;
     for (int n = 0; n < parts && any(good); ++n) {
-      Workspace<S> inner = w;
+      Workspace<S> inner = system.workspace;
       good &= ConvexStep<S>(system, run, part, inner).make(good, fma(all<S>(Real(n)), part, time), trial);
     }
     trial.memory[ContactMemory::halved] += number(left & !good);
     for (int i = 0; i < ContactMemory::counts; ++i) {
       state.memory[i] = select(left, trial.memory[i], state.memory[i]);
     }
-    simd::copy_where<S>(good, trial.q, nq, state.q);
-    simd::copy_where<S>(good, trial.v, nv, state.v);
-    simd::copy_where<S>(good, trial.loop_q, loop_nq, state.loop_q);
-    simd::copy_where<S>(good, trial.memory, kept, state.memory);
-    simd::copy_where<S>(good, trial.report, reported, state.report);
-    solved |= good;
+    for (int i = 0; i < ContactMemory::counts; ++i) trial.memory[i] = state.memory[i];
     left &= !good;
+    good &= finite(system.model, static_cast<const S*>(trial.q), static_cast<const S*>(trial.v));
+    copy_state<S>(system.model, places, trial, state, [&](const S* from, int count, S* to) {
+      simd::copy_where<S>(good, from, count, to);
+    });
+    solved |= good;
   }
   state.memory[ContactMemory::failed] = select(left, all<S>(1), state.memory[ContactMemory::failed]);
   return solved;
