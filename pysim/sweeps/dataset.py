@@ -17,7 +17,6 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import h5py
 import numpy as np
 
 from pysim.errors import SimulationError
@@ -26,6 +25,7 @@ from pysim.sweeps.quantities import STATISTICS
 if TYPE_CHECKING:
     from types import TracebackType
 
+    import h5py
     import xarray
     from numpy.typing import NDArray
 
@@ -41,6 +41,8 @@ class SweepFile:
     """A sweep's open file."""
 
     def __init__(self, path: Path, mode: str = "r") -> None:
+        import h5py  # noqa: PLC0415, which workers of a cluster do not need
+
         try:
             self._file = h5py.File(path, mode)
         except OSError as error:
@@ -111,6 +113,8 @@ def create(
     piece_size: int,
 ) -> None:
     """Make the file of a sweep, which appears under its name when it is complete in structure."""
+    import h5py  # noqa: PLC0415
+
     draft = path.with_name(f".{path.name}.part")
     worlds = len(next(iter(values.values())))
     pieces = -(-worlds // piece_size)
@@ -151,6 +155,8 @@ def described(path: Path) -> dict[str, Any]:
     Raises:
         SimulationError: the file is not a sweep's.
     """
+    import h5py  # noqa: PLC0415
+
     try:
         with h5py.File(path, "r") as file:
             found = json.loads(file.attrs["sweep"]) if file.attrs["format"] == FORMAT else None

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 
 from pysim.errors import SimulationError, did_you_mean
@@ -64,6 +63,8 @@ def load_results(path: str | PathLike[str]) -> SweepResults:
     Raises:
         SimulationError: the file is not a sweep's, or no world has run to its end.
     """
+    import h5py  # noqa: PLC0415, which workers of a cluster do not need
+
     name = Path(path)
     description = described(name)
     with h5py.File(path, "r") as file:

@@ -249,3 +249,17 @@ def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path, table: str, 
         with pytest.raises(pysim.SceneError) as error:
             load(path)
         assert re.fullmatch(rf"{re.escape(str(path))}:\d+:\d+: {re.escape(text)}", str(error.value))
+
+
+def test_a_piece_imports_nothing_that_a_worker_does_not_need() -> None:
+    """A worker of a cluster is small: NumPy, pydantic and the TOML parser."""
+    text = f"""
+import sys, numpy as np
+from pysim.sweeps import cluster
+from pysim.sweeps.pieces import PieceRunner
+runner = PieceRunner({str(SPRING)!r}, {SHORT!r}, ["energy"], [], 1, False)
+cluster.compute_pieces(runner, [(slice(0, 2), {{"joint[0].damping": np.array([0.0, 0.1])}})])
+heavy = ("scipy", "h5py", "matplotlib", "vtkmodules", "pyvista", "trimesh", "rich", "cyclopts", "tomlkit", "xarray")
+assert [name for name in heavy if name in sys.modules] == []
+"""
+    subprocess.run([sys.executable, "-c", text], check=True, capture_output=True)
