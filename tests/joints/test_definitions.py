@@ -107,7 +107,7 @@ COORDINATES = [
         'coordinates = "angle"',
         (
             "mine.py:6: Mine: coordinates must be made by real, rotation or pose, got 'angle'; "
-            'as `coordinates = real("angle")`'
+            'write for example `coordinates = real("angle")`'
         ),
     ),
     (
