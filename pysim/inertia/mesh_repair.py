@@ -15,7 +15,15 @@ import numpy as np
 
 from pysim.errors import PysimError, PysimWarning
 from pysim.inertia.shells import shells_of
-from pysim.inertia.surface import FLAT, Surface, counted, counted_of, edges, read_surface
+from pysim.inertia.surface import (
+    FLAT,
+    Surface,
+    counted,
+    counted_of,
+    edges,
+    read_surface,
+    refuse_overflow,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +47,7 @@ def repaired(
     Raises:
         PysimError: the mesh is flat, open or one-sided, or all its triangles are degenerate.
     """
+    refuse_overflow(vertices, where)
     _refuse_flat(where, vertices)
     vertices, faces = _welded(where, vertices, faces, fill=fill)
     faces = _wound(where, faces)

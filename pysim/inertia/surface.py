@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Faces = NDArray[np.int64]
 
 FLAT = 1e-9  # fraction of the mesh's size: a thinner mesh has no volume
+FARTHEST_VERTEX = 1e60  # [m]: fifth powers, the unit of moments of inertia, remain finite
 _CLOSE = "pass repair=True to fill small holes, convex=True for the convex hull, or shell=thickness [m] for a sheet"
 
 
@@ -69,6 +70,7 @@ def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
     if bad >= 0:
         x, y, z = points[bad]
         raise PysimError(where, f"vertex {bad} is ({x:g}, {y:g}, {z:g}), not finite; fix it")
+    refuse_overflow(points, where)
     surface = Surface(points, triangles, low, high, where)
     outside = (triangles < 0) | (triangles >= len(points))
     if outside.any():
@@ -79,6 +81,17 @@ def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
             f"it names vertex {index} of {len(points)}; count vertices from 0"
         )
     return surface
+
+
+def refuse_overflow(vertices: Vertices, where: str) -> None:
+    """Raise PysimError if a vertex (n, 3) [m] is so far away that moments of inertia overflow."""
+    away = np.abs(vertices)
+    if not away.max(initial=0) > FARTHEST_VERTEX:
+        return
+    k = int(away.max(axis=1).argmax())
+    x, y, z = vertices[k]
+    problem = f"vertex {k} is ({x:g}, {y:g}, {z:g}) [m], where moments of inertia overflow"
+    raise PysimError(where, f"{problem}; scale the mesh to at most {FARTHEST_VERTEX:g} [m]")
 
 
 def check_density(density: float, where: str = "density") -> float:

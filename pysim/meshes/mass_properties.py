@@ -99,7 +99,7 @@ def read_solid(
     mesh = read_mesh(path)
     factors = np.broadcast_to(np.asarray(scale, float), (3,))
     vertices = mesh.vertices * factors
-    faces = mesh.faces if factors.prod() >= 0 else mesh.faces[:, ::-1]
+    faces = mesh.faces if np.sign(factors).prod() >= 0 else mesh.faces[:, ::-1]
     where = str(path)
     _check_extent(vertices, where)
     if convex or shell is not None:

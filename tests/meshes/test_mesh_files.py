@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import tracemalloc
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -337,6 +339,19 @@ def test_a_mesh_smaller_than_a_nanometre_is_rejected(tmp_path: Path, across: flo
     assert refusal(path) == (
         f"is {across:g} m across, at least 1e-09 m are needed; check its unit, or set scale"
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"repair": True}, {"convex": True}, {"shell": 1e-3}])
+def test_a_mesh_whose_moments_overflow_is_rejected(
+    tmp_path: Path, options: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Two shells of 1e140 m, whose solid angles about each other are NaN; LAPACK prints nothing about them."""
+    shells = np.vstack([CUBE, 0.5 * CUBE + 0.1])
+    path = write_obj(tmp_path / "large.obj", shells, np.vstack([FACES, FACES + 8]))
+    problem = "vertex 1 is (0, 0, 1e+140) [m], where moments of inertia overflow; scale the mesh to at most 1e+60 [m]"
+    with pytest.raises(SceneError, match=re.escape(f"{path}: {problem}")):
+        mesh_theta(path, (1e140, 1e140, 1e140), 1.0, **options)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_edge_of_three_triangles_is_a_typed_error(tmp_path: Path) -> None:
