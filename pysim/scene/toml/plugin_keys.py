@@ -154,7 +154,8 @@ def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]
         return () if scheme is None else tuple(fields_of(scheme))
     if len(path) == 2 and path[0] == "force":
         kind = values["force"][path[1]].get("type")
-        plugin_of_force = None if kind in FORCES.builtin else find_force(kind)
+        own = isinstance(kind, str) and kind not in FORCES.builtin
+        plugin_of_force = find_force(kind) if own else None
         return () if plugin_of_force is None else tuple(fields_of(plugin_of_force))
     if len(path) == 2 and path[0] in KINDS:
         kind = values[path[0]][path[1]].get("type")

@@ -94,6 +94,11 @@ CORRECTED = {
     '[[force]]\nname = "f"\ntype = "spring"\nb = "rod"': (
         "9:1: force[0]: has neither stiffness nor damping; give stiffness [N/m] or damping [N·s/m]"
     ),
+    '[[force]]\nname = "f"\nstiffnes = 1.0': (
+        "9:1: force[0].type: is missing; add it: spring, or a force plugin: path_spring, rope, bushing, "
+        "linear_drag, …\n"
+        "s.toml:11:1: force[0].stiffnes: unknown key; did you mean 'stiffness'?"
+    ),
     "[render]\nsize = [-1, 100]": "10:9: render.size[0]: must be positive [pixel], got -1",
 }
 
