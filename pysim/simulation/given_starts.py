@@ -72,11 +72,12 @@ def _check(
     stacklevel: int,
 ) -> None:
     """Reject, or warn of, the constraint row with the largest violation."""
-    left = np.nan_to_num(np.abs(left), nan=np.inf)
+    left = np.abs(left)
+    if (left <= _NEARLY[size]).all():
+        return
+    left = np.nan_to_num(left, nan=np.inf)
     world, row = np.unravel_index(left.argmax(), left.shape)
     largest = float(left[world, row])
-    if largest <= _NEARLY[size]:
-        return
     tie = f"{kind_of_constraint(model, model.row_names[row])} {model.row_names[row]!r}"
     problem = f"{tie} {verb} {largest:.3g} {unit}"
     where = f"{name}: world {first + int(world)}"
@@ -90,7 +91,9 @@ def _warn_of_singular(
     model: Model, q: Array, v: Array, at: Constraints, first: int, stacklevel: int
 ) -> None:
     """Warn of the first world, of those sampled, whose rows have a lower rank than usual for the model."""
-    worlds = np.unique(np.linspace(0, len(q) - 1, min(len(q), _WORLDS)).astype(int))
+    worlds = np.arange(len(q))
+    if len(q) > _WORLDS:
+        worlds = np.linspace(0, len(q) - 1, _WORLDS).astype(int)
     J = at.jacobian[worlds]
     length = np.linalg.norm(J, axis=2, keepdims=True)
     unit = np.divide(J, length, out=np.zeros_like(J), where=length > 0)

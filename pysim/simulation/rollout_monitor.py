@@ -10,6 +10,7 @@ import warnings
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from pysim.mechanism.model import State
 from pysim.scene.spec import Settings
 from pysim.simulation.energy_monitor import describe, dissipates, imbalance
 from pysim.simulation.scheme_errors import motion_of
+from pysim.simulation.stability import sliding_coordinates
 from pysim.simulation.step_checks import sharp_friction
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ _LEAST = (
 _A_WORLD = 400_000  # the same, for each world whose work is integrated
 _ALONE = 4  # worlds of a pack that take as long as one alone
 _CONSTRAINT = 4  # bodies that take as long as a constraint row
+_neutral_states: WeakKeyDictionary[Model, State] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,19 @@ class World:
 
 def world_of(model: Model, integrator: str, step: float, parameters: dict[str, Any]) -> World:
     """Return the world of a model without actuators."""
-    nv, q = model.nv, model.neutral()
-    loop_q = constraints(model, q).loop_q if model.rows else np.zeros(0)
     settings = Settings(step=step, integrator=integrator, parameters=parameters)
-    none = _engine.Actuation(*np.zeros((4, nv)))
+    none = _engine.Actuation(*np.zeros((4, model.nv)))
     spec = SimpleNamespace(model=model.spec, path="rollout")
-    return World(model, State(q, np.zeros(nv), loop_q), settings, none, spec)
+    return World(model, _neutral_state(model), settings, none, spec)
+
+
+def _neutral_state(model: Model) -> State:
+    known = _neutral_states.get(model)
+    if known is None:
+        q = model.neutral()
+        loop_q = constraints(model, q).loop_q if model.rows else np.zeros(0)
+        known = _neutral_states[model] = State(q, np.zeros(model.nv), loop_q)
+    return known
 
 
 def warn_of_friction_of_worlds(
@@ -78,6 +88,8 @@ def warn_of_friction_of_worlds(
         stacklevel: as of `warnings.warn`, from the caller of this function.
     """
     if q.dtype != np.float64:
+        return
+    if len(scenes) == 1 and not len(sliding_coordinates(scenes[0].model)[0]):
         return
     for k in _spaced(len(q), _CHECKED):
         scene = scenes[k if len(scenes) > 1 else 0]
@@ -172,7 +184,9 @@ def _suspects(scenes: Sequence[Any], q: Array, v: Array, steps: int) -> list[int
 
 def _spaced(count: int, most: int) -> NDArray[np.intp]:
     """Return at most `most` of the numbers below `count`, evenly spaced, including the first and the last."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).astype(np.intp))
 
 
 def _energies(

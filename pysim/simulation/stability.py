@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -41,6 +42,7 @@ DIGITS_LOST = 64  # rounding of accelerations, in the last digit of the largest
 PRECISION = 1e-12  # of a largest step
 FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
 MOST_MOTIONS = 200  # whose modes are looked for: eigenvalues of more take over a second
+_sliding: WeakKeyDictionary[Model, tuple[NDArray[np.intp], Array, Array]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,9 @@ def slide_modes(scene: Scene) -> list[Mode]:
 
 def sliding_coordinates(model: Model) -> tuple[NDArray[np.intp], Array, Array]:
     """Return the coordinates with dry friction, the slope of their friction and damping at rest, and their width."""
+    known = _sliding.get(model)
+    if known is not None:
+        return known
     found = [
         (
             first + i,
@@ -163,7 +168,9 @@ def sliding_coordinates(model: Model) -> tuple[NDArray[np.intp], Array, Array]:
     at, slope, width = (
         (np.array(x) for x in zip(*found, strict=True)) if found else np.zeros((3, 0))
     )
-    return at.astype(np.intp), slope, width
+    known = at.astype(np.intp), slope, width
+    _sliding[model] = known
+    return known
 
 
 def modes_of(scene: Scene, linearise: Callable[[Scene, Array], Array] | None = None) -> list[Mode]:
