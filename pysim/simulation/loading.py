@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ from pysim.simulation.scene_warnings import warn_of_start
 from pysim.tracing.recursion import once
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from os import PathLike
 
@@ -197,7 +199,7 @@ def load_model(
     """
     from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
 
-    with not_within_itself(path):
+    with no_garbage_collection(), not_within_itself(path):
         return compile_model(
             read_model(
                 path,
@@ -225,7 +227,7 @@ def load_scene(
     """
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 
-    with not_within_itself(path):
+    with no_garbage_collection(), not_within_itself(path):
         return compile_checked(read_scene(path, overrides, allow_code, package_dirs))
 
 
@@ -236,6 +238,22 @@ def compile_checked(spec: SceneSpec) -> Scene:
         raise SceneError(str(spec.path), "has no [[body]] and no [[model]]; add one")
     warn_of_start(scene, stacklevel=3)
     return scene
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Return a context without garbage collection.
+
+    The tables and specifications of a large model are millions of objects that stay; searching them for garbage again
+    and again takes a third of the time of loading 10 000 bodies.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def not_within_itself(path: str | PathLike[str]) -> AbstractContextManager[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -171,3 +172,16 @@ def test_errors_name_the_world_and_the_key():
 def test_a_list_of_tables_is_not_a_table_of_lists():
     with pytest.raises(SceneError, match="must map paths of keys to values, got list"):
         pysim.load_scenes(ANDREWS, [{"simulation.step": 1e-3}])
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_loading_leaves_garbage_collection_as_it_was(collects):
+    (gc.enable if collects else gc.disable)()
+    try:
+        pysim.load_scene("scenes/pendulum.toml")
+        assert gc.isenabled() == collects
+        with pytest.raises(SceneError):
+            pysim.load_scene("scenes/missing.toml")
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.scene.toml.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
 from pysim.scene.toml.problems import field_at
-from pysim.scene.toml.units import convert
+from pysim.scene.toml.units import convert, split_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +35,8 @@ def replace_texts(values: dict[str, Any], scene: type[Table], problems: Problems
             continue
         if _EXPRESSION.match(text):
             number = _evaluated(text, parameters, path, problems)
+        elif split_quantity(text) is None:
+            continue
         else:
             number = _converted(text, _targets(values, scene, path), path, problems)
         if number is not None:

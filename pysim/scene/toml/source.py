@@ -167,7 +167,10 @@ class Source:
         for kind in kinds:
             if f"{kind}_line" in node:
                 line, column = _first(node[f"{kind}_line"]), _first(node[f"{kind}_col"])
-                before = self.lines[line - 1].encode()[: column - 1]
+                text = self.lines[line - 1]
+                if text.isascii():
+                    return line, min(column, len(text) + 1)
+                before = text.encode()[: column - 1]
                 return line, len(before.decode(errors="ignore")) + 1
         return None
 
