@@ -28,7 +28,10 @@ _EXACT = 5e-12  # [m or rad]: left by rounding
 _CUT = (
     1e-5  # [m or rad]: dimensions cut to five digits or more; a singular configuration leaves more
 )
-MORE_DIGITS = "write them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute"
+MORE_DIGITS = (
+    "write them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute or"
+    " point_on_line instead of ball"
+)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def test_dimensions_with_few_digits_close_no_loop_that_has_redundant_rows(
     problem = (
         r"loop 'bearing' \(\d\.\d+e-07\) cannot be closed \(residuals in \[m, rad\]\): here 2 of 4 rows are "
         r"redundant, so that dimensions must agree to about 1e-10; write them with more digits, or close a loop by "
-        r"a type with fewer rows, such as ball instead of revolute$"
+        r"a type with fewer rows, such as ball instead of revolute or point_on_line instead of ball$"
     )
     with pytest.raises(ModelError, match=problem):
         pysim.load_scene(path)

@@ -6,6 +6,7 @@ axis is parallel to the others; an axis turned aside by 1e-8 is the same mechani
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -66,8 +67,23 @@ def test_a_load_warns_of_rows_that_agree_to_few_digits(tmp_path, tilt):
     assert "loop '" in text
     assert text.endswith(
         "m or rad]: its dimensions agree to few digits, and a run ends when it is open by more than 1e-10; write"
-        " them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute"
+        " them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute or"
+        " point_on_line instead of ball"
     )
+
+
+def test_point_on_line_instead_of_ball_removes_the_repeated_rows(tmp_path):
+    """The line is the axis of the foot: the crank's chain moves in the plane across it."""
+    path = tmp_path / "legs.toml"
+    line = r'\1"point_on_line"\naxis = [0, 1, 0]'
+    path.write_text(re.sub(r'(name = "\w+_sole"\ntype = )"ball"', line, two_legs(1e-8)), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PysimWarning)
+        scene = pysim.load_scene(path, overrides=KICKED)
+        run = pysim.simulate(scene)
+    found = mobility(scene.model, scene.state.q)
+    assert (found.degrees, found.rank, found.rows) == (14, 10, 10)
+    np.testing.assert_allclose(run.energy, run.energy[0], atol=1e-10)
 
 
 @pytest.mark.parametrize("scene", ["bricard", "four_bars", "stewart_platform"])
