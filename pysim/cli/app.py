@@ -18,6 +18,7 @@ from pysim.cli import INTERRUPTED
 from pysim.cli.files import COMMANDS, existing
 from pysim.cli.messages import print_message, warnings_as_lines
 from pysim.cli.streams import LastingConsole, discard, flush_results, lasting_streams
+from pysim.errors import PysimError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -581,6 +582,51 @@ def joints(
 
     options = JointOptions(still, set_, existing(plugin) if plugin else None)
     describe_joints(name, options)
+
+
+@app.command
+def elements(
+    name: str | None = None,
+    /,
+    *,
+    plugin: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+) -> None:
+    """List forces, signals, sensors, controllers and actuators, or describe one.
+
+    Parameters
+    ----------
+    name
+        A kind (force, signal, sensor, controller, actuator), or a type, as `pid`.
+    plugin
+        Run a Python file that defines some first.
+    """
+    from pysim.cli.elements import describe_elements  # noqa: PLC0415
+
+    describe_elements(name, existing(plugin) if plugin else None)
+
+
+@app.command
+def export(
+    trajectory: Path, /, *, csv: bool = False, output: Output = None, overwrite: bool = False
+) -> None:
+    """Write times, states, energies and signals of a trajectory as a table.
+
+    Parameters
+    ----------
+    trajectory
+        File that a run wrote.
+    csv
+        Write comma-separated values; a first line has the names of the columns.
+    output
+        File to write; otherwise the trajectory's name with .csv.
+    overwrite
+        Replace a file of that name.
+    """
+    from pysim.cli.export import export_csv  # noqa: PLC0415
+
+    if not csv:
+        raise PysimError("export", "no format is given; write --csv")
+    export_csv(existing(trajectory), output, overwrite=overwrite)
 
 
 @app.command(name="new-joint")

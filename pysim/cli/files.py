@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 COMMANDS = (
     "check",
     "convert",
+    "elements",
+    "export",
     "format",
     "identify",
     "joints",

@@ -7,7 +7,7 @@ import inspect
 import re
 import textwrap
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pysim.joints.builtin import Key
@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"#\s*(?:\[(?P<unit>[^\]]*)\])?\s*(?P<doc>.*)$")
 
 def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:
     """Return the keys, with units and meanings from comments if the fields' metadata has none."""
-    comments = _comments(plugin)
+    comments = comments_of(plugin)
     found = []
     for key in keys:
         unit, doc = comments.get(key.name, ("", ""))
@@ -26,8 +26,8 @@ def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:
     return tuple(found)
 
 
-def _comments(plugin: type[Joint]) -> dict[str, tuple[str, str]]:
-    """Return (unit, meaning) of fields, from the comments behind them."""
+def comments_of(plugin: type[Any]) -> dict[str, tuple[str, str]]:
+    """Return (unit, meaning) of a plugin's fields, from the comments behind them."""
     found: dict[str, tuple[str, str]] = {}
     for owner in reversed(plugin.__mro__):
         if owner.__module__ in ("builtins", "pysim.joints.plugin", "pysim.joints.callback"):

@@ -282,6 +282,12 @@ class Trajectory:
             if self.complete:
                 writer.finish()
 
+    def to_pandas(self) -> Any:  # noqa: ANN401, a pandas.DataFrame
+        """Return a pandas.DataFrame of q, v, a, energies and signals; `attrs["units"]` has the units."""
+        from pysim.trajectory.table import to_pandas  # noqa: PLC0415, the table needs us
+
+        return to_pandas(self)
+
     def poses_at(self, times: ArrayLike) -> Array:
         """Return body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; constant beyond both ends."""
         if len(self) == 0:

@@ -1,0 +1,69 @@
+"""A trajectory as a table: one column for each number of a row, to CSV and pandas."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import TrajectoryError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pysim.trajectory.record import Trajectory
+
+    Array = NDArray[np.float64]
+
+
+def table_of(trajectory: Trajectory) -> dict[str, tuple[str, Array]]:
+    """Return unit and values (n,) of every column: t, q, v, a, energies and signals."""
+    names, units = trajectory.names, trajectory.units
+    found: dict[str, tuple[str, Array]] = {"t": ("s", trajectory.t)}
+    for key, kind in (("q", "coordinates"), ("v", "velocities"), ("a", "velocities")):
+        values: Array = getattr(trajectory, key)
+        for k, (name, unit) in enumerate(zip(names[kind], units[key], strict=True)):
+            found[f"{key}.{name}"] = unit, values[:, k]
+    for part in ("kinetic", "potential", "elastic"):
+        found[f"energy.{part}"] = "J", getattr(trajectory, part)
+    for name, unit in zip(names["signals"], units["signals"], strict=True):
+        values = trajectory.signals[name]
+        if values.ndim == 1:
+            found[name] = unit, values
+        else:
+            found |= {f"{name}[{k}]": (unit, column) for k, column in enumerate(values.T)}
+    return found
+
+
+def write_csv(trajectory: Trajectory, path: Path) -> None:
+    """Write the table to a CSV file whose first line has the names of its columns; numbers keep all digits."""
+    columns = table_of(trajectory)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(
+            [repr(float(x)) for x in row]
+            for row in zip(*(values for _, values in columns.values()), strict=True)
+        )
+
+
+def to_pandas(trajectory: Trajectory) -> Any:  # noqa: ANN401, a pandas.DataFrame
+    """Return the table as a pandas.DataFrame with the times as its index.
+
+    Raises:
+        TrajectoryError: pandas is not installed.
+    """
+    try:
+        import pandas  # type: ignore[import-untyped]  # noqa: ICN001, PLC0415, an optional package
+    except ImportError as error:
+        problem = 'to_pandas needs pandas; install it with pip install "pysim-multibody[pandas]"'
+        raise TrajectoryError("trajectory", problem) from error
+    columns = table_of(trajectory)
+    times = columns.pop("t")[1]
+    data = {name: values for name, (_, values) in columns.items()}
+    frame = pandas.DataFrame(data, index=pandas.Index(times, name="t"))
+    frame.attrs["units"] = {name: unit for name, (unit, _) in columns.items()}
+    return frame
