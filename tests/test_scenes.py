@@ -16,7 +16,7 @@ import pytest
 import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
-from tests import closed_scenes, contact_scenes
+from tests import closed_scenes, contact_scenes, control_scenes
 from tests.joints.claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
@@ -174,6 +174,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "timed_pendulum": timed_pendulum,
     **closed_scenes.CLAIMS,
     **contact_scenes.CLAIMS,
+    **control_scenes.CLAIMS,
     **PLUGIN_CLAIMS,
 }
 

@@ -157,6 +157,9 @@ def conserves_energy(scene: Scene) -> bool:
     """Return whether a scene conserves energy: no actuators, damping, friction, damped stops and other such forces."""
     if scene.spec.actuators or scene.contacts is not None:
         return False
+    signals = scene.model.connections.signals
+    if signals is not None and signals.forces is not None:
+        return False
     if any(spring.damping for spring in scene.spec.model.springs):
         return False
     if scene.model.connections.nonconservative:
