@@ -21,9 +21,10 @@ differentiates them.
 
 from __future__ import annotations
 
+from pysim.elements.channels import Signal
 from pysim.elements.force import Force, find_force, force
 from pysim.elements.quantities import Twist, Wrench
 from pysim.joints.displacement import Pose
 from pysim.tracing.spline import spline
 
-__all__ = ["Force", "Pose", "Twist", "Wrench", "find_force", "force", "spline"]
+__all__ = ["Force", "Pose", "Signal", "Twist", "Wrench", "find_force", "force", "spline"]

@@ -24,6 +24,7 @@ from pysim.contact import restitution_of
 from pysim.errors import PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
+from pysim.mechanism.signal_compiler import acting_limits
 from pysim.simulation import load_scene
 from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.simulation.stability import step_bounds
@@ -310,6 +311,7 @@ def print_settings(scene: Scene) -> None:
     for actuator in scene.spec.actuators:
         at = begins[actuator.joint] + actuator.coordinate
         print_line(f"  actuator    {scene.model.velocity_names[at]}: {actuator_text(actuator)}")
+    print_signals(scene)
     for event in scene.spec.events:
         what = event.joint or event.body or event.type
         stops = ", stops the run" if event.stop else ""
@@ -319,6 +321,31 @@ def print_settings(scene: Scene) -> None:
     print_line(
         f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s"
     )
+
+
+def print_signals(scene: Scene) -> None:
+    """Print the blocks of a scene's signals, and the limits that bound its actuators."""
+    for block in scene.spec.blocks:
+        reads = f" of {', '.join(block.inputs)}" if block.inputs else ""
+        drives = ", ".join((*block.coordinates, *(body for body, _ in block.points)))
+        on = f" on {drives}" if drives else ""
+        sampled = f", every {block.period:g} s" if block.period is not None else ""
+        print_line(f"  {block.kind:<10}  {block.name}: {block.type}{reads}{on}{sampled}")
+    driven = {
+        name
+        for block in scene.spec.blocks
+        if block.kind == "actuator"
+        for name in block.coordinates
+    }
+    driven |= {actuator.joint for actuator in scene.spec.actuators}
+    for joint in scene.model.joints:
+        effort, velocity = acting_limits(joint)
+        if joint.name not in driven or (effort is None and velocity is None):
+            continue
+        turns = any(unit == "rad/s" for unit in find_joint(joint.type).v_units)
+        words = [] if effort is None else [f"{effort:g} {'N·m' if turns else 'N'}"]
+        words += [] if velocity is None else [f"{velocity:g} {'rad/s' if turns else 'm/s'}"]
+        print_line(f"  limits      {joint.name}: actuators are bounded by {' and '.join(words)}")
 
 
 def resistance(joint: JointSpec) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pysim.elements.block import Actuator, actuator
-from pysim.elements.channels import real, signal
+from pysim.elements.channels import NONE, real, signal
 
 
 @actuator("force")
@@ -19,6 +19,20 @@ class ForceActuator(Actuator):
 
     def force(self, command: Any) -> Any:
         return self.gear * command
+
+
+class Prescribed(Actuator):
+    """Force offset + amplitude sin(frequency t + phase), as an actuator without a type prescribes it."""
+
+    inputs = NONE
+    offset: float  # [N or N·m]
+    amplitude: float  # [N or N·m]
+    frequency: float  # [rad/s]
+    phase: float  # [rad]
+
+    def force(self, t: Any) -> Any:
+        wave: Any = np.sin(self.frequency * t + self.phase)
+        return self.offset + self.amplitude * wave
 
 
 @actuator("winch")

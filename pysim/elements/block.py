@@ -175,7 +175,11 @@ def signal_fields(kind: str, name: str) -> tuple[str, ...]:
     """Return the names of a plugin's fields that name signals."""
     if name in KINDS[kind].builtin:
         return ()
-    plugin: Any = find_block(kind, name)
+    return signal_fields_of(find_block(kind, name))
+
+
+def signal_fields_of(plugin: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a plugin's class that name signals."""
     types = {key: field_type(plugin, field) for key, field in fields_of(plugin).items()}
     return tuple(key for key, wanted in types.items() if is_signal(wanted))
 

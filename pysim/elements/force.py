@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
+from pysim.elements.channels import is_signal
 from pysim.errors import JointError, PysimError
-from pysim.plugins.fields import field_type
+from pysim.plugins.fields import field_type, fields_of
 from pysim.plugins.registry import PluginKind
 from pysim.tracing.author_code import definition_place
 
@@ -122,6 +124,16 @@ def force(name: str) -> Callable[[Plugin], Plugin]:
         PysimError: the name is taken, a field is a key of every force, or the class does not have one force.
     """
     return FORCES.named(name)
+
+
+def depends_on_signals(name: str) -> bool:
+    """Return whether a force depends on time or signals, so that it acts in runs of a scene alone."""
+    if name in FORCES.builtin:
+        return False
+    plugin: Any = find_force(name)
+    method = getattr(plugin, method_of(plugin).name)
+    fields = (field_type(plugin, field) for field in fields_of(plugin).values())
+    return "t" in inspect.signature(method).parameters or any(map(is_signal, fields))
 
 
 def find_force(name: str) -> type[Force]:

@@ -861,7 +861,7 @@ class GraphBuilder:
 
 MOST_SAMPLED = 64  # blocks; the engine has a bit for each
 TIME_DERIVATIVES = ("rate", "acceleration")  # outputs of every source besides its value
-LIMIT_WIDTH = 0.01  # share of a velocity limit within which the drive falls to 0
+LIMIT_WIDTH = 1e-6  # share of a velocity limit within which the drive falls to 0
 EFFORT = "effort"  # prefix of the recorded sums of actuator forces
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import ModelError
+from pysim.mechanism.signal_compiler import limited_actuators
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ def compile_actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:
     """
     arrays = np.zeros((4, model.nv))
     index = {joint.name: k for k, joint in enumerate(model.joints)}
+    bounded = limited_actuators(spec)  # these act as signals
     for actuator in spec.actuators:
         k = index[actuator.joint]
         if model.v_offsets[k] < 0:
@@ -39,5 +41,7 @@ def compile_actuation(model: Model, spec: SceneSpec) -> _engine.Actuation:
         if arrays[:2, at].any():
             problem = f"joint {actuator.joint!r} has two actuators on one coordinate; keep one"
             raise ModelError(actuator.where, problem)
+        if actuator in bounded:
+            continue
         arrays[:, at] = actuator.offset, actuator.amplitude, actuator.frequency, actuator.phase
     return _engine.Actuation(*arrays)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from pysim._engine import CouplingDescription, LoopDescription, LoopKind, Spring, Term
+from pysim.elements.force import depends_on_signals
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import ENGINE_KIND, find_loop_type, joint_of_loop_type
@@ -45,7 +46,9 @@ def compile_connections(
     """
     coordinates = Coordinates(joints)
     forces = ForceCompiler(placed, coordinates, cache)
-    elements = [forces.element(force) for force in spec.forces]
+    elements = [
+        forces.element(force) for force in spec.forces if not depends_on_signals(force.type)
+    ]
     return Connections(
         [_loop(loop, placed, cache) for loop in spec.loops],
         [_coupling(coupling, coordinates) for coupling in spec.couplings],

@@ -8,43 +8,52 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim._engine import ElementKind, Group, PathPoint, PortDescription
-from pysim.elements.block import KINDS, find_block, signal_fields
+from pysim.elements.actuators import Prescribed
+from pysim.elements.block import KINDS, find_block, signal_fields, signal_fields_of
+from pysim.elements.force import depends_on_signals, find_force
 from pysim.elements.graph import GraphBuilder
 from pysim.elements.graph_types import CoordinatePlace, GraphBlock
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates
 from pysim.plugins.fields import build
+from pysim.scene.spec import BlockSpec
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import BlockSpec
+    from pysim.scene.spec import ActuatorSpec, ForceSpec, JointSpec, SceneSpec
 
 
-def compile_signals(
-    model: Model, specs: Sequence[BlockSpec], duration: float
-) -> CompiledSignals | None:
-    """Return the programs of a scene's signals, of a run of `duration` [s]; None if it has none.
+def compile_signals(model: Model, spec: SceneSpec) -> CompiledSignals | None:
+    """Return the programs of a scene's signals, None if it has none.
+
+    Forces that depend on time or signals are among them, and prescribed forces that limits bound.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.
         ModelError: a block measures or drives what is not there.
         JointError: an author's method cannot be recorded; the error names its line.
     """
-    if not specs:
+    forces = [force for force in spec.model.forces if depends_on_signals(force.type)]
+    limited = limited_actuators(spec)
+    specs: list[BlockSpec | ForceSpec] = [*spec.blocks, *forces]
+    if not (specs or limited):
         return None
     places = _Places(model)
-    ordered = sorted(specs, key=lambda spec: not _drives_port(spec))  # driven ports first
-    ports = [places.port(spec) for spec in ordered]
-    numbers = {spec.name: places.number(port) for spec, port in zip(ordered, ports, strict=True)}
-    driven = sum(_drives_port(spec) for spec in specs)
-    blocks = [_block(model, spec, places, numbers[spec.name]) for spec in specs]
+    ordered = sorted(specs, key=lambda own: not _drives_port(own))  # driven ports first
+    ports = [places.port(own) for own in ordered]
+    numbers = {own.name: places.number(port) for own, port in zip(ordered, ports, strict=True)}
+    driven = sum(_drives_port(own) for own in specs)
+    blocks = [_block(own, places, numbers[own.name]) for own in spec.blocks]
+    blocks += [_force_block(own, places, numbers[own.name]) for own in forces]
+    for drive in limited:
+        blocks.append(_prescribed(drive, places, {block.name for block in blocks}))
     for block in blocks:
-        _check_domain(block, duration)
+        _check_domain(block, spec.settings.duration)
     graph = GraphBuilder(
         blocks, places.ports, driven, _groups(model), model.nv, model.gravity.tolist()
     )
@@ -70,7 +79,32 @@ def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:
     return model.with_armature(model.armature + added) if added.any() else model
 
 
-def _drives_port(spec: BlockSpec) -> bool:
+def acting_limits(joint: JointSpec | None) -> tuple[float | None, float | None]:
+    """Return the effort and velocity limits that bound the actuators of a joint; None without one, or where it is 0."""
+    if joint is None or not joint.enforce_limits:
+        return None, None
+    return joint.effort_limit or None, joint.velocity_limit or None
+
+
+def limited_actuators(spec: SceneSpec) -> list[ActuatorSpec]:
+    """Return the prescribed forces on joints whose limits bound them."""
+    joints = {joint.name: joint for joint in spec.model.joints}
+    return [drive for drive in spec.actuators if any(acting_limits(joints.get(drive.joint)))]
+
+
+def _prescribed(drive: ActuatorSpec, places: _Places, taken: Collection[str]) -> GraphBlock:
+    """Return a prescribed force as a block, so that limits bound the sum of all forces on its joint."""
+    name = drive.name
+    while name in taken:
+        name = f"{name} force"
+    plugin = Prescribed(drive.offset, drive.amplitude, drive.frequency, drive.phase)
+    place = places.coordinate(drive.joint, drive.where)
+    return GraphBlock("actuator", name, plugin, coordinates=(place,), where=drive.where)
+
+
+def _drives_port(spec: BlockSpec | ForceSpec) -> bool:
+    if not isinstance(spec, BlockSpec):
+        return not spec.coordinates
     return spec.kind == "actuator" and bool(spec.points)
 
 
@@ -85,16 +119,15 @@ class _Places:
 
     def coordinate(self, name: str, where: str) -> CoordinatePlace:
         q, v = self._coordinates.place(name, where)
-        joint = self._limits.get(name)
-        single = joint is not None and joint.enforce_limits
+        effort, velocity = acting_limits(self._limits.get(name))
         return CoordinatePlace(
             name,
             q,
             v,
             "" if q < 0 else self.model.coordinate_units[q],
             self.model.velocity_units[v],
-            joint.effort_limit if single and joint is not None else None,
-            joint.velocity_limit if single and joint is not None else None,
+            effort,
+            velocity,
         )
 
     def number(self, port: PortDescription | None) -> int | None:
@@ -104,8 +137,10 @@ class _Places:
         self.ports.append(port)
         return len(self.ports) - 1
 
-    def port(self, spec: BlockSpec) -> PortDescription | None:
+    def port(self, spec: BlockSpec | ForceSpec) -> PortDescription | None:
         """Return the frames or the path that a block measures or drives."""
+        if not isinstance(spec, BlockSpec):
+            return self._port_of_force(spec)
         if spec.points:
             points = []
             for name, at in spec.points:
@@ -124,6 +159,19 @@ class _Places:
             at_b=pose_b @ spec.at,
         )
 
+    def _port_of_force(self, force: ForceSpec) -> PortDescription | None:
+        if force.coordinates:
+            return None
+        if force.path:
+            points = []
+            for name, at in force.path:
+                body, pose = self._frame(name)
+                points.append(PathPoint(body, pose[:3, :3] @ at + pose[:3, 3]))
+            return PortDescription(force.name, ElementKind.path, points=points)
+        (a, pose_a), (b, pose_b) = self._frame(force.a), self._frame(force.b)
+        at_a, at_b = pose_a @ force.at_a, pose_b @ force.at_b
+        return PortDescription(force.name, ElementKind.frames, a=a, b=b, at_a=at_a, at_b=at_b)
+
     def _frame(self, name: str) -> tuple[int, Any]:
         return (-1, np.eye(4)) if name == WORLD else self.model.frames[name]
 
@@ -136,7 +184,27 @@ class _Places:
         return self.model.joint_names.index(spec.joint)
 
 
-def _block(model: Model, spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:  # noqa: ARG001
+def _force_block(force: ForceSpec, places: _Places, port: int | None) -> GraphBlock:
+    """Return a force that depends on time or signals as a block."""
+    plugin: Any = find_force(force.type)
+    try:
+        own = build(plugin, force.parameters, force.where)
+    except PysimError as error:
+        problem = f"{error.problem} ({force.where}: force {force.name!r})"
+        raise JointError(error.where, problem) from error
+    return GraphBlock(
+        "force",
+        force.name,
+        own,
+        coordinates=tuple(places.coordinate(name, force.where) for name in force.coordinates),
+        port=port,
+        is_path=bool(force.path),
+        signals={name: getattr(own, name) for name in signal_fields_of(plugin)},
+        where=force.where,
+    )
+
+
+def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
     plugin: Any = None
     signals: dict[str, str] = {}
     if spec.type not in KINDS[spec.kind].builtin:

@@ -95,7 +95,7 @@ def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | Non
         closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
     model = reflected_inertia(model, spec.blocks)
-    signals = compile_signals(model, spec.blocks, spec.settings.duration)
+    signals = compile_signals(model, spec)
     model = with_signals(model, signals)
     events = compile_events(model, spec.events)
     contacts = _contacts(model, spec.settings)

@@ -327,4 +327,6 @@ def _without(joint: JointSpec, table: Model) -> JointSpec:
         )
     if not table.damping:
         joint = replace(joint, damping=zeros)
+    if not table.enforce_limits:
+        joint = replace(joint, enforce_limits=False)
     return joint if table.friction else replace(joint, friction=zeros)

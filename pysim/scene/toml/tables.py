@@ -212,8 +212,15 @@ class Passive(Table):
         "friction force is -friction tanh(v / friction_width); by default the speed that friction stops in 1 ms",
     )
     limits: Limits | None = key(None, "", "{ lower, upper, stiffness, damping }")
-    effort_limit: NotNegative | None = key(None, "N or N·m", "informative, not enforced")
-    velocity_limit: NotNegative | None = key(None, "m/s or rad/s", "informative, not enforced")
+    effort_limit: NotNegative | None = key(
+        None, "N or N·m", "bound of the sum of actuator forces; 0 for none"
+    )
+    velocity_limit: NotNegative | None = key(
+        None, "m/s or rad/s", "speed beyond which actuators do not drive; 0 for none"
+    )
+    enforce_limits: bool | None = key(
+        None, "", "whether these two bound the actuators; true by default"
+    )
 
 
 class Mimic(Table):
@@ -342,6 +349,9 @@ class Model(Table):
     limits: bool = key(default=True, unit="", doc="use the file's limits")
     damping: bool = key(default=True, unit="", doc="use the file's damping")
     friction: bool = key(default=True, unit="", doc="use the file's friction")
+    enforce_limits: bool = key(
+        default=True, unit="", doc="bound actuators by the file's effort and velocity limits"
+    )
     srdf: Name | None = key(None, "", "SRDF file of a URDF, whose group states are keyframes")
     keyframe: Name | None = key(None, "", "keyframe of the file to start at; overridden by start")
     start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
