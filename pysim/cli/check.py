@@ -12,6 +12,7 @@ import numpy as np
 from pysim.cli.doctor import (
     DOUBTFUL,
     find_faults,
+    find_unused,
     print_findings,
     print_report,
     print_tree,
@@ -86,6 +87,7 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
         print_connections(model)
         print_omitted(model.spec.omitted)
     found = find_faults(model.spec, warned, meshes=options.meshes)
+    found += find_unused(path, options.package_dirs) if scene else []
     if options.json:
         print_report(path, model, found, scene, mobility, bounds)
     else:

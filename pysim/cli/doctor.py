@@ -41,6 +41,20 @@ def find_faults(spec: ModelSpec, warned: Sequence[str], *, meshes: bool) -> list
     return found + [f for f in own if not (known and INCONSISTENT in f.text)]
 
 
+def find_unused(path: Path, package_dirs: tuple[Path, ...]) -> list[Finding]:
+    """Return the parameters of a scene file that no expression uses."""
+    from pysim.scene.toml.includes import read_with_includes  # noqa: PLC0415, pydantic loads when used
+    from pysim.scene.toml.quantities import TABLE, unused_parameters  # noqa: PLC0415
+
+    source = read_with_includes(path, package_dirs)
+    return [
+        Finding(
+            "note", source.where((TABLE, name), of_key=True), "is used by no expression; remove it"
+        )
+        for name in unused_parameters(source.values)
+    ]
+
+
 def _of_warning(text: str) -> Finding:
     """Return a warning as a finding, with the place before its first colon and space."""
     where, colon, rest = text.partition(": ")

@@ -174,8 +174,11 @@ def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Fi
             f"reach {radius:.3g} m; give the inertia in kg·m²"
         )
         yield Finding("warning", body.where, text)
-    drawn = [g for g in primitives if g.role == "visual"]
-    volume = sum(primitive_volume(g.shape) for g in drawn)
+    volumes = [
+        sum(primitive_volume(g.shape) for g in primitives if g.role == role)
+        for role in ("visual", "collision")
+    ]
+    volume = max(volumes)
     is_odd = volume > DUMMY and not DENSITIES[0] <= mass / volume <= DENSITIES[1]
     if is_odd and not has_mesh:
         text = f"body {name!r} has {mass:.4g} kg in {volume:.3g} m³, {mass / volume:.3g} kg/m³; check its mass"

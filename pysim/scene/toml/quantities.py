@@ -193,3 +193,11 @@ def _joint_type(values: Mapping[str, Any], path: Steps) -> object:
 def _as_written(number: float) -> float | int:
     """Return an integer for a whole number, which keys of integers need."""
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def unused_parameters(values: Mapping[str, Any]) -> list[str]:
+    """Return the names of `[parameters]` that no expression of a file uses; the values are those of the file."""
+    table = values.get(TABLE, {})
+    texts = [text for _, _, text in _texts(dict(values)) if _EXPRESSION.match(text)]
+    used = {word for text in texts for word in _NAME.findall(text)}
+    return [name for name in table if name not in used] if isinstance(table, dict) else []
