@@ -125,7 +125,7 @@ def test_worlds_that_are_not_there_and_too_many_are_rejected(tmp_path: Path) -> 
     cases = {
         "worlds: must lie between 0 and 1, got 2": (2, [2]),
         "worlds: a batch of 101 worlds becomes more than 100 files; name those to save, "
-        "as worlds=range(10)": (101, None),
+        "for example worlds=range(10)": (101, None),
     }
     for message, (count, worlds) in cases.items():
         with pytest.raises(TrajectoryError) as caught:
