@@ -119,7 +119,6 @@ SOURCES: PluginKind[type[Source]] = PluginKind(
     noun="signal type",
     base=Source,
     public="pysim.controllers.Source",
-    builtin=("input",),
     check=_check_block("output", Source),
 )
 SENSORS: PluginKind[type[Sensor]] = PluginKind(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pysim.elements.block import SOURCES
 from pysim.scene.toml.constraint_tables import PathPoint, PointOrPose
-from pysim.scene.toml.keys import Name, Pose, Positive, PositiveInteger, Table, key
+from pysim.scene.toml.keys import Name, Pose, Positive, Table, key
 from pysim.scene.toml.plugin_keys import BLOCK_TABLES
 from pysim.scene.toml.schema import with_plugin_keys
 
@@ -20,15 +19,12 @@ def _opened(kind: str, built_in: tuple[str, ...] = ()) -> Callable[[dict[str, An
     return with_plugin_keys("type", built_in, BLOCK_TABLES[kind])
 
 
-class Signal(Table, json_schema_extra=_opened("signal", tuple(SOURCES.builtin))):
+class Signal(Table, json_schema_extra=_opened("signal")):
     """A source of a signal."""
 
     name: Name = key(..., "", "the name of the signal")
-    type: Name = key(
-        ..., "", "constant, step, sine, table, …, a plugin, or input: given from outside"
-    )
+    type: Name = key(..., "", "constant, step, sine, table, …, or a plugin")
     unit: str = key("1", "", "unit of the values, which those who read the signal must share")
-    size: PositiveInteger = key(1, "", "of an input: how many numbers it has")
     parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
 
 

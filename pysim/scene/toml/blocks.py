@@ -58,7 +58,7 @@ class BlockReader:
         return tuple(block for block in found if block is not None)
 
     def _signal(self, table: Signal, path: Steps) -> BlockSpec | None:
-        return self._block("signal", table, path, unit=table.unit, size=table.size)
+        return self._block("signal", table, path, unit=table.unit)
 
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
         for word in ("frame", "relative_to"):

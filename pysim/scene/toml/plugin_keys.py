@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PARAMETERS = "parameters"
 BLOCK_TABLES = {  # keys that all plugins of a table share
-    "signal": frozenset({"name", "type", "unit", "size"}),
+    "signal": frozenset({"name", "type", "unit"}),
     "sensor": frozenset(
         {"name", "type", "coordinates", "frame", "at", "relative_to", "path", "joint", "inputs"}
     ),
