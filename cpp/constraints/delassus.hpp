@@ -46,7 +46,7 @@ struct Delassus {
     const S residual = largest(static_cast<const S*>(rows.g), rows.count);
     G.factorise(residual, found, any(found) ? dependence->row : nullptr);
     if (dependence == nullptr) return;
-    dependence->watch(G.rank, G.smallest);
+    dependence->watch(G);
     dependence->remember(G);
   }
 

@@ -29,7 +29,6 @@ struct Projected {
   S residual;  ///< largest |g| [m, rad]
   S open;      ///< the same, 0 for couplings that are as closed as rounding of their large angles permits
   S rank;      ///< independent rows of J
-  S pivot;     ///< the smallest of them
 };
 
 /// Moves q and v of the user's coordinates onto the constraints.
@@ -123,7 +122,7 @@ class Projection {
   }
 
   S rank() const { return delassus_.G.rank; }
-  S pivot() const { return delassus_.G.smallest; }
+  const Semidefinite<S>& factor() const { return delassus_.G; }
 
  private:
   void factorise() {
@@ -168,22 +167,24 @@ class Projection {
 };
 
 /// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that satisfies them
-/// already keeps its q to the last bit.
+/// already keeps its q to the last bit. The pivots of its factorisation are recorded in `watch`, if given.
 template <class S>
 Projected<S> project(const ModelOf<S>& model,
                      S* reduced_q,
                      S* reduced_v,
                      S* phi,
                      Workspace<S> w,
-                     Dependence<S>* dependence = nullptr) {
+                     Dependence<S>* dependence = nullptr,
+                     Dependence<S>* watch = nullptr) {
   S* const found_q = take<S>(w, model.reduced_nq);
   for (int i = 0; i < model.reduced_nq; ++i) found_q[i] = reduced_q[i];
   Projection<S> projection(model, reduced_q, reduced_v, phi, dependence, w);
+  if (watch != nullptr && dependence == nullptr) watch->watch(projection.factor());
   projection.settle_position(simd::everywhere<S>());
   projection.settle_with_all_rows(found_q);
   projection.settle_velocity();
   projection.follow();
-  return {projection.residual(), projection.open(), projection.rank(), projection.pivot()};
+  return {projection.residual(), projection.open(), projection.rank()};
 }
 
 }  // namespace pysim::constraints

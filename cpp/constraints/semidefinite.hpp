@@ -86,6 +86,9 @@ struct Semidefinite {
 
   simd::Mask<S> is_taken(int i) const { return pass[i] < left_out(); }
 
+  /// Pivot of a row that is taken.
+  S pivot(int i) const { return A[i * n + i]; }
+
   /// Worlds in which some pivot is regularised.
   simd::Mask<S> is_slight() const { return Regularisation<S>::matters(smallest); }
 

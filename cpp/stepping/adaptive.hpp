@@ -299,7 +299,7 @@ Record<S> advance_adaptive(const System<S>& system,
     error = select(inner.project(q1, v1), error, all<S>(1e10));
     error = select(error * o == o, min(error, all<S>(1e10)), all<S>(1e10));  // NaN or infinite: far too long
     if (system.model.rows > 0) keep_energy<S>(inner, state.time, state.h, state.q, state.v, q1, v1);
-    before.keep(simd::everywhere<S>(), dependence, system.model.rows);
+    before.keep(simd::everywhere<S>(), dependence);
     inner.begin_step();
     simd::copy_each<S>(x1, states, inner.signals.numbers);
     if (system.model.rows > 0) inner.acceleration(state.time + state.h, q1, v1, stages.a + 6 * nv);
@@ -329,7 +329,7 @@ Record<S> advance_adaptive(const System<S>& system,
       system.signals.numbers[i] = stages.x0[i];
     }
     system.keep_loop_q(kept, inner.loop_q);
-    dependence.keep(!kept, before, system.model.rows);
+    dependence.keep(!kept, before);
     state.time = select(kept, state.time + state.h, state.time);
     state.last_error = select(kept, max(error, all<S>(1e-4)), state.last_error);
     state.growth = select(kept, all<S>(10), select(lost, one, state.growth));

@@ -35,7 +35,7 @@ class StartConstraints {
     constraints::evaluate_rows(model, factor_, system.loop_q, rows_, true, inner);
     constraints::evaluate_couplings<S>(model, q, v, nullptr, rows_, inner);
     delassus_.factorise(factor_);
-    if (system.dependence != nullptr) system.dependence->watch(delassus_.G.rank, delassus_.G.smallest);
+    if (system.dependence != nullptr) system.dependence->watch(delassus_.G);
     turning_ = delassus_.G.smallest < all<S>(nearly_singular);
     turns_ = any(turning_);
   }

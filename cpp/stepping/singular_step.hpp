@@ -13,8 +13,9 @@
 namespace pysim::stepping {
 
 struct SingularStep {
-  static constexpr double reach = 5;         ///< steps within which a turn is looked for
-  static constexpr double changes = 1.2;     ///< of the least pivot within a step
+  static constexpr double reach = 10;        ///< steps within which a turn is looked for
+  static constexpr double farthest = 0.2;    ///< sine beyond which no turn is near, however long the step is
+  static constexpr double changes = 1.2;     ///< of a pivot within a step
   static constexpr double tolerance = 1e-9;  ///< of a step's error, for numbers of one
   static constexpr double rounding = 1e-16;  ///< of accelerations, relative, over the least pivot
   static constexpr double noisiest = 1e-5;
@@ -28,45 +29,54 @@ struct SingularStep {
 /// Worlds in which a step of length h reaches a singular configuration, or nearly does.
 template <class S>
 struct Nearness {
-  simd::Mask<S> reached;  ///< the least pivot is so small
-  simd::Mask<S> changes;  ///< the pivots change within the step, or did in the one before
-
-  simd::Mask<S> turns() const { return reached & changes; }
+  simd::Mask<S> reached;  ///< some pivot is so small
+  simd::Mask<S> turns;    ///< and changes within the step, or did in the one before
 };
 
 /// The pivots of rows are squares of d; they change by more than a constant within a step that reaches d. One
 /// that passes it in the middle begins and ends with the same pivot: the step before shows the change.
 template <class S>
 Nearness<S> nearness(const constraints::Dependence<S>& found, S fastest, S h) {
-  const auto begun = found.start > all<S>(0);
-  const S least = select(begun, min(found.least, found.start), found.least);
-  const S greatest = max(found.greatest, max(found.start, found.before));
-  const S reach = all<S>(SingularStep::reach) * h * fastest;
-  return {least < reach * reach, greatest >= all<S>(SingularStep::changes) * least};
+  const S reach = min(all<S>(SingularStep::reach) * h * fastest, all<S>(SingularStep::farthest));
+  const S size = reach * reach;
+  const auto vanishes = (found.least <= all<S>(0)) & (found.least < size);
+  Nearness<S> near = {vanishes, vanishes};
+  for (int i = 0; i < found.rows; ++i) {
+    const auto reached = found.low[i] < size;
+    near.reached |= reached;
+    near.turns |=
+        reached & (max(found.high[i], found.before[i]) >= all<S>(SingularStep::changes) * found.low[i]);
+  }
+  return near;
 }
 
 /// Worlds in which the step of length h just made from q, v, φ may have passed a singular configuration, or
-/// come so near that it turns there. Where the pivots at the start are not known and matter, they are found.
+/// come so near that it turns there. Where the pivots at the start are not known and matter,
+/// they are found, and those in the middle: no step before shows how they change.
 template <class S>
 simd::Mask<S> nears_singularity(const System<S>& system, S time, S h, const S* q, const S* v, const S* phi) {
+  const auto& model = system.model;
   S fastest = all<S>(0);
-  for (int i = 0; i < system.model.reduced_nv; ++i) fastest = max(fastest, abs(v[i]));
+  for (int i = 0; i < model.reduced_nv; ++i) fastest = max(fastest, abs(v[i]));
   const auto& found = *system.dependence;
   const auto near = nearness(found, fastest, h);
-  const auto open = near.reached & !near.changes & (found.start == all<S>(0));
-  if (none(open)) return near.turns();
+  const auto open = near.reached & !near.turns & !found.begun;
+  if (none(open)) return near.turns;
 
   System<S> inner = system;
   auto known = system.copy_dependence(inner.workspace);
   inner.dependence = &known;
-  inner.loop_q = take<S>(inner.workspace, system.model.loop_nq());
-  simd::copy_each<S>(phi, system.model.loop_nq(), inner.loop_q);
-  inner.begin_step();
-  inner.acceleration(time, q, v, take<S>(inner.workspace, system.model.reduced_nv));
-  known.start = known.least;
-  known.least = found.least;
-  known.greatest = found.greatest;
-  return near.turns() | (open & nearness(known, fastest, h).turns());
+  inner.loop_q = take<S>(inner.workspace, model.loop_nq());
+  simd::copy_each<S>(phi, model.loop_nq(), inner.loop_q);
+  S *const a = take<S>(inner.workspace, model.reduced_nv),
+           *const part = take<S>(inner.workspace, model.reduced_nv),
+           *const middle = take<S>(inner.workspace, model.reduced_nq + model.callback_numbers);
+  inner.begin_part();
+  inner.acceleration(time, q, v, a);
+  for (int i = 0; i < model.reduced_nv; ++i) part[i] = all<S>(0.5) * h * v[i];
+  retract(model, q, static_cast<const S*>(part), middle);
+  inner.acceleration(time, middle, v, a);
+  return near.turns | (open & nearness(known, fastest, h).turns);
 }
 
 /// Relative rounding error of accelerations near a singular configuration, from the least pivot of the step.
@@ -145,6 +155,7 @@ simd::Mask<S> step_past_singularity(const System<S>& system, simd::Mask<S> activ
   S* const q1 = take<S>(inner.workspace, nq + system.model.callback_numbers);
   S* const v1 = take<S>(inner.workspace, nv);
   inner.loop_q = system.copy_loop_q(inner.workspace);
+  auto accepted = inner.copy_dependence(inner.workspace);
   S at = all<S>(0), part = all<S>(SingularStep::first) * h;
   auto left = active;
   for (int n = 0; n < SingularStep::attempts; ++n) {
@@ -169,6 +180,8 @@ simd::Mask<S> step_past_singularity(const System<S>& system, simd::Mask<S> activ
     simd::copy_where<S>(good, q1, nq, q);
     simd::copy_where<S>(good, v1, nv, v);
     system.keep_loop_q(good, inner.loop_q);
+    accepted.keep(good, *inner.dependence);
+    inner.keep_dependence(!good, accepted);
     at = select(good, select(length == rest, h, at + length), at);
     const S wish = all<S>(0.9) * power(max(error, all<S>(1e-10)), -0.2);
     const S growth = min(max(wish, all<S>(0.1)), select(good, all<S>(5), all<S>(0.9)));

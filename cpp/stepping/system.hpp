@@ -140,12 +140,11 @@ struct System {
   }
 
   constraints::Dependence<S> copy_dependence(Workspace<S>& w) const {
-    using constraints::Dependence;
-    return dependence == nullptr ? Dependence<S>::unknown(nullptr) : dependence->copy(model.rows, w);
+    return dependence == nullptr ? constraints::take_dependence<S>(0, w) : dependence->copy(w);
   }
 
   void keep_dependence(simd::Mask<S> worlds, const constraints::Dependence<S>& found) const {
-    if (dependence != nullptr) dependence->keep(worlds, found, model.rows);
+    if (dependence != nullptr) dependence->keep(worlds, found);
   }
 
   /// Lets a scheme try a step with its own φ, which is kept if the step is good.
@@ -169,9 +168,8 @@ struct System {
   simd::Mask<S> project(S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (model.rows == 0) return simd::everywhere<S>();
-    auto* const known = known_dependence();
-    const auto projected = constraints::project(model, q, v, loop_q, workspace, known);
-    if (dependence != nullptr && known == nullptr) dependence->watch(projected.rank, projected.pivot);
+    const auto projected =
+        constraints::project(model, q, v, loop_q, workspace, known_dependence(), dependence);
     return projected.open <= all<S>(Tolerance::required);
   }
 };

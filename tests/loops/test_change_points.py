@@ -60,6 +60,27 @@ def test_implicit_schemes_pass_within_their_order(integrator, excess):
     assert np.abs(E - E[0]).max() < 0.1
 
 
+@pytest.mark.parametrize("excess", [2.8e-5, 4.3e-5, 1e-4, 3e-4, 1e-3])
+@pytest.mark.parametrize(
+    ("integrator", "allowed"),
+    [
+        ("rk4", 1e-3),
+        ("variational4", 1e-3),
+        ("implicit_midpoint", 1e-3),
+        ("rk2", 0.03),
+        ("variational", 0.03),
+        ("generalized_alpha", 0.03),
+        ("semi_implicit", 0.5),
+    ],
+)
+def test_turns_of_some_steps_are_resolved(integrator, allowed, excess):
+    """One loop turns beside the change point while the other leaves it: the smallest pivot of both stays the same."""
+    model, trajectory = run(integrator, excess)
+    assert trajectory.t[-1] == pytest.approx(5.0)
+    E = energy(model, trajectory)
+    assert np.abs(E - E[0]).max() < allowed
+
+
 @pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
 @pytest.mark.parametrize("excess", [7e-14, 1e-13, 1.7e-13])
 def test_dopri5_passes_or_names_the_position_where_rounding_hides_the_turn(excess):

@@ -13,43 +13,53 @@ using simd::all;
 using tree::take;
 using tree::Workspace;
 
+/// The smallest pivot of all would hide a loop that becomes singular beside another one that leaves such a
+/// configuration: pivots are compared row by row.
 template <class S>
 struct Dependence {
-  simd::Mask<S>* row;   ///< [rows]
-  simd::Mask<S> known;  ///< worlds in which this step has determined it
-  S most;               ///< largest number of independent rows so far; 0 before the first factorisation
-  simd::Mask<S> apart;  ///< no row depends on others, nor nearly
-  S least;              ///< smallest pivot of an independent row since the step began, 0 if a row vanished
-  S greatest;           ///< largest of the smallest pivots that factorisations found since then
-  S latest;             ///< smallest pivot of the last factorisation, 0 before the first
-  S start;              ///< `latest` when the step began
-  S before;             ///< `greatest` of the step before
+  static constexpr double absent = 2;  ///< in place of the least pivot of a row without any; pivots are ≤ 1
 
-  /// Nothing is known of the rows.
-  static Dependence unknown(simd::Mask<S>* row) {
-    const auto no = simd::nowhere<S>();
-    const S o = all<S>(0);
-    return {row, no, o, no, all<S>(1), o, o, o, o};
-  }
+  int rows;
+  simd::Mask<S>* row;      ///< [rows] the row depends on others
+  S* pivot;                ///< [rows] in the last factorisation, 0 if the row was left out
+  S* low;                  ///< [rows] least pivot in this step, its start included
+  S* high;                 ///< [rows] greatest pivot, likewise; 0 if there is none
+  S* before;               ///< [rows] `high` of the step before
+  simd::Mask<S> known;     ///< worlds in which this step has determined `row`
+  simd::Mask<S> factored;  ///< worlds in which a factorisation was made
+  simd::Mask<S> begun;     ///< worlds in which the pivots at this step's start are known
+  S most;                  ///< largest number of independent rows so far; 0 before the first factorisation
+  simd::Mask<S> apart;     ///< no row depends on others, nor nearly
+  S least;                 ///< smallest pivot since the step began, 0 if a row vanished
 
   /// A part of a step begins: what depends is to be found again.
   void forget(simd::Mask<S> worlds) { known &= !worlds; }
 
-  /// A step begins.
+  /// A step begins, where the last factorisation was made.
   void begin(simd::Mask<S> worlds) {
+    const S o = all<S>(0);
     forget(worlds);
-    before = select(worlds, max(greatest, start), before);
+    begun = select(worlds, factored, begun);
     least = select(worlds, all<S>(1), least);
-    greatest = select(worlds, all<S>(0), greatest);
-    start = select(worlds, latest, start);
+    for (int i = 0; i < rows; ++i) {
+      before[i] = select(worlds, high[i], before[i]);
+      low[i] = select(worlds, select(pivot[i] > o, pivot[i], all<S>(absent)), low[i]);
+      high[i] = select(worlds, pivot[i], high[i]);
+    }
   }
 
-  /// Takes the smallest pivot of a factorisation of some rank into account.
-  void watch(S rank, S smallest) {
-    const S pivot = select(rank < most, all<S>(0), smallest);
-    least = min(least, pivot);
-    greatest = max(greatest, pivot);
-    latest = pivot;
+  /// Takes the pivots of a factorisation into account.
+  template <class Factor>
+  void watch(const Factor& G) {
+    const S o = all<S>(0);
+    least = min(least, select(G.rank < most, o, G.smallest));
+    for (int i = 0; i < rows; ++i) {
+      const auto taken = G.is_taken(i);
+      pivot[i] = select(taken, G.pivot(i), o);
+      low[i] = select(taken, min(low[i], pivot[i]), low[i]);
+      high[i] = max(high[i], pivot[i]);
+    }
+    factored = simd::everywhere<S>();
   }
 
   /// In `fresh` worlds, records the rows that a factorisation left out.
@@ -62,33 +72,47 @@ struct Dependence {
     known = simd::everywhere<S>();
   }
 
-  Dependence copy(int rows, Workspace<S>& w) const {
-    Dependence copied = *this;
-    copied.row = take<simd::Mask<S>>(w, rows);
-    for (int i = 0; i < rows; ++i) copied.row[i] = row[i];
-    return copied;
-  }
+  Dependence copy(Workspace<S>& w) const;
 
   /// Copies the record of `other` in some worlds.
-  void keep(simd::Mask<S> worlds, const Dependence& other, int rows) {
-    for (int i = 0; i < rows; ++i) row[i] = select(worlds, other.row[i], row[i]);
+  void keep(simd::Mask<S> worlds, const Dependence& other) {
+    for (int i = 0; i < rows; ++i) {
+      row[i] = select(worlds, other.row[i], row[i]);
+      pivot[i] = select(worlds, other.pivot[i], pivot[i]);
+      low[i] = select(worlds, other.low[i], low[i]);
+      high[i] = select(worlds, other.high[i], high[i]);
+      before[i] = select(worlds, other.before[i], before[i]);
+    }
     known = select(worlds, other.known, known);
+    factored = select(worlds, other.factored, factored);
+    begun = select(worlds, other.begun, begun);
     most = select(worlds, other.most, most);
     apart = select(worlds, other.apart, apart);
     least = select(worlds, other.least, least);
-    greatest = select(worlds, other.greatest, greatest);
-    latest = select(worlds, other.latest, latest);
-    start = select(worlds, other.start, start);
-    before = select(worlds, other.before, before);
   }
 };
 
+/// Memory for the record of rows that are still unknown.
 template <class S>
 Dependence<S> take_dependence(int rows, Workspace<S>& w) {
-  auto* const row = take<simd::Mask<S>>(w, rows);
   const auto no = simd::nowhere<S>();
-  for (int i = 0; i < rows; ++i) row[i] = no;
-  return Dependence<S>::unknown(row);
+  const S o = all<S>(0);
+  auto* const row = take<simd::Mask<S>>(w, rows);
+  S *const pivot = take<S>(w, rows), *const low = take<S>(w, rows), *const high = take<S>(w, rows),
+           *const before = take<S>(w, rows);
+  for (int i = 0; i < rows; ++i) {
+    row[i] = no;
+    pivot[i] = high[i] = before[i] = o;
+    low[i] = all<S>(Dependence<S>::absent);
+  }
+  return {rows, row, pivot, low, high, before, no, no, no, o, no, all<S>(1)};
+}
+
+template <class S>
+Dependence<S> Dependence<S>::copy(Workspace<S>& w) const {
+  Dependence copied = take_dependence<S>(rows, w);
+  copied.keep(simd::everywhere<S>(), *this);
+  return copied;
 }
 
 }  // namespace pysim::constraints
