@@ -85,23 +85,29 @@ fail_after = ctypes.CDLL(sys.argv[1]).fail_after
 fail_after.argtypes = [ctypes.c_long]
 model = pysim.load_model("scenes/double_pendulum.toml")
 q = np.random.default_rng(0).normal(size=(2000, model.nq))
-expected = pysim.aba(model, q, q, q)
 failed = 0
 
-def call(n, threads):
+def call(n, compute, expected):
     global failed
     try:
         fail_after(n)
-        found = pysim.aba(model, q, q, q, threads=threads)
+        found = compute()
         fail_after(-1)
         np.testing.assert_array_equal(found, expected)
     except MemoryError:
         fail_after(-1)
         failed += 1
 
-for threads in (1, 3):
+for compute in (
+    lambda: pysim.aba(model, q, q, q),
+    lambda: pysim.aba(model, q, q, q, threads=3),
+    lambda: pysim.crba(model, q),
+    lambda: pysim.joint_torque_regressor(model, q, q, q),
+    lambda: pysim.link_length_derivatives(model, q, q, q, ["elbow"]),
+):
+    expected = compute()
     for n in range(12):
-        thread = threading.Thread(target=call, args=(n, threads))  # without scratch memory so far
+        thread = threading.Thread(target=call, args=(n, compute, expected))  # without scratch memory so far
         thread.start()
         thread.join()
 print(failed)
