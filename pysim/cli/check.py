@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -319,7 +320,8 @@ def print_settings(scene: Scene) -> None:
         stops = ", stops the run" if event.stop else ""
         print_line(f"  event       {event.name}: {what}, {event.direction}{stops}")
     own = "".join(f", {name} {value}" for name, value in settings.parameters.items())
-    scheme = f"{settings.integrator} {settings.step:g} s{own}"
+    step = f"{settings.step:g} s" if math.isfinite(settings.step) else "in adaptive steps"
+    scheme = f"{settings.integrator} {step}{own}"
     print_line(
         f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s"
     )

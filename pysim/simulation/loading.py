@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ class Scene:
 
     def __repr__(self) -> str:
         run = self.settings
-        how = f"{run.integrator} at {run.step:g} s for {run.duration:g} s"
+        step = f"at {run.step:g} s" if math.isfinite(run.step) else "in adaptive steps"
+        how = f"{run.integrator} {step} for {run.duration:g} s"
         return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
 
     def __reduce__(self) -> tuple[object, ...]:

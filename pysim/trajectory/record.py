@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,8 @@ class TrajectoryHeader:
                 raise TrajectoryError(f"trajectory header: {key}", problem)
 
     def __repr__(self) -> str:
-        what = f"{len(self.body_names)} bodies, {self.integrator} at {self.step:g} s"
+        step = f"at {self.step:g} s" if math.isfinite(self.step) else "in adaptive steps"
+        what = f"{len(self.body_names)} bodies, {self.integrator} {step}"
         return f"<TrajectoryHeader {self.name!r}: {what}>"
 
     @property

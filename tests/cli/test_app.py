@@ -327,6 +327,13 @@ def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> N
     assert not Path("stone.h5").exists()
 
 
+@pytest.mark.usefixtures("here")
+def test_check_says_that_a_scheme_adapts_its_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--set", 'simulation.integrator="dopri5"', "--unset", "simulation.step"]
+    assert main(["check", "stone.toml", *options]) == 0
+    assert " s, dopri5 in adaptive steps, output every " in capsys.readouterr().out
+
+
 def limited(limits: str, start: float) -> None:
     text = f"limits = {{ {limits} }}\nstart = {{ q = {start!r} }}"
     Path("s.toml").write_text(SCENE.replace("start = { q = 0.5 }", text), "utf-8")

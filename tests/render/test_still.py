@@ -60,7 +60,7 @@ def test_a_picture_in_which_nothing_moves_is_reported() -> None:
     with pytest.warns(PysimWarning) as reported:
         still(moving(line, world=[drawn(Shape("box", size=(1, 1, 1)))]), **SMALL)
     problem = "nothing that moves is drawn, because body 'cart' has no shape"
-    remedy = "give one a shape or a visual in its scene, or ask for frames or trails"
+    remedy = "give one a shape or a visual in its scene, or pass frames or trails"
     text = f"{moving(line).source}: {problem}; {remedy}"
     assert [str(warning.message) for warning in reported] == [text]
     still(moving(line), frames=("cart",), **SMALL)  # its axes are there to see

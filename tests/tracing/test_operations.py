@@ -34,7 +34,7 @@ ALONE = {  # of the engine: written for several nodes, or not folded
     Op.fms: lambda a, b, c: a * b - c,
     Op.fnma: lambda a, b, c: c - a * b,
 }
-UNARY = {"neg", "sqrt", "tan", "asin", "acos", "atan", "exp", "log", "tanh", "abs", "sign"}
+UNARY = {"neg", "sqrt", "tan", "asin", "acos", "atan", "exp", "log", "tanh", "abs", "floor", "sign"}
 DEFINED_BELOW_ZERO = {"abs", "sign", "neg", "tan", "atan", "tanh", "atan2", "sincos", "exp"}
 
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.keys import Name, Table, Vector3, error_text, key
-from pysim.scene.toml.schema import with_plugin_keys
+from pysim.scene.toml.schema import TEXT_NUMBER, with_plugin_keys
 
 _LIMITS = ("lower", "upper")
 
@@ -39,7 +39,7 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
     at: Annotated[
         float | str | None,
         BeforeValidator(_place),
-        WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*_LIMITS]}]}),
+        WithJsonSchema({"anyOf": [{"type": "number"}, TEXT_NUMBER, {"enum": [*_LIMITS]}]}),
     ] = key(None, "m or rad", 'value of the coordinate at the event: a number, "lower" or "upper"')
     body: Name | None = key(None, "", "the body or frame whose point is watched; needs plane")
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "the watched point in the frame of body")

@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from pysim.scene.colors import HEX, NAMED, read_color
 from pysim.scene.poses import from_axis_angle, from_rpy, pose, translation
-from pysim.scene.toml.schema import Shorthand, demands
+from pysim.scene.toml.schema import TEXT_NUMBER, Shorthand, demands
 
 if TYPE_CHECKING:
     from pysim.scene.poses import Array, Quaternion
@@ -107,7 +107,9 @@ Bounds = ListOf[
         float,
         Field(allow_inf_nan=True),
         AfterValidator(_not_nan),
-        WithJsonSchema({"type": ["number", "null"]}),  # JSON has no inf; editors make it null
+        WithJsonSchema(  # JSON has no inf; editors make it null
+            {"anyOf": [{"type": ["number", "null"]}, TEXT_NUMBER]}
+        ),
     ]
 ]
 Tolerance = Annotated[

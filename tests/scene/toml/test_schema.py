@@ -266,6 +266,14 @@ def test_it_takes_the_scenes(schema: Any, path: Path) -> None:
     assert complaints(schema, path.read_text("utf-8")) == []
 
 
+@pytest.mark.parametrize("number", ['"= 2 * pi / 9"', '"40 deg"'])
+def test_it_takes_expressions_and_units_in_limits_and_events(schema: Any, number: str) -> None:
+    event = f'[[event]]\nname = "e"\njoint = "j"\nat = {number}\n'
+    text = BODY + JOINT + f"limits = {{ upper = {number} }}\n" + event
+    load(text + '[simulation]\nintegrator = "dopri5"\n')
+    assert complaints(schema, text) == []
+
+
 @pytest.mark.parametrize("text", [DESIGN])
 def test_it_takes_the_example_of_the_design_document(schema: Any, text: str) -> None:
     assert complaints(schema, text) == []
