@@ -74,6 +74,10 @@ inline bool is_plain(py::handle array) {
          py::detail::array_descriptor_proxy(record(array).descr)->byteorder == '=';
 }
 
+/// An array as the kernels read them; NumPy converts one whose numbers are misaligned only if asked to.
+template <class Real, int extra = 0>
+using PlainArray = py::array_t<Real, py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_ | extra>;
+
 /// True if the call runs in single precision: its first array is float32.
 inline bool is_single(py::handle x) {
   return py::isinstance<py::array>(x) && type_number(x) == py::detail::npy_api::NPY_FLOAT_;
@@ -102,17 +106,17 @@ class Rows {
     constexpr int wanted =
         sizeof(Real) == 8 ? py::detail::npy_api::NPY_DOUBLE_ : py::detail::npy_api::NPY_FLOAT_;
     if (!py::isinstance<py::array>(x)) {
-      converted_ = py::array_t<Real, py::array::c_style>::ensure(x);
+      converted_ = PlainArray<Real>::ensure(x);
       if (!converted_)
         throw std::invalid_argument(std::string(name_) + " must be an array of " + dtype_name<Real>());
       array_ = converted_;
     } else if (is_integer(x)) {  // as in a list of integers
-      converted_ = py::array_t<Real, py::array::c_style | py::array::forcecast>::ensure(x);
+      converted_ = PlainArray<Real, py::array::forcecast>::ensure(x);
       array_ = converted_;
     } else if (type_number(x) != wanted) {
       fail_dtype();
     } else if (!is_plain(x)) {
-      converted_ = py::array_t<Real, py::array::c_style>(py::reinterpret_borrow<py::object>(x));
+      converted_ = PlainArray<Real>(py::reinterpret_borrow<py::object>(x));
       array_ = converted_;
     }
     check_shape(row, leading);
