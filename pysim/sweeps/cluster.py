@@ -33,6 +33,7 @@ AHEAD = 2  # tasks in flight for each thread of the workers
 SLOW = 3.0  # times the median time of a task, after which it is given to a second worker
 TIMEOUT = 10.0  # [s] for a connection
 WAIT = 0.5  # [s] between looks at tasks that do not end
+WITHOUT_WORKERS = 300.0  # [s], after which a sweep ends
 LOSSES = 5  # of workers that run a task, after which it fails
 
 
@@ -101,7 +102,7 @@ def run_on_cluster(
     """Yield the worlds and results of pieces as workers finish them, in any order.
 
     Raises:
-        SimulationError: a task's workers were lost several times.
+        SimulationError: a task's workers were lost several times, or there has been no worker for a while.
     """
     computation = _Computation(client, runner, values, list(pieces))
     try:
@@ -121,6 +122,7 @@ class _Computation:
         self._running: list[_Task] = []
         self._piece_times: list[float] = []
         self._task_times: list[float] = []
+        self._last_worker = time.perf_counter()  # time at which there was one [s]
 
     def results(self) -> Iterator[tuple[slice, PieceResult]]:
         """Yield results until none is missing."""
@@ -142,6 +144,15 @@ class _Computation:
 
     def _threads(self) -> int:
         counts: dict[str, int] = self._client.nthreads()
+        now = time.perf_counter()
+        if counts:
+            self._last_worker = now
+        elif now - self._last_worker > WITHOUT_WORKERS:
+            problem = (
+                f"has had no worker for {WITHOUT_WORKERS:g} s; start some by `dask worker`, "
+                "and run the sweep again to continue it"
+            )
+            raise SimulationError("scheduler", problem)
         return max(1, sum(counts.values()))
 
     def _submit(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from pysim.errors import SimulationError
 from pysim.sweeps import cluster
 
 distributed = pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
 pytest.importorskip("xarray")
 
 if TYPE_CHECKING:
@@ -42,9 +44,10 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A client of a cluster of four processes, which a nanny starts again when they are killed."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find the tests
     with (
         distributed.LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, processes=True
+            n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", processes=True
         ) as local,
         distributed.Client(local) as client,
     ):
@@ -173,3 +176,19 @@ def test_a_worker_with_another_version_is_rejected(
     monkeypatch.setattr("pysim.__version__", "9.9")
     with pytest.raises(SimulationError, match=r"has pysim .*, and here is 9\.9; install the same"):
         pysim.sweep(SPRING, PARAMETERS, 2, output=tmp_path / "a.nc", scheduler=client, **KEYS)
+
+
+def test_a_cluster_without_workers_ends_the_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "WITHOUT_WORKERS", 0.5)
+    runner: Any = OnceSlow(tmp_path)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
+        distributed.Client(local) as client,
+        pytest.raises(SimulationError) as caught,
+    ):
+        list(cluster.run_on_cluster(client, runner, {"x": np.ones(3)}, [slice(0, 3)]))
+    assert str(caught.value) == (
+        "scheduler: has had no worker for 0.5 s; start some by `dask worker`, and run the sweep again to continue it"
+    )
