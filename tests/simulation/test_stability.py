@@ -337,7 +337,7 @@ child = "patch"
 [[coupling]]
 name = "profile"
 joint = "road"
-function = "bump"
+function = "kerb_profile"
 inputs = ["travel"]
 [[force]]
 name = "tire"
@@ -359,8 +359,8 @@ length = 0.5
 """
 ROAD = """import numpy as np
 from pysim.joints import relation
-@relation("bump")
-def bump(x):
+@relation("kerb_profile")
+def kerb_profile(x):
     return 0.05 * np.exp(-(((x - 3.0) / 0.4) ** 2))
 """
 
