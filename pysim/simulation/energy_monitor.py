@@ -68,19 +68,24 @@ class Imbalance:
     row: int
 
 
-def imbalance(motion: Motion) -> Imbalance | None:
-    """Return the imbalance that neither the scheme nor the output interval explains; None if there is none."""
+def imbalance(motion: Motion, most_steps: float = np.inf) -> Imbalance | None:
+    """Return the imbalance that neither the scheme nor the output interval explains; None if there is none.
+
+    Args:
+        motion: rows of a run.
+        most_steps: steps run again to integrate the work; if more are needed, the balance is not judged.
+    """
     if len(motion.t) < 2 or not is_monitored(motion.scene):
         return None
     with np.errstate(all="ignore"):  # of runs that grow without bound
-        return _imbalance(motion)
+        return _imbalance(motion, most_steps)
 
 
-def _imbalance(motion: Motion) -> Imbalance | None:
+def _imbalance(motion: Motion, most_steps: float) -> Imbalance | None:
     work, error = _work(motion)
     finite = np.isfinite(motion.energy[1:]) & np.isfinite(work) & np.isfinite(error)
     if not finite.all():  # growth without bound: compare the rows before
-        return imbalance(motion.before(1 + int(finite.argmin())))
+        return imbalance(motion.before(1 + int(finite.argmin())), most_steps)
     d = np.diff(motion.energy) - work
     free = ~_may_touch_stops(motion)
     d, error = np.where(free, d, 0.0), np.where(free, error, 0.0)
@@ -95,7 +100,11 @@ def _imbalance(motion: Motion) -> Imbalance | None:
     if (excess() <= 0).all():
         return None
     if work.any():
+        each = _FINER * motion.steps / len(d)
         for intervals in np.split(np.argsort(-np.abs(d))[: _REFINED[-1]], _REFINED[:-1]):
+            most_steps -= each * len(intervals)
+            if most_steps < 0:
+                return None
             _refine(motion, d, error, intervals)
             if (excess() <= 0).all():
                 return None

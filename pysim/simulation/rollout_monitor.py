@@ -1,7 +1,8 @@
 """Energy monitor of rollouts: checks the balance (energy_monitor.py) of worlds whose energy changes between rows.
 
 To limit the cost, the energies of only some rows and worlds, evenly spaced, are computed if rows are dense or steps
-few, and the balance of only a few worlds, those with the largest changes, is checked.
+few, and the balance of only a few worlds, those with the largest changes, is checked. Where forces do work, the
+intervals between rows may have to be run again; worlds for which that would take long are not judged.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ _LEAST = (
     300_000  # bodies and constraint rows times steps and worlds; smaller rollouts are not monitored
 )
 _A_WORLD = 400_000  # the same, for each world whose work is integrated
+_RUN_AGAIN = 0.02  # of the steps of all worlds, to integrate the work of those that are checked
 _ALONE = 4  # worlds of a pack that take as long as one alone
 _CONSTRAINT = 4  # bodies that take as long as a constraint row
 _neutral_states: WeakKeyDictionary[Model, State] = WeakKeyDictionary()
@@ -143,7 +145,7 @@ def warn_of_worlds_out_of_balance(
             made,
             None if controls is None else controls[k, :made],
         )
-        found = imbalance(motion)
+        found = imbalance(motion, _RUN_AGAIN * steps * len(q) / checked)
         if found is not None:
             text = f"rollout: world {k}: {describe(motion, found)}"
             warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)

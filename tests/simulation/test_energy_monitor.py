@@ -18,7 +18,7 @@ import pytest
 import pysim
 from pysim.errors import PysimWarning
 from pysim.simulation.energy_monitor import imbalance
-from pysim.simulation.scheme_errors import motion_of
+from pysim.simulation.scheme_errors import Motion, motion_of, rerun_interval
 
 SCENES = Path(__file__).parents[2] / "scenes"
 HINGE = "loop.hinge1.at_b.xyz"
@@ -321,3 +321,22 @@ def test_the_monitor_of_rollouts_costs_less_than_two_percent() -> None:
             for _ in range(7)
         )
         assert own < 0.02 * whole
+
+
+@pytest.mark.parametrize("every", [500, 100, 20])
+def test_a_damped_rollout_runs_at_most_two_percent_of_its_steps_again(
+    every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few rows the work of its dampers is known only if every step is run again."""
+    scene, worlds, steps = scene_of("stewart_platform"), 64, 500
+    again: list[int] = []
+
+    def counted(motion: Motion, k: int, parts: int = 1) -> Motion:
+        rerun = rerun_interval(motion, k, parts)
+        again.append(len(rerun.t) - 1)
+        return rerun
+
+    monkeypatch.setattr("pysim.simulation.energy_monitor.rerun_interval", counted)
+    q0, v0 = (np.tile(x, (worlds, 1)) for x in (scene.state.q, scene.state.v))
+    assert rollout_texts(scene.model, q0, v0, None, 1e-4, steps=steps, every=every) == []
+    assert sum(again) <= 0.02 * worlds * steps
