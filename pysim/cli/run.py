@@ -120,7 +120,7 @@ def _is_of_scene(output: Path, name: str) -> bool:
 def _check_outputs(options: RunOptions) -> None:
     """Reject what cannot be drawn or written before the run rather than after it."""
     if options.output is not None and options.output.suffix.lower() not in TRAJECTORIES:
-        problem = f"unknown kind of trajectory {options.output.suffix!r}; call it .h5"
+        problem = f"unknown suffix {options.output.suffix!r} of a trajectory; use .h5"
         raise PysimError(str(options.output), problem)
     if options.movie is not None:
         check_picture(options.movie, MOVIES)

@@ -746,7 +746,7 @@ class GraphBuilder:
             found[block.name] = (block, nodes, places)
         if len(found) > most:
             block = list(found.values())[most][0]
-            problem = f"{block.label}: is sampled block number {most + 1}"
+            problem = f"{block.label}: too many sampled blocks, {len(found)}"
             raise SceneError(block.where, f"{problem}; use at most {most}")
         return self._in_order(found)
 

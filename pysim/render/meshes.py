@@ -99,7 +99,7 @@ def _warn_of_missing(trajectory: Trajectory, meshes: list[str]) -> None:
     more = f" and {len(meshes) - 1} more" if len(meshes) > 1 else ""
     verb = "do" if more else "does"
     problem = f"mesh {meshes[0]!r}{more} {verb} not exist on this machine"
-    text = f"{problem}; boxes are drawn, name their folder with mesh_dirs"
+    text = f"{problem}; boxes are drawn instead, pass the folder of the meshes as mesh_dirs"
     warnings.warn(f"{trajectory.source}: {text}", PysimWarning, stacklevel=2)
 
 

@@ -148,7 +148,7 @@ def save_rollout(
 def _chosen(worlds: Iterable[int] | None, count: int) -> list[int]:
     if worlds is None:
         if count > MOST_WORLDS:
-            problem = f"a batch of {count} worlds becomes more than {MOST_WORLDS} files"
+            problem = f"a batch of {count} worlds would be written to more than {MOST_WORLDS} files"
             raise TrajectoryError(
                 "worlds", f"{problem}; name those to save, for example worlds=range(10)"
             )

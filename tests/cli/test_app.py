@@ -118,7 +118,7 @@ ERRORS = [
         "stone.toml -o no/a.h5",
         "no/a.h5: the folder 'no' does not exist; make it or choose another",
     ),
-    ("stone.toml -o stone.toml", "stone.toml: unknown kind of trajectory '.toml'; call it .h5"),
+    ("stone.toml -o stone.toml", "stone.toml: unknown suffix '.toml' of a trajectory; use .h5"),
     (
         "stone.toml -o note.h5",
         "note.h5: exists and is not a pysim trajectory, so it is not overwritten; choose another name",

@@ -158,7 +158,7 @@ def test_a_mesh_that_is_gone_is_named_once_and_a_box_is_drawn(tmp_path: Path) ->
     with pytest.warns(PysimWarning) as reported:
         image = still(trajectory, tmp_path / "cube.png", **SMALL)
     problem = f"mesh {str(mesh)!r} does not exist on this machine"
-    text = f"trajectory: {problem}; boxes are drawn, name their folder with mesh_dirs"
+    text = f"trajectory: {problem}; boxes are drawn instead, pass the folder of the meshes as mesh_dirs"
     assert [str(warning.message) for warning in reported] == [text]
     bare = still(moving(np.zeros((2, 3))), frames=("cart",), **SMALL)
     assert (image != bare).any()

@@ -124,7 +124,7 @@ def test_worlds_that_are_not_there_and_too_many_are_rejected(tmp_path: Path) -> 
     model = pysim.load_model(SCENES / "double_pendulum.toml")
     cases = {
         "worlds: must lie between 0 and 1, got 2": (2, [2]),
-        "worlds: a batch of 101 worlds becomes more than 100 files; name those to save, "
+        "worlds: a batch of 101 worlds would be written to more than 100 files; name those to save, "
         "for example worlds=range(10)": (101, None),
     }
     for message, (count, worlds) in cases.items():
