@@ -20,7 +20,6 @@ from pysim.errors import SimulationError
 from pysim.sweeps import cluster
 
 distributed = pytest.importorskip("distributed")
-cloudpickle = pytest.importorskip("cloudpickle")
 pytest.importorskip("xarray")
 
 if TYPE_CHECKING:
@@ -33,8 +32,11 @@ SHORT = {"simulation.duration": 0.2, "output.every": 0.05}
 PARAMETERS = {"joint[0].damping": "0:0.4:3", "body[0].shape.density": "normal(250, 10)"}
 KEYS: dict[str, Any] = {"overrides": SHORT, "piece": 4, "signals": ["energy"]}
 WORKERS = 4
+ROOT = Path(__file__).parents[2]
+FOUND = any(Path(folder or ".").resolve() == ROOT for folder in sys.path)
 
 pytestmark = [
+    pytest.mark.skipif(not FOUND, reason="workers import the tests: run `python -m pytest`"),
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -44,7 +46,6 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A client of a cluster of four processes, which a nanny starts again when they are killed."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find the tests
     with (
         distributed.LocalCluster(
             n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", processes=True
