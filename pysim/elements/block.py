@@ -114,34 +114,21 @@ def _check_block(method: str, base: type[Block]) -> Callable[[type[Block], str],
 
 
 Plugin = TypeVar("Plugin", bound=type[Block])
-SOURCES: PluginKind[type[Source]] = PluginKind(
-    "source",
-    noun="signal type",
-    base=Source,
-    public="pysim.controllers.Source",
-    check=_check_block("output", Source),
-)
-SENSORS: PluginKind[type[Sensor]] = PluginKind(
-    "sensor",
-    noun="sensor type",
-    base=Sensor,
-    public="pysim.sensors.Sensor",
-    check=_check_block("measure", Sensor),
-)
-CONTROLLERS: PluginKind[type[Controller]] = PluginKind(
-    "controller",
-    noun="controller type",
-    base=Controller,
-    public="pysim.controllers.Controller",
-    check=_check_block("output", Controller),
-)
-ACTUATORS: PluginKind[type[Actuator]] = PluginKind(
-    "actuator",
-    noun="actuator type",
-    base=Actuator,
-    public="pysim.actuators.Actuator",
-    check=_check_block("force", Actuator),
-)
+Base = TypeVar("Base", bound=Block)
+
+
+def _plugin_kind(
+    kind: str, noun: str, base: type[Base], module: str, method: str
+) -> PluginKind[type[Base]]:
+    """Return the registry of a kind of blocks, whose plugins have a method of their own."""
+    public = f"pysim.{module}.{base.__name__}"
+    return PluginKind(kind, noun=noun, base=base, public=public, check=_check_block(method, base))
+
+
+SOURCES = _plugin_kind("source", "signal type", Source, "controllers", "output")
+SENSORS = _plugin_kind("sensor", "sensor type", Sensor, "sensors", "measure")
+CONTROLLERS = _plugin_kind("controller", "controller type", Controller, "controllers", "output")
+ACTUATORS = _plugin_kind("actuator", "actuator type", Actuator, "actuators", "force")
 KINDS: dict[str, PluginKind[Any]] = {
     "signal": SOURCES,
     "sensor": SENSORS,

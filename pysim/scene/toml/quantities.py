@@ -30,6 +30,7 @@ _LINEAR, _ANGULAR = ("prismatic",), ("revolute", "universal")
 def replace_texts(values: dict[str, Any], scene: type[Table], problems: Problems) -> None:
     """Replace expressions and quantities by numbers, in place; note what cannot be read."""
     parameters = _parameters(values.get(TABLE), problems)
+    joints = _joint_types(values)
     for path, owner, text in list(_texts(values)):
         if path[0] == TABLE:
             continue
@@ -38,7 +39,7 @@ def replace_texts(values: dict[str, Any], scene: type[Table], problems: Problems
         elif split_quantity(text) is None:
             continue
         else:
-            number = _converted(text, _targets(values, scene, path), path, problems)
+            number = _converted(text, _targets(values, joints, scene, path), path, problems)
         if number is not None:
             owner[path[-1]] = _as_written(number)
 
@@ -161,7 +162,9 @@ def _converted(
     return None
 
 
-def _targets(values: Mapping[str, Any], scene: type[Table], path: Steps) -> list[str] | None:
+def _targets(
+    values: Mapping[str, Any], joints: Mapping[object, object], scene: type[Table], path: Steps
+) -> list[str] | None:
     """Return the units that the key at a path has; None for a key without one."""
     owner, info = field_at(scene, path)
     extra = info.json_schema_extra if info else None
@@ -172,22 +175,33 @@ def _targets(values: Mapping[str, Any], scene: type[Table], path: Steps) -> list
     if not unit:
         return None
     units = _SPLIT.split(unit)
-    kind = _joint_type(values, path)
+    kind = _joint_type(values, joints, path)
     if len(units) == 2 and kind in (*_LINEAR, *_ANGULAR):
         return units[:1] if kind in _LINEAR else units[1:]
     return units
 
 
-def _joint_type(values: Mapping[str, Any], path: Steps) -> object:
+def _joint_types(values: Mapping[str, Any]) -> dict[object, object]:
+    """Return the types of a file's joints by name."""
+    found: dict[object, object] = {}
+    tables = values.get("joint", [])
+    for table in tables if isinstance(tables, list) else ():
+        if isinstance(table, dict) and isinstance(table.get("name"), str):
+            found.setdefault(table["name"], table.get("type"))
+    return found
+
+
+def _joint_type(values: Mapping[str, Any], joints: Mapping[object, object], path: Steps) -> object:
     """Return the type of the joint that a path is in, or whose actuator it is in."""
     table: Any = values
     for step in path[:2]:
         table = table[step]
-    if path[0] == "actuator" and isinstance(table, dict):
-        joints = values.get("joint", [])
-        named = [j for j in joints if isinstance(j, dict) and j.get("name") == table.get("joint")]
-        table = named[0] if named else {}
-    return table.get("type") if isinstance(table, dict) else None
+    if not isinstance(table, dict):
+        return None
+    if path[0] != "actuator":
+        return table.get("type")
+    driven = table.get("joint")
+    return joints.get(driven) if isinstance(driven, str) else None
 
 
 def _as_written(number: float) -> float | int:
