@@ -146,21 +146,15 @@ void add_frame_derivatives(const ModelOf<S>& model,
 
 // ------------------------------------------------------------------------------------------ paths
 
-template <class S>
-void add_path_derivatives(const ModelOf<S>& model,
-                          const SegmentDerivatives<S>& d,
-                          const S* v,
-                          const Element<typename S::Parameter>& element,
-                          Workspace<S> w) {
-  const auto& program = model.program[element.derivative];
-  S* const registers = take<S>(w, program.registers);
-  load_path(model, d.body, element, registers);
-  run_program(program, 2, registers);
-  const S tension = registers[program.outputs[0]], by_length = registers[program.outputs[1]],
-          by_rate = registers[program.outputs[2]], one = all<S>(1);
-  S *const J = take<S>(w, model.nv), *const J_rate = take<S>(w, model.nv);  // ∂L/∂q and ∂L̇/∂q
-  for (int k = 0; k < model.nv; ++k) J[k] = J_rate[k] = all<S>(0);
-
+/// visit(k, ∂L/∂q_k, ∂L̇/∂q_k) for every segment of a path and coordinate k; adds −T ∂²L/∂q² to ∂τ/∂q.
+template <class S, class Visit>
+void visit_path_slopes(const ModelOf<S>& model,
+                       const SegmentDerivatives<S>& d,
+                       const S* v,
+                       const Element<typename S::Parameter>& element,
+                       S tension,
+                       const Visit& visit) {
+  const S one = all<S>(1);
   visit_segments(model, d.body, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
     if (from.body == to.body) return;
     const Vec3<S> at_a = spatial::all3<S>(from.at), at_b = spatial::all3<S>(to.at);
@@ -172,11 +166,30 @@ void add_path_derivatives(const ModelOf<S>& model,
     for (int k = 0; k < model.nv; ++k) {
       const S stretch = dot(s.n, d.D[k]);
       const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
-      J[k] += stretch;
-      J_rate[k] += dot(dn, s.d_rate) + dot(s.n, d.rate[k]);
+      visit(k, stretch, dot(dn, s.d_rate) + dot(s.n, d.rate[k]));
       const Vec3<S> df = (d.sign * tension) * dn;
       for (int i = 0; i < model.nv; ++i) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
     }
+  });
+}
+
+template <class S>
+void add_path_derivatives(const ModelOf<S>& model,
+                          const SegmentDerivatives<S>& d,
+                          const S* v,
+                          const Element<typename S::Parameter>& element,
+                          Workspace<S> w) {
+  const auto& program = model.program[element.derivative];
+  S* const registers = take<S>(w, program.registers);
+  load_path(model, d.body, element, registers);
+  run_program(program, 2, registers);
+  const S tension = registers[program.outputs[0]], by_length = registers[program.outputs[1]],
+          by_rate = registers[program.outputs[2]];
+  S *const J = take<S>(w, model.nv), *const J_rate = take<S>(w, model.nv);  // ∂L/∂q and ∂L̇/∂q
+  for (int k = 0; k < model.nv; ++k) J[k] = J_rate[k] = all<S>(0);
+  visit_path_slopes<S>(model, d, v, element, tension, [&](int k, S stretch, S stretch_rate) {
+    J[k] += stretch;
+    J_rate[k] += stretch_rate;
   });
   for (int k = 0; k < model.nv; ++k) {
     const S by_q = d.sign * fma(by_length, J[k], by_rate * J_rate[k]), by_v = d.sign * by_rate * J[k];
