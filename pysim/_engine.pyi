@@ -470,6 +470,7 @@ class SignalsDescription(_Record):
         ports: Sequence[PortDescription],
         driven: int,
         blocks: Sequence[SignalProgram],
+        integrals: int = 0,
     ) -> None: ...
     @property
     def states(self) -> int: ...
@@ -491,6 +492,8 @@ class SignalsDescription(_Record):
     def driven(self) -> int: ...
     @property
     def blocks(self) -> list[SignalProgram]: ...
+    @property
+    def integrals(self) -> int: ...
 
 class Model:
     def __init__(

@@ -572,7 +572,8 @@ tree::SignalsDescription make_signals(int states,
                                       const std::vector<Slope>& slope_places,
                                       std::vector<tree::PortDescription> ports,
                                       int driven,
-                                      std::vector<tree::SignalProgramDescription> blocks) {
+                                      std::vector<tree::SignalProgramDescription> blocks,
+                                      int integrals) {
   tree::SignalsDescription own = {states,
                                   held,
                                   std::move(forces),
@@ -582,7 +583,8 @@ tree::SignalsDescription make_signals(int states,
                                   {},
                                   std::move(ports),
                                   driven,
-                                  std::move(blocks)};
+                                  std::move(blocks),
+                                  integrals};
   for (const auto& [row, along, index] : slope_places) own.slope_places.push_back({row, along, index});
   return own;
 }
@@ -679,7 +681,8 @@ void bind_signals(py::module_& m) {
            "slope_places"_a,
            "ports"_a,
            "driven"_a,
-           "blocks"_a)
+           "blocks"_a,
+           "integrals"_a = 0)
       .def_readonly("states", &Description::states)
       .def_readonly("held", &Description::held)
       .def_readonly("forces", &Description::forces)
@@ -695,7 +698,8 @@ void bind_signals(py::module_& m) {
                              })
       .def_readonly("ports", &Description::ports)
       .def_readonly("driven", &Description::driven)
-      .def_readonly("blocks", &Description::blocks);
+      .def_readonly("blocks", &Description::blocks)
+      .def_readonly("integrals", &Description::integrals);
   define_record(signals,
                 "states",
                 "held",
@@ -706,7 +710,8 @@ void bind_signals(py::module_& m) {
                 "slope_places",
                 "ports",
                 "driven",
-                "blocks");
+                "blocks",
+                "integrals");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace pysim::elements {
 
-/// Rows (motions × reduced_nv) of all ports, on the user's coordinates.
+/// Rows (motions × reduced_nv) of ports, on the user's coordinates.
 template <class S>
 struct PortRows {
   S *J, *rate;
@@ -59,41 +59,28 @@ void path_rows(const ModelOf<S>& model,
                const Element<typename S::Parameter>& port,
                S tension,
                const PortRows<S>& rows) {
-  const S one = all<S>(1);
-  visit_segments(model, d.body, port, [&](const auto& from, const auto& to, const Segment<S>& s) {
-    if (from.body == to.body) return;
-    const Vec3<S> at_a = spatial::all3<S>(from.at), at_b = spatial::all3<S>(to.at);
-    for (int k = 0; k < model.nv; ++k) d.D[k] = d.rate[k] = zero3<S>();
-    spread_levers(model, d, from.body, at_a, -one);
-    spread_curvature(model, d, v, from.body, at_a, -one, tension * s.n);
-    spread_levers(model, d, to.body, at_b, one);
-    spread_curvature(model, d, v, to.body, at_b, one, tension * s.n);
-    for (int k = 0; k < model.nv; ++k) {
-      const S stretch = dot(s.n, d.D[k]);
-      const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
-      add_to_row(model, k, stretch, rows.J);
-      add_to_row(model, k, dot(dn, s.d_rate) + dot(s.n, d.rate[k]), rows.rate);
-      const Vec3<S> df = (d.sign * tension) * dn;
-      for (int i = 0; i < model.nv; ++i) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
-    }
+  visit_path_slopes<S>(model, d, v, port, tension, [&](int k, S stretch, S stretch_rate) {
+    add_to_row(model, k, stretch, rows.J);
+    add_to_row(model, k, stretch_rate, rows.rate);
   });
 }
 
-/// Rows of all ports at the tree's q and v, whose efforts are `effort(i)`; adds what the motion of the ports
-/// alone changes to ∂τ/∂q.
+/// Rows of the ports that slopes depend on, at the tree's q and v, whose efforts are `effort(i)`; adds what
+/// the motion of the ports alone changes to ∂τ/∂q.
 template <class S, class Effort>
 PortRows<S> port_rows(const ModelOf<S>& model,
                       const SegmentDerivatives<S>& d,
                       const S* v,
                       const Effort& effort,
                       Workspace<S>& w) {
+  const int ports = model.signals->slope_ports;
   int motions = 0;
-  for (int k = 0; k < model.ports; ++k) motions += port_motions(model.port[k].kind);
+  for (int k = 0; k < ports; ++k) motions += port_motions(model.port[k].kind);
   const std::ptrdiff_t size = std::ptrdiff_t{1} * motions * model.reduced_nv;
   const PortRows<S> rows = {take<S>(w, size), take<S>(w, size)};
   for (std::ptrdiff_t i = 0; i < size; ++i) rows.J[i] = rows.rate[i] = all<S>(0);
   PortRows<S> at = rows;
-  for (int k = 0, i = 0; k < model.ports; ++k) {
+  for (int k = 0, i = 0; k < ports; ++k) {
     const auto& port = model.port[k];
     const int count = port_motions(port.kind);
     const bool driven = k < model.signals->driven;

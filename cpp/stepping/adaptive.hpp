@@ -101,7 +101,7 @@ const S* states_within(const System<S>& system, S h, S theta, const Stages<S>& s
   return x;
 }
 
-/// The error of a step, or that of the states of elements where it is larger.
+/// The error of a step, or that of the states of elements where it is larger; integrals do not count.
 template <class S>
 S with_states(const System<S>& system,
               const Tolerances& tolerances,
@@ -111,10 +111,10 @@ S with_states(const System<S>& system,
               S error,
               Workspace<S> w) {
   using Tableau = DormandPrince<typename S::Isa>;
-  const int states = system.states();
+  const int states = system.states(), coupled = system.model.signals->coupled();
   S* const e = take<S>(w, states);
   combine<S>(Tableau::e, Tableau::stages, h, stages.x, states, nullptr, e);
-  for (int i = 0; i < states; ++i) {
+  for (int i = 0; i < coupled; ++i) {
     const S size = max(abs(stages.x0[i]), abs(x1[i]));
     const S allowed = fma(all<S>(tolerances.relative[0]), size, all<S>(tolerances.position[0]));
     error = max(error, abs(e[i]) / allowed);

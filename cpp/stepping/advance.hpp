@@ -23,11 +23,12 @@ simd::Mask<S> finite(const ModelOf<S>& model, const S* q, const S* v) {
   }
 }
 
-/// Worlds in which the states of elements are finite.
+/// Worlds in which the states of elements are finite; integrals may overflow.
 template <class S>
 simd::Mask<S> finite_states(const System<S>& system) {
   S zero = all<S>(0);
-  for (int i = 0; i < system.states(); ++i) zero = fma(system.signals.numbers[i], all<S>(0), zero);
+  const int states = system.states() == 0 ? 0 : system.model.signals->coupled();
+  for (int i = 0; i < states; ++i) zero = fma(system.signals.numbers[i], all<S>(0), zero);
   return zero == all<S>(0);
 }
 

@@ -114,26 +114,24 @@ void add_signal_derivatives(const ModelOf<S>& model,
   const tree::Signals& signals = *model.signals;
   if (signals.slopes.program < 0) return;
   const SignalPoint<S> at(model, time, q, v, state.numbers, w);
-  const bool follows = signals.states > 0 && state.base != nullptr;
+  const int states = signals.coupled();
+  const bool follows = states > 0 && state.base != nullptr;
   if (follows) solve_implicit_states(at, state, w);
   const S* const registers = at.run(signals.slopes, w);
   const int* const outputs = model.program[signals.slopes.program].outputs;
   const int n = model.reduced_nv, efforts = elements::effort_count(model);
 
   elements::PortRows<S> ports = {nullptr, nullptr};
-  if (model.ports > 0) {
+  if (signals.slope_ports > 0) {
     const auto d = elements::take_segment_derivatives<S>(model, at.full_q, at.full_v, sign, by_q, by_v, w);
     ports = elements::port_rows<S>(model, d, at.full_v, [&](int i) { return registers[outputs[i]]; }, w);
   }
-  const int forces = signals.coordinates + efforts, count = forces + signals.states;
+  const int forces = signals.coordinates + efforts, count = forces + states;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * count * n;
-  const SignalRows<S> rows = {n,
-                              signals.states,
-                              take<S>(w, size),
-                              take<S>(w, size),
-                              take<S>(w, std::ptrdiff_t{1} * count * signals.states)};
+  const SignalRows<S> rows = {
+      n, states, take<S>(w, size), take<S>(w, size), take<S>(w, std::ptrdiff_t{1} * count * states)};
   for (std::ptrdiff_t i = 0; i < size; ++i) rows.q[i] = rows.v[i] = all<S>(0);
-  for (int i = 0; i < count * signals.states; ++i) rows.x[i] = all<S>(0);
+  for (int i = 0; i < count * states; ++i) rows.x[i] = all<S>(0);
   for (int k = 0; k < signals.slope_count; ++k) {
     spread_slope<S>(signals.slope[k], registers[outputs[efforts + k]], ports, rows);
   }

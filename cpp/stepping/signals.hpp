@@ -4,7 +4,7 @@
 //
 // An explicit scheme carries x like q and v. An implicit one sets `base` and `factor`: then every evaluation
 // solves  x = base + factor f(t, q, v, x)  by Newton's method, so x is a function of q and v and does not add
-// unknowns to the step's equation.
+// unknowns to the step's equation. Integrals, the last states, follow from the others without a solution.
 #pragma once
 
 #include "dynamics/rnea.hpp"
@@ -87,11 +87,12 @@ int force_rows(const ModelOf<S>& model) {
   return model.signals->coordinates + elements::effort_count(model);
 }
 
-/// ∂f/∂x (states × states), row-major, at a point.
+/// ∂f/∂x of the coupled states (n × n), row-major, at a point.
 template <class S>
 void state_slopes(const SignalPoint<S>& at, S* slopes, Workspace<S> w) {
   const tree::Signals& signals = *at.model.signals;
-  const int n = signals.states, first = force_rows<S>(at.model), efforts = elements::effort_count(at.model);
+  const int n = signals.coupled(), first = force_rows<S>(at.model),
+            efforts = elements::effort_count(at.model);
   const S* const registers = at.run(signals.slopes, w);
   const int* const outputs = at.model.program[signals.slopes.program].outputs + efforts;
   for (int i = 0; i < n * n; ++i) slopes[i] = all<S>(0);
@@ -128,12 +129,12 @@ void solve_states(int n, const S* A, int columns, S* x) {
   }
 }
 
-/// Rates of the states at a point, from the registers of the forces' program.
+/// Rates of the first `count` states at a point, from the registers of the forces' program.
 template <class S>
-void read_rates(const ModelOf<S>& model, const S* registers, S* rate) {
+void read_rates(const ModelOf<S>& model, const S* registers, int count, S* rate) {
   const tree::Signals& signals = *model.signals;
   const int* const outputs = model.program[signals.forces.program].outputs + force_rows<S>(model);
-  for (int i = 0; i < signals.states; ++i) rate[i] = registers[outputs[i]];
+  for (int i = 0; i < count; ++i) rate[i] = registers[outputs[i]];
 }
 
 /// Solves x = base + factor f(t, q, v, x), from `start`, into the state's numbers.
@@ -141,7 +142,7 @@ template <class S>
 void solve_implicit_states(const SignalPoint<S>& at, const SignalState<S>& state, Workspace<S> w) {
   using Real = typename S::Real;
   constexpr int most = 25;
-  const int n = at.model.signals->states;
+  const int n = at.model.signals->coupled();
   S *const A = take<S>(w, std::ptrdiff_t{1} * n * n), *const rate = take<S>(w, n),
            *const step = take<S>(w, n);
   for (int i = 0; i < n; ++i) state.numbers[i] = state.start[i];
@@ -149,7 +150,7 @@ void solve_implicit_states(const SignalPoint<S>& at, const SignalState<S>& state
   const S enough = all<S>(Real(sizeof(Real) == 8 ? 1e-14 : 1e-6)), one = all<S>(1);
   for (int k = 0; k < most && any(active); ++k) {
     Workspace<S> scratch = w;
-    read_rates<S>(at.model, at.run(at.model.signals->forces, scratch), rate);
+    read_rates<S>(at.model, at.run(at.model.signals->forces, scratch), n, rate);
     for (int i = 0; i < n; ++i) step[i] = fma(state.factor, rate[i], state.base[i]) - state.numbers[i];
     state_slopes(at, A, w);
     factor_states(n, state.factor, A);
@@ -175,7 +176,8 @@ void add_signal_forces(const ModelOf<S>& model,
   const tree::Signals& signals = *model.signals;
   if (signals.forces.program < 0) return;
   const SignalPoint<S> at(model, time, q, v, state.numbers, w);
-  if (signals.states > 0 && state.base != nullptr) solve_implicit_states(at, state, w);
+  const bool is_implicit = state.base != nullptr;
+  if (signals.coupled() > 0 && is_implicit) solve_implicit_states(at, state, w);
   const S* const registers = at.run(signals.forces, w);
   const int* const outputs = model.program[signals.forces.program].outputs;
   for (int i = 0; i < signals.coordinates; ++i) tau[signals.coordinate[i]] += registers[outputs[i]];
@@ -187,7 +189,11 @@ void add_signal_forces(const ModelOf<S>& model,
     const S* const own = tree::reduced_forces(model, static_cast<const S*>(full), w);
     for (int i = 0; i < model.reduced_nv; ++i) tau[i] += own[i];
   }
-  if (signals.states > 0) read_rates<S>(model, registers, state.rate);
+  if (signals.states == 0) return;
+  read_rates<S>(model, registers, signals.states, state.rate);
+  for (int i = signals.coupled(); is_implicit && i < signals.states; ++i) {
+    state.numbers[i] = fma(state.factor, state.rate[i], state.base[i]);
+  }
 }
 
 }  // namespace pysim::stepping

@@ -130,6 +130,7 @@ struct SignalsDescription {
   std::vector<PortDescription> ports;
   int driven = 0;
   std::vector<SignalProgramDescription> blocks;
+  int integrals = 0;
 };
 
 /// Owner of what Signals shows.

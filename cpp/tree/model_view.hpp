@@ -421,6 +421,7 @@ struct SignalSlope {
 /// Controllers, actuators, sensors and other signals of a scene, as programs.
 struct Signals {
   int states;              ///< numbers that integrators carry
+  int integrals;           ///< the last of the states, on which nothing else depends
   int held;                ///< numbers that change at instants only
   SignalProgram forces;    ///< outputs: forces on coordinates, efforts of ports, rates of states
   SignalProgram slopes;    ///< outputs: efforts of ports, then the slopes
@@ -432,6 +433,7 @@ struct Signals {
   int coordinates;
   const int* coordinate;  ///< [coordinates] of the user's v
   int driven;             ///< the first ports, which receive forces
+  int slope_ports;        ///< the first ports, on which slopes depend
   int slope_count;
   const SignalSlope* slope;
   int blocks;
@@ -442,6 +444,8 @@ struct Signals {
   /// Numbers of the state: states and held numbers, then two for each state that generalised α carries.
   int numbers() const { return 3 * states + held; }
   int carried() const { return states + held; }
+  /// States on which forces or other states depend.
+  int coupled() const { return states - integrals; }
 };
 
 /// Structure of a mechanism: its joints, loops, couplings, springs and elements, and the numbers of

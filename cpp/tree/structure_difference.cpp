@@ -160,18 +160,22 @@ std::string Model::signal_difference(const Model& other) const {
   const auto same_list = [](const auto& a, const auto& b, const auto& same) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
   };
-  const bool same =
-      std::tie(here.signals.states, here.signals.held, here.signals.driven, here.coordinates, here.sampled) ==
-          std::tie(there.signals.states,
-                   there.signals.held,
-                   there.signals.driven,
-                   there.coordinates,
-                   there.sampled) &&
-      same_list(here.inputs, there.inputs, is_same_structure<SignalInput>) &&
-      same_list(here.calls, there.calls, is_same_structure<SignalCall>) &&
-      here.arguments == there.arguments &&
-      same_list(here.slopes, there.slopes, is_same_structure<SignalSlope>) &&
-      same_list(double_.ports, other.double_.ports, is_same_structure<Element<double>>);
+  const bool same = std::tie(here.signals.states,
+                             here.signals.integrals,
+                             here.signals.held,
+                             here.signals.driven,
+                             here.coordinates,
+                             here.sampled) == std::tie(there.signals.states,
+                                                       there.signals.integrals,
+                                                       there.signals.held,
+                                                       there.signals.driven,
+                                                       there.coordinates,
+                                                       there.sampled) &&
+                    same_list(here.inputs, there.inputs, is_same_structure<SignalInput>) &&
+                    same_list(here.calls, there.calls, is_same_structure<SignalCall>) &&
+                    here.arguments == there.arguments &&
+                    same_list(here.slopes, there.slopes, is_same_structure<SignalSlope>) &&
+                    same_list(double_.ports, other.double_.ports, is_same_structure<Element<double>>);
   return same ? "" : differs;
 }
 

@@ -1,5 +1,6 @@
 // Loops, couplings, springs, elements and signals of a model: their placement in the tree, and the support
 // paths of the rows.
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -300,6 +301,10 @@ void Model::add_signals(const SignalsDescription& d) {
   Signals& own = tables->signals;
   own.states = d.states;
   own.held = d.held;
+  own.integrals = d.integrals;
+  if (d.integrals < 0 || d.integrals > d.states) {
+    throw std::invalid_argument("signals: more integrals than states");
+  }
   for (const auto& port : d.ports) add_port(port);
   std::size_t efforts = 0;
   for (int k = 0; k < d.driven; ++k) {
@@ -331,6 +336,17 @@ void Model::add_signals(const SignalsDescription& d) {
   own.coordinate = tables->coordinates.data();
   own.driven = d.driven;
   own.slope_count = static_cast<int>(tables->slopes.size());
+  int motions = 0;  // of the ports so far
+  for (std::size_t k = 0; k < d.ports.size(); ++k) {
+    const int next = motions + (d.ports[k].kind == ElementKind::path ? 1 : 6);
+    const bool is_used = std::any_of(d.slope_places.begin(), d.slope_places.end(), [=](const auto& slope) {
+      const bool is_port =
+          slope.along == SignalMotion::port_position || slope.along == SignalMotion::port_rate;
+      return is_port && slope.index >= motions && slope.index < next;
+    });
+    if (is_used || static_cast<int>(k) < d.driven) own.slope_ports = static_cast<int>(k) + 1;
+    motions = next;
+  }
   own.slope = tables->slopes.data();
   own.blocks = static_cast<int>(tables->blocks.size());
   own.block = tables->blocks.data();
