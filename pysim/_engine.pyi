@@ -909,6 +909,8 @@ def advance_contacts(
     memory: Array,
     passes: int = 2,
     signals: Array | None = None,
+    controls: Array | None = None,
+    reports: bool = True,
     threads: int = 1,
 ) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array]: ...
 def distance_pairs() -> list[tuple[str, str]]: ...

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "bindings/contacts.hpp"
 #include "bindings/released_gil.hpp"
@@ -262,6 +263,13 @@ void check_memory(const Memory& memory, py::ssize_t numbers) {
                               " numbers in all");
 }
 
+void check_controls(const std::optional<Numbers>& controls, std::initializer_list<py::ssize_t> shape) {
+  if (!controls) return;
+  if (controls->ndim() == 3 && std::equal(shape.begin(), shape.end(), controls->shape())) return;
+  throw std::invalid_argument("controls must have shape " + describe(3, shape.begin()) + ", got " +
+                              describe(*controls));
+}
+
 /// Equal steps from times [s] on, interval by interval, of a batch of states; ends early where a state has no
 /// good step.
 py::tuple advance_contacts(const ModelContacts& contacts,
@@ -275,6 +283,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            Memory memory,
                            int passes,
                            const std::optional<SignalNumbers::Array>& signals,
+                           const std::optional<Numbers>& controls,
+                           bool reports,
                            int threads) {
   const Model& model = contacts.model();
   Call<double> call(model, q);
@@ -292,17 +302,24 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   const py::ssize_t worlds = call.leading().states, rows = times.size();
   check_memory(memory, worlds * contacts.memory().numbers());
   const stepping::Actuation forces = actuation.view(model);
-  const py::ssize_t numbers = stepping::ContactReport::numbers;
+  const py::ssize_t numbers = stepping::ContactReport::numbers, points = reports ? contacts.points() : 0;
+  const py::ssize_t control_steps = std::accumulate(steps.data(), steps.data() + rows, py::ssize_t{0});
+  check_controls(controls, {worlds, control_steps, model.nv()});
   py::array_t<double> q_at({rows, worlds, py::ssize_t{model.nq()}}),
       v_at({rows, worlds, py::ssize_t{model.nv()}});
-  py::array_t<double> report_at({rows, worlds, py::ssize_t{contacts.points()}, numbers});
+  py::array_t<double> report_at({rows, worlds, points, numbers});
   LoopCoordinates<double> loop_coordinates(loop_q, call.loop_start());
   py::array_t<double> loops_at({rows, worlds, py::ssize_t{model.loop_nq()}});
   Counts done({rows, worlds});
   std::fill_n(done.mutable_data(), done.size(), py::ssize_t{0});
   engine::ContactBatch batch = {call.batch(), {}};
   stepping::ContactCall<double>& own = batch.contacts;
-  own = {contacts.view(), passes, memory.mutable_data(), report_at.mutable_data()};
+  own = {contacts.view(),
+         passes,
+         memory.mutable_data(),
+         reports ? report_at.mutable_data() : nullptr,
+         controls ? controls->data() : nullptr,
+         control_steps};
   batch.actuation = &forces;
   SignalNumbers signal_numbers(signals, model, worlds);
   batch.signals = signal_numbers.data();
@@ -328,7 +345,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       batch.out += worlds * model.nq();
       batch.out_v += worlds * model.nv();
       batch.done += worlds;
-      own.report += worlds * contacts.points() * numbers;
+      if (reports) own.report += worlds * points * numbers;
+      if (controls) own.controls += batch.steps * model.nv();
     }
   }
   return py::make_tuple(q_at, v_at, report_at, made, done, loops_at);
@@ -446,14 +464,17 @@ void bind_contacts(py::module_& m) {
         "memory"_a.noconvert(),
         "passes"_a = 2,
         "signals"_a.noconvert() = py::none(),
+        "controls"_a = py::none(),
+        "reports"_a = true,
         "threads"_a = 1,
-        "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps. "
+        "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
+        "under controls (states, steps of all intervals, nv) beside the actuation. "
         "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 15), how many "
         "intervals were made, the good steps of every state in each, and the coordinates of loops (count, "
         "states, loop_nq). A report is force on the body (3) [N], point (3) [m], "
         "penetration "
         "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], and normal (3) towards "
-        "the second body; of the last step but for the impulse.");
+        "the second body; of the last step but for the impulse; empty without `reports`.");
 }
 
 }  // namespace pysim::bindings

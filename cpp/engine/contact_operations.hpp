@@ -35,11 +35,17 @@ struct AdvanceContacts {
     const auto signals = at.signals();
     stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
     system.signals = signals;
+    S* const control = call.controls == nullptr ? nullptr : take<S>(system.workspace, nv);
+    system.control = control;
     const stepping::ConvexRun<S> run = {call.contacts, call.passes};
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);
     for (std::ptrdiff_t n = 0; n < batch.steps && any(alive); ++n) {
       const S time = all<S>(batch.time + static_cast<double>(n) * batch.step);
+      if (control != nullptr) {
+        const double* const numbers = call.controls + (at.first * call.control_steps + n) * nv;
+        simd::load_rows(numbers, nv, call.control_steps * nv, control);
+      }
       alive &= stepping::convex_step(system, run, alive, time, all<S>(batch.step), state, trial);
       done += number(alive);
     }
@@ -47,7 +53,7 @@ struct AdvanceContacts {
     at.save(state.v, batch.out_v, nv);
     at.save(state.loop_q, batch.out_loop_q, loop_nq);
     at.save(state.memory, call.memory, kept);
-    at.save(state.report, call.report, reported);
+    if (call.report != nullptr) at.save(state.report, call.report, reported);
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }

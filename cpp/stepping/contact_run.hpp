@@ -74,7 +74,9 @@ struct ContactCall {
   Contacts<Real> contacts;
   int passes;
   Real* memory;  ///< (worlds, ContactMemory::numbers), in and out
-  Real* report;  ///< (worlds, points, ContactReport::numbers); impulses of all the call's steps
+  Real* report;  ///< (worlds, points, ContactReport::numbers); impulses of all the call's steps; may be null
+  const Real* controls;          ///< (worlds, control_steps, nv) from the call's first step on; null for none
+  std::ptrdiff_t control_steps;  ///< between the controls of two worlds
 };
 
 }  // namespace pysim::stepping

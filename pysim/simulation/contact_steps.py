@@ -83,11 +83,11 @@ def run_convex(
         if made < len(ends):
             state, step = State(q_t[made], v_t[made], loops_t[made]), float(intervals.step[made])
             last = float(intervals.time[made]) + int(done[made, 0]) * step
-            raise _stopped(scene, contacts, state, memory, last, step)
+            raise stop_error(scene, contacts, state, memory, last, step)
         q, v = q_t[-1], v_t[-1]
 
 
-def _stopped(
+def stop_error(
     scene: Scene,
     contacts: CompiledContacts,
     state: State,

@@ -22,6 +22,7 @@ from pysim import _engine
 from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
 from pysim.mechanism.model import State
+from pysim.simulation.contact_rollouts import ModelRollout, rollout_models
 from pysim.simulation.given_starts import check_starts
 from pysim.simulation.loading import Scene
 from pysim.simulation.lost_worlds import warn_of_lost
@@ -73,6 +74,7 @@ def rollout(
     spectral_radius: float | None = None,
     signals: Sequence[str] = (),
     state: RolloutState | None = None,
+    contacts: bool = False,
 ) -> Rollout: ...
 def rollout(
     model: Any,
@@ -90,6 +92,7 @@ def rollout(
     out: tuple[Array, Array] | None = None,
     signals: Sequence[str] = (),
     state: RolloutState | None = None,
+    contacts: bool = False,
 ) -> tuple[Array, Array] | Rollout:
     """Return the trajectories of many worlds: (q, v) of models under given forces, or a `Rollout` of scenes.
 
@@ -125,6 +128,7 @@ def rollout(
             plugin, or by a screw of several turns, needs it to continue from its last row.
         out: C-contiguous arrays for q and v, filled and returned.
         signals: names of the signals of scenes to record.
+        contacts: whether to record the contact forces and impulses of scenes, `Rollout.contacts`.
         state: `Rollout.state` of a rollout of scenes that this one continues; pass its last rows as q0 and v0.
 
     Returns:
@@ -148,10 +152,11 @@ def rollout(
             None if spectral_radius is None else checked_number(spectral_radius, "spectral_radius"),
             state,
             tuple(signals),
+            contacts,
         )
         return scene_rollout(model, request)
-    if signals or state is not None:
-        name = "signals" if signals else "state"
+    if signals or state is not None or contacts:
+        name = "signals" if signals else "contacts" if contacts else "state"
         raise SimulationError(name, "applies to scenes only; pass the scene instead of its model")
     integrator = "rk4" if integrator is None else integrator
     every = 1 if every is None else every
@@ -182,25 +187,29 @@ def rollout(
         if np.shape(loop_q) != expected:
             raise ValueError(f"loop_q must have shape {expected}, got {np.shape(loop_q)}")
     _check_closed(worlds, q0, v0, loop_q)
-    out_q, out_v = (None, None) if out is None else out
-    q, v = _engine.rollout(
-        worlds,
-        q0,
-        v0,
-        controls,
-        step,
-        steps,
-        every,
-        integrator,
-        spectral_radius,
-        threads,
-        loop_q,
-        out_q,
-        out_v,
-    )
+    if find_integrator(integrator).contacts:
+        run = ModelRollout(step, steps, every, threads)
+        q, v = rollout_models(worlds, q0, v0, controls, run, loop_q, out)
+    else:
+        out_q, out_v = (None, None) if out is None else out
+        q, v = _engine.rollout(
+            worlds,
+            q0,
+            v0,
+            controls,
+            step,
+            steps,
+            every,
+            integrator,
+            spectral_radius,
+            threads,
+            loop_q,
+            out_q,
+            out_v,
+        )
     t = np.asarray(every * step * np.arange(v.shape[-2]), float)
     warn_of_lost(v, t)
-    if v.dtype == np.float64 and v.size and steps:
+    if v.dtype == np.float64 and v.size and steps and not find_integrator(integrator).contacts:
         _monitor(worlds, integrator, step, spectral_radius, t, q, v, controls)
     return q, v
 
@@ -332,9 +341,7 @@ def _check_scheme(models: Sequence[Model], name: str) -> None:
     kind = find_integrator(name)
     if models:
         check_wheels(kind, models[0].spec.wheels)
-    if kind.adaptive or kind.contacts or kind.plugin is not None:
+    if kind.adaptive or kind.plugin is not None:
         why = "adapts its steps" if kind.adaptive else "runs in Python"
-        if kind.contacts:
-            why = "steps scenes with contacts, which rollouts do not compute yet"
         known = ", ".join(k.name for k in BUILTIN.values() if not (k.adaptive or k.contacts))
         raise SimulationError("integrator", f"{name!r} {why}; choose one of {known}")

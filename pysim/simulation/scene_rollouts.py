@@ -26,7 +26,8 @@ from pysim.errors import ModelError, PysimWarning, SimulationError, did_you_mean
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
-from pysim.simulation.contact_steps import run_convex
+from pysim.simulation.contact_report import pair_sums
+from pysim.simulation.contact_steps import run_convex, stop_error
 from pysim.simulation.fixed_steps import run_fixed, steps_between
 from pysim.simulation.given_starts import check_starts
 from pysim.simulation.implicit import SolverState
@@ -76,6 +77,15 @@ class RolloutState:
 
 
 @dataclass(frozen=True)
+class PairForces:
+    """Contacts of pairs of links in many worlds; … is their axis. NaN after a world's end."""
+
+    names: tuple[str, ...]  # of the pairs
+    force: Array  # on the second link of every pair (…, rows, pairs, 3) [N], world axes
+    impulse: Array  # since the row before (…, rows, pairs, 3) [N·s]
+
+
+@dataclass(frozen=True)
 class Rollout:
     """Trajectories of many worlds; … is their axis, which the result of a single world lacks."""
 
@@ -86,6 +96,7 @@ class Rollout:
     signals: Mapping[str, Array] = field(default_factory=dict)  # recorded signals (…, rows)
     events: tuple[Events, ...] = ()  # of every world; empty where the scene has none
     failures: tuple[str, ...] = ()  # of every world: why it ended early, or nothing
+    contacts: PairForces | None = None  # if recorded
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,7 @@ class Request:
     spectral_radius: float | None
     state: RolloutState | None
     signals: tuple[str, ...] = ()  # to record
+    contacts: bool = False  # whether to record them
 
 
 @dataclass(frozen=True)
@@ -117,6 +129,7 @@ class _Worlds:
     start: float  # [s]
     threads: int
     recorded: tuple[str, ...] = ()  # names of signals
+    contacts: bool = False  # recorded
 
     @property
     def settings(self) -> Any:  # noqa: ANN401
@@ -149,7 +162,8 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     blocks = _blocks(worlds, request)
     run, steps = (_in_packs if _runs_in_packs(worlds) else _one_by_one)(worlds, blocks)
     warn_of_friction_of_worlds(worlds.scenes, run.t, run.q, run.v, stacklevel=4)
-    warn_of_worlds_out_of_balance(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
+    if worlds.scenes[0].contacts is None:
+        warn_of_worlds_out_of_balance(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
     return _without_axis(run) if alone else run
 
 
@@ -209,14 +223,34 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
     loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
     state = request.state
     if state is None:
-        return _Worlds(scenes, q0, v0, loop_q, None, None, 0.0, request.threads, request.signals)
+        return _Worlds(
+            scenes,
+            q0,
+            v0,
+            loop_q,
+            None,
+            None,
+            0.0,
+            request.threads,
+            request.signals,
+            request.contacts,
+        )
     loop_q = np.array(np.atleast_2d(state.loop_q), q0.dtype)
     scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
     if len(loop_q) != count or len(scheme) != count:
         raise ValueError(f"state is of {len(loop_q)} worlds, got {count}; give that of the rollout")
     signals = np.array(np.atleast_2d(state.signals), float)
     return _Worlds(
-        scenes, q0, v0, loop_q, scheme, signals, state.t, request.threads, request.signals
+        scenes,
+        q0,
+        v0,
+        loop_q,
+        scheme,
+        signals,
+        state.t,
+        request.threads,
+        request.signals,
+        request.contacts,
     )
 
 
@@ -284,14 +318,15 @@ def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
 
 def _runs_in_packs(worlds: _Worlds) -> bool:
     kind, model = find_integrator(worlds.settings.integrator), worlds.scenes[0].model
-    if kind.adaptive or kind.contacts or kind.plugin is not None or model.callback_numbers:
+    if kind.adaptive or kind.plugin is not None or model.callback_numbers:
         return False
     if worlds.q0.dtype != np.float64:
         return False
     if len(worlds.scenes) > 1 and worlds.scenes[0].signals is not None:
         return False
     return len(worlds.scenes) == 1 or (
-        not any(drives(scene.actuation) for scene in worlds.scenes)
+        not kind.contacts
+        and not any(drives(scene.actuation) for scene in worlds.scenes)
         and _engine.memory_numbers(model, worlds.settings.integrator) == 0
     )
 
@@ -305,9 +340,9 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     """Run many starts of a scene, or scenes without actuators, side by side; return the steps of a world, too."""
     scene, count = worlds.scenes[0], len(worlds.q0)
     settings, model = scene.settings, scene.model
-    own_numbers = _engine.memory_numbers(model, settings.integrator)
+    own_numbers = SolverState(scene).numbers.size
     scheme = np.zeros((count, own_numbers)) if worlds.scheme is None else worlds.scheme
-    loop_q = worlds.loop_q.copy()
+    loop_q, errors = worlds.loop_q.copy(), dict[int, str]()
     q, v, alive = worlds.q0, worlds.v0, np.ones(count, bool)
     rows_q, rows_v = [q], [v]
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
@@ -315,6 +350,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     signals = _begin_signals(worlds, loop_q)
     recorder = _SignalRecorder(worlds, count, len(t))
     recorder.record(0, t[0], q, v, signals)
+    forces = _ContactRecorder(worlds, count, len(t))
     total = 0
     for row, (start, end, every) in enumerate(
         zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True), 1
@@ -329,11 +365,24 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                 continue
             numbers = None if signals is None else signals.numbers
             jumped = signals is not None and signals.jumped
-            q, v, done = _engine.advance(
-                model, q, v, begin, step, steps, settings.integrator, scene.actuation,
-                loop_q=loop_q, memory=scheme, threads=worlds.threads,
-                signals=numbers, jumped=jumped, **settings.parameters,
-            )  # fmt: skip
+            if scene.contacts is not None:
+                now = np.array([begin]), np.array([step]), np.array([steps])
+                found_q, found_v, report, _, made, _ = _engine.advance_contacts(
+                    scene.contacts.engine, q, v, *now, scene.actuation, loop_q=loop_q,
+                    memory=scheme, signals=numbers, reports=worlds.contacts,
+                    threads=worlds.threads, **settings.parameters,
+                )  # fmt: skip
+                q, v, done = found_q[0], found_v[0], made[0]
+                forces.add(row, report[0], alive & (done == steps))
+                for k in np.flatnonzero(alive & (done < steps)).tolist():
+                    at, last = State(q[k], v[k], loop_q[k]), begin + done[k] * step
+                    errors[k] = _stop_text(scene, at, scheme[k], last, step)
+            else:
+                q, v, done = _engine.advance(
+                    model, q, v, begin, step, steps, settings.integrator, scene.actuation,
+                    loop_q=loop_q, memory=scheme, threads=worlds.threads,
+                    signals=numbers, jumped=jumped, **settings.parameters,
+                )  # fmt: skip
             alive &= np.asarray(done) == steps
             if signals is not None:
                 signals.jumped = False
@@ -342,16 +391,37 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         rows_v.append(np.where(alive[:, None], v, np.nan))
         recorder.record(row, end, q, v, signals, alive)
     q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
-    warn_of_lost(v_t, t, stacklevel=5)
+    if errors:
+        _warn_of_ends(errors, count, stacklevel=5)
+    else:
+        warn_of_lost(v_t, t, stacklevel=5)
     failures = tuple(
         ""
         if alive[k]
-        else f"it reached NaN or infinite values or opened its loops before t = {_end(v_t[k], t):.6g} s"
+        else errors.get(k)
+        or f"it reached NaN or infinite values or opened its loops before t = {_end(v_t[k], t):.6g} s"
         for k in range(count)
     )
     held = np.zeros((count, 0)) if signals is None else signals.numbers
     state = RolloutState(float(t[-1]), loop_q, scheme, held)
-    return Rollout(t, q_t, v_t, state, recorder.found, failures=failures), total
+    run = Rollout(t, q_t, v_t, state, recorder.found, failures=failures, contacts=forces.found)
+    return run, total
+
+
+def _stop_text(scene: Scene, state: State, memory: Array, last: float, step: float) -> str:
+    """Return why a world with contacts ended after its last good state, at `last` [s]."""
+    assert scene.contacts is not None
+    solver = SolverState(scene)
+    solver.numbers[:] = memory
+    return str(stop_error(scene, scene.contacts, state, solver, last, step))
+
+
+def _warn_of_ends(errors: Mapping[int, str], count: int, stacklevel: int) -> None:
+    """Warn of worlds that ended early, with the error of the first."""
+    first = min(errors)
+    problem = f"{len(errors)} of {count} worlds ended early, world {first}: {errors[first]}"
+    text = f"rollout: {problem}; their rows are NaN from there on"
+    warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 
 
 def _begin_signals(worlds: _Worlds, loop_q: Array) -> SignalRun | None:
@@ -426,6 +496,45 @@ class _SignalRecorder:
             self.found[s.name][k, row : row + len(t)] = values
 
 
+class _ContactRecorder:
+    """Recorder of the contact forces and impulses of worlds, if they are requested."""
+
+    def __init__(self, worlds: _Worlds, count: int, rows: int) -> None:
+        self.found: PairForces | None = None
+        if not worlds.contacts:
+            return
+        each = [scene.contacts for scene in worlds.scenes]
+        first = each[0]
+        if first is None:
+            problem = f"{worlds.settings.integrator!r} has none to record"
+            raise SimulationError("contacts", f"{problem}; leave it out")
+        names = tuple(pair.name for pair in first.pairs)
+        for k, own in enumerate(each):
+            if own is None or tuple(pair.name for pair in own.pairs) != names:
+                problem = "has other pairs that touch than scene[0]"
+                raise SimulationError(f"scene[{k}]", f"{problem}; record it in a call of its own")
+        empty = np.full((2, count, rows, len(names), 3), np.nan)
+        empty[:, :, 0] = 0
+        self._contacts = first
+        self.found = PairForces(names, *empty)
+
+    def add(self, row: int, report: Array, worlds: NDArray[np.bool_]) -> None:
+        """Record the forces at a row, and add the impulses before it, of the worlds that are chosen."""
+        if self.found is None:
+            return
+        force, impulse = pair_sums(self._contacts, report)
+        self.found.force[worlds, row] = force[worlds]
+        before = self.found.impulse[worlds, row]
+        self.found.impulse[worlds, row] = np.where(np.isnan(before), 0, before) + impulse[worlds]
+
+    def record_world(self, k: int, row: int, report: Array | None) -> None:
+        """Record rows of world k from `row` on."""
+        if self.found is None or report is None:
+            return
+        rows = slice(row, row + len(report))
+        self.found.force[k, rows], self.found.impulse[k, rows] = pair_sums(self._contacts, report)
+
+
 def _wanted_signals(scene: Scene, names: Sequence[str]) -> list[RecordedSignal]:
     """Return the signals of these names.
 
@@ -486,7 +595,10 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     q, v = np.full((count, len(t), model.nq), np.nan), np.full((count, len(t), model.nv), np.nan)
     q[:, 0], v[:, 0] = worlds.q0, worlds.v0
     memories = [SolverState(worlds.scenes[0]) for _ in range(count)]
-    recorder = _SignalRecorder(worlds, count, len(t))
+    recorder, forces = (
+        _SignalRecorder(worlds, count, len(t)),
+        _ContactRecorder(worlds, count, len(t)),
+    )
     numbers = np.zeros((count, model.signal_numbers))
     loop_q, events = worlds.loop_q.copy(), [joined([], model.nq, model.nv)] * count
     errors: dict[int, str] = {}
@@ -508,6 +620,7 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                 n = len(part.t)
                 q[k, row : row + n], v[k, row : row + n] = part.q, part.v
                 recorder.record_world(k, row, part.t, part.q, part.v, scene, signals, part.signals)
+                forces.record_world(k, row, part.report)
                 if signals is not None:
                     numbers[k] = signals.numbers
                 loop_q[k] = part.loop_q[-1] if n else loop_q[k]
@@ -524,15 +637,13 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
 
     _on_threads(run, count, 1 if _runs_python(worlds) else worlds.threads)
     if errors:
-        first = min(errors)
-        problem = f"{len(errors)} of {count} worlds ended early, world {first}: {errors[first]}"
-        text = f"rollout: {problem}; their rows are NaN from there on"
-        warnings.warn(text, PysimWarning, stacklevel=4)
+        _warn_of_ends(errors, count, stacklevel=4)
     scheme = np.array([memory.numbers for memory in memories])
     own = tuple(events) if worlds.scenes[0].spec.events else ()
     failures = tuple(errors.get(k, "") for k in range(count))
     state = RolloutState(float(t[-1]), loop_q, scheme, numbers)
-    return Rollout(t, q, v, state, recorder.found, own, failures), max(steps)
+    run_of_all = Rollout(t, q, v, state, recorder.found, own, failures, forces.found)
+    return run_of_all, max(steps)
 
 
 def _parts(
@@ -581,4 +692,7 @@ def _without_axis(run: Rollout) -> Rollout:
     own = run.state
     state = RolloutState(own.t, own.loop_q[0], own.scheme[0], own.signals[0])
     signals = {name: values[0] for name, values in run.signals.items()}
-    return replace(run, q=run.q[0], v=run.v[0], state=state, signals=signals)
+    contacts = run.contacts
+    if contacts is not None:
+        contacts = replace(contacts, force=contacts.force[0], impulse=contacts.impulse[0])
+    return replace(run, q=run.q[0], v=run.v[0], state=state, signals=signals, contacts=contacts)
