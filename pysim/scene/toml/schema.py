@@ -62,14 +62,21 @@ def with_plugin_keys(
 
     def opened(schema: Schema) -> None:
         keys = schema["properties"]
-        del keys[PARAMETERS], schema["additionalProperties"]
+        del keys[PARAMETERS]
+        schema["additionalProperties"] = True
         shared = [name for name in keys if reserved is not None and name not in reserved]
-        schema["if"] = {"properties": {word: {"enum": [*built_in]} if built_in else False}}
+        known = {"enum": [*built_in]} if built_in else False
+        schema["if"] = {"properties": {word: known}, "additionalProperties": True}
         schema["then"] = {
             "propertyNames": {"enum": [*keys]},
             "properties": {name: demands(keys[name]) for name in shared},
+            "additionalProperties": True,
         }
-        keys |= {name: {w: keys[name][w] for w in _TOLD if w in keys[name]} for name in shared}
+        any_table = {"additionalProperties": True}  # linters with a strict mode require it
+        keys |= {
+            name: {w: keys[name][w] for w in _TOLD if w in keys[name]} | any_table
+            for name in shared
+        }
 
     return opened
 
