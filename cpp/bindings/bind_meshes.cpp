@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings/arrays.hpp"
 #include "bindings/released_gil.hpp"
 #include "engine/crossings.hpp"
 #include "engine/dispatch.hpp"
@@ -18,8 +19,8 @@ using namespace pybind11::literals;
 
 namespace {
 
-using Numbers = py::array_t<double, py::array::c_style>;
-using Faces = py::array_t<std::ptrdiff_t, py::array::c_style>;
+using Numbers = PlainArray<double>;
+using Faces = PlainArray<std::ptrdiff_t>;
 
 void check_rows(const py::array& a, const char* name) {
   if (a.ndim() != 2 || a.shape(1) != 3) {

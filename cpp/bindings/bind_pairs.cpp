@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings/arrays.hpp"
 #include "bindings/released_gil.hpp"
 #include "engine/dispatch.hpp"
 
@@ -16,7 +17,7 @@ using namespace pybind11::literals;
 namespace {
 
 template <class Real>
-using Rows2 = py::array_t<Real, py::array::c_style>;
+using Rows2 = PlainArray<Real>;
 
 template <class Real>
 const engine::PairMap<Real>& find_pair(const engine::PairKernels<Real>& kernels, const std::string& name) {

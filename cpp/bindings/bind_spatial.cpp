@@ -33,7 +33,7 @@ py::array rows_for(const py::object& out, py::ssize_t rows, py::ssize_t columns)
 
 template <class Real>
 py::array map_rows(const engine::RowMap<Real>& map,
-                   const py::array_t<Real, py::array::c_style>& x,
+                   const PlainArray<Real>& x,
                    int threads,
                    const py::object& out) {
   if (x.ndim() != 2 || x.shape(1) != map.in) {
@@ -57,10 +57,7 @@ py::array map_rows(const engine::RowMap<Real>& map,
 void bind_spatial(py::module_& m) {
   m.def(
       "map_rows",
-      [](const std::string& name,
-         const py::array_t<float, py::array::c_style>& x,
-         int threads,
-         const py::object& out) {
+      [](const std::string& name, const PlainArray<float>& x, int threads, const py::object& out) {
         return map_rows(find_map(engine::kernels().float32.spatial, name), x, threads, out);
       },
       "name"_a,
@@ -70,10 +67,7 @@ void bind_spatial(py::module_& m) {
       "Applies a named function to each row of x (rows, in) and returns (rows, out), in single precision.");
   m.def(
       "map_rows",
-      [](const std::string& name,
-         const py::array_t<double, py::array::c_style>& x,
-         int threads,
-         const py::object& out) {
+      [](const std::string& name, const PlainArray<double>& x, int threads, const py::object& out) {
         return map_rows(find_map(engine::kernels().float64.spatial, name), x, threads, out);
       },
       "name"_a,

@@ -143,7 +143,7 @@ class Call {
     const py::object model = py::cast(&model_);
     const py::object v =
         batch_.v == nullptr ? py::object(py::none()) : py::object(rows(batch_.v, model_.nv()));
-    const auto given = py::array_t<Real, py::array::c_style | py::array::forcecast>::ensure(
+    const auto given = PlainArray<Real, py::array::forcecast>::ensure(
         model.attr("callback_rows")(rows(batch_.q, model_.nq()), v));
     if (!given || given.size() != leading_.states * model_.callback_numbers()) {
       throw std::invalid_argument("callback joints must return numbers for every state");

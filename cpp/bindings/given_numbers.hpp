@@ -10,7 +10,7 @@
 namespace pysim::bindings {
 
 /// Numbers passed from Python: any array, list or tuple.
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Numbers = PlainArray<double, py::array::forcecast>;
 
 /// "(3,)", "(0, 10)".
 inline std::string describe(std::initializer_list<py::ssize_t> shape) {
