@@ -56,8 +56,10 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
     known: bool | None = scene.__dict__.get(_START)
     if known is not None:
         return known
-    singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
     light = light_bodies(scene)
+    singular = None  # beside light bodies the rank that would tell is rounding
+    if light is None:
+        singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
     for text in (*starts_beyond_limits(scene), *contact_warnings(scene), singular, light):
         if text is not None:
             warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)

@@ -240,6 +240,15 @@ def test_python_warns_of_what_the_command_warns_of(
     assert lines == [*at_load, *at_run]
 
 
+def test_a_body_too_light_for_its_loop_is_not_called_a_singular_start() -> None:
+    """Ranks are measured with the masses: by hand, no four-bar with an angle between its links is singular."""
+    (text,) = texts(pysim.load_scene, SCENES / "four_bar.toml", TOO_LIGHT)
+    assert text == (
+        "'coupler' (1.9e-12 kg) is so much lighter than the others that the forces which close the loops lose "
+        "accuracy; give it 5e-09 kg or more"
+    )
+
+
 def test_a_step_beyond_stability_is_warned_of_by_simulate(tmp_path: Path) -> None:
     """By hand: ω = 1e4 rad/s, rk4 is stable to h ω = 2.828."""
     (text,) = texts(pysim.simulate, pysim.load_scene(scene_file(tmp_path, SPRUNG)))
