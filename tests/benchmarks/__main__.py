@@ -18,6 +18,7 @@ from tests.benchmarks import matrices, operations, plugins
 from tests.benchmarks.algorithms import batch_rows, growth_rows, one_by_one_rows, single_rows
 from tests.benchmarks.loops import loop_rows
 from tests.benchmarks.meshes import mesh_rows
+from tests.benchmarks.monitor import monitor_rows
 from tests.benchmarks.report import cpu_name, heading, print_line
 from tests.benchmarks.standing import standing_rows
 from tests.benchmarks.stepping import rollout_rows, scene_row, step_rows
@@ -61,7 +62,8 @@ def main() -> None:
     loop_rows()
     heading("a robot that stands", "µs a state")
     standing_rows()
-
+    heading("the energy monitor beside the run that it watches", "ms a call")
+    monitor_rows()
     heading("a mesh of a million triangles", "ms")
     mesh_rows()
 

@@ -7,7 +7,6 @@ for a reason are those of the scenes, of coarse steps, of stops, friction, drive
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -204,22 +203,6 @@ def test_an_imbalance_before_energies_overflow_has_a_finite_size() -> None:
     assert np.isfinite([found.size, found.scale]).all()
 
 
-def test_the_monitor_costs_less_than_two_percent_of_a_run() -> None:
-    scene = scene_of("double_pendulum")
-    run = pysim.simulate(scene)
-
-    def seconds(call: Any) -> float:
-        start = time.process_time()
-        call()
-        return time.process_time() - start
-
-    own = min(
-        seconds(lambda: imbalance(motion_of(scene, run.t, run.q, run.v, 10_000))) for _ in range(5)
-    )
-    whole = min(seconds(lambda: pysim.simulate(scene)) for _ in range(5))
-    assert own < 0.02 * whole
-
-
 # Rollouts ----------------------------------------------------------------------------------------
 
 
@@ -294,33 +277,6 @@ def test_the_controls_of_a_world_that_ends_early_belong_to_their_rows(
     u = np.repeat(0.5 * rng.normal(size=(worlds, 40, 2)), 50, axis=1)
     u[:, 1000:] = 1e200
     assert rollout_texts(scene.model, q0, v0, u, 1e-3, every=10) == []
-
-
-def test_the_monitor_of_rollouts_costs_less_than_two_percent() -> None:
-    scene = scene_of("double_pendulum")
-    from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
-
-    q0, v0 = (np.tile(x, (256, 1)) for x in (scene.state.q, scene.state.v))
-    world = [world_of(scene.model, "rk4", 1e-3, {})]
-
-    def seconds(call: Any) -> float:
-        start = time.process_time()
-        call()
-        return time.process_time() - start
-
-    for every in (1, 10, 100):
-        rows = pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=500, every=every)
-        q, v = (x.astype(np.float64) for x in rows)
-        t = np.asarray(1e-3 * every * np.arange(q.shape[1]), np.float64)
-        own = min(
-            seconds(lambda: warn_of_worlds_out_of_balance(world, t, q, v, 500))  # noqa: B023
-            for _ in range(7)
-        )
-        whole = min(
-            seconds(lambda: pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=500, every=every))  # noqa: B023
-            for _ in range(7)
-        )
-        assert own < 0.02 * whole
 
 
 @pytest.mark.parametrize("every", [500, 100, 20])
