@@ -96,6 +96,7 @@ def run(
     overwrite: bool = False,
     quiet: bool = False,
     allow_code: bool = False,
+    live: bool = False,
 ) -> int:
     """Run a scene and write its trajectory.
 
@@ -123,11 +124,13 @@ def run(
         Print errors and warnings only.
     allow_code
         Run Python code that the scene names. Use it for trusted scenes only.
+    live
+        Watch the run in a window, in step with the clock; the mouse pulls at bodies.
     """
     from pysim.cli.run import RunOptions, run_scene  # noqa: PLC0415, each command loads its own
 
     options = RunOptions(
-        output, movie, still, duration, set_, overwrite, quiet, allow_code, unset, package_dir
+        output, movie, still, duration, set_, overwrite, quiet, allow_code, unset, package_dir, live
     )
     return run_scene(existing(scene, package_dir), options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pysim.cli import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
@@ -21,6 +21,10 @@ from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
 from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.trajectory.reader import name_in
+
+if TYPE_CHECKING:
+    from pysim.simulation import Scene
+    from pysim.trajectory import Trajectory
 
 TRAJECTORIES = (".h5", ".hdf5")
 KINDS = {
@@ -43,6 +47,7 @@ class RunOptions:
     allow_code: bool = False
     unset: tuple[str, ...] = ()
     package_dirs: tuple[Path, ...] = ()
+    live: bool = False
 
 
 def run_scene(path: Path, options: RunOptions) -> int:
@@ -54,6 +59,10 @@ def run_scene(path: Path, options: RunOptions) -> int:
             other = MODEL
         raise PysimError(str(path), KINDS.get(suffix, other))
     _check_outputs(options)
+    if options.live:
+        from pysim.render.interactive import check_display  # noqa: PLC0415, VTK costs a second
+
+        check_display()
     overrides = run_overrides(options)
     scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
     output = options.output or Path(path.stem + ".h5")
@@ -63,7 +72,8 @@ def run_scene(path: Path, options: RunOptions) -> int:
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
         with bar:
-            trajectory = simulate(scene, output, bar, overwrite=overwrite)
+            run = _run_in_window if options.live else simulate
+            trajectory = run(scene, output, bar, overwrite=overwrite)
     except KeyboardInterrupt:
         now = f"at t = {bar.last.time:g} s"
         print_message("interrupted", f"{now}; {output} holds the run so far, marked incomplete")
@@ -77,6 +87,21 @@ def run_scene(path: Path, options: RunOptions) -> int:
     if options.movie is not None:
         make_movie(trajectory, options.movie, quiet=options.quiet)
     return 0
+
+
+def _run_in_window(
+    scene: Scene, output: Path, progress: ProgressBar, *, overwrite: bool
+) -> Trajectory:
+    """Run a scene in a window; closing it interrupts the run."""
+    from pysim.render.live import watch  # noqa: PLC0415, VTK costs a second
+    from pysim.simulation.live import LiveRun  # noqa: PLC0415
+
+    with LiveRun(scene, output, progress, overwrite=overwrite) as run:
+        watch(run)
+        if not run.done:
+            raise KeyboardInterrupt
+    run.warn()
+    return run.trajectory
 
 
 def run_overrides(options: RunOptions) -> dict[str, Any]:

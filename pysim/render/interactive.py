@@ -159,6 +159,7 @@ class InteractiveWindow:
             self._set_fine(fine=True)
             window.Render()
         self.resize()
+        failed: list[BaseException] = []
         first = clock.monotonic()
         self.draw()
         window.WaitForCompletion()
@@ -169,15 +170,20 @@ class InteractiveWindow:
             nonlocal last
             now = clock.monotonic()
             elapsed, last = now - last, now
-            self.advance(elapsed)
-            self.draw(elapsed)
-            if self.closed:
+            try:
+                self.advance(elapsed)
+                self.draw(elapsed)
+            except BaseException as error:  # noqa: BLE001, VTK would print it and go on
+                failed.append(error)
+            if self.closed or failed:
                 interactor.TerminateApp()
 
         interactor.AddObserver("TimerEvent", tick)
         interactor.CreateRepeatingTimer(TICK)
         interactor.Start()
         self.plotter.close()
+        if failed:
+            raise failed[0]
 
     def _observe(self, interactor: Any) -> None:  # noqa: ANN401, VTK has no types
         """Handle the interactor's events in place of VTK's own style."""

@@ -93,8 +93,13 @@ class Player:
                 text += f"    height {height:.2f} m"
             self.captions.write(text)
 
+    def refresh(self) -> None:
+        """Draw anew what has been switched on or off."""
+        self.pose(self._posed)
+
     def pose(self, matrices: Array) -> None:
         """Move bodies to the poses (nbodies + 1, 4, 4); the last, index −1, is the world's."""
+        self._posed = matrices
         for body, actor in self.actors.items():
             actor.user_matrix = matrices[body]
         if self._ground:

@@ -13,6 +13,7 @@ from pysim.errors import SimulationError
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
+from pysim.simulation.external_forces import ExternalForces, tau_of_rows
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.simulation.stall import StallDetector
@@ -34,7 +35,11 @@ ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 
 
 def run_adaptive(
-    scene: Scene, times: Iterator[float], start: float = 0.0, signals: SignalRun | None = None
+    scene: Scene,
+    times: Iterator[float],
+    start: float = 0.0,
+    signals: SignalRun | None = None,
+    external: ExternalForces | None = None,
 ) -> Iterator[Segment]:
     """Yield the segments of a run from `start` [s] through output times [s], ascending, to an event that stops it.
 
@@ -49,7 +54,7 @@ def run_adaptive(
     loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene, start)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), start
-    groups = _up_to_instants(times, start, signals)
+    groups = _up_to_instants(times, start, signals, OUTPUTS_A_CALL if external is None else 1)
     numbers = None if signals is None else signals.numbers
     limit, is_output, due = np.inf, True, 0
     while True:
@@ -57,6 +62,9 @@ def run_adaptive(
             wanted, limit, is_output, due = next(groups, (np.empty(0), np.inf, True, 0))
         if not wanted.size:
             return
+        drive = scene.actuation
+        if external is not None:
+            drive = external.before_call(drive, state.time.item(), q, v)
         run = _engine.advance_adaptive(
             model,
             q,
@@ -66,7 +74,7 @@ def run_adaptive(
             rtol,
             atol,
             atol,
-            scene.actuation,
+            drive,
             events=scene.events,
             longest=settings.step,
             limit=limit,
@@ -110,6 +118,7 @@ def run_adaptive(
             accepted,
             event,
             signals=own,
+            external=tau_of_rows(external, rows),
         )
         if event is not None and scene.spec.events[event.index].stop:
             return
@@ -128,12 +137,12 @@ def run_adaptive(
 
 
 def _up_to_instants(
-    times: Iterator[float], start: float, signals: SignalRun | None
+    times: Iterator[float], start: float, signals: SignalRun | None, most: int
 ) -> Iterator[tuple[Array, float, bool, int]]:
     """Yield times of a call [s], the time at which its last step ends, whether that is an output, and what is due."""
     instants = Instants() if signals is None else signals.instants
     if not instants.periods:
-        while (wanted := np.fromiter(islice(times, OUTPUTS_A_CALL), float)).size:
+        while (wanted := np.fromiter(islice(times, most), float)).size:
             yield wanted, np.inf, True, 0
         return
     waiting: list[float] = []

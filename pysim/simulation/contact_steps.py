@@ -11,6 +11,7 @@ from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
 from pysim.simulation.contact_report import IMPULSE
+from pysim.simulation.external_forces import ExternalForces, tau_of_rows
 from pysim.simulation.fixed_steps import (
     Pace,
     check_count,
@@ -33,7 +34,11 @@ LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/convex
 
 
 def run_convex(
-    scene: Scene, times: Iterator[float], memory: SolverState, signals: SignalRun | None = None
+    scene: Scene,
+    times: Iterator[float],
+    memory: SolverState,
+    signals: SignalRun | None = None,
+    external: ExternalForces | None = None,
 ) -> Iterator[Segment]:
     """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
 
@@ -44,21 +49,24 @@ def run_convex(
     contacts = scene.contacts
     assert contacts is not None
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    passes, pace = int(scene.settings.parameters["passes"]), pace_of(scene)
+    passes, pace = int(scene.settings.parameters["passes"]), pace_of(scene, external)
     impulse = np.zeros((contacts.engine.points, 3))  # of an interval so far [N·s]
     instants = Instants() if signals is None else signals.instants
     if instants.periods:
-        pace = Pace(1)  # sampled blocks run between calls
+        pace = Pace(1, steps=pace.steps)  # sampled blocks run between calls
     numbers = None if signals is None else signals.numbers
     calls = split_into_calls(times, scene.settings.step, pace, instants)
     for intervals, ends, is_output, due in calls:
         began = time.perf_counter()
+        drive = scene.actuation
+        if external is not None:
+            drive = external.before_call(drive, float(intervals.time[0]), q, v)
         q_t, v_t, report, made, done, loops_t = _engine.advance_contacts(
             contacts.engine,
             q[np.newaxis],
             v[np.newaxis],
             *intervals,
-            scene.actuation,
+            drive,
             loop_q=loop_q,
             memory=memory.numbers,
             passes=passes,
@@ -78,7 +86,16 @@ def run_convex(
                 signals.update(end, int(due[made - 1]), q_t[made - 1], v_t[made - 1], loop_q)
             own = None if signals is None else np.tile(signals.numbers, (len(rows), 1))
             yield Segment(
-                ends[rows], q_t[rows], v_t[rows], loops_t[rows], end, steps, None, report[rows], own
+                ends[rows],
+                q_t[rows],
+                v_t[rows],
+                loops_t[rows],
+                end,
+                steps,
+                None,
+                report[rows],
+                own,
+                tau_of_rows(external, len(rows)),
             )
         if made < len(ends):
             state, step = State(q_t[made], v_t[made], loops_t[made]), float(intervals.step[made])

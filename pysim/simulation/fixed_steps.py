@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,7 @@ from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import ASTRAY, plugin_fault
+from pysim.simulation.external_forces import ExternalForces, tau_of_rows
 from pysim.simulation.implicit import unsolved
 from pysim.simulation.python_stepping import (
     ModelSystem,
@@ -71,7 +72,11 @@ class Call(NamedTuple):
 
 
 def run_fixed(
-    scene: Scene, times: Iterator[float], memory: SolverState, signals: SignalRun | None = None
+    scene: Scene,
+    times: Iterator[float],
+    memory: SolverState,
+    signals: SignalRun | None = None,
+    external: ExternalForces | None = None,
 ) -> Iterator[Segment]:
     """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
 
@@ -80,7 +85,8 @@ def run_fixed(
     """
     check_count(scene)
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    advance_intervals, pace = _advance_function(scene, loop_q, memory, signals), pace_of(scene)
+    advance_intervals = _advance_function(scene, loop_q, memory, signals, external)
+    pace = pace_of(scene, external)
     instants = Instants() if signals is None else signals.instants
     calls = split_into_calls(times, scene.settings.step, pace, instants)
     for intervals, ends, is_output, due in calls:
@@ -91,7 +97,17 @@ def run_fixed(
             rows = np.flatnonzero(is_output[:made])
             steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
             own = None if signals is None else signals_t[rows]
-            yield Segment(ends[rows], q_t[rows], v_t[rows], loop_q_t[rows], end, steps, signals=own)
+            tau = tau_of_rows(external, len(rows))
+            yield Segment(
+                ends[rows],
+                q_t[rows],
+                v_t[rows],
+                loop_q_t[rows],
+                end,
+                steps,
+                signals=own,
+                external=tau,
+            )
         if made < len(ends):
             state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(intervals.step[made])
             raise _stopped(scene, state, memory, float(intervals.time[made]) + done * step, step)
@@ -119,14 +135,17 @@ class Pace:
 
     most: int
     outputs: int = 1
+    steps: int = STEPS_A_CALL
 
     def keep(self, wall: float) -> None:
         fitting = math.floor(self.outputs * CALL_TIME / wall)
         self.outputs = max(1, min(self.most, 2 * self.outputs, fitting))
 
 
-def pace_of(scene: Scene) -> Pace:
+def pace_of(scene: Scene, external: ExternalForces | None = None) -> Pace:
     """Return one output for each call in Python, so that an error in an author's code loses no earlier output."""
+    if external is not None:
+        return Pace(1, steps=external.steps)
     if _runs_in_python(scene):
         return Pace(1)
     settings = scene.settings
@@ -153,16 +172,16 @@ def split_into_calls(
             np.array([due for _, _, due in part], np.uint64),
         )
         if len(ends) == 1:
-            yield from _parts(call)
+            yield from _parts(call, pace.steps)
         else:
             yield call
         start = ends[-1]
 
 
-def _parts(call: Call) -> Iterator[Call]:
+def _parts(call: Call, most: int) -> Iterator[Call]:
     (start, step, steps) = (x[0] for x in call.intervals)
-    for made in range(0, steps, STEPS_A_CALL):
-        count = min(steps - made, STEPS_A_CALL)
+    for made in range(0, steps, most):
+        count = min(steps - made, most)
         intervals = IntervalPlan(
             np.array([start + made * step]), call.intervals.step, np.array([count])
         )
@@ -179,7 +198,11 @@ def _runs_in_python(scene: Scene) -> bool:
 
 
 def _advance_function(
-    scene: Scene, loop_q: Array, memory: SolverState, signals: SignalRun | None
+    scene: Scene,
+    loop_q: Array,
+    memory: SolverState,
+    signals: SignalRun | None,
+    external: ExternalForces | None,
 ) -> Advance:
     """Return the function that advances through intervals: the engine's, or Python's for plugins and callback joints.
 
@@ -188,7 +211,7 @@ def _advance_function(
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
     scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
     if not _runs_in_python(scene):
-        return _engine_function(scene, loop_q, memory, signals)
+        return _engine_function(scene, loop_q, memory, signals, external)
     own = (
         builtin_in_python(name, str(scene.spec.path)) if scheme is None else make(scheme, own_keys)
     )
@@ -203,7 +226,10 @@ def _advance_function(
             intervals.step.item(),
             int(intervals.steps.item()),
         )
-        q, v, done = advance(own, system, q, v, start, step, steps)
+        driven = system
+        if external is not None:
+            driven = replace(system, actuation=external.before_call(drive, start, q, v))
+        q, v, done = advance(own, driven, q, v, start, step, steps)
         made = int(done == steps)
         rows = np.zeros((1, 0))
         if signals is not None:
@@ -216,15 +242,22 @@ def _advance_function(
 
 
 def _engine_function(
-    scene: Scene, loop_q: Array, memory: SolverState, signals: SignalRun | None
+    scene: Scene,
+    loop_q: Array,
+    memory: SolverState,
+    signals: SignalRun | None,
+    external: ExternalForces | None,
 ) -> Advance:
     """Return the engine's function, which updates the state of the signals in place as well."""
-    name, model, drive = scene.settings.integrator, scene.model, scene.actuation
+    name, model, own_drive = scene.settings.integrator, scene.model, scene.actuation
     keys = scene.settings.parameters
 
     def advance_intervals(
         q: Array, v: Array, intervals: IntervalPlan, due: NDArray[np.uint64]
     ) -> Advanced:
+        drive = own_drive
+        if external is not None:
+            drive = external.before_call(own_drive, float(intervals.time[0]), q, v)
         if signals is None:
             return _engine.advance_intervals(
                 model, q, v, *intervals, name, drive, loop_q=loop_q, memory=memory.numbers, **keys

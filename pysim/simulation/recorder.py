@@ -79,16 +79,20 @@ class Recorder:
         loop_q: Array,
         report: Array | None = None,
         signals: Array | None = None,
+        external: Array | None = None,
     ) -> None:
         """Record the states at t (n,) [s]: q (n, nq), v (n, nv), loop_q (n, loop_nq), and what contacts report.
 
-        `signals` (n, signal_numbers) are the states of the signals; by default those of their start.
+        `signals` (n, signal_numbers) are the states of the signals; by default those of their start. `external` (n, nv)
+        are generalised forces from outside the scene [N or N·m].
         """
         if report is None:
             report = np.zeros((len(t), *report_shape(self.scene.contacts)))
         if signals is None:
             signals = np.tile(self._signals, (len(t), 1))
-        self._waiting.append((t, q, v, loop_q, signals, report))
+        if external is None:
+            external = np.zeros((len(t), self.scene.model.nv))
+        self._waiting.append((t, q, v, loop_q, signals, external, report))
         late = time.monotonic() - self._flushed > CHUNK_INTERVAL
         if late or sum(len(states[0]) for states in self._waiting) >= ROWS_A_CHUNK:
             self._flush()
@@ -185,7 +189,7 @@ class Recorder:
                 return
 
     def _all_waiting(self) -> list[Array]:
-        """Return times, q, v, loop_q, states of signals and reports of contacts of the waiting states."""
+        """Return times, q, v, loop_q, states of signals, external forces, reports of contacts of the waiting states."""
         return [np.concatenate(column) for column in zip(*self._waiting, strict=True)]
 
     def _keep(self, rows: tuple[Array, ...], report: Array) -> None:
@@ -209,11 +213,19 @@ def _reason(error: BaseException) -> str:
 
 
 def complete_rows(
-    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, signals: Array, report: Array
+    scene: Scene,
+    t: Array,
+    q: Array,
+    v: Array,
+    loop_q: Array,
+    signals: Array,
+    external: Array,
+    report: Array,
 ) -> tuple[Array, ...]:
     """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`."""
     model = scene.model
-    a, forces = accelerations_and_forces(scene, t, q, v, loop_q, report, signals)
+    tau = forces_of_actuators(scene, t, q, v, signals) + external
+    a, forces = accelerations_and_forces(scene, tau, q, v, loop_q, report)
     return (
         t,
         q,
@@ -240,14 +252,14 @@ def readings(scene: Scene, t: Array, q: Array, v: Array, a: Array, signals: Arra
 
 
 def accelerations_and_forces(
-    scene: Scene, t: Array, q: Array, v: Array, loop_q: Array, report: Array, signals: Array
+    scene: Scene, tau: Array, q: Array, v: Array, loop_q: Array, report: Array
 ) -> tuple[Array, list[Array]]:
-    """Return v̇ (n, nv) of n states at t (n,) [s] under actuators, passive and contact forces, and constraint forces.
+    """Return v̇ (n, nv) of n states under forces tau (n, nv), passive and contact forces, and constraint forces.
 
     These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
     pairs of links that touch (n, pairs, 3), if there are any.
     """
-    model, tau = scene.model, forces_of_actuators(scene, t, q, v, signals)
+    model = scene.model
     f_ext, pairs = None, []
     if scene.contacts is not None and scene.contacts.pairs:
         f_ext = contact_wrenches(scene.contacts, model, q, report)

@@ -22,6 +22,7 @@ from pysim.simulation.adaptive_steps import run_adaptive
 from pysim.simulation.contact_checks import warn_of_sinking
 from pysim.simulation.contact_steps import run_convex
 from pysim.simulation.energy_monitor import warn_of_imbalance
+from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fixed_steps import run_fixed
 from pysim.simulation.implicit import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
@@ -95,8 +96,9 @@ def simulate(
         interrupts_held_back() as check_interrupts,
         Recorder(scene, output, overwrite=overwrite) as recorder,
     ):
-        clock = _Clock(scene.settings.duration, progress, check_interrupts)
-        _run(scene, recorder, clock)
+        clock = Clock(scene.settings.duration, progress, check_interrupts)
+        for _ in recorded_segments(scene, recorder, clock):
+            pass
         recorder.finish()
     trajectory = recorder.trajectory()
     warn_of_friction(scene, trajectory.t, trajectory.q, trajectory.v)
@@ -120,15 +122,18 @@ def output_times(duration: float, every: float) -> Iterator[float]:
     yield duration
 
 
-def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
+def recorded_segments(
+    scene: Scene, recorder: Recorder, clock: Clock, external: ExternalForces | None = None
+) -> Iterator[Segment]:
+    """Run a scene, and yield every segment after it is recorded."""
     times = output_times(scene.settings.duration, scene.settings.every)
     signals = begin_signals(scene, 0.0)
     start = None if signals is None else signals.numbers.copy()
     recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
     last = 0.0  # [s] recorded
-    for stretch in _segments(scene, times, clock, signals):
+    for stretch in _segments(scene, times, clock, signals, external):
         rows = (stretch.t, stretch.q, stretch.v, stretch.loop_q, stretch.report, stretch.signals)
-        recorder.add(*rows)
+        recorder.add(*rows, stretch.external)
         last = float(stretch.t[-1]) if stretch.t.size else last
         event = stretch.event
         if event is not None:
@@ -136,25 +141,30 @@ def _run(scene: Scene, recorder: Recorder, clock: _Clock) -> None:
             if scene.spec.events[event.index].stop and event.t > last:
                 recorder.add_state(event.t, event.q, event.v, event.loop_q, event.signals)
         clock.tick(stretch.end, stretch.steps)
+        yield stretch
     clock.report()
 
 
 def _segments(
-    scene: Scene, times: Iterator[float], clock: _Clock, signals: SignalRun | None
+    scene: Scene,
+    times: Iterator[float],
+    clock: Clock,
+    signals: SignalRun | None,
+    external: ExternalForces | None,
 ) -> Iterator[Segment]:
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(
                 scene.settings.integrator, str(scene.spec.path)
             )  # rejects anything else
-        return run_adaptive(scene, islice(times, 1, None), signals=signals)
+        return run_adaptive(scene, islice(times, 1, None), signals=signals, external=external)
     clock.memory = SolverState(scene)
     if find_integrator(scene.settings.integrator).contacts:
-        return run_convex(scene, times, clock.memory, signals)
-    return run_fixed(scene, times, clock.memory, signals)
+        return run_convex(scene, times, clock.memory, signals, external)
+    return run_fixed(scene, times, clock.memory, signals, external)
 
 
-class _Clock:
+class Clock:
     """Counter of steps and wall time, which raises Ctrl-C and calls `progress` at intervals."""
 
     def __init__(

@@ -37,3 +37,4 @@ class Segment:
     event: EventOccurrence | None = None
     report: Array | None = None  # (n, points, 15) of contacts, see _engine.advance_contacts
     signals: Array | None = None  # (n, signal_numbers) at the outputs, in scenes with signals
+    external: Array | None = None  # (n, nv) generalised forces from outside the scene [N or N·m]

@@ -17,8 +17,9 @@ from pysim.render import still, view
 from pysim.render.interactive import REST
 from pysim.render.marks import ellipsoid
 from pysim.render.options import render_options
+from pysim.render.playback import BAR, MARGIN, MARKS
 from pysim.render.player import Player
-from pysim.render.view import BAR, MARGIN, MARKS, Viewer
+from pysim.render.view import Viewer
 from pysim.render.window import capture, offscreen, quiet_vtk
 from pysim.shapes import Shape
 from pysim.trajectory.contacts import contact_points

@@ -1,0 +1,150 @@
+"""Run of a scene in small pieces, under forces from outside, for windows that show it while it runs.
+
+    with LiveRun(scene, "run.h5") as run:
+        run.force = lambda t, q, v: tau      # (nv,) [N or N·m]; None: no forces from outside
+        while run.advance():
+            draw(run.q)
+    trajectory = run.trajectory
+
+Without forces from outside the trajectory is that of `simulate`.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from pysim.errors import PysimError
+from pysim.integrators import find_integrator
+from pysim.simulation.contact_checks import warn_of_sinking
+from pysim.simulation.energy_monitor import warn_of_imbalance
+from pysim.simulation.external_forces import ExternalForces
+from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.interrupt import interrupts_held_back
+from pysim.simulation.recorder import Recorder
+from pysim.simulation.run import Clock, recorded_segments
+from pysim.simulation.scene_warnings import warn_of_friction, warn_of_scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from os import PathLike
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.run import Progress
+    from pysim.simulation.segment import Segment
+    from pysim.trajectory import Trajectory
+
+    Array = NDArray[np.float64]
+
+PREVIEW = 0.4  # [s] of wall time
+LONGEST = 2e-3  # [s] of fixed steps between two evaluations of the forces from outside, if a step is shorter
+
+
+def _calls_python(scene: Scene) -> bool:
+    plugin = find_integrator(scene.settings.integrator).plugin
+    return plugin is not None or bool(scene.model.callback_numbers)
+
+
+class LiveRun:
+    """Run that `advance` takes forward; leaving the `with` block closes its file."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        output: str | PathLike[str] | None = None,
+        progress: Progress | None = None,
+        *,
+        overwrite: bool = False,
+    ) -> None:
+        self.scene = scene
+        self.t, self.q, self.v = 0.0, scene.state.q, scene.state.v
+        self.force: Callable[[float, Array, Array], Array] | None = None
+        self.pulled = False  # whether a force from outside has acted
+        self.done = False
+        self._none = np.zeros(scene.model.nv)
+        self._progress = progress
+        self._recorder = Recorder(scene, output, overwrite=overwrite)
+        self._stack = ExitStack()
+
+    def advance(self) -> bool:
+        """Advance by one call of the engine; return False at the end of the run.
+
+        Raises:
+            SimulationError: the run cannot continue.
+        """
+        if not self.done:
+            segment = next(self._segments, None)
+            if segment is None:
+                self._recorder.finish()
+                self.done = True
+            elif len(segment.t):
+                self.t, self.q, self.v = float(segment.t[-1]), segment.q[-1], segment.v[-1]
+        return not self.done
+
+    @cached_property
+    def preview(self) -> Trajectory:
+        """The motion without forces from outside, as far as it is computed in `PREVIEW` of wall time.
+
+        It shows where the mechanism moves. Of a scene whose elements call Python it is the start alone, because that
+        code may count its calls.
+        """
+        end = time.perf_counter() + (0.0 if _calls_python(self.scene) else PREVIEW)
+        recorder = Recorder(self.scene)
+        clock = Clock(self.scene.settings.duration, None, lambda: None)
+        with suppress(PysimError):
+            for _ in recorded_segments(self.scene, recorder, clock):
+                if time.perf_counter() > end:
+                    break
+        recorder.finish()
+        return recorder.trajectory()
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The trajectory recorded so far."""
+        return self._recorder.trajectory()
+
+    def warn(self) -> None:
+        """Warn of what `simulate` warns of after a run; of gained or lost energy if no force from outside has acted."""
+        trajectory = self.trajectory
+        warn_of_friction(self.scene, trajectory.t, trajectory.q, trajectory.v)
+        if not self.pulled:
+            warn_of_imbalance(self.scene, trajectory, self._clock.steps)
+        warn_of_sinking(self.scene, trajectory)
+
+    def __enter__(self) -> Self:
+        warn_of_scene(self.scene)
+        check_interrupts = self._stack.enter_context(interrupts_held_back())
+        self._stack.enter_context(self._recorder)
+        settings = self.scene.settings
+        self._clock = Clock(settings.duration, self._progress, check_interrupts)
+        steps = 1
+        if not find_integrator(settings.integrator).adaptive:
+            interval = steps_between(0.0, settings.every, settings.step)
+            steps = max(1, int(LONGEST * interval / settings.every))
+        external = ExternalForces(self._compute, steps, self._none)
+        self._segments: Iterator[Segment] = recorded_segments(
+            self.scene, self._recorder, self._clock, external
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, traceback)
+
+    def _compute(self, t: float, q: Array, v: Array) -> Array:
+        self.t, self.q, self.v = t, q, v
+        if self.force is None:
+            return self._none
+        self.pulled = True
+        return self.force(t, q, v)
