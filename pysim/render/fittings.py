@@ -34,6 +34,11 @@ class Fittings:
             actor for line in self._lines for actor in line.actors
         ]
 
+    @property
+    def resting(self) -> list[Any]:
+        """Parts of the world."""
+        return [actor for part, actor in self._fixed if part.body < 0]
+
     def show(self, matrices: Array) -> None:
         """Move everything to the bodies at the poses (nbodies + 1, 4, 4)."""
         for part, actor in self._fixed:

@@ -210,7 +210,7 @@ def draw_frames(source: IO[bytes], target: IO[bytes]) -> None:
                 answered = True
                 for time in job.times:
                     player.show(time)
-                    target.write(capture(plotter, job.options).tobytes())
+                    target.write(capture(plotter, job.options, player.draw).tobytes())
                     target.flush()
         except BrokenPipeError:
             return  # the parent needs no more

@@ -36,6 +36,11 @@ class Ground:
         self._flat = shadow_matrix(self._place(extent.points[0]), 1e-4 * self._radius)
         self.move(0.5 * (extent.points.min(axis=0) + extent.points.max(axis=0)))
 
+    @property
+    def resting(self) -> list[Actor]:
+        """Parts that no body moves; the lines of the grid are drawn over moving shadows."""
+        return [self._actors[0], *(actor for body, actor in self._shadows.items() if body < 0)]
+
     def cast_shadows(self, plotter: Plotter, meshes: Mapping[int, Mesh]) -> None:
         """Add a flat, dark copy of every body's mesh, with fewer triangles."""
         for body, mesh in meshes.items():

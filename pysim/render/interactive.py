@@ -129,12 +129,12 @@ class InteractiveWindow:
             self._changed, self._rested = False, 0.0
             if self._slow:
                 self._set_fine(fine=False)
-            self.plotter.render_window.Render()
+            self.player.draw()
         elif self._slow and not self._fine:
             self._rested += elapsed
             if self._rested > REST:
                 self._set_fine(fine=True)
-                self.plotter.render_window.Render()
+                self.player.draw()
 
     def _set_fine(self, *, fine: bool) -> None:
         if fine is not self._fine:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.algorithms import forward_kinematics
-from pysim.render import colors, fitting_shapes as shapes
+from pysim.render import fitting_shapes as shapes
 from pysim.render.fitting_plan import placed
 from pysim.render.interactive import open_plotter
 from pysim.render.marks import through
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 BUDGET = 0.02  # [s] of wall time between two pictures that the run may take
-PULL = colors.PALETTE[1]
+PULL = "#d6336c"
 ZOOM = 0.85  # leaves room for the motion
 MEMORY = 0.9  # share of the measured speed that remains after a picture
 

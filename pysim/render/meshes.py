@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 FEATURE_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
 FINE = 4000  # triangles of a body that are all drawn
-OF_MOVIES = 0.4  # share of the triangles that a movie leaves out of a body with more
-OF_WINDOWS = 0.75  # the same of a window while its picture changes
+OF_MOVIES = 0.6  # share of the triangles that a movie leaves out of a body with more
+OF_WINDOWS = 0.8  # the same of a window while its picture changes
 OF_SHADOWS = 0.9  # the same of shadows, after that
 LEAN = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
 SMALL = 0.02  # [m] the same, where all bodies are at one place
@@ -172,7 +172,7 @@ def _parts(data: bytes, path: Path) -> list[Part]:
 
     resolver = trimesh.resolvers.FilePathResolver(str(path))
     scene = trimesh.load_scene(
-        io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver
+        io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver, process=False
     )
     return [
         _part(scene.geometry[name], transform, path)

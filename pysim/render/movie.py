@@ -83,7 +83,7 @@ def frames_of(
 
         def frame(k: int) -> NDArray[np.uint8]:
             player.show(times[k])
-            return capture(plotter, options)
+            return capture(plotter, options, player.draw)
 
         yield frame
 

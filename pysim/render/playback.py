@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FASTEST, SLOWEST = 64.0, 1 / 64
 BAR = 56.0  # [pixel] height of the controls below the picture
 MARGIN = 28.0  # [pixel]
-LINE = 20.0  # [pixel] height of a line of the keys' description
+LINE = 16.0  # [pixel] height of a line of the keys' description
 MARKS = {"f": "frames", "x": "axes", "m": "centres", "i": "inertias", "k": "forces"}
 PLAIN, PICKED = (0.36, 0.82), (0.75, 0.5)  # ambient and diffuse light of a body
 

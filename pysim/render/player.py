@@ -21,6 +21,7 @@ from pysim.render.meshes import body_meshes, decimated
 from pysim.render.orbit import Orbit
 from pysim.render.plot import run_labels
 from pysim.render.scenery import style_stage
+from pysim.render.static_layer import StaticLayer
 from pysim.render.trails import Trail, centres
 from pysim.render.triads import Triad
 from pysim.trajectory.interpolation import pose_matrices
@@ -93,6 +94,10 @@ class Player:
                 text += f"    height {height:.2f} m"
             self.captions.write(text)
 
+    def draw(self) -> None:
+        """Draw the window; while the camera rests, only what moves."""
+        self._layer.draw()
+
     def refresh(self) -> None:
         """Draw anew what has been switched on or off."""
         self.pose(self._posed)
@@ -156,6 +161,8 @@ class Player:
             self._ground.cast_shadows(plotter, self._coarse)
         self.actors = {body: self._add(mesh) for body, mesh in self._coarse.items()}
         self.fittings = Fittings(plotter, self._plan)
+        resting = [*self.fittings.resting, *(self._ground.resting if self._ground else ())]
+        self._layer = StaticLayer(plotter, resting + [self.actors[b] for b in self.actors if b < 0])
         self.marks = Marks(plotter, self.trajectory, extent.size)
         self.ghosts = [Ghost(plotter, run, options, k) for k, run in enumerate(self._others)]
         length = TRIAD * extent.size

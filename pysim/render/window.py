@@ -17,9 +17,10 @@ import numpy as np
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+    from PIL.Image import Image
 
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Plotter
@@ -63,27 +64,27 @@ def offscreen(options: RenderOptions) -> Iterator[Plotter]:
         plotter.close()
 
 
-def capture(plotter: Plotter, options: RenderOptions) -> Pixels:
-    """Draw, and return the picture (height, width, 3)."""
-    from vtkmodules.vtkCommonCore import vtkUnsignedCharArray  # noqa: PLC0415, heavy
+def capture(
+    plotter: Plotter, options: RenderOptions, draw: Callable[[], None] | None = None
+) -> Pixels:
+    """Draw, by `draw` or as a whole, and return the picture (height, width, 3)."""
+    from PIL.Image import frombuffer  # noqa: PLC0415, heavy
+    from vtkmodules.vtkCommonCore import vtkUnsignedCharArray  # noqa: PLC0415
 
     window = plotter.render_window
     with quiet_vtk():
-        window.Render()
+        (draw or window.Render)()
         width, height = window.GetSize()
         pixels = vtkUnsignedCharArray()
-        window.GetPixelData(0, 0, width - 1, height - 1, 1, pixels, 0)
-    drawn = np.asarray(pixels).reshape(height, width, 3)[::-1]
-    return downsampled(np.ascontiguousarray(drawn), options.supersample)
+        window.GetRGBACharPixelData(0, 0, width - 1, height - 1, 1, pixels)
+    drawn = frombuffer("RGBX", (width, height), np.asarray(pixels), "raw", "RGBX", 0, 1)
+    kept = np.asarray(downsampled(drawn, options.supersample))
+    return np.ascontiguousarray(kept[::-1, :, :3])
 
 
-def downsampled(image: Pixels, factor: int) -> Pixels:
+def downsampled(image: Image, factor: int) -> Image:
     """Return the mean of every `factor` × `factor` block of pixels."""
-    if factor == 1:
-        return image
-    from PIL import Image  # noqa: PLC0415, heavy
-
-    return np.asarray(Image.fromarray(image).reduce(factor))
+    return image if factor == 1 else image.reduce(factor)
 
 
 def _loads(library: str) -> bool:

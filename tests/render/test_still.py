@@ -51,8 +51,11 @@ def test_supersampling_keeps_the_size_and_the_mean(tmp_path: Path) -> None:
 
 def test_a_pixel_is_the_mean_of_what_was_drawn_for_it() -> None:
     drawn_larger = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    from PIL import Image
+
     expected = drawn_larger.reshape(2, 2, 2, 2, 3).astype(float).mean(axis=(1, 3))
-    np.testing.assert_allclose(downsampled(drawn_larger, 2), expected, atol=0.5)
+    image = Image.fromarray(drawn_larger)
+    np.testing.assert_allclose(np.asarray(downsampled(image, 2)), expected, atol=0.5)
 
 
 def test_a_picture_in_which_nothing_moves_is_reported() -> None:

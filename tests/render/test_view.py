@@ -23,7 +23,7 @@ from pysim.render.view import Viewer
 from pysim.render.window import capture, offscreen, quiet_vtk
 from pysim.shapes import Shape
 from pysim.trajectory.contacts import contact_points
-from tests.render.scenes import SMALL, cart, drawn, moving, red
+from tests.render.scenes import SMALL, cart, drawn, moving, place, red
 
 pytestmark = pytest.mark.render
 
@@ -376,3 +376,29 @@ def test_a_slow_window_is_drawn_coarsely_while_it_changes_and_finely_at_rest(
     fine, coarse = max(counts), min(counts)
     assert counts == [coarse, coarse, fine, fine, coarse]
     assert coarse < 0.4 * fine
+
+
+def test_a_picture_drawn_over_what_rests_is_the_whole_picture() -> None:
+    """Oracle: the picture drawn at once, bit by bit, also after the world's shape, the camera and the size change."""
+    pole = drawn(Shape("cylinder", (0.1, 0.6)), place(0.5, -0.4, 0.3))
+    box = drawn(Shape("box", (0.4, 0.3, 0.3)), color=(0.9, 0.1, 0.1, 1.0))
+    way = np.column_stack([np.linspace(0, 1, 11), np.zeros(11), np.full(11, 0.15)])
+    trajectory = moving(way, box, world=[pole], render={"trails": ["tip"]})
+    options = render_options(trajectory, **SMALL)
+    with offscreen(options) as plotter:
+        player = Player(plotter, trajectory, options)
+
+        def compare() -> None:
+            for time in (0.0, 0.1, 0.2, 0.3, 0.4):
+                player.show(time)
+                layered = capture(plotter, options, player.draw)
+                np.testing.assert_array_equal(layered, capture(plotter, options))
+
+        compare()
+        player.actors[-1].prop.ambient = 0.9
+        compare()
+        player.orbit.turn(0.3, 0.1)
+        player.aim()
+        compare()
+        plotter.window_size = [220, 160]
+        compare()
