@@ -142,6 +142,6 @@ def find_force(name: str) -> type[Force]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    from pysim.elements import library, tendons  # noqa: F401, PLC0415, both register pysim's own
+    from pysim.elements import library, tendons, thruster  # noqa: F401, PLC0415, they register pysim's own
 
     return FORCES.find(name)

@@ -8,12 +8,15 @@ import numpy as np
 
 from pysim.elements.block import Sensor, sensor
 from pysim.elements.channels import signal
+from pysim.errors import PysimError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysim.elements.quantities import Twist, Wrench
     from pysim.joints.displacement import Pose
+
+AXES = ("frame", "base")
 
 
 @sensor("coordinates")
@@ -54,12 +57,20 @@ class PoseSensor(Sensor):
 
 @sensor("twist")
 class TwistSensor(Sensor):
-    """Velocity of a frame's origin and its angular velocity, in the axes of the frame."""
+    """Velocity of a frame's origin and its angular velocity, in the axes of the frame or of that it is relative to."""
 
     outputs = signal("velocity", unit="m/s", size=3) * signal("rate", unit="rad/s", size=3)
+    axes: str = "frame"  # frame or base, whose axes the numbers are in
 
-    def measure(self, twist: Twist) -> Any:
-        return twist.v, twist.w
+    def __post_init__(self) -> None:
+        if self.axes not in AXES:
+            raise PysimError("axes", f"unknown {self.axes!r}{did_you_mean(self.axes, AXES)}")
+
+    def measure(self, pose: Pose, twist: Twist) -> Any:
+        if self.axes == "frame":
+            return twist.v, twist.w
+        R = np.array(pose.rotation, object)
+        return R @ np.array(twist.v, object), R @ np.array(twist.w, object)
 
 
 @sensor("acceleration")
@@ -111,6 +122,23 @@ class ForceTorque(Sensor):
 
     def measure(self, wrench: Wrench) -> Any:
         return wrench.force, wrench.torque
+
+
+@sensor("weighted_sum")
+class WeightedSum(Sensor):
+    """Weighted sum of coordinates, such as the length of a tendon over pulleys at joints, and its rate."""
+
+    outputs = signal("length", unit="") * signal("rate", unit="")
+    weights: tuple[float, ...]  # of the coordinates
+
+    def measure(self, q: Any, v: Any) -> Any:
+        numbers = [list(x) if isinstance(x, np.ndarray) else [x] for x in (q, v)]
+        if len(self.weights) != len(numbers[0]):
+            problem = f"must have one number for each coordinate, got {len(self.weights)} for {len(numbers[0])}"
+            raise PysimError("weights", f"{problem}; write as many as coordinates")
+        return tuple(
+            sum(c * x for c, x in zip(self.weights, values, strict=True)) for values in numbers
+        )
 
 
 @sensor("distance")
