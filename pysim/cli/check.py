@@ -33,12 +33,12 @@ from pysim.simulation.stability import step_bounds
 from pysim.simulation.start_checks import mobility_at_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import ActuatorSpec, ContactsSpec, JointSpec
+    from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec
     from pysim.simulation.loading import Scene
     from pysim.simulation.stability import StepBounds
 
@@ -182,7 +182,7 @@ def print_model(model: Model) -> None:
 
 
 def print_connections(model: Model) -> None:
-    """Print the loops, couplings, keyframes, grounds and materials of an imported model."""
+    """Print the loops, couplings, sensors, actuators, keyframes, grounds and materials of an imported model."""
     spec = model.spec
     for loop in spec.loops:
         print_line(f"  loop        {loop.name}: {loop.type} between {loop.a} and {loop.b}")
@@ -190,6 +190,7 @@ def print_connections(model: Model) -> None:
         print_line(
             f"  coupling    {coupling.name}: {', '.join((*coupling.terms, *coupling.inputs))}"
         )
+    print_blocks(block for block in spec.blocks if block.kind != "signal")
     if spec.keyframes:
         print_line(f"  keyframes   {', '.join(keyframe.name for keyframe in spec.keyframes)}")
     if spec.contacts is not None:
@@ -329,12 +330,7 @@ def print_settings(scene: Scene) -> None:
 
 def print_signals(scene: Scene) -> None:
     """Print the blocks of a scene's signals, and the limits that bound its actuators."""
-    for block in scene.spec.blocks:
-        reads = f" of {', '.join(block.inputs)}" if block.inputs else ""
-        drives = ", ".join((*block.coordinates, *(body for body, _ in block.points)))
-        on = f" on {drives}" if drives else ""
-        sampled = f", every {block.period:g} s" if block.period is not None else ""
-        print_line(f"  {block.kind:<10}  {block.name}: {block.type}{reads}{on}{sampled}")
+    print_blocks(scene.spec.blocks)
     driven = {
         name
         for block in scene.spec.blocks
@@ -342,6 +338,21 @@ def print_signals(scene: Scene) -> None:
         for name in block.coordinates
     }
     driven |= {actuator.joint for actuator in scene.spec.actuators}
+    print_limits(scene, driven)
+
+
+def print_blocks(blocks: Iterable[BlockSpec]) -> None:
+    """Print signals, sensors, controllers and actuators."""
+    for block in blocks:
+        reads = f" of {', '.join(block.inputs)}" if block.inputs else ""
+        drives = ", ".join((*block.coordinates, *(body for body, _ in block.points)))
+        on = f" on {drives}" if drives else ""
+        sampled = f", every {block.period:g} s" if block.period is not None else ""
+        print_line(f"  {block.kind:<10}  {block.name}: {block.type}{reads}{on}{sampled}")
+
+
+def print_limits(scene: Scene, driven: Collection[str]) -> None:
+    """Print the limits that bound the actuators of joints."""
     for joint in scene.model.joints:
         effort, velocity = acting_limits(joint)
         if joint.name not in driven or (effort is None and velocity is None):

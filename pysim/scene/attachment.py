@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from pysim.elements.block import signal_fields
+from pysim.elements.block import signal_fields, signal_fields_of
+from pysim.elements.force import depends_on_signals, find_force
 from pysim.scene.spec import ContactsSpec, ForceSpec, LoopSpec
 from pysim.scene.tree import WORLD
 
@@ -81,14 +82,7 @@ class Attachment:
                 for coupling in parts.couplings
             ),
             tuple(replace(spring, name=prefix + spring.name) for spring in parts.springs),
-            tuple(
-                replace(
-                    force,
-                    name=prefix + force.name,
-                    coordinates=tuple(prefix + name for name in force.coordinates),
-                )
-                for force in parts.forces
-            ),
+            tuple(_named_force(force, prefix) for force in parts.forces),
             tuple(
                 replace(drive, name=prefix + drive.name, joint=prefix + drive.joint)
                 for drive in parts.actuators
@@ -154,6 +148,22 @@ def _named_block(block: BlockSpec, prefix: str) -> BlockSpec:
             key: prefix + value if key in fields else value
             for key, value in block.parameters.items()
         },
+    )
+
+
+def _named_force(force: ForceSpec, prefix: str) -> ForceSpec:
+    """Return a force with the prefix on its name and on those of the coordinates and signals that it names."""
+    parameters = force.parameters
+    if depends_on_signals(force.type):
+        fields = signal_fields_of(find_force(force.type))
+        parameters = {
+            key: prefix + value if key in fields else value for key, value in parameters.items()
+        }
+    return replace(
+        force,
+        name=prefix + force.name,
+        coordinates=tuple(prefix + name for name in force.coordinates),
+        parameters=parameters,
     )
 
 

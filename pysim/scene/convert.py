@@ -17,6 +17,7 @@ from pysim.elements.block import KINDS
 from pysim.errors import SceneError, did_you_mean
 from pysim.plugins.registry import kind_called
 from pysim.scene import read_model, read_scene
+from pysim.scene.commands import at_keyframe
 from pysim.scene.packages import ROBOTS, folders_around, resolve_uri, robots_folder
 from pysim.scene.refusals import Refusals
 from pysim.scene.spec import SceneSpec
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import ModelSpec
+    from pysim.scene.spec import BlockSpec, ModelSpec
 
 MESHES = "meshes"  # folder of the copies, beside the new file
 WRITTEN = {".toml": "a scene", ".urdf": "a URDF file"}
@@ -113,7 +114,7 @@ def _at_keyframe(spec: ModelSpec, name: str) -> ModelSpec:
         replace(joint, start_q=q[joint.name], start_v=v[joint.name]) if joint.name in q else joint
         for joint in spec.joints
     )
-    return replace(spec, joints=joints)
+    return replace(spec, joints=joints, blocks=at_keyframe(spec.blocks, found[name]))
 
 
 def _scene(
@@ -160,10 +161,15 @@ def _robot(spec: ModelSpec | SceneSpec, meshes: _Meshes, refusals: Refusals) -> 
             refusals.add(drive.where, f"actuator {drive.name!r}")
         for event in spec.events:
             refusals.add(event.where, f"event {event.name!r}")
-        for block in spec.blocks:
-            refusals.add(block.where, f"{block.kind} {block.name!r}")
+        _refuse_blocks(spec.blocks, refusals)
         spec = spec.model
+    _refuse_blocks(spec.blocks, refusals)
     return UrdfWriter(refusals, meshes.name).text(spec)
+
+
+def _refuse_blocks(blocks: Iterable[BlockSpec], refusals: Refusals) -> None:
+    for block in blocks:
+        refusals.add(block.where, f"{block.kind} {block.name!r}")
 
 
 def plugin_files_of(spec: ModelSpec | SceneSpec) -> list[Path]:
@@ -172,9 +178,9 @@ def plugin_files_of(spec: ModelSpec | SceneSpec) -> list[Path]:
     used = [("joint type", joint.type) for joint in model.joints]
     used += [("joint type", loop.type) for loop in model.loops]
     used += [("relation", c.function) for c in model.couplings if c.function is not None]
-    used += [("force", force.type) for force in model.forces]
+    used += [("force type", force.type) for force in model.forces]
     if isinstance(spec, SceneSpec):
-        used += [("event", event.type) for event in spec.events if event.type]
+        used += [("event type", event.type) for event in spec.events if event.type]
         used.append(("integrator", spec.settings.integrator))
     plugins = [kind_called(noun).registered.get(name) for noun, name in used]
     if isinstance(spec, SceneSpec):

@@ -278,6 +278,8 @@ class KeyframeSpec:
     name: str
     q: Mapping[str, Array]  # by joint
     v: Mapping[str, Array]
+    commands: Mapping[str, float] = field(default_factory=dict)  # by actuator
+    activations: Mapping[str, float] = field(default_factory=dict)  # by actuator
     where: str = ""
 
 
@@ -346,6 +348,7 @@ class ModelSpec:
     omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
     forces: tuple[ForceSpec, ...] = ()
     contacts: ContactsSpec | None = None  # of a scene where bodies collide
+    blocks: tuple[BlockSpec, ...] = ()  # of an imported file, for scenes with it
 
     @property
     def wheels(self) -> list[str]:

@@ -305,6 +305,42 @@ def test_signals_sensors_controllers_and_actuators_are_written(tmp_path: Path) -
         assert f"{what} has no place in a URDF file" in str(caught.value)
 
 
+PLUGINS = """import pysim.events
+import pysim.forces
+
+
+@pysim.forces.force("push")
+class Push(pysim.forces.Force):
+    \"\"\"Constant force on a coordinate.\"\"\"
+
+    size: float  # [N·m]
+
+    def force(self, q):
+        return [self.size]
+
+
+@pysim.events.event("half_turn")
+class HalfTurn(pysim.events.Event):
+    \"\"\"A half turn of the hinge.\"\"\"
+
+    def value(self, q, v):
+        return q["hinge"] - 3.14
+"""
+
+
+def test_files_of_plugins_are_named_by_the_new_scene(tmp_path: Path) -> None:
+    """Forces and events are those of the file that the scene names."""
+    (tmp_path / "own.py").write_text(PLUGINS, "utf-8")
+    text = 'plugins = ["own.py"]\n' + HINGE
+    text += '[[force]]\nname = "f"\ntype = "push"\ncoordinates = ["hinge"]\nsize = 2.0\n'
+    text += '[[event]]\nname = "e"\ntype = "half_turn"\n[simulation]\nintegrator = "dopri5"\n'
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml", ConvertOptions(allow_code=True))
+    one, other = (pysim.load_scene(tmp_path / f"{n}.toml", allow_code=True) for n in "st")
+    same_dynamics(one.model, other.model)
+    assert 'plugins = ["own.py"]' in (tmp_path / "t.toml").read_text("utf-8")
+
+
 def test_a_sweep_is_written_unless_it_varies_what_is_gone(tmp_path: Path) -> None:
     sweep = '[sweep]\ngrid = { "joint.hinge.damping" = "0:1:3" }\n'
     (tmp_path / "s.toml").write_text(HINGE + sweep, "utf-8")

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from pysim.joints.relation import polynomial_name
-from pysim.scene.mjcf.joints import HINGE, SLIDE, translation
-from pysim.scene.mjcf.model import wxyz_pose
+from pysim.scene.mjcf.joints import translation
+from pysim.scene.mjcf.model import HINGE, SLIDE, wxyz_pose
+from pysim.scene.mjcf.tendons import course_of
 from pysim.scene.spec import CouplingSpec, LoopSpec
 
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ class ConstraintReader:
 
     def read(self) -> None:
         """Read every equality constraint."""
-        kinds, bits = self.model.mj.mjtEq, self.model.mj.mjtDisableBit
+        kinds = self.model.mj.mjtEq
         readers = {
             int(kinds.mjEQ_CONNECT): self._connect,
             int(kinds.mjEQ_WELD): self._weld,
             int(kinds.mjEQ_JOINT): self._joint,
             int(kinds.mjEQ_TENDON): self._tendon,
         }
-        off = bool(self.m.opt.disableflags & (bits.mjDSBL_EQUALITY | bits.mjDSBL_CONSTRAINT))
+        off = not self.model.enables("EQUALITY", "CONSTRAINT")
         for k in range(self.m.neq):
             if off or not self.m.eq_active0[k]:
                 self._leave(k, "is left out: it is not active", note=True)
@@ -128,12 +129,8 @@ class ConstraintReader:
 
     def _tendon_terms(self, tendon: int) -> Terms | None:
         """Return the coefficients of a fixed tendon and its length at qpos0, None for a spatial one."""
-        m, start = self.m, int(self.m.tendon_adr[tendon])
-        wraps = range(start, start + int(m.tendon_num[tendon]))
-        if any(m.wrap_type[w] != int(self.model.mj.mjtWrap.mjWRAP_JOINT) for w in wraps):
-            return None
-        terms = {self.model.joints[m.wrap_objid[w]]: float(m.wrap_prm[w]) for w in wraps}
-        return terms, float(m.tendon_length0[tendon])
+        weights = course_of(self.model, tendon).weights
+        return (dict(weights), float(self.m.tendon_length0[tendon])) if weights else None
 
     def _couple(self, k: int, first: Terms, second: Terms | None) -> None:
         """Add L₁ − L₁₀ = p(L₂ − L₂₀), with the coefficients of the polynomial p in the constraint's data."""

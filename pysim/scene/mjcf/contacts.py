@@ -48,11 +48,10 @@ class ContactReader:
 
     def __init__(self, model: MujocoModel, shapes: ShapeReader, omissions: Omissions) -> None:
         self.model, self.m, self.shapes, self.omissions = model, model.m, shapes, omissions
-        m, bits = model.m, model.mj.mjtDisableBit
-        self.off = bool(m.opt.disableflags & (bits.mjDSBL_CONTACT | bits.mjDSBL_CONSTRAINT))
+        m = model.m
+        self.off = not model.enables("CONTACT", "CONSTRAINT")
         self.gravity = float(np.linalg.norm(m.opt.gravity))
-        safe = not m.opt.disableflags & bits.mjDSBL_REFSAFE
-        self.least_time = 2 * float(m.opt.timestep) if safe else 0.0
+        self.least_time = 2 * float(m.opt.timestep) if model.enables("REFSAFE") else 0.0
         self.pairs = {
             frozenset((int(m.pair_geom1[k]), int(m.pair_geom2[k]))): k for k in range(m.npair)
         }

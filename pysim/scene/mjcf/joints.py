@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.scene.mjcf.model import xyzw
+from pysim.scene.mjcf.model import BALL, FREE, HINGE, SLIDE, xyzw
+from pysim.scene.mjcf.reflected import reflected
 from pysim.scene.poses import from_axis_angle, rotation
 from pysim.scene.spec import BodySpec, JointSpec
 from pysim.scene.urdf.joints import plain_joint
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FREE, BALL, SLIDE, HINGE = range(4)  # of mjtJoint
 _TYPES = {FREE: "free", BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}
 
 
@@ -42,11 +42,7 @@ class JointReader:
 
     def __init__(self, model: MujocoModel, omissions: Omissions) -> None:
         self.model, self.m, self.omissions = model, model.m, omissions
-        bits, flags = model.mj.mjtDisableBit, int(model.m.opt.disableflags)
-        self.springs = not flags & bits.mjDSBL_SPRING
-        self.dampers = not flags & bits.mjDSBL_DAMPER
-        self.limits = not flags & (bits.mjDSBL_LIMIT | bits.mjDSBL_CONSTRAINT)
-        self.friction = not flags & (bits.mjDSBL_FRICTIONLOSS | bits.mjDSBL_CONSTRAINT)
+        self.armature, self.damping = reflected(model, omissions)
 
     def read(self, body: int) -> tuple[list[BodySpec], list[JointSpec]]:
         """Return the massless bodies and the joints between a body's parent and the body."""
@@ -98,17 +94,17 @@ class JointReader:
             )
         else:
             joint = replace(joint, start_q=_quaternion_last(start), rest=_quaternion_last(rest))
-        return self._with_limits(self._with_forces(joint, k), k, kind)
+        return self._with_limits(self._with_effort_limit(self._with_forces(joint, k), k), k, kind)
 
     def _with_forces(self, joint: JointSpec, k: int) -> JointSpec:
         """Add armature, damping, springs and dry friction."""
         m, at = self.m, int(self.m.jnt_dofadr[k])
         dofs = slice(at, at + len(joint.start_v))
-        stiffness = float(m.jnt_stiffness[k]) * self.springs
+        stiffness = float(m.jnt_stiffness[k]) * self.model.springs
         if joint.type == "free" and stiffness:
             self._leave(joint, "springs of free joints", f"of {stiffness:g} N/m and N·m/rad")
             stiffness = 0.0
-        if joint.type == "free" and np.any(m.dof_armature[dofs]):
+        if joint.type == "free" and np.any(self.armature[dofs]):
             reason = "has an armature, which acts in the axes of the body instead of the world"
             self.omissions.add(
                 "armatures of free joints", f"joint {joint.name!r}", joint.where, reason
@@ -123,16 +119,26 @@ class JointReader:
             self._leave(joint, "plastic springs", "that yields")
         return replace(
             joint,
-            armature=m.dof_armature[dofs].copy(),
-            damping=m.dof_damping[dofs] * self.dampers,
+            armature=self.armature[dofs].copy(),
+            damping=self.damping[dofs] * self.model.dampers,
             stiffness=np.full(len(joint.start_v), stiffness),
-            friction=m.dof_frictionloss[dofs] * self.friction,
+            friction=m.dof_frictionloss[dofs] * self.model.friction,
         )
+
+    def _with_effort_limit(self, joint: JointSpec, k: int) -> JointSpec:
+        """Add the limit of the sum of actuator forces, if it is the same in both directions."""
+        if not self.m.jnt_actfrclimited[k]:
+            return joint
+        lower, upper = map(float, self.m.jnt_actfrcrange[k])
+        if lower != -upper or len(joint.start_v) > 1:
+            self._leave(joint, "ranges of actuator forces", f"from {lower:g} to {upper:g}")
+            return joint
+        return replace(joint, effort_limit=upper)
 
     def _with_limits(self, joint: JointSpec, k: int, kind: int) -> JointSpec:
         """Add limits. Their stops have the stiffness and damping that MuJoCo's solver aims at for the joint alone."""
         m = self.m
-        if not (m.jnt_limited[k] and self.limits):
+        if not (m.jnt_limited[k] and self.model.limits):
             return joint
         lower, upper = m.jnt_range[k]
         if kind == BALL:
@@ -163,6 +169,7 @@ def _one(kind: str) -> str:
         "springs of free joints": "a spring",
         "limits of ball joints": "a limit",
         "plastic springs": "a spring",
+        "ranges of actuator forces": "a range of actuator forces",
     }.get(kind, kind)
 
 

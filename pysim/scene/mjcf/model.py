@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WORLD = "world"
+FREE, BALL, SLIDE, HINGE = range(4)  # of mjtJoint
 
 
 @dataclass
@@ -97,6 +99,32 @@ class MujocoModel:
         """Return the place of an element; of the file if its line is unknown, as in included files."""
         line = re.search(r"line ([1-9]\d*)", getattr(self.element(kind, index), "info", None) or "")
         return f"{self.path}:{line.group(1)}" if line else str(self.path)
+
+    def enables(self, *flags: str) -> bool:
+        """Return whether none of some flags of <option>, such as "SPRING", switches parts of the model off."""
+        bits = self.mj.mjtDisableBit
+        off = (getattr(bits, f"mjDSBL_{flag}") for flag in flags)
+        return not any(int(self.m.opt.disableflags) & bit for bit in off)
+
+    @cached_property
+    def springs(self) -> bool:
+        """Whether springs act."""
+        return self.enables("SPRING")
+
+    @cached_property
+    def dampers(self) -> bool:
+        """Whether dampers act."""
+        return self.enables("DAMPER")
+
+    @cached_property
+    def limits(self) -> bool:
+        """Whether limits act."""
+        return self.enables("LIMIT", "CONSTRAINT")
+
+    @cached_property
+    def friction(self) -> bool:
+        """Whether dry friction acts."""
+        return self.enables("FRICTIONLOSS", "CONSTRAINT")
 
     def body_pose(self, index: int) -> Array:
         """Return the pose (4, 4) of a body in its parent at the reference configuration."""

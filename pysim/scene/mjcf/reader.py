@@ -2,9 +2,8 @@
 
 MuJoCo itself parses and compiles the file, so that defaults, includes, attached models, orientations and inertias of
 geoms are those of MuJoCo. The compiled tree becomes bodies and joints with MuJoCo's coordinates, sites become frames,
-equality constraints loops and couplings, tendons forces, keyframes start states, and geoms that collide with planes
-have contacts.
-Everything else is reported.
+equality constraints loops and couplings, tendons forces, actuators and sensors those of a scene, keyframes start
+states, and geoms that collide with planes have contacts. Everything else is reported.
 """
 
 from __future__ import annotations
@@ -17,11 +16,13 @@ import numpy as np
 
 from pysim.errors import SceneError
 from pysim.inertia import move_theta, theta_from_com
+from pysim.scene.mjcf.actuators import ActuatorReader
 from pysim.scene.mjcf.constraints import ConstraintReader
 from pysim.scene.mjcf.contacts import ContactReader
 from pysim.scene.mjcf.files import check_files
-from pysim.scene.mjcf.joints import BALL, FREE, JointReader
-from pysim.scene.mjcf.model import WORLD, MujocoModel, wxyz_pose, xyzw
+from pysim.scene.mjcf.joints import JointReader
+from pysim.scene.mjcf.model import BALL, FREE, WORLD, MujocoModel, Names, wxyz_pose, xyzw
+from pysim.scene.mjcf.sensors import SensorReader
 from pysim.scene.mjcf.shapes import ShapeReader
 from pysim.scene.mjcf.tendons import TendonReader
 from pysim.scene.mjcf.unsupported import reject_deformable, report_unsupported
@@ -82,19 +83,26 @@ def read_mjcf(
     bodies, contacts = contact_reader.read(bodies)
     constraints = ConstraintReader(model, omissions)
     constraints.read()
-    forces = (*TendonReader(model, omissions).read(), *compensating_forces(model))
+    names, frames = Names(), _frames(model)
+    actuators = ActuatorReader(model, omissions, names)
+    actuators.read()
+    named_sites = {site: frame.name for site, frame in frames.items()}
+    sensors = SensorReader(model, omissions, names, named_sites).read()
+    passive = (*TendonReader(model, omissions).read(), *compensating_forces(model))
+    forces = [replace(force, name=names.unique(force.name)) for force in passive]
     report_unsupported(model, omissions)
     spec = ModelSpec(
         name=model.spec.modelname or path.stem,
         gravity=_gravity(model),
         bodies=tuple(bodies),
         joints=tuple(joints),
-        frames=tuple(_frames(model)),
+        frames=tuple(frames.values()),
         where=str(path),
         loops=tuple(constraints.loops),
         couplings=tuple(constraints.couplings),
-        keyframes=tuple(_keyframes(model)),
-        forces=forces,
+        keyframes=tuple(_keyframes(model, actuators)),
+        forces=(*forces, *actuators.forces),
+        blocks=(*actuators.blocks, *sensors),
         contacts=contacts,
     )
     check_connections(spec)
@@ -102,8 +110,7 @@ def read_mjcf(
 
 
 def _gravity(model: MujocoModel) -> Array:
-    off = int(model.m.opt.disableflags) & model.mj.mjtDisableBit.mjDSBL_GRAVITY
-    return np.zeros(3) if off else model.m.opt.gravity.copy()
+    return model.m.opt.gravity.copy() if model.enables("GRAVITY") else np.zeros(3)
 
 
 def _tree(
@@ -134,25 +141,27 @@ def _theta(model: MujocoModel, i: int) -> Array:
     return move_theta(principal, wxyz_pose(m.body_ipos[i], m.body_iquat[i]))
 
 
-def _frames(model: MujocoModel) -> list[FrameSpec]:
+def _frames(model: MujocoModel) -> dict[int, FrameSpec]:
     """Return the named sites as frames; a site named like a body or another frame gets a number."""
-    found = []
+    found = {}
     for k in range(model.m.nsite):
         name = model.name("SITE", k)
         if name.startswith("#"):
             continue
         body = model.bodies[model.m.site_bodyid[k]]
         where = model.place("sites", k)
-        found.append(FrameSpec(model.places.unique(name), body, model.site_pose(k), where))
+        found[k] = FrameSpec(model.places.unique(name), body, model.site_pose(k), where)
     return found
 
 
-def _keyframes(model: MujocoModel) -> list[KeyframeSpec]:
+def _keyframes(model: MujocoModel, actuators: ActuatorReader) -> list[KeyframeSpec]:
     m = model.m
     return [
         KeyframeSpec(
             model.name("KEY", k).replace("#", "key"),
             *state_by_joint(model, m.key_qpos[k], m.key_qvel[k]),
+            commands=actuators.commands(m.key_ctrl[k]),
+            activations=actuators.activations(m.key_act[k]),
             where=model.place("keys", k),
         )
         for k in range(m.nkey)

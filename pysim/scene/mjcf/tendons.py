@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,16 +22,62 @@ if TYPE_CHECKING:
 KIND = "tendons"
 
 
+@dataclass(frozen=True)
+class Course:
+    """Course of a tendon: coordinates with their weights, or points of bodies.
+
+    Attributes:
+        obstacle: what pysim does not represent of it; it has neither coordinates nor points then.
+        is_rigid: whether its points lie on one rigid body, so that its length is constant.
+    """
+
+    weights: tuple[tuple[str, float], ...] = ()  # by coordinate
+    points: Path = ()
+    obstacle: str = ""
+    is_rigid: bool = False
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Keys of a force along it."""
+        if self.points:
+            return {"path": self.points}
+        names, weights = zip(*self.weights, strict=True)
+        return {"coordinates": names, "weights": weights}
+
+
+OBSTACLES = {
+    "PULLEY": "it runs over pulleys",
+    "SPHERE": "it runs around a sphere",
+    "CYLINDER": "it runs around a cylinder",
+}
+
+
+def course_of(model: MujocoModel, k: int) -> Course:
+    """Return the course of a tendon."""
+    m, start = model.m, int(model.m.tendon_adr[k])
+    wraps = range(start, start + int(m.tendon_num[k]))
+    kinds = [str(model.mj.mjtWrap(int(m.wrap_type[w])).name.partition("_")[2]) for w in wraps]
+    if kinds[0] == "JOINT":
+        weights: dict[str, float] = {}
+        for w in wraps:
+            name = model.joints[m.wrap_objid[w]]
+            weights[name] = weights.get(name, 0.0) + float(m.wrap_prm[w])
+        return Course(tuple(weights.items()))
+    for kind, obstacle in OBSTACLES.items():
+        if kind in kinds:
+            return Course(obstacle=obstacle)
+    sites = [int(m.wrap_objid[w]) for w in wraps]
+    if len({int(m.body_weldid[m.site_bodyid[site]]) for site in sites}) < 2:
+        return Course(is_rigid=True)
+    points = ((model.bodies[m.site_bodyid[s]], m.site_pos[s].copy()) for s in sites)
+    return Course(points=tuple(points))
+
+
 class TendonReader:
     """Reader of the tendons that exert forces of their own, which reports what it leaves out."""
 
     def __init__(self, model: MujocoModel, omissions: Omissions) -> None:
         self.model, self.m, self.omissions = model, model.m, omissions
-        bits, flags = model.mj.mjtDisableBit, int(model.m.opt.disableflags)
-        self.springs = not flags & bits.mjDSBL_SPRING
-        self.dampers = not flags & bits.mjDSBL_DAMPER
-        self.limits = not flags & (bits.mjDSBL_LIMIT | bits.mjDSBL_CONSTRAINT)
-        self.friction = not flags & (bits.mjDSBL_FRICTIONLOSS | bits.mjDSBL_CONSTRAINT)
 
     def read(self) -> tuple[ForceSpec, ...]:
         """Return the forces of all tendons."""
@@ -38,10 +85,10 @@ class TendonReader:
 
     def _tendon(self, k: int) -> list[ForceSpec]:
         m = self.m
-        stiffness = float(m.tendon_stiffness[k]) * self.springs
-        damping = float(m.tendon_damping[k]) * self.dampers
-        limited = bool(m.tendon_limited[k]) and self.limits
-        if m.tendon_frictionloss[k] and self.friction:
+        stiffness = float(m.tendon_stiffness[k]) * self.model.springs
+        damping = float(m.tendon_damping[k]) * self.model.dampers
+        limited = bool(m.tendon_limited[k]) and self.model.limits
+        if m.tendon_frictionloss[k] and self.model.friction:
             self._leave(k, "has friction, which is left out")
         if m.tendon_armature[k]:
             self._leave(k, "has an armature, which is left out")
@@ -52,54 +99,20 @@ class TendonReader:
             reason = "is not read: it exerts no force of its own"
             self.omissions.note(KIND, self._item(k), self.model.place(KIND, k), reason)
             return []
-        acts = self._coordinates(k) or self._path(k)
-        if acts is None:
+        course = course_of(self.model, k)
+        if course.obstacle:
+            self._leave(k, f"is left out: {course.obstacle}")
             return []
-        forces = []
+        if course.is_rigid:
+            reason = "is not read: it lies on one rigid body"
+            self.omissions.note(KIND, self._item(k), self.model.place(KIND, k), reason)
+            return []
+        acts, forces = course.keys, []
         if stiffness or damping:
             forces.append(self._spring(k, acts, stiffness, damping))
         if limited:
             forces.append(self._stop(k, acts))
         return forces
-
-    def _coordinates(self, k: int) -> dict[str, Any] | None:
-        """Return the coordinates of a fixed tendon and their weights; None for a spatial one."""
-        wraps = self._wraps(k)
-        if self._kind(wraps[0]) != "JOINT":
-            return None
-        terms: dict[str, float] = {}
-        for w in wraps:
-            name = self.model.joints[self.m.wrap_objid[w]]
-            terms[name] = terms.get(name, 0.0) + float(self.m.wrap_prm[w])
-        return {"coordinates": tuple(terms), "weights": tuple(terms.values())}
-
-    def _path(self, k: int) -> dict[str, Any] | None:
-        """Return the sites of a spatial tendon; None if it has no path that pysim represents."""
-        m, wraps = self.m, self._wraps(k)
-        kinds = {self._kind(w) for w in wraps}
-        words = {
-            "PULLEY": "over pulleys",
-            "SPHERE": "around a sphere",
-            "CYLINDER": "around a cylinder",
-        }
-        for kind, word in words.items():
-            if kind in kinds:
-                self._leave(k, f"is left out: it runs {word}")
-                return None
-        sites = [int(m.wrap_objid[w]) for w in wraps]
-        if len({int(m.body_weldid[m.site_bodyid[site]]) for site in sites}) < 2:
-            reason = "is not read: it lies on one rigid body"
-            self.omissions.note(KIND, self._item(k), self.model.place(KIND, k), reason)
-            return None
-        points = ((self.model.bodies[m.site_bodyid[s]], m.site_pos[s].copy()) for s in sites)
-        return {"path": tuple(points)}
-
-    def _wraps(self, k: int) -> range:
-        start = int(self.m.tendon_adr[k])
-        return range(start, start + int(self.m.tendon_num[k]))
-
-    def _kind(self, w: int) -> str:
-        return str(self.model.mj.mjtWrap(int(self.m.wrap_type[w])).name.removeprefix("mjWRAP_"))
 
     def _spring(self, k: int, acts: dict[str, Any], stiffness: float, damping: float) -> ForceSpec:
         lower, upper = map(float, self.m.tendon_lengthspring[k])

@@ -1,4 +1,4 @@
-"""Report of the parts of an MJCF model that pysim does not read: actuators, fluids, plugins, sensors."""
+"""Report of the parts of an MJCF model that pysim does not read: fluids, plugins, motion capture, cameras, lights."""
 
 from __future__ import annotations
 
@@ -32,19 +32,14 @@ def report_unsupported(model: MujocoModel, omissions: Omissions) -> None:
     """Record every part of the model that the specification does not hold."""
     m = model.m
     _of_forces(model, omissions)
-    _listed(model, omissions, "sensors", "SENSOR", range(m.nsensor), "sensors")
     _listed(model, omissions, "cameras", "CAMERA", range(m.ncam), "cameras")
     _listed(model, omissions, "lights", "LIGHT", range(m.nlight), "lights")
     _listed(model, omissions, "skins", "SKIN", range(m.nskin), "skins")
 
 
 def _of_forces(model: MujocoModel, omissions: Omissions) -> None:
-    """Report what exerts forces: actuators, fluids, motion capture, engine plugins."""
+    """Report what exerts forces: fluids, motion capture, engine plugins."""
     m, where = model.m, str(model.path)
-    reason = "is left out: forces of motors are not read, write [[actuator]] in a scene"
-    for k in range(m.nactuator):
-        place = model.place("actuators", k)
-        omissions.add("actuators", f"actuator {model.label('ACTUATOR', k)}", place, reason)
     for k in map(int, np.flatnonzero(m.body_mocapid >= 0)):
         place = model.place("bodies", k)
         reason = "is fixed: motion capture moves no bodies in pysim"

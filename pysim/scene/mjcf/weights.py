@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def compensating_forces(model: MujocoModel) -> list[ForceSpec]:
     """Return the forces −gravcomp · m g on the bodies that move."""
-    m, bits = model.m, model.mj.mjtDisableBit
+    m = model.m
     found: list[ForceSpec] = []
-    if int(m.opt.disableflags) & bits.mjDSBL_GRAVITY:
+    if not model.enables("GRAVITY"):
         return found
     for k in map(int, np.flatnonzero(m.body_gravcomp)):
         if not m.body_weldid[k]:

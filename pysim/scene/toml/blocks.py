@@ -39,9 +39,15 @@ class BlockReader:
     model: ModelSpec
     _names: dict[str, str] = field(default_factory=dict)  # places of the names
 
-    def read(self, scene: Scene) -> tuple[BlockSpec, ...]:
-        """Return the specifications, in the order signals, sensors, controllers, actuators."""
+    def read(self, scene: Scene, attached: Sequence[BlockSpec] = ()) -> tuple[BlockSpec, ...]:
+        """Return the specifications, in the order signals, sensors, controllers, actuators.
+
+        Args:
+            scene: the tables.
+            attached: blocks of other files, whose names are taken.
+        """
         self._names |= {force.name: force.where for force in self.model.forces}
+        self._names |= {block.name: block.where for block in attached}
         found = [
             *(self._signal(table, ("signal", k)) for k, table in enumerate(scene.signal)),
             *(self._sensor(table, ("sensor", k)) for k, table in enumerate(scene.sensor)),

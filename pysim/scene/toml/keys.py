@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     WithJsonSchema,
     model_validator,
 )
@@ -92,6 +93,19 @@ Name = Annotated[
     WithJsonSchema(
         {"type": "string", "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$", "minLength": 1}
     ),
+]
+
+
+def _command(value: object) -> float | str:
+    if isinstance(value, str) and value:
+        return _printable(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise error_text(f"must be a number or the name of a signal, got {value!r}")
+    return float(value)
+
+
+Command = Annotated[
+    float | str, PlainValidator(_command), WithJsonSchema({"type": ["number", "string"]})
 ]
 Positive = Annotated[float, Field(gt=0)]
 PositiveInteger = Annotated[int, Field(gt=0)]

@@ -12,6 +12,13 @@ import numpy as np
 from pysim.errors import PysimError, PysimWarning, SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.attachment import Attachment, Parts
+from pysim.scene.commands import (
+    at_keyframe,
+    followed,
+    with_signal,
+    with_value,
+    without_actuators,
+)
 from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import CollisionSpec
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import BodySpec, ContactsSpec, JointSpec, ModelSpec, SceneSpec
+    from pysim.scene.spec import BlockSpec, BodySpec, ContactsSpec, JointSpec, ModelSpec, SceneSpec
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
@@ -54,9 +61,13 @@ class ModelReader:
         if found is None:
             return Parts()
         spec, parts = found
+        parts = parts if table.actuators else without_actuators(parts)
+        if not table.sensors:
+            kept = tuple(block for block in parts.blocks if block.kind != "sensor")
+            parts = parts._replace(blocks=kept)
         joints = {joint.name: _without(joint, table) for joint in spec.joints}
         self._replace_passive(joints, table, path)
-        self._keyframe(spec, joints, table, path)
+        parts = parts._replace(blocks=self._keyframe(spec, joints, parts.blocks, table, path))
         self._start(joints, table, path)
         bodies = self._looks(spec.bodies, table, path)
         bodies = self._colliding(bodies, parts.contacts, table, path)
@@ -73,7 +84,8 @@ class ModelReader:
                 problem = "is for several copies; give count, or leave it out"
                 self.problems.add((*path, name), problem, of_key=True)
             prefix = f"{table.name}/" if table.name else ""
-            return Attachment(prefix, table.parent, table.at.matrix).of(parts)
+            placed = Attachment(prefix, table.parent, table.at.matrix).of(parts)
+            return self._commanded(placed, prefix, table, path)
         if table.name is None:
             problem = f"{table.count} copies need a name, which is numbered; give the model a name"
             self.problems.add((*path, "count"), problem)
@@ -84,27 +96,51 @@ class ModelReader:
             return Parts()
         at, together = table.at.matrix, Parts()
         for k in range(table.count):
-            together = joined(
-                together, Attachment(f"{table.name}_{k}/", table.parent, at).of(parts)
-            )
+            prefix = f"{table.name}_{k}/"
+            placed = Attachment(prefix, table.parent, at).of(parts)
+            together = joined(together, self._commanded(placed, prefix, table, path))
             at = at @ table.offset.matrix
         return together
 
+    def _commanded(self, parts: Parts, prefix: str, table: Model, path: Steps) -> Parts:
+        """Return the parts with the commands of the table, which are numbers or signals of the scene."""
+        for name, command in table.command.items():
+            known, at = followed(parts), (*path, "command", name)
+            if prefix + name not in known:
+                names = [key.removeprefix(prefix) for key in known]
+                hint = did_you_mean(name, names) or "; it has none, remove the key"
+                self.problems.add(at, f"the file has no actuator {name!r}{hint}", of_key=True)
+            elif isinstance(command, str):
+                parts = with_signal(parts, prefix + name, command)
+            else:
+                changed = with_value(parts, known[prefix + name], command)
+                if changed is None:
+                    problem = f"actuator {name!r} follows the signal {known[prefix + name]!r}"
+                    self.problems.add(at, f"{problem}, which is no constant; name a signal")
+                parts = changed or parts
+        return parts
+
     def _keyframe(
-        self, spec: ModelSpec, joints: dict[str, JointSpec], table: Model, path: Steps
-    ) -> None:
-        """Start at a keyframe of the file."""
+        self,
+        spec: ModelSpec,
+        joints: dict[str, JointSpec],
+        blocks: tuple[BlockSpec, ...],
+        table: Model,
+        path: Steps,
+    ) -> tuple[BlockSpec, ...]:
+        """Start at a keyframe of the file; return the blocks with its commands."""
         if table.keyframe is None:
-            return
+            return blocks
         keyframes = {keyframe.name: keyframe for keyframe in spec.keyframes}
         if table.keyframe not in keyframes:
             known = did_you_mean(table.keyframe, keyframes) or "; it has none, remove the key"
             problem = f"the file has no keyframe {table.keyframe!r}{known}"
             self.problems.add((*path, "keyframe"), problem)
-            return
+            return blocks
         keyframe = keyframes[table.keyframe]
         for name in keyframe.q.keys() & joints.keys():
             joints[name] = replace(joints[name], start_q=keyframe.q[name], start_v=keyframe.v[name])
+        return at_keyframe(blocks, keyframe)
 
     def _file(self, table: Model, path: Steps) -> tuple[ModelSpec, Parts] | None:
         """Return the mechanism in the file, and the parts of it that the table does not change."""
@@ -135,7 +171,7 @@ class ModelReader:
             self.problems.add((*path, "file"), error.problem)
             return None
         spec = found().read(file, options)
-        return spec, _parts(spec)._replace(contacts=spec.contacts)
+        return spec, parts_of(spec)._replace(contacts=spec.contacts, blocks=spec.blocks)
 
     def _scene(self, table: Model, file: Path, path: Steps) -> tuple[ModelSpec, Parts] | None:
         """Return the mechanism of a scene file with its actuators and materials."""
@@ -156,7 +192,7 @@ class ModelReader:
         if contacts is not None:
             own = {name: m for name, m in contacts.materials.items() if m is not DEFAULT_MATERIAL}
             contacts = replace(contacts, materials=own, grounds=())
-        parts = _parts(model)._replace(
+        parts = parts_of(model)._replace(
             actuators=scene.actuators, hold=scene.hold, contacts=contacts, blocks=scene.blocks
         )
         return model, parts
@@ -283,7 +319,8 @@ def joined(first: Parts, second: Parts) -> Parts:
     return Parts._make((*lists, a or b))
 
 
-def _parts(spec: ModelSpec) -> Parts:
+def parts_of(spec: ModelSpec) -> Parts:
+    """Return the parts of a mechanism, without its contacts and blocks."""
     return Parts(
         spec.bodies,
         spec.joints,

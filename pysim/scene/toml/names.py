@@ -29,7 +29,9 @@ def check_names(
     """
     placed = _own(scene, ("body", "frame"), problems)
     driven = _own(scene, ("joint",), problems)
+    elements: dict[str, str] = {}
     for k, model in enumerate(taken):
+        _refuse_brought(k, "element", [block.name for block in model.blocks], elements, problems)
         _refuse_brought(k, "body", [body.name for body in model.bodies], placed, problems)
         _refuse_brought(k, "joint", [joint.name for joint in model.joints], driven, problems)
     bodies = {body.name for body in scene.body}

@@ -181,7 +181,7 @@ def read_tables(
         for k, table in enumerate(scene.actuator)
         if table.type is None
     )
-    blocks = BlockReader(problems, model).read(scene)
+    blocks = BlockReader(problems, model).read(scene, parts.blocks)
     settings, render = Settings(), RenderSpec()
     events: tuple[EventSpec, ...] = ()
     if not reading.chain:  # those of an attached scene have no effect

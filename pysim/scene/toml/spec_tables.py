@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 WRITTEN_OF_MODEL = {
     "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "springs", "keyframes", "omitted",
-    "forces", "contacts",
+    "forces", "contacts", "blocks",
 }  # fmt: skip
 WRITTEN_OF_SCENE = {
     "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
@@ -98,11 +98,11 @@ class SpecTables:
         found["force"] = [_spring(spring) for spring in model.springs]
         found["force"] += [_force(force) for force in model.forces]
         found["frame"] = [_frame(frame) for frame in model.frames]
+        for kind in ("signal", "sensor", "controller", "actuator"):
+            blocks = [block for block in spec.blocks if block.kind == kind]
+            found[kind] = [self._block(block) for block in blocks]
         if isinstance(spec, SceneSpec):
             found["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
-            for kind in ("signal", "sensor", "controller", "actuator"):
-                blocks = [block for block in spec.blocks if block.kind == kind]
-                found[kind] = [self._block(block) for block in blocks]
             found["actuator"] += [_actuator(drive) for drive in spec.actuators]
             found["event"] = [_event(event) for event in spec.events]
         found |= self._contacts(model)

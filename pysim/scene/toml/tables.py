@@ -22,6 +22,7 @@ from pysim.scene.toml.keys import (
     AnyConfiguration,
     AnyStart,
     Bounds,
+    Command,
     ListOf,
     Name,
     NotNegative,
@@ -351,6 +352,11 @@ class Model(Table):
     friction: bool = key(default=True, unit="", doc="use the file's friction")
     enforce_limits: bool = key(
         default=True, unit="", doc="bound actuators by the file's effort and velocity limits"
+    )
+    actuators: bool = key(default=True, unit="", doc="use the file's actuators")
+    sensors: bool = key(default=True, unit="", doc="use the file's sensors")
+    command: dict[str, Command] = key(
+        {}, "", "by actuator of the file: a constant command, or the signal that it follows"
     )
     srdf: Name | None = key(None, "", "SRDF file of a URDF, whose group states are keyframes")
     keyframe: Name | None = key(None, "", "keyframe of the file to start at; overridden by start")

@@ -93,7 +93,7 @@ def _keyframe(
         state.text("name"),
         q,
         {name: np.zeros(len(joints[name].start_v)) for name in q},
-        state.where,
+        where=state.where,
     )
 
 

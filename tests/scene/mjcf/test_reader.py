@@ -215,8 +215,8 @@ UNSUPPORTED = """
 <contact><exclude body1="a" body2="b"/></contact>
 <tendon><fixed name="t" stiffness="3"><joint joint="j" coef="1"/></fixed>
 <fixed name="u"><joint joint="j" coef="1"/></fixed></tendon>
-<actuator><motor name="m" joint="j"/><position name="p" joint="k"/></actuator>
-<sensor><jointpos name="angle" joint="j"/></sensor>
+<actuator><muscle name="m" joint="j" lengthrange="0 1"/><muscle name="p" joint="k" lengthrange="0 1"/></actuator>
+<sensor><touch name="touch" site="s"/></sensor>
 """
 
 
@@ -224,7 +224,7 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
     spec, texts = warnings_of(write(UNSUPPORTED))
     assert texts == [
         (
-            "m.xml:12: actuator 'm' is left out: forces of motors are not read, write [[actuator]] in a scene; "
+            "m.xml:12: actuator 'm' is left out: it is a muscle; "
             "1 more actuators: actuator 'p' (line 12)"
         ),
         "m.xml:7: body 'hand' is fixed: motion capture moves no bodies in pysim",
@@ -234,7 +234,8 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
     ]
     listed = [text.rsplit("/", 1)[-1] for text in spec.omitted]
     assert "m.xml:11: tendon 'u' is not read: it exerts no force of its own" in listed
-    assert "m.xml:13: sensor 'angle' is not read" in listed
+    text = "m.xml:13: sensor 'touch' is not read: pysim has no sensor of the kind 'touch'"
+    assert text in listed
     assert "m.xml:4: camera 'eye' is not read" in listed
     assert "m.xml:4: light 'sun' is not read" in listed
     assert spec.contacts is not None
@@ -243,21 +244,21 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
 
 def test_omissions_of_an_included_file_have_no_lines(write: Write, tmp_path: Path) -> None:
     """MuJoCo gives elements of included files the line 0."""
-    actuators = "".join(f'<motor name="{name}" joint="j"/>' for name in "mno")
+    actuators = "".join(f'<muscle name="{name}" joint="j" lengthrange="0 1"/>' for name in "mno")
     body = '<worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>'
     text = f"<mujoco>{body}<actuator>{actuators}</actuator></mujoco>"
     (tmp_path / "part.xml").write_text(text, "utf-8")
     _, texts = warnings_of(write('<include file="part.xml"/>'))
     assert texts == [
         (
-            "m.xml: actuator 'm' is left out: forces of motors are not read, write [[actuator]] in a scene; "
+            "m.xml: actuator 'm' is left out: it is a muscle; "
             "2 more actuators: actuator 'n', actuator 'o'"
         )
     ]
 
 
 def test_strict_reading_rejects_what_would_be_left_out(write: Write) -> None:
-    text = "m.xml:12: actuator 'm' is left out: forces of motors are not read, write [[actuator]] in a scene"
+    text = "m.xml:12: actuator 'm' is left out: it is a muscle"
     assert refusal(write(UNSUPPORTED), strict=True) == text
 
 
