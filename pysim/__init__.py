@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
-    from pysim.trajectory.of_model import save_rollout as save_rollout
+    from pysim.trajectory.from_states import save_rollout as save_rollout
 
 __version__ = "0.1.0"
 
@@ -107,7 +107,7 @@ _HOME = {
     "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",
     "load_trajectory": "pysim.trajectory",
-    "save_rollout": "pysim.trajectory.of_model",
+    "save_rollout": "pysim.trajectory.from_states",
 }
 _RENAMED = {"WeighedMesh": "MassMesh", "weighed_mesh": "mass_mesh"}
 _MODULES = (

@@ -17,7 +17,7 @@ import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
 from tests import closed_scenes, contact_scenes, control_scenes
-from tests.joints.claims import PLUGIN_CLAIMS
+from tests.joints.scene_claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
 GALLERY = (SCENES.parent / "docs" / "scenes.md").read_text("utf-8")

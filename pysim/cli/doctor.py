@@ -13,7 +13,7 @@ import numpy as np
 
 from pysim.cli.messages import print_line
 from pysim.errors import PysimError, PysimWarning
-from pysim.identify.changes import Changes
+from pysim.identify.file_changes import Changes
 from pysim.inertia import theta_from_com, unphysical_reason
 from pysim.scene import read_model
 from pysim.scene.doctor import Finding, examine, examine_meshes

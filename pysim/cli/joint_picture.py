@@ -9,8 +9,8 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import PysimError
 from pysim.joints import engine_probe, pose, real, rotation
+from pysim.joints.coordinate_ranges import bounds, limits_of, start_of
 from pysim.joints.invariants import numbers_of
-from pysim.joints.ranges import bounds, limits_of, start_of
 from pysim.plugins.fields import checked
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from pysim.cli.messages import print_columns, print_line
 from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, did_you_mean
 from pysim.joints import CallbackJoint, joint_types
+from pysim.joints.coordinate_ranges import limits_of
 from pysim.joints.documentation import documented
 from pysim.joints.loop_joints import LOOP_ONLY_TYPES
-from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.mechanism.joint_description import runs_as, traced_motion
 from pysim.plugins.fields import build

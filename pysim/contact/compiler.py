@@ -17,7 +17,7 @@ from pysim.contact.pairs import (
     placed_shapes,
     touching_kinds,
 )
-from pysim.contact.sizes import engine_size
+from pysim.contact.shape_dimensions import engine_dimensions
 from pysim.errors import ModelError
 from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
@@ -107,7 +107,7 @@ def compile_contacts(model: Model) -> CompiledContacts:
         model,
         [s.body for s in placed],
         [s.shape.kind for s in placed],
-        np.array([engine_size(s.shape) for s in placed]).reshape(-1, 3),
+        np.array([engine_dimensions(s.shape) for s in placed]).reshape(-1, 3),
         np.array([s.pose for s in placed]).reshape(-1, 4, 4),
         [s.vertices for s in placed],
         [(-1 if s.other is None else index[id(s.other)], index[id(s.own)]) for s in shapes],

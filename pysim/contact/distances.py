@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.contact.sizes import engine_size
+from pysim.contact.shape_dimensions import engine_dimensions
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def distances(
 
 def _rows(shape: Shape | None, pose: Array, leading: tuple[int, ...]) -> Array:
     """Return the engine's rows (n, 15): sizes, rotation column-major, position."""
-    size = (0.0, 0.0, 0.0) if shape is None else engine_size(shape)
+    size = (0.0, 0.0, 0.0) if shape is None else engine_dimensions(shape)
     X = np.broadcast_to(pose, (*leading, 4, 4)).reshape(-1, 4, 4)
     rotation = X[:, :3, :3].transpose(0, 2, 1).reshape(-1, 9)
     return np.hstack([np.tile(size, (len(X), 1)), rotation, X[:, :3, 3]])

@@ -26,8 +26,8 @@ from pysim._engine import (
 from pysim.elements.channels import Channel
 from pysim.elements.graph_types import CompiledSignals, CoordinatePlace, GraphBlock, RecordedSignal
 from pysim.elements.quantities import Twist, Wrench
+from pysim.elements.signal_derivatives import SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs, is_path
-from pysim.elements.signal_slopes import SignalSlopes
 from pysim.errors import JointError, PysimError, SceneError, did_you_mean
 from pysim.joints.displacement import Pose
 from pysim.tracing.author_code import author_error, method_place
@@ -613,7 +613,7 @@ class GraphBuilder:
         rows = [*forces.values(), *efforts, *rates]
         self._check_stages(rows)
         readings, recorded = self._readings()
-        slopes, places = SignalSlopes(self.symbols, self.groups, self._states).of(rows)
+        slopes, places = SignalDerivatives(self.symbols, self.groups, self._states).of(rows)
         description = SignalsDescription(
             states=self._states,
             held=len(self._start) - self._states,

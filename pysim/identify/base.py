@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.identify.closed import (
+from pysim.identify.closed_mechanisms import (
     AllowedMotions,
     compress_closed,
     has_constraints,

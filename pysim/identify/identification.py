@@ -12,7 +12,7 @@ from pysim.algorithms import passive_forces, rnea
 from pysim.deprecation import accepts_former_keyword
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.base import BaseParameters, base_parameters, column_scale, identifiable_part
-from pysim.identify.closed import (
+from pysim.identify.closed_mechanisms import (
     AllowedMotions,
     closed_samples,
     compress_closed,
@@ -54,7 +54,7 @@ class Identification:
     Arrays over equations have one number a coordinate (nv,) [N or N·m]; one [J] where energies were used; six
     [N·s, N·m·s] where momenta were, and a seventh [kg] if nothing pushed. If nothing drove the motion, the last is its
     kinetic energy [J]. Where loops or couplings tie coordinates together, an equation is what they leave of it: what
-    their forces cannot carry (`closed.py`).
+    their forces cannot carry (`closed_mechanisms.py`).
     """
 
     model: Model  # with everything that was found

@@ -11,7 +11,7 @@ import numpy as np
 from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify.differentiation import differentiated
 from pysim.joints import find_joint
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysim.errors import IdentificationError, PysimWarning
-from pysim.identify.changes import changes_of
+from pysim.identify.file_changes import changes_of
 from pysim.scene import read_model
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pysim.identify.changes import Changes
+    from pysim.identify.file_changes import Changes
     from pysim.scene.spec import ModelSpec
 
     Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 from pysim.scene.inertia_text import format_number, urdf_inertial
 
 if TYPE_CHECKING:
-    from pysim.identify.changes import Changes
+    from pysim.identify.file_changes import Changes
 
 _TAG = re.compile(rb"""<[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
 _PART = {"link": "inertial", "joint": "dynamics"}  # what may change of each

@@ -38,7 +38,7 @@ from pysim.inertia.mesh import (
     mesh_inertia_gradient,
     moved_derivative,
 )
-from pysim.inertia.orders import (
+from pysim.inertia.parameter_orders import (
     centroidal_to_packed,
     kwon_to_packed,
     kwon_to_theta,

@@ -19,7 +19,7 @@ import numpy as np
 from pysim.errors import PysimError
 from pysim.inertia import factorisation
 from pysim.inertia.construction import Construction
-from pysim.inertia.orders import FROM_PACKED, PACKED_KWON, shifted
+from pysim.inertia.parameter_orders import FROM_PACKED, PACKED_KWON, shifted
 from pysim.inertia.parameters import centers, tensors
 from pysim.spatial.arrays import (
     checked,

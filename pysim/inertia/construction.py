@@ -9,7 +9,7 @@ import numpy as np
 from pysim.errors import PysimError
 from pysim.inertia import primitives
 from pysim.inertia.mesh import mesh_inertia
-from pysim.inertia.orders import kwon_to_packed, shifted, theta_to_packed
+from pysim.inertia.parameter_orders import kwon_to_packed, shifted, theta_to_packed
 from pysim.spatial.arrays import checked, checked_symmetric, tolerance
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError
+from pysim.inertia.parameter_requirements import require_solid
 from pysim.inertia.pseudo import matrix_of, theta_of
-from pysim.inertia.solid import require_solid
 from pysim.spatial.arrays import checked_double
 
 if TYPE_CHECKING:

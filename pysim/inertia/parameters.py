@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia.orders import FROM_PACKED, TO_PACKED
+from pysim.inertia.parameter_orders import FROM_PACKED, TO_PACKED
 from pysim.spatial.arrays import (
     checked,
     checked_double,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.inertia.parameter_requirements import require_positive_mass
 from pysim.inertia.pseudo import matrix_of, theta_of
-from pysim.inertia.solid import require_positive_mass
 from pysim.spatial.arrays import checked_double, checked_number, shaped
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.coordinate_ranges import describe_state
 from pysim.joints.plugin import Joint
-from pysim.joints.ranges import describe_state
 from pysim.spatial import exp, rotation_from_quaternion
 from pysim.tracing.author_code import author_line, call, definition_place, method_place
 from pysim.tracing.recursion import once

@@ -15,9 +15,9 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.jumps import largest_jump
+from pysim.joints.coordinate_ranges import ANYWHERE, bounds, describe_state, probes
 from pysim.joints.motion_evaluation import CallbackNumbers, TracedNumbers, place
-from pysim.joints.ranges import ANYWHERE, bounds, describe_state, probes
+from pysim.joints.pose_continuity import largest_jump
 from pysim.tracing.author_code import breaking_line
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.joints.coordinate_ranges import limits_of, start_of
 from pysim.joints.definition import define
-from pysim.joints.ranges import limits_of, start_of
 from pysim.tracing.author_code import definition_place
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints.chained_twist import chain_twist
+from pysim.joints.coordinate_ranges import limits_of
 from pysim.joints.displacement import Pose
 from pysim.joints.plugin import Joint
-from pysim.joints.ranges import limits_of
 from pysim.tracing.author_code import call, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar

@@ -21,12 +21,12 @@ from pysim import _engine
 from pysim.errors import JointError
 from pysim.joints import engine_probe
 from pysim.joints.callback import CallbackJoint
-from pysim.joints.derivative_law import derivative_faults
+from pysim.joints.coordinate_ranges import limits_of, start_of
+from pysim.joints.derivative_check import derivative_faults
 from pysim.joints.invariants import LAWS, Fault, Probe, faults, jumps, numbers_of, probe
 from pysim.joints.lowering import Lowered, lower
 from pysim.joints.motion_evaluation import TracedNumbers, place
 from pysim.joints.plugin import Joint
-from pysim.joints.ranges import limits_of, start_of
 from pysim.joints.trace import trace
 from pysim.tracing.author_code import call, defined_at
 from pysim.tracing.rounding import values_and_errors

@@ -17,7 +17,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import ModelError
 from pysim.inertia import rotational_inertia
-from pysim.scene.stops import composite_inertias
+from pysim.scene.stop_defaults import composite_inertias
 from pysim.spatial import Ad, inverse
 
 if TYPE_CHECKING:

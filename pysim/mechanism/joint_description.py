@@ -12,11 +12,11 @@ from pysim._engine import Column, MotionDescription, Op, Shape
 from pysim.errors import JointError
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
+from pysim.joints.coordinate_ranges import limits_of
 from pysim.joints.invariants import check_at_load
 from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type
 from pysim.joints.lowering import lower
 from pysim.joints.motion_derivatives import force_derivative, motion_derivatives
-from pysim.joints.ranges import limits_of
 from pysim.joints.trace import trace
 from pysim.plugins.fields import build
 from pysim.tracing.tape import PIECEWISE

@@ -15,9 +15,9 @@ import numpy as np
 
 from pysim.algorithms import forward_kinematics
 from pysim.render import fitting_shapes as shapes
+from pysim.render.annotations import through
 from pysim.render.fitting_plan import placed
 from pysim.render.interactive import open_plotter
-from pysim.render.marks import through
 from pysim.render.meshes import OF_WINDOWS
 from pysim.render.mouse_spring import MouseSpring
 from pysim.render.options import render_options

@@ -118,7 +118,7 @@ class PlaybackWindow(InteractiveWindow):
             prop.ambient, prop.diffuse = light
 
     def _toggle_marks(self, kind: str) -> None:
-        self.player.marks.toggle(kind)
+        self.player.annotations.toggle(kind)
         self.player.refresh()
 
     def _toggle_fittings(self) -> None:

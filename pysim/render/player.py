@@ -9,6 +9,7 @@ import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render import colors
+from pysim.render.annotations import Annotations
 from pysim.render.camera import framing_camera, upright
 from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
@@ -16,7 +17,6 @@ from pysim.render.fitting_plan import Planner
 from pysim.render.fittings import Fittings
 from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
-from pysim.render.marks import Marks
 from pysim.render.meshes import body_meshes, decimated
 from pysim.render.orbit import Orbit
 from pysim.render.plot import run_labels
@@ -110,7 +110,7 @@ class Player:
         if self._ground:
             self._ground.show(matrices)
         self.fittings.show(matrices)
-        self.marks.show(self.time, matrices)
+        self.annotations.show(self.time, matrices)
         for triad in self._triads:
             triad.show(matrices)
         if self.follows:
@@ -163,7 +163,7 @@ class Player:
         self.fittings = Fittings(plotter, self._plan)
         resting = [*self.fittings.resting, *(self._ground.resting if self._ground else ())]
         self._layer = StaticLayer(plotter, resting + [self.actors[b] for b in self.actors if b < 0])
-        self.marks = Marks(plotter, self.trajectory, extent.size)
+        self.annotations = Annotations(plotter, self.trajectory, extent.size)
         self.ghosts = [Ghost(plotter, run, options, k) for k, run in enumerate(self._others)]
         length = TRIAD * extent.size
         self._triads = [Triad(plotter, self.trajectory, name, length) for name in options.frames]

@@ -22,7 +22,7 @@ from pysim.render.meshes import OF_WINDOWS
 from pysim.render.options import render_options
 from pysim.render.overlay import SQUARE, Outline, Text
 from pysim.render.player import Player
-from pysim.trajectory.of_model import trajectory_of_states
+from pysim.trajectory.from_states import trajectory_of_states
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

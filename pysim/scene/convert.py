@@ -18,8 +18,8 @@ from pysim.errors import SceneError, did_you_mean
 from pysim.plugins.registry import kind_called
 from pysim.scene import read_model, read_scene
 from pysim.scene.commands import at_keyframe
+from pysim.scene.conversion_limits import Refusals
 from pysim.scene.packages import ROBOTS, folders_around, resolve_uri, robots_folder
-from pysim.scene.refusals import Refusals
 from pysim.scene.spec import SceneSpec
 from pysim.shapes import MESH_SUFFIXES
 from pysim.tracing.author_code import RUN_TEXT, source_file

@@ -101,7 +101,9 @@ class JointSpec:
     damping: Array = _each(0.0)  # [N·s/m or N·m·s/rad]
     stiffness: Array = _each(0.0)  # [N/m or N·m/rad]
     friction: Array = _each(0.0)  # [N or N·m]
-    friction_width: Array = _each(math.nan)  # [m/s or rad/s], NaN for `pysim.scene.stops` to choose
+    friction_width: Array = _each(
+        math.nan
+    )  # [m/s or rad/s], NaN for `pysim.scene.stop_defaults` to choose
     lower: Array = _each(-math.inf)  # [m or rad]
     upper: Array = _each(math.inf)
     stop_stiffness: Array = _each(math.nan)  # [N/m or N·m/rad], NaN as above

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pysim.contact import CompiledContacts
-    from pysim.simulation.implicit import SolverState
+    from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
 

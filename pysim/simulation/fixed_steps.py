@@ -24,7 +24,7 @@ from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import ASTRAY, plugin_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
-from pysim.simulation.implicit import unsolved
+from pysim.simulation.implicit_state import unsolved
 from pysim.simulation.python_stepping import (
     ModelSystem,
     advance,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.simulation.implicit import SolverState
+    from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
 

@@ -34,7 +34,7 @@ from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter
 from pysim.trajectory.contacts import ContactPoints, joined_points
 from pysim.trajectory.events import joined
-from pysim.trajectory.of_model import model_header
+from pysim.trajectory.from_states import model_header
 from pysim.trajectory.record import trajectory_of
 
 if TYPE_CHECKING:

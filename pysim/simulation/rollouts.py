@@ -23,14 +23,14 @@ from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.contact_rollouts import ModelRollout, rollout_models
-from pysim.simulation.given_starts import check_starts
+from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.loading import Scene
-from pysim.simulation.lost_worlds import warn_of_lost
 from pysim.simulation.rollout_monitor import (
     warn_of_friction_of_worlds,
     warn_of_worlds_out_of_balance,
     world_of,
 )
+from pysim.simulation.rollout_start_checks import check_starts
 from pysim.simulation.scene_rollouts import Request, Rollout, RolloutState, scene_rollout
 from pysim.simulation.scene_warnings import warn_of_model
 from pysim.spatial.arrays import checked_number, refuse_mask

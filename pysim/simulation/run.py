@@ -24,7 +24,7 @@ from pysim.simulation.contact_steps import run_convex
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fixed_steps import run_fixed
-from pysim.simulation.implicit import SolverState
+from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python

@@ -28,16 +28,16 @@ from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
 from pysim.simulation.contact_report import pair_sums
 from pysim.simulation.contact_steps import run_convex, stop_error
+from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.fixed_steps import run_fixed, steps_between
-from pysim.simulation.given_starts import check_starts
-from pysim.simulation.implicit import SolverState
+from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.loading import Scene
-from pysim.simulation.lost_worlds import warn_of_lost
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.rollout_monitor import (
     warn_of_friction_of_worlds,
     warn_of_worlds_out_of_balance,
 )
+from pysim.simulation.rollout_start_checks import check_starts
 from pysim.simulation.run import output_times
 from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds, with_settings
 from pysim.simulation.signal_runs import (

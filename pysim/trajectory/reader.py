@@ -2,7 +2,7 @@
 
 libhdf5 trusts what it parses: damage can crash it or make it run forever. This module therefore lets it
 parse only files whose pages have their checksums; any other is read by a child process with limits
-(`pysim.trajectory.isolated`).
+(`pysim.trajectory.isolated_reader`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.contacts import read_points
 from pysim.trajectory.events import read_events
 from pysim.trajectory.header_file import FORMAT, FORMAT_VERSION, read_header
-from pysim.trajectory.isolated import read_by_child
+from pysim.trajectory.isolated_reader import read_by_child
 from pysim.trajectory.page_checks import checked_commit, is_hdf5
 from pysim.trajectory.parts import (
     flag,

@@ -269,7 +269,7 @@ class Trajectory:
             TrajectoryError: shapes that do not fit, times that do not increase, NaN or infinite numbers.
             ValueError: a quaternion in q that is not unit.
         """
-        from pysim.trajectory.of_model import trajectory_of_states  # noqa: PLC0415, it needs us
+        from pysim.trajectory.from_states import trajectory_of_states  # noqa: PLC0415, it needs us
 
         return trajectory_of_states(model, t, q, v, name=name, render=render)
 

@@ -7,7 +7,7 @@ import pytest
 
 import pysim
 from pysim.simulation.loading import compile_model
-from tests.algorithms.every import FORMS, arrays, random_states, rows
+from tests.algorithms.algorithm_calls import FORMS, arrays, random_states, rows
 from tests.oracles.mechanisms import random_tree
 
 

@@ -14,7 +14,7 @@ import pysim
 from pysim.inertia import mesh_inertia, moved_derivative
 from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
-from tests.algorithms.every import TETRAHEDRON, tetrahedron
+from tests.algorithms.algorithm_calls import TETRAHEDRON, tetrahedron
 from tests.algorithms.random_states import KINDS
 from tests.algorithms.test_design_derivatives import moved_parameters, state
 from tests.joints.chains import KINDS as PLUGINS, plugin_chain

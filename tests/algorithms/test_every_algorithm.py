@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 from pysim.simulation.loading import compile_model
-from tests.algorithms.every import (
+from tests.algorithms.algorithm_calls import (
     EVERY,
     FORMS,
     SLOPES,

@@ -20,7 +20,7 @@ from tests.benchmarks.loops import loop_rows
 from tests.benchmarks.meshes import mesh_rows
 from tests.benchmarks.monitor import monitor_rows
 from tests.benchmarks.report import cpu_name, heading, print_line
-from tests.benchmarks.standing import standing_rows
+from tests.benchmarks.standing_robot import standing_rows
 from tests.benchmarks.stepping import rollout_rows, scene_row, step_rows
 
 LARGE, IN_CACHE = 4096, 64

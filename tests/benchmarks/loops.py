@@ -27,7 +27,7 @@ from tests.benchmarks.chains import chain_urdf
 from tests.benchmarks.peers import no_forces
 from tests.benchmarks.report import print_line, row
 from tests.benchmarks.timing import take_turns
-from tests.oracles.variations import Variation
+from tests.oracles.model_variations import Variation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

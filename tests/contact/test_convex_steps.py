@@ -15,7 +15,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.simulation.implicit import SolverState
+from pysim.simulation.implicit_state import SolverState
 from tests.contact.scenes import STIFF, G, at, case, free_body, on_slope, ran, within
 from tests.robots import robot_path
 

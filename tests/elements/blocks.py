@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pysim
-from tests.elements.cases import every
+from tests.elements.reference_cases import every
 
 if TYPE_CHECKING:
     from pathlib import Path

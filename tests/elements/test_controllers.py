@@ -19,7 +19,7 @@ from tests.elements.blocks import (
     states,
     table,
 )
-from tests.elements.cases import Case
+from tests.elements.reference_cases import Case
 
 ARM = ["arm.q", "arm.v"]
 

@@ -23,7 +23,7 @@ from tests.elements.blocks import (
     states,
     table,
 )
-from tests.elements.cases import Case
+from tests.elements.reference_cases import Case
 
 SPEED, TENSION = Signal["rad/s"], Signal["N"]
 

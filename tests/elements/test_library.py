@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.elements.cases import Case, free, poses, rotation, run, scene_of, slide
+from tests.elements.reference_cases import Case, free, poses, rotation, run, scene_of, slide
 
 
 def force(name, kind, **keys):
@@ -184,13 +184,13 @@ def test_a_bushing_at_large_rotation(tmp_path):
 
 
 def axis_angles(row):
-    from tests.elements.cases import axis_angle
+    from tests.elements.reference_cases import axis_angle
 
     return axis_angle(row[3:6])
 
 
 def frame(at):
-    from tests.elements.cases import axis_angle
+    from tests.elements.reference_cases import axis_angle
 
     return f"{{ xyz = {at['position_m']}, axis_angle = {axis_angle(at['rotation_vector_rad'])} }}"
 

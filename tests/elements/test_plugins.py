@@ -16,7 +16,7 @@ from pysim.errors import PysimError
 from pysim.forces import Force, Wrench, find_force, force
 from pysim.scene.importer import IMPORTERS, Importer, foreign_suffixes, importer
 from pysim.scene.toml.reader import read_toml
-from tests.elements.cases import scene_of, slide
+from tests.elements.reference_cases import scene_of, slide
 
 BODY = slide("mass", 2.0, "[1, 0, 0]") + slide("other", 1.0, "[1, 0, 0]")
 HEAD = '[[force]]\nname = "f"\n'

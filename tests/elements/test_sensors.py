@@ -6,7 +6,7 @@ import numpy as np
 
 import pysim
 from tests.elements.blocks import arm, disc, run_at, scene_of, simulation, table
-from tests.elements.cases import Case
+from tests.elements.reference_cases import Case
 
 
 def top(s, sensor):

@@ -7,7 +7,7 @@ import pytest
 
 import pysim
 from tests.elements.blocks import disc, scene_of, simulation, table
-from tests.elements.cases import Case
+from tests.elements.reference_cases import Case
 
 
 def values(folder, times, **keys):

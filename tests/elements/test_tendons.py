@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimError
-from tests.elements.cases import scene_of, slide
+from tests.elements.reference_cases import scene_of, slide
 
 if TYPE_CHECKING:
     from pathlib import Path

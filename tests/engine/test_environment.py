@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pysim.simulation.loading import compile_model
-from tests.algorithms.every import EVERY, random_states
+from tests.algorithms.algorithm_calls import EVERY, random_states
 from tests.oracles.mechanisms import random_tree
 
 FE_UPWARD = 0x800

@@ -15,7 +15,7 @@ import pysim
 from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify import differentiated, make_samples, read_run, read_samples
 from pysim.scene.spec import ModelSpec
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 from pysim.simulation.loading import compile_model
 
 ARM = """

@@ -7,7 +7,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from tests.joints.claims import ligament_energy
+from tests.joints.scene_claims import ligament_energy
 from tests.scene_runs import load_own_scene
 
 STEPS = 100_000

@@ -222,7 +222,7 @@ def test_single_precision_agrees_to_its_rounding(rng):
 
 
 def test_derivatives_of_a_robot_with_fixed_feet_equal_pinocchios():
-    both = pytest.importorskip("tests.benchmarks.standing").Standing(3)
+    both = pytest.importorskip("tests.benchmarks.standing_robot").Standing(3)
     order = both.order
     a = constrained_aba(both.model, both.q, both.v, both.tau)
     slopes = constrained_aba_derivatives(both.model, both.q, both.v, both.tau)

@@ -17,9 +17,9 @@ from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.loops import constraints
 from pysim.simulation.fixed_steps import run_fixed
-from pysim.simulation.implicit import SolverState
+from pysim.simulation.implicit_state import SolverState
 from tests.closed_scenes import ANDREWS, FOUR_BARS
-from tests.oracles.worlds import assert_same, rolled_alone
+from tests.oracles.single_rollouts import assert_same, rolled_alone
 
 SCENES = Path(__file__).parents[2] / "scenes"
 IMPLICIT = ("implicit_midpoint", "generalized_alpha")

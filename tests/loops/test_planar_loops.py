@@ -22,8 +22,8 @@ from pysim.scene.spec import ModelSpec, SpringSpec
 from pysim.simulation.loading import compile_model
 from tests.oracles.loops import Loops
 from tests.oracles.planar import hinge_loop, planar_tree
+from tests.oracles.single_rollouts import assert_same, rolled_alone
 from tests.oracles.tree import Tree
-from tests.oracles.worlds import assert_same, rolled_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,7 +1,7 @@
 """Rows that are redundant but for the digits of their dimensions. The oracle is the mechanism in exact dimensions.
 
-Two legs closed by ball joints (legs.py) have 24 coordinates and 12 rows; 10 rows are independent while the crank's
-axis is parallel to the others; an axis turned aside by 1e-8 is the same mechanism in a file of eight digits.
+Two legs closed by ball joints (leg_mechanisms.py) have 24 coordinates and 12 rows; 10 rows are independent while the
+crank's axis is parallel to the others; an axis turned aside by 1e-8 is the same mechanism in a file of eight digits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 import pysim
 from pysim.errors import PysimWarning, SimulationError
 from pysim.loops import constrained_aba, mobility
-from tests.loops.legs import two_legs
+from tests.loops.leg_mechanisms import two_legs
 
 TILTS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7)
 KICKED = {"joint.left_toe.start.v": 3.0, "joint.right_toe.start.v": -3.0}

@@ -14,8 +14,8 @@ import trimesh  # noqa: TID253, makes the meshes
 
 from pysim.errors import PysimError
 from pysim.render import still, view
+from pysim.render.annotations import ellipsoid
 from pysim.render.interactive import REST
-from pysim.render.marks import ellipsoid
 from pysim.render.options import render_options
 from pysim.render.playback import BAR, MARGIN, MARKS
 from pysim.render.player import Player
@@ -329,9 +329,9 @@ def test_contact_forces_are_arrows_at_their_points() -> None:
     options = render_options(trajectory, **SMALL)
     with offscreen(options) as plotter:
         player = Player(plotter, trajectory, options)
-        player.marks.toggle("forces")
+        player.annotations.toggle("forces")
         player.show(0.25)
-        strong, weak = (np.asarray(shaft.user_matrix) for shaft, _ in player.marks._arrows)
+        strong, weak = (np.asarray(shaft.user_matrix) for shaft, _ in player.annotations._arrows)
     np.testing.assert_allclose(strong[:3, 3], [0.2, 0.0, 0.0])
     assert strong[2, 2] == pytest.approx(2 * weak[2, 2])
     assert strong[2, 2] == pytest.approx(0.3 * player.extent.size)

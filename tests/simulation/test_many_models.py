@@ -18,8 +18,8 @@ from pysim.scene.spec import CouplingSpec, LoopSpec, Mimic, SpringSpec
 from pysim.simulation.loading import compile_model, compile_scene
 from tests.loops.mechanisms import closed_tree
 from tests.oracles.mechanisms import one_body, random_theta, random_tree, shaken
-from tests.oracles.variations import Variation
-from tests.oracles.worlds import assert_same, rolled_alone
+from tests.oracles.model_variations import Variation
+from tests.oracles.single_rollouts import assert_same, rolled_alone
 
 SCENES = Path(__file__).parents[2] / "scenes"
 SCHEMES = [name for name, kind in BUILTIN.items() if not (kind.adaptive or kind.contacts)]

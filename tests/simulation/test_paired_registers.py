@@ -17,10 +17,10 @@ from pysim.scene import read_scene
 from pysim.scene.spec import SpringSpec
 from pysim.simulation.loading import compile_model, compile_scene
 from tests.loops.mechanisms import many_four_bars
+from tests.oracles.model_variations import Variation
 from tests.oracles.planar import hinge_loop, planar_tree
+from tests.oracles.single_rollouts import assert_same, rolled_alone
 from tests.oracles.tree import Tree
-from tests.oracles.variations import Variation
-from tests.oracles.worlds import assert_same, rolled_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pysim.errors import PysimWarning, TrajectoryError
-from pysim.trajectory import Events, isolated, load_trajectory
+from pysim.trajectory import Events, isolated_reader, load_trajectory
 from tests.trajectory.test_files import assert_same_rows, random_trajectory
 
 ROWS = 7
@@ -226,8 +226,8 @@ def test_hdf5_that_hangs_or_crashes_on_a_file_from_elsewhere_is_reported(
 ) -> None:
     path = damaged(tmp_path, "name", "changed by another program")
     limit = "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 2))\n"
-    monkeypatch.setattr(isolated, "CODE", limit + code)
-    monkeypatch.setattr(isolated, "SECONDS", 1)
+    monkeypatch.setattr(isolated_reader, "CODE", limit + code)
+    monkeypatch.setattr(isolated_reader, "SECONDS", 1)
     with pytest.raises(TrajectoryError, match=problem):
         load_trajectory(path)
 

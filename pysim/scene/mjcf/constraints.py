@@ -19,8 +19,8 @@ from pysim.scene.spec import CouplingSpec, LoopSpec
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-    from pysim.scene.omissions import Omissions
 
     Array = NDArray[np.float64]
     Terms = tuple[dict[str, float], float]  # coefficients by joint, and the value at qpos0

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
     from pysim.scene.mjcf.shapes import ShapeReader
     from pysim.scene.mjcf.surfaces import SurfaceNumbers
-    from pysim.scene.omissions import Omissions
     from pysim.scene.spec import BodySpec
 
     Array = NDArray[np.float64]

@@ -22,8 +22,8 @@ from pysim.scene.urdf.joints import plain_joint
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-    from pysim.scene.omissions import Omissions
 
     Array = NDArray[np.float64]
 

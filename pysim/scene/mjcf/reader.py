@@ -16,6 +16,7 @@ import numpy as np
 
 from pysim.errors import SceneError
 from pysim.inertia import move_theta, theta_from_com
+from pysim.scene.import_omissions import Omissions
 from pysim.scene.mjcf.actuators import ActuatorReader
 from pysim.scene.mjcf.constraints import ConstraintReader
 from pysim.scene.mjcf.contacts import ContactReader
@@ -27,10 +28,9 @@ from pysim.scene.mjcf.shapes import ShapeReader
 from pysim.scene.mjcf.tendons import TendonReader
 from pysim.scene.mjcf.unsupported import reject_deformable, report_unsupported
 from pysim.scene.mjcf.weights import compensating_forces
-from pysim.scene.omissions import Omissions
 from pysim.scene.poses import rotation
 from pysim.scene.spec import BodySpec, FrameSpec, KeyframeSpec, ModelSpec
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
 

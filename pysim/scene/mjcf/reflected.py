@@ -11,8 +11,8 @@ from pysim.scene.mjcf.model import BALL, FREE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-    from pysim.scene.omissions import Omissions
 
     Array = NDArray[np.float64]
 

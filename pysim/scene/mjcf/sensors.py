@@ -15,8 +15,8 @@ from pysim.scene.spec import BlockSpec
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel, Names
-    from pysim.scene.omissions import Omissions
 
     Array = NDArray[np.float64]
 

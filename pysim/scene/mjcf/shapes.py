@@ -13,8 +13,8 @@ from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-    from pysim.scene.omissions import Omissions
 
     Array = NDArray[np.float64]
 

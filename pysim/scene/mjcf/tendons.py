@@ -13,8 +13,8 @@ from pysim.scene.spec import ForceSpec
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-    from pysim.scene.omissions import Omissions
 
     Array = NDArray[np.float64]
     Path = tuple[tuple[str, Array], ...]

@@ -11,8 +11,8 @@ from pysim.errors import SceneError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-    from pysim.scene.omissions import Omissions
 
 
 def reject_deformable(model: MujocoModel) -> None:

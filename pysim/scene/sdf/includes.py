@@ -16,8 +16,8 @@ from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
 from pysim.scene.urdf.xml import read_xml
 
 if TYPE_CHECKING:
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.importer import ImportOptions
-    from pysim.scene.omissions import Omissions
     from pysim.scene.urdf.xml import Element
 
 SUFFIXES = (".sdf", ".world", ".xml")

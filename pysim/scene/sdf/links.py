@@ -18,8 +18,8 @@ from pysim.shapes import MESH_SUFFIXES, Geometry, Shape, primitive_theta
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.importer import ImportOptions
-    from pysim.scene.omissions import Omissions
     from pysim.scene.spec import SurfaceSpec
     from pysim.scene.urdf.xml import Element
 

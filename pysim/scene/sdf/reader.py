@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import JointError
-from pysim.scene.massless import fix_massless_joints
+from pysim.scene.import_omissions import Omissions
+from pysim.scene.massless_joints import fix_massless_joints
 from pysim.scene.materials import Materials, with_contacts
 from pysim.scene.mimic import leading
-from pysim.scene.omissions import Omissions
 from pysim.scene.poses import relative_pose
 from pysim.scene.sdf.frames import WORLD, Scope
 from pysim.scene.sdf.includes import expand_includes
@@ -27,7 +27,7 @@ from pysim.scene.sdf.links import LinkReader
 from pysim.scene.sdf.surfaces import DEFAULT, grounds_of
 from pysim.scene.sdf.values import numbers
 from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, LoopSpec, ModelSpec
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
 from pysim.scene.urdf.xml import read_xml

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.materials import Materials
-    from pysim.scene.omissions import Omissions
     from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]

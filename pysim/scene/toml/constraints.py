@@ -10,8 +10,8 @@ import numpy as np
 
 from pysim.errors import JointError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
+from pysim.joints.coordinate_ranges import limits_of
 from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type, loop_types
-from pysim.joints.ranges import limits_of
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.plugins.fields import fields_of
 from pysim.scene.spec import CouplingSpec, LoopSpec

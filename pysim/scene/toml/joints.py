@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.joints import find_joint
-from pysim.joints.ranges import limits_of
+from pysim.joints.coordinate_ranges import limits_of
 from pysim.plugins.fields import fields_of
 from pysim.scene.mimic import leading
 from pysim.scene.spec import PER_COORDINATE, Mimic, with_fields

@@ -25,7 +25,7 @@ from pysim.scene.spec import (
     SceneSpec,
     Settings,
 )
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Loop

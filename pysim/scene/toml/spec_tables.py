@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.refusals import Refusals
+    from pysim.scene.conversion_limits import Refusals
     from pysim.scene.spec import (
         ActuatorSpec,
         BlockSpec,

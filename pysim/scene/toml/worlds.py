@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from pysim.errors import PysimError
 from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.spec import with_fields
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
 from pysim.scene.toml.constraints import ConstraintReader

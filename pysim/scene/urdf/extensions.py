@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pysim.scene.omissions import Omissions
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.urdf.xml import Element
 
 _REASONS = {

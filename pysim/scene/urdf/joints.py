@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.omissions import Omissions
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.urdf.xml import Element
 
     Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ _SPEED_UNIT = {"prismatic": "m/s"}
 def plain_joint(name: str, kind: str, parent: str, child: str, at: Array, where: str) -> JointSpec:
     """Return a joint without passive forces and limits, at its neutral configuration.
 
-    The constants of its stops and friction are NaN; `pysim.scene.stops` chooses them.
+    The constants of its stops and friction are NaN; `pysim.scene.stop_defaults` chooses them.
     """
     joint_type = find_joint(kind)
     neutral = np.array(joint_type.neutral)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.scene.massless import fix_massless_joints, has_mass
-from pysim.scene.omissions import Omissions
+from pysim.scene.import_omissions import Omissions
+from pysim.scene.massless_joints import fix_massless_joints, has_mass
 from pysim.scene.spec import ModelSpec
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import WORLD, check_connections
 from pysim.scene.urdf.extensions import list_extensions
 from pysim.scene.urdf.joints import plain_joint, read_joint, resolve_mimics

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.omissions import Omissions
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.scene.urdf.xml import Element
 

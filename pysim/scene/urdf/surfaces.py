@@ -19,7 +19,7 @@ from pysim.scene.urdf.xml import parse_numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pysim.scene.omissions import Omissions
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.spec import BodySpec, ContactsSpec
     from pysim.scene.urdf.xml import Element
     from pysim.shapes import Geometry

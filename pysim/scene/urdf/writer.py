@@ -16,7 +16,7 @@ from pysim.inertia import center_of_mass
 from pysim.joints import find_joint
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.poses import rpy_of
-from pysim.scene.stops import with_stops
+from pysim.scene.stop_defaults import with_stops
 from pysim.scene.toml.contacts import DEFAULT
 from pysim.scene.tree import WORLD
 from pysim.scene.urdf.reader import GRAVITY, ROOT_FIXED
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.refusals import Refusals
+    from pysim.scene.conversion_limits import Refusals
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.shapes import Geometry, Shape
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.omissions import Omissions
+    from pysim.scene.import_omissions import Omissions
 
     Array = NDArray[np.float64]
 

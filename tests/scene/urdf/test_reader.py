@@ -16,7 +16,7 @@ import pysim
 from pysim.errors import ModelError, PysimError, PysimWarning, SceneError
 from pysim.inertia import center_of_mass, central_inertia
 from pysim.scene.packages import robots_folder
-from pysim.scene.stops import STOP_DAMPING_RATIO, STOP_FREQUENCY
+from pysim.scene.stop_defaults import STOP_DAMPING_RATIO, STOP_FREQUENCY
 from pysim.scene.urdf.names import check_spelling
 from pysim.scene.urdf.reader import read_urdf
 from pysim.scene.urdf.xml import read_xml, rotation_rpy

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CODE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import pysim.trajectory.isolated as i; i.main()"
+CODE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import pysim.trajectory.isolated_reader as i; i.main()"
 SECONDS, BYTES_A_SECOND = 10, 5_000_000  # of processor time
 MEMORY, MEMORY_A_BYTE = 1 << 29, 16  # beyond what Python and h5py take
 PATIENCE = 6  # seconds of wall time for one of processor time

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.joints.ranges import describe_state
+from pysim.joints.coordinate_ranges import describe_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

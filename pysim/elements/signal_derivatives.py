@@ -20,7 +20,7 @@ _SIZES = {Group.real: 1, Group.rotation: 4, Group.pose: 7}
 
 
 @dataclass(frozen=True)
-class SignalSlopes:
+class SignalDerivatives:
     """Derivatives of rows of a graph's forces.
 
     Attributes:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pysim.shapes import Shape
 
 
-def engine_size(shape: Shape) -> tuple[float, float, float]:
+def engine_dimensions(shape: Shape) -> tuple[float, float, float]:
     """Return half lengths, radii and semi-axes [m]; zeros of a mesh."""
     size = shape.size
     if shape.kind == "box":

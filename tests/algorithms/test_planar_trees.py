@@ -17,7 +17,7 @@ from tests.algorithms.random_states import close, states
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import make_joint, random_theta
 from tests.oracles.planar import KINDS, planar_tree
-from tests.oracles.worlds import assert_same, rolled_alone
+from tests.oracles.single_rollouts import assert_same, rolled_alone
 
 BATCHES = [1, 3, 8, 19]  # below, across and above every pack width
 TILT = 1e-12  # [rad]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/halving.hpp)
+LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/step_halving.hpp)
 
 
 class SolverState:

@@ -1,4 +1,4 @@
-"""Marks that can be switched on: frames, joint axes, centres of mass, inertia ellipsoids, and forces as arrows.
+"""Annotations that can be switched on: frames, joint axes, centres of mass, inertia ellipsoids, and forces as arrows.
 
 An inertia ellipsoid is that of a homogeneous solid with the body's mass and principal inertias: semi-axes
 a = √(5 (J − I₁)/m) with J = ½ (I₁ + I₂ + I₃), about the centre of mass. Arrows of forces have one scale for the run:
@@ -29,8 +29,8 @@ LONGEST = 0.3  # length of the strongest force, likewise
 CONTACT, LOOP = "#e07a1f", "#7b4fb5"
 
 
-class Marks:
-    """Marks of one trajectory; `kinds` can be toggled, and are made when they are first shown."""
+class Annotations:
+    """Annotations of one trajectory; `kinds` can be toggled, and are made when they are first shown."""
 
     kinds = ("frames", "axes", "centres", "inertias", "forces")
 

@@ -15,7 +15,7 @@ from pysim.scene.tree import massless_joints
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.scene.omissions import Omissions
+    from pysim.scene.import_omissions import Omissions
     from pysim.scene.spec import ModelSpec
 
     Array = NDArray[np.float64]
