@@ -174,8 +174,13 @@ def _shape_pairs(
         velocity = (0.0, 0.0, 0.0)
         if change is not None and any(change.surface_velocity):
             if _is_fixed(model, pair.second) and not _is_fixed(model, pair.first):
-                problem = "surface_velocity belongs to the first one's surface, and the second one is fixed"
-                remedy = f'write between = ["{pair.second}", "{pair.first}"]'
+                problem = (
+                    f"surface_velocity is that of {pair.first!r}, the first body of between, and "
+                    f"{pair.second!r} is the fixed one"
+                )
+                remedy = (
+                    f'to move the fixed surface, write between = ["{pair.second}", "{pair.first}"]'
+                )
                 raise ModelError(change.where, f"{problem}; {remedy}")
             x, y, z = model.frames[pair.first][1][:3, :3] @ change.surface_velocity
             velocity = float(x), float(y), float(z)

@@ -480,7 +480,7 @@ class GraphBuilder:
         for x in flat:
             if isinstance(x, Scalar):
                 if x.tape is not self.tape:
-                    problem = "returns a symbolic number of another call; keep none between calls"
+                    problem = "returns a symbolic number from an earlier call; compute it from this call's arguments"
                     raise JointError(method_place(block.plugin, method), problem)
                 nodes.append(x.index)
             elif isinstance(x, (int, float, np.integer, np.floating)):

@@ -236,7 +236,7 @@ def _nodes(plugin: Force, method: str, tape: Tape, numbers: Sequence[Any]) -> li
     for x in numbers:
         if isinstance(x, Scalar):
             if x.tape is not tape:
-                problem = "returns a symbolic number of another call; store none between calls"
+                problem = "returns a symbolic number from an earlier call; compute it from this call's arguments"
                 raise JointError(method_place(plugin, method), problem)
             nodes.append(x.index)
         elif isinstance(x, (int, float, np.integer, np.floating)):

@@ -64,10 +64,11 @@ def read_samples(model: Model, path: str | PathLike[str], *, window: float = 0.2
     time, q, tau = columns["t"], columns["q"], columns["tau"]
     if time is None or q is None or tau is None:
         missing = next(key for key in ("t", "q", "tau") if columns[key] is None)
+        q_first, v_first, a_first, tau_first = (expected[key][0] for key in ("q", "v", "a", "tau"))
         problem = (
-            f"no column {expected[missing][0]!r}; the columns are t, {expected['q'][0]}, … and "
+            f"column {expected[missing][0]!r} is missing; give the columns t, {q_first}, … and {tau_first}, …, and "
+            f"{v_first}, … and {a_first}, … if they were measured"
         )
-        problem += f"{expected['tau'][0]}, …, optionally v and a alike"
         raise IdentificationError(source, problem)
     return make_samples(
         model,
@@ -115,8 +116,8 @@ def _columns(
         return whole
     if len(found) < len(wanted):
         missing = next(name for name in wanted if name not in names)
-        others = "" if key in {"t", "q"} else f", or leave out every {key}"
-        problem = f"no column {missing!r}, though there is {found[0]!r}; add it{others}"
+        others = "" if key in {"t", "q"} else f", or remove all columns of {key}"
+        problem = f"column {missing!r} is missing, but {found[0]!r} is present; add it{others}"
         raise IdentificationError(source, problem)
     return values[:, [names.index(name) for name in wanted]]
 

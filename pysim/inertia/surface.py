@@ -90,8 +90,12 @@ def refuse_overflow(vertices: Vertices, where: str) -> None:
         return
     k = int(away.max(axis=1).argmax())
     x, y, z = vertices[k]
-    problem = f"vertex {k} is ({x:g}, {y:g}, {z:g}) [m], where moments of inertia overflow"
-    raise PysimError(where, f"{problem}; scale the mesh to at most {FARTHEST_VERTEX:g} [m]")
+    problem = (
+        f"vertex {k} at ({x:g}, {y:g}, {z:g}) [m] is so far away that moments of inertia overflow"
+    )
+    raise PysimError(
+        where, f"{problem}; scale the mesh to coordinates of at most {FARTHEST_VERTEX:g} [m]"
+    )
 
 
 def check_density(density: float, where: str = "density") -> float:

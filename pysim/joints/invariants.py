@@ -116,9 +116,13 @@ def jumps(
     if jump is None:
         return []
     state, size = jump
-    problem = f"its pose jumps by {size:.3g} at {state} ({place(numbers)})"
+    problem = (
+        f"its pose is discontinuous at {state}, where it changes by {size:.3g} ({place(numbers)})"
+    )
     return [
-        Fault("jumps", problem, "make the pieces continuous, or set limits that exclude the jump")
+        Fault(
+            "jumps", problem, "make placement continuous, or set limits that exclude this position"
+        )
     ]
 
 

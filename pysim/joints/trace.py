@@ -125,11 +125,11 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
         given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
     if given is None:
         wanted = "a number" if coordinates.nv == 1 else f"{coordinates.nv} numbers"
-        problem = f"must return {wanted}, got {_kind(given)}, of 0 where there is no force"
+        problem = f"must return {wanted}, got None; return 0 where there is no force"
         raise JointError(method_place(joint, "force"), problem)
     numbers = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if len(numbers) != coordinates.nv:
-        problem = f"must return {coordinates.nv} numbers, one a velocity; got {len(numbers)}"
+        problem = f"must return {coordinates.nv} numbers, one for each velocity, got {len(numbers)}"
         raise JointError(method_place(joint, "force"), problem)
     return _given(joint, "force", tape, numbers)
 
@@ -138,7 +138,7 @@ def _given(joint: Joint, method: str, tape: Tape, numbers: Sequence[Any]) -> lis
     """Return the nodes of the numbers that an author's method returns."""
     for x in numbers:
         if isinstance(x, Scalar) and x.tape is not tape:
-            problem = "returns a symbolic number of another call; store none between calls"
+            problem = "returns a symbolic number from an earlier call; compute it from this call's arguments"
             raise JointError(method_place(joint, method), problem)
         if not isinstance(x, (Scalar, int, float, np.integer, np.floating)):
             problem = f"returns {_kind(x)} where a number is expected"

@@ -148,7 +148,7 @@ def _traced_faults(found: Probe, traced: Traced) -> Iterator[Fault]:
     yield from _folded(found, traced)
     again = trace(found.numbers.joint).program()
     if again != traced.program():
-        problem = f"tracing it twice records two programs ({place(found.numbers)})"
+        problem = f"two traces of it record different programs ({place(found.numbers)})"
         remedy = "let placement depend on q and the fields only, not on time, random numbers or stored values"
         yield Fault("repeats", problem, remedy)
     yield from derivative_faults(found, traced)

@@ -331,7 +331,7 @@ def _check_alike(models: Sequence[Any]) -> None:
         if model is not models[0] and (difference := models[0].structure_difference(model)):
             problem = (
                 f"differs from model[0] in structure: {difference}; the models of one call share joints, loops, "
-                "couplings and programs and differ in numbers alone, so give it a call of its own"
+                "couplings and programs and differ in numbers alone, so run it in a separate call"
             )
             raise ModelError(f"model[{k}]", problem)
 

@@ -170,12 +170,14 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
 def _check_alike(scenes: list[Scene]) -> None:
     for k, scene in enumerate(scenes[1:], 1):
         if difference := scenes[0].model.structure_difference(scene.model):
-            problem = f"differs from scene[0] in structure: {difference}; give it a call of its own"
+            problem = f"differs from scene[0] in structure: {difference}; run it in a separate call"
             raise ModelError(f"scene[{k}]", problem)
         for key in _SAME:
             own, first = getattr(scene.settings, key), getattr(scenes[0].settings, key)
             if own != first:
-                problem = f"{key} is {own}, that of scene[0] {first}; give it a call of its own"
+                problem = (
+                    f"{key} is {own}, but {first} in scene[0]; run this scene in a separate call"
+                )
                 raise SimulationError(f"scene[{k}]", problem)
 
 
@@ -188,9 +190,8 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
         raise SimulationError("integrator", problem)
     if kind.contacts != (scene.contacts is not None):
         own = settings.integrator
-        problem = (
-            f"{kind.name!r} replaces {own!r}, and one of them steps contacts and the other does not"
-        )
+        able = kind.name if kind.contacts else own
+        problem = f"{kind.name!r} cannot replace {own!r}, because only {able!r} handles contacts"
         raise SimulationError("integrator", f"{problem}; leave integrator out")
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}

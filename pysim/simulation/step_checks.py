@@ -122,9 +122,9 @@ def _mobilities(scene: Scene, q: Array) -> Array:
 def _friction(scene: Scene, name: str, longest: float, when: str) -> str:
     settings = scene.settings
     return (
-        f"simulation.step is {settings.step:g} [s], beyond the {longest:.3g} [s] up to which "
-        f"{settings.integrator} follows the friction of {name!r} where it comes to rest{when}; a longer one "
-        f"jumps over its friction_width; take {0.8 * longest:.2g} or less, or a wider friction_width"
+        f"simulation.step is {settings.step:g} [s], but {settings.integrator} needs at most {longest:.3g} [s] to "
+        f"resolve the friction of {name!r} where it comes to rest{when}; take {0.8 * longest:.2g} [s] or less, or a "
+        "wider friction_width"
     )
 
 

@@ -123,8 +123,9 @@ def error_of(tmp_path: Path, text: str) -> str:
             "[simulation]",
             '[[contact]]\nbetween = ["ball", "world"]\nsurface_velocity = [1, 0, 0]\n[simulation]',
             (
-                "s.toml:19:20: contact[0].surface_velocity: belongs to the first one's surface, which has to be the "
-                'world\'s; write between = ["world", "ball"]'
+                "s.toml:19:20: contact[0].surface_velocity: is that of 'ball', the first body of between, and only the "
+                "world's surface can move against a body that touches the world; write between = "
+                '["world", "ball"]'
             ),
         ),
     ],

@@ -128,19 +128,19 @@ def test_columns_are_found_by_name_in_any_order(arm: pysim.Scene, table) -> None
             ["0,1,2"],
             "t,q.shoulder,q.elbow",
             (
-                "no column 'tau.shoulder'; the columns are t, q.shoulder, … and tau.shoulder, …, "
-                "optionally v and a alike"
+                "column 'tau.shoulder' is missing; give the columns t, q.shoulder, … and tau.shoulder, …, and "
+                "v.shoulder, … and a.shoulder, … if they were measured"
             ),
         ),
         (
             ["0,1,2"],
             "t,q.shoulder,tau.elbow",
-            "no column 'q.elbow', though there is 'q.shoulder'; add it",
+            "column 'q.elbow' is missing, but 'q.shoulder' is present; add it",
         ),
         (
             ["0,1,2,3,4,5"],
             HEADER + ",v.elbow",
-            "no column 'v.shoulder', though there is 'v.elbow'; add it, or leave out every v",
+            "column 'v.shoulder' is missing, but 'v.elbow' is present; add it, or remove all columns of v",
         ),
         (["0,1,2,3,4,5"], HEADER + ",q.elbw", "unknown column 'q.elbw'; did you mean 'q.elbow'?"),
         (["0,1,2,3,4,5"], HEADER + ",q.elbow", "column 'q.elbow' occurs twice; keep one"),

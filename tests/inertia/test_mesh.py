@@ -363,7 +363,7 @@ REFUSALS = {
     "part.stl: vertices must have shape (n, 3) [m], got (8, 2)": (CUBE[:, :2], FACES),
     "part.stl: faces must have shape (m, 3), got (12, 2)": (CUBE, FACES[:, :2]),
     "part.stl: faces must be whole numbers, got dtype float64": (CUBE, FACES + 0.5),
-    "part.stl: vertex 1 is (0, 0, 1e+140) [m], where moments of inertia overflow; scale the mesh to at most": (
+    "part.stl: vertex 1 at (0, 0, 1e+140) [m] is so far away that moments of inertia overflow; scale the mesh to": (
         CUBE * 1e140,
         FACES,
     ),

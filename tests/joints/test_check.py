@@ -146,14 +146,14 @@ BAD = [
     (
         Jumping(),
         ["jumps"],
-        r"its pose jumps by 0\.0\d+ at angle = 0\.3 rad \(\S+: Jumping\.placement",
+        r"its pose is discontinuous at angle = 0\.3 rad, where it changes by 0\.0\d+ \(\S+: Jumping\.placement",
     ),
     (
         OneSided(),
         ["cover"],
         r"differs by \S+ between 'turn' and its negative, which are one rotation",
     ),
-    (Fickle(), ["plain", "repeats"], r"tracing it twice records two programs"),
+    (Fickle(), ["plain", "repeats"], r"two traces of it record different programs"),
     (
         Kinked(),
         ["derivatives"],
@@ -167,7 +167,7 @@ BAD = [
     (
         CallbackJump(),
         ["jumps"],
-        r"its pose jumps by 1 at slide = 0\.2 m \(\S+: CallbackJump\.poses",
+        r"its pose is discontinuous at slide = 0\.2 m, where it changes by 1 \(\S+: CallbackJump\.poses",
     ),
 ]
 

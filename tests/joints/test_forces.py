@@ -98,7 +98,9 @@ def test_a_force_that_returns_nothing_is_rejected():
         def force(self, q, v):
             -3.0 * q.angle
 
-    reported = r"Forgotten\.force: must return a number, got None; end it with `return`, of 0 where there is no force$"
+    reported = (
+        r"Forgotten\.force: must return a number, got None; return 0 where there is no force$"
+    )
     with pytest.raises(pysim.JointError, match=reported):
         trace(Forgotten())
 

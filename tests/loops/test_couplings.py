@@ -259,7 +259,7 @@ def gears(tmp_path, integrator, angle, speed):
     ],
 )
 @pytest.mark.parametrize("angle", [2e6, 1e9])
-@pytest.mark.filterwarnings("ignore:.*more than four turns:pysim.errors.PysimWarning")
+@pytest.mark.filterwarnings("ignore:.*exceeds four full turns:pysim.errors.PysimWarning")
 def test_gears_stay_coupled_to_the_rounding_of_large_angles(tmp_path, integrator, angle):
     """Of 1e9 rad rounding leaves 1e-7, more than the 1e-10 that loops are held to."""
     scene = gears(tmp_path, integrator, angle, 3.0)

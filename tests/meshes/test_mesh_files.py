@@ -348,7 +348,10 @@ def test_a_mesh_whose_moments_overflow_is_rejected(
     """Two shells of 1e140 m, whose solid angles about each other are NaN; LAPACK prints nothing about them."""
     shells = np.vstack([CUBE, 0.5 * CUBE + 0.1])
     path = write_obj(tmp_path / "large.obj", shells, np.vstack([FACES, FACES + 8]))
-    problem = "vertex 1 is (0, 0, 1e+140) [m], where moments of inertia overflow; scale the mesh to at most 1e+60 [m]"
+    problem = (
+        "vertex 1 at (0, 0, 1e+140) [m] is so far away that moments of inertia overflow; scale the mesh to "
+        "coordinates of at most 1e+60 [m]"
+    )
     with pytest.raises(SceneError, match=re.escape(f"{path}: {problem}")):
         mesh_theta(path, (1e140, 1e140, 1e140), 1.0, **options)
     assert capfd.readouterr() == ("", "")

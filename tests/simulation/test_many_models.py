@@ -187,7 +187,7 @@ def test_arguments_that_are_not_models_and_lists_of_another_length_are_reported(
 
 
 CHAIN = ("revolute", "cylindrical", "prismatic", "revolute")
-CALL = "; the models of one call share joints, loops, couplings and programs and differ in numbers alone, so give it "
+CALL = "; the models of one call share joints, loops, couplings and programs and differ in numbers alone, so run it in "
 
 
 def changed(spec, k, **changes):
@@ -237,7 +237,7 @@ def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
         zeros = np.zeros((2, first.nq))
         with pytest.raises(ModelError) as caught:
             pysim.rollout([first, second], zeros, zeros, None, STEP, steps=1)
-        text = f"model[1]: differs from model[0] in structure: {difference}{CALL}a call of its own"
+        text = f"model[1]: differs from model[0] in structure: {difference}{CALL}a separate call"
         assert str(caught.value) == text
 
 

@@ -122,9 +122,8 @@ def test_friction_sharper_than_the_step_is_warned_of_with_the_step_that_would_do
     (text,) = texts(pysim.simulate, scene)
     bound = 2.785 * 1e-3 * 1.001 / 1000
     assert text == (
-        f"simulation.step is 0.001 [s], beyond the {bound:.3g} [s] up to which rk4 follows the friction of 'hinge' "
-        "where it comes to rest; a longer one jumps over its friction_width; take 2.2e-06 or less, or a wider "
-        "friction_width"
+        f"simulation.step is 0.001 [s], but rk4 needs at most {bound:.3g} [s] to resolve the friction of 'hinge' "
+        "where it comes to rest; take 2.2e-06 [s] or less, or a wider friction_width"
     )
 
 

@@ -137,9 +137,10 @@ class ContactReader:
         contact = self.scene.contact[k]
         x, y, z = contact.surface_velocity
         if (x, y, z) != (0, 0, 0) and contact.between[1] == WORLD:
+            first = contact.between[0]
             problem = (
-                "belongs to the first one's surface, which has to be the world's; write between = "
-                f'["world", "{contact.between[0]}"]'
+                f"is that of {first!r}, the first body of between, and only the world's surface can move against "
+                f'a body that touches the world; write between = ["world", "{first}"]'
             )
             self.problems.add(("contact", k, "surface_velocity"), problem)
         return x, y, z

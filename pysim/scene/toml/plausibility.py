@@ -75,6 +75,6 @@ def _warn_of_degrees(
         if isinstance(angle, (int, float)) and most < abs(angle) <= _LARGEST:
             place = problems.source.where((*path, k) if listed else path)
             radians = f"{math.radians(angle):.10g}"
-            turns = "a turn" if most == _TURN else "four turns"
-            text = f"{angle:g} [rad] is more than {turns}; if degrees were meant, write {radians}"
+            turns = "one full turn" if most == _TURN else "four full turns"
+            text = f"{angle:g} [rad] exceeds {turns}, {most:.3g} [rad]; if degrees were meant, write {radians}"
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)

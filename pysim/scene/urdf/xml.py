@@ -137,7 +137,7 @@ class Element:
         """Warn of angles that are probably not in radians."""
         radians = " ".join(f"{math.radians(angle):.10g}" for angle in angles)
         place = f"{self.where}: {self.owner}" if self.owner else self.where
-        problem = f"{name!r} of <{self.tag}> is more than a turn, got {self.text(name)!r} [rad]"
+        problem = f"{name!r} of <{self.tag}> is {self.text(name)!r} [rad], beyond one full turn, {TURN:.3g} [rad]"
         text = f"{place}: {problem}; if degrees were meant, write {radians}"
         warnings.warn(text, PysimWarning, stacklevel=2)
 

@@ -425,8 +425,8 @@ def test_angles_beyond_a_turn_are_warned_of_with_what_they_are_in_radians() -> N
     with pytest.warns(PysimWarning) as reported:
         read_scene("s.toml")
     assert [str(warning.message) for warning in reported] == [
-        "s.toml:8:24: joint[0].at.rpy[2]: -90 [rad] is more than a turn; if degrees were meant, write -1.570796327",
-        "s.toml:9:34: joint[0].start.axis_angle[3]: 45 [rad] is more than a turn; if degrees were meant, write 0.7853981634",
+        "s.toml:8:24: joint[0].at.rpy[2]: -90 [rad] exceeds one full turn, 6.28 [rad]; if degrees were meant, write -1.570796327",
+        "s.toml:9:34: joint[0].start.axis_angle[3]: 45 [rad] exceeds one full turn, 6.28 [rad]; if degrees were meant, write 0.7853981634",
     ]
 
 

@@ -119,15 +119,17 @@ def test_three_moments_of_inertia_in_a_list_are_answered_with_the_table() -> Non
 
 
 DEGREES = {
-    "start = 30": "joint[0].start: 30 [rad] is more than four turns; if degrees were meant, write 0.5235987756",
+    "start = 30": (
+        "joint[0].start: 30 [rad] exceeds four full turns, 25.1 [rad]; if degrees were meant, write 0.5235987756"
+    ),
     "start = { q = -90 }": (
-        "joint[0].start.q: -90 [rad] is more than four turns; if degrees were meant, write -1.570796327"
+        "joint[0].start.q: -90 [rad] exceeds four full turns, 25.1 [rad]; if degrees were meant, write -1.570796327"
     ),
     "limits = { lower = -1, upper = 90 }": (
-        "joint[0].limits.upper: 90 [rad] is more than four turns; if degrees were meant, write 1.570796327"
+        "joint[0].limits.upper: 90 [rad] exceeds four full turns, 25.1 [rad]; if degrees were meant, write 1.570796327"
     ),
     '[[actuator]]\njoint = "hinge"\namplitude = 1.0\nphase = 90': (
-        "actuator[0].phase: 90 [rad] is more than a turn; if degrees were meant, write 1.570796327"
+        "actuator[0].phase: 90 [rad] exceeds one full turn, 6.28 [rad]; if degrees were meant, write 1.570796327"
     ),
 }
 
@@ -156,7 +158,7 @@ def test_degrees_in_a_urdf_are_warned_of() -> None:
         "utf-8",
     )
     expected = (
-        "r.urdf:4:1: joint 'j': 'rpy' of <origin> is more than a turn, got '0 90 0' [rad]; "
+        "r.urdf:4:1: joint 'j': 'rpy' of <origin> is '0 90 0' [rad], beyond one full turn, 6.28 [rad]; "
         "if degrees were meant, write 0 1.570796327 0"
     )
     with pytest.warns(PysimWarning, match=f"^{re.escape(expected)}$"):
