@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from pysim.errors import JointError, SceneError, did_you_mean
+from pysim.scene.toml.alternatives import KINDS, choose
 from pysim.scene.toml.keys import ALL_JOINTS, Table
 from pysim.scene.toml.plugin_keys import PARAMETERS, keys_of
 from pysim.scene.toml.source import key_text
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 20
 _KEYS_LISTED = 6
-_KINDS = {
-    "bool_type": "true or false",
-    "dict_type": "a table",
-    "finite_number": "finite",
-    "float_type": "a number",
-    "int_from_float": "a whole number",
-    "int_type": "a whole number",
-    "list_type": "a list",
-    "string_type": "text in quotes",
-}
 
 
 @dataclass
@@ -76,15 +67,16 @@ class Problems:
 
     def add_invalid(self, error: ValidationError, table: type[Table]) -> None:
         """Add the errors that pydantic found."""
-        for details in error.errors(include_url=False):
-            path = tuple(step for step in details["loc"] if step != ALL_JOINTS)
+        errors = choose(error.errors(include_url=False), self.source.values)
+        for steps, details, demand in errors:
+            path = tuple(step for step in steps if step != ALL_JOINTS)
             of_key = details["type"] == "extra_forbidden"
             try:
                 own = keys_of(self.source.values, path[:-1]) if of_key else ()
             except JointError as unknown:
                 self.add((*path[:-1], "type"), unknown.problem)
                 continue
-            problem = _problem(details, table, own) + self._excluded(path, details)
+            problem = _problem(details, steps, table, own, demand) + self._excluded(path, details)
             self.add(path, problem, of_key=of_key)
 
     def _excluded(self, path: tuple[Step, ...], details: ErrorDetails) -> str:
@@ -122,15 +114,22 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _problem(error: ErrorDetails, table: type[Table], own_keys: tuple[str, ...] = ()) -> str:
+def _problem(
+    error: ErrorDetails,
+    path: tuple[Step, ...],
+    table: type[Table],
+    own_keys: tuple[str, ...] = (),
+    demand: str = "",
+) -> str:
     kind, got, context = error["type"], error["input"], error.get("ctx", {})
-    path = error["loc"]
     if kind == "extra_forbidden":
         owner, _ = field_at(table, path[:-1])
         known = {*own_keys, *(owner.model_fields if owner else ())} - {PARAMETERS}
         return f"unknown key{did_you_mean(str(path[-1]), known)}"
     inner, info = field_at(table, path)
     unit = _unit(info)
+    if demand:
+        return f"must be {demand}{unit}, got {shown(got)}" + _quotes(table, path, got)
     if kind == "missing":
         return f"is missing; add it: {info.description if info else ''}{unit}"
     if kind == "pysim":
@@ -185,8 +184,8 @@ def _outlined(table: type[Table]) -> str:
 
 
 def _demand(kind: str, context: Mapping[str, Any]) -> str:
-    if kind in _KINDS:
-        return f"be {_KINDS[kind]}"
+    if kind in KINDS:
+        return f"be {KINDS[kind]}"
     if kind == "greater_than":
         return "be positive"
     if kind == "greater_than_equal":

@@ -342,6 +342,140 @@ CASES = [
     ),
 ]
 
+HINGE = JOINT + 'type = "revolute"\n'
+SECOND = '[[body]]\nname = "c"\nmass = 1\n[[joint]]\nname = "k"\nparent = "b"\nchild = "c"\n'
+FOLLOWER = HINGE + SECOND + 'type = "revolute"\nmimic = { joint = "j" }\n'
+WELDED = HINGE + SECOND + 'type = "fixed"\n'
+ADAPTIVE = '[simulation]\nintegrator = "dopri5"\n'
+EVENT = '[[event]]\nname = "e"\njoint = "k"\nat = 0\n'
+MOTOR = '[[signal]]\nname = "u"\ntype = "constant"\nvalue = 1\n[[actuator]]\nname = "m"\ntype = "force"\ncommand = "u"\n'
+
+MORE_CASES = [
+    (
+        FOLLOWER + '[[actuator]]\njoint = "k"\noffset = 1\n',
+        "s.toml:18:9: actuator[0].joint: joint 'k' follows 'j'; drive that joint",
+    ),
+    (
+        FOLLOWER + MOTOR + 'joint = "k"\n',
+        "s.toml:25:9: actuator[0].joint: joint 'k' follows 'j'; drive that joint",
+    ),
+    (
+        WELDED + '[[sensor]]\nname = "s"\ntype = "force_torque"\njoint = "k"\n',
+        "s.toml:19:9: sensor[0].joint: joint 'k' is fixed; name one that moves",
+    ),
+    (
+        HINGE + MOTOR + 'joint = "j"\ncoordinates = ["j"]\n',
+        "s.toml:12:1: actuator[0]: drives a joint, coordinates or a path; give one of them",
+    ),
+    (
+        HINGE + "[[actuator]]\noffset = 1\n",
+        "s.toml:8:1: actuator[0]: joint is missing; name the joint that it drives",
+    ),
+    (
+        HINGE + '[[actuator]]\njoint = "j"\ncommand = "u"\noffset = 1\n',
+        's.toml:8:1: actuator[0]: has command but no type; write type = "force"',
+    ),
+    (
+        ADAPTIVE + FOLLOWER + EVENT,
+        "s.toml:21:9: event[0].joint: joint 'k' follows 'j'; watch that joint",
+    ),
+    (
+        ADAPTIVE + WELDED + EVENT,
+        "s.toml:20:9: event[0].joint: joint 'k' is fixed and has no coordinate; name another joint",
+    ),
+    (
+        ADAPTIVE + BODY + "mass = 1\n" + FREE + EVENT.replace('"k"', '"j"\ncoordinate = 3'),
+        "s.toml:13:14: event[0].coordinate: 'quat_x' is a component of a quaternion, not an angle; watch a point of the body pass a plane, or write an event plugin",
+    ),
+    (
+        BODY.replace('"b"', '"b"\nmass = 1\ncollision = true') + FREE,
+        "s.toml:4:13: body[0].collision: body 'b' has no shape; give shapes here, or in shape",
+    ),
+    (
+        HINGE + '[[exclude]]\nbetween = ["world", "b"]\n',
+        (
+            "s.toml:8:1: exclude[0]: there is nothing to touch; add a [[ground]], or remove it\n"
+            "s.toml:9:21: exclude[0].between[1]: body 'b' has no shape that collides; give it collision = true"
+        ),
+    ),
+    (
+        "[materials.m]\nstiffness = { linear = 1e5, young = 1e6, poisson = 0.3 }\n",
+        "s.toml:2:13: materials.m.stiffness: has linear and young; a surface has one law",
+    ),
+    (
+        BODY + 'mass = "= 1e308 * 10"\n' + FREE,
+        "s.toml:3:11: body[0].mass: '1e308 * 10' is inf; a finite number is needed",
+    ),
+    (
+        BODY + "mass = 1e200\n" + FREE,
+        "s.toml:3:8: body[0].mass: is beyond 1e+30, got 1e+200; take another unit",
+    ),
+    (
+        HINGE + "start = { xyz = [1, 2, 3] }\n",
+        "s.toml:8:11: joint[0].start.xyz: a revolute joint takes no xyz",
+    ),
+    (
+        JOINT.replace("mass = 1", 'mass = 1\nvisual = { mesh = "m.obj", scale = 0 }'),
+        (
+            "s.toml:4:10: body[0].visual: scale must not be zero\n"
+            "s.toml:5:1: joint[0].type: is missing; add it: the joint type, such as revolute"
+        ),
+    ),
+    (
+        BODY + "mass = 1\nvisual = { sphere = { radius = 1 }, color = [1, 2] }\n" + FREE,
+        's.toml:4:45: body[0].visual.color: a color is "#rrggbb", a name, or 3 or 4 numbers in 0 to 1, got [1, 2]',
+    ),
+    (
+        BODY + 'mass = 1\nvisual = { sphere = { radius = 1 }, color = "#12" }\n' + FREE,
+        "s.toml:4:45: body[0].visual.color: unknown color '#12'; write \"#rrggbb\" or a name",
+    ),
+    (
+        JOINT + 'type = "ball"\n' + SECOND + 'type = "revolute"\nmimic = { joint = "j" }\n',
+        "s.toml:16:19: joint[1].mimic.joint: follows 'j', a ball joint; only joints with one coordinate can be followed",
+    ),
+]
+
+SEVERAL_TYPES = [
+    (
+        BODY + "mass = 1\ncollision = 3\n" + FREE,
+        "s.toml:4:13: body[0].collision: must be true or false, or a table, got 3",
+    ),
+    (
+        BODY + "mass = 1\ncollision = { sphere = { radius = 0 } }\n" + FREE,
+        "s.toml:4:35: body[0].collision.sphere.radius: must be positive [m], got 0",
+    ),
+    (
+        BODY + "mass = 1\ncollision = [{ spere = { radius = 1 } }]\n" + FREE,
+        "s.toml:4:16: body[0].collision[0].spere: unknown key; did you mean 'sphere'?",
+    ),
+    (
+        BODY + "mass = 1\ncollision = { sphere = { radius = 1 }, convex = true }\n" + FREE,
+        "s.toml:4:13: body[0].collision: convex is for a mesh",
+    ),
+    (
+        '[[model]]\nfile = "x.urdf"\ncollision = "all"\n',
+        's.toml:3:13: model[0].collision: must be "file", "urdf" or "none", or a list, got \'all\'',
+    ),
+    (
+        '[[model]]\nfile = "x.urdf"\ncollision = [1]\n',
+        "s.toml:3:14: model[0].collision[0]: must be text in quotes, got 1",
+    ),
+    (
+        "[sweep.grid]\na = { b = 1 }\n",
+        's.toml:2:5: sweep.grid.a: must be text in quotes, or a list, got a table; a name with a dot needs quotes: "a.b" = 1',
+    ),
+    (
+        '[sweep]\ngrid = { a = [1, "x"] }\n',
+        "s.toml:2:18: sweep.grid.a[1]: must be a number, got 'x'",
+    ),
+    (
+        HINGE
+        + MOTOR.replace('"u"\n', "3\n", 2).replace("name = 3", 'name = "u"')
+        + 'joint = "j"\n',
+        "s.toml:15:11: actuator[0].command: must be text in quotes, or a list, got 3",
+    ),
+]
+
 ARM = (
     '<robot name="arm"><link name="base"/><link name="one"><inertial><mass value="1"/>'
     '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
@@ -361,8 +495,13 @@ def message(text: str, overrides: dict[str, object] | None = None) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES)
+@pytest.mark.parametrize(("text", "expected"), [*CASES, *MORE_CASES])
 def test_message(text: str, expected: str) -> None:
+    assert message(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), SEVERAL_TYPES)
+def test_a_key_of_several_types_reports_the_one_that_was_meant(text: str, expected: str) -> None:
     assert message(text) == expected
 
 
