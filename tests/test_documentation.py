@@ -89,7 +89,7 @@ def test_the_code_of_a_page_runs(
         if language == "toml":
             schema.validate(tomllib.loads(text))
         if language == "sh":
-            for line in text.splitlines():
+            for line in text.replace("\\\n", " ").splitlines():
                 run_line(line, tmp_path)
 
 
