@@ -21,7 +21,7 @@ def export_csv(trajectory: Path, output: Path | None, *, overwrite: bool) -> Non
     """
     path = trajectory.with_suffix(".csv") if output is None else output
     if path.exists() and not overwrite:
-        raise PysimError(str(path), "exists and is left alone; give --overwrite to replace it")
+        raise PysimError(str(path), "exists and is not overwritten; pass --overwrite to replace it")
     found = load_trajectory(trajectory)
     write_csv(found, path)
     print_line(f"  wrote       {path}, {len(found)} rows of {len(table_of(found))} columns")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def format_files(files: Sequence[Path], *, check: bool) -> int:
     """Lay out files, and return 1 if `check` is true and one would change."""
     if not files:
-        raise PysimError("format", "needs a file; name one, as pysim format scene.toml")
+        raise PysimError("format", "needs a file; name one, as in pysim format scene.toml")
     changed = 0
     for file in files:
         try:

@@ -46,7 +46,9 @@ def _size(text: str | None) -> tuple[int, int] | None:
         return None
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-        raise PysimError("--size", f"needs width x height [pixel], got {text!r}; as 1280x720")
+        raise PysimError(
+            "--size", f"needs width x height [pixel], got {text!r}; write for example 1280x720"
+        )
     return int(parts[0]), int(parts[1])
 
 
@@ -55,7 +57,7 @@ def _setting(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     key = key.strip().removeprefix("render.")
     if not (key and equals and value.strip()):
-        raise PysimError("--set", f"needs key=value, got {text!r}; as azimuth=30")
+        raise PysimError("--set", f"needs key=value, got {text!r}; write for example azimuth=30")
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -162,7 +164,7 @@ def plot_files(
     paths = [existing(word) for word in words if _is_file(word)]
     if not paths:
         problem = f"{words[0]}: no such file" if words else "needs a trajectory"
-        raise PysimError("plot", f"{problem}; give one that pysim wrote, as run.h5")
+        raise PysimError("plot", f"{problem}; give one that pysim wrote, such as run.h5")
     patterns = [word for word in words if not _is_file(word)]
     if is_sweep(paths[0]):
         _plot_sweep(paths[0], output, patterns, list_names=list_names)

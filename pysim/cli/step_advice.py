@@ -26,9 +26,7 @@ def print_step(scene: Scene, bounds: StepBounds) -> None:
         mode = bounds.steepest
         print_line(f"  decay       {mode.decay:.4g} 1/s at most, mostly {mode.joint}")
     if bounds.motions > MOST_MOTIONS:
-        why = (
-            f"{bounds.motions} motions are more than the {MOST_MOTIONS} whose modes are looked for"
-        )
+        why = f"modes are computed for at most {MOST_MOTIONS} motions, not for {bounds.motions}"
         print_line(f"  step        not judged, {why}")
     words = []
     if np.isfinite(bounds.accurate):

@@ -76,7 +76,7 @@ def _parameters(texts: tuple[str, ...], option: str, sign: str, example: str) ->
     for text in texts:
         key, present, value = (part.strip() for part in text.partition(sign))
         if not (key and present and value):
-            raise PysimError(f"{option} {text}", f"is no {option.strip('-')}; give {example}")
+            raise PysimError(f"{option} {text}", f"is not complete; write for example {example}")
         found[key] = value
     return found
 

@@ -43,7 +43,7 @@ class Channels:
                 problem = f"signal {part.name!r} has the size {part.size}; give 1 or more"
                 raise PysimError(author_line(), problem)
         if len(set(names)) < len(names):
-            problem = f"two signals have one name: {', '.join(names)}; rename one"
+            problem = f"two signals have the same name: {', '.join(names)}; rename one"
             raise PysimError(author_line(), problem)
 
     def __mul__(self, other: Channels) -> Channels:

@@ -417,7 +417,7 @@ class GraphBuilder:
         for place in block.coordinates:
             if name == "q" and place.q < 0:
                 problem = f"{block.label}: {method} depends on q, but {place.name!r} is a velocity"
-                problem = f"{problem} whose position is no single number"
+                problem = f"{problem} whose position is not a single number"
                 raise SceneError(block.where, f"{problem}; name another coordinate")
             source = {"q": SignalSource.q, "v": SignalSource.v, "a": SignalSource.acceleration}[
                 name

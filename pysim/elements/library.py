@@ -102,8 +102,8 @@ class TableSpring(Force):
 
     def __post_init__(self) -> None:
         if len(self.stretch) != len(self.pull) or len(self.stretch) < 2:
-            got = f"{len(self.stretch)} of stretch and {len(self.pull)} of pull"
-            problem = f"a table needs two points or more, with as many numbers each, got {got}"
+            got = f"{len(self.stretch)} values of stretch and {len(self.pull)} of pull"
+            problem = f"a table needs two or more points, got {got}"
             raise PysimError(owner(type(self)), f"{problem}; write one pull for each stretch")
         if not (np.diff(self.stretch) > 0).all():
             problem = f"stretch must increase, got {list(self.stretch)}"
@@ -262,10 +262,12 @@ class Bushing(Force):
             matrix = getattr(self, name)
             if [len(row) for row in matrix] != [6] * 6:
                 raise PysimError(
-                    name, "must have 6 rows of 6 numbers; write zeros where there is none"
+                    name, "must have 6 rows of 6 numbers; write 0 for entries without effect"
                 )
             if not np.array_equal(matrix, np.transpose(matrix)):
-                raise PysimError(name, "must be symmetric; write its mean with its transpose")
+                raise PysimError(
+                    name, "must be symmetric; write the mean of the matrix and its transpose"
+                )
         if len(self.home) != 6:
             problem = f"must have 6 numbers, got {len(self.home)}"
             raise PysimError("home", f"{problem}; write x, y, z and a rotation vector")

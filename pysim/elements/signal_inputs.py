@@ -75,8 +75,8 @@ class SignalInputs:
         arguments = [k for call in used for k in self._calls[call][1]]
         for call in used:
             if self._calls_of(self._calls[call][1]):
-                problem = "an acceleration passed to dynamics.inverse depends on forces of dynamics"
-                raise SceneError("signals", f"{problem}; use one of them")
+                problem = "an acceleration passed to dynamics.inverse depends on another result of dynamics"
+                raise SceneError("signals", f"{problem}; use only one of the two")
         program = emit(self.tape, arguments, nodes, self._count)
         argument_registers = program.outputs[: len(arguments)]
         program = program.replaced(outputs=program.outputs[len(arguments) :])

@@ -175,7 +175,7 @@ def _outputs(plugin: Force, inputs: _Inputs) -> list[int]:
     wanted = 1 if inputs.method.acts == "path" else inputs.count
     if given is None or len(numbers) != wanted:
         got = _kind(given) if given is None else f"{len(numbers)} numbers"
-        what = "a number" if wanted == 1 else f"{wanted} numbers, one a coordinate"
+        what = "a number" if wanted == 1 else f"{wanted} numbers, one for each coordinate"
         raise JointError(place, f"must return {what}, got {got}")
     return _nodes(plugin, method, inputs.tape, numbers)
 
@@ -224,8 +224,8 @@ def _check_energy(plugin: Force, inputs: _Inputs, outputs: Sequence[int], energy
             at = int(np.flatnonzero(apart)[0])
             name = inputs.method.name
             problem = (
-                f"the energy does not belong to the {name}: component {k} without rates is "
-                f"{forces[k, at]:.6g}, and the energy gives {slope[at]:.6g}; fix energy or {name}"
+                f"energy and {name} disagree: component {k} of the {name} at zero rates is "
+                f"{forces[k, at]:.6g}, but the energy gives {slope[at]:.6g}; fix one of them"
             )
             raise JointError(method_place(plugin, "energy"), problem)
 

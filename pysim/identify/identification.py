@@ -303,7 +303,7 @@ def _check_count(
         least = -(-len(base) // each)
         problem = (
             f"{rows} rows give {equations} equations for {len(base)} base parameters; record at least {least} "
-            "rows, better a hundred times as many"
+            "rows, preferably a hundred times as many"
         )
         raise IdentificationError(samples.source, problem)
 

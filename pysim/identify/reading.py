@@ -160,5 +160,5 @@ def _blame(lines: list[str], names: list[str], source: str) -> None:
                 )
                 raise IdentificationError(where, problem) from None
     raise IdentificationError(
-        source, "is no table of numbers; check that commas separate its columns"
+        source, "is not a table of numbers; check that commas separate its columns"
     )

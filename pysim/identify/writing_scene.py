@@ -70,8 +70,8 @@ def _inside(document: Any, kind: str, name: str, where: str) -> Any:  # noqa: AN
     plain = [m for m in models if not m.get("name")]
     same_file = [m for m in plain if Path(str(m["file"])).name in where]
     if not (prefixed or plain):
-        problem = f"{kind} {name!r} is in another file or in a copy of one, which is not written"
-        raise IdentificationError(where, f"{problem}; identify a scene that has it in itself")
+        problem = f"{kind} {name!r} is defined in another file or in a copy of one, which is not rewritten"
+        raise IdentificationError(where, f"{problem}; identify a scene that defines it itself")
     model = (prefixed or same_file or plain)[0]
     key = name.removeprefix(f"{model['name']}/") if model.get("name") else name
     tables = model.setdefault(kind, tomlkit.table())

@@ -91,7 +91,7 @@ class JointType:
 _AXIS = Key(
     "axis", "", "direction in the joint frame, any length but zero", "[0, 0, 1]", "[x, y, z]"
 )
-_PITCH = Key("pitch", "m/rad", "travel along the axis a radian of turn", "required")
+_PITCH = Key("pitch", "m/rad", "travel along the axis per radian of rotation", "required")
 _XYZ = ("x", "y", "z")
 _QUATERNION = ("quat_x", "quat_y", "quat_z", "quat_w")
 _TURN = ("wx", "wy", "wz")

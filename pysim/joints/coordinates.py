@@ -54,7 +54,7 @@ class Coordinates:
                 problem = f"unknown unit {part.unit!r} of coordinate {part.name!r}{did_you_mean(part.unit, UNITS)}"
                 raise JointError(author_line(), problem)
         if len(set(names)) < len(names):
-            problem = f"two coordinates have one name: {', '.join(names)}; rename one"
+            problem = f"two coordinates have the same name: {', '.join(names)}; rename one"
             raise JointError(author_line(), problem)
 
     def __mul__(self, other: Coordinates) -> Coordinates:

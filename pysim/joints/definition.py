@@ -70,7 +70,7 @@ def define(cls: type[Any]) -> None:
 
 def _check_name(cls: type[Any], name: str, where: str) -> None:
     if name == "coordinates":
-        problem = "coordinates are no field; leave their annotation out"
+        problem = "coordinates is not a field; remove its annotation"
     elif name in SCENE_KEYS:
         problem = f"the field {name!r} is a key that every joint has; choose another name"
     elif name in dir(cls.__mro__[1]) and name not in _fields_of_bases(cls):

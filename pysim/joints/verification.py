@@ -83,7 +83,7 @@ def check(joint: Joint, *, seed: int = 0, states: int = 64) -> Report:
     given: object = joint
     if not isinstance(given, Joint):
         raise JointError(
-            "pysim.joints.check", f"needs a joint, as MyJoint(lift=0.1), got {given!r}"
+            "pysim.joints.check", f"needs a joint, such as MyJoint(lift=0.1), got {given!r}"
         )
     traced = None if isinstance(joint, CallbackJoint) else trace(joint)
     numbers = numbers_of(joint, traced)

@@ -149,7 +149,7 @@ class Builder:
             raise ModelError(joint.where, error.problem) from error
         assert mimic is not None
         if mimic.joint not in index:
-            problem = f"joint {joint.name!r} follows {mimic.joint!r}, which is no moving joint"
+            problem = f"joint {joint.name!r} follows {mimic.joint!r}, which does not move"
             raise ModelError(joint.where, problem + did_you_mean(mimic.joint, index))
         return index[mimic.joint], mimic.ratio, mimic.offset
 

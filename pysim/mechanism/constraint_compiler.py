@@ -157,7 +157,7 @@ class Coordinates:
         if name in self.groups:
             example = next(v for v in self.velocities if v.startswith(f"{name}."))
             problem = (
-                f"joint {name!r} has no coordinate of its name; name a velocity, as in {example!r}"
+                f"joint {name!r} has several velocities; name one of them, such as {example!r}"
             )
             raise ModelError(where, problem)
         return self._real(name, where)

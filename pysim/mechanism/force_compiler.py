@@ -101,8 +101,8 @@ class ForceCompiler:
         for k, (name, (q, _)) in enumerate(zip(force.coordinates, places, strict=True)):
             if q < 0 and k in traced.inputs:
                 problem = (
-                    f"force {force.name!r} depends on q[{k}], but {name!r} is a velocity whose position is no single "
-                    "number; name another coordinate"
+                    f"force {force.name!r} depends on q[{k}], but {name!r} is a velocity whose position is not a "
+                    "single number; name another coordinate"
                 )
                 raise ModelError(force.where, problem)
         return description.replaced(coordinates=[ElementCoordinate(q, v) for q, v in places])

@@ -48,7 +48,7 @@ def _read_binary(path: Path, data: bytes) -> Vertices | None:
         raise SceneError(str(path), problem)
     if len(data) < needed:
         problem = (
-            f"says {count} triangles, which take {needed} bytes, but has {len(data)}; "
+            f"declares {count} triangles, which take {needed} bytes, but has {len(data)}; "
             "it is truncated or damaged, export it again"
         )
         raise SceneError(str(path), problem)

@@ -97,5 +97,5 @@ def _check(path: Path, triangles: Triangles) -> None:
     low, high = int(faces.min()), int(faces.max())
     if low < 0 or high >= len(vertices):
         index = low if low < 0 else high
-        problem = f"a face names vertex {index}, of {len(vertices)}; export the mesh again"
+        problem = f"a face names vertex {index} of only {len(vertices)}; export the mesh again"
         raise SceneError(str(path), problem)

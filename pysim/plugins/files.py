@@ -63,7 +63,7 @@ def _import(path: Path, text: bytes, where: str) -> None:
     name = f"pysim_plugin_{path.stem}_{place}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise SceneError(where, f"{str(path)!r} is no Python file; its name must end with .py")
+        raise SceneError(where, f"{str(path)!r} is not a Python file; its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     setattr(module, RUN_TEXT, text)
     sys.modules[name] = module

@@ -96,7 +96,7 @@ class PluginKind(Generic[Plugin]):
 
     def _require_class(self, plugin: object) -> None:
         if self.base and not (isinstance(plugin, type) and issubclass(plugin, self.base)):
-            problem = f"{plugin!r} is no subclass of {self._public}; derive it from that class"
+            problem = f"{plugin!r} is not a subclass of {self._public}; derive it from that class"
             raise self._error(f"{author_line()}: @{self.decorator}", problem)
 
     def _require_free(self, name: str, plugin: Callable[..., Any]) -> None:
@@ -157,7 +157,9 @@ class PluginKind(Generic[Plugin]):
             problem = f"cannot be loaded, {type(error).__name__}: {error}; fix or uninstall it"
             raise self._error(where, problem) from error
         if self.base and not (isinstance(plugin, type) and issubclass(plugin, self.base)):
-            problem = f"{self.noun} {entry.name!r} is no subclass of {self._public}, got {plugin!r}"
+            problem = (
+                f"{self.noun} {entry.name!r} is not a subclass of {self._public}, got {plugin!r}"
+            )
             raise self._error(where, problem)
         self.named(entry.name)(plugin)
 

@@ -164,14 +164,15 @@ def _doubtful(body: BodySpec, anchors: list[Array], whole: float) -> Iterator[Fi
     if is_known and known > 0 and gyration > LARGE * known:
         ratio = (gyration / known) ** 2
         text = (
-            f"body {name!r} of {mass:.4g} kg has the inertia of one of {gyration:.3g} m, and its shapes and joints "
-            f"reach {known:.3g} m: it is {ratio:.2g} times too large, or in g·mm² or kg·mm²; give it in kg·m²"
+            f"the inertia of body {name!r} ({mass:.4g} kg) has a radius of gyration of {gyration:.3g} m, but its "
+            f"shapes and joints reach {known:.3g} m: it is {ratio:.2g} times too large, or in g·mm² or kg·mm²; give it "
+            "in kg·m²"
         )
         yield Finding("warning", body.where, text)
     elif primitives and 0 < gyration < SMALL * radius:
         text = (
-            f"body {name!r} of {mass:.4g} kg has the inertia of one of {gyration:.3g} m, and its shapes and joints "
-            f"reach {radius:.3g} m; give the inertia in kg·m²"
+            f"the inertia of body {name!r} ({mass:.4g} kg) has a radius of gyration of {gyration:.3g} m, but its "
+            f"shapes and joints reach {radius:.3g} m; give the inertia in kg·m²"
         )
         yield Finding("warning", body.where, text)
     volumes = [

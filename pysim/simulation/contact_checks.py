@@ -45,8 +45,8 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
         if WORLD not in name.split(", "):
             remedy = "move one of them, or add an [[exclude]]"
         yield (
-            f"contact {name}: overlaps by {depth:.3g} [m] at the start, and rests at"
-            f" {sink:.2g} [m]; {remedy}, or it is thrown back"
+            f"contact {name}: the surfaces overlap by {depth:.3g} [m] at the start and by {sink:.2g} [m] at rest, so "
+            f"they will be thrown apart; {remedy}"
         )
     roots = [*root_bodies(scene.model), -1]
     apart = [(a, b) for a, b in contacts.passing if roots[a.body] != roots[b.body]]

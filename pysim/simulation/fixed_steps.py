@@ -287,7 +287,7 @@ def _check_states(scene: Scene) -> None:
     if scene.signals is None or not scene.signals.state_names:
         return
     name = scene.signals.state_names[0]
-    problem = f"{name!r} is a state, which integrator {scene.settings.integrator!r} does not carry"
+    problem = f"integrator {scene.settings.integrator!r} runs in Python, without states of elements such as {name!r}"
     raise SimulationError(
         str(scene.spec.path), f"{problem}; choose one of the engine's, such as rk4"
     )

@@ -228,7 +228,7 @@ def _check_of_scenes(controls: object, loop_q: object, out: object) -> None:
     for name, value in (("loop_q", loop_q), ("out", out)):
         if value is not None:
             raise SimulationError(
-                name, "is of rollouts of models; leave it out, or give scene.model"
+                name, "applies to rollouts of models only; leave it out, or pass scene.model"
             )
 
 
@@ -327,7 +327,7 @@ def _check_alike(models: Sequence[Any]) -> None:
             remedy = (
                 "give scene.model" if hasattr(model, "model") else "give what load_model returns"
             )
-            raise ModelError(f"model[{k}]", f"is no model, got {given}; {remedy}")
+            raise ModelError(f"model[{k}]", f"is not a model but a {given}; {remedy}")
         if model is not models[0] and (difference := models[0].structure_difference(model)):
             problem = (
                 f"differs from model[0] in structure: {difference}; the models of one call share joints, loops, "

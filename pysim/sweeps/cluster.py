@@ -76,7 +76,7 @@ def _check_workers(client: Client) -> None:
         raise SimulationError("scheduler", "has no worker; start some by `dask worker`")
     for worker, other in others.items():
         if other != here:
-            problem = f"has pysim {other}, and here is {here}; install the same version"
+            problem = f"runs pysim {other}, but this process runs {here}; install the same version"
             raise SimulationError(f"worker {worker}", problem)
 
 

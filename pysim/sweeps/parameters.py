@@ -189,7 +189,9 @@ def plan_of(
         raise SimulationError("n", f"is {n}; give 1 or more")
     plan = Plan(grids, distributions, samples, method, int(seed))
     if plan.worlds > MOST_WORLDS:
-        raise SimulationError("parameters", f"make {plan.worlds} worlds, {MOST_WORLDS} is the most")
+        raise SimulationError(
+            "parameters", f"make {plan.worlds} worlds, more than the {MOST_WORLDS} allowed"
+        )
     return plan
 
 
@@ -221,7 +223,7 @@ def _numbers(key: str, text: str, words: list[str]) -> list[float]:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
-        problem = f"{text!r} is no grid or distribution; give FIRST:LAST:COUNT, A,B,… or KIND(…)"
+        problem = f"{text!r} is neither a grid nor a distribution; give FIRST:LAST:COUNT, A,B,… or KIND(…)"
         raise SimulationError(key, problem) from None
     if not np.isfinite(numbers).all():
         raise SimulationError(key, f"{text!r} must be finite")

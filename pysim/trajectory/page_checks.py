@@ -157,5 +157,5 @@ def _compare_pages(file: RestoredFile, table: tuple[int, ...]) -> None:
             if zlib.crc32(data[number * PAGE : (number + 1) * PAGE]) != checksum:
                 at = (first + number) * PAGE
                 raise ValueError(
-                    f"the bytes from {at} to {at + PAGE - 1} do not have their checksum"
+                    f"the bytes from {at} to {at + PAGE - 1} do not match their checksum"
                 )

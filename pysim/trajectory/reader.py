@@ -89,7 +89,9 @@ def _read_from(path: Path, read: Callable[[Path, h5py.File], Found], what: str) 
     if path.is_dir():
         raise TrajectoryError(str(path), "is a folder; give the trajectory file in it")
     if not path.is_file():
-        raise TrajectoryError(str(path), "is no regular file; give a trajectory that pysim wrote")
+        raise TrajectoryError(
+            str(path), "is not a regular file; give a trajectory that pysim wrote"
+        )
     with reported(path), path.open("rb") as opened:
         descriptor = opened.fileno()
         _check_unlocked(descriptor)

@@ -148,20 +148,23 @@ ERRORS = [
     ("movie other.h5 -o a.png", "a.png: unknown kind of picture '.png'; use one of .mp4, .gif"),
     (
         "movie other.h5 --size big",
-        "--size: needs width x height [pixel], got 'big'; as 1280x720",
+        "--size: needs width x height [pixel], got 'big'; write for example 1280x720",
     ),
     (
         "movie other.h5 --size 0x720",
         "render: size: [pixel] each must lie between 16 and 8192, got (0, 720)",
     ),
-    ("movie other.h5 --set azimuth", "--set: needs key=value, got 'azimuth'; as azimuth=30"),
+    (
+        "movie other.h5 --set azimuth",
+        "--set: needs key=value, got 'azimuth'; write for example azimuth=30",
+    ),
     (
         "movie other.h5 --set azimut=3",
         "render: azimut: unknown option; did you mean 'azimuth'?",
     ),
     ("still other.h5 --at 99", "other.h5: has no t = 99 s; give a time from 0 to 0.5 s"),
-    ("plot", "plot: needs a trajectory; give one that pysim wrote, as run.h5"),
-    ("plot q.x", "plot: q.x: no such file; give one that pysim wrote, as run.h5"),
+    ("plot", "plot: needs a trajectory; give one that pysim wrote, such as run.h5"),
+    ("plot q.x", "plot: q.x: no such file; give one that pysim wrote, such as run.h5"),
     (
         "plot other.h5 q.slid -o a.png",
         "other.h5: unknown quantity 'q.slid'; did you mean 'q.slide'?",
@@ -427,7 +430,10 @@ def test_joints_explains_one_with_units(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["joints", "helical"]) == 0
     out = capsys.readouterr().out
     assert "  q       angle [rad]\n" in out
-    assert "  pitch  float      [m/rad]  required   travel along the axis a radian of turn\n" in out
+    assert (
+        "  pitch  float      [m/rad]  required   travel along the axis per radian of rotation\n"
+        in out
+    )
 
 
 @pytest.mark.render

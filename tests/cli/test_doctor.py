@@ -42,15 +42,15 @@ DOUBTFUL = {
     "an inertia of 300 m": (
         ROD.replace("xx = 0.2, yy = 0.2, zz = 0.001", "xx = 2e5, yy = 2e5, zz = 1e3"),
         (
-            "warning     s.toml:1:1: body[0]: body 'rod' of 2 kg has the inertia of one of 316 m, and its shapes and "
-            "joints reach 0.501 m: it is 4e+05 times too large, or in g·mm² or kg·mm²; give it in kg·m²"
+            "warning     s.toml:1:1: body[0]: the inertia of body 'rod' (2 kg) has a radius of gyration of 316 m, but "
+            "its shapes and joints reach 0.501 m: it is 4e+05 times too large, or in g·mm² or kg·mm²; give it in kg·m²"
         ),
     ),
     "a minute inertia": (
         ROD.replace("xx = 0.2, yy = 0.2, zz = 0.001", "xx = 2e-9, yy = 2e-9, zz = 1e-10"),
         (
-            "warning     s.toml:1:1: body[0]: body 'rod' of 2 kg has the inertia of one of 3.16e-05 m, and its shapes "
-            "and joints reach 0.501 m; give the inertia in kg·m²"
+            "warning     s.toml:1:1: body[0]: the inertia of body 'rod' (2 kg) has a radius of gyration of 3.16e-05 m, "
+            "but its shapes and joints reach 0.501 m; give the inertia in kg·m²"
         ),
     ),
     "a mass of air": (

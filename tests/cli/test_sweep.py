@@ -44,11 +44,11 @@ def test_the_command_writes_the_dataset_of_the_function(
     [
         (
             ["--grid", "joint[0].damping"],
-            "error: --grid joint[0].damping: is no grid; give KEY=FIRST:LAST:COUNT or KEY=A,B,…\n",
+            "error: --grid joint[0].damping: is not complete; write for example KEY=FIRST:LAST:COUNT or KEY=A,B,…\n",
         ),
         (
             ["--sample", "joint[0].damping=normal(0,1)"],
-            "error: --sample joint[0].damping=normal(0,1): is no sample; give KEY~normal(1,0.05)\n",
+            "error: --sample joint[0].damping=normal(0,1): is not complete; write for example KEY~normal(1,0.05)\n",
         ),
         (
             ["--grid", "joint[0].damping=1,2", "-o", "a.zip"],

@@ -161,8 +161,8 @@ def test_an_overlap_at_the_start_is_reported_by_name(tmp_path: Path) -> None:
     with pytest.warns(pysim.PysimWarning) as caught:
         pysim.load_scene(write(tmp_path, text))
     assert str(caught[0].message) == (
-        "contact world, ball: overlaps by 0.04 [m] at the start, and rests at 0.0002 [m]; start it higher, or it is "
-        "thrown back"
+        "contact world, ball: the surfaces overlap by 0.04 [m] at the start and by 0.0002 [m] at rest, so they will be "
+        "thrown apart; start it higher"
     )
 
 
@@ -179,8 +179,8 @@ def test_bodies_that_overlap_at_the_start_are_reported(tmp_path: Path) -> None:
     with pytest.warns(pysim.PysimWarning) as caught:
         pysim.load_scene(write(tmp_path, text))
     assert str(caught[0].message) == (
-        "contact ball, other: overlaps by 0.1 [m] at the start, and rests at 0.0002 [m]; move one of them, or add an "
-        "[[exclude]], or it is thrown back"
+        "contact ball, other: the surfaces overlap by 0.1 [m] at the start and by 0.0002 [m] at rest, so they will be "
+        "thrown apart; move one of them, or add an [[exclude]]"
     )
 
 

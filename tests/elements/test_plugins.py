@@ -122,7 +122,7 @@ rest_length = 1
         ),
         (
             'type = "table_spring"\ncoordinates = ["mass slide"]\nstretch = [0, 1]\npull = [0]',
-            "two points or more, with as many numbers each, got 2 of stretch and 1 of pull; write one pull for each",
+            "two or more points, got 2 values of stretch and 1 of pull; write one pull for each",
         ),
     ],
 )
@@ -174,7 +174,7 @@ def test_wrong_plugins_are_reported_with_the_author_s_line(tmp_path):
         ),
         (
             f'type = "wrong_energy"\n{path}',
-            "the energy does not belong to the tension: component 0 without rates is",
+            "energy and tension disagree: component 0 of the tension at zero rates is",
         ),
     ]
     for text, problem in expected:

@@ -284,8 +284,8 @@ def test_too_few_samples_are_rejected_with_how_many_it_takes(
 ) -> None:
     samples = recording.samples(panda, differentiate=False).part(slice(0, 5))
     text = (
-        r"^samples: 5 rows give 45 equations for 51 base parameters; record at least 6 rows, better a hundred "
-        "times as many$"
+        r"^samples: 5 rows give 45 equations for 51 base parameters; record at least 6 rows, preferably a "
+        "hundred times as many$"
     )
     with pytest.raises(IdentificationError, match=text):
         identify(panda, samples)

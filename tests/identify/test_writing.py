@@ -175,6 +175,6 @@ def test_a_body_of_an_included_file_is_not_written(files: Path) -> None:
     with pytest.raises(IdentificationError) as caught:
         write_found(changed, files / "all.toml", files / "found.toml")
     assert str(caught.value) == (
-        f"{files / 's.toml'}:2:1: body[0]: body 'rod' is in another file or in a copy of one, which is not "
-        "written; identify a scene that has it in itself"
+        f"{files / 's.toml'}:2:1: body[0]: body 'rod' is defined in another file or in a copy of one, which is "
+        "not rewritten; identify a scene that defines it itself"
     )

@@ -223,7 +223,7 @@ def test_errors_of_the_author_and_of_tracing_come_through():
         check(Raising())
     with pytest.raises(pysim.JointError) as caught:
         check(plugins.Knee)
-    expected = "pysim.joints.check: needs a joint, as MyJoint(lift=0.1), got <class "
+    expected = "pysim.joints.check: needs a joint, such as MyJoint(lift=0.1), got <class "
     assert str(caught.value).startswith(expected)
 
 

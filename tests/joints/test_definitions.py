@@ -112,15 +112,15 @@ COORDINATES = [
     ),
     (
         'coordinates: object = real("angle")',
-        "mine.py:6: Mine: coordinates are no field; leave their annotation out",
+        "mine.py:6: Mine: coordinates is not a field; remove its annotation",
     ),
     (
         'coordinates = real("a", "b", "a")',
-        "mine.py:7: two coordinates have one name: a, b, a; rename one",
+        "mine.py:7: two coordinates have the same name: a, b, a; rename one",
     ),
     (
         'coordinates = real("a") * rotation("a")',
-        "mine.py:7: two coordinates have one name: a, a; rename one",
+        "mine.py:7: two coordinates have the same name: a, a; rename one",
     ),
     ("coordinates = real()", 'mine.py:7: a joint needs a coordinate; write real("angle")'),
     (
@@ -170,7 +170,7 @@ INCOMPLETE = [
     (
         "from pysim.joints import *\n@joint('test_none')\nclass Mine: ...",
         (
-            "mine.py:2: @joint: <class 'authored.Mine'> is no subclass of pysim.joints.Joint; "
+            "mine.py:2: @joint: <class 'authored.Mine'> is not a subclass of pysim.joints.Joint; "
             "derive it from that class"
         ),
     ),

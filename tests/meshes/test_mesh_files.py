@@ -36,7 +36,7 @@ REFUSALS = {
     "ascii_comma.stl": "line 4: expected 'vertex' and three numbers with decimal points, "
     "got 'vertex 0,0 0 0'; export it again",
     "ascii_noend.stl": "ends before 'endsolid'; it is truncated, export it again",
-    "count_4G.stl": "says 4294967295 triangles, which take 214748364834 bytes, but has 684; "
+    "count_4G.stl": "declares 4294967295 triangles, which take 214748364834 bytes, but has 684; "
     "it is truncated or damaged, export it again",
     "count_zero.stl": "has no triangles; export the mesh again",
     "empty.stl": "is empty; export the mesh again",
@@ -45,7 +45,7 @@ REFUSALS = {
     "idx_zero.obj": "line 21: face index 0, but the first vertex is 1; export it again",
     "nan.stl": "vertex 0 is (nan, 0, 0), not finite; export the mesh again",
     "nul.obj": "line 21: holds a NUL byte; export the mesh again",
-    "truncated.stl": "says 12 triangles, which take 684 bytes, but has 677; "
+    "truncated.stl": "declares 12 triangles, which take 684 bytes, but has 677; "
     "it is truncated or damaged, export it again",
     "utf16.obj": "is UTF-16 text; save it as UTF-8",
 }

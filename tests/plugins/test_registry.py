@@ -82,7 +82,7 @@ BROKEN = [
     (
         "hinges_of_a_package:NoJoint",
         (
-            "joint type 'packed_hinge' is no subclass of pysim.joints.Joint, got "
+            "joint type 'packed_hinge' is not a subclass of pysim.joints.Joint, got "
             "<class 'hinges_of_a_package.NoJoint'>"
         ),
     ),
@@ -273,7 +273,7 @@ def test_a_decorator_without_a_name_or_on_another_class_is_an_error(scene, capsy
         ),
         (
             f'@{kind}("mine")\nclass Mine:\n    pass\n',
-            f"@{kind}: .* is no subclass of pysim.{kind}s.{kind.title()}",
+            f"@{kind}: .* is not a subclass of pysim.{kind}s.{kind.title()}",
         ),
     ):
         Path("screw.py").write_text(head + code, "utf-8")

@@ -177,10 +177,12 @@ def test_a_model_for_every_world_is_the_same_as_one_for_all(rng):
 def test_arguments_that_are_not_models_and_lists_of_another_length_are_reported(rng):
     model = compile_model(random_tree(rng, ("revolute", "prismatic")))
     start = np.zeros((3, 2)), np.zeros((3, 2))
-    with pytest.raises(pysim.ModelError, match=r"model\[1\]: is no model, got NoneType; give what"):
+    with pytest.raises(
+        pysim.ModelError, match=r"model\[1\]: is not a model but a NoneType; give what"
+    ):
         pysim.rollout([model, None, model], *start, None, STEP, steps=1)
     scene = pysim.load_scene(SCENES / "spring.toml")
-    with pytest.raises(pysim.ModelError, match=r"is no model, got Scene; give scene\.model"):
+    with pytest.raises(pysim.ModelError, match=r"is not a model but a Scene; give scene\.model"):
         pysim.rollout([model, scene], *start, None, STEP, steps=1)
     with pytest.raises(ValueError, match="there are 1 models for 3 worlds; pass one model for all"):
         pysim.rollout([model], *start, None, STEP, steps=1)

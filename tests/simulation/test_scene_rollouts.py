@@ -188,7 +188,7 @@ def test_single_precision_is_of_models() -> None:
         ({"signals": ["angle"]}, "signals: 'angle': the scene has no signals; leave it out"),
         (
             {"loop_q": np.zeros(0)},
-            "loop_q: is of rollouts of models; leave it out, or give scene.model",
+            "loop_q: applies to rollouts of models only; leave it out, or pass scene.model",
         ),
         (
             {"integrator": "dopri5"},

@@ -109,7 +109,9 @@ def test_modes_of_many_motions_are_omitted_and_check_reports_it(tmp_path: Path, 
     assert bounds.stop is not None
     assert abs(bounds.stop.s) == pytest.approx(1e3, rel=1e-9)
     assert main(["check", str(path)]) == 0
-    reported = f"  step        not judged, {many} motions are more than the 200 whose modes are looked for\n"
+    reported = (
+        f"  step        not judged, modes are computed for at most 200 motions, not for {many}\n"
+    )
     assert reported in capsys.readouterr().out
 
 

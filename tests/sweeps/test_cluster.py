@@ -175,7 +175,9 @@ def test_a_worker_with_another_version_is_rejected(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pysim.__version__", "9.9")
-    with pytest.raises(SimulationError, match=r"has pysim .*, and here is 9\.9; install the same"):
+    with pytest.raises(
+        SimulationError, match=r"runs pysim .*, but this process runs 9\.9; install"
+    ):
         pysim.sweep(SPRING, PARAMETERS, 2, output=tmp_path / "a.nc", scheduler=client, **KEYS)
 
 

@@ -101,7 +101,7 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
             {"a": "x"},
             None,
             "random",
-            "a: 'x' is no grid or distribution; give FIRST:LAST:COUNT, A,B,… or KIND(…)",
+            "a: 'x' is neither a grid nor a distribution; give FIRST:LAST:COUNT, A,B,… or KIND(…)",
         ),
         ({"a": [np.nan]}, None, "random", "a: must be finite, got nan or inf"),
     ],

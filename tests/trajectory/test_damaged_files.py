@@ -202,7 +202,7 @@ def test_a_damaged_page_is_named_before_hdf5_parses_it(tmp_path: Path) -> None:
     made = bytearray(path.read_bytes())
     made[2400:2464] = bytes(64)
     path.write_bytes(made)
-    problem = "is damaged, the bytes from 0 to 65535 do not have their checksum; run again"
+    problem = "is damaged, the bytes from 0 to 65535 do not match their checksum; run again"
     with pytest.raises(TrajectoryError, match=f"^{re.escape(f'{path}: {problem}')}$"):
         load_trajectory(path)
 
@@ -329,5 +329,5 @@ def test_no_text_lies_in_the_global_heap(tmp_path: Path) -> None:
 
 def test_a_named_pipe_is_not_a_trajectory(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.h5")
-    with pytest.raises(TrajectoryError, match=r"run\.h5: is no regular file; give a trajectory"):
+    with pytest.raises(TrajectoryError, match=r"run\.h5: is not a regular file; give a trajectory"):
         load_trajectory(tmp_path / "run.h5")

@@ -46,7 +46,7 @@ def test_a_csv_file_is_not_replaced_unless_requested(
     run(tmp_path)
     (tmp_path / "run.csv").write_text("mine", "utf-8")
     assert answer(["export", str(tmp_path / "run.h5"), "--csv"]) == 2
-    text = f"{tmp_path / 'run.csv'}: exists and is left alone; give --overwrite to replace it"
+    text = f"{tmp_path / 'run.csv'}: exists and is not overwritten; pass --overwrite to replace it"
     assert text in capsys.readouterr().err.replace("\n", " ").replace("  ", " ")
 
 

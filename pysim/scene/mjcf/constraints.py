@@ -108,7 +108,7 @@ class ConstraintReader:
         first = self._joint_terms(int(self.m.eq_obj1id[k]))
         second = self._joint_terms(int(self.m.eq_obj2id[k])) if self.m.eq_obj2id[k] >= 0 else None
         if first is None or (second is None and self.m.eq_obj2id[k] >= 0):
-            self._leave(k, "is left out: it couples joints that are no hinges or slides")
+            self._leave(k, "is left out: it couples joints that are neither hinges nor slides")
             return
         self._couple(k, first, second)
 

@@ -65,7 +65,7 @@ class ShapeReader:
         data = int(m.geom_dataid[k])
         file = self._mesh_file(data)
         if file is None:
-            self._leave(k, f"is left out: its mesh is no {', '.join(MESH_SUFFIXES)} file")
+            self._leave(k, f"is left out: its mesh is not a {', '.join(MESH_SUFFIXES)} file")
             return None
         x, y, z = map(float, m.mesh_scale[data])
         pose = pose @ np.linalg.inv(wxyz_pose(m.mesh_pos[data], m.mesh_quat[data]))

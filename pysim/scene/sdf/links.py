@@ -80,7 +80,7 @@ class LinkReader:
         if element.tag == "mesh":
             return self._mesh(element)
         if element.tag not in _SIZES:
-            element.fail(f"<{element.tag}> is no shape that pysim has")
+            element.fail(f"<{element.tag}> is not a shape that pysim supports")
         sizes = (lengths(element, key, count) for key, count in _SIZES[element.tag])
         return Shape(element.tag, sum(sizes, ()))
 

@@ -283,7 +283,9 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
     text += model(link("a", content=INERTIAL + shapes) + '<plugin name="p"/>')
     spec, texts = warnings_of(write(f'<world name="w">{text}</world>'))
     assert "<include> 'model://ground_plane' is left out: " in texts[0]
-    assert texts[1].endswith("link 'a': visual 'v' is left out: <plane> is no shape that pysim has")
+    assert texts[1].endswith(
+        "link 'a': visual 'v' is left out: <plane> is not a shape that pysim supports"
+    )
     assert any(line.endswith("<light> 'sun' is not read") for line in spec.omitted)
     assert any(line.endswith("<plugin> 'p' is not read") for line in spec.omitted)
 

@@ -112,4 +112,4 @@ def test_the_command_formats_in_place_or_checks(
     assert main(["format", "s.toml", "--check"]) == 0
     assert capsys.readouterr().out == "  nothing to change\n"
     assert main(["format"]) == 2
-    assert "needs a file; name one, as pysim format scene.toml" in capsys.readouterr().err
+    assert "needs a file; name one, as in pysim format scene.toml" in capsys.readouterr().err
