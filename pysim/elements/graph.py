@@ -179,6 +179,7 @@ class GraphBuilder:
         if block.plugin is None:  # an input of the scene
             places = self._state_places[block.name, "value"]
             return _Values({"value": self.held(places)}, {"value": block.unit})
+        _check_inputs(block)
         if block.period is not None:
             return self._held_outputs(block)
         method = {"sensor": "measure", "signal": "output", "controller": "output"}[block.kind]
@@ -304,10 +305,11 @@ class GraphBuilder:
         if index is None:
             return numbers
         if index >= len(numbers):
+            last = len(numbers) - 1
             problem = (
-                f"{block.label}: {name!r} does not exist, the signal has {len(numbers)} numbers"
+                f"{block.label}: {name!r} does not exist; the last index of the signal is {last}"
             )
-            raise SceneError(block.where, f"{problem}; count from 0")
+            raise SceneError(block.where, problem)
         return [numbers[index]]
 
     def _differentiate(self, block: GraphBlock, other: GraphBlock, values: _Values) -> None:
@@ -328,15 +330,8 @@ class GraphBuilder:
 
     def _inputs(self, block: GraphBlock) -> tuple[SimpleNamespace, dict[str, int]]:
         """Return the inputs of a block by name, and the sizes that letters stand for."""
+        _check_inputs(block)
         declared: Channels = type(block.plugin).inputs
-        if len(block.inputs) != len(declared):
-            names = ", ".join(declared.names) or "none"
-            problem = (
-                f"{block.label}: has the inputs {names}, got {len(block.inputs)} signals"
-                if len(declared)
-                else f"{block.label}: has no inputs, got {len(block.inputs)} signals"
-            )
-            raise SceneError(block.where, f"{problem}; name one signal for each")
         sizes: dict[str, int] = {}
         found = {}
         for channel, name in zip(declared, block.inputs, strict=True):
@@ -962,6 +957,18 @@ def _signal_unit(plugin: Any, name: str) -> str:
 def _needs(block: GraphBlock, key: str, name: str) -> SceneError:
     problem = f"{block.label}: has no {key}, but its {name} is read"
     return SceneError(block.where, f"{problem}; give {key}")
+
+
+def _check_inputs(block: GraphBlock) -> None:
+    """Reject a block that does not name one signal for each of its inputs."""
+    names, count = type(block.plugin).inputs.names, len(block.inputs)
+    if count == len(names):
+        return
+    given = "1 signal" if count == 1 else f"{count} signals"
+    if not names:
+        raise SceneError(block.where, f"{block.label}: has no inputs, got {given}; remove inputs")
+    problem = f"{block.label}: has the inputs {', '.join(names)}, got {given}"
+    raise SceneError(block.where, f"{problem}; name one signal for each")
 
 
 def _loop_error(members: Sequence[GraphBlock]) -> SceneError:

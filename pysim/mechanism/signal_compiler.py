@@ -238,7 +238,10 @@ def _check_domain(block: GraphBlock, duration: float) -> None:
     """Reject a table that does not cover the run."""
     if not hasattr(block.plugin, "domain"):
         return
-    first, last = block.plugin.domain()
+    try:
+        first, last = block.plugin.domain()
+    except PysimError as error:
+        raise SceneError(error.where, f"{error.problem} ({block.where}: {block.label})") from error
     if first > 0 or last < duration * (1 - 1e-12):
         problem = f"{block.label} is given from t = {first:g} to {last:g} s, the run is from 0 to {duration:g} s"
         remedy = 'add points, or write outside = "hold" or "periodic"'
