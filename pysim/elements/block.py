@@ -49,7 +49,7 @@ class Source(Block):
 
     def output(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, the author's choice
         """`output(self, t)`: return the value at time t [s]."""
-        raise PysimError(definition_place(type(self)), "has no output; write `def output(self, t)`")
+        raise _no_method(self, "output")
 
 
 class Controller(Block):
@@ -60,8 +60,7 @@ class Controller(Block):
 
     def output(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
         """`output(self, t, inputs, …)`: return the outputs in their order; states are further arguments."""
-        usage = "write `def output(self, t, inputs)`"
-        raise PysimError(definition_place(type(self)), f"has no output; {usage}")
+        raise _no_method(self, "output")
 
 
 class Sensor(Block):
@@ -73,8 +72,7 @@ class Sensor(Block):
 
     def measure(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
         """Return the outputs in their order."""
-        usage = "write `def measure(self, q, v)`, or of pose, twist, acceleration, length, rate"
-        raise PysimError(definition_place(type(self)), f"has no measure; {usage}")
+        raise _no_method(self, "measure")
 
 
 class Actuator(Block):
@@ -84,10 +82,7 @@ class Actuator(Block):
 
     def force(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above
         """`force(self, command, q, v)`: return the generalised force [N or N·m] on the joint's coordinate."""
-        usage = (
-            "write `def force(self, command, q, v)` or `def tension(self, command, length, rate)`"
-        )
-        raise PysimError(definition_place(type(self)), f"has no force; {usage}")
+        raise _no_method(self, "force")
 
     def tension(self, *arguments: Any, **named: Any) -> Any:
         """`tension(self, command, length, rate)`: return the tension [N] of a path."""
@@ -98,15 +93,30 @@ class Actuator(Block):
         return 0.0
 
 
+_USAGE: dict[type[Block], str] = {
+    Source: "`def output(self, t)`",
+    Controller: "`def output(self, t, inputs)`",
+    Sensor: "`def measure(self, q, v)`, or with pose, twist, acceleration, length or rate",
+    Actuator: "`def force(self, command, q, v)` or `def tension(self, command, length, rate)`",
+}
+
+
+def _no_method(block: Block, method: str) -> PysimError:
+    """Return the error of a block without its method."""
+    usage = next(_USAGE[base] for base in type(block).__mro__ if base in _USAGE)
+    problem = f"has no method {method}; write {usage}"
+    return PysimError(definition_place(type(block)), problem)
+
+
 def _check_block(method: str, base: type[Block]) -> Callable[[type[Block], str], None]:
     def check(plugin: type[Block], where: str) -> None:
         own = [m for m in (method, "tension") if hasattr(base, m)]
         if all(getattr(plugin, m) is getattr(base, m) for m in own):
-            doc = (getattr(base, method).__doc__ or "").split(":")[0]
-            raise PysimError(where, f"has no method {method}; write {doc}")
+            raise PysimError(where, f"has no method {method}; write {_USAGE[base]}")
         for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
             if field.name in BLOCK_KEYS:
-                problem = f"the field {field.name!r} is a key that every {method} has"
+                noun = base.__name__.lower()
+                problem = f"the field {field.name!r} is a key that every {noun} has"
                 raise PysimError(where, f"{problem}; choose another name")
             field_type(plugin, field)
 

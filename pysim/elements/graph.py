@@ -30,7 +30,7 @@ from pysim.elements.signal_derivatives import SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs, is_path
 from pysim.errors import JointError, PysimError, SceneError, did_you_mean
 from pysim.joints.displacement import Pose
-from pysim.tracing.author_code import author_error, method_place
+from pysim.tracing.author_code import author_error, definition_place, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 
@@ -120,6 +120,10 @@ class GraphBuilder:
         for channel in channels:
             values = np.atleast_1d(np.asarray(start.get(channel.name, 0.0), float))
             size = channel.size if isinstance(channel.size, int) else self._size_of_inputs(block)
+            if values.shape not in {(1,), (size,)}:
+                where = method_place(block.plugin, "start")
+                given = " × ".join(map(str, values.shape))
+                raise JointError(where, f"must give {channel.name!r} {_numbers(size)}, got {given}")
             values = np.broadcast_to(values, (size,))
             places = self._take(size)
             for place, value in zip(places, values, strict=True):
@@ -184,7 +188,14 @@ class GraphBuilder:
             return self._held_outputs(block)
         method = {"sensor": "measure", "signal": "output", "controller": "output"}[block.kind]
         available = self.arguments(block, method)
-        return self._outputs(block, method, available)
+        try:
+            return self._outputs(block, method, available)
+        except PysimError as error:
+            if type(error) is not PysimError:
+                raise
+            raise SceneError(
+                error.where, f"{error.problem} ({block.where}: {block.label})"
+            ) from error
 
     def _held_outputs(self, block: GraphBlock) -> _Values:
         """Return the held numbers of a sampled block, whose sizes follow from a first call."""
@@ -338,7 +349,7 @@ class GraphBuilder:
             nodes = self.signal(block, name, channel.unit, f"the input {channel.name!r}")
             wanted = channel.size if isinstance(channel.size, int) else sizes.get(channel.size)
             if wanted is not None and len(nodes) != wanted:
-                problem = f"{block.label}: the input {channel.name!r} needs {wanted} numbers"
+                problem = f"{block.label}: the input {channel.name!r} needs {_numbers(wanted)}"
                 problem = f"{problem}, but {name!r} has {len(nodes)}"
                 raise SceneError(block.where, f"{problem}; connect a signal of that size")
             if isinstance(channel.size, str):
@@ -461,7 +472,7 @@ class GraphBuilder:
             nodes = self.nodes(block, method, part)
             if isinstance(channel.size, int) and len(nodes) != channel.size:
                 problem = (
-                    f"must return {channel.size} numbers for {channel.name!r}, got {len(nodes)}"
+                    f"must return {_numbers(channel.size)} for {channel.name!r}, got {len(nodes)}"
                 )
                 raise JointError(place, f"{problem}; change it, or the size that it declares")
             numbers[channel.name] = nodes
@@ -480,11 +491,17 @@ class GraphBuilder:
                 nodes.append(x.index)
             elif isinstance(x, (int, float, np.integer, np.floating)):
                 if not np.isfinite(x):
-                    raise JointError(method_place(block.plugin, method), f"returns {x}; fix it")
+                    raise JointError(
+                        method_place(block.plugin, method), f"returns {x}; return a finite number"
+                    )
                 nodes.append(self.tape.const(float(x)))
             else:
-                kind = "None; end it with `return`" if x is None else f"a {type(x).__name__}"
-                problem = f"returns {kind} where a number belongs"
+                kind = (
+                    "None; end it with `return`"
+                    if x is None
+                    else f"a {type(x).__name__} instead of a number"
+                )
+                problem = f"returns {kind}"
                 raise JointError(method_place(block.plugin, method), problem)
         return nodes
 
@@ -535,8 +552,7 @@ class GraphBuilder:
         self, block: GraphBlock, method: str, nodes: Sequence[int], count: int
     ) -> None:
         if len(nodes) != count:
-            what = "a number" if count == 1 else f"{count} numbers"
-            problem = f"must return {what}, got {len(nodes)} numbers"
+            problem = f"must return {_numbers(count)}, got {len(nodes)}"
             raise JointError(method_place(block.plugin, method), problem)
 
     def _push(self, block: GraphBlock, nodes: list[int]) -> None:
@@ -674,7 +690,7 @@ class GraphBuilder:
             problem = (
                 f"has {names}, but no {method}; write `def {method}(self, t, inputs, {names})`"
             )
-            raise JointError(method_place(plugin, "__init__").split(":")[0], problem)
+            raise JointError(definition_place(type(plugin)), problem)
         result = self.call(block, method, self.arguments(block, method))
         parts = [result] if len(channels) == 1 else result
         place = method_place(plugin, method)
@@ -691,7 +707,7 @@ class GraphBuilder:
             size = len(self._state_places[block.name, channel.name])
             if len(nodes) != size:
                 raise JointError(
-                    place, f"must return {size} numbers for {channel.name!r}, got {len(nodes)}"
+                    place, f"must return {_numbers(size)} for {channel.name!r}, got {len(nodes)}"
                 )
             found[channel.name] = nodes
         return found
@@ -714,7 +730,7 @@ class GraphBuilder:
                 nodes += values * len(own) if len(values) == 1 else values
                 places += own
             if len(nodes) != len(places):
-                problem = f"must return {len(places)} numbers, got {len(nodes)}"
+                problem = f"must return {_numbers(len(places))}, got {len(nodes)}"
                 raise JointError(method_place(plugin, "initial"), problem)
             found.append((block, nodes, places))
         return found
@@ -731,7 +747,7 @@ class GraphBuilder:
             for name, values in outputs.numbers.items():
                 own = self._state_places[block.name, name]
                 if len(own) != len(values):
-                    problem = f"must return {len(own)} numbers for {name!r}, got {len(values)}"
+                    problem = f"must return {_numbers(len(own))} for {name!r}, got {len(values)}"
                     raise JointError(method_place(block.plugin, "output"), problem)
                 nodes += values
                 places += own
@@ -957,6 +973,10 @@ def _signal_unit(plugin: Any, name: str) -> str:
 def _needs(block: GraphBlock, key: str, name: str) -> SceneError:
     problem = f"{block.label}: has no {key}, but its {name} is read"
     return SceneError(block.where, f"{problem}; give {key}")
+
+
+def _numbers(count: int) -> str:
+    return "1 number" if count == 1 else f"{count} numbers"
 
 
 def _check_inputs(block: GraphBlock) -> None:

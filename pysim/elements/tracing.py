@@ -241,7 +241,9 @@ def _nodes(plugin: Force, method: str, tape: Tape, numbers: Sequence[Any]) -> li
             nodes.append(x.index)
         elif isinstance(x, (int, float, np.integer, np.floating)):
             if not np.isfinite(x):
-                raise JointError(method_place(plugin, method), f"returns {x}; fix it")
+                raise JointError(
+                    method_place(plugin, method), f"returns {x}; return a finite number"
+                )
             nodes.append(tape.const(float(x)))
         else:
             problem = f"returns {_kind(x)} where a number is expected"

@@ -1,0 +1,412 @@
+"""Mistakes in signal graphs and blocks, asserted word for word. Oracle: the texts, which were read by a person."""
+
+# ruff: noqa: E501, a message stays in one piece
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pysim.actuators import Actuator, actuator
+from pysim.controllers import Controller, Source, controller, real, signal, source
+from pysim.errors import PysimError
+from pysim.forces import Force, Wrench, force
+from pysim.sensors import Sensor, sensor
+from tests.elements.blocks import constant, disc, motor, scene_of, simulation, table
+
+DISC = disc()
+TARGET = constant("target", 0.8, "rad")
+BODY = table("body", name="other", mass=1, inertia={"xx": 1, "yy": 1, "zz": 1}) + table(
+    "joint", name="two", type="revolute", child="other"
+)
+
+
+def pd(*inputs: str, name: str = "pd", **keys: Any) -> str:
+    return table("controller", name=name, type="pd", inputs=inputs, kp=1.0, **keys)
+
+
+def samples(kind: str = "table", **keys: Any) -> str:
+    return table("signal", name="s", type=kind, unit="rad", **keys)
+
+
+def on_disc(**keys: Any) -> str:
+    return table("force", name="f", **keys)
+
+
+def message(folder: Path, text: str) -> str:
+    """The error of a scene, without the folder."""
+    with pytest.raises(PysimError) as caught:
+        scene_of(folder, text + simulation())
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+PLACE = "scene.toml:21:1: controller[0]: controller 'pd'"
+TABLE = "(scene.toml:16:1: signal[0]: signal 's')"
+MISTAKES = {
+    "an unknown signal": (
+        DISC + TARGET + pd("target", "angle.q", "angel.v") + motor("pd"),
+        f"{PLACE}: unknown signal 'angel.v'; did you mean 'angle.v'?",
+    ),
+    "one of several outputs": (
+        DISC + TARGET + pd("target", "angle", "angle.v") + motor("pd"),
+        f"{PLACE}: 'angle' has several outputs; write one of angle.q, angle.v",
+    ),
+    "an unknown output": (
+        DISC + TARGET + pd("target", "angle.x", "angle.v") + motor("pd"),
+        f"{PLACE}: 'angle' has no output 'x'; write one of angle.q, angle.v",
+    ),
+    "an index beyond the last": (
+        DISC + TARGET + pd("target", "angle.q[1]", "angle.v") + motor("pd"),
+        f"{PLACE}: 'angle.q[1]' does not exist; the last index of the signal is 0",
+    ),
+    "too few inputs": (
+        DISC + TARGET + pd("target") + motor("pd"),
+        f"{PLACE}: has the inputs reference, q, v, got 1 signal; name one signal for each",
+    ),
+    "inputs of a block without any": (
+        DISC
+        + TARGET
+        + table("controller", name="pd", type="gravity_compensation", inputs=["target"])
+        + motor("pd"),
+        f"{PLACE}: has no inputs, got 1 signal; remove inputs",
+    ),
+    "inputs of two sizes": (
+        DISC
+        + constant("target", [0.8, 0.1], "rad")
+        + pd("target", "angle.q", "angle.v")
+        + motor("pd"),
+        f"{PLACE}: the input 'q' needs 2 numbers, but 'angle.q' has 1; connect a signal of that size",
+    ),
+    "an algebraic loop": (
+        DISC
+        + pd("b", "angle.q", "angle.v", name="a")
+        + pd("a", "angle.q", "angle.v", name="b")
+        + motor("a"),
+        (
+            "scene.toml:16:1: controller[0]: algebraic loop a → b → a: each signal depends on itself at the same instant; "
+            "give a controller in it a period [s], or a state between input and output"
+        ),
+    ),
+    "a force that depends on a reaction": (
+        DISC + table("sensor", name="i", type="force_torque", joint="hinge") + motor("i.torque[2]"),
+        (
+            "scene.toml:16:1: sensor[1]: the forces depend on 'i', which measures accelerations or wrenches, and these on "
+            "the forces; give the controller between them a period [s]"
+        ),
+    ),
+    "a table of two lengths": (
+        DISC + samples(t=[0.0, 1.0], values=[1.0]),
+        (
+            "pysim.elements.sources.Table: needs two or more times with a value each, got 2 times and 1 values; give one "
+            f"value for each time {TABLE}"
+        ),
+    ),
+    "times that do not increase": (
+        DISC + samples(t=[0.0, 0.0], values=[1.0, 2.0]),
+        f"pysim.elements.sources.Table: t must increase, got 0 after 0; sort the times {TABLE}",
+    ),
+    "waypoints that do not increase": (
+        DISC
+        + samples("waypoints", t=[0.0, 0.0], values=[1.0, 2.0])
+        + pd("s", "angle.q", "angle.v")
+        + motor("pd"),
+        f"pysim.elements.sources.Waypoints: t must increase, got 0 after 0; sort the times {TABLE}",
+    ),
+    "a value that is not a number": (
+        DISC + samples(t=[0.0, 1.0], values=[1.0, float("nan")]),
+        f"pysim.elements.sources.Table: times and values must be finite; remove nan and inf {TABLE}",
+    ),
+    "a table shorter than the run": (
+        DISC + samples(t=[0.5, 0.6], values=[1.0, 2.0]),
+        (
+            "scene.toml:16:1: signal[0]: signal 's' is given from t = 0.5 to 0.6 s, the run is from 0 to 1 s; "
+            'add points, or write outside = "hold" or "periodic"'
+        ),
+    ),
+    "an unknown column": (
+        DISC + samples(file="a.csv", column="y"),
+        f"a.csv:1: has no column 'y'; known: t, x {TABLE}",
+    ),
+    "an unknown column of times": (
+        DISC + samples(file="a.csv", time="tt"),
+        f"a.csv:1: has no column 'tt'; did you mean 't'? {TABLE}",
+    ),
+    "a bushing of one number": (
+        DISC + BODY + on_disc(type="bushing", b="disc", stiffness=[[1.0]]),
+        "scene.toml:24:1: force[0]: stiffness: must have 6 rows of 6 numbers; write 0 for entries without effect",
+    ),
+    "a stiffness that is not symmetric": (
+        DISC
+        + BODY
+        + on_disc(type="bushing", b="disc", stiffness=np.triu(np.ones((6, 6))).tolist()),
+        "scene.toml:24:1: force[0]: stiffness: must be symmetric; write the mean of the matrix and its transpose",
+    ),
+    "a rest pose of one number": (
+        DISC + BODY + on_disc(type="bushing", b="disc", stiffness=np.eye(6).tolist(), home=[0.0]),
+        "scene.toml:24:1: force[0]: home: must have 6 numbers, got 1; write x, y, z and a rotation vector",
+    ),
+    "a spring between three coordinates": (
+        DISC
+        + BODY
+        + on_disc(type="coordinate_spring", coordinates=["hinge", "two", "hinge"], stiffness=1.0),
+        (
+            "coordinates: acts on one coordinate or between two, got 3; name one or two "
+            "(scene.toml:24:1: force[0]: force 'f')"
+        ),
+    ),
+    "stretches that do not increase": (
+        DISC + on_disc(type="table_spring", coordinates=["hinge"], stretch=[1.0, 0.0], pull=[1, 2]),
+        (
+            "scene.toml:16:1: force[0]: pysim.elements.library.TableSpring: stretch must increase, got [1.0, 0.0]; "
+            "sort the points"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_a_scene_is_reported(tmp_path: Path, mistake: str) -> None:
+    (tmp_path / "a.csv").write_text("t,x\n0,1\n1,2\n")
+    text, expected = MISTAKES[mistake]
+    assert message(tmp_path, text) == expected
+
+
+class OneAngle(Controller):
+    """A controller of one angle."""
+
+    inputs = signal("q", unit="rad")
+    outputs = signal("f", unit="")
+
+
+class Inverse(OneAngle):
+    """Its accelerations are too many."""
+
+    def output(self, dynamics: Any) -> Any:
+        return dynamics.inverse([1.0, 2.0])[0]
+
+
+class Twice(OneAngle):
+    """It computes dynamics from a result of dynamics."""
+
+    def output(self, dynamics: Any) -> Any:
+        return dynamics.inverse([dynamics.gravity[0]])[0]
+
+
+class Pair(OneAngle):
+    """Two outputs, one returned."""
+
+    outputs = signal("f", unit="") * signal("g", unit="")
+
+    def output(self) -> Any:
+        return 1.0
+
+
+class Size(OneAngle):
+    """One output for which it returns two numbers."""
+
+    def output(self, inputs: Any) -> Any:
+        return [1.0, inputs.q]
+
+
+class Text(OneAngle):
+    """Text in place of a number."""
+
+    def output(self) -> Any:
+        return "x"
+
+
+class Nothing(OneAngle):
+    """No return."""
+
+    def output(self, inputs: Any) -> Any:
+        inputs.q  # noqa: B018
+
+
+class NotFinite(OneAngle):
+    """NaN."""
+
+    def output(self) -> Any:
+        return np.nan
+
+
+class Misspelt(OneAngle):
+    """A misspelt argument."""
+
+    def output(self, inptus: Any) -> Any:
+        return inptus
+
+
+class Lazy(OneAngle):
+    """A state without a rate."""
+
+    states = real("x")
+
+    def output(self, x: Any) -> Any:
+        return x
+
+
+class TwoStates(Lazy):
+    """Two states and one rate."""
+
+    states = real("x") * real("y")
+
+    def state_rate(self) -> Any:
+        return 1.0
+
+
+class TwoRates(Lazy):
+    """One state and two rates."""
+
+    def state_rate(self) -> Any:
+        return [1.0, 2.0]
+
+
+class TwoStarts(Lazy):
+    """One state and two numbers at the start."""
+
+    def start(self) -> dict[str, Any]:
+        return {"x": [1.0, 2.0]}
+
+    def state_rate(self) -> Any:
+        return 0.0
+
+
+WRONG: list[tuple[type[Controller], str]] = [
+    (
+        Inverse,
+        (
+            "LINE: ValueError: dynamics.inverse needs 1 accelerations, got 2, in `return dynamics.inverse([1.0, 2.0])[0]`; "
+            "fix Inverse.output"
+        ),
+    ),
+    (
+        Twice,
+        (
+            "signals: an acceleration passed to dynamics.inverse depends on another result of dynamics; use only one of the "
+            "two"
+        ),
+    ),
+    (Pair, "Pair.output: must return 2 values: f, g; got 1.0"),
+    (
+        Size,
+        "Size.output: must return 1 number for 'f', got 2; change it, or the size that it declares",
+    ),
+    (Text, "Text.output: returns a str instead of a number"),
+    (Nothing, "Nothing.output: returns None; end it with `return`"),
+    (NotFinite, "NotFinite.output: returns nan; return a finite number"),
+    (
+        Misspelt,
+        "Misspelt.output: has the unknown argument 'inptus'; choose among t, inputs, dynamics, gravity",
+    ),
+    (Lazy, "Lazy: has x, but no state_rate; write `def state_rate(self, t, inputs, x)`"),
+    (TwoStates, "TwoStates.state_rate: must return 2 values, one for each of x, y"),
+    (TwoRates, "TwoRates.state_rate: must return 1 number for 'x', got 2"),
+    (TwoStarts, "TwoStarts.start: must give 'x' 1 number, got 2"),
+]
+
+
+@pytest.mark.parametrize(("plugin", "expected"), WRONG, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_wrong_controller_is_reported_with_its_line(
+    tmp_path: Path, plugin: type[Controller], expected: str
+) -> None:
+    name = f"wrong_{plugin.__name__.lower()}"
+    controller(name)(plugin)
+    keys = {"name": "pd", "type": name, "inputs": ["angle.q"]}
+    found = message(tmp_path, DISC + table("controller", **keys) + motor("pd"))
+    assert re.sub(rf"^{re.escape(__file__)}:\d+: ", "", found) == expected.removeprefix("LINE: ")
+
+
+def _clashing() -> type[Controller]:
+    class Clash(OneAngle):
+        """A field that every controller has."""
+
+        name: str = ""
+
+        def output(self) -> Any:
+            return 0
+
+    return Clash
+
+
+def _force(*methods: str, **fields: type) -> type[Force]:
+    def method(_: Force, **_given: Any) -> float:
+        return 1.0
+
+    own = dict.fromkeys(methods, method)
+    return type("Own", (Force,), {"__annotations__": fields, **own})
+
+
+DEFINITIONS: list[tuple[Any, str]] = [
+    (
+        lambda: source("none")(type("Own", (Source,), {})),
+        "Own: has no method output; write `def output(self, t)`",
+    ),
+    (
+        lambda: controller("none")(type("Own", (Controller,), {})),
+        "Own: has no method output; write `def output(self, t, inputs)`",
+    ),
+    (
+        lambda: sensor("none")(type("Own", (Sensor,), {})),
+        "Own: has no method measure; write `def measure(self, q, v)`, or with pose, twist, acceleration, length or rate",
+    ),
+    (
+        lambda: actuator("none")(type("Own", (Actuator,), {})),
+        "Own: has no method force; write `def force(self, command, q, v)` or `def tension(self, command, length, rate)`",
+    ),
+    (
+        lambda: force("none")(_force()),
+        (
+            "Own: has no force; write `def wrench(self, pose, twist)`, `def tension(self, length, rate)` or "
+            "`def force(self, q, v)`"
+        ),
+    ),
+    (
+        lambda: force("none")(_force("tension", "force")),
+        "Own: has the methods tension and force; write a plugin for each",
+    ),
+    (
+        lambda: force("none")(_force("tension", name=str)),
+        "Own: the field 'name' is a key that every force has; choose another name",
+    ),
+    (
+        lambda: controller("none")(_clashing()),
+        "_clashing.<locals>.Clash: the field 'name' is a key that every controller has; choose another name",
+    ),
+    (lambda: signal("q", size=0), "signal 'q' has the size 0; give 1 or more"),
+    (
+        lambda: signal("q") * signal("q"),
+        "two signals have the same name: q, q; rename one",
+    ),
+    (
+        lambda: signal("a b"),
+        "signal 'a b' is not a valid name; use letters, digits and _",
+    ),
+    (lambda: Source().output(0.0), "Source: has no method output; write `def output(self, t)`"),
+    (
+        lambda: Sensor().measure(),
+        (
+            "Sensor: has no method measure; write `def measure(self, q, v)`, or with pose, twist, acceleration, length or "
+            "rate"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("define", "expected"), DEFINITIONS)
+def test_a_wrong_definition_is_reported_with_its_line(define: Any, expected: str) -> None:
+    with pytest.raises(PysimError) as caught:
+        define()
+    assert re.sub(r"^\S+\.py:\d+: ", "", str(caught.value)) == expected
+    assert inspect.getsourcefile(define) == __file__
+
+
+def test_a_wrench_of_two_numbers_is_rejected() -> None:
+    with pytest.raises(
+        ValueError, match=r"^a wrench needs 3 numbers of force and 3 of torque, got 2 and 3$"
+    ):
+        Wrench(force=(0, 0), torque=(0, 0, 0))
