@@ -207,7 +207,9 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
         problem = f"{kind.name!r} has a fixed step, which detects no events; leave integrator out"
         raise SimulationError("integrator", problem)
     if not kind.adaptive and not np.isfinite(changes.get("step", settings.step)):
-        raise SimulationError("step", f"{kind.name!r} needs one [s]; the scene has none")
+        raise SimulationError(
+            "step", f"{kind.name!r} needs a step, which the scene does not set; pass step="
+        )
     requested = replace(settings, **changes)
     return scene if requested == settings else with_settings(scene, requested)
 
@@ -219,7 +221,7 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
     q0, v0 = _broadcast(q0, v0)
     if len(scenes) > 1 and len(scenes) != len(q0):
         problem = f"there are {len(scenes)} scenes for {len(q0)} worlds"
-        raise ValueError(f"{problem}; give one for all, alone, or one for each")
+        raise ValueError(f"{problem}; pass one scene for all, without a list, or one for each")
     count, near = len(q0), [scene.state.loop_q for scene in scenes]
     loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
     state = request.state
@@ -239,7 +241,9 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
     loop_q = np.array(np.atleast_2d(state.loop_q), q0.dtype)
     scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
     if len(loop_q) != count or len(scheme) != count:
-        raise ValueError(f"state is of {len(loop_q)} worlds, got {count}; give that of the rollout")
+        held = "1 world" if len(loop_q) == 1 else f"{len(loop_q)} worlds"
+        problem = f"state is that of {held}, but this rollout has {count}"
+        raise ValueError(f"{problem}; pass the state of a rollout with as many worlds")
     signals = np.array(np.atleast_2d(state.signals), float)
     return _Worlds(
         scenes,
